@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+#   make               build/pantrace (static, stripped copy in build/pantrace.stripped on install)
+#   make run           trace this machine for a few seconds; ARGS='opensnoop -d 5' runs any command
+#   make check         all tests: unit, cli (this kernel), vm (a Debian kernel under QEMU)
+#   make bench         benchmarks against the peers, in one run
+#   make install PREFIX=/usr/local DESTDIR=
+#
+# BUILD=release|asan|tsan|fuzz|cov   NO_DEPS=1 installs nothing   V=1 shows commands
+
+BUILD  ?= release
+O      ?= build
+PREFIX ?= /usr/local
+OBJ    := $(O)/obj/$(BUILD)
+GEN    := $(O)/gen
+
+ifeq ($(BUILD),release)
+BIN := $(O)/pantrace
+else
+BIN := $(O)/pantrace-$(BUILD)
+endif
+
+CC	 ?= gcc
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
+CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DPANTRACE_VERSION='"$(shell cat VERSION)"'
+CFLAGS_release := -O2 -g
+CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+CFLAGS_tsan    := -O1 -g -fsanitize=thread
+CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+CFLAGS_cov     := -O0 -g --coverage
+LDFLAGS_release := -static
+LDFLAGS_asan    := -fsanitize=address,undefined
+LDFLAGS_tsan    := -fsanitize=thread
+LDFLAGS_fuzz    := -fsanitize=address,undefined
+LDFLAGS_cov     := --coverage
+ifeq ($(BUILD),fuzz)
+CC := clang
+endif
+CFLAGS	:= -std=gnu17 $(CFLAGS_$(BUILD)) $(WARNINGS) -ffile-prefix-map=$(CURDIR)/= -ffunction-sections -fdata-sections -fno-strict-aliasing
+LDFLAGS := $(LDFLAGS_$(BUILD)) -Wl,--gc-sections
+LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -liberty -lpthread -ldl
+
+SRC	  := $(sort $(shell find src -name '*.c'))
+OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o
+CORE	  := $(OBJ)/libcore.a
+UNIT	  := $(sort $(wildcard tests/unit/*.c))
+UNIT_BINS := $(UNIT:tests/unit/%.c=$(OBJ)/unit/%)
+FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/*.c))
+TOOLS	  := $(sort $(wildcard tools/*.bt))
+
+Q := $(if $(V),,@)
+
+.PHONY: all run check bench install clean deps unit fuzz format tools-check
+all: $(BIN)
+
+deps:
+	$(Q)[ -n "$(NO_DEPS)" ] || scripts/deps.sh $(DEPS)
+
+$(BIN): $(OBJ)/src/main.o $(CORE)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ)/src/main.o -Wl,--start-group $(CORE) $(LIBS) -Wl,--end-group
+
+$(CORE): $(filter-out $(OBJ)/src/main.o,$(OBJS))
+	@echo "  AR   $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(OBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OBJ)/gen/tools.o: $(GEN)/tools.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GEN)/tools.c: scripts/embed-tools.sh $(TOOLS)
+	@mkdir -p $(@D)
+	$(Q)scripts/embed-tools.sh $(TOOLS) > $@.tmp && mv $@.tmp $@
+
+unit: $(UNIT_BINS)
+$(OBJ)/unit/%: tests/unit/%.c $(CORE)
+	@mkdir -p $(@D)
+	@echo "  TEST $@"
+	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< -Wl,--start-group $(CORE) $(LIBS) -Wl,--end-group
+
+fuzz: $(FUZZ_BINS)
+$(O)/fuzz/%: tests/fuzz/%.c $(CORE)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< -Wl,--start-group $(CORE) $(LIBS) -Wl,--end-group
+
+run: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)scripts/run.sh $(BIN) $(ARGS)
+
+check: DEPS = test
+check: deps
+	$(Q)$(MAKE) --no-print-directory all unit
+	$(Q)scripts/check.sh $(BIN) $(OBJ)/unit $(TESTS)
+
+bench: DEPS = test bench
+bench: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)bench/run.sh $(BIN)
+
+install: all
+	$(Q)scripts/install.sh $(BIN) "$(DESTDIR)" "$(PREFIX)"
+
+format:
+	clang-format -i $(shell git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' 'tests/*.h')
+
+clean:
+	rm -rf $(O)
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

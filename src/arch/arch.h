@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All that depends on the machine: registers, calling convention, system-call tables. One file per
+ * architecture (x86_64.c, next aarch64.c); nothing elsewhere may assume one.
+ */
+#ifndef PANTRACE_ARCH_H
+#define PANTRACE_ARCH_H
+
+#include "base/base.h"
+
+struct arch_register {
+	const char *name; /* canonical, as in struct pt_regs: "di", "ip" */
+	u16 offset;	  /* bytes in struct pt_regs (and in struct bpf_perf_event_data) */
+	u8 size;	  /* bytes; sub-registers (edi, dil) have their own rows */
+	u8 shift;	  /* bits to the right, for ah, bh, ch, dh */
+};
+
+/* Any usual spelling: "di", "rdi", "%rdi", "edi", "dil", "r8d". NULL if unknown. */
+const struct arch_register *arch_register_find(const char *name);
+/* Offset in pt_regs of the n-th (0-based) integer argument of a function; -1 if it is on the stack. */
+int arch_argument_offset(u32 n);
+/* Offset from the stack pointer at a function's entry of the n-th argument when it is on the stack. */
+u32 arch_stack_argument_offset(u32 n);
+u16 arch_retval_offset(void);
+u16 arch_ip_offset(void);
+u16 arch_sp_offset(void);
+/* System calls of the machine's native ABI. NULL / -1 if unknown. */
+const char *arch_syscall_name(u64 nr);
+int arch_syscall_number(const char *name);
+u16 arch_elf_machine(void);
+
+#endif

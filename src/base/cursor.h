@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one bounds-checked reader of foreign bytes (ELF notes, format files,
+ * recordings, packets). Failure is sticky: after the first read past the end
+ * every read returns zeros and cursor.failed stays true, so a parser checks once.
+ */
+#ifndef PANTRACE_BASE_CURSOR_H
+#define PANTRACE_BASE_CURSOR_H
+
+#include "base/base.h"
+
+struct cursor {
+	const u8 *data;
+	size_t len, pos;
+	bool failed;
+};
+
+static inline struct cursor cursor_of(const void *p, size_t n)
+{
+	return (struct cursor){.data = p, .len = n};
+}
+
+/* n bytes in place, or NULL (and failed). */
+static inline const void *cursor_bytes(struct cursor *c, size_t n)
+{
+	const void *p;
+
+	if (c->failed || n > c->len - c->pos) {
+		c->failed = true;
+		return NULL;
+	}
+	p = c->data + c->pos;
+	c->pos += n;
+	return p;
+}
+
+static inline u64 cursor_uint(struct cursor *c, size_t n) /* little endian, n <= 8 */
+{
+	const u8 *p = cursor_bytes(c, n);
+	u64 v = 0;
+
+	if (p)
+		for (size_t i = 0; i < n; i++)
+			v |= (u64)p[i] << (8 * i);
+	return v;
+}
+
+static inline u8 cursor_u8(struct cursor *c) { return (u8)cursor_uint(c, 1); }
+static inline u16 cursor_u16(struct cursor *c) { return (u16)cursor_uint(c, 2); }
+static inline u32 cursor_u32(struct cursor *c) { return (u32)cursor_uint(c, 4); }
+static inline u64 cursor_u64(struct cursor *c) { return cursor_uint(c, 8); }
+
+/* A NUL-terminated string in place, or NULL (and failed) if no NUL is left. */
+static inline const char *cursor_string(struct cursor *c)
+{
+	const u8 *p = c->data + c->pos;
+	const u8 *end = c->failed ? NULL : memchr(p, 0, c->len - c->pos);
+
+	if (!end) {
+		c->failed = true;
+		return NULL;
+	}
+	c->pos += (size_t)(end - p) + 1;
+	return (const char *)p;
+}
+
+static inline void cursor_align(struct cursor *c, size_t a)
+{
+	size_t pad = (a - c->pos % a) % a;
+
+	cursor_bytes(c, pad);
+}
+
+#endif

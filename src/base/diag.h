@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Diagnostics: what a person must read. Composed where the knowledge is (place,
+ * cause, next step), collected here, printed once by the command.
+ *
+ *	stdin:1:13-21: ERROR: Unknown function: 'prnitf'
+ *	BEGIN { prnitf("x") }
+ *	        ~~~~~~
+ *	HINT: did you mean 'printf'?
+ *
+ * A diagnostic without a script (command line, kernel) has no place: span NO_SPAN.
+ */
+#ifndef PANTRACE_BASE_DIAG_H
+#define PANTRACE_BASE_DIAG_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/vector.h"
+
+/* Byte range [begin, end) of a source text; file is an index into diag.sources. */
+struct span {
+	u32 begin, end;
+	u16 file;
+};
+
+#define NO_SPAN ((struct span){UINT32_MAX, UINT32_MAX, 0})
+
+struct source {
+	const char *name; /* "stdin", a path */
+	const char *text; /* NUL-terminated */
+	size_t len;
+};
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING, DIAG_HINT };
+
+struct diag_message {
+	enum diag_level level;
+	struct span span;
+	char *text;
+};
+
+struct diag {
+	struct arena arena;
+	VECTOR(struct source) sources;
+	VECTOR(struct diag_message) messages;
+	unsigned int errors, warnings;
+	bool no_warnings; /* warnings are dropped */
+	enum exit_code code; /* the first specific exit code that an error asked for; EXIT_OK if none */
+};
+
+#define DIAG_INIT {.code = EXIT_OK}
+
+/* Registers a script; text must outlive the diag. Returns the file index for spans. */
+u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
+
+void diag_error(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void diag_warning(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* What to do next; belongs to the message before it. */
+void diag_hint(struct diag *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* "did you mean 'x'?" if a candidate is near enough (edit distance); else nothing. */
+void diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n);
+/* The process should end with this code because of the last error (first caller wins). */
+void diag_code(struct diag *d, enum exit_code code);
+
+/* 1-based line and column (bytes) of an offset. */
+void diag_place(const struct source *s, u32 offset, u32 *ret_line, u32 *ret_column);
+/* Prints and forgets all messages. colour: highlight for a terminal. */
+void diag_print(struct diag *d, FILE *out, bool colour);
+/* EXIT_OK without errors, else the specific code, else EXIT_FAILED. */
+enum exit_code diag_exit_code(const struct diag *d);
+void diag_release(struct diag *d);
+
+/* Levenshtein distance, capped: returns max + 1 when it is larger than max. */
+unsigned int edit_distance(const char *a, const char *b, unsigned int max);
+
+#endif

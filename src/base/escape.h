@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Strings of the traced world on their way to a medium. Raw bytes stay raw
+ * inside; each writer escapes for its own medium.
+ */
+#ifndef PANTRACE_BASE_ESCAPE_H
+#define PANTRACE_BASE_ESCAPE_H
+
+#include "base/strbuf.h"
+
+/*
+ * For a terminal or text file: control characters (0x00-0x1f except newline and tab,
+ * 0x7f, C1 as bytes of invalid UTF-8) become \xNN; valid UTF-8 passes, except the code
+ * points that control a terminal (U+0080-U+009F) or reorder text (bidi overrides).
+ */
+void escape_terminal(struct strbuf *out, const char *s, size_t n);
+/* The same for one line of a table: newline and tab are escaped too. */
+void escape_line(struct strbuf *out, const char *s, size_t n);
+/* Inside a JSON string, without the quotes. Invalid UTF-8 bytes become \u00NN. */
+void escape_json(struct strbuf *out, const char *s, size_t n);
+
+#endif

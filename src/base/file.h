@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files in memory; small helpers around open(2). Every descriptor is O_CLOEXEC. */
+#ifndef PANTRACE_BASE_FILE_H
+#define PANTRACE_BASE_FILE_H
+
+#include "base/base.h"
+
+/* Reads all of a file (also of /proc and tracefs, whose size is unknown) into a malloc'ed,
+ * NUL-terminated buffer. limit = 0: no limit; -EFBIG beyond it. Returns 0 or -errno. */
+int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len);
+int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_len);
+/* Maps a file read-only. Returns 0 or -errno; an empty file gives data "" and len 0. */
+int file_map(const char *path, const void **ret_data, size_t *ret_len);
+void file_unmap(const void *data, size_t len);
+/* Writes the whole buffer; restarts on EINTR. Returns 0 or -errno. */
+int write_all(int fd, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/hashmap.h"
+
+/* FNV-1a: short keys, no adversary. */
+u32 hash_bytes(const void *p, size_t n)
+{
+	const u8 *b = p;
+	u32 h = 2166136261u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 16777619u;
+	return h;
+}
+
+/* The slot that holds the key, or the free slot where it would go. */
+static u32 *find_slot(const struct hashmap *m, const void *key, size_t key_len, u32 hash)
+{
+	size_t i = hash & (m->nslots - 1);
+
+	while (m->slots[i]) {
+		const struct hashmap_entry *e = &m->entries[m->slots[i] - 1];
+
+		if (e->hash == hash && e->key_len == key_len && !memcmp(e->key, key, key_len))
+			break;
+		i = (i + 1) & (m->nslots - 1);
+	}
+	return &m->slots[i];
+}
+
+static void grow(struct hashmap *m)
+{
+	free(m->slots);
+	m->nslots = m->nslots ? m->nslots * 2 : 16;
+	m->slots = xzalloc(m->nslots * sizeof(*m->slots));
+	for (size_t i = 0; i < m->len; i++) {
+		const struct hashmap_entry *e = &m->entries[i];
+
+		*find_slot(m, e->key, e->key_len, e->hash) = (u32)i + 1;
+	}
+}
+
+void *hashmap_get(const struct hashmap *m, const void *key, size_t key_len)
+{
+	u32 slot;
+
+	if (!m->nslots)
+		return NULL;
+	slot = *find_slot(m, key, key_len, hash_bytes(key, key_len));
+	return slot ? m->entries[slot - 1].value : NULL;
+}
+
+void *hashmap_gets(const struct hashmap *m, const char *key)
+{
+	return hashmap_get(m, key, strlen(key));
+}
+
+void **hashmap_put(struct hashmap *m, const void *key, size_t key_len, bool *ret_new)
+{
+	u32 hash = hash_bytes(key, key_len);
+	struct hashmap_entry *e;
+	u32 *slot;
+
+	if (3 * (m->len + 1) > 2 * m->nslots)
+		grow(m);
+	slot = find_slot(m, key, key_len, hash);
+	if (ret_new)
+		*ret_new = !*slot;
+	if (*slot)
+		return &m->entries[*slot - 1].value;
+	if (m->len == m->cap) {
+		m->cap = m->cap ? m->cap * 2 : 16;
+		m->entries = xreallocarray(m->entries, m->cap, sizeof(*m->entries));
+	}
+	e = &m->entries[m->len++];
+	*slot = (u32)m->len;
+	*e = (struct hashmap_entry){.key = xmalloc(key_len + 1),
+				    .key_len = (u32)key_len,
+				    .hash = hash};
+	memcpy(e->key, key, key_len);
+	((char *)e->key)[key_len] = '\0';
+	return &e->value;
+}
+
+void hashmap_puts(struct hashmap *m, const char *key, void *value)
+{
+	*hashmap_put(m, key, strlen(key), NULL) = value;
+}
+
+void hashmap_release(struct hashmap *m)
+{
+	for (size_t i = 0; i < m->len; i++)
+		free(m->entries[i].key);
+	free(m->entries);
+	free(m->slots);
+	*m = (struct hashmap){0};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses -> names, for the kernel and for processes, also such that have exited by the time of the question (when
+ * they were noted in time by symbolizer_note_process()).
+ */
+#ifndef PANTRACE_BINARY_SYMBOLIZE_H
+#define PANTRACE_BINARY_SYMBOLIZE_H
+
+#include "kernel/kernel.h"
+
+struct symbolizer;
+
+struct symbol_name {
+	const char *function; /* demangled if asked; NULL = unknown */
+	const char *module;   /* path of the object or kernel module; NULL */
+	u64 offset;	      /* from the function's start */
+	const char *source_file; /* with debug info and if asked; NULL */
+	u32 line;
+	const char *build_id; /* hex; NULL */
+	u64 file_offset;      /* in the object */
+};
+
+struct symbolizer *symbolizer_new(struct kernel *k, bool demangle_names);
+void symbolizer_release(struct symbolizer *s);
+/* Kernel address. False if unknown. Strings live as long as s. */
+bool symbolize_kernel(struct symbolizer *s, u64 address, struct symbol_name *ret);
+/* User address in process pid (0 = unknown process). Uses /proc/PID/maps (cached per process and re-read once when an address is
+ * not covered), /proc/PID/root, separate debug files, /tmp/perf-PID.map of the process's owner. */
+bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret);
+/* Remember the mappings of a process while it lives (on the first stack or usym seen from it, at exec). Cheap if known. */
+void symbolizer_note_process(struct symbolizer *s, pid_t pid);
+/* Address of a symbol in a process or file (uaddr()); 0 = unknown. */
+u64 symbolize_user_address(struct symbolizer *s, pid_t pid, const char *path, const char *name);
+
+#endif

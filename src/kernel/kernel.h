@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the running kernel offers. Everything is asked lazily and by trial (a map or program is created, a file opened),
+ * never by comparing versions; answers are cached for the run. Opening a struct kernel costs nothing.
+ */
+#ifndef PANTRACE_KERNEL_H
+#define PANTRACE_KERNEL_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+/* What code may be generated. */
+struct kernel_features {
+	bool ring_buffer;	 /* BPF_MAP_TYPE_RINGBUF, 5.8 */
+	bool bounded_loops;	 /* 5.3 */
+	bool bpf_loop;		 /* 5.17 */
+	bool for_each_map;	 /* 5.13 */
+	bool attach_cookie;	 /* 5.15 */
+	bool get_func_ip;	 /* 5.15 */
+	bool probe_read_kernel;	 /* 5.5 */
+	bool percpu_lookup;	 /* bpf_map_lookup_percpu_elem, 5.19 */
+	bool atomic_fetch;	 /* 5.12 */
+	bool cpu_v4;		 /* signed division, sign-extending loads, 6.6 */
+	bool map_value_address;	 /* BPF_PSEUDO_MAP_VALUE, 5.2 */
+	bool no_prealloc_safe;	 /* BPF_F_NO_PREALLOC in any context, 6.1 */
+	bool ktime_boot, ktime_tai, jiffies64, d_path, get_ns_current_pid_tgid, strncmp, current_cgroup_id, current_task;
+};
+
+enum kernel_capability { /* rows of `pantrace doctor` and of --info */
+	KERNEL_BPF,	     /* bpf(2) may load programs at all */
+	KERNEL_BTF,
+	KERNEL_TRACEFS,
+	KERNEL_TRACEPOINTS,
+	KERNEL_KPROBES,	     /* perf kprobe PMU */
+	KERNEL_KPROBE_MULTI,
+	KERNEL_KPROBE_SESSION,
+	KERNEL_UPROBES,
+	KERNEL_UPROBE_MULTI,
+	KERNEL_USDT_SEMAPHORE, /* ref_ctr_offset */
+	KERNEL_FENTRY,
+	KERNEL_RAW_TRACEPOINT,
+	KERNEL_PERF_SOFTWARE,
+	KERNEL_PERF_HARDWARE,
+	KERNEL_WATCHPOINT,
+	KERNEL_ITERATORS,
+	KERNEL_FUNCTION_TRACER,
+	KERNEL_FUNCTION_GRAPH,
+	KERNEL_HIST_TRIGGERS,
+	KERNEL_SYNTHETIC_EVENTS,
+	KERNEL_KALLSYMS_ADDRESSES, /* kptr_restrict lets us see them */
+	KERNEL_LOCKDOWN_NONE,
+	KERNEL_CAPABILITY_COUNT
+};
+
+struct kernel_answer {
+	bool yes;
+	int error;	  /* errno of the trial when not */
+	const char *why;  /* the cause, in words: "CONFIG_KPROBES is not set", "kernel lockdown is in integrity mode" ... */
+	const char *hint; /* what to do about it, or NULL */
+};
+
+struct kernel;
+struct kernel *kernel_new(void);
+void kernel_release(struct kernel *k);
+
+const struct kernel_features *kernel_features(struct kernel *k);
+const struct kernel_answer *kernel_ask(struct kernel *k, enum kernel_capability c);
+const char *kernel_capability_name(enum kernel_capability c); /* "kprobe_multi" */
+/* The kernel's CONFIG_x from /proc/config.gz or /boot/config-*: 'y', 'm', 'n' (not set) or '?' (unknown). */
+char kernel_config(struct kernel *k, const char *option);
+/* Path of tracefs ("/sys/kernel/tracing", debugfs' copy, or mounted by us if root), or NULL with errno. */
+const char *kernel_tracefs(struct kernel *k);
+/* CPU numbers; *ret is valid as long as k. Returns how many. */
+u32 kernel_online_cpus(struct kernel *k, const u32 **ret);
+u32 kernel_possible_cpus(struct kernel *k); /* one more than the highest possible CPU: size of per-CPU values */
+
+/* ---- kallsyms.c ---- */
+struct kernel_symbol {
+	const char *name, *module; /* module NULL = vmlinux */
+	u64 address;		   /* of the symbol's start */
+};
+/* The symbol that contains addr. False if kallsyms cannot be read or gives no addresses. */
+bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret);
+/* Address of a symbol by name; 0 = unknown. One pass over the text, no index, if only names are asked. */
+u64 kernel_symbol_address(struct kernel *k, const char *name);
+/* Every text symbol ("T", "t", "W", "w"); fn returning non-zero ends. */
+int kernel_each_function(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module, u64 address), void *arg);
+/* Functions that kprobes may be put on: kprobes/blacklist, available_filter_functions. */
+bool kernel_function_blacklisted(struct kernel *k, const char *name);
+int kernel_each_traceable(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module), void *arg);
+
+/* ---- perf.c ---- */
+/* PMU type number from /sys/bus/event_source/devices/NAME/type, or -errno. */
+int kernel_pmu_type(const char *name);
+struct perf_event_attr;
+int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags); /* fd or -errno, O_CLOEXEC */
+
+/* ---- bpf.c: bpf(2), thin ---- */
+union bpf_attr;
+int sys_bpf(int cmd, union bpf_attr *attr, unsigned int size); /* result or -errno */
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The checker: names, types and sizes. It works on one *unit* (a probe body for one layout of context) at a time, but map
+ * types are shared by the whole script, so passes over all units repeat until nothing changes any more; only the
+ * last pass reports errors about things that were still unknown.
+ */
+#ifndef PANTRACE_LANG_CHECK_H
+#define PANTRACE_LANG_CHECK_H
+
+#include "lang/builtin.h"
+#include "lang/script.h"
+
+struct variable_symbol {
+	const char *name;
+	const struct type *type; /* NULL until the first assignment is seen */
+	enum address_space space;
+	struct span span;
+	bool is_declared;	 /* let */
+	bool is_loop;		 /* assigned by a for statement: read-only */
+	bool is_captured;	 /* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
+	u32 scope_depth;
+	/* [lower] */
+	u32 slot;		 /* +1; 0 = in a register */
+	u32 reg;
+	void *annotation;
+};
+
+struct map_symbol {
+	const char *name;
+	struct span span;	 /* first use */
+	const struct type *key;	 /* NULL until known; TYPE_NONE = scalar; several keys: TYPE_TUPLE */
+	bool key_is_list;
+	const struct type *value; /* NULL until known */
+	u32 declared_type, declared_size; /* let @m = hash(N): BPF_MAP_TYPE_*; 0 = not declared */
+	u32 index;		 /* [plan] into script.maps */
+	bool is_written, is_read;
+	u32 programs;		 /* [plan] how many programs update it: 1 = plain adds suffice */
+	struct expr *aggregation; /* the first hist/lhist call, for its constants */
+};
+
+/* One body to be compiled: a probe for one context layout, or a subprogram. */
+struct unit {
+	struct probe *probe;	 /* syntax */
+	struct expr *predicate;	 /* this unit's own copy */
+	struct block *body;
+	struct probe_context context;
+	struct probe_target **targets;
+	u32 ntargets;
+	bool uses_args, uses_probe, uses_function, uses_stack; /* [check] */
+	VECTOR(struct variable_symbol *) variables; /* every one, in order of declaration */
+	struct subprogram *subprogram; /* or NULL */
+};
+
+struct check {
+	struct script *script;
+	const struct compile_options *options;
+	struct arena *arena;
+	struct type_store *types;
+	struct diag *diag;
+	struct hashmap maps;	 /* name -> struct map_symbol */
+	VECTOR(struct unit *) units;
+	struct unit *unit;	 /* being checked */
+	bool changed;		 /* this pass learnt something */
+	bool final;		 /* errors are reported */
+	u32 loop_depth, callback_depth;
+	void *scopes;		 /* check.c's own */
+};
+
+/* Annotates all units. Returns 0 or -EINVAL with diagnostics. */
+int check_units(struct check *c);
+
+/* For check callbacks of builtins. */
+void check_expr(struct check *c, struct expr *e); /* sets e->type; TYPE_NONE after an error or while unknown (e->type == NULL never) */
+void check_error(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4); /* reported in the final pass only */
+void check_hint(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void check_warning(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4); /* once */
+/* True if e has a type by now; in the final pass an unknown type is an error that this reports ("Undefined or undeclared ..."). */
+bool check_known(struct check *c, struct expr *e);
+/* A compile-time integer (literal, folded expression, positional parameter). */
+bool check_constant(struct check *c, struct expr *e, s64 *ret);
+/* The n-th argument must be ...; false + error if not. */
+bool check_arg_integer(struct check *c, struct expr *call, u32 n);
+bool check_arg_pointer_or_integer(struct check *c, struct expr *call, u32 n);
+bool check_arg_literal_string(struct check *c, struct expr *call, u32 n);
+bool check_arg_constant(struct check *c, struct expr *call, u32 n, s64 *ret);
+/* The n-th argument must be a map (without key); returns its symbol (made on first sight) or NULL + error. */
+struct map_symbol *check_arg_map(struct check *c, struct expr *call, u32 n);
+struct map_symbol *check_map_symbol(struct check *c, const char *name, struct span at);
+/* Unifies a map's key/value type with a use; error on mismatch. args: the key expressions (nargs 0 = scalar use). */
+void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *args, u32 nargs, struct span at);
+void check_map_value(struct check *c, struct map_symbol *m, const struct type *value, struct span at);
+/* "char *", "struct task_struct **", ... of the syntax; NULL + error. */
+const struct type *check_type_name(struct check *c, const struct type_name *n);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A compiled script: what the compiler hands to the engine. Nothing in it refers to the running
+ * kernel's objects; the engine creates maps in order, patches relocations with their descriptors, loads, attaches.
+ *
+ * Output records (ring or perf buffer), little endian:
+ *
+ *	u32 action    index into script.actions
+ *	u32 reserved
+ *	payload       laid out as actions[action].payload (a TYPE_RECORD/TYPE_TUPLE; may be NULL = empty)
+ *
+ * If action.has_tail, the last member of the payload is a TYPE_STRING or TYPE_BUFFER that is cut to what was used: the
+ * record may end early.
+ */
+#ifndef PANTRACE_LANG_SCRIPT_H
+#define PANTRACE_LANG_SCRIPT_H
+
+#include "lang/ast.h"
+#include "kernel/kernel.h"
+#include "lang/emit.h"
+#include "probe/probe.h"
+
+enum map_role {
+	MAP_USER,	/* a script's @map: printed at exit */
+	MAP_OUTPUT,	/* BPF ring buffer, or perf event array */
+	MAP_SCRATCH,	/* per-CPU array: one entry per program */
+	MAP_LOST,	/* per-CPU array[LOST_COUNT] of u64 counters, enum lost_counter */
+	MAP_KSTACKS,	/* hash: u64 id -> struct { u32 count; u32 pad; u64 frames[depth] } */
+	MAP_USTACKS,
+	MAP_JOIN,	/* anything else internal */
+	MAP_GLOBAL,	/* array of one: struct script_globals, written by the engine before attach */
+};
+
+/* Per-CPU counters of what did not arrive. */
+enum lost_counter { LOST_EVENTS, LOST_MAP_FULL, LOST_STACKS, LOST_COUNT };
+
+/* The value of MAP_GLOBAL. */
+struct script_globals {
+	u64 start_ns; /* CLOCK_MONOTONIC at start, for `elapsed` */
+	u64 self_pid; /* tgid of pantrace, so that tools can leave themselves out */
+	u64 child_pid; /* cpid: the child of -c, 0 = none */
+};
+
+struct script_map {
+	enum map_role role;
+	const char *name;	 /* "@x" without '@'; internal maps: a word */
+	u32 bpf_type;		 /* BPF_MAP_TYPE_* */
+	u32 key_size, value_size, max_entries, map_flags;
+	bool is_percpu;
+	const struct type *key;	 /* TYPE_NONE = scalar; several keys = TYPE_TUPLE with is_key_list */
+	bool key_is_list;	 /* @x[a, b]: keys of the tuple print as "a, b" without parentheses */
+	const struct type *value; /* language type; TYPE_HIST ...: bucket key appended, see type.h */
+	bool is_bucketed;	 /* hist/lhist: the BPF key is key ++ u64 bucket (scalar: array index = bucket) */
+	bool is_read;
+};
+
+enum action_kind {
+	ACTION_PRINTF,	   /* also errorf/warnf/debugf: stream below */
+	ACTION_PRINT,	   /* print(value): payload member 0 */
+	ACTION_PRINT_MAP,  /* map; payload: u64 top, u64 div; */
+	ACTION_PRINT_MAP_KEY, /* print(@m[k]): payload: key, value for non-aggregations; key only for aggregations */
+	ACTION_CLEAR, ACTION_ZERO,
+	ACTION_TIME,	   /* format = strftime format */
+	ACTION_JOIN,	   /* payload: count, strings */
+	ACTION_CAT, ACTION_SYSTEM, /* format + arguments */
+	ACTION_EXIT,	   /* payload: u8 code */
+	ACTION_HELPER_ERROR, /* payload: s32 return value; helper below */
+	ACTION_PRINTA, ACTION_FAIL, ACTION_SKBOUTPUT, ACTION_WATCHPOINT,
+	ACTION_TEST_RESULT,
+	ACTION_STRFTIME,
+};
+
+enum conversion_kind { /* one %... of a format */
+	CONVERSION_LITERAL, /* text up to the next conversion, %% resolved */
+	CONVERSION_ARGUMENT,
+};
+
+struct format_part {
+	enum conversion_kind kind;
+	const char *text;	/* literal, or the conversion as written ("%-10s") */
+	u32 len;
+	char conversion;	/* d i u x X o c s p r ... */
+	bool left, plus, space, zero, alternate;
+	bool is_hex_escape;	/* %rx: all bytes as \xNN; %rh: hex without \x */
+	char r_mode;
+	u8 length_bytes;	/* from hh h l ll: 1 2 4 8; 0 = by argument's type */
+	s32 width, precision;	/* -1 = none; width -2 = '*': taken from an argument */
+	u32 argument;		/* index of the payload member */
+};
+
+struct format {
+	const char *text;
+	struct format_part *parts;
+	u32 nparts;
+};
+
+struct action {
+	enum action_kind kind;
+	struct span span;
+	struct format format;
+	const struct type *payload;
+	bool has_tail;
+	u32 map;		/* index into maps */
+	u32 helper;		/* ACTION_HELPER_ERROR: BPF_FUNC_* */
+	u8 stream;		/* ACTION_PRINTF: 0 stdout, 1 stderr error, 2 stderr warning */
+	const char *separator;	/* join */
+};
+
+/* One BPF program and where it is attached. */
+struct script_program {
+	const char *name;
+	const struct probe *probe;	/* syntax */
+	struct probe_context context;
+	struct probe_target **targets;
+	u32 ntargets;
+	bool uses_cookie;		/* bpf_get_attach_cookie gives target.cookie */
+	bool can_share_raw;		/* tracepoint whose fields are not used: may be attached as a raw tracepoint */
+	struct ir_program *ir;
+	struct bpf_code code;
+};
+
+struct script_config {
+	u64 max_strlen, max_map_keys, max_probes, max_bpf_progs, max_cat_bytes, on_stack_limit, perf_rb_pages, log_size;
+	bool print_maps_on_exit, cpp_demangle, lazy_symbolication, unstable_checks, show_debug_info;
+	u8 missing_probes;		/* 0 error, 1 warn, 2 ignore */
+	u8 cache_user_symbols;		/* 0 none, 1 per program, 2 per pid */
+	enum stack_mode stack_mode;
+	const char *str_trunc_trailer, *license;
+};
+
+struct script {
+	struct arena *arena;
+	struct ast ast;
+	struct script_config config;
+	VECTOR(struct script_map) maps;
+	VECTOR(struct action) actions;
+	VECTOR(struct script_program) programs;
+	VECTOR(const char *) probe_names;  /* by probe_target.cookie */
+	VECTOR(const char *) strings;	   /* strftime formats, cgroup filters */
+	u32 output_map, scratch_map, lost_map, global_map; /* indexes or IR_NO_MAP */
+	u32 kstack_map, ustack_map;
+	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
+	bool needs_child;		   /* cpid is used: -c is required */
+};
+
+struct compile_options {
+	const char *const *positional;
+	u32 npositional;
+	const char *const *include_dirs;
+	u32 ninclude_dirs;
+	pid_t pid;		/* -p */
+	bool has_child;		/* -c */
+	bool unsafe;
+	struct kernel_features features;
+	struct probe_env *env;	/* types, btf, kernel, diag */
+	/* "name=value" pairs: BPFTRACE_* / PANTRACE_* environment settings that override the config block's defaults. */
+	int (*setting)(void *arg, struct script_config *config);
+	void *setting_arg;
+	/* Called after each stage so that `-d STAGE` can print it; NULL = none. stage: "ast", "types", "ir", "bpf". */
+	void (*dump)(void *arg, const char *stage, const char *text);
+	void *dump_arg;
+	const char *dump_stage; /* only this one */
+};
+
+/*
+ * Compiles diag->sources[file] completely. Returns 0 or -errno with diagnostics. Probes whose attach point matches nothing are an
+ * error, a warning or nothing as config.missing_probes says.
+ */
+int script_compile(struct arena *arena, u16 file, const struct compile_options *options, struct script *ret);
+
+#endif

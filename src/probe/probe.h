@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Event sources. A provider is a table row {name, alias, expand, describe, attach} in its own file; list, scripts, record,
+ * stat and probe all go through it.
+ *
+ *	expand    an attach point as written (wildcards, sonames, symbols) -> concrete targets
+ *	describe  one target -> what a program attached there sees (struct probe_context)
+ *	attach    a loaded BPF program + its targets -> attachments that die with their file descriptors
+ */
+#ifndef PANTRACE_PROBE_H
+#define PANTRACE_PROBE_H
+
+#include "base/diag.h"
+#include "types/btf.h"
+#include "types/type.h"
+
+struct probe_provider;
+struct kernel; /* kernel/kernel.h: what the running kernel offers, asked lazily */
+
+/* What the words of an attach point may refer to. */
+struct probe_request {
+	struct span span;
+	const char *text;	   /* as written: "uprobe:/bin/bash:readline" */
+	const char *const *parts;  /* split at ':', quotes removed; parts[0] is the provider as written */
+	u32 count;
+	pid_t pid;		   /* -p PID or the child of -c; 0 = all */
+};
+
+/* Environment of expand/describe/attach; one per run, passed down, never global. */
+struct probe_env {
+	struct type_store *types;
+	struct btf_source *btf;
+	struct kernel *kernel;
+	struct arena *arena; /* targets and their names live here */
+	struct diag *diag;
+	bool unsafe;
+	bool list_only;	 /* expand for `list`: do not resolve addresses */
+	u32 max_probes;
+};
+
+/* How a program finds an argument. */
+enum location_kind {
+	LOCATION_NONE,
+	LOCATION_CONTEXT,  /* load `size` bytes at context + offset */
+	LOCATION_REGISTER, /* the saved register at pt_regs + offset */
+	LOCATION_MEMORY,   /* *(base register + offset [+ index register * scale]) in user memory */
+	LOCATION_CONSTANT, /* value */
+};
+
+struct probe_location {
+	enum location_kind kind;
+	u8 size;	/* 1, 2, 4, 8 */
+	bool is_signed;
+	u16 offset;	/* LOCATION_CONTEXT; LOCATION_REGISTER: offset of the register in the saved registers */
+	u16 base, index; /* LOCATION_MEMORY: offsets of the registers in the saved registers; index 0xffff = none */
+	u8 scale;
+	s64 value;	/* LOCATION_CONSTANT; LOCATION_MEMORY: displacement */
+};
+
+enum context_kind {
+	CONTEXT_NONE,	    /* begin, end, self, test: nothing to read */
+	CONTEXT_REGISTERS,  /* struct pt_regs (kprobe, uprobe, usdt) */
+	CONTEXT_TRACEPOINT, /* the event's raw record; args is laid over it */
+	CONTEXT_ARGUMENTS,  /* u64 array (raw tracepoint, fentry/fexit) */
+	CONTEXT_PERF_EVENT, /* struct bpf_perf_event_data: pt_regs first (profile, software, hardware, watchpoint) */
+	CONTEXT_ITERATOR,   /* struct bpf_iter__X */
+};
+
+struct probe_context {
+	enum context_kind kind;
+	u32 program_type;	   /* BPF_PROG_TYPE_* */
+	u32 expected_attach_type;  /* BPF_* or 0 */
+	u32 attach_btf_id;	   /* fentry, fexit, iter, typed raw tracepoint (tp_btf) */
+	int attach_btf_fd;	   /* module BTF object; 0 = vmlinux */
+	enum address_space space;  /* of pointers that come from here without saying more (user for uprobe, usdt) */
+	/*
+	 * `args`: NULL = this probe has none. CONTEXT_TRACEPOINT: a struct laid over the record. Otherwise a struct
+	 * whose members' values are found at locations[i] (same index as members); offsets are meaningless.
+	 */
+	const struct type *args;
+	const struct probe_location *locations;
+	const struct type *retval; /* fexit, kretprobe/uretprobe with known type; NULL = none or plain u64 */
+	struct probe_location retval_location; /* kind NONE: `retval` is not available */
+	/* arg0..argN: */
+	struct probe_location argn[10];
+	u8 argn_count;		   /* 0 = argN not available */
+	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
+	bool is_return;
+	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */
+	const char *layout_key;
+};
+
+struct probe_target {
+	const struct probe_provider *provider;
+	const char *name;     /* what `probe` prints: "kprobe:vfs_read" */
+	const char *path;     /* uprobe, usdt: file as the kernel opens it */
+	const char *module;   /* kernel module or NULL; tracepoint category; usdt provider */
+	const char *function; /* function, event; NULL */
+	u64 address;	      /* uprobe/usdt: file offset; kprobe: offset in function; watchpoint: address; or 0 */
+	u64 semaphore;	      /* usdt: file offset of the semaphore (ref_ctr_offset); 0 = none */
+	u64 config;	      /* perf: event config; profile/interval: period (ns) or frequency (Hz, is_frequency) */
+	u32 perf_type;	      /* PERF_TYPE_* */
+	u32 length;	      /* watchpoint: bytes; */
+	u32 mode;	      /* watchpoint: HW_BREAKPOINT_* */
+	bool is_frequency;
+	pid_t pid;	      /* 0 = all */
+	u32 cookie;	      /* index into script.probe_names, delivered by bpf_get_attach_cookie where the kernel has it */
+	const void *private;  /* the provider's own (usdt argument string ...) */
+};
+
+struct probe_targets {
+	VECTOR(struct probe_target *) list;
+	u32 skipped; /* matched by a wildcard, but cannot be probed (blacklist, not traceable) */
+};
+
+/* A live attachment. Closing it (or dying) detaches. */
+struct probe_attachment {
+	int fd;	      /* link or perf event */
+	int event_fd; /* perf event below the link, or -1 */
+	u32 targets;  /* how many probes it stands for (multi-links) */
+};
+
+struct probe_attachments {
+	VECTOR(struct probe_attachment) list;
+	u32 attached; /* probes */
+	u32 failed;   /* probes that could not be attached (missing_probes) */
+};
+
+struct probe_provider {
+	const char *name;
+	const char *aliases[4]; /* "k", older names */
+	const char *form;	/* "kprobe:[module:]function[+offset]", for help and errors */
+	const char *doc;
+	/* Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a wildcard: -ENOENT, diagnostic. */
+	int (*expand)(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+	/* Fills in *ret; 0 or -errno with a diagnostic at `at`. */
+	int (*describe)(struct probe_env *env, const struct probe_target *t, struct span at, struct probe_context *ret);
+	/*
+	 * Attaches one loaded program to n targets (all of this provider and compatible contexts), as few links as the
+	 * kernel allows. Failures of single targets are counted in out->failed, the first one's reason in a diagnostic.
+	 * NULL: the engine runs it itself (begin, end, self, test, interval on old kernels).
+	 */
+	int (*attach)(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		      struct probe_target *const *targets, u32 n, struct probe_attachments *out);
+	/* Calls fn for every probe that matches (for list); the glob may be NULL. */
+	int (*each)(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name), void *arg);
+};
+
+/* All rows, in the order of `list`; ends with NULL. */
+extern const struct probe_provider *const probe_providers[];
+/* By name or alias, ignoring case; NULL if unknown. */
+const struct probe_provider *probe_find_provider(const char *name);
+/* Unknown provider, bad form ... -> diagnostic with the nearest names. */
+int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
+
+#endif
