@@ -73,9 +73,8 @@ void **hashmap_put(struct hashmap *m, const void *key, size_t key_len, bool *ret
 	}
 	e = &m->entries[m->len++];
 	*slot = (u32)m->len;
-	*e = (struct hashmap_entry){.key = xmalloc(key_len + 1),
-				    .key_len = (u32)key_len,
-				    .hash = hash};
+	*e = (struct hashmap_entry){
+		.key = xmalloc(key_len + 1), .key_len = (u32)key_len, .hash = hash};
 	memcpy(e->key, key, key_len);
 	((char *)e->key)[key_len] = '\0';
 	return &e->value;

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/diag.h"
+
+#include "base/escape.h"
+
+#define EXCERPT_MAX 300 /* bytes of a source line that are shown around the place */
+
+u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len)
+{
+	vector_push(&d->sources, (struct source){.name = name, .text = text, .len = len});
+	return (u16)(d->sources.len - 1);
+}
+
+static void add(struct diag *d, enum diag_level level, struct span at, const char *fmt, va_list ap)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_vaddf(&sb, fmt, ap);
+	vector_push(&d->messages, (struct diag_message){.level = level,
+							.span = at,
+							.text = arena_strdup(&d->arena, sb.data)});
+	strbuf_release(&sb);
+}
+
+void diag_error(struct diag *d, struct span at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(d, DIAG_ERROR, at, fmt, ap);
+	va_end(ap);
+	d->errors++;
+}
+
+void diag_warning(struct diag *d, struct span at, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (d->no_warnings)
+		return;
+	va_start(ap, fmt);
+	add(d, DIAG_WARNING, at, fmt, ap);
+	va_end(ap);
+	d->warnings++;
+}
+
+void diag_hint(struct diag *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(d, DIAG_HINT, NO_SPAN, fmt, ap);
+	va_end(ap);
+}
+
+unsigned int edit_distance(const char *a, const char *b, unsigned int max)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned int row[65];
+
+	if (la > 64 || lb > 64 || (la > lb ? la - lb : lb - la) > max)
+		return max + 1;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
+		}
+	}
+	return MIN(row[lb], max + 1);
+}
+
+void diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n)
+{
+	unsigned int limit = (unsigned int)MIN(strlen(word) / 3 + 1, (size_t)3),
+		     best_distance = limit + 1;
+	const char *best = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned int distance = edit_distance(word, candidates[i], limit);
+
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = candidates[i];
+		}
+	}
+	if (best)
+		diag_hint(d, "did you mean '%s'?", best);
+}
+
+void diag_code(struct diag *d, enum exit_code code)
+{
+	if (d->code == EXIT_OK)
+		d->code = code;
+}
+
+enum exit_code diag_exit_code(const struct diag *d)
+{
+	if (!d->errors)
+		return EXIT_OK;
+	return d->code == EXIT_OK ? EXIT_FAILED : d->code;
+}
+
+void diag_place(const struct source *s, u32 offset, u32 *ret_line, u32 *ret_column)
+{
+	u32 line = 1, start = 0;
+
+	offset = MIN(offset, (u32)s->len);
+	for (u32 i = 0; i < offset; i++)
+		if (s->text[i] == '\n') {
+			line++;
+			start = i + 1;
+		}
+	*ret_line = line;
+	*ret_column = offset - start + 1;
+}
+
+/* The source line with the place underlined. Tabs become blanks so that the marks stand below. */
+static void print_excerpt(const struct source *s, struct span at, u32 column, FILE *out,
+			  bool colour)
+{
+	u32 begin = MIN(at.begin, (u32)s->len) - (column - 1), end = begin;
+	u32 mark_end = MAX(at.end, at.begin + 1), from;
+	struct strbuf text = STRBUF_INIT, marks = STRBUF_INIT, safe = STRBUF_INIT;
+
+	while (end < s->len && s->text[end] != '\n')
+		end++;
+	from = at.begin - begin > EXCERPT_MAX / 2 ? at.begin - EXCERPT_MAX / 2 : begin;
+	end = MIN(end, from + EXCERPT_MAX);
+	for (u32 i = from; i < end; i++) {
+		size_t before = text.len;
+
+		if (s->text[i] == '\t')
+			strbuf_addch(&text, ' ');
+		else if ((u8)s->text[i] >= 0x80)
+			strbuf_addch(&text, s->text[i]);
+		else
+			escape_line(&text, s->text + i, 1);
+		if (((u8)s->text[i] & 0xc0) != 0x80) /* one mark per character, not per byte */
+			strbuf_addchars(&marks,
+					i < at.begin   ? ' '
+					: i < mark_end ? '~'
+						       : '\0',
+					i < mark_end ? (int)(text.len - before) : 0);
+	}
+	if (mark_end > end && at.begin >= end)
+		strbuf_addch(&marks, '~');
+	escape_line(&safe, text.data, text.len);
+	fprintf(out, "%s\n%s%s%s\n", safe.data, colour ? "\033[1;35m" : "", marks.data,
+		colour ? "\033[0m" : "");
+	strbuf_release(&safe);
+	strbuf_release(&text);
+	strbuf_release(&marks);
+}
+
+static void print_message(const struct diag *d, const struct diag_message *m, FILE *out,
+			  bool colour)
+{
+	static const struct {
+		const char *word, *colour;
+	} levels[] = {{"ERROR", "\033[1;31m"}, {"WARNING", "\033[1;33m"}, {"HINT", "\033[1;36m"}};
+	const char *on = colour ? levels[m->level].colour : "", *off = colour ? "\033[0m" : "";
+	struct strbuf text = STRBUF_INIT;
+	const struct source *s = NULL;
+	u32 line = 0, column = 0, end_line = 0, end_column = 0;
+
+	if (m->span.begin != UINT32_MAX && m->span.file < d->sources.len) {
+		s = &d->sources.items[m->span.file];
+		diag_place(s, m->span.begin, &line, &column);
+		diag_place(s, MAX(m->span.end, m->span.begin + 1), &end_line, &end_column);
+		if (end_line == line)
+			fprintf(out, "%s:%u:%u-%u: ", s->name, line, column,
+				MAX(end_column, column + 1));
+		else
+			fprintf(out, "%s:%u-%u: ", s->name, line, end_line);
+	}
+	escape_terminal(&text, m->text, strlen(m->text));
+	fprintf(out, "%s%s:%s %s\n", on, levels[m->level].word, off, text.data);
+	strbuf_release(&text);
+	if (s && s->len)
+		print_excerpt(s, m->span, column, out, colour);
+}
+
+void diag_print(struct diag *d, FILE *out, bool colour)
+{
+	for (size_t i = 0; i < d->messages.len; i++)
+		print_message(d, &d->messages.items[i], out, colour);
+	d->messages.len = 0;
+}
+
+void diag_release(struct diag *d)
+{
+	vector_free(&d->sources);
+	vector_free(&d->messages);
+	arena_release(&d->arena);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/escape.h"
+
+/* Length of the valid UTF-8 sequence at s (1 to 4), 0 if invalid; *ret_code is the code point. */
+static size_t utf8_sequence(const u8 *s, size_t n, u32 *ret_code)
+{
+	static const struct {
+		u8 mask, lead;
+		u32 min;
+	} forms[] = {
+		{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+	for (size_t len = 1; len <= 4; len++) {
+		u32 code = s[0] & (u8)~forms[len - 1].mask;
+
+		if ((s[0] & forms[len - 1].mask) != forms[len - 1].lead)
+			continue;
+		if (len > n)
+			return 0;
+		for (size_t i = 1; i < len; i++) {
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (s[i] & 0x3f);
+		}
+		if (code < forms[len - 1].min || code > 0x10ffff ||
+		    (code >= 0xd800 && code < 0xe000))
+			return 0;
+		*ret_code = code;
+		return len;
+	}
+	return 0;
+}
+
+/* Code points that drive a terminal (C0, DEL, C1) or make text read otherwise than it is (bidi
+ * controls). */
+static bool is_dangerous(u32 code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069) || code == 0x200e || code == 0x200f ||
+	       code == 0x2028 || code == 0x2029;
+}
+
+static void escape_text(struct strbuf *out, const char *s, size_t n, const char *allowed)
+{
+	size_t i = 0, plain = 0;
+
+	while (i < n) {
+		u32 code = 0;
+		size_t len = utf8_sequence((const u8 *)s + i, n - i, &code);
+
+		if (len &&
+		    (!is_dangerous(code) || (code && code < 0x20 && strchr(allowed, (char)code)))) {
+			i += len;
+			continue;
+		}
+		strbuf_add(out, s + plain, i - plain);
+		for (size_t k = 0; k < MAX(len, (size_t)1); k++)
+			strbuf_addf(out, "\\x%02x", (u8)s[i + k]);
+		i += MAX(len, (size_t)1);
+		plain = i;
+	}
+	strbuf_add(out, s + plain, n - plain);
+}
+
+void escape_terminal(struct strbuf *out, const char *s, size_t n)
+{
+	escape_text(out, s, n, "\n\t");
+}
+
+void escape_line(struct strbuf *out, const char *s, size_t n)
+{
+	escape_text(out, s, n, "");
+}
+
+void escape_json(struct strbuf *out, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		u32 code = 0;
+		size_t len = utf8_sequence((const u8 *)s + i, n - i, &code);
+		u8 c = (u8)s[i];
+
+		if (c == '"' || c == '\\')
+			strbuf_addf(out, "\\%c", c);
+		else if (c == '\n')
+			strbuf_addstr(out, "\\n");
+		else if (c == '\t')
+			strbuf_addstr(out, "\\t");
+		else if (c == '\r')
+			strbuf_addstr(out, "\\r");
+		else if (!len || c < 0x20 || c == 0x7f)
+			strbuf_addf(out, "\\u%04x", c);
+		else
+			strbuf_add(out, s + i, len);
+		i += MAX(len, (size_t)1);
+	}
+}

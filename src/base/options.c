@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/options.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "base/diag.h"
+#include "base/strbuf.h"
+
+struct parser {
+	const struct command_spec *spec;
+	int argc;
+	char **argv;
+	int at; /* next word */
+	void *values;
+};
+
+int parse_u64(const char *s, u64 *ret)
+{
+	char *end;
+	u64 v;
+
+	if (!isdigit((unsigned char)s[0]))
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (*end)
+		return -EINVAL;
+	if (errno)
+		return -errno;
+	*ret = v;
+	return 0;
+}
+
+int parse_double(const char *s, double *ret)
+{
+	char *end;
+	double v;
+
+	if (!isdigit((unsigned char)s[0]) && s[0] != '.')
+		return -EINVAL;
+	v = strtod(s, &end);
+	if (*end || !isfinite(v))
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+static bool is_last(const struct option_spec *o)
+{
+	return !o->help;
+}
+
+static bool takes_value(const struct option_spec *o)
+{
+	return o->kind == OPTION_STRING || o->kind == OPTION_U64 || o->kind == OPTION_DOUBLE ||
+	       o->kind == OPTION_LIST || o->kind == OPTION_IGNORED_VALUE;
+}
+
+static const struct option_spec *find_short(const struct command_spec *spec, char c)
+{
+	for (const struct option_spec *o = spec->options; !is_last(o); o++)
+		if (o->kind != OPTION_HEADING && o->short_name == c)
+			return o;
+	return NULL;
+}
+
+static const struct option_spec *find_long(const struct command_spec *spec, const char *name,
+					   size_t len)
+{
+	for (const struct option_spec *o = spec->options; !is_last(o); o++)
+		if (o->long_name && strlen(o->long_name) == len &&
+		    !strncmp(o->long_name, name, len))
+			return o;
+	return NULL;
+}
+
+int options_usage_error(const struct command_spec *spec, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "pantrace %s: ", spec->name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nTry 'pantrace %s --help'.\n", spec->name);
+	return EXIT_USAGE;
+}
+
+static int unknown_long(const struct command_spec *spec, const char *name, size_t len)
+{
+	const char *best = NULL;
+	unsigned int best_distance = 3;
+	char *word = xstrndup(name, len);
+	int rc;
+
+	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
+		unsigned int d = o->long_name ? edit_distance(word, o->long_name, 2) : 3;
+
+		if (d < best_distance) {
+			best = o->long_name;
+			best_distance = d;
+		}
+	}
+	rc = best ? options_usage_error(spec, "unknown option --%s; did you mean --%s?", word, best)
+		  : options_usage_error(spec, "unknown option --%s", word);
+	free(word);
+	return rc;
+}
+
+/* Stores one option; word is how the user wrote it. */
+static int store(struct parser *p, const struct option_spec *o, const char *word, const char *value)
+{
+	void *field = (char *)p->values + o->offset;
+
+	switch (o->kind) {
+	case OPTION_FLAG:
+		*(bool *)field = true;
+		break;
+	case OPTION_COUNT:
+		(*(int *)field)++;
+		break;
+	case OPTION_STRING:
+	case OPTION_OPTIONAL:
+		*(const char **)field = value;
+		break;
+	case OPTION_U64:
+		if (parse_u64(value, field))
+			return options_usage_error(p->spec, "%s takes a number, not '%s'", word,
+						   value);
+		break;
+	case OPTION_DOUBLE:
+		if (parse_double(value, field))
+			return options_usage_error(p->spec, "%s takes a number, not '%s'", word,
+						   value);
+		break;
+	case OPTION_LIST: {
+		struct string_list *list = field;
+
+		list->items = xreallocarray(list->items, list->count + 1, sizeof(*list->items));
+		list->items[list->count++] = value;
+		break;
+	}
+	case OPTION_HEADING:
+	case OPTION_IGNORED:
+	case OPTION_IGNORED_VALUE:
+		break;
+	}
+	return OPTIONS_GO_ON;
+}
+
+static int parse_long(struct parser *p, const char *word)
+{
+	const char *name = word + 2, *eq = strchr(name, '=');
+	size_t len = eq ? (size_t)(eq - name) : strlen(name);
+	const struct option_spec *o = find_long(p->spec, name, len);
+	const char *value = eq ? eq + 1 : NULL;
+
+	if (!o && len == 4 && !strncmp(name, "help", 4)) {
+		options_help(p->spec, stdout);
+		return EXIT_OK;
+	}
+	if (!o)
+		return unknown_long(p->spec, name, len);
+	if (takes_value(o) && !value) {
+		if (p->at >= p->argc)
+			return options_usage_error(p->spec, "%s needs a value (%s)", word,
+						   o->value);
+		value = p->argv[p->at++];
+	}
+	if (value && !takes_value(o) && o->kind != OPTION_OPTIONAL)
+		return options_usage_error(p->spec, "--%s takes no value", o->long_name);
+	return store(p, o, word, value ? value : "");
+}
+
+static int parse_short(struct parser *p, const char *word)
+{
+	for (const char *c = word + 1; *c; c++) {
+		const struct option_spec *o = find_short(p->spec, *c);
+		const char shown[3] = {'-', *c, '\0'};
+		const char *value = "";
+		int rc;
+
+		if (!o && *c == 'h') {
+			options_help(p->spec, stdout);
+			return EXIT_OK;
+		}
+		if (!o)
+			return options_usage_error(p->spec, "unknown option -%c", *c);
+		if (takes_value(o)) {
+			if (c[1])
+				value = c + 1;
+			else if (p->at < p->argc)
+				value = p->argv[p->at++];
+			else
+				return options_usage_error(p->spec, "-%c needs a value (%s)", *c,
+							   o->value);
+		} else if (o->kind == OPTION_OPTIONAL) {
+			value = c + 1;
+		}
+		rc = store(p, o, shown, value);
+		if (rc != OPTIONS_GO_ON || takes_value(o) || o->kind == OPTION_OPTIONAL)
+			return rc;
+	}
+	return OPTIONS_GO_ON;
+}
+
+int options_parse(const struct command_spec *spec, int argc, char **argv, void *values,
+		  int *ret_first)
+{
+	struct parser p = {.spec = spec, .argc = argc, .argv = argv, .at = 1, .values = values};
+	VECTOR(char *) arguments = {0};
+	int rc = OPTIONS_GO_ON;
+
+	while (p.at < argc) {
+		char *word = argv[p.at++];
+
+		if (word[0] != '-' || !word[1]) {
+			vector_push(&arguments, word);
+			if (spec->stop_at_argument)
+				break;
+			continue;
+		}
+		if (str_eq(word, "--"))
+			break;
+		rc = word[1] == '-' ? parse_long(&p, word) : parse_short(&p, word);
+		if (rc != OPTIONS_GO_ON)
+			goto out;
+	}
+	while (p.at < argc)
+		vector_push(&arguments, argv[p.at++]);
+	*ret_first = argc - (int)arguments.len;
+	for (size_t i = 0; i < arguments.len; i++)
+		argv[*ret_first + (int)i] = arguments.items[i];
+out:
+	vector_free(&arguments);
+	return rc;
+}
+
+static void help_option(const struct option_spec *o, FILE *out)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (o->kind == OPTION_HEADING) {
+		fprintf(out, "\n%s:\n", o->help);
+		return;
+	}
+	strbuf_addf(&sb, "  %s%c%s", o->short_name ? "-" : " ", o->short_name ? o->short_name : ' ',
+		    o->short_name && o->long_name ? ", "
+		    : o->long_name		  ? "  "
+						  : "");
+	if (o->long_name)
+		strbuf_addf(&sb, "--%s", o->long_name);
+	if (o->value)
+		strbuf_addf(&sb, o->kind == OPTION_OPTIONAL ? "[=%s]" : " %s", o->value);
+	fprintf(out, "%-30s%s%s\n", sb.data, sb.len >= 30 ? "\n                              " : "",
+		o->help);
+	strbuf_release(&sb);
+}
+
+void options_help(const struct command_spec *spec, FILE *out)
+{
+	bool headed = spec->options[0].kind == OPTION_HEADING;
+
+	fprintf(out, "%s\n\nUsage: pantrace %s %s\n", spec->summary, spec->name, spec->synopsis);
+	if (spec->examples)
+		fprintf(out, "\nExamples:\n%s", spec->examples);
+	if (!headed)
+		fputs("\nOptions:\n", out);
+	for (const struct option_spec *o = spec->options; !is_last(o); o++)
+		if (o->kind != OPTION_IGNORED && o->kind != OPTION_IGNORED_VALUE)
+			help_option(o, out);
+	if (!find_short(spec, 'h'))
+		fputs("  -h, --help                  this text\n", out);
+	if (spec->details)
+		fprintf(out, "\n%s", spec->details);
+}

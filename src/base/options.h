@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One option table per command: it drives the parser, --help, the man page's synopsis and the shell
+ * completions.
+ *
+ *	static const struct option_spec options[] = {
+ *		{'d', "duration", "SECONDS", "stop after this many seconds", OPTION_STRING, offsetof(struct my, duration)},
+ *		{'v', "verbose", NULL, "more detail", OPTION_COUNT, offsetof(struct my, verbose)},
+ *		{0},
+ *	};
+ *	static const struct command_spec spec = {.name = "opensnoop", .synopsis = "[options] [FILENAME]", .summary = "...",
+ *						 .examples = "...", .options = options};
+ *	int rc = options_parse(&spec, argc, argv, &my, &first_argument);
+ *	if (rc != OPTIONS_GO_ON) return rc;	// help was shown (0) or usage error (EXIT_USAGE)
+ *
+ * Short options may be bundled (-hs), values may be attached (-d5, --duration=5) or follow. `--` ends
+ * the options. The order of options and arguments is free unless stop_at_argument.
+ */
+#ifndef PANTRACE_BASE_OPTIONS_H
+#define PANTRACE_BASE_OPTIONS_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+
+enum option_kind {
+	OPTION_FLAG,   /* bool = true */
+	OPTION_COUNT,  /* int += 1 */
+	OPTION_STRING, /* const char * */
+	OPTION_U64,    /* u64, decimal or 0x */
+	OPTION_DOUBLE, /* double >= 0 */
+	OPTION_LIST,   /* struct string_list: may be repeated */
+	OPTION_OPTIONAL, /* const char *: value only when attached ("-O3", "--opt=3"), else "" */
+	OPTION_HEADING, /* not an option: help is a heading in --help */
+	OPTION_IGNORED, /* accepted for compatibility; takes no value */
+	OPTION_IGNORED_VALUE, /* accepted for compatibility; takes a value */
+};
+
+struct string_list {
+	const char **items;
+	u32 count;
+};
+
+struct option_spec {
+	char short_name;       /* 0 = none */
+	const char *long_name; /* NULL = none */
+	const char *value;     /* name of the value in help; NULL = takes none */
+	const char *help;
+	enum option_kind kind;
+	size_t offset;	       /* of the field in the caller's struct */
+};
+
+struct command_spec {
+	const char *name;     /* "opensnoop" */
+	const char *synopsis; /* "[options] [FILENAME]" */
+	const char *summary;  /* one line */
+	const char *examples; /* lines "command   # what it does", shown first in --help */
+	const char *details;  /* further paragraphs or NULL */
+	const struct option_spec *options; /* ends with an empty row; -h/--help is always there unless 'h' is a row */
+	bool stop_at_argument;	/* everything after the first argument is the argument list */
+};
+
+#define OPTIONS_GO_ON (-1)
+
+/*
+ * Fills in *values. Returns OPTIONS_GO_ON, or the exit code to end with (help printed on stdout: 0; a usage error printed
+ * on stderr with the nearest option: EXIT_USAGE). argv is permuted so that arguments are argv[*ret_first ...].
+ */
+int options_parse(const struct command_spec *spec, int argc, char **argv, void *values, int *ret_first);
+void options_help(const struct command_spec *spec, FILE *out);
+/* "pantrace NAME: message" + "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE. */
+int options_usage_error(const struct command_spec *spec, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* A number with nothing behind it. 0 or -EINVAL/-ERANGE. */
+int parse_u64(const char *s, u64 *ret);
+int parse_double(const char *s, double *ret);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/arena.h"
+#include "base/cursor.h"
+#include "base/diag.h"
+#include "base/escape.h"
+#include "base/glob.h"
+#include "base/hashmap.h"
+#include "base/options.h"
+#include "tap.h"
+
+static void test_glob(void)
+{
+	static const struct {
+		const char *pattern, *s;
+		bool want;
+	} rows[] = {
+		{"vfs_*", "vfs_read", true},  {"vfs_*", "vf", false},	 {"*read*", "vfs_read", true},
+		{"a?c", "abc", true},	      {"a?c", "ac", false},	 {"[a-c]x", "bx", true},
+		{"[!a-c]x", "bx", false},     {"*", "", true},		 {"", "x", false},
+		{"a*b*c", "a__b__b_c", true}, {"a*b*c", "a__b__b_", false}, {"x[", "x[", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		is_int(glob_match(rows[i].pattern, rows[i].s), rows[i].want, rows[i].pattern);
+}
+
+static void test_escape(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_terminal(&sb, "a\033[31mb\n\xc3\xa9\xff\xc2\x9b", 13);
+	is_str(sb.data, "a\\x1b[31mb\n\xc3\xa9\\xff\\xc2\\x9b", "terminal: escapes, C1 and invalid bytes are made visible");
+	strbuf_reset(&sb);
+	escape_terminal(&sb, "\xe2\x80\xae" "txt", 6);
+	is_str(sb.data, "\\xe2\\x80\\xaetxt", "terminal: bidi override is made visible");
+	strbuf_reset(&sb);
+	escape_line(&sb, "a\tb\n", 4);
+	is_str(sb.data, "a\\x09b\\x0a", "line: newline and tab too");
+	strbuf_reset(&sb);
+	escape_json(&sb, "\"\\\n\x01\xff", 5);
+	is_str(sb.data, "\\\"\\\\\\n\\u0001\\u00ff", "json");
+	strbuf_release(&sb);
+}
+
+static void test_hashmap(void)
+{
+	struct hashmap m = {0};
+	char key[16];
+	int good = 0;
+
+	for (long i = 0; i < 1000; i++) {
+		snprintf(key, sizeof(key), "k%ld", i);
+		hashmap_puts(&m, key, (void *)(i + 1));
+	}
+	for (long i = 0; i < 1000; i++) {
+		snprintf(key, sizeof(key), "k%ld", i);
+		good += hashmap_gets(&m, key) == (void *)(i + 1);
+	}
+	is_int(good, 1000, "hashmap keeps 1000 keys");
+	ok(!hashmap_gets(&m, "none"), "absent key");
+	is_str(m.entries[999].key, "k999", "insertion order");
+	hashmap_release(&m);
+}
+
+static void test_diag(void)
+{
+	struct diag d = DIAG_INIT;
+	static const char text[] = "BEGIN { prnitf(\"x\") }\n";
+	static const char *const names[] = {"print", "printf", "str"};
+	u16 file = diag_add_source(&d, "stdin", text, strlen(text));
+	char *out;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	diag_error(&d, (struct span){8, 14, file}, "Unknown function: '%s'", "prnitf");
+	diag_hint_nearest(&d, "prnitf", names, ARRAY_SIZE(names));
+	diag_print(&d, f, false);
+	fclose(f);
+	is_str(out,
+	       "stdin:1:9-15: ERROR: Unknown function: 'prnitf'\n"
+	       "BEGIN { prnitf(\"x\") }\n"
+	       "        ~~~~~~\n"
+	       "HINT: did you mean 'printf'?\n",
+	       "place, line, marks, hint");
+	is_int(diag_exit_code(&d), EXIT_FAILED, "exit code");
+	free(out);
+	diag_release(&d);
+}
+
+struct parsed {
+	const char *duration;
+	int verbose;
+	u64 number;
+	struct string_list list;
+	bool flag;
+};
+
+static void test_options(void)
+{
+	static const struct option_spec options[] = {
+		{'d', "duration", "S", "d", OPTION_STRING, offsetof(struct parsed, duration)},
+		{'v', "verbose", NULL, "v", OPTION_COUNT, offsetof(struct parsed, verbose)},
+		{'n', "number", "N", "n", OPTION_U64, offsetof(struct parsed, number)},
+		{'I', NULL, "DIR", "I", OPTION_LIST, offsetof(struct parsed, list)},
+		{0, "flag", NULL, "f", OPTION_FLAG, offsetof(struct parsed, flag)},
+		{0},
+	};
+	static const struct command_spec spec = {"x", "", "s", NULL, NULL, options, false};
+	char *argv[] = {"x", "one", "-vvd5", "--number=0x10", "-I", "a", "--flag", "-Ib", "--", "-z", NULL};
+	struct parsed p = {0};
+	int first = 0, rc = options_parse(&spec, 10, argv, &p, &first);
+
+	is_int(rc, OPTIONS_GO_ON, "parsed");
+	is_str(p.duration, "5", "attached value");
+	is_int(p.verbose, 2, "bundled flags");
+	is_int((long long)p.number, 16, "number");
+	ok(p.list.count == 2 && str_eq(p.list.items[1], "b"), "repeated option");
+	ok(p.flag, "long flag");
+	ok(first == 8 && str_eq(argv[8], "one") && str_eq(argv[9], "-z"), "arguments are moved to the end, -- ends options");
+	free(p.list.items);
+}
+
+static void test_cursor(void)
+{
+	struct cursor c = cursor_of("\1\2\0\3\0\0\0ab", 10);
+
+	is_int(cursor_u8(&c), 1, "u8");
+	is_int(cursor_u16(&c), 2, "u16 little endian");
+	is_int(cursor_u32(&c), 3, "u32");
+	is_str(cursor_string(&c), "ab", "string");
+	ok(!c.failed, "not failed at the end");
+	is_int((long long)cursor_u64(&c), 0, "past the end: zero");
+	ok(c.failed, "failure sticks");
+}
+
+int main(void)
+{
+	test_glob();
+	test_escape();
+	test_hashmap();
+	test_diag();
+	test_options();
+	test_cursor();
+	return tap_done();
+}
