@@ -19,6 +19,9 @@ struct variable_symbol {
 	bool is_loop;		 /* assigned by a for statement: read-only */
 	bool is_captured;	 /* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
 	u32 scope_depth;
+	u32 callback_depth;	 /* of the declaration */
+	bool is_leaked;		 /* used outside the block of its first assignment (older scripts): starts as 0 */
+	bool is_visible;	 /* check.c: its block is open */
 	/* [lower] */
 	u32 slot;		 /* +1; 0 = in a register */
 	u32 reg;
@@ -63,6 +66,7 @@ struct check {
 	bool changed;		 /* this pass learnt something */
 	bool final;		 /* errors are reported */
 	u32 loop_depth, callback_depth;
+	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes;		 /* check.c's own */
 };
 

@@ -49,6 +49,14 @@ struct lower {
 	bool in_callback;
 	u32 return_block;
 	bool failed;
+	/*
+	 * While the builtin of `@m[k] = count()` is lowered: the map assigned to and its key expressions (nargs 0 = scalar). The
+	 * aggregation builds the key by lower_map_key(l, l->assign_map, l->assign_keys, l->assign_nkeys, call->span) after its own arguments
+	 * are evaluated. NULL elsewhere.
+	 */
+	struct map_symbol *assign_map;
+	struct expr *const *assign_keys;
+	u32 assign_nkeys;
 	void *private;		/* lower.c's own */
 };
 
@@ -103,6 +111,18 @@ ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 
 ir_reg lower_map_address(struct lower *l, u32 map);
 /* Adds to a u64 of a per-CPU or shared element: atomically where another program might interrupt us (see map_symbol.programs). */
 void lower_add(struct lower *l, struct map_symbol *m, ir_reg element, s64 offset, ir_reg amount);
+
+/* The element's value as `m`'s language type: aggregations are summed over the CPUs into a scalar, absent = 0 or zeroes. */
+void lower_map_read(struct lower *l, struct map_symbol *m, ir_reg key, struct value *ret, struct span at);
+/* Stores v (converted to m->value) under key. */
+void lower_map_write(struct lower *l, struct map_symbol *m, ir_reg key, const struct value *v, struct span at);
+/* Deletes the element (zeroes a scalar map); result of the helper, 0 = it was there. */
+ir_reg lower_map_delete(struct lower *l, struct map_symbol *m, ir_reg key);
+
+/* Compares n bytes of directly addressable memory: a register that is 1 if equal, else 0. Both must be 8-aligned when n is a multiple of 8. */
+ir_reg lower_compare_memory(struct lower *l, ir_reg a, s64 a_offset, ir_reg b, s64 b_offset, u32 size);
+/* 1 if two strings are equal up to the NUL, at most `limit` bytes (0 = no limit); sizes may differ. */
+ir_reg lower_compare_strings(struct lower *l, const struct value *a, const struct value *b, u32 limit, struct span at);
 
 /* Output records. */
 /*
