@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs the tests through prove: unit tests, tests on this kernel, tests in the guest.
+#   scripts/check.sh BINARY UNIT_DIR [unit] [cli] [vm] [FILE...]
+set -eu
+
+PANTRACE=$(realpath "$1")
+units=$2
+shift 2
+export PANTRACE
+[ $# -gt 0 ] || set -- unit cli vm
+
+files=
+for word in "$@"; do
+	case $word in
+	unit) files="$files $(find "$units" -maxdepth 1 -type f -perm -u+x | sort | tr '\n' ' ')" ;;
+	cli) files="$files $(ls tests/cli/*.t | tr '\n' ' ')" ;;
+	vm) files="$files tests/vm/guest.t" ;;
+	*) files="$files $word" ;;
+	esac
+done
+
+tests/programs/build.sh build/programs
+
+# Tests on this kernel see each other's events, so they run one after the other; the rest may overlap.
+log=$(mktemp)
+status=0
+# shellcheck disable=SC2086
+prove --exec '' --timer -j2 --rules='seq=tests/cli/*' --rules='par=**' $files >"$log" 2>&1 || status=$?
+cat "$log"
+if ! grep -Eq '^Files=[0-9]+, Tests=[1-9]' "$log"; then
+	echo "check.sh: no test ran"
+	status=1
+fi
+rm -f "$log"
+exit $status

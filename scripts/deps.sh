@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every Debian package that pantrace is built, tested and measured with, by purpose. Installs what is
+# missing, and only that, and says what it does.   usage: scripts/deps.sh [test] [bench]
+set -eu
+
+build='gcc libc6-dev make libbpf-dev libelf-dev libdw-dev libiberty-dev zlib1g-dev libzstd-dev
+       liblzma-dev libbz2-dev'
+# the judges: strace, gdb, readelf; the guest: qemu, busybox, a Debian kernel; sdt.h for USDT programs
+test='perl strace gdb binutils qemu-system-x86 busybox-static cpio kmod systemtap-sdt-dev g++ procps
+      python3 util-linux clang libclang-rt-14-dev'
+bench='bpftrace'
+# unpacked into build/vm, never installed: the kernel of the guest
+kernel=linux-image-cloud-amd64
+
+wanted=$build
+for group in "$@"; do
+	case $group in
+	test) wanted="$wanted $test" ;;
+	bench) wanted="$wanted $bench" ;;
+	*) echo "deps.sh: unknown group '$group' (test, bench)" >&2; exit 2 ;;
+	esac
+done
+
+missing=
+for package in $wanted; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+		missing="$missing $package"
+done
+
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+updated=
+update()
+{
+	[ -n "$updated" ] || as_root apt-get update -qq
+	updated=yes
+}
+
+if [ -n "$missing" ]; then
+	echo "Installing:$missing"
+	update
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		$missing >/dev/null
+fi
+
+case " $* " in *' test '*) ;; *) exit 0 ;; esac
+
+# The guest's kernel: newest that the meta package asks for.
+mkdir -p build/vm
+if ! [ -e build/vm/kernel/vmlinuz ]; then
+	update
+	image=$(apt-cache depends --important "$kernel" | sed -n 's/.*Depends: \(linux-image-[^ ]*\).*/\1/p' | head -1)
+	[ -n "$image" ] || { echo "deps.sh: no kernel image behind $kernel" >&2; exit 1; }
+	echo "Unpacking $image into build/vm (not installed)"
+	(cd build/vm && apt-get download -qq "$image" && dpkg-deb -x "$image"_*.deb unpacked && rm "$image"_*.deb)
+	mkdir -p build/vm/kernel
+	/sbin/depmod -b build/vm/unpacked "$(ls build/vm/unpacked/lib/modules)"
+	cp build/vm/unpacked/boot/config-* build/vm/kernel/config
+	cp -a build/vm/unpacked/lib/modules build/vm/kernel/
+	cp build/vm/unpacked/boot/vmlinuz-* build/vm/kernel/vmlinuz # last: its presence says "complete"
+	rm -rf build/vm/unpacked
+fi

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Builds the workloads of the tests (tests/programs/*.c) into a folder: NAME (static, for the guest too) and
+# NAME.dyn (dynamic, PIE, with debug info) where the first line says so: /* build: dyn */.
+set -eu
+out=$1
+here=$(dirname "$0")
+mkdir -p "$out"
+for source in "$here"/*.c; do
+	name=$(basename "$source" .c)
+	if [ "$out/$name" -nt "$source" ]; then continue; fi
+	gcc -O1 -g -static -pthread -fno-omit-frame-pointer -o "$out/$name" "$source"
+	gcc -O1 -g -pthread -fno-omit-frame-pointer -o "$out/$name.dyn" "$source"
+done

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TAP in busybox sh, for tests of the guest and of this kernel alike.
+tests_run=0
+tests_failed=0
+
+# ok NAME: success of the command before
+ok()
+{
+	rc=$?
+	tests_run=$((tests_run + 1))
+	if [ $rc -eq 0 ]; then
+		echo "ok $tests_run - $1"
+	else
+		echo "not ok $tests_run - $1"
+		tests_failed=$((tests_failed + 1))
+	fi
+	return $rc
+}
+
+# is GOT WANT NAME
+is()
+{
+	[ "$1" = "$2" ]
+	ok "$3" || {
+		echo "# got:"
+		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
+		echo "# want:"
+		printf '%s\n' "$2" | sed 's/^/#   /' | head -40
+	}
+}
+
+# like GOT EXTENDED-REGEX NAME
+like()
+{
+	printf '%s\n' "$1" | grep -Eq -- "$2"
+	ok "$3" || {
+		echo "# got:"
+		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
+		echo "# does not match: $2"
+	}
+}
+
+unlike()
+{
+	! printf '%s\n' "$1" | grep -Eq -- "$2"
+	ok "$3" || {
+		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
+		echo "# should not match: $2"
+	}
+}
+
+# skip NAME WHY
+skip()
+{
+	tests_run=$((tests_run + 1))
+	echo "ok $tests_run - $1 # SKIP $2"
+}
+
+done_testing()
+{
+	echo "1..$tests_run"
+	[ $tests_failed -eq 0 ]
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Builds the initramfs, boots QEMU, turns the console's text into one TAP stream.
+use strict;
+use warnings;
+use File::Path qw(make_path remove_tree);
+use File::Basename;
+use IO::Select;
+
+my $kernel = $ENV{VM_KERNEL} // 'build/vm/kernel';
+my $binary = $ENV{PANTRACE} // 'build/pantrace';
+my $timeout = $ENV{VM_TIMEOUT} // 420;
+my @tests = map { basename($_, '.sh') } sort glob 'tests/vm/*.sh';
+@tests = split ' ', $ENV{VM_TESTS} if $ENV{VM_TESTS};
+
+sub bail { print "Bail out! @_\n"; exit 1 }
+-e "$kernel/vmlinuz" or bail("no guest kernel in $kernel (scripts/deps.sh test unpacks one)");
+-x $binary or bail("no binary $binary");
+bail('no tests') unless @tests;
+# The guest has no shared libraries, so a sanitizer build cannot run in it.
+if (`file -b '$binary' 2>/dev/null || readelf -l '$binary'` =~ /dynamically linked|INTERP/) {
+	print "1..0 # SKIP the guest needs a static binary\n";
+	exit 0;
+}
+
+# ---- initramfs
+my ($release) = map { basename($_) } glob "$kernel/modules/*";
+my $root = "build/vm/root.$$";
+my @modules = qw(loop virtio virtio_ring virtio_pci virtio_blk crc16 mbcache jbd2 crc32c_generic libcrc32c ext4
+		 veth dummy brd xfs nf_defrag_ipv4);
+remove_tree($root);
+make_path(map { "$root/$_" } qw(bin dev proc sys tmp tests programs root etc modules var/tmp lib/debug));
+system("cp /bin/busybox $root/bin/busybox") == 0 or bail('busybox');
+system("cp '$binary' $root/bin/pantrace && strip -g $root/bin/pantrace") == 0 or bail('copy');
+system("cp tests/tap.sh tests/vm/init $root/ && cp tests/vm/*.sh $root/tests/") == 0 or bail('copy tests');
+system("cp -r tests/vm/data $root/data") if -d 'tests/vm/data';
+system("for f in build/programs/*; do case \$f in *.dyn) ;; *) cp \$f $root/programs/;; esac; done") if -d 'build/programs';
+system("cp -r $ENV{VM_EXTRA}/. $root/") if $ENV{VM_EXTRA};
+{
+	my @order;
+	my %seen;
+	my %files = map { my $n = basename($_); $n =~ s/\.ko(\.xz|\.zst)?$//; $n =~ tr/-/_/; ($n => $_) }
+		split /\n/, `find '$kernel/modules/$release' -name '*.ko*'`;
+	my %deps;
+	open my $f, '<', "$kernel/modules/$release/modules.dep" or bail("modules.dep: $!");
+	while (<$f>) {
+		my ($m, @d) = map { my $n = basename($_); $n =~ s/\.ko.*$//; $n =~ tr/-/_/; $n } split /[:\s]+/;
+		$deps{$m} = \@d;
+	}
+	my $need;
+	$need = sub { my $m = shift; return if $seen{$m}++; $need->($_) for @{$deps{$m} // []}; push @order, $m if $files{$m} };
+	$need->($_) for @modules;
+	open my $o, '>', "$root/modules/order" or bail($!);
+	for my $m (@order) {
+		if ($files{$m} =~ /\.xz$/) { system("xz -dc $files{$m} > $root/modules/$m.ko") }
+		else { system("cp $files{$m} $root/modules/$m.ko") }
+		print $o "$m\n";
+	}
+}
+open my $list, '>', "$root/tests/list" or bail($!);
+print $list "$_\n" for @tests;
+close $list;
+chmod 0755, "$root/init";
+my $image = "build/vm/initramfs.$$.gz";
+system("cd $root && find . | cpio -o -H newc --quiet | gzip -1 > ../initramfs.$$.gz") == 0 or bail('cpio');
+remove_tree($root);
+
+# ---- boot
+my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', $ENV{VM_MEMORY} // '1024',
+	'-kernel', "$kernel/vmlinuz", '-initrd', $image, '-nographic', '-no-reboot', '-nodefaults', '-serial', 'stdio',
+	'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable');
+my $pid = open my $console, '-|', @qemu or bail("qemu: $!");
+my $log = '';
+my $deadline = time + $timeout;
+my ($count, $failed, $current, $in, $finished) = (0, 0, '', 0, 0);
+my %plan;
+my $select = IO::Select->new($console);
+my $buffer = '';
+open my $keep, '>', "build/vm/console.log";
+$keep->autoflush(1);
+CONSOLE: while (1) {
+	my $left = $deadline - time;
+	last if $left <= 0;
+	next unless $select->can_read($left);
+	my $n = sysread $console, $buffer, 65536, length $buffer;
+	last unless $n;
+	while ($buffer =~ s/^([^\n]*)\n//) {
+		(my $line = $1) =~ s/\r//g;
+		print $keep "$line\n";
+		if ($line =~ /@@ begin (\S+)$/)  { $current = $1; $plan{$1} = 0; next }
+		if ($line =~ /^@@ end (\S+) (\d+)/) {
+			if ($2 != 0 || !$plan{$1}) {
+				$count++; $failed++;
+				print "not ok $count - $1: ", ($2 ? "ended with code $2" : 'no tests or no plan'), "\n";
+			}
+			$current = '';
+			next;
+		}
+		if ($line =~ /^@@ finished/) { $finished = 1; last CONSOLE }
+		next unless $current;
+		if ($line =~ /^(not )?ok\b\s*\d*\s*-?\s*(.*)/) {
+			$count++;
+			$failed++ if $1;
+			$plan{$current}++;
+			print $1 // '', "ok $count - $current: $2\n";
+		} elsif ($line =~ /^1\.\.\d+/) {
+			next;
+		} else {
+			print "# $line\n";
+		}
+	}
+}
+kill 'KILL', $pid;
+close $console;
+unlink $image;
+if (!$finished) {
+	$count++; $failed++;
+	print "not ok $count - the guest finished", ($current ? " (stopped in $current)" : ''), "\n";
+	print "# console: build/vm/console.log\n";
+}
+print "1..$count\n";
+exit($failed ? 1 : 0);
