@@ -16,6 +16,7 @@ struct variable_symbol {
 	enum address_space space;
 	struct span span;
 	bool is_declared;	 /* let */
+	bool is_typed;		 /* let $x : type */
 	bool is_loop;		 /* assigned by a for statement: read-only */
 	bool is_captured;	 /* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
 	u32 scope_depth;
@@ -66,6 +67,8 @@ struct check {
 	bool changed;		 /* this pass learnt something */
 	bool final;		 /* errors are reported */
 	u32 loop_depth, callback_depth;
+	bool failed;		 /* an error was reported */
+	bool said;		 /* the last message was new: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes;		 /* check.c's own */
 };
@@ -77,11 +80,14 @@ int check_units(struct check *c);
 void check_expr(struct check *c, struct expr *e); /* sets e->type; TYPE_NONE after an error or while unknown (e->type == NULL never) */
 void check_error(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4); /* reported in the final pass only */
 void check_hint(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void check_hint_nearest(struct check *c, const char *word, const char *const *candidates, size_t n);
 void check_warning(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4); /* once */
 /* True if e has a type by now; in the final pass an unknown type is an error that this reports ("Undefined or undeclared ..."). */
 bool check_known(struct check *c, struct expr *e);
 /* A compile-time integer (literal, folded expression, positional parameter). */
 bool check_constant(struct check *c, struct expr *e, s64 *ret);
+/* "int", "string", "pointer" ...: as upstream's messages call a kind of type. */
+const char *check_kind_text(struct check *c, const struct type *t);
 /* The n-th argument must be ...; false + error if not. */
 bool check_arg_integer(struct check *c, struct expr *call, u32 n);
 bool check_arg_pointer_or_integer(struct check *c, struct expr *call, u32 n);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Members, indexes and the probe's own `args`. */
+#include "lang/check_internal.h"
+
+bool check_is_args(const struct expr *e)
+{
+	return (e->kind == EXPR_NAME || (e->kind == EXPR_CALL && e->nargs == 0)) && e->name &&
+	       str_eq(e->name, "args");
+}
+
+static void hint_members(struct check *c, const struct type *t, const char *name)
+{
+	VECTOR(const char *) names = {0};
+
+	for (u32 i = 0; t->members && i < t->count; i++)
+		if (t->members[i].name)
+			vector_push(&names, t->members[i].name);
+	check_hint_nearest(c, name, names.items, names.len);
+	vector_free(&names);
+}
+
+/* A field of the event: its memory is the record itself, or a place that the provider names. */
+static void check_args_member(struct check *c, struct expr *e)
+{
+	struct probe_context *context = &c->unit->context;
+	const struct type *args = context->args;
+	const struct type_member *m;
+	u32 offset = 0;
+
+	c->unit->uses_args = true;
+	e->left->type = args ? args : type_none();
+	e->left->space = SPACE_CONTEXT;
+	if (!args) {
+		check_error(c, e->left->span, "The args builtin can not be used with this probe");
+		check_hint(c, "its arguments are not known by name; arg0, arg1 ... may be");
+		return;
+	}
+	type_complete(c->types, args);
+	m = type_find_member(c->types, args, e->name, &offset);
+	if (!m) {
+		if (context->kind == CONTEXT_TRACEPOINT)
+			check_error(c, e->name_span, "The event has no field named '%s'", e->name);
+		else
+			check_error(c, e->name_span, "Can't find function parameter %s", e->name);
+		hint_members(c, args, e->name);
+		return;
+	}
+	e->member = m;
+	e->member_offset = offset;
+	e->member_index = UINT32_MAX;
+	e->space = SPACE_CONTEXT;
+	if (context->kind != CONTEXT_TRACEPOINT) {
+		for (u32 i = 0; i < args->count; i++)
+			if (&args->members[i] == m)
+				e->member_index = i;
+		e->type = check_field_type(c, m->type, context->space, m->is_user);
+		if (type_is(e->type, TYPE_ARRAY) || type_is_record(e->type) ||
+		    type_is(e->type, TYPE_STRING))
+			e->space = context->space == SPACE_USER ? SPACE_USER : SPACE_KERNEL;
+		else
+			e->space = context->space;
+		return;
+	}
+	if (m->is_data_loc || m->is_rel_loc) {
+		const struct type *element =
+			type_is(m->type, TYPE_ARRAY) ? m->type->element : m->type;
+
+		e->type = type_pointer(c->types, element, SPACE_KERNEL);
+		return;
+	}
+	e->type = check_field_type(c, m->type, SPACE_KERNEL, m->is_user);
+	if (type_is_scalar(e->type))
+		e->space = m->is_user ? SPACE_USER : SPACE_KERNEL;
+}
+
+static void check_tuple_member(struct check *c, struct expr *e, const struct type *t)
+{
+	for (u32 i = 0; i < t->count; i++) {
+		if (!str_eq(t->members[i].name, e->name))
+			continue;
+		e->member = &t->members[i];
+		e->member_offset = t->members[i].offset;
+		e->type = t->members[i].type;
+		e->space = type_is_scalar(e->type) ? SPACE_UNKNOWN : e->left->space;
+		return;
+	}
+	if (type_is(t, TYPE_TUPLE) && e->name[0] >= '0' && e->name[0] <= '9') {
+		check_error(c, e->span, "Invalid tuple index: %s. Found %u elements in tuple.",
+			    e->name, t->count);
+		return;
+	}
+	check_error(c, e->name_span, "Can not access field '%s' on expression of type '%s'",
+		    e->name, check_type_text(c, t));
+	hint_members(c, t, e->name);
+}
+
+void check_member(struct check *c, struct expr *e)
+{
+	const struct type *t;
+	enum address_space space;
+	u32 offset = 0;
+
+	if (check_is_args(e->left)) {
+		check_args_member(c, e);
+		return;
+	}
+	check_expr(c, e->left);
+	if (!check_known(c, e->left))
+		return;
+	t = e->left->type;
+	space = e->left->space;
+	while (type_is(t, TYPE_POINTER)) {
+		if (t->is_percpu_pointer)
+			check_error(c, e->span,
+				    "Attempting to access pointer field '%s' with unsupported tag "
+				    "attribute: percpu",
+				    e->name);
+		space = t->space;
+		t = t->element;
+		if (type_is(t, TYPE_POINTER))
+			t = check_field_type(c, t, space, false);
+	}
+	if (type_is(t, TYPE_TUPLE) || type_is(t, TYPE_RECORD)) {
+		check_tuple_member(c, e, t);
+		return;
+	}
+	if (!type_is_record(t)) {
+		check_error(c, e->span, "Can not access field '%s' on expression of type '%s'",
+			    e->name, check_type_text(c, t));
+		return;
+	}
+	if (type_complete(c->types, t) < 0) {
+		check_error(c, e->span, "Unknown struct/union: '%s'", check_type_text(c, t));
+		return;
+	}
+	e->member = type_find_member(c->types, t, e->name, &offset);
+	if (!e->member) {
+		check_error(c, e->name_span,
+			    "Struct/union of type '%s' does not contain a field named '%s'",
+			    check_type_text(c, t), e->name);
+		hint_members(c, t, e->name);
+		return;
+	}
+	e->member_offset = offset;
+	e->type = check_field_type(c, e->member->type, space, e->member->is_user);
+	e->space = space;
+	if (type_is_scalar(e->type) && (space == SPACE_CONTEXT || space == SPACE_TRUSTED))
+		e->space = SPACE_KERNEL;
+	if (type_is_scalar(e->type) && space == SPACE_BPF)
+		e->space = SPACE_UNKNOWN;
+}
+
+/* "abc"[1], tuple[0] */
+static bool check_special_index(struct check *c, struct expr *e, const struct type *t)
+{
+	s64 index;
+
+	if (type_is(t, TYPE_STRING)) {
+		e->type = type_int(1, true);
+		e->space = SPACE_UNKNOWN;
+		return true;
+	}
+	if (!type_is(t, TYPE_TUPLE))
+		return false;
+	if (!check_constant(c, e->args[0], &index)) {
+		check_error(c, e->span, "Tuples must be indexed by a constant");
+		return true;
+	}
+	if (index < 0 || index >= t->count) {
+		check_error(c, e->span,
+			    "Invalid tuple index: %" PRId64 ". Found %u elements in tuple.", index,
+			    t->count);
+		return true;
+	}
+	e->member = &t->members[index];
+	e->member_offset = e->member->offset;
+	e->type = e->member->type;
+	e->space = type_is_scalar(e->type) ? SPACE_UNKNOWN : SPACE_BPF;
+	return true;
+}
+
+void check_index(struct check *c, struct expr *e)
+{
+	const struct type *t;
+	struct expr *index;
+	s64 value;
+
+	if (e->left->kind == EXPR_MAP) {
+		check_map_access(c, e);
+		return;
+	}
+	check_expr(c, e->left);
+	for (u32 i = 0; i < e->nargs; i++)
+		check_expr(c, e->args[i]);
+	if (!check_known(c, e->left) || e->nargs == 0 || !check_known(c, e->args[0]))
+		return;
+	index = e->args[0];
+	t = e->left->type;
+	if (e->nargs != 1 || !type_is_integer(index->type)) {
+		check_error(
+			c, index->span,
+			"The array index operator [] only accepts non-negative integer indices. "
+			"Got: %s",
+			check_type_text(c, index->type));
+		return;
+	}
+	if (check_special_index(c, e, t))
+		return;
+	if (!type_is(t, TYPE_ARRAY) && !type_is(t, TYPE_POINTER)) {
+		check_error(c, e->span,
+			    "The array index operator [] can only be used on arrays, pointers, and "
+			    "tuples, found %s.",
+			    check_type_text(c, t));
+		return;
+	}
+	if (type_complete(c->types, t->element) < 0 || !t->element->size) {
+		check_error(c, e->span,
+			    "The array index operator [] cannot be used on a pointer to an unsized "
+			    "type "
+			    "(%s).",
+			    check_type_text(c, t));
+		return;
+	}
+	if (type_is(t, TYPE_ARRAY) && check_constant(c, index, &value)) {
+		if (value < 0 || (t->count && value >= t->count)) {
+			check_error(c, e->span,
+				    "the index %" PRId64 " is out of bounds for array of size %u",
+				    value, t->count);
+			return;
+		}
+	}
+	e->space = type_is(t, TYPE_POINTER) ? t->space : e->left->space;
+	e->type = check_field_type(c, t->element, e->space, false);
+	if (type_is_scalar(e->type) && (e->space == SPACE_CONTEXT || e->space == SPACE_TRUSTED))
+		e->space = SPACE_KERNEL;
+}

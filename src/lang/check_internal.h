@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the checker's own files share. Everything else is in check.h. */
+#ifndef PANTRACE_LANG_CHECK_INTERNAL_H
+#define PANTRACE_LANG_CHECK_INTERNAL_H
+
+#include "lang/check.h"
+
+/* check.scopes: where in the unit's list of variables this pass is, and the blocks that are open. */
+struct check_scopes {
+	u32 next;  /* variables of this pass: unit->variables[0 .. next) */
+	u32 depth; /* open blocks */
+	bool truncated_condition;
+};
+
+/* ---- check_scope.c ---- */
+void check_scope_begin(struct check *c);
+void check_scope_end(struct check *c);
+struct variable_symbol *check_variable_find(struct check *c, const char *name);
+struct variable_symbol *check_variable_declare(struct check *c, const char *name, struct span at);
+/* The variable that an assignment means: an open one, one of an earlier block (older scripts), or a new one. */
+struct variable_symbol *check_variable_target(struct check *c, const char *name, const struct type *type,
+					      struct span at);
+void check_variable_assign(struct check *c, struct variable_symbol *v, const struct type *type,
+			   enum address_space space, struct span at);
+/* Marks v as captured if it is used in another function than the one that it was declared in. */
+void check_variable_use(struct check *c, struct variable_symbol *v);
+
+/* ---- check_type.c ---- */
+/* The type that holds values of both; NULL if there is none. */
+const struct type *check_unify(struct check *c, const struct type *a, const struct type *b);
+/* The smallest type of a literal. */
+const struct type *check_literal_type(u64 value, bool is_negative);
+/* The scalar that an aggregation reads as (count, sum, min, max, avg); NULL for the others. */
+const struct type *check_aggregation_scalar(const struct type *t);
+const char *check_type_text(struct check *c, const struct type *t);
+/* char[n] reads as string[n]; everything else stays. */
+const struct type *check_field_type(struct check *c, const struct type *t, enum address_space space,
+				    bool is_user);
+
+/* ---- check_expr.c, check_operator.c, check_access.c, check_call.c ---- */
+void check_binary(struct check *c, struct expr *e);
+void check_unary(struct check *c, struct expr *e);
+void check_increment(struct check *c, struct expr *e);
+void check_ternary(struct check *c, struct expr *e);
+void check_cast(struct check *c, struct expr *e);
+void check_name(struct check *c, struct expr *e);
+void check_call(struct check *c, struct expr *e);
+void check_index(struct check *c, struct expr *e);
+void check_member(struct check *c, struct expr *e);
+void check_map_access(struct check *c, struct expr *e);
+void check_sizeof(struct check *c, struct expr *e);
+void check_offsetof(struct check *c, struct expr *e);
+void check_condition(struct check *c, struct expr *e);
+const struct type *check_binary_type(struct check *c, struct expr *e, enum op op, struct expr *left,
+				     struct expr *right);
+bool op_is_comparison(enum op op);
+bool check_is_args(const struct expr *e);
+
+/* ---- check_stmt.c ---- */
+void check_block(struct check *c, struct block *b);
+/* `for $i : a..b`: more rounds than this, or a number not known now, become a callback of bpf_loop(). */
+#define RANGE_PLAIN_MAX 64
+bool check_range_is_callback(const struct check *c, const struct stmt *s);
+
+/* ---- fold.c ---- */
+/* Folds op over known operands; false if it cannot be (division by zero). */
+bool fold_binary(enum op op, s64 a, s64 b, bool is_signed, s64 *ret);
+s64 fold_convert(s64 value, const struct type *to);
+
+/* True if e is a non-negative literal, whose sign adapts to the other operand. */
+static inline bool check_is_flexible(const struct expr *e)
+{
+	return e->is_comptime_known && e->type && type_is(e->type, TYPE_INT) && e->integer >= 0;
+}
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Operators: widths, signs, and what may be combined with what. */
+#include "lang/check_internal.h"
+
+bool op_is_comparison(enum op op)
+{
+	return op >= OP_EQ && op <= OP_GE;
+}
+
+static const struct type *bad_operands(struct check *c, struct expr *e, enum op op,
+				       const struct type *l, const struct type *r)
+{
+	check_error(c, e->span, "The %s operator can not be used on expressions of types %s, %s",
+		    op_names[op], check_type_text(c, l), check_type_text(c, r));
+	return type_none();
+}
+
+static const struct type *pointer_type(struct check *c, struct expr *e, enum op op,
+				       const struct type *l, const struct type *r)
+{
+	const bool left = type_is(l, TYPE_POINTER), right = type_is(r, TYPE_POINTER);
+	const struct type *other = left ? r : l;
+
+	if (op_is_comparison(op) || op == OP_LAND || op == OP_LOR) {
+		if (left && right) {
+			if (!type_equal(l->element, r->element))
+				check_warning(c, e->span,
+					      "comparison of distinct pointer types: %s, %s",
+					      check_type_text(c, l->element),
+					      check_type_text(c, r->element));
+			return type_bool();
+		}
+		return type_is_integer(other) ? type_bool() : bad_operands(c, e, op, l, r);
+	}
+	/* The distance of two pointers, and bits of a pointer, are integers. */
+	if (left && right)
+		return op == OP_SUB ? type_int(8, true) : bad_operands(c, e, op, l, r);
+	if (!type_is_integer(other))
+		return bad_operands(c, e, op, l, r);
+	if (op == OP_ADD)
+		return left ? l : r;
+	if (op == OP_SUB && left)
+		return l;
+	if (op == OP_AND || op == OP_OR || op == OP_XOR || op == OP_SHR || op == OP_SHL ||
+	    op == OP_MOD)
+		return type_int(8, false);
+	return bad_operands(c, e, op, l, r);
+}
+
+/* True if the operation on two integers is a signed one. */
+static bool is_signed_operation(enum op op, const struct expr *left, const struct expr *right)
+{
+	bool l = left->type->is_signed, r = right->type->is_signed;
+
+	if (op == OP_SHL || op == OP_SHR)
+		return l;
+	if (check_is_flexible(left) && !check_is_flexible(right))
+		l = r;
+	else if (check_is_flexible(right) && !check_is_flexible(left))
+		r = l;
+	if (l == r)
+		return l;
+	/* A narrower unsigned value fits a signed one; uint64 does not. */
+	return (l ? right->type : left->type)->size < 8;
+}
+
+static const struct type *integer_type(enum op op, const struct expr *left,
+				       const struct expr *right)
+{
+	bool l = left->type->is_signed, r = right->type->is_signed;
+
+	if (op_is_comparison(op) || op == OP_LAND || op == OP_LOR)
+		return type_bool();
+	if (op == OP_SHL || op == OP_SHR)
+		return type_int(8, l);
+	if (op == OP_SUB)
+		return type_int(8, true);
+	if (check_is_flexible(left) && !check_is_flexible(right))
+		l = r;
+	else if (check_is_flexible(right) && !check_is_flexible(left))
+		r = l;
+	if (op == OP_DIV || op == OP_MOD)
+		return type_int(8, is_signed_operation(op, left, right));
+	return type_int(8, l || r);
+}
+
+static const struct type *aggregate_type(struct check *c, struct expr *e, enum op op,
+					 const struct type *l, const struct type *r)
+{
+	if (type_is(l, TYPE_ARRAY) && type_is(r, TYPE_ARRAY)) {
+		if (op != OP_EQ && op != OP_NE) {
+			check_error(c, e->span, "The %s operator cannot be used on arrays.",
+				    op_names[op]);
+			return type_none();
+		}
+		if (l->count != r->count) {
+			check_error(c, e->span,
+				    "Only arrays of same size support comparison operators.");
+			return type_none();
+		}
+		if (!type_is_integer(l->element) || !type_is_integer(r->element) ||
+		    l->element->size != r->element->size) {
+			check_error(
+				c, e->span,
+				"Only arrays of same sized integer support comparison operators.");
+			return type_none();
+		}
+		return type_bool();
+	}
+	if (!check_unify(c, l, r)) {
+		check_error(c, e->span, "Type mismatch for '%s': comparing %s with %s",
+			    op_names[op], check_type_text(c, l), check_type_text(c, r));
+		return type_none();
+	}
+	if (type_is(l, TYPE_STRING) && op_is_comparison(op) && (op == OP_EQ || op == OP_NE))
+		return type_bool();
+	return op == OP_EQ || op == OP_NE ? type_bool() : bad_operands(c, e, op, l, r);
+}
+
+const struct type *check_binary_type(struct check *c, struct expr *e, enum op op, struct expr *left,
+				     struct expr *right)
+{
+	const struct type *l = left->type, *r = right->type;
+
+	if (type_is_integer(l) && type_is_integer(r))
+		return integer_type(op, left, right);
+	if (type_is(l, TYPE_POINTER) || type_is(r, TYPE_POINTER))
+		return pointer_type(c, e, op, l, r);
+	/* Addresses and ids that print as names are numbers when compared with numbers. */
+	if (type_is_scalar(l) && type_is_scalar(r) && (type_is_integer(l) || type_is_integer(r)) &&
+	    !type_is(l, TYPE_PROBE_NAME) && !type_is(r, TYPE_PROBE_NAME))
+		return op_is_comparison(op) || op == OP_LAND || op == OP_LOR ? type_bool()
+									     : type_int(8, false);
+	return aggregate_type(c, e, op, l, r);
+}
+
+static bool is_literal(const struct expr *e)
+{
+	return type_equal(e->type, check_literal_type((u64)e->integer, e->integer < 0));
+}
+
+static void fold(struct check *c, struct expr *e)
+{
+	struct expr *l = e->left, *r = e->right;
+	s64 value;
+
+	if (!l->is_comptime_known || !r->is_comptime_known || !type_is_integer(l->type) ||
+	    !type_is_integer(r->type) || !type_is_integer(e->type))
+		return;
+	if (!fold_binary(e->op, l->integer, r->integer, is_signed_operation(e->op, l, r), &value))
+		return;
+	e->is_comptime_known = true;
+	e->integer = value;
+	if (!type_is(e->type, TYPE_BOOL) && is_literal(l) && is_literal(r))
+		e->type = check_literal_type((u64)value, value < 0);
+}
+
+void check_binary(struct check *c, struct expr *e)
+{
+	const bool logical = e->op == OP_LAND || e->op == OP_LOR;
+	bool known;
+
+	check_expr(c, e->left);
+	check_expr(c, e->right);
+	known = check_known(c, e->left);
+	known &= check_known(c, e->right);
+	if (!known) {
+		if (op_is_comparison(e->op) || logical)
+			e->type = type_bool();
+		return;
+	}
+	if (logical) {
+		check_condition(c, e->left);
+		check_condition(c, e->right);
+		e->type = type_bool();
+		fold(c, e);
+		return;
+	}
+	e->type = check_binary_type(c, e, e->op, e->left, e->right);
+	/* lower: which of the two comparisons, divisions or shifts it is */
+	e->is_unsigned_literal =
+		!(type_is_integer(e->left->type) && type_is_integer(e->right->type) &&
+		  is_signed_operation(e->op, e->left, e->right));
+	if (!type_is(e->left->type, TYPE_POINTER) || type_is(e->type, TYPE_INT))
+		e->space = e->left->space == e->right->space || e->right->is_comptime_known
+				   ? e->left->space
+				   : SPACE_UNKNOWN;
+	if (e->left->is_comptime_known && !e->right->is_comptime_known)
+		e->space = e->right->space;
+	fold(c, e);
+}
+
+static void check_deref(struct check *c, struct expr *e)
+{
+	const struct type *t = e->left->type;
+
+	if (type_is_integer(t)) { /* older scripts: *kaddr("jiffies") */
+		e->type = type_int(8, false);
+		e->space = e->left->space;
+		return;
+	}
+	if (!type_is(t, TYPE_POINTER) || type_is(t->element, TYPE_VOID) ||
+	    type_is(t->element, TYPE_FUNCTION)) {
+		check_error(c, e->span, "Can not dereference '%s'", check_type_text(c, t));
+		return;
+	}
+	if (type_complete(c->types, t->element) < 0 || !t->element->size) {
+		check_error(c, e->span, "Can not dereference '%s': the type is incomplete",
+			    check_type_text(c, t));
+		return;
+	}
+	e->type = check_field_type(c, t->element, t->space, false);
+	e->space = t->space;
+}
+
+static void check_address(struct check *c, struct expr *e)
+{
+	struct variable_symbol *v = e->left->variable;
+
+	if (e->left->kind == EXPR_VARIABLE && v) {
+		v->is_captured = true; /* it must lie in memory */
+		e->type = type_pointer(c->types, v->type, SPACE_BPF);
+		e->space = SPACE_BPF;
+		return;
+	}
+	if (e->left->kind == EXPR_MEMBER || e->left->kind == EXPR_INDEX ||
+	    (e->left->kind == EXPR_UNARY && e->left->op == OP_DEREF)) {
+		if (e->left->space == SPACE_KERNEL || e->left->space == SPACE_USER ||
+		    e->left->space == SPACE_UNKNOWN) {
+			e->type = type_pointer(c->types, e->left->type, e->left->space);
+			return;
+		}
+	}
+	check_error(c, e->span, "The address of this expression can not be taken");
+}
+
+void check_unary(struct check *c, struct expr *e)
+{
+	struct expr *left = e->left;
+
+	check_expr(c, left);
+	if (!check_known(c, left)) {
+		if (e->op == OP_NOT)
+			e->type = type_bool();
+		return;
+	}
+	if (e->op == OP_DEREF) {
+		check_deref(c, e);
+		return;
+	}
+	if (e->op == OP_ADDRESS) {
+		check_address(c, e);
+		return;
+	}
+	if (!type_is_integer(left->type) &&
+	    !(e->op == OP_NOT && type_is(left->type, TYPE_POINTER))) {
+		check_error(c, e->span,
+			    "The %s operator can not be used on expressions of type '%s'",
+			    op_names[e->op], check_type_text(c, left->type));
+		return;
+	}
+	if (e->op == OP_NOT)
+		e->type = type_bool();
+	else
+		e->type = type_int(8, e->op == OP_NEG || left->type->is_signed);
+	if (!left->is_comptime_known || !type_is_integer(left->type))
+		return;
+	e->is_comptime_known = true;
+	if (e->op == OP_NOT) {
+		e->integer = !left->integer;
+		return;
+	}
+	e->integer = e->op == OP_NEG ? (s64)(0 - (u64)left->integer) : ~left->integer;
+	if (is_literal(left))
+		e->type = check_literal_type((u64)e->integer, e->integer < 0);
+}
+
+void check_increment(struct check *c, struct expr *e)
+{
+	struct expr *target = e->left;
+
+	if (target->kind == EXPR_VARIABLE) {
+		struct variable_symbol *v =
+			check_variable_target(c, target->name, type_int(8, true), target->span);
+
+		target->variable = v;
+		check_variable_use(c, v);
+		if (!type_is(v->type, TYPE_POINTER))
+			check_variable_assign(c, v, type_int(8, true), SPACE_UNKNOWN, e->span);
+		target->type = v->type;
+		e->type = v->type;
+		return;
+	}
+	if (target->kind == EXPR_MAP ||
+	    (target->kind == EXPR_INDEX && target->left->kind == EXPR_MAP)) {
+		struct map_symbol *m = check_map_symbol(
+			c, target->kind == EXPR_MAP ? target->name : target->left->name,
+			target->span);
+
+		check_map_access(c, target);
+		m->is_written = true;
+		if (!m->value || !type_is(m->value, TYPE_POINTER))
+			check_map_value(c, m, type_int(8, true), e->span);
+		e->map = m;
+		e->type = m->value ? m->value : type_int(8, true);
+		return;
+	}
+	check_expr(c, target);
+	check_error(c, e->span, "The %s operator must be applied to a map or variable",
+		    e->op == OP_ADD ? "++" : "--");
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Statements. */
+#include "lang/check_internal.h"
+
+#define UNROLL_MAX 100
+
+static const struct aggregation_example {
+	enum type_kind kind;
+	const char *call;
+} examples[] = {
+	{TYPE_COUNT, "count()"},
+	{TYPE_SUM, "sum(retval)"},
+	{TYPE_MIN, "min(retval)"},
+	{TYPE_MAX, "max(retval)"},
+	{TYPE_AVG, "avg(retval)"},
+	{TYPE_HIST, "hist(retval)"},
+	{TYPE_LHIST, "lhist(rand %10, 0, 10, 1)"},
+	{TYPE_TSERIES, "tseries(rand %10, 10s, 1)"},
+	{TYPE_STATS, "stats(arg2)"},
+};
+
+/* @a = @b where b is an aggregation: what is meant is unclear, so it is refused. */
+static bool check_map_copy(struct check *c, struct map_symbol *to, struct expr *value)
+{
+	const bool is_map = value->kind == EXPR_MAP || (value->kind == EXPR_INDEX && value->map);
+	const struct type *t = is_map && value->map ? value->map->value : NULL;
+
+	if (!t || !type_is_aggregation(t))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(examples); i++)
+		if (examples[i].kind == t->kind)
+			check_error(
+				c, value->span,
+				"Map value '%s' cannot be assigned from one map to another. The "
+				"function that returns this type must be called directly e.g. `@%s "
+				"= "
+				"%s;`.",
+				check_type_text(c, t), to->name, examples[i].call);
+	if (check_aggregation_scalar(t))
+		check_hint(
+			c,
+			"Add a cast to integer if you want the value of the aggregate, e.g. `@%s = "
+			"(int64)@%s;`.",
+			to->name, value->map->name);
+	return false;
+}
+
+static const struct type *compound_type(struct check *c, struct stmt *s, const struct type *target)
+{
+	const struct type *saved = s->target->type, *t;
+
+	if (!check_known(c, s->value))
+		return type_none();
+	s->target->type = type_is(target, TYPE_NONE) ? type_int(8, true) : target;
+	t = check_binary_type(c, s->target, s->op, s->target, s->value);
+	s->target->type = saved;
+	return t;
+}
+
+static void check_assign_map(struct check *c, struct stmt *s)
+{
+	struct expr *target = s->target, *value = s->value;
+	const bool keyed = target->kind == EXPR_INDEX;
+	struct map_symbol *m = check_map_symbol(c, keyed ? target->left->name : target->name,
+						keyed ? target->left->span : target->span);
+	const bool was_read = m->is_read;
+	const struct type *type;
+
+	check_map_access(c, target);
+	m->is_read = was_read || s->op != OP_NONE;
+	m->is_written = true;
+	c->assign_map = s->op == OP_NONE ? m : NULL;
+	check_expr(c, value);
+	c->assign_map = NULL;
+	if (s->op != OP_NONE) {
+		check_map_value(c, m, compound_type(c, s, target->type), s->span);
+		return;
+	}
+	if (!check_known(c, value) || !check_map_copy(c, m, value))
+		return;
+	type = value->type;
+	if (type_is_aggregation(type) && !m->aggregation)
+		m->aggregation = value;
+	if (type_is(type, TYPE_VOID)) {
+		check_error(c, value->span, "Invalid expression for assignment");
+		return;
+	}
+	check_map_value(c, m, type, s->span);
+}
+
+static void check_assign_variable(struct check *c, struct stmt *s)
+{
+	struct expr *target = s->target, *value = s->value;
+	const struct type *type;
+	struct variable_symbol *v;
+
+	check_expr(c, value);
+	type = value->type;
+	if (s->op != OP_NONE) {
+		check_expr(c, target);
+		type = compound_type(c, s, target->type);
+	} else if (!check_known(c, value)) {
+		type = type_none();
+	}
+	v = check_variable_target(c, target->name, type, target->span);
+	target->variable = v;
+	check_variable_use(c, v);
+	check_variable_assign(c, v, type, s->op == OP_NONE ? value->space : v->space, s->span);
+	target->type = v->type;
+}
+
+static void check_assign(struct check *c, struct stmt *s)
+{
+	struct expr *target = s->target;
+
+	if (!target || (target->kind == EXPR_NAME && str_eq(target->name, "_"))) {
+		check_expr(c, s->value);
+		check_known(c, s->value);
+		return;
+	}
+	if (target->kind == EXPR_VARIABLE) {
+		check_assign_variable(c, s);
+		return;
+	}
+	if (target->kind == EXPR_MAP ||
+	    (target->kind == EXPR_INDEX && target->left->kind == EXPR_MAP)) {
+		check_assign_map(c, s);
+		return;
+	}
+	check_expr(c, s->value);
+	check_error(c, target->span, "Only variables and maps can be assigned to");
+}
+
+static void check_let(struct check *c, struct stmt *s)
+{
+	const struct type *type = s->type_name ? check_type_name(c, s->type_name) : NULL;
+	const struct check_scopes *scopes = c->scopes;
+	struct variable_symbol *v, *old;
+
+	if (s->value)
+		check_expr(c, s->value);
+	old = NULL;
+	for (u32 i = 0; i < scopes->next; i++) {
+		struct variable_symbol *candidate = c->unit->variables.items[i];
+
+		if (candidate->is_visible && str_eq(candidate->name, s->target->name))
+			old = candidate;
+	}
+	if (old)
+		check_error(c, s->target->span,
+			    "Variable $%s was already declared. Variable shadowing is not allowed.",
+			    s->target->name);
+	v = check_variable_declare(c, s->target->name, s->target->span);
+	v->is_declared = true;
+	s->target->variable = v;
+	if (type && type_is(v->type, TYPE_NONE)) {
+		if (type_is_aggregation(type) || !type->size) {
+			check_error(c, s->span, "Invalid variable declaration type: %s",
+				    check_type_text(c, type));
+			return;
+		}
+		v->type = type;
+		v->is_typed = true;
+		v->space = SPACE_UNKNOWN;
+		c->changed = true;
+	}
+	if (s->value && check_known(c, s->value))
+		check_variable_assign(c, v, s->value->type, s->value->space, s->span);
+	s->target->type = v->type;
+	s->variable = v;
+}
+
+static void check_if(struct check *c, struct stmt *s)
+{
+	check_expr(c, s->condition);
+	check_condition(c, s->condition);
+	check_block(c, s->body);
+	if (s->else_body)
+		check_block(c, s->else_body);
+}
+
+static void check_while(struct check *c, struct stmt *s)
+{
+	if (!c->options->features.bounded_loops)
+		check_error(c, s->span,
+			    "Missing required kernel feature: bounded loops (Linux 5.3)");
+	check_expr(c, s->condition);
+	check_condition(c, s->condition);
+	c->loop_depth++;
+	check_block(c, s->body);
+	c->loop_depth--;
+}
+
+static void check_unroll(struct check *c, struct stmt *s)
+{
+	s64 n = 0;
+
+	check_expr(c, s->condition);
+	if (!check_constant(c, s->condition, &n))
+		check_error(c, s->condition->span, "invalid unroll value");
+	else if (n > UNROLL_MAX)
+		check_error(c, s->condition->span, "unroll maximum value is %d", UNROLL_MAX);
+	else if (n < 1)
+		check_error(c, s->condition->span, "unroll minimum value is 1");
+	c->loop_depth++;
+	check_block(c, s->body);
+	c->loop_depth--;
+}
+
+static struct variable_symbol *declare_loop_variable(struct check *c, struct stmt *s,
+						     const struct type *type)
+{
+	struct variable_symbol *v;
+	const struct check_scopes *scopes = c->scopes;
+
+	for (u32 i = 0; i < scopes->next; i++) {
+		v = c->unit->variables.items[i];
+		if (v->is_visible && str_eq(v->name, s->target->name))
+			check_error(c, s->target->span,
+				    "Loop declaration shadows existing variable: $%s", v->name);
+	}
+	v = check_variable_declare(c, s->target->name, s->target->span);
+	v->is_loop = true;
+	if (type && !type_equal(v->type, type)) {
+		v->type = type;
+		c->changed = true;
+	}
+	s->variable = v;
+	s->target->variable = v;
+	s->target->type = v->type;
+	return v;
+}
+
+static void check_for_map(struct check *c, struct stmt *s)
+{
+	struct expr *e = s->value;
+	const struct type *type = NULL;
+	struct map_symbol *m;
+
+	if (e->kind != EXPR_MAP) {
+		check_error(c, e->span, "Loop expression must be a map");
+		return;
+	}
+	if (!c->options->features.for_each_map)
+		check_error(c, s->span,
+			    "Missing required kernel feature: for_each_map_elem (Linux 5.13)");
+	m = check_map_symbol(c, e->name, e->span);
+	e->map = m;
+	e->type = type_none();
+	m->is_read = true;
+	if (!m->value || !m->key) {
+		if (c->final)
+			check_error(c, e->span, "Undefined map: @%s", m->name);
+	} else if (type_is(m->key, TYPE_NONE)) {
+		check_error(
+			c, e->span,
+			"@%s has no explicit keys (scalar map), and cannot be used for iteration",
+			m->name);
+	} else if (type_is_aggregation(m->value) && !check_aggregation_scalar(m->value)) {
+		check_error(c, e->span, "Loop expression does not support type: %s",
+			    check_type_text(c, m->value));
+	} else {
+		const struct type *scalar = check_aggregation_scalar(m->value);
+		const struct type *pair[] = {m->key, scalar ? scalar : m->value};
+
+		type = type_tuple(c->types, pair, 2);
+	}
+	check_scope_begin(c);
+	c->loop_depth++;
+	c->callback_depth++;
+	declare_loop_variable(c, s, type);
+	check_block(c, s->body);
+	c->callback_depth--;
+	c->loop_depth--;
+	check_scope_end(c);
+}
+
+static void check_range_end(struct check *c, struct expr *e, const char *which)
+{
+	check_expr(c, e);
+	if (check_known(c, e) && !type_is_integer(e->type))
+		check_error(c, e->span, "Loop range requires an integer for the %s value", which);
+}
+
+static void check_for_range(struct check *c, struct stmt *s)
+{
+	bool callback;
+
+	check_range_end(c, s->range_begin, "start");
+	check_range_end(c, s->range_end, "end");
+	callback = check_range_is_callback(c, s);
+	if (!callback && !c->options->features.bounded_loops)
+		check_error(c, s->span,
+			    "Missing required kernel feature: bounded loops (Linux 5.3)");
+	check_scope_begin(c);
+	c->loop_depth++;
+	c->callback_depth += callback;
+	declare_loop_variable(c, s, type_int(8, true));
+	check_block(c, s->body);
+	c->callback_depth -= callback;
+	c->loop_depth--;
+	check_scope_end(c);
+}
+
+/* Short constant ranges are plain loops; the others are callbacks of bpf_loop(), which the verifier
+ * looks at once. */
+bool check_range_is_callback(const struct check *c, const struct stmt *s)
+{
+	const struct expr *b = s->range_begin, *e = s->range_end;
+
+	if (!c->options->features.bpf_loop)
+		return false;
+	if (!b->is_comptime_known || !e->is_comptime_known)
+		return true;
+	return e->integer > b->integer && (u64)e->integer - (u64)b->integer > RANGE_PLAIN_MAX;
+}
+
+static void check_jump(struct check *c, struct stmt *s)
+{
+	if (!c->loop_depth)
+		check_error(c, s->span, "'%s' statement is only allowed inside a loop",
+			    s->kind == STMT_BREAK ? "break" : "continue");
+}
+
+static void check_return(struct check *c, struct stmt *s)
+{
+	if (!s->value)
+		return;
+	check_expr(c, s->value);
+	if (check_known(c, s->value) && !type_is_integer(s->value->type) && !c->unit->subprogram)
+		check_error(c, s->value->span, "Probe return values can only be integers. Found %s",
+			    check_type_text(c, s->value->type));
+}
+
+static void check_expression(struct check *c, struct stmt *s)
+{
+	struct expr *e = s->value;
+
+	check_expr(c, e);
+	if (e->kind == EXPR_MAP || e->kind == EXPR_INDEX || e->kind == EXPR_VARIABLE)
+		check_known(c, e);
+}
+
+static void check_stmt(struct check *c, struct stmt *s)
+{
+	switch (s->kind) {
+	case STMT_EXPR:
+		check_expression(c, s);
+		break;
+	case STMT_ASSIGN:
+		check_assign(c, s);
+		break;
+	case STMT_LET:
+		check_let(c, s);
+		break;
+	case STMT_IF:
+		check_if(c, s);
+		break;
+	case STMT_WHILE:
+		check_while(c, s);
+		break;
+	case STMT_UNROLL:
+		check_unroll(c, s);
+		break;
+	case STMT_FOR_MAP:
+		check_for_map(c, s);
+		break;
+	case STMT_FOR_RANGE:
+		check_for_range(c, s);
+		break;
+	case STMT_BREAK:
+	case STMT_CONTINUE:
+		check_jump(c, s);
+		break;
+	case STMT_RETURN:
+		check_return(c, s);
+		break;
+	case STMT_BLOCK:
+		check_block(c, s->body);
+		break;
+	}
+}
+
+void check_block(struct check *c, struct block *b)
+{
+	if (!b)
+		return;
+	check_scope_begin(c);
+	for (u32 i = 0; i < b->count; i++)
+		check_stmt(c, b->stmts[i]);
+	check_scope_end(c);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Types: unification, literals, names as written in casts and `let`. */
+#include "lang/check_internal.h"
+
+#define MAX_ARRAY_ELEMENTS 65536
+
+const char *check_type_text(struct check *c, const struct type *t)
+{
+	return type_str(c->arena, t);
+}
+
+const struct type *check_literal_type(u64 value, bool is_negative)
+{
+	s64 v = (s64)value;
+
+	if (!is_negative && value > INT64_MAX)
+		return type_int(8, false);
+	if (v >= INT8_MIN && v <= INT8_MAX)
+		return type_int(1, true);
+	if (v >= INT16_MIN && v <= INT16_MAX)
+		return type_int(2, true);
+	if (v >= INT32_MIN && v <= INT32_MAX)
+		return type_int(4, true);
+	return type_int(8, true);
+}
+
+const struct type *check_aggregation_scalar(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_COUNT:
+		return type_int(8, true);
+	case TYPE_SUM:
+	case TYPE_MIN:
+	case TYPE_MAX:
+		return type_int(8, t->is_signed);
+	case TYPE_AVG:
+		return type_int(8, t->is_signed);
+	default:
+		return NULL;
+	}
+}
+
+static const struct type *unify_integers(const struct type *a, const struct type *b)
+{
+	u32 size = MAX(a->size, b->size);
+
+	if (type_is(a, TYPE_ENUM) && type_is(b, TYPE_ENUM) && type_equal(a, b))
+		return a;
+	if (type_is(a, TYPE_BOOL) && type_is(b, TYPE_BOOL))
+		return a;
+	if (a->is_signed == b->is_signed)
+		return type_int(size, a->is_signed);
+	if (size == 8 && (a->is_signed ? b : a)->size == 8)
+		return type_int(8, false);
+	return type_int(
+		MIN(8u, MAX((a->is_signed ? a : b)->size, 2 * (a->is_signed ? b : a)->size)), true);
+}
+
+static const struct type *unify_members(struct check *c, const struct type *a, const struct type *b)
+{
+	const struct type **types;
+	const char **names;
+
+	if (a->kind != b->kind || a->count != b->count)
+		return NULL;
+	types = arena_new_array(c->arena, const struct type *, a->count + 1);
+	names = arena_new_array(c->arena, const char *, a->count + 1);
+	for (u32 i = 0; i < a->count; i++) {
+		names[i] = a->members[i].name;
+		if (type_is(a, TYPE_RECORD) && !str_eq(names[i], b->members[i].name))
+			return NULL;
+		types[i] = check_unify(c, a->members[i].type, b->members[i].type);
+		if (!types[i])
+			return NULL;
+	}
+	return type_is(a, TYPE_TUPLE) ? type_tuple(c->types, types, a->count)
+				      : type_record(c->types, names, types, a->count);
+}
+
+static const struct type *unify_pointers(struct check *c, const struct type *a,
+					 const struct type *b)
+{
+	enum address_space space = a->space == b->space ? a->space : SPACE_UNKNOWN;
+
+	if (type_equal(a->element, b->element))
+		return a->space == space ? a : type_pointer(c->types, a->element, space);
+	if (type_is(a->element, TYPE_VOID))
+		return type_pointer(c->types, b->element, space);
+	if (type_is(b->element, TYPE_VOID))
+		return type_pointer(c->types, a->element, space);
+	return NULL;
+}
+
+const struct type *check_unify(struct check *c, const struct type *a, const struct type *b)
+{
+	if (a == b || type_equal(a, b))
+		return a;
+	if (type_is(a, TYPE_NONE) || type_is(b, TYPE_NONE))
+		return NULL;
+	if (type_is_integer(a) && type_is_integer(b))
+		return unify_integers(a, b);
+	if (type_is(a, TYPE_POINTER) && type_is_integer(b))
+		return a;
+	if (type_is(b, TYPE_POINTER) && type_is_integer(a))
+		return b;
+	if (a->kind != b->kind)
+		return NULL;
+	switch (a->kind) {
+	case TYPE_STRING:
+	case TYPE_BUFFER:
+		return a->size >= b->size ? a : b;
+	case TYPE_TUPLE:
+	case TYPE_RECORD:
+		return unify_members(c, a, b);
+	case TYPE_POINTER:
+		return unify_pointers(c, a, b);
+	case TYPE_SUM:
+	case TYPE_MIN:
+	case TYPE_MAX:
+	case TYPE_AVG:
+	case TYPE_STATS:
+		return a->is_signed ? a : b;
+	case TYPE_STRUCT:
+	case TYPE_UNION:
+		return a->name && b->name && str_eq(a->name, b->name) && a->size == b->size ? a
+											    : NULL;
+	default:
+		return NULL;
+	}
+}
+
+const struct type *check_field_type(struct check *c, const struct type *t, enum address_space space,
+				    bool is_user)
+{
+	if (type_is(t, TYPE_ARRAY) && t->element->is_char && t->count)
+		return type_string(c->types, t->count);
+	if (!type_is(t, TYPE_POINTER))
+		return t;
+	if (is_user)
+		return t->space == SPACE_USER ? t : type_pointer(c->types, t->element, SPACE_USER);
+	if (t->space != SPACE_UNKNOWN)
+		return t;
+	if (space == SPACE_CONTEXT || space == SPACE_TRUSTED)
+		space = SPACE_KERNEL;
+	if (space != SPACE_KERNEL && space != SPACE_USER)
+		return t;
+	return type_pointer(c->types, t->element, space);
+}
+
+/* "string[64]", "buffer[16]": the number is a size, not a count of elements. */
+static const struct type *sized_type(struct check *c, const struct type_name *n, const char *name)
+{
+	s64 size = (s64)c->script->config.max_strlen;
+
+	if (n->dimensions) {
+		if (!n->counts[0])
+			size = 0;
+		else if (check_expr(c, n->counts[0]),
+			 !check_constant(c, n->counts[0], &size) || size < 1 || size > 1 << 20) {
+			check_error(c, n->span, "Invalid size for type \"%s\"", name);
+			return NULL;
+		}
+	}
+	return str_eq(name, "string") ? type_string(c->types, (u32)size)
+				      : type_buffer(c->types, (u32)size);
+}
+
+static const struct type *base_type(struct check *c, const struct type_name *n)
+{
+	const struct type *t;
+
+	if (n->typeof_expr) {
+		check_expr(c, n->typeof_expr);
+		return check_known(c, n->typeof_expr) ? n->typeof_expr->type : NULL;
+	}
+	t = type_named(c->types, n->name);
+	if (t)
+		return t;
+	/* A bare tag: (task_struct *) as (struct task_struct *). */
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const tags[] = {"struct", "union", "enum"};
+
+		t = type_named(c->types, arena_printf(c->arena, "%s %s", tags[i], n->name));
+		if (t)
+			return t;
+	}
+	check_error(c, n->span, "Cannot resolve unknown type \"%s\"", n->name);
+	return NULL;
+}
+
+const struct type *check_type_name(struct check *c, const struct type_name *n)
+{
+	const struct type *t;
+
+	if (n->name && !n->pointers && (str_eq(n->name, "string") || str_eq(n->name, "buffer")))
+		return sized_type(c, n, n->name);
+	t = base_type(c, n);
+	if (!t)
+		return NULL;
+	for (u32 i = 0; i < n->pointers; i++)
+		t = type_pointer(c->types, t, SPACE_UNKNOWN);
+	for (u32 i = n->dimensions; i-- > 0;) {
+		s64 count = 0;
+
+		if (n->counts[i]) {
+			check_expr(c, n->counts[i]);
+			if (!check_constant(c, n->counts[i], &count) || count < 0 ||
+			    count > MAX_ARRAY_ELEMENTS) {
+				check_error(c, n->span, "Invalid number of array elements");
+				return NULL;
+			}
+		}
+		t = type_array(c->types, t, (u32)count);
+	}
+	return t;
+}
