@@ -36,6 +36,9 @@ struct probe_env {
 	bool unsafe;
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	u32 max_probes;
+	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */
+	pid_t pid;		    /* -p for each(); expand takes it from the request */
+	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
 };
 
 /* How a program finds an argument. */
@@ -86,6 +89,12 @@ struct probe_context {
 	u8 argn_count;		   /* 0 = argN not available */
 	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
 	bool is_return;
+	bool has_cookie;	   /* bpf_get_attach_cookie gives target.cookie; false: a shared program cannot know its target */
+	/*
+	 * Not NULL: the event may also be attached as a raw tracepoint (cheaper: no record is filled in) if the body reads neither
+	 * args nor ctx nor the cookie. The core then sets program_type to BPF_PROG_TYPE_RAW_TRACEPOINT before load and attach.
+	 */
+	const char *raw_tracepoint;
 	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */
 	const char *layout_key;
 };
@@ -116,7 +125,7 @@ struct probe_targets {
 /* A live attachment. Closing it (or dying) detaches. */
 struct probe_attachment {
 	int fd;	      /* link or perf event */
-	int event_fd; /* perf event below the link, or -1 */
+	int event_fd; /* perf event below the link; iter: the sequence file, whose reading to the end runs the program; or -1 */
 	u32 targets;  /* how many probes it stands for (multi-links) */
 };
 
@@ -152,6 +161,7 @@ extern const struct probe_provider *const probe_providers[];
 const struct probe_provider *probe_find_provider(const char *name);
 /* Unknown provider, bad form ... -> diagnostic with the nearest names. */
 int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+void probe_env_release(struct probe_env *env); /* frees env->cache */
 void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
 
 #endif

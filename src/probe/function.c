@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/function.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+struct each_arg {
+	struct probe_env *env;
+	int (*fn)(void *arg, const char *name, const char *module);
+	void *arg;
+	struct hashmap seen;
+};
+
+static int each_once(void *arg, const char *name, const char *module)
+{
+	struct each_arg *a = arg;
+	bool is_new;
+
+	/* ftrace shows functions of discarded sections under this name. */
+	if (str_starts(name, "__ftrace_invalid_address__"))
+		return 0;
+	hashmap_put(&a->seen, name, strlen(name), &is_new);
+	return is_new ? a->fn(a->arg, name, module) : 0;
+}
+
+static int each_symbol(void *arg, const char *name, const char *module, u64 address)
+{
+	struct each_arg *a = arg;
+
+	return kernel_function_blacklisted(a->env->kernel, name) ? 0 : each_once(arg, name, module);
+}
+
+int function_each_traceable(struct probe_env *env,
+			    int (*fn)(void *arg, const char *name, const char *module), void *arg)
+{
+	struct each_arg a = {.env = env, .fn = fn, .arg = arg};
+	int err = kernel_each_traceable(env->kernel, each_once, &a);
+
+	if (err < 0 && !a.seen.len)
+		err = kernel_each_function(env->kernel, each_symbol, &a);
+	hashmap_release(&a.seen);
+	return err;
+}
+
+static int remember(void *arg, const char *name, const char *module)
+{
+	struct probe_cache *c = arg;
+
+	hashmap_puts(&c->functions, name, module ? arena_strdup(&c->strings, module) : "");
+	return 0;
+}
+
+bool function_is_traceable(struct probe_env *env, const char *name)
+{
+	struct probe_cache *c = probe_cache_of(env);
+
+	if (!c->functions_known) {
+		c->functions_known = true;
+		c->functions_readable =
+			kernel_each_traceable(env->kernel, remember, c) >= 0 && c->functions.len;
+	}
+	return !c->functions_readable || hashmap_gets(&c->functions, name);
+}
+
+bool function_module_matches(const char *glob, const char *module)
+{
+	return !glob || glob_match(glob, module && *module ? module : "vmlinux");
+}
+
+int function_check_module(struct probe_env *env, const struct probe_request *r, const char *module)
+{
+	char path[256];
+
+	if (!module || str_eq(module, "vmlinux") || glob_has_wildcard(module))
+		return 0;
+	snprintf(path, sizeof(path), "/sys/module/%s", module);
+	if (!strchr(module, '/') && !str_eq(module, "..") && *module && !access(path, F_OK))
+		return 0;
+	diag_error(env->diag, r->span, "specified module %s in probe %s is not loaded.", module,
+		   r->text);
+	diag_hint(env->diag, "load it first: modprobe %s", module);
+	return -ENOENT;
+}
+
+int function_check_blacklist(struct probe_env *env, struct span at, const char *name)
+{
+	if (!kernel_function_blacklisted(env->kernel, name))
+		return 0;
+	diag_error(env->diag, at,
+		   "%s cannot be probed: it is on the kernel's kprobe blacklist (probing it could "
+		   "crash the "
+		   "machine)",
+		   name);
+	diag_hint(env->diag, "probe one of its callers or callees instead; the list is "
+			     "/sys/kernel/debug/kprobes/blacklist");
+	return -EINVAL;
+}
+
+struct find_arg {
+	const char *name;
+	size_t len;
+	struct nearest nearest;
+	char suffixed[128]; /* name.isra.0, name.constprop.0, name.cold ... */
+	bool exists;
+};
+
+static int find_near(void *arg, const char *name, const char *module, u64 address)
+{
+	struct find_arg *f = arg;
+
+	if (!strncmp(name, f->name, f->len)) {
+		if (!name[f->len])
+			f->exists = true;
+		else if (name[f->len] == '.' && !f->suffixed[0] && !strstr(name, ".cold"))
+			snprintf(f->suffixed, sizeof(f->suffixed), "%s", name);
+	}
+	if (!f->exists)
+		nearest_offer(&f->nearest, name);
+	return 0;
+}
+
+static int find_near_traceable(void *arg, const char *name, const char *module)
+{
+	return find_near(arg, name, module, 0);
+}
+
+int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider,
+		      const char *module, const char *name)
+{
+	struct find_arg f = {.name = name, .len = strlen(name)};
+
+	diag_error(env->diag, r->span, "No matches for %s %s%s%s.", provider, module ? module : "",
+		   module ? ":" : "", name);
+	if (glob_has_wildcard(name) || !*name)
+		return -ENOENT;
+	nearest_init(&f.nearest, name);
+	if (kernel_each_function(env->kernel, find_near, &f) < 0)
+		kernel_each_traceable(env->kernel, find_near_traceable, &f);
+	if (f.exists)
+		diag_hint(env->diag, "the function exists, but it is not traceable (marked "
+				     "notrace, or in a section that is "
+				     "not)");
+	else if (f.suffixed[0])
+		diag_hint(env->diag,
+			  "the compiler changed its name (and its arguments): it exists as '%s'",
+			  f.suffixed);
+	else if (f.nearest.best[0][0])
+		nearest_hint(&f.nearest, env->diag, "");
+	else
+		diag_hint(env->diag,
+			  "the function does not exist here, or it is inlined everywhere; "
+			  "`pantrace list '%s:*%s*'` "
+			  "searches",
+			  provider, name);
+	return -ENOENT;
+}

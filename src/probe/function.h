@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What kprobe and fentry share: kernel functions, their names and why one cannot be probed. */
+#ifndef PANTRACE_PROBE_FUNCTION_H
+#define PANTRACE_PROBE_FUNCTION_H
+
+#include "probe/provider.h"
+
+/*
+ * Every function that the kernel can trace: ftrace's list, or where that cannot be read the text symbols of
+ * kallsyms, without the blacklisted ones. Each name once.
+ */
+int function_each_traceable(struct probe_env *env, int (*fn)(void *arg, const char *name, const char *module), void *arg);
+/* Is the name in ftrace's list? True also if the list cannot be read. */
+bool function_is_traceable(struct probe_env *env, const char *name);
+/* Is the module loaded (or "vmlinux", or a wildcard)? Else a diagnostic, -ENOENT. */
+int function_check_module(struct probe_env *env, const struct probe_request *r, const char *module);
+/* The blacklist, asked before the kernel is: 0, or -EINVAL with a diagnostic. */
+int function_check_blacklist(struct probe_env *env, struct span at, const char *name);
+/* "No matches for kprobe x." with the cause (inlined, not traceable, compiler suffix) or the nearest names; -ENOENT. */
+int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider, const char *module,
+		      const char *name);
+bool function_module_matches(const char *glob, const char *module);
+
+#endif

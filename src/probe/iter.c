@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * iter:NAME[:PIN]: BPF iterators walk objects of the kernel (tasks, files, maps ...); the program
+ * runs once for each while the sequence file is read. With PIN the link is kept in bpffs and others
+ * read it (Documentation/bpf/bpf_iterators.rst).
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "probe/provider.h"
+
+/* For hints and lists; BTF decides what there is. */
+static const char *const known[] = {
+	"task",		"task_file",  "task_vma", "bpf_map",
+	"bpf_map_elem", "bpf_prog",   "bpf_link", "bpf_sk_storage_map",
+	"cgroup",	"ipv6_route", "ksym",	  "netlink",
+	"sockmap",	"tcp",	      "udp",	  "unix",
+	"kmem_cache",	"dmabuf",
+};
+
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+{
+	const struct type *context;
+	struct btf_function f;
+	struct probe_target *t;
+	int err = probe_check_parts(env, r, &probe_iter, 1, 2);
+
+	if (err)
+		return err;
+	if (glob_has_wildcard(r->parts[1]) || (r->count == 3 && glob_has_wildcard(r->parts[2]))) {
+		diag_error(env->diag, r->span, "iter probe type does not support wildcards");
+		diag_hint(env->diag, "`pantrace list 'iter:*'` shows the iterators of this kernel");
+		return -EINVAL;
+	}
+	err = probe_require(env, r->span, KERNEL_ITERATORS, "iter");
+	if (err)
+		return err;
+	if (btf_find_iterator(env->btf, r->parts[1], &f, &context)) {
+		diag_error(env->diag, r->span, "iter %s not available for your kernel version.",
+			   r->parts[1]);
+		diag_hint_nearest(env->diag, r->parts[1], known, ARRAY_SIZE(known));
+		return -ENOENT;
+	}
+	t = probe_add_target(env, out, &probe_iter, r,
+			     arena_printf(env->arena, "iter:%s", r->parts[1]));
+	t->function = arena_strdup(env->arena, r->parts[1]);
+	if (r->count == 3 && *r->parts[2])
+		t->path = r->parts[2][0] == '/'
+				  ? arena_strdup(env->arena, r->parts[2])
+				  : arena_printf(env->arena, "/sys/fs/bpf/%s", r->parts[2]);
+	return 0;
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	const struct type *context;
+	struct probe_location *locations;
+	struct btf_function f;
+	int err = btf_find_iterator(env->btf, t->function, &f, &context);
+
+	if (err) {
+		diag_error(env->diag, at, "no type information for %s", t->name);
+		return err;
+	}
+	*ret = (struct probe_context){
+		.kind = CONTEXT_ITERATOR,
+		.program_type = BPF_PROG_TYPE_TRACING,
+		.expected_attach_type = BPF_TRACE_ITER,
+		.attach_btf_id = f.id,
+		.attach_btf_fd = f.module_fd,
+		.space = SPACE_TRUSTED,
+		.args = context,
+		.layout_key = t->name,
+	};
+	if (!context)
+		return 0;
+	type_complete(env->types, context);
+	locations = arena_new_array(env->arena, struct probe_location, context->count + 1);
+	for (u32 i = 0; i < context->count; i++) {
+		const struct type_member *m = &context->members[i];
+
+		if (m->type->size && m->type->size <= 8 && !type_is_record(m->type))
+			locations[i] = (struct probe_location){.kind = LOCATION_CONTEXT,
+							       .size = (u8)m->type->size,
+							       .is_signed = m->type->is_signed,
+							       .offset = (u16)m->offset};
+	}
+	ret->locations = locations;
+	return 0;
+}
+
+static int link_iterator(int prog_fd, const struct probe_target *t)
+{
+	union bpf_iter_link_info info;
+	union bpf_attr attr;
+
+	memset(&info, 0, sizeof(info));
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (u32)prog_fd;
+	attr.link_create.attach_type = BPF_TRACE_ITER;
+	if (t->pid > 0 && str_starts(t->function, "task")) {
+		info.task.pid = (u32)t->pid;
+		attr.link_create.iter_info = (u64)(uintptr_t)&info;
+		attr.link_create.iter_info_len = sizeof(info);
+	}
+	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/* Pins the link, or opens the sequence file that runs it. */
+static int start(struct probe_env *env, int link, const struct probe_target *t, int *ret_sequence)
+{
+	union bpf_attr attr;
+	int ret;
+
+	memset(&attr, 0, sizeof(attr));
+	*ret_sequence = -1;
+	if (t->path) {
+		attr.pathname = (u64)(uintptr_t)t->path;
+		attr.bpf_fd = (u32)link;
+		ret = sys_bpf(BPF_OBJ_PIN, &attr, sizeof(attr));
+		if (ret)
+			diag_error(env->diag, NO_SPAN, "cannot pin %s at %s: %s", t->name, t->path,
+				   strerror(-ret));
+		return ret;
+	}
+	attr.iter_create.link_fd = (u32)link;
+	ret = sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	if (ret < 0)
+		return ret;
+	*ret_sequence = ret;
+	return 0;
+}
+
+static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	const u32 attached = out->attached;
+
+	for (u32 i = 0; i < n; i++) {
+		int link = link_iterator(prog_fd, targets[i]), sequence = -1;
+		int err = link < 0 ? link : start(env, link, targets[i], &sequence);
+
+		if (err) {
+			if (link >= 0)
+				close(link);
+			attach_failed(env, targets[i], err, out);
+			continue;
+		}
+		attach_done(out, (struct probe_attachment){
+					 .fd = link, .event_fd = sequence, .targets = 1});
+	}
+	return out->attached > attached || !n ? 0 : -EIO;
+}
+
+struct each_arg {
+	const char *glob;
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+};
+
+static int each_iterator(void *arg, const char *module, const char *function, u32 id)
+{
+	const struct each_arg *a = arg;
+	char name[160];
+
+	snprintf(name, sizeof(name), "iter:%s", function + strlen("bpf_iter_"));
+	return !a->glob || glob_match(a->glob, name) ? a->fn(a->arg, name) : 0;
+}
+
+static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
+		void *arg)
+{
+	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
+
+	/* An iterator NAME is declared by an empty function bpf_iter_NAME (DEFINE_BPF_ITER_FUNC).
+	 */
+	return btf_each_function(env->btf, "*", "bpf_iter_*", each_iterator, &a);
+}
+
+const struct probe_provider probe_iter = {
+	.name = "iter",
+	.aliases = {"it"},
+	.form = "iter:NAME[:PIN]",
+	.doc = "walks objects of the kernel: tasks, files, maps ...",
+	.expand = expand,
+	.describe = describe,
+	.attach = attach,
+	.each = each,
+};

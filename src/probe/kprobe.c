@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kprobe and kretprobe. One function is attached through the kprobe PMU, many through one
+ * kprobe_multi link (5.18); both die with their descriptor. The text interface kprobe_events is
+ * never used: what it makes outlives a crash.
+ */
+#include <stdio.h>
+
+#include "probe/function.h"
+
+/* probe_target.private */
+struct kprobe_site {
+	bool multi;
+	bool is_address; /* target.address is absolute */
+};
+
+#define MULTI_FROM 2 /* functions of a wildcard */
+
+struct expand_arg {
+	struct probe_env *env;
+	const struct probe_request *request;
+	struct probe_targets *out;
+	const struct probe_provider *provider;
+	const char *module, *function; /* module NULL = any */
+	bool multi;
+};
+
+static struct probe_target *add(struct expand_arg *a, const char *module, const char *function,
+				u64 offset, bool is_address)
+{
+	struct arena *arena = a->env->arena;
+	struct kprobe_site *site = arena_new(arena, struct kprobe_site);
+	struct strbuf name = STRBUF_INIT;
+	struct probe_target *t;
+
+	strbuf_addf(&name, "%s:", a->provider->name);
+	if (a->module)
+		strbuf_addf(&name, "%s:", module ? module : "vmlinux");
+	if (is_address)
+		strbuf_addf(&name, "0x%" PRIx64, offset);
+	else if (offset)
+		strbuf_addf(&name, "%s+%" PRIu64, function, offset);
+	else
+		strbuf_addstr(&name, function);
+	t = probe_add_target(a->env, a->out, a->provider, a->request,
+			     arena_strdup(arena, name.data));
+	strbuf_release(&name);
+	site->multi = a->multi;
+	site->is_address = is_address;
+	t->private = site;
+	t->module = module ? arena_strdup(arena, module) : NULL;
+	t->function = function ? arena_strdup(arena, function) : NULL;
+	t->address = offset;
+	return t;
+}
+
+static int add_matching(void *arg, const char *name, const char *module)
+{
+	struct expand_arg *a = arg;
+
+	if (!glob_match(a->function, name) || !function_module_matches(a->module, module))
+		return 0;
+	/* RCU's own functions run inside of what a probe needs. */
+	if (kernel_function_blacklisted(a->env->kernel, name) || str_starts(name, "rcu_") ||
+	    str_starts(name, "__rcu_")) {
+		a->out->skipped++;
+		return 0;
+	}
+	add(a, module, name, 0, false);
+	return 0;
+}
+
+static int expand_wildcard(struct expand_arg *a)
+{
+	const size_t first = a->out->list.len;
+	int err;
+
+	a->multi = kernel_ask(a->env->kernel, KERNEL_KPROBE_MULTI)->yes;
+	err = function_each_traceable(a->env, add_matching, a);
+	if (err < 0)
+		return probe_refuse(a->env, a->request->span, err, a->provider->name);
+	if (a->out->list.len == first)
+		return function_no_match(a->env, a->request, a->provider->name, a->module,
+					 a->function);
+	if (a->out->list.len - first < MULTI_FROM)
+		for (size_t i = first; i < a->out->list.len; i++)
+			((struct kprobe_site *)a->out->list.items[i]->private)->multi = false;
+	return 0;
+}
+
+/* BTF answers in a millisecond for nearly every function; kallsyms takes tens of them. */
+static bool function_exists(struct expand_arg *a)
+{
+	struct btf_function f;
+
+	if (!btf_find_function(a->env->btf, a->module, a->function, &f))
+		return true;
+	return kernel_symbol_address(a->env->kernel, a->function) != 0 ||
+	       (!kernel_ask(a->env->kernel, KERNEL_KALLSYMS_ADDRESSES)->yes &&
+		function_is_traceable(a->env, a->function));
+}
+
+static int expand_function(struct expand_arg *a, u64 offset)
+{
+	int err = function_check_blacklist(a->env, a->request->span, a->function);
+
+	if (err)
+		return err;
+	if (!function_exists(a)) {
+		err = function_no_match(a->env, a->request, a->provider->name, a->module,
+					a->function);
+		if (!a->env->unsafe)
+			return err;
+	}
+	add(a, a->module && !str_eq(a->module, "vmlinux") ? a->module : NULL, a->function, offset,
+	    false);
+	return 0;
+}
+
+static int parse_offset(struct expand_arg *a, u64 *ret)
+{
+	const char *plus = strchr(a->function, '+');
+	struct diag *d = a->env->diag;
+
+	*ret = 0;
+	if (!plus)
+		return 0;
+	if (a->provider == &probe_kretprobe) {
+		diag_error(d, a->request->span, "Offset not allowed");
+		diag_hint(
+			d,
+			"a kretprobe fires when the function returns; only kprobe takes an offset");
+		return -EINVAL;
+	}
+	if (!probe_parse_number(plus + 1, ret)) {
+		diag_error(d, a->request->span, "Invalid offset: %s", plus + 1);
+		return -EINVAL;
+	}
+	a->function = arena_strndup(a->env->arena, a->function, (size_t)(plus - a->function));
+	return 0;
+}
+
+static int expand_kernel(struct probe_env *env, const struct probe_request *r,
+			 struct probe_targets *out, const struct probe_provider *p)
+{
+	struct expand_arg a = {.env = env, .request = r, .out = out, .provider = p};
+	u64 offset, address;
+	int err;
+
+	err = probe_check_parts(env, r, p, 1, 2);
+	if (err)
+		return err;
+	a.module = r->count == 3 ? r->parts[1] : NULL;
+	a.function = r->parts[r->count - 1];
+	err = parse_offset(&a, &offset);
+	if (err)
+		return err;
+	if (probe_parse_number(a.function, &address)) {
+		if (!env->unsafe) {
+			diag_error(env->diag, r->span, "Probing by address requires --unsafe");
+			return -EINVAL;
+		}
+		err = probe_require(env, r->span, KERNEL_KPROBES, p->name);
+		if (!err)
+			add(&a, NULL, NULL, address + offset, true);
+		return err;
+	}
+	if (glob_has_wildcard(a.function) && offset) {
+		diag_error(env->diag, r->span, "wildcards cannot be combined with an offset");
+		return -EINVAL;
+	}
+	err = function_check_module(env, r, a.module);
+	if (!err)
+		err = probe_require(env, r->span, KERNEL_KPROBES, p->name);
+	if (err)
+		return err;
+	if (glob_has_wildcard(a.function) || (a.module && glob_has_wildcard(a.module)))
+		return expand_wildcard(&a);
+	return expand_function(&a, offset);
+}
+
+static int expand_kprobe(struct probe_env *env, const struct probe_request *r,
+			 struct probe_targets *out)
+{
+	return expand_kernel(env, r, out, &probe_kprobe);
+}
+
+static int expand_kretprobe(struct probe_env *env, const struct probe_request *r,
+			    struct probe_targets *out)
+{
+	return expand_kernel(env, r, out, &probe_kretprobe);
+}
+
+/* ---- describe ---- */
+
+/* `args` of a kprobe: parameters that came in registers, typed by BTF. Those on the stack are left
+ * out. */
+static void describe_arguments(struct probe_env *env, const struct probe_target *t,
+			       struct probe_context *ret)
+{
+	struct probe_location *locations;
+	const struct type *args;
+	struct btf_function f;
+	u32 n;
+
+	if (btf_find_function(env->btf, t->module, t->function, &f))
+		return;
+	args = probe_arguments_type(env, f.type,
+				    arena_printf(&env->types->arena, "kprobe:%s", t->function));
+	if (!args)
+		return;
+	locations = arena_new_array(env->arena, struct probe_location, args->count);
+	for (n = 0; n < args->count; n++) {
+		const struct type *m = args->members[n].type;
+		const int offset = arch_argument_offset(n);
+
+		/* A struct by value takes several registers and moves all that follow. */
+		if (offset < 0 || type_is_record(m) || m->size > 8 || !m->size)
+			break;
+		locations[n] = (struct probe_location){.kind = LOCATION_REGISTER,
+						       .size = (u8)m->size,
+						       .is_signed = m->is_signed,
+						       .offset = (u16)offset};
+	}
+	ret->args = args; /* the rest stays LOCATION_NONE */
+	ret->locations = locations;
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	const struct kprobe_site *site = t->private;
+	const bool is_return = t->provider == &probe_kretprobe;
+	const bool at_entry = !t->address;
+
+	*ret = (struct probe_context){
+		.space = SPACE_KERNEL,
+		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		.has_function = true,
+		.is_return = is_return,
+		.layout_key = is_return	    ? (site->multi ? "kretprobe/multi" : "kretprobe")
+			      : site->multi ? "kprobe/multi"
+			      : at_entry    ? "kprobe"
+					    : "kprobe+",
+	};
+	probe_describe_registers(ret, at_entry && !is_return);
+	if (site->multi)
+		ret->expected_attach_type = BPF_TRACE_KPROBE_MULTI;
+	if (is_return) {
+		ret->argn_count = 0; /* the registers have other values by now */
+		ret->retval_location = (struct probe_location){
+			.kind = LOCATION_REGISTER, .size = 8, .offset = arch_retval_offset()};
+	} else if (at_entry && !env->skip_args) {
+		describe_arguments(env, t, ret);
+	}
+	return 0;
+}
+
+/* ---- attach ---- */
+
+struct pmu_arg {
+	int type;
+	bool is_return;
+};
+
+static int open_kprobe(const struct probe_target *t, void *arg)
+{
+	const struct kprobe_site *site = t->private;
+	const struct pmu_arg *p = arg;
+	struct perf_event_attr attr = {
+		.type = (u32)p->type,
+		.size = sizeof(attr),
+		.config = p->is_return, /* bit 0: retprobe */
+		.kprobe_func = site->is_address ? 0 : (u64)(uintptr_t)t->function,
+		.probe_offset = t->address, /* or kprobe_addr, the same field */
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+
+	return perf_event_open_fd(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+struct multi {
+	struct probe_env *env;
+	struct probe_target *const *targets;
+	const char **names;
+	u64 *cookies;
+	int prog_fd;
+	bool is_return;
+	struct probe_attachments *out;
+};
+
+/* One function that cannot be attached fails the whole link: halve until the bad ones stand alone.
+ */
+static void attach_range(struct multi *m, u32 first, u32 n)
+{
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (u32)m->prog_fd;
+	attr.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
+	attr.link_create.kprobe_multi.flags = m->is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	attr.link_create.kprobe_multi.cnt = n;
+	attr.link_create.kprobe_multi.syms = (u64)(uintptr_t)(m->names + first);
+	attr.link_create.kprobe_multi.cookies = (u64)(uintptr_t)(m->cookies + first);
+	fd = attach_link_create(&attr, sizeof(attr));
+	if (fd >= 0) {
+		attach_done(m->out,
+			    (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
+		return;
+	}
+	if (n == 1 || fd == -EPERM || fd == -EACCES || fd == -EOPNOTSUPP) {
+		attach_failed(m->env, m->targets[first], fd, m->out);
+		m->out->failed += n - 1;
+		return;
+	}
+	attach_range(m, first, n / 2);
+	attach_range(m, first + n / 2, n - n / 2);
+}
+
+static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			u32 n, bool is_return, struct probe_attachments *out)
+{
+	const u32 attached = out->attached;
+	struct multi m = {.env = env,
+			  .targets = targets,
+			  .prog_fd = prog_fd,
+			  .is_return = is_return,
+			  .out = out};
+
+	m.names = xreallocarray(NULL, n, sizeof(*m.names));
+	m.cookies = xreallocarray(NULL, n, sizeof(*m.cookies));
+	for (u32 i = 0; i < n; i++) {
+		m.names[i] = targets[i]->function;
+		m.cookies[i] = targets[i]->cookie;
+	}
+	attach_range(&m, 0, n);
+	free(m.names);
+	free(m.cookies);
+	return out->attached > attached ? 0 : -EIO;
+}
+
+static int attach_kernel(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			 u32 n, bool is_return, struct probe_attachments *out)
+{
+	struct pmu_arg arg = {.is_return = is_return};
+
+	if (!n)
+		return 0;
+	if (((const struct kprobe_site *)targets[0]->private)->multi)
+		return attach_multi(env, prog_fd, targets, n, is_return, out);
+	arg.type = kernel_pmu_type("kprobe");
+	if (arg.type < 0) {
+		attach_failed(env, targets[0], -EOPNOTSUPP, out);
+		out->failed += n - 1;
+		return -EOPNOTSUPP;
+	}
+	return attach_perf_events(env, prog_fd, targets, n, open_kprobe, &arg, out);
+}
+
+static int attach_kprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
+			 struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	return attach_kernel(env, prog_fd, targets, n, false, out);
+}
+
+static int attach_kretprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
+			    struct probe_target *const *targets, u32 n,
+			    struct probe_attachments *out)
+{
+	return attach_kernel(env, prog_fd, targets, n, true, out);
+}
+
+/* ---- list ---- */
+
+struct each_arg {
+	const char *provider, *glob;
+	bool with_module;
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+};
+
+static int each_function(void *arg, const char *name, const char *module)
+{
+	const struct each_arg *a = arg;
+	char full[512];
+
+	if (a->with_module)
+		snprintf(full, sizeof(full), "%s:%s:%s", a->provider,
+			 module && *module ? module : "vmlinux", name);
+	else
+		snprintf(full, sizeof(full), "%s:%s", a->provider, name);
+	return !a->glob || glob_match(a->glob, full) ? a->fn(a->arg, full) : 0;
+}
+
+static int each_kernel(struct probe_env *env, const char *provider, const char *glob,
+		       int (*fn)(void *arg, const char *name), void *arg)
+{
+	const char *colon = glob ? strchr(glob, ':') : NULL;
+	struct each_arg a = {.provider = provider,
+			     .glob = glob,
+			     .with_module = colon && strchr(colon + 1, ':'),
+			     .fn = fn,
+			     .arg = arg};
+
+	return function_each_traceable(env, each_function, &a);
+}
+
+static int each_kprobe(struct probe_env *env, const char *glob,
+		       int (*fn)(void *arg, const char *name), void *arg)
+{
+	return each_kernel(env, "kprobe", glob, fn, arg);
+}
+
+static int each_kretprobe(struct probe_env *env, const char *glob,
+			  int (*fn)(void *arg, const char *name), void *arg)
+{
+	return each_kernel(env, "kretprobe", glob, fn, arg);
+}
+
+const struct probe_provider probe_kprobe = {
+	.name = "kprobe",
+	.aliases = {"k"},
+	.form = "kprobe:[MODULE:]FUNCTION[+OFFSET]",
+	.doc = "entries of kernel functions, and places in them",
+	.expand = expand_kprobe,
+	.describe = describe,
+	.attach = attach_kprobe,
+	.each = each_kprobe,
+};
+
+const struct probe_provider probe_kretprobe = {
+	.name = "kretprobe",
+	.aliases = {"kr"},
+	.form = "kretprobe:[MODULE:]FUNCTION",
+	.doc = "returns of kernel functions",
+	.expand = expand_kretprobe,
+	.describe = describe,
+	.attach = attach_kretprobe,
+	.each = each_kretprobe,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * software:EVENT[:COUNT] and hardware:EVENT[:COUNT]: the kernel's generalised perf events. The
+ * program runs each time the counter has advanced by COUNT, on every CPU or on every thread of -p
+ * PID.
+ */
+#include <stdio.h>
+
+#include "probe/provider.h"
+
+struct perf_row {
+	const char *name, *alias;
+	u32 config;
+	u64 period; /* when the script gives none */
+};
+
+static const struct perf_row software[] = {
+	{"alignment-faults", NULL, PERF_COUNT_SW_ALIGNMENT_FAULTS, 1},
+	{"bpf-output", NULL, PERF_COUNT_SW_BPF_OUTPUT, 1},
+	{"cgroup-switches", NULL, 11 /* PERF_COUNT_SW_CGROUP_SWITCHES, 5.13 */, 1},
+	{"context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES, 1000},
+	{"cpu-clock", "cpu", PERF_COUNT_SW_CPU_CLOCK, 1000000},
+	{"cpu-migrations", NULL, PERF_COUNT_SW_CPU_MIGRATIONS, 1},
+	{"dummy", NULL, PERF_COUNT_SW_DUMMY, 1},
+	{"emulation-faults", NULL, PERF_COUNT_SW_EMULATION_FAULTS, 1},
+	{"major-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1},
+	{"minor-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MIN, 100},
+	{"page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS, 100},
+	{"task-clock", NULL, PERF_COUNT_SW_TASK_CLOCK, 1000000},
+	{NULL, NULL, 0, 0},
+};
+
+static const struct perf_row hardware[] = {
+	{"backend-stalls", NULL, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, 1000000},
+	{"branch-instructions", "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 100000},
+	{"branch-misses", NULL, PERF_COUNT_HW_BRANCH_MISSES, 100000},
+	{"bus-cycles", NULL, PERF_COUNT_HW_BUS_CYCLES, 100000},
+	{"cache-misses", NULL, PERF_COUNT_HW_CACHE_MISSES, 1000000},
+	{"cache-references", NULL, PERF_COUNT_HW_CACHE_REFERENCES, 1000000},
+	{"cpu-cycles", "cycles", PERF_COUNT_HW_CPU_CYCLES, 1000000},
+	{"frontend-stalls", NULL, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, 1000000},
+	{"instructions", NULL, PERF_COUNT_HW_INSTRUCTIONS, 1000000},
+	{"ref-cycles", NULL, PERF_COUNT_HW_REF_CPU_CYCLES, 1000000},
+	{NULL, NULL, 0, 0},
+};
+
+static void add(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		const struct probe_provider *p, const struct perf_row *row, bool hw, u64 period)
+{
+	const char *name =
+		r->count == 3 && !str_eq(r->parts[2], "*")
+			? arena_printf(env->arena, "%s:%s:%s", p->name, row->name, r->parts[2])
+			: arena_printf(env->arena, "%s:%s:", p->name, row->name);
+	struct probe_target *t = probe_add_target(env, out, p, r, name);
+
+	t->function = row->name;
+	t->perf_type = hw ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+	t->mode = row->config;
+	t->config = period ? period : row->period;
+}
+
+static int expand_rows(struct probe_env *env, const struct probe_request *r,
+		       struct probe_targets *out, const struct probe_provider *p,
+		       const struct perf_row *rows, bool hw)
+{
+	const char *names[32];
+	size_t n = 0;
+	u64 period = 0;
+	bool any = false;
+	int err = probe_check_parts(env, r, p, 1, 2);
+
+	if (err)
+		return err;
+	if (r->count == 3 && *r->parts[2] && !str_eq(r->parts[2], "*") &&
+	    (!probe_parse_number(r->parts[2], &period) || !period || period > INT64_MAX)) {
+		diag_error(env->diag, r->span, "Invalid count for %s probe: %s", p->name,
+			   r->parts[2]);
+		diag_hint(
+			env->diag,
+			"the count is a positive integer: the program runs once in so many events");
+		return -EINVAL;
+	}
+	err = probe_require(env, r->span, hw ? KERNEL_PERF_HARDWARE : KERNEL_PERF_SOFTWARE,
+			    p->name);
+	if (err)
+		return err;
+	for (const struct perf_row *row = rows; row->name; row++) {
+		names[n++] = row->name;
+		if (!glob_match(r->parts[1], row->name) &&
+		    !(row->alias && str_eq(r->parts[1], row->alias)))
+			continue;
+		add(env, r, out, p, row, hw, period);
+		any = true;
+	}
+	if (any)
+		return 0;
+	diag_error(env->diag, r->span, "%s is not a %s probe", r->parts[1], p->name);
+	diag_hint_nearest(env->diag, r->parts[1], names, n);
+	return -EINVAL;
+}
+
+static int expand_software(struct probe_env *env, const struct probe_request *r,
+			   struct probe_targets *out)
+{
+	return expand_rows(env, r, out, &probe_software, software, false);
+}
+
+static int expand_hardware(struct probe_env *env, const struct probe_request *r,
+			   struct probe_targets *out)
+{
+	return expand_rows(env, r, out, &probe_hardware, hardware, true);
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	*ret = (struct probe_context){
+		.kind = CONTEXT_PERF_EVENT,
+		.program_type = BPF_PROG_TYPE_PERF_EVENT,
+		.space = SPACE_UNKNOWN,
+		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		.layout_key = t->provider->name,
+	};
+	return 0;
+}
+
+static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	int ret = n ? -EIO : 0;
+
+	for (u32 i = 0; i < n; i++) {
+		struct perf_event_attr attr = {
+			.type = targets[i]->perf_type,
+			.config = targets[i]->mode,
+			.sample_period = targets[i]->config,
+		};
+
+		if (!attach_sampling(env, prog_fd, targets[i], &attr, out))
+			ret = 0;
+	}
+	return ret;
+}
+
+static int each_row(const char *provider, const struct perf_row *rows, const char *glob,
+		    int (*fn)(void *arg, const char *name), void *arg)
+{
+	for (const struct perf_row *row = rows; row->name; row++) {
+		const char *const names[] = {row->name, row->alias};
+
+		for (u32 i = 0; i < 2 && names[i]; i++) {
+			char name[64];
+			int err;
+
+			snprintf(name, sizeof(name), "%s:%s:", provider, names[i]);
+			if (glob && !glob_match(glob, name))
+				continue;
+			err = fn(arg, name);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int each_software(struct probe_env *env, const char *glob,
+			 int (*fn)(void *arg, const char *name), void *arg)
+{
+	return each_row("software", software, glob, fn, arg);
+}
+
+static int each_hardware(struct probe_env *env, const char *glob,
+			 int (*fn)(void *arg, const char *name), void *arg)
+{
+	return each_row("hardware", hardware, glob, fn, arg);
+}
+
+const struct probe_provider probe_software = {
+	.name = "software",
+	.aliases = {"s"},
+	.form = "software:EVENT[:COUNT]",
+	.doc = "the kernel's own counters: context switches, page faults ...",
+	.expand = expand_software,
+	.describe = describe,
+	.attach = attach,
+	.each = each_software,
+};
+
+const struct probe_provider probe_hardware = {
+	.name = "hardware",
+	.aliases = {"h"},
+	.form = "hardware:EVENT[:COUNT]",
+	.doc = "counters of the processor: cycles, cache misses ...",
+	.expand = expand_hardware,
+	.describe = describe,
+	.attach = attach,
+	.each = each_hardware,
+};

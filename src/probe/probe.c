@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/probe.h"
+
+#include <strings.h>
+
+#include "binary/elf_file.h"
+#include "kernel/kernel.h"
+#include "probe/provider.h"
+
+const struct probe_provider *const probe_providers[] = {
+	&probe_begin,	      &probe_end,      &probe_self,
+	&probe_test,	      &probe_bench,    &probe_tracepoint,
+	&probe_rawtracepoint, &probe_kprobe,   &probe_kretprobe,
+	&probe_fentry,	      &probe_fexit,    &probe_uprobe,
+	&probe_uretprobe,     &probe_usdt,     &probe_profile,
+	&probe_interval,      &probe_software, &probe_hardware,
+	&probe_watchpoint,    &probe_iter,     NULL,
+};
+
+const struct probe_provider *probe_find_provider(const char *name)
+{
+	for (u32 i = 0; probe_providers[i]; i++) {
+		const struct probe_provider *p = probe_providers[i];
+
+		if (!strcasecmp(p->name, name))
+			return p;
+		/* "u" is uprobe and "U" is usdt: one-letter names mind their case. */
+		for (u32 k = 0; k < ARRAY_SIZE(p->aliases) && p->aliases[k]; k++)
+			if (p->aliases[k][1] ? !strcasecmp(p->aliases[k], name)
+					     : str_eq(p->aliases[k], name))
+				return p;
+	}
+	return NULL;
+}
+
+struct probe_cache *probe_cache_of(struct probe_env *env)
+{
+	if (!env->cache)
+		env->cache = xzalloc(sizeof(*env->cache));
+	return env->cache;
+}
+
+void probe_env_release(struct probe_env *env)
+{
+	struct probe_cache *c = env->cache;
+
+	if (!c)
+		return;
+	hashmap_each (&c->files, e)
+		elf_file_close(e->value);
+	hashmap_release(&c->files);
+	hashmap_release(&c->functions);
+	arena_release(&c->strings);
+	free(c);
+	env->cache = NULL;
+}
+
+static int unknown_provider(struct probe_env *env, const struct probe_request *r)
+{
+	const char *names[64];
+	size_t n = 0;
+
+	for (u32 i = 0; probe_providers[i]; i++) {
+		names[n++] = probe_providers[i]->name;
+		for (u32 k = 0;
+		     k < 4 && probe_providers[i]->aliases[k] && n < ARRAY_SIZE(names) - 4; k++)
+			if (strlen(probe_providers[i]->aliases[k]) > 2)
+				names[n++] = probe_providers[i]->aliases[k];
+	}
+	diag_error(env->diag, r->span, "Invalid probe type: %s", r->parts[0]);
+	diag_hint_nearest(env->diag, r->parts[0], names, n);
+	return -EINVAL;
+}
+
+/*
+ * `*:vfs_read`: every provider that can take the rest. One that finds nothing, or takes another
+ * number of parts, is passed over in silence; if none finds anything, that is told once.
+ */
+static int expand_providers(struct probe_env *env, const struct probe_request *r,
+			    struct probe_targets *out)
+{
+	const bool user = r->pid || (r->count >= 2 && strchr(r->parts[1], '/'));
+	size_t before = out->list.len;
+
+	for (u32 i = 0; probe_providers[i]; i++) {
+		const struct probe_provider *p = probe_providers[i];
+		const bool is_user =
+			p == &probe_uprobe || p == &probe_uretprobe || p == &probe_usdt;
+		struct diag *real = env->diag, quiet = DIAG_INIT;
+		struct probe_request one = *r;
+		const char **parts;
+
+		if (!glob_match(r->parts[0], p->name) || is_user != user || r->count < 2)
+			continue;
+		parts = arena_memdup(env->arena, r->parts, r->count * sizeof(*parts));
+		parts[0] = p->name;
+		one.parts = parts;
+		env->diag = &quiet;
+		p->expand(env, &one, out);
+		env->diag = real;
+		diag_release(&quiet);
+	}
+	if (out->list.len > before)
+		return 0;
+	diag_error(env->diag, r->span, "No matches for %s.", r->text);
+	return -ENOENT;
+}
+
+int probe_expand(struct probe_env *env, const struct probe_request *request,
+		 struct probe_targets *out)
+{
+	const struct probe_provider *p;
+	size_t before = out->list.len;
+	int err;
+
+	if (!request->count || !*request->parts[0]) {
+		diag_error(env->diag, request->span, "Invalid attachpoint definition");
+		return -EINVAL;
+	}
+	p = probe_find_provider(request->parts[0]);
+	if (!p && glob_has_wildcard(request->parts[0]))
+		return expand_providers(env, request, out);
+	if (!p)
+		return unknown_provider(env, request);
+	err = p->expand(env, request, out);
+	if (err)
+		out->list.len = before;
+	return err;
+}
+
+int probe_check_parts(struct probe_env *env, const struct probe_request *r,
+		      const struct probe_provider *p, u32 min, u32 max)
+{
+	const u32 have = r->count - 1;
+
+	if (have >= min && have <= max)
+		return 0;
+	if (min == max)
+		diag_error(env->diag, r->span, "%s probe type requires %u argument%s, found %u",
+			   p->name, min, min == 1 ? "" : "s", have);
+	else
+		diag_error(env->diag, r->span,
+			   "%s probe type requires %u to %u arguments, found %u", p->name, min, max,
+			   have);
+	diag_hint(env->diag, "the form is %s", p->form);
+	return -EINVAL;
+}
+
+struct probe_target *probe_add_target(struct probe_env *env, struct probe_targets *out,
+				      const struct probe_provider *p, const struct probe_request *r,
+				      const char *name)
+{
+	struct probe_target *t = arena_new(env->arena, struct probe_target);
+
+	t->provider = p;
+	t->name = name;
+	t->pid = r->pid;
+	vector_push(&out->list, t);
+	return t;
+}
+
+/* ---- numbers ---- */
+
+/* Reads the number at s; *ret_end is behind it. Underscores separate digits, 1e6 is a million. */
+static bool scan_number(const char *s, u64 *ret, const char **ret_end)
+{
+	const unsigned int base = s[0] == '0' && (s[1] | 32) == 'x' ? 16 : 10;
+	const char *p = base == 16 ? s + 2 : s;
+	u64 value = 0;
+	u32 digits = 0;
+
+	for (;; p++) {
+		unsigned int d;
+
+		if (*p == '_' && digits)
+			continue;
+		if (*p >= '0' && *p <= '9')
+			d = (unsigned int)(*p - '0');
+		else if (base == 16 && (*p | 32) >= 'a' && (*p | 32) <= 'f')
+			d = (unsigned int)((*p | 32) - 'a' + 10);
+		else
+			break;
+		if (__builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, d, &value))
+			return false;
+		digits++;
+	}
+	if (!digits)
+		return false;
+	if (base == 10 && (*p | 32) == 'e' && p[1] >= '0' && p[1] <= '9') {
+		u32 exponent = 0;
+
+		for (p++; *p >= '0' && *p <= '9' && exponent < 30; p++)
+			exponent = exponent * 10 + (u32)(*p - '0');
+		for (; exponent; exponent--)
+			if (__builtin_mul_overflow(value, 10, &value))
+				return false;
+	}
+	*ret = value;
+	*ret_end = p;
+	return true;
+}
+
+bool probe_parse_number(const char *s, u64 *ret)
+{
+	const char *end;
+
+	return scan_number(s, ret, &end) && !*end;
+}
+
+bool probe_parse_duration(const char *s, u64 *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		u64 ns;
+	} units[] = {
+		{"ns", 1},	    {"us", 1000},	  {"ms", 1000000},	{"s", 1000000000},
+		{"m", 60000000000}, {"h", 3600000000000}, {"d", 86400000000000}};
+	const char *end;
+	u64 value;
+
+	if (!scan_number(s, &value, &end))
+		return false;
+	for (u32 i = 0; i < ARRAY_SIZE(units); i++)
+		if (str_eq(end, units[i].unit))
+			return !__builtin_mul_overflow(value, units[i].ns, ret_ns);
+	return false;
+}
+
+/* ---- refusals ---- */
+
+int probe_require(struct probe_env *env, struct span at, enum kernel_capability c, const char *what)
+{
+	const struct kernel_answer *a;
+	bool privilege;
+
+	if (env->list_only)
+		return 0;
+	a = kernel_ask(env->kernel, c);
+	if (a->yes)
+		return 0;
+	privilege = a->error == EPERM || a->error == EACCES;
+	diag_error(env->diag, at, "%s cannot be used here: %s", what,
+		   a->why     ? a->why
+		   : a->error ? strerror(a->error)
+			      : "the kernel does not offer it");
+	if (a->hint)
+		diag_hint(env->diag, "%s", a->hint);
+	diag_code(env->diag, privilege ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED);
+	return privilege ? -EPERM : -EOPNOTSUPP;
+}
+
+int probe_refuse(struct probe_env *env, struct span at, int err, const char *what)
+{
+	diag_error(env->diag, at, "%s cannot be used here: %s", what, strerror(-err));
+	if (err == -EPERM || err == -EACCES) {
+		diag_hint(env->diag, "run as root, or with CAP_BPF, CAP_PERFMON and read access to "
+				     "tracefs; `pantrace doctor` shows what "
+				     "is missing");
+		diag_code(env->diag, EXIT_PRIVILEGE);
+	}
+	return err;
+}
+
+void nearest_init(struct nearest *n, const char *word)
+{
+	memset(n, 0, sizeof(*n));
+	n->word = word;
+	n->budget = 200000;
+	for (u32 i = 0; i < ARRAY_SIZE(n->distance); i++)
+		n->distance[i] = (unsigned int)MIN(strlen(word) / 3 + 1, (size_t)3) + 1;
+}
+
+void nearest_offer(struct nearest *n, const char *candidate)
+{
+	const size_t lw = strlen(n->word), lc = strlen(candidate);
+	const u32 last = ARRAY_SIZE(n->distance) - 1;
+	unsigned int d;
+
+	if (lc > lw + 3 || lw > lc + 3 || lc >= sizeof(n->best[0]) || !n->budget)
+		return;
+	n->budget--;
+	d = edit_distance(n->word, candidate, n->distance[last] - 1);
+	if (d >= n->distance[last])
+		return;
+	for (u32 i = 0; i <= last; i++)
+		if (n->distance[i] == d && str_eq(n->best[i], candidate))
+			return;
+	for (u32 i = last;; i--) { /* insertion into the short sorted list */
+		if (i && n->distance[i - 1] > d) {
+			memcpy(n->best[i], n->best[i - 1], sizeof(n->best[i]));
+			n->distance[i] = n->distance[i - 1];
+			continue;
+		}
+		memcpy(n->best[i], candidate, lc + 1);
+		n->distance[i] = d;
+		return;
+	}
+}
+
+void nearest_hint(const struct nearest *n, struct diag *d, const char *prefix)
+{
+	if (!n->best[0][0])
+		return;
+	if (n->best[1][0] && n->distance[1] == n->distance[0])
+		diag_hint(d, "did you mean '%s%s' or '%s%s'?", prefix, n->best[0], prefix,
+			  n->best[1]);
+	else
+		diag_hint(d, "did you mean '%s%s'?", prefix, n->best[0]);
+}
+
+/* ---- describe ---- */
+
+const struct type *probe_arguments_type(struct probe_env *env, const struct type *function,
+					const char *name)
+{
+	struct type *t;
+
+	if (!function || function->kind != TYPE_FUNCTION || !function->count)
+		return NULL;
+	t = type_new(env->types, TYPE_STRUCT);
+	t->name = name;
+	t->members = function->members;
+	t->count = function->count;
+	t->is_complete = true;
+	for (u32 i = 0; i < t->count; i++)
+		t->size += ALIGN_UP(t->members[i].type->size, 8);
+	return t;
+}
+
+void probe_describe_registers(struct probe_context *ret, bool stack_arguments)
+{
+	ret->kind = CONTEXT_REGISTERS;
+	ret->program_type = BPF_PROG_TYPE_KPROBE;
+	for (u32 i = 0; i < ARRAY_SIZE(ret->argn); i++) {
+		const int offset = arch_argument_offset(i);
+
+		if (offset >= 0)
+			ret->argn[i] = (struct probe_location){
+				.kind = LOCATION_REGISTER, .size = 8, .offset = (u16)offset};
+		else if (stack_arguments)
+			ret->argn[i] =
+				(struct probe_location){.kind = LOCATION_MEMORY,
+							.size = 8,
+							.base = arch_sp_offset(),
+							.index = 0xffff,
+							.value = arch_stack_argument_offset(i)};
+		else
+			break;
+		ret->argn_count = (u8)(i + 1);
+	}
+}

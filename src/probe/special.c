@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Probes that the engine fires itself, by running the program with BPF_PROG_TEST_RUN: begin, end,
+ * self:signal, test, bench. A raw tracepoint program is the kind that the kernel test-runs in the
+ * caller's own context (5.10), so pid, comm and the stacks are those of the tracer.
+ */
+#include <signal.h>
+#include <strings.h>
+
+#include "probe/provider.h"
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	*ret = (struct probe_context){
+		.kind = CONTEXT_NONE,
+		.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.space = SPACE_UNKNOWN,
+		.layout_key = "special",
+	};
+	return 0;
+}
+
+static int expand_plain(struct probe_env *env, const struct probe_request *r,
+			struct probe_targets *out, const struct probe_provider *p)
+{
+	const bool starred = r->count == 2 && str_eq(r->parts[1], "*");
+
+	if (!starred && probe_check_parts(env, r, p, 0, 0))
+		return -EINVAL;
+	/* As written: scripts of the older spelling print BEGIN. */
+	probe_add_target(env, out, p, r, arena_strdup(env->arena, r->parts[0]));
+	return 0;
+}
+
+static int expand_begin(struct probe_env *env, const struct probe_request *r,
+			struct probe_targets *out)
+{
+	return expand_plain(env, r, out, &probe_begin);
+}
+
+static int expand_end(struct probe_env *env, const struct probe_request *r,
+		      struct probe_targets *out)
+{
+	return expand_plain(env, r, out, &probe_end);
+}
+
+static const struct {
+	const char *name;
+	int number;
+} signals[] = {
+	{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2},   {"SIGHUP", SIGHUP},
+	{"SIGQUIT", SIGQUIT}, {"SIGWINCH", SIGWINCH},
+};
+
+static int expand_self(struct probe_env *env, const struct probe_request *r,
+		       struct probe_targets *out)
+{
+	const char *names[ARRAY_SIZE(signals)];
+	bool any = false;
+
+	if (probe_check_parts(env, r, &probe_self, 2, 2))
+		return -EINVAL;
+	if (!str_eq(r->parts[1], "signal")) {
+		diag_error(env->diag, r->span, "%s is not a supported trigger", r->parts[1]);
+		diag_hint(env->diag, "the form is %s", probe_self.form);
+		return -EINVAL;
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(signals); i++) {
+		names[i] = signals[i].name;
+		if (!glob_match(r->parts[2], signals[i].name))
+			continue;
+		probe_add_target(env, out, &probe_self, r,
+				 arena_printf(env->arena, "self:signal:%s", signals[i].name))
+			->config = (u64)signals[i].number;
+		any = true;
+	}
+	if (any)
+		return 0;
+	diag_error(env->diag, r->span, "%s is not a supported signal", r->parts[2]);
+	diag_hint_nearest(env->diag, r->parts[2], names, ARRAY_SIZE(names));
+	return -EINVAL;
+}
+
+static int expand_named(struct probe_env *env, const struct probe_request *r,
+			struct probe_targets *out, const struct probe_provider *p)
+{
+	if (probe_check_parts(env, r, p, 1, 1))
+		return -EINVAL;
+	if (!*r->parts[1]) {
+		diag_error(env->diag, r->span, "%s probes must have a name", p->name);
+		return -EINVAL;
+	}
+	probe_add_target(env, out, p, r, arena_printf(env->arena, "%s:%s", p->name, r->parts[1]))
+		->function = arena_strdup(env->arena, r->parts[1]);
+	return 0;
+}
+
+static int expand_test(struct probe_env *env, const struct probe_request *r,
+		       struct probe_targets *out)
+{
+	return expand_named(env, r, out, &probe_test);
+}
+
+static int expand_bench(struct probe_env *env, const struct probe_request *r,
+			struct probe_targets *out)
+{
+	return expand_named(env, r, out, &probe_bench);
+}
+
+static int each_begin(struct probe_env *env, const char *glob,
+		      int (*fn)(void *arg, const char *name), void *arg)
+{
+	return !glob || glob_match(glob, "begin") ? fn(arg, "begin") : 0;
+}
+
+static int each_end(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
+		    void *arg)
+{
+	return !glob || glob_match(glob, "end") ? fn(arg, "end") : 0;
+}
+
+static int each_self(struct probe_env *env, const char *glob,
+		     int (*fn)(void *arg, const char *name), void *arg)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(signals); i++) {
+		char name[64];
+		int err;
+
+		snprintf(name, sizeof(name), "self:signal:%s", signals[i].name);
+		if (glob && !glob_match(glob, name))
+			continue;
+		err = fn(arg, name);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+const struct probe_provider probe_begin = {
+	.name = "begin",
+	.form = "begin",
+	.doc = "once, before anything else is attached",
+	.expand = expand_begin,
+	.describe = describe,
+	.each = each_begin,
+};
+
+const struct probe_provider probe_end = {
+	.name = "end",
+	.form = "end",
+	.doc = "once, after everything else is detached",
+	.expand = expand_end,
+	.describe = describe,
+	.each = each_end,
+};
+
+const struct probe_provider probe_self = {
+	.name = "self",
+	.form = "self:signal:SIGUSR1",
+	.doc = "when the tracer itself gets a signal",
+	.expand = expand_self,
+	.describe = describe,
+	.each = each_self,
+};
+
+const struct probe_provider probe_test = {
+	.name = "test",
+	.form = "test:NAME",
+	.doc = "run by --test; what it returns is the verdict",
+	.expand = expand_test,
+	.describe = describe,
+};
+
+const struct probe_provider probe_bench = {
+	.name = "bench",
+	.form = "bench:NAME",
+	.doc = "run by --bench; its cost is measured",
+	.expand = expand_bench,
+	.describe = describe,
+};

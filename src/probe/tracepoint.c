@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tracepoint:CATEGORY:EVENT. The program sees the event's raw record, as the format file describes
+ * it, except for the first eight bytes: there perf keeps a pointer of its own, and the verifier
+ * refuses to read it (kernel/trace/bpf_trace.c, tp_prog_is_valid_access).
+ */
+#include "kernel/tracefs.h"
+#include "probe/provider.h"
+#include "types/tracefs_format.h"
+
+#define RECORD_UNREADABLE 8 /* bytes of the record's head that a program cannot read */
+
+struct expand_arg {
+	struct probe_env *env;
+	const struct probe_request *request;
+	struct probe_targets *out;
+	u32 added;
+};
+
+static void add(struct expand_arg *a, const char *category, const char *event)
+{
+	struct arena *arena = a->env->arena;
+	struct probe_target *t =
+		probe_add_target(a->env, a->out, &probe_tracepoint, a->request,
+				 arena_printf(arena, "tracepoint:%s:%s", category, event));
+
+	t->module = arena_strdup(arena, category);
+	t->function = arena_strdup(arena, event);
+	t->perf_type = PERF_TYPE_TRACEPOINT;
+	a->added++;
+}
+
+static int add_event(void *arg, const char *category, const char *event)
+{
+	struct expand_arg *a = arg;
+
+	/* ftrace's own record types cannot be attached to; a wildcard steps over them. */
+	if (str_eq(category, "ftrace"))
+		a->out->skipped++;
+	else
+		add(a, category, event);
+	return 0;
+}
+
+static int offer_category(void *arg, const char *category, const char *event)
+{
+	nearest_offer(arg, category);
+	return 0;
+}
+
+static int offer_event(void *arg, const char *category, const char *event)
+{
+	nearest_offer(arg, event);
+	return 0;
+}
+
+static int stop(void *arg, const char *category, const char *event)
+{
+	*(const char **)arg = category;
+	return 1;
+}
+
+static int offer_pair(void *arg, const char *category, const char *event)
+{
+	struct nearest *n = arg;
+	char pair[128];
+
+	/* Only the right event in another category: "sched:sys_enter_open". */
+	if (!str_eq(event, strchr(n->word, ':') + 1))
+		return 0;
+	snprintf(pair, sizeof(pair), "%s:%s", category, event);
+	if (!n->best[0][0])
+		snprintf(n->best[0], sizeof(n->best[0]), "%s", pair);
+	return 1;
+}
+
+static int no_match(struct probe_env *env, const struct probe_request *r, const char *category,
+		    const char *event)
+{
+	struct kernel *k = env->kernel;
+	struct nearest n;
+	const char *known = NULL, *word;
+
+	diag_error(env->diag, r->span, "No matches for tracepoint %s:%s.", category, event);
+	if (glob_has_wildcard(category) || glob_has_wildcard(event))
+		return -ENOENT;
+	tracefs_each_event(k, category, "*", stop, &known);
+	if (!known) {
+		nearest_init(&n, category);
+		tracefs_each_event(k, "*", "*", offer_category, &n);
+		nearest_hint(&n, env->diag, "");
+		return -ENOENT;
+	}
+	nearest_init(&n, event);
+	tracefs_each_event(k, category, "*", offer_event, &n);
+	if (n.best[0][0]) {
+		nearest_hint(&n, env->diag, arena_printf(env->arena, "%s:", category));
+		return -ENOENT;
+	}
+	word = arena_printf(env->arena, "%s:%s", category, event);
+	nearest_init(&n, word);
+	tracefs_each_event(k, "*", "*", offer_pair, &n);
+	nearest_hint(&n, env->diag, "");
+	return -ENOENT;
+}
+
+static bool is_safe_name(const char *s)
+{
+	return *s && !strchr(s, '/') && !str_eq(s, ".") && !str_eq(s, "..");
+}
+
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+{
+	struct expand_arg a = {.env = env, .request = r, .out = out};
+	const bool short_form = r->count == 2 && glob_has_wildcard(r->parts[1]);
+	const char *category, *event;
+	int err;
+
+	if (!short_form && probe_check_parts(env, r, &probe_tracepoint, 2, 2))
+		return -EINVAL;
+	category = short_form ? "*" : r->parts[1];
+	event = short_form ? r->parts[1] : r->parts[2];
+	err = probe_require(env, r->span, KERNEL_TRACEPOINTS, "tracepoints");
+	if (err)
+		return err;
+	if (!is_safe_name(category) || !is_safe_name(event))
+		return no_match(env, r, category, event);
+	if (!glob_has_wildcard(category) && !glob_has_wildcard(event)) {
+		err = tracefs_event_id(env->kernel, category, event);
+		if (err == -EACCES || err == -EPERM)
+			return probe_refuse(env, r->span, err, "tracepoints");
+		if (err >= 0) {
+			add(&a, category, event);
+			out->list.items[out->list.len - 1]->config = (u64)err;
+		}
+	} else {
+		tracefs_each_event(env->kernel, category, event, add_event, &a);
+	}
+	return a.added ? 0 : no_match(env, r, category, event);
+}
+
+/* The format's fields without the head that cannot be read. */
+static const struct type *readable_record(struct probe_env *env, const struct probe_target *t,
+					  const struct type *record)
+{
+	struct type *ret = type_new(env->types, TYPE_STRUCT);
+	struct type_member *members =
+		arena_new_array(&env->types->arena, struct type_member, record->count + 1);
+	u32 n = 0;
+
+	for (u32 i = 0; i < record->count; i++)
+		if (record->members[i].offset >= RECORD_UNREADABLE)
+			members[n++] = record->members[i];
+	*ret = *record;
+	ret->members = members;
+	ret->count = n;
+	ret->name = arena_printf(&env->types->arena, "tracepoint:%s:%s", t->module, t->function);
+	ret->is_complete = true;
+	ret->complete = NULL;
+	return ret;
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	const bool is_syscall = str_eq(t->module, "syscalls");
+	const struct type *record;
+	const char *print_format;
+	char *text;
+	int err;
+
+	*ret = (struct probe_context){
+		.kind = CONTEXT_TRACEPOINT,
+		.program_type = BPF_PROG_TYPE_TRACEPOINT,
+		.space = SPACE_KERNEL,
+		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		/* syscalls:sys_enter_x is no tracepoint of its own but a view of raw_syscalls. */
+		.raw_tracepoint = is_syscall ? NULL : t->function,
+		.layout_key = is_syscall ? "tracepoint:syscalls" : "tracepoint",
+	};
+	if (env->skip_args)
+		return 0;
+	err = tracefs_event_format(env->kernel, t->module, t->function, &text);
+	if (!err) {
+		err = tracefs_format_parse(env->types, t->module, text, &record, &print_format);
+		free(text);
+	}
+	if (err) {
+		diag_error(env->diag, at, "cannot read the format of %s: %s", t->name,
+			   strerror(-err));
+		if (err == -EACCES || err == -EPERM)
+			diag_code(env->diag, EXIT_PRIVILEGE);
+		return err;
+	}
+	ret->args = readable_record(env, t, record);
+	return 0;
+}
+
+struct open_arg {
+	struct kernel *kernel;
+	int cpu;
+};
+
+static int open_event(const struct probe_target *t, void *arg)
+{
+	const struct open_arg *a = arg;
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	int id = t->config ? (int)t->config : tracefs_event_id(a->kernel, t->module, t->function);
+
+	if (id < 0)
+		return id;
+	attr.config = (u64)id;
+	/* Any CPU will do: the program hangs on the event, not on this counter, and runs on all of
+	 * them. */
+	return perf_event_open_fd(&attr, -1, a->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int attach_raw(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+		      u32 n, struct probe_attachments *out)
+{
+	u32 done = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		int fd = attach_raw_tracepoint(prog_fd, targets[i]->function, 0, false);
+
+		if (fd < 0) {
+			attach_failed(env, targets[i], fd, out);
+			continue;
+		}
+		attach_done(out, (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = 1});
+		done++;
+	}
+	return done || !n ? 0 : -EIO;
+}
+
+static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	struct open_arg arg = {.kernel = env->kernel};
+	const u32 *cpus;
+
+	if (context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT)
+		return attach_raw(env, prog_fd, targets, n, out);
+	kernel_tracefs(env->kernel); /* found once, before threads ask */
+	if (kernel_online_cpus(env->kernel, &cpus))
+		arg.cpu = (int)cpus[0];
+	return attach_perf_events(env, prog_fd, targets, n, open_event, &arg, out);
+}
+
+struct each_arg {
+	const char *glob;
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+};
+
+static int each_event(void *arg, const char *category, const char *event)
+{
+	const struct each_arg *a = arg;
+	char name[320];
+
+	if (str_eq(category, "ftrace"))
+		return 0;
+	snprintf(name, sizeof(name), "tracepoint:%s:%s", category, event);
+	return !a->glob || glob_match(a->glob, name) ? a->fn(a->arg, name) : 0;
+}
+
+static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
+		void *arg)
+{
+	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
+	char category[128] = "*";
+	const char *colon;
+
+	/* "tracepoint:sched:*" reads one directory only. */
+	if (glob && str_starts(glob, "tracepoint:")) {
+		colon = strchr(glob + 11, ':');
+		if (colon && (size_t)(colon - glob - 11) < sizeof(category))
+			snprintf(category, sizeof(category), "%.*s", (int)(colon - glob - 11),
+				 glob + 11);
+	}
+	return tracefs_each_event(env->kernel, category, "*", each_event, &a);
+}
+
+const struct probe_provider probe_tracepoint = {
+	.name = "tracepoint",
+	.aliases = {"t"},
+	.form = "tracepoint:CATEGORY:EVENT",
+	.doc = "static events of the kernel, with named fields",
+	.expand = expand,
+	.describe = describe,
+	.attach = attach,
+	.each = each,
+};

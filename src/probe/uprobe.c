@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * uprobe and uretprobe: places in executables and libraries, by symbol (mangled, demangled,
+ * wildcard), symbol + offset, or address. The kernel wants file offsets; they come from program
+ * headers (elf_file_offset()).
+ */
+#include <stdio.h>
+
+#include "probe/uapi.h"
+#include "probe/user.h"
+
+struct expand_arg {
+	struct probe_env *env;
+	const struct probe_request *request;
+	struct probe_targets *out;
+	const struct probe_provider *provider;
+	const char *function; /* as written, offset removed */
+	u64 offset; /* function + offset */
+	u64 address; /* absolute, if has_address */
+	bool has_address, has_offset;
+	bool demangled; /* match C++ and Rust names as people write them */
+	bool wildcard; /* in the file or in the function */
+	bool quiet; /* a file without a match is passed over */
+	/* of one file: */
+	struct elf_file *file;
+	const char *path;
+	struct hashmap
+		places; /* file offset -> struct probe_target *, so that aliases are probed once */
+	u32 matched;
+};
+
+/* ---- making targets ---- */
+
+static struct probe_target *add_place(struct expand_arg *a, const char *what, u64 file_offset,
+				      bool at_entry)
+{
+	struct arena *arena = a->env->arena;
+	struct user_site *site = arena_new(arena, struct user_site);
+	struct probe_target *t =
+		probe_add_target(a->env, a->out, a->provider, a->request,
+				 arena_printf(arena, "%s:%s:%s", a->provider->name, a->path, what));
+
+	site->at_entry = at_entry;
+	site->is_32 = !elf_file_is_64(a->file);
+	t->private = site;
+	t->path = a->path;
+	t->function = arena_strdup(arena, what);
+	t->address = file_offset;
+	a->matched++;
+	return t;
+}
+
+/* Several symbols of one address: one probe, under the plainest name. */
+static int add_alias(struct expand_arg *a, const struct elf_symbol *s, u64 file_offset)
+{
+	struct arena *arena = a->env->arena;
+	bool is_new;
+	void **slot = hashmap_put(&a->places, &file_offset, sizeof(file_offset), &is_new);
+	struct probe_target *t = *slot;
+
+	if (is_new) {
+		*slot = add_place(a, s->name, file_offset, true);
+		return 0;
+	}
+	if (t && t->function[0] == '_' && s->name[0] != '_') {
+		t->function = arena_strdup(arena, s->name);
+		t->name = arena_printf(arena, "%s:%s:%s", a->provider->name, a->path, s->name);
+	}
+	return 0;
+}
+
+/* "ns::f" also names ns::f(int) and ns::f<T>(T). */
+static bool demangled_matches(const char *pattern, const char *mangled)
+{
+	char *name, *paren;
+	bool found;
+
+	if (!str_starts(mangled, "_Z") && !str_starts(mangled, "_R") && !str_starts(mangled, "_D"))
+		return false;
+	name = demangle(mangled);
+	if (!name)
+		return false;
+	found = glob_match(pattern, name);
+	paren = strchr(name, '(');
+	if (!found && paren) {
+		*paren = '\0';
+		found = glob_match(pattern, name);
+	}
+	free(name);
+	return found;
+}
+
+static int add_matching(void *arg, const struct elf_symbol *s)
+{
+	struct expand_arg *a = arg;
+	u64 offset;
+
+	if (!s->is_function && !s->is_ifunc)
+		return 0;
+	if (!(a->demangled && demangled_matches(a->function, s->name)) &&
+	    !glob_match(a->function, s->name))
+		return 0;
+	/* Of an indirect function the symbol is only its resolver; without a size nothing says that
+	 * it is code. */
+	if (s->is_ifunc || !s->size || elf_file_offset(a->file, s->address, &offset) ||
+	    !elf_file_is_executable_offset(a->file, offset)) {
+		a->out->skipped++;
+		return 0;
+	}
+	return add_alias(a, s, offset);
+}
+
+/* ---- one symbol ---- */
+
+static int check_symbol(struct expand_arg *a, const struct elf_symbol *s)
+{
+	struct diag *d = a->env->diag;
+
+	if (!s->size && !a->env->unsafe) {
+		diag_error(d, a->request->span,
+			   "Could not determine boundary for %s (symbol has size 0).", a->function);
+		diag_hint(d, "Use --unsafe to force attachment. WARNING: This option could lead to "
+			     "data corruption in the "
+			     "target process.");
+		return -EINVAL;
+	}
+	if (s->size && a->offset >= s->size) {
+		diag_error(d, a->request->span,
+			   "Offset outside the function bounds ('%s' size is %" PRIu64 ")",
+			   a->function, s->size);
+		return -EINVAL;
+	}
+	if (s->is_ifunc) {
+		diag_warning(
+			d, a->request->span,
+			"%s is an indirect function: the probe is on its resolver, which runs once",
+			a->function);
+		diag_hint(d,
+			  "probe the implementation: `pantrace list '%s:%s:*%s*'` shows the "
+			  "candidates",
+			  a->provider->name, a->path, a->function);
+	}
+	return 0;
+}
+
+static int offer_symbol(void *arg, const struct elf_symbol *s)
+{
+	if (s->is_function)
+		nearest_offer(arg, s->name);
+	return 0;
+}
+
+static int no_symbol(struct expand_arg *a)
+{
+	struct diag *d = a->env->diag;
+	struct nearest n;
+
+	diag_error(d, a->request->span, "No matches for %s %s:%s.", a->provider->name, a->path,
+		   a->function);
+	if (a->wildcard)
+		return -ENOENT;
+	nearest_init(&n, a->function);
+	elf_file_each_symbol(a->file, offer_symbol, &n);
+	if (n.best[0][0])
+		nearest_hint(&n, d, "");
+	else
+		diag_hint(d,
+			  "the function may be inlined or its symbol stripped; `pantrace list "
+			  "'%s:%s:*'` shows what is there",
+			  a->provider->name, a->path);
+	return -ENOENT;
+}
+
+static int add_symbol(struct expand_arg *a)
+{
+	struct elf_symbol s;
+	u64 offset;
+	int err;
+
+	if (elf_file_find_symbol(a->file, a->function, &s))
+		return -ENOENT;
+	err = check_symbol(a, &s);
+	if (err)
+		return err;
+	if (elf_file_offset(a->file, s.address + a->offset, &offset) ||
+	    !elf_file_is_executable_offset(a->file, offset)) {
+		diag_error(a->env->diag, a->request->span, "%s in %s is not code", a->function,
+			   a->path);
+		return -EINVAL;
+	}
+	add_place(a,
+		  a->has_offset ? arena_printf(a->env->arena, "%s+%" PRIu64, a->function, a->offset)
+				: a->function,
+		  offset, !a->offset);
+	return 0;
+}
+
+static int add_address(struct expand_arg *a)
+{
+	struct elf_symbol s;
+	u64 offset = 0, into = 0;
+	bool entry;
+
+	if (elf_file_offset(a->file, a->address, &offset) ||
+	    !elf_file_is_executable_offset(a->file, offset)) {
+		/* Not a virtual address: then an offset in the file, as `objdump -h` users write.
+		 */
+		if (!elf_file_is_executable_offset(a->file, a->address)) {
+			diag_error(a->env->diag, a->request->span,
+				   "Could not resolve address: %s:0x%" PRIx64, a->path, a->address);
+			diag_hint(a->env->diag, "it is neither a virtual address nor a file offset "
+						"of code in this file");
+			return -EINVAL;
+		}
+		offset = a->address;
+	}
+	entry = !elf_file_address(a->file, offset, &into) &&
+		elf_file_symbol_at(a->file, into, &s, &into) && !into;
+	add_place(a, arena_printf(a->env->arena, "0x%" PRIx64, a->address), offset, entry);
+	return 0;
+}
+
+/* ---- files ---- */
+
+static int expand_file(void *arg, const char *path)
+{
+	struct expand_arg *a = arg;
+	const u32 before = a->matched;
+	int err = user_open(a->env, a->request->span, path, !a->quiet, &a->file);
+
+	if (err)
+		return a->quiet ? 0 : err;
+	a->path = arena_strdup(a->env->arena, path);
+	if (a->has_address)
+		return add_address(a);
+	if (!a->demangled && !glob_has_wildcard(a->function)) {
+		err = add_symbol(a);
+		if (err != -ENOENT)
+			return a->quiet ? 0 : err;
+	}
+	/* Wildcards, and names as C++ or Rust people write them. */
+	if (!a->has_offset &&
+	    (a->demangled || glob_has_wildcard(a->function) || strstr(a->function, "::"))) {
+		const bool demangled = a->demangled;
+
+		a->demangled |= strstr(a->function, "::") != NULL;
+		elf_file_each_symbol(a->file, add_matching, a);
+		a->demangled = demangled;
+		hashmap_release(&a->places);
+		a->places = (struct hashmap){0};
+	}
+	return a->matched > before || a->quiet ? 0 : no_symbol(a);
+}
+
+/* function, function+0x10, 0x401000 */
+static int parse_place(struct expand_arg *a, const char *word)
+{
+	struct diag *d = a->env->diag;
+	const char *plus = a->demangled ? NULL : strrchr(word, '+');
+
+	a->function = word;
+	if (!a->demangled && probe_parse_number(word, &a->address)) {
+		a->has_address = true;
+		if (!a->wildcard)
+			return 0;
+		diag_error(d, a->request->span, "Cannot use wildcards with absolute address");
+		return -EINVAL;
+	}
+	if (!plus || strstr(word, "operator"))
+		return 0;
+	if (a->provider == &probe_uretprobe) {
+		diag_error(d, a->request->span, "Offset not allowed");
+		diag_hint(
+			d,
+			"a uretprobe fires when the function returns; only uprobe takes an offset");
+		return -EINVAL;
+	}
+	if (!probe_parse_number(plus + 1, &a->offset)) {
+		diag_error(d, a->request->span, "Invalid offset: %s", plus + 1);
+		return -EINVAL;
+	}
+	a->function = arena_strndup(a->env->arena, word, (size_t)(plus - word));
+	a->has_offset = true;
+	return 0;
+}
+
+static bool is_language(const char *word)
+{
+	return str_eq(word, "cpp") || str_eq(word, "c++") || str_eq(word, "rust");
+}
+
+static int expand_user(struct probe_env *env, const struct probe_request *r,
+		       struct probe_targets *out, const struct probe_provider *p)
+{
+	struct expand_arg a = {.env = env, .request = r, .out = out, .provider = p};
+	/* With -p the file may be left out: the process's executable. */
+	const bool implied =
+		r->pid > 0 && (r->count == 2 || (r->count == 3 && is_language(r->parts[1])));
+	const size_t first = out->list.len;
+	const char *file;
+	int err;
+
+	if (!implied && probe_check_parts(env, r, p, 2, 3))
+		return -EINVAL;
+	if (!implied && strchr(r->parts[1], '@')) {
+		diag_error(env->diag, r->span, "attaching by source line is not supported yet");
+		diag_hint(env->diag, "give a function, function+offset, or an address");
+		return -EINVAL;
+	}
+	file = implied ? "" : r->parts[1];
+	if (r->count == (implied ? 3u : 4u)) {
+		a.demangled = is_language(r->parts[r->count - 2]);
+		if (!a.demangled) {
+			diag_error(env->diag, r->span,
+				   "%s is not a language whose names can be matched",
+				   r->parts[r->count - 2]);
+			diag_hint(env->diag, "languages are cpp and rust");
+			return -EINVAL;
+		}
+	}
+	a.wildcard = glob_has_wildcard(file);
+	a.quiet = a.wildcard;
+	err = parse_place(&a, r->parts[r->count - 1]);
+	a.wildcard |= !a.has_address && glob_has_wildcard(a.function);
+	if (!err && a.has_offset && a.wildcard) {
+		diag_error(env->diag, r->span, "wildcards cannot be combined with an offset");
+		err = -EINVAL;
+	}
+	if (!err)
+		err = probe_require(env, r->span, KERNEL_UPROBES, p->name);
+	if (!err)
+		err = user_each_file(env, r, file, expand_file, &a);
+	if (err)
+		return err;
+	if (!a.matched) {
+		diag_error(env->diag, r->span, "No matches for %s %s:%s.", p->name, file,
+			   a.function);
+		return -ENOENT;
+	}
+	user_choose_multi(env, out, first);
+	return 0;
+}
+
+static int expand_uprobe(struct probe_env *env, const struct probe_request *r,
+			 struct probe_targets *out)
+{
+	return expand_user(env, r, out, &probe_uprobe);
+}
+
+static int expand_uretprobe(struct probe_env *env, const struct probe_request *r,
+			    struct probe_targets *out)
+{
+	return expand_user(env, r, out, &probe_uretprobe);
+}
+
+/* ---- describe ---- */
+
+/* The i386 convention: all arguments on the stack, four bytes each, above the return address. */
+static void describe_32(struct probe_context *ret)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(ret->argn); i++)
+		ret->argn[i] = (struct probe_location){.kind = LOCATION_MEMORY,
+						       .size = 4,
+						       .base = arch_sp_offset(),
+						       .index = 0xffff,
+						       .value = 4 + 4 * i};
+	ret->argn_count = ARRAY_SIZE(ret->argn);
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	const struct user_site *site = t->private;
+	const bool is_return = t->provider == &probe_uretprobe;
+
+	*ret = (struct probe_context){
+		.space = SPACE_USER,
+		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		.has_function = true,
+		.is_return = is_return,
+		.layout_key = arena_printf(env->arena, "%s%s%s%s", t->provider->name,
+					   site->at_entry ? "" : "+", site->is_32 ? "/32" : "",
+					   site->multi ? "/multi" : ""),
+	};
+	probe_describe_registers(ret, site->at_entry && !is_return);
+	if (site->is_32 && site->at_entry)
+		describe_32(ret);
+	if (site->multi)
+		ret->expected_attach_type = UAPI_BPF_TRACE_UPROBE_MULTI;
+	if (!is_return)
+		return 0;
+	ret->argn_count = 0; /* the registers have other values by now */
+	ret->retval_location = (struct probe_location){.kind = LOCATION_REGISTER,
+						       .size = site->is_32 ? 4 : 8,
+						       .offset = arch_retval_offset()};
+	return 0;
+}
+
+static int attach_uprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
+			 struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	return user_attach(env, prog_fd, targets, n, false, out);
+}
+
+static int attach_uretprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
+			    struct probe_target *const *targets, u32 n,
+			    struct probe_attachments *out)
+{
+	return user_attach(env, prog_fd, targets, n, true, out);
+}
+
+/* ---- list ---- */
+
+struct each_arg {
+	struct probe_env *env;
+	const char *provider, *path, *function_glob;
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+	struct hashmap seen; /* a name may stand in .symtab at several addresses */
+};
+
+static int each_symbol(void *arg, const struct elf_symbol *s)
+{
+	struct each_arg *a = arg;
+	struct strbuf sb = STRBUF_INIT;
+	bool is_new;
+	int err;
+
+	if (!s->is_function || !glob_match(a->function_glob, s->name))
+		return 0;
+	hashmap_put(&a->seen, s->name, strlen(s->name), &is_new);
+	if (!is_new)
+		return 0;
+	strbuf_addf(&sb, "%s:%s:%s", a->provider, a->path, s->name);
+	err = a->fn(a->arg, sb.data);
+	strbuf_release(&sb);
+	return err;
+}
+
+static int each_file(void *arg, const char *path)
+{
+	struct each_arg *a = arg;
+	struct elf_file *f;
+	int err;
+
+	if (user_open(a->env, NO_SPAN, path, false, &f))
+		return 0;
+	a->path = path;
+	err = elf_file_each_symbol(f, each_symbol, a);
+	hashmap_release(&a->seen);
+	a->seen = (struct hashmap){0};
+	return err;
+}
+
+/* Only "uprobe:FILE:FUNCTION" can be listed: without a file there is no end to the symbols of a
+ * machine. */
+static int each_user(struct probe_env *env, const char *provider, const char *glob,
+		     int (*fn)(void *arg, const char *name), void *arg)
+{
+	struct each_arg a = {.env = env, .provider = provider, .fn = fn, .arg = arg};
+	const size_t prefix = strlen(provider) + 1;
+	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
+	const char *colon;
+
+	if (!glob || !str_starts(glob, provider) || strlen(glob) <= prefix)
+		return 0;
+	colon = strrchr(glob + prefix, ':');
+	if (!colon)
+		return 0;
+	a.function_glob = colon + 1;
+	return user_each_file(
+		env, &r, arena_strndup(env->arena, glob + prefix, (size_t)(colon - glob) - prefix),
+		each_file, &a);
+}
+
+static int each_uprobe(struct probe_env *env, const char *glob,
+		       int (*fn)(void *arg, const char *name), void *arg)
+{
+	return each_user(env, "uprobe", glob, fn, arg);
+}
+
+static int each_uretprobe(struct probe_env *env, const char *glob,
+			  int (*fn)(void *arg, const char *name), void *arg)
+{
+	return each_user(env, "uretprobe", glob, fn, arg);
+}
+
+const struct probe_provider probe_uprobe = {
+	.name = "uprobe",
+	.aliases = {"u"},
+	.form = "uprobe:FILE:[cpp:]FUNCTION[+OFFSET] or uprobe:FILE:ADDRESS",
+	.doc = "functions and addresses of programs and libraries",
+	.expand = expand_uprobe,
+	.describe = describe,
+	.attach = attach_uprobe,
+	.each = each_uprobe,
+};
+
+const struct probe_provider probe_uretprobe = {
+	.name = "uretprobe",
+	.aliases = {"ur"},
+	.form = "uretprobe:FILE:[cpp:]FUNCTION",
+	.doc = "returns of functions of programs and libraries",
+	.expand = expand_uretprobe,
+	.describe = describe,
+	.attach = attach_uretprobe,
+	.each = each_uretprobe,
+};

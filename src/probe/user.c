@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/user.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "probe/uapi.h"
+
+#define MULTI_FROM 4 /* places in files; below that single links are as good */
+
+int user_open(struct probe_env *env, struct span at, const char *path, bool loud,
+	      struct elf_file **ret)
+{
+	struct probe_cache *c = probe_cache_of(env);
+	struct elf_file *f = hashmap_gets(&c->files, path);
+	int err = 0;
+
+	if (!f) {
+		err = elf_file_open(path, &f);
+		if (!err)
+			hashmap_puts(&c->files, path, f);
+	}
+	if (!err) {
+		*ret = f;
+		return 0;
+	}
+	if (!loud)
+		return err;
+	if (err == -ENOEXEC) {
+		diag_error(env->diag, at, "%s is not an ELF executable or library", path);
+		diag_hint(env->diag,
+			  "give the program itself, not a script or a text file that starts it");
+	} else if (err == -ENOENT) {
+		diag_error(env->diag, at, "No such file: %s", path);
+	} else {
+		diag_error(env->diag, at, "cannot open %s: %s", path, strerror(-err));
+		if (err == -EACCES || err == -EPERM)
+			diag_code(env->diag, EXIT_PRIVILEGE);
+	}
+	return err;
+}
+
+int user_check_pid(struct probe_env *env, const struct probe_request *r)
+{
+	if (r->pid <= 0 || !kill(r->pid, 0) || errno != ESRCH)
+		return 0;
+	diag_error(env->diag, r->span, "process %d does not exist (any more)", r->pid);
+	return -ESRCH;
+}
+
+struct count_arg {
+	int (*fn)(void *arg, const char *path);
+	void *arg;
+	u32 count;
+};
+
+static int count_file(void *arg, const char *path)
+{
+	struct count_arg *a = arg;
+
+	a->count++;
+	return a->fn(a->arg, path);
+}
+
+/* The name of a process's executable, if it means the same file in our mount namespace; else the
+ * link in /proc. */
+static char *process_executable(pid_t pid)
+{
+	struct stat theirs, ours;
+	char link[64], *path;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	path = realpath(link, NULL);
+	if (path && !stat(link, &theirs) && !stat(path, &ours) && theirs.st_ino == ours.st_ino &&
+	    theirs.st_dev == ours.st_dev)
+		return path;
+	free(path);
+	return xstrdup(link);
+}
+
+int user_each_file(struct probe_env *env, const struct probe_request *r, const char *word,
+		   int (*fn)(void *arg, const char *path), void *arg)
+{
+	struct count_arg a = {.fn = fn, .arg = arg};
+	char *path;
+	int err;
+
+	err = user_check_pid(env, r);
+	if (err)
+		return err;
+	if (!*word && r->pid > 0) {
+		path = process_executable(r->pid);
+		err = fn(arg, path);
+		free(path);
+		return err;
+	}
+	if (glob_has_wildcard(word)) {
+		err = binary_each_path(word, r->pid, count_file, &a);
+		if (err || a.count)
+			return err;
+		diag_error(env->diag, r->span, "No file matches %s", word);
+		return -ENOENT;
+	}
+	path = *word ? binary_resolve(word, r->pid) : NULL;
+	if (!path) {
+		diag_error(env->diag, r->span,
+			   *word ? "No such file or library: %s" : "the file is missing%s", word);
+		if (!strchr(word, '/'))
+			diag_hint(env->diag, "give a path, a program in $PATH, or a library as in "
+					     "`libc` or `libssl.so.3`");
+		return -ENOENT;
+	}
+	err = fn(arg, path);
+	free(path);
+	return err;
+}
+
+void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first)
+{
+	if (env->list_only || out->list.len - first < MULTI_FROM ||
+	    !kernel_ask(env->kernel, KERNEL_UPROBE_MULTI)->yes)
+		return;
+	for (size_t i = first; i < out->list.len; i++)
+		((struct user_site *)out->list.items[i]->private)->multi = true;
+}
+
+/* ---- one link per place: the uprobe PMU (Documentation/ABI:
+ * /sys/bus/event_source/devices/uprobe/format) ---- */
+
+struct pmu_arg {
+	int type;
+	bool is_return;
+};
+
+static int open_uprobe(const struct probe_target *t, void *arg)
+{
+	const struct pmu_arg *p = arg;
+	struct perf_event_attr attr = {
+		.type = (u32)p->type,
+		.size = sizeof(attr),
+		.config = (u64)p->is_return |
+			  t->semaphore << 32, /* bit 0: retprobe; 32-63: ref_ctr_offset */
+		.uprobe_path = (u64)(uintptr_t)t->path,
+		.probe_offset = t->address,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+
+	if (t->semaphore >> 32)
+		return -ERANGE;
+	return perf_event_open_fd(&attr, t->pid > 0 ? t->pid : -1, t->pid > 0 ? -1 : 0, -1,
+				  PERF_FLAG_FD_CLOEXEC);
+}
+
+static int attach_single(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			 u32 n, bool is_return, struct probe_attachments *out)
+{
+	struct pmu_arg arg = {.type = kernel_pmu_type("uprobe"), .is_return = is_return};
+
+	if (arg.type < 0) {
+		for (u32 i = 0; i < n; i++)
+			attach_failed(env, targets[i], -EOPNOTSUPP, out);
+		return n ? -EOPNOTSUPP : 0;
+	}
+	return attach_perf_events(env, prog_fd, targets, n, open_uprobe, &arg, out);
+}
+
+/* ---- one link per file ---- */
+
+struct multi {
+	struct probe_env *env;
+	int prog_fd;
+	bool is_return;
+	struct probe_attachments *out;
+	u64 *offsets, *semaphores, *cookies;
+	struct probe_target **targets; /* of one file */
+};
+
+static int link_range(struct multi *m, u32 first, u32 n)
+{
+	const struct probe_target *t = m->targets[first];
+	struct uapi_link_create_uprobe_multi attr = {
+		.prog_fd = (u32)m->prog_fd,
+		.attach_type = UAPI_BPF_TRACE_UPROBE_MULTI,
+		.path = (u64)(uintptr_t)t->path,
+		.offsets = (u64)(uintptr_t)(m->offsets + first),
+		.ref_ctr_offsets = (u64)(uintptr_t)(m->semaphores + first),
+		.cookies = (u64)(uintptr_t)(m->cookies + first),
+		.cnt = n,
+		.multi_flags = m->is_return ? UAPI_BPF_F_UPROBE_MULTI_RETURN : 0,
+		.pid = t->pid > 0 ? (u32)t->pid : 0,
+	};
+	int fd = attach_link_create(&attr, sizeof(attr));
+
+	if (fd < 0)
+		return fd;
+	attach_done(m->out, (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
+	return 0;
+}
+
+/* One bad place fails the whole link: halve until the bad ones stand alone. */
+static void attach_range(struct multi *m, u32 first, u32 n)
+{
+	const int err = link_range(m, first, n);
+
+	if (!err)
+		return;
+	if (n == 1) {
+		attach_failed(m->env, m->targets[first], err, m->out);
+		return;
+	}
+	if (err == -EPERM || err == -EACCES || err == -EOPNOTSUPP || err == -ESRCH ||
+	    err == -ENOENT) {
+		attach_failed(m->env, m->targets[first], err, m->out);
+		m->out->failed += n - 1;
+		return;
+	}
+	attach_range(m, first, n / 2);
+	attach_range(m, first + n / 2, n - n / 2);
+}
+
+static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			u32 n, bool is_return, struct probe_attachments *out)
+{
+	const u32 attached = out->attached;
+	struct multi m = {.env = env, .prog_fd = prog_fd, .is_return = is_return, .out = out};
+	u32 k = 0;
+
+	m.offsets = xreallocarray(NULL, n, sizeof(u64));
+	m.semaphores = xreallocarray(NULL, n, sizeof(u64));
+	m.cookies = xreallocarray(NULL, n, sizeof(u64));
+	m.targets = xreallocarray(NULL, n, sizeof(*m.targets));
+	/* Targets of a file stand together, as expand made them. */
+	for (u32 i = 0; i < n; i++) {
+		m.targets[k] = targets[i];
+		m.offsets[k] = targets[i]->address;
+		m.semaphores[k] = targets[i]->semaphore;
+		m.cookies[k++] = targets[i]->cookie;
+		if (i + 1 < n && str_eq(targets[i + 1]->path, targets[i]->path) &&
+		    targets[i + 1]->pid == targets[i]->pid)
+			continue;
+		attach_range(&m, 0, k);
+		k = 0;
+	}
+	free(m.offsets);
+	free(m.semaphores);
+	free(m.cookies);
+	free(m.targets);
+	return out->attached > attached || !n ? 0 : -EIO;
+}
+
+int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n,
+		bool is_return, struct probe_attachments *out)
+{
+	const struct user_site *site = n ? targets[0]->private : NULL;
+
+	if (site && site->multi)
+		return attach_multi(env, prog_fd, targets, n, is_return, out);
+	return attach_single(env, prog_fd, targets, n, is_return, out);
+}

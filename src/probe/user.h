@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What uprobe, uretprobe and usdt share: finding the file, refusing it, and attaching to places in it. */
+#ifndef PANTRACE_PROBE_USER_H
+#define PANTRACE_PROBE_USER_H
+
+#include "binary/elf_file.h"
+#include "probe/provider.h"
+
+/* probe_target.private of these providers. */
+struct user_site {
+	bool at_entry; /* the first instruction of a function: stack arguments can be found */
+	bool is_32;    /* code of the 32-bit ABI */
+	bool multi;    /* attach by a uprobe_multi link: decided before load */
+	const char *usdt_args; /* NULL = no arguments */
+};
+
+/*
+ * An open file, kept in env->cache. 0 or -errno; with a diagnostic if `loud`.
+ */
+int user_open(struct probe_env *env, struct span at, const char *path, bool loud, struct elf_file **ret);
+/* Is -p PID alive? 0, or -ESRCH with a diagnostic. */
+int user_check_pid(struct probe_env *env, const struct probe_request *r);
+/*
+ * Calls fn(arg, path) for each file that the word means: a path, a name in $PATH, a soname, a glob, or with -p also ""
+ * (the process's executable). No such file: diagnostic, -ENOENT.
+ */
+int user_each_file(struct probe_env *env, const struct probe_request *r, const char *word,
+		   int (*fn)(void *arg, const char *path), void *arg);
+/* Makes the last n targets attach by one link per file if the kernel has such links and it pays. */
+void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first);
+int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n, bool is_return,
+		struct probe_attachments *out);
+
+#endif
