@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "types/type.h"
+
+#include <ctype.h>
+
+/* Anonymous members may nest this deep; C compilers stop far earlier. */
+#define MAX_NESTING 32
+/* Members looked at in one search: foreign type data may repeat itself exponentially. */
+#define MAX_VISITS 200000
+
+/* ---- types that need no store ---- */
+
+#define INTEGER(bytes, is_negative, c_name)                                                      \
+	{                                                                                        \
+		.kind = TYPE_INT, .size = (bytes), .align = (bytes), .is_signed = (is_negative), \
+		.is_complete = true, .name = (c_name)                                            \
+	}
+#define SIMPLE(k, bytes, alignment) \
+	[k] = {.kind = (k), .size = (bytes), .align = (alignment), .is_complete = true}
+#define SIGNED_SIMPLE(k, bytes) \
+	[k] = {.kind = (k), .size = (bytes), .align = 8, .is_signed = true, .is_complete = true}
+
+static const struct type simple_types[TYPE_KIND_COUNT] = {
+	SIMPLE(TYPE_NONE, 0, 1),	SIMPLE(TYPE_VOID, 0, 1),
+	SIMPLE(TYPE_BOOL, 1, 1),	SIMPLE(TYPE_FUNCTION, 0, 1),
+	SIMPLE(TYPE_KSTACK, 8, 8),	SIMPLE(TYPE_USTACK, 16, 8),
+	SIMPLE(TYPE_KSYM, 8, 8),	SIMPLE(TYPE_USYM, 16, 8),
+	SIMPLE(TYPE_INET, 20, 4),	SIMPLE(TYPE_MAC, 8, 8),
+	SIMPLE(TYPE_TIMESTAMP, 16, 8),	SIMPLE(TYPE_CGROUP_PATH, 16, 8),
+	SIMPLE(TYPE_STRERROR, 8, 8),	SIMPLE(TYPE_USERNAME, 8, 8),
+	SIMPLE(TYPE_PROBE_NAME, 8, 8),	SIMPLE(TYPE_SYSCALL_NAME, 8, 8),
+	SIMPLE(TYPE_SIGNAL_NAME, 8, 8), SIMPLE(TYPE_COUNT, 8, 8),
+	SIGNED_SIMPLE(TYPE_SUM, 8),	SIGNED_SIMPLE(TYPE_MIN, 16),
+	SIGNED_SIMPLE(TYPE_MAX, 16),	SIGNED_SIMPLE(TYPE_AVG, 16),
+	SIGNED_SIMPLE(TYPE_STATS, 16),	SIMPLE(TYPE_HIST, 8, 8),
+	SIMPLE(TYPE_LHIST, 8, 8),	SIMPLE(TYPE_TSERIES, 8, 8),
+};
+
+/* Indexed by log2(size) * 2 + is_signed. */
+static const struct type integers[10] = {
+	INTEGER(1, false, "unsigned char"),	 INTEGER(1, true, "signed char"),
+	INTEGER(2, false, "unsigned short"),	 INTEGER(2, true, "short"),
+	INTEGER(4, false, "unsigned int"),	 INTEGER(4, true, "int"),
+	INTEGER(8, false, "unsigned long"),	 INTEGER(8, true, "long"),
+	INTEGER(16, false, "unsigned __int128"), INTEGER(16, true, "__int128"),
+};
+
+static const struct type char_type = {.kind = TYPE_INT,
+				      .size = 1,
+				      .align = 1,
+				      .is_signed = true,
+				      .is_complete = true,
+				      .is_char = true,
+				      .name = "char"};
+
+static const struct type float_types[2] = {
+	{.kind = TYPE_FLOAT, .size = 4, .align = 4, .is_complete = true, .name = "float"},
+	{.kind = TYPE_FLOAT, .size = 8, .align = 8, .is_complete = true, .name = "double"},
+};
+
+/* min_t and its like, unsigned. */
+static const struct type unsigned_aggregations[] = {
+	{.kind = TYPE_SUM, .size = 8, .align = 8, .is_complete = true},
+	{.kind = TYPE_MIN, .size = 16, .align = 8, .is_complete = true},
+	{.kind = TYPE_MAX, .size = 16, .align = 8, .is_complete = true},
+	{.kind = TYPE_AVG, .size = 16, .align = 8, .is_complete = true},
+	{.kind = TYPE_STATS, .size = 16, .align = 8, .is_complete = true},
+};
+
+const struct type *type_simple(enum type_kind kind)
+{
+	return &simple_types[kind < TYPE_KIND_COUNT ? kind : TYPE_NONE];
+}
+
+const struct type *type_none(void)
+{
+	return &simple_types[TYPE_NONE];
+}
+
+const struct type *type_void(void)
+{
+	return &simple_types[TYPE_VOID];
+}
+
+const struct type *type_bool(void)
+{
+	return &simple_types[TYPE_BOOL];
+}
+
+const struct type *type_char(void)
+{
+	return &char_type;
+}
+
+const struct type *type_int(u32 size, bool is_signed)
+{
+	const u32 log = size <= 1 ? 0 : size <= 2 ? 1 : size <= 4 ? 2 : size <= 8 ? 3 : 4;
+
+	return &integers[2 * log + is_signed];
+}
+
+/* ---- derived types, interned in the store ---- */
+
+void type_store_init(struct type_store *store)
+{
+	*store = (struct type_store){.arena = ARENA_INIT};
+}
+
+void type_store_release(struct type_store *store)
+{
+	hashmap_release(&store->named);
+	hashmap_release(&store->derived);
+	arena_release(&store->arena);
+}
+
+struct type *type_new(struct type_store *s, enum type_kind kind)
+{
+	struct type *t = arena_new(&s->arena, struct type);
+
+	t->kind = kind;
+	return t;
+}
+
+/* What makes a derived type unique. No padding: it is hashed as bytes. */
+struct derived_key {
+	u64 kind;
+	const void *element;
+	s64 a, b, c;
+};
+
+/* The interned type of this key, or a new one to fill in (*ret_new). */
+static struct type *intern(struct type_store *s, const void *key, size_t key_len,
+			   enum type_kind kind, bool *ret_new)
+{
+	void **place = hashmap_put(&s->derived, key, key_len, ret_new);
+
+	if (*ret_new) {
+		struct type *t = type_new(s, kind);
+
+		t->is_complete = true;
+		*place = t;
+	}
+	return *place;
+}
+
+static struct type *intern_derived(struct type_store *s, struct derived_key key, bool *ret_new)
+{
+	return intern(s, &key, sizeof(key), (enum type_kind)key.kind, ret_new);
+}
+
+const struct type *type_pointer(struct type_store *s, const struct type *to,
+				enum address_space space)
+{
+	bool is_new;
+	struct type *t =
+		intern_derived(s, (struct derived_key){TYPE_POINTER, to, space, 0, 0}, &is_new);
+
+	if (is_new) {
+		t->size = t->align = 8;
+		t->element = to;
+		t->space = space;
+	}
+	return t;
+}
+
+const struct type *type_array(struct type_store *s, const struct type *element, u32 count)
+{
+	bool is_new;
+	struct type *t =
+		intern_derived(s, (struct derived_key){TYPE_ARRAY, element, count, 0, 0}, &is_new);
+	u64 size;
+
+	if (is_new) {
+		size = (u64)element->size * count;
+		t->size = size > UINT32_MAX ? 0 : (u32)size;
+		t->align = type_align(element);
+		t->element = element;
+		t->count = count;
+	}
+	return t;
+}
+
+const struct type *type_string(struct type_store *s, u32 size)
+{
+	bool is_new;
+	struct type *t =
+		intern_derived(s, (struct derived_key){TYPE_STRING, NULL, size, 0, 0}, &is_new);
+
+	t->size = size;
+	t->align = 1;
+	return t;
+}
+
+const struct type *type_buffer(struct type_store *s, u32 data_size)
+{
+	bool is_new;
+	struct type *t = intern_derived(s, (struct derived_key){TYPE_BUFFER, NULL, data_size, 0, 0},
+					&is_new);
+
+	t->size = data_size > UINT32_MAX - 4 ? UINT32_MAX : data_size + 4;
+	t->align = 4;
+	return t;
+}
+
+const struct type *type_stack(struct type_store *s, bool user, enum stack_mode mode, u16 depth)
+{
+	const enum type_kind kind = user ? TYPE_USTACK : TYPE_KSTACK;
+	bool is_new;
+	struct type *t =
+		intern_derived(s, (struct derived_key){kind, NULL, mode, depth, 0}, &is_new);
+
+	t->size = user ? 16 : 8;
+	t->align = 8;
+	t->stack_mode = (u8)mode;
+	t->stack_depth = depth;
+	return t;
+}
+
+const struct type *type_hist(struct type_store *s, u8 bits)
+{
+	bool is_new;
+	struct type *t =
+		intern_derived(s, (struct derived_key){TYPE_HIST, NULL, bits, 0, 0}, &is_new);
+
+	t->size = t->align = 8;
+	t->hist_bits = bits;
+	return t;
+}
+
+const struct type *type_lhist(struct type_store *s, s64 min, s64 max, s64 step)
+{
+	bool is_new;
+	struct type *t =
+		intern_derived(s, (struct derived_key){TYPE_LHIST, NULL, min, max, step}, &is_new);
+
+	t->size = t->align = 8;
+	t->lhist_min = min;
+	t->lhist_max = max;
+	t->lhist_step = step;
+	return t;
+}
+
+/* Lays members out as C does. */
+static void lay_out(struct type_store *s, struct type *t, const char *const *names,
+		    const struct type *const *types, u32 count)
+{
+	struct type_member *m = arena_new_array(&s->arena, struct type_member, count);
+	u32 offset = 0, align = 1;
+
+	for (u32 i = 0; i < count; i++) {
+		const u32 a = type_align(types[i]);
+
+		offset = ALIGN_UP(offset, a);
+		align = MAX(align, a);
+		m[i].name = names ? arena_strdup(&s->arena, names[i])
+				  : arena_printf(&s->arena, "%u", i);
+		m[i].type = types[i];
+		m[i].offset = offset;
+		offset += types[i]->size;
+	}
+	t->members = m;
+	t->count = count;
+	t->align = align;
+	t->size = ALIGN_UP(offset, align);
+}
+
+static const struct type *make_record(struct type_store *s, enum type_kind kind,
+				      const char *const *names, const struct type *const *types,
+				      u32 count)
+{
+	struct strbuf key = STRBUF_INIT;
+	const u64 k = kind;
+	struct type *t;
+	bool is_new;
+
+	strbuf_add(&key, &k, sizeof(k));
+	if (count)
+		strbuf_add(&key, types, count * sizeof(*types));
+	for (u32 i = 0; names && i < count; i++)
+		strbuf_add(&key, names[i], strlen(names[i]) + 1);
+	t = intern(s, key.data, key.len, kind, &is_new);
+	if (is_new)
+		lay_out(s, t, names, types, count);
+	strbuf_release(&key);
+	return t;
+}
+
+const struct type *type_tuple(struct type_store *s, const struct type *const *types, u32 count)
+{
+	return make_record(s, TYPE_TUPLE, NULL, types, count);
+}
+
+const struct type *type_record(struct type_store *s, const char *const *names,
+			       const struct type *const *types, u32 count)
+{
+	return make_record(s, TYPE_RECORD, names, types, count);
+}
+
+/* ---- names ---- */
+
+struct named_type {
+	const char *name;
+	const struct type *type;
+};
+
+#define S(n) &integers[n]
+static const struct named_type builtin_names[] = {
+	{"void", &simple_types[TYPE_VOID]},
+	{"none", &simple_types[TYPE_NONE]},
+	{"bool", &simple_types[TYPE_BOOL]},
+	{"_Bool", &simple_types[TYPE_BOOL]},
+	{"float", &float_types[0]},
+	{"double", &float_types[1]},
+	{"uint8", S(0)},
+	{"int8", S(1)},
+	{"uint16", S(2)},
+	{"int16", S(3)},
+	{"uint32", S(4)},
+	{"int32", S(5)},
+	{"uint64", S(6)},
+	{"int64", S(7)},
+	{"uint8_t", S(0)},
+	{"int8_t", S(1)},
+	{"uint16_t", S(2)},
+	{"int16_t", S(3)},
+	{"uint32_t", S(4)},
+	{"int32_t", S(5)},
+	{"uint64_t", S(6)},
+	{"int64_t", S(7)},
+	{"u8", S(0)},
+	{"s8", S(1)},
+	{"u16", S(2)},
+	{"s16", S(3)},
+	{"u32", S(4)},
+	{"s32", S(5)},
+	{"u64", S(6)},
+	{"s64", S(7)},
+	{"__u8", S(0)},
+	{"__s8", S(1)},
+	{"__u16", S(2)},
+	{"__s16", S(3)},
+	{"__u32", S(4)},
+	{"__s32", S(5)},
+	{"__u64", S(6)},
+	{"__s64", S(7)},
+	{"__le16", S(2)},
+	{"__be16", S(2)},
+	{"__le32", S(4)},
+	{"__be32", S(4)},
+	{"__le64", S(6)},
+	{"__be64", S(6)},
+	{"uchar", S(0)},
+	{"u_char", S(0)},
+	{"ushort", S(2)},
+	{"uint", S(4)},
+	{"ulong", S(6)},
+	{"unsigned", S(4)},
+	{"size_t", S(6)},
+	{"ssize_t", S(7)},
+	{"loff_t", S(7)},
+	{"off_t", S(7)},
+	{"intptr_t", S(7)},
+	{"uintptr_t", S(6)},
+	{"ptrdiff_t", S(7)},
+	{"pid_t", S(5)},
+	{"uid_t", S(4)},
+	{"gid_t", S(4)},
+	{"mode_t", S(4)},
+	{"umode_t", S(2)},
+	{"dev_t", S(4)},
+	{"time_t", S(7)},
+	{"clockid_t", S(5)},
+	{"sector_t", S(6)},
+	{"gfp_t", S(4)},
+	{"__int128", S(9)},
+	{"count_t", &simple_types[TYPE_COUNT]},
+	{"sum_t", &simple_types[TYPE_SUM]},
+	{"min_t", &simple_types[TYPE_MIN]},
+	{"max_t", &simple_types[TYPE_MAX]},
+	{"avg_t", &simple_types[TYPE_AVG]},
+	{"stats_t", &simple_types[TYPE_STATS]},
+	{"usum_t", &unsigned_aggregations[0]},
+	{"umin_t", &unsigned_aggregations[1]},
+	{"umax_t", &unsigned_aggregations[2]},
+	{"uavg_t", &unsigned_aggregations[3]},
+	{"ustats_t", &unsigned_aggregations[4]},
+	{"hist_t", &simple_types[TYPE_HIST]},
+	{"lhist_t", &simple_types[TYPE_LHIST]},
+	{"tseries_t", &simple_types[TYPE_TSERIES]},
+	{"ksym_t", &simple_types[TYPE_KSYM]},
+	{"usym_t", &simple_types[TYPE_USYM]},
+	{"kstack", &simple_types[TYPE_KSTACK]},
+	{"ustack", &simple_types[TYPE_USTACK]},
+	{"username_t", &simple_types[TYPE_USERNAME]},
+	{"inet", &simple_types[TYPE_INET]},
+	{"macaddr_t", &simple_types[TYPE_MAC]},
+	{"mac_address", &simple_types[TYPE_MAC]},
+	{"timestamp", &simple_types[TYPE_TIMESTAMP]},
+	{"cgroup_path_t", &simple_types[TYPE_CGROUP_PATH]},
+};
+#undef S
+
+static const struct type *find_builtin_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(builtin_names); i++)
+		if (str_eq(builtin_names[i].name, name))
+			return builtin_names[i].type;
+	return NULL;
+}
+
+/* The words of a C arithmetic type in any order: "long unsigned int". NULL if it is none. */
+static const struct type *parse_c_integer(const char *name)
+{
+	enum { UNSIGNED, SIGNED, LONG, SHORT, INT, CHAR, DOUBLE, WORD_COUNT };
+	static const char *const words[WORD_COUNT] = {"unsigned", "signed", "long",  "short",
+						      "int",	  "char",   "double"};
+	u32 seen[WORD_COUNT] = {0};
+
+	while (*name) {
+		const size_t len = strcspn(name, " ");
+		u32 w = 0;
+
+		while (w < WORD_COUNT && (strlen(words[w]) != len || memcmp(words[w], name, len)))
+			w++;
+		if (w == WORD_COUNT || ++seen[w] > (w == LONG ? 2 : 1))
+			return NULL;
+		name += len;
+		name += *name == ' ';
+	}
+	if (seen[DOUBLE])
+		return seen[LONG] ? NULL : &float_types[1];
+	if (seen[UNSIGNED] && seen[SIGNED])
+		return NULL;
+	if (seen[CHAR])
+		return seen[UNSIGNED] ? type_int(1, false)
+				      : (seen[SIGNED] ? type_int(1, true) : type_char());
+	return type_int(seen[SHORT] ? 2 : (seen[LONG] ? 8 : 4), !seen[UNSIGNED]);
+}
+
+/* Single blanks, no blank at the ends, no qualifiers. */
+static char *normalize(struct type_store *s, const char *name)
+{
+	static const char *const qualifiers[] = {"const", "volatile", "restrict", "__restrict"};
+	char *out = arena_alloc(&s->arena, strlen(name) + 1), *end = out;
+
+	while (*name) {
+		bool skip = false;
+		size_t len;
+
+		name += strspn(name, " \t\n");
+		len = strcspn(name, " \t\n");
+		for (size_t i = 0; i < ARRAY_SIZE(qualifiers); i++)
+			skip |= strlen(qualifiers[i]) == len && !memcmp(qualifiers[i], name, len);
+		if (!skip && len) {
+			if (end != out)
+				*end++ = ' ';
+			memcpy(end, name, len);
+			end += len;
+		}
+		name += len;
+	}
+	*end = '\0';
+	return out;
+}
+
+static bool needs_normalizing(const char *name)
+{
+	return strchr(name, ' ') && !str_starts(name, "struct ") && !str_starts(name, "union ") &&
+	       !str_starts(name, "enum ");
+}
+
+static bool has_odd_blanks(const char *name)
+{
+	return strpbrk(name, "\t\n") || strstr(name, "  ") || name[0] == ' ' ||
+	       (name[0] && name[strlen(name) - 1] == ' ');
+}
+
+const struct type *type_named(struct type_store *s, const char *name)
+{
+	const struct type *t;
+
+	if (needs_normalizing(name) || has_odd_blanks(name))
+		name = normalize(s, name);
+	if (!*name)
+		return NULL;
+	/* The script's own definitions win. */
+	t = hashmap_gets(&s->named, name);
+	if (!t)
+		t = find_builtin_name(name);
+	if (!t)
+		t = parse_c_integer(name);
+	if (t)
+		return t;
+	if (str_eq(name, "string"))
+		return type_string(s, 0);
+	if (str_eq(name, "buffer"))
+		return type_buffer(s, 0);
+	return s->lookup ? s->lookup(s, name) : NULL;
+}
+
+/* ---- members and enumerators ---- */
+
+int type_complete(struct type_store *s, const struct type *t)
+{
+	struct type *mutable = (struct type *)t;
+	int (*complete)(struct type_store *, struct type *) = t->complete;
+
+	if (t->is_complete || !complete)
+		return 0;
+	return complete(s, mutable);
+}
+
+struct member_search {
+	struct type_store *store;
+	const char *name;
+	u32 visits;
+};
+
+static const struct type_member *search_member(struct member_search *search, const struct type *t,
+					       u32 depth, u32 *ret_offset)
+{
+	type_complete(search->store, t);
+	if (!t->members)
+		return NULL;
+	/* Named members first: the usual case needs no descent. */
+	for (u32 i = 0; i < t->count; i++) {
+		const struct type_member *m = &t->members[i];
+
+		if (m->name && str_eq(m->name, search->name)) {
+			*ret_offset = m->offset;
+			return m;
+		}
+	}
+	search->visits += t->count;
+	if (depth >= MAX_NESTING)
+		return NULL;
+	for (u32 i = 0; i < t->count && search->visits < MAX_VISITS; i++) {
+		const struct type_member *m = &t->members[i], *found;
+
+		if (m->name || (m->type->kind != TYPE_STRUCT && m->type->kind != TYPE_UNION))
+			continue;
+		found = search_member(search, m->type, depth + 1, ret_offset);
+		if (found) {
+			*ret_offset += m->offset;
+			return found;
+		}
+	}
+	return NULL;
+}
+
+const struct type_member *type_find_member(struct type_store *s, const struct type *t,
+					   const char *name, u32 *ret_offset)
+{
+	struct member_search search = {.store = s, .name = name};
+	const struct type_member *m;
+	u32 offset = 0;
+
+	if (!type_is_record(t))
+		return NULL;
+	m = search_member(&search, t, 0, &offset);
+	if (m && ret_offset)
+		*ret_offset = offset;
+	return m;
+}
+
+const struct type *type_find_enumerator(struct type_store *s, const char *name, s64 *ret_value)
+{
+	hashmap_each (&s->named, e) {
+		const struct type *t = e->value;
+
+		if (!t || t->kind != TYPE_ENUM || !t->is_complete)
+			continue;
+		for (u32 i = 0; i < t->count; i++) {
+			if (!str_eq(t->enumerators[i].name, name))
+				continue;
+			*ret_value = t->enumerators[i].value;
+			return t;
+		}
+	}
+	return s->lookup_enumerator ? s->lookup_enumerator(s, name, ret_value) : NULL;
+}
+
+const char *type_enumerator_name(struct type_store *s, const struct type *t, s64 value)
+{
+	if (t->kind != TYPE_ENUM)
+		return NULL;
+	type_complete(s, t);
+	if (!t->enumerators)
+		return NULL;
+	for (u32 i = 0; i < t->count; i++)
+		if (t->enumerators[i].value == value)
+			return t->enumerators[i].name;
+	return NULL;
+}
+
+/* ---- properties ---- */
+
+static bool equal_within(const struct type *a, const struct type *b, u32 depth);
+
+static bool equal_members(const struct type *a, const struct type *b, bool names, u32 depth)
+{
+	if (a->count != b->count)
+		return false;
+	for (u32 i = 0; i < a->count; i++) {
+		const struct type_member *x = &a->members[i], *y = &b->members[i];
+
+		if (names && (!x->name != !y->name || (x->name && !str_eq(x->name, y->name))))
+			return false;
+		if (x->offset != y->offset || !equal_within(x->type, y->type, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+/* Structs, unions and enums: by tag; without a tag by where they come from, or else by members. */
+static bool equal_tagged(const struct type *a, const struct type *b, u32 depth)
+{
+	if (a->name && b->name)
+		return str_eq(a->name, b->name) && (!a->size || !b->size || a->size == b->size);
+	if (a->name || b->name || a->size != b->size)
+		return false;
+	if (a->source_id && a->source_id == b->source_id && a->complete == b->complete)
+		return true;
+	if (a->kind == TYPE_ENUM || !a->is_complete || !b->is_complete)
+		return false;
+	return equal_members(a, b, true, depth);
+}
+
+static bool equal_within(const struct type *a, const struct type *b, u32 depth)
+{
+	if (a == b)
+		return true;
+	if (!a || !b || a->kind != b->kind || depth > MAX_NESTING)
+		return false;
+	switch (a->kind) {
+	case TYPE_POINTER:
+		return equal_within(a->element, b->element, depth + 1);
+	case TYPE_ARRAY:
+		return a->count == b->count && equal_within(a->element, b->element, depth + 1);
+	case TYPE_STRUCT:
+	case TYPE_UNION:
+	case TYPE_ENUM:
+		return equal_tagged(a, b, depth);
+	case TYPE_TUPLE:
+		return equal_members(a, b, false, depth);
+	case TYPE_RECORD:
+		return equal_members(a, b, true, depth);
+	case TYPE_FUNCTION:
+		return equal_within(a->element, b->element, depth + 1) &&
+		       equal_members(a, b, false, depth);
+	case TYPE_KSTACK:
+	case TYPE_USTACK:
+		return a->stack_mode == b->stack_mode && a->stack_depth == b->stack_depth;
+	case TYPE_HIST:
+		return a->hist_bits == b->hist_bits;
+	case TYPE_LHIST:
+		return a->lhist_min == b->lhist_min && a->lhist_max == b->lhist_max &&
+		       a->lhist_step == b->lhist_step;
+	default:
+		return a->size == b->size && a->is_signed == b->is_signed;
+	}
+}
+
+bool type_equal(const struct type *a, const struct type *b)
+{
+	return equal_within(a, b, 0);
+}
+
+u32 type_align(const struct type *t)
+{
+	u32 a = 1;
+
+	if (t->align)
+		return t->align;
+	if (t->kind == TYPE_ARRAY && t->element)
+		return type_align(t->element);
+	/* Layouts of structs that were not read yet: the largest alignment that the size allows. */
+	while (a < 8 && t->size && t->size % (2 * a) == 0)
+		a *= 2;
+	return a;
+}
+
+bool type_is_scalar(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_INT:
+		return t->size <= 8;
+	case TYPE_BOOL:
+	case TYPE_ENUM:
+	case TYPE_POINTER:
+	case TYPE_KSTACK:
+	case TYPE_KSYM:
+	case TYPE_STRERROR:
+	case TYPE_USERNAME:
+	case TYPE_PROBE_NAME:
+	case TYPE_SYSCALL_NAME:
+	case TYPE_SIGNAL_NAME:
+		return true;
+	default:
+		return false;
+	}
+}
