@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * x86-64: struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) and the System V calling convention.
+ */
+#include "arch/arch.h"
+
+#include <elf.h>
+
+#include "arch/x86_64.h"
+
+/* Offsets of struct pt_regs, in bytes. */
+enum {
+	R15 = 0,
+	R14 = 8,
+	R13 = 16,
+	R12 = 24,
+	BP = 32,
+	BX = 40,
+	R11 = 48,
+	R10 = 56,
+	R9 = 64,
+	R8 = 72,
+	AX = 80,
+	CX = 88,
+	DX = 96,
+	SI = 104,
+	DI = 112,
+	ORIG_AX = 120,
+	IP = 128,
+	CS = 136,
+	FLAGS = 144,
+	SP = 152,
+	SS = 160,
+};
+
+struct spelling {
+	const char *name;
+	struct arch_register reg;
+};
+
+/* The legacy registers: 16 bits have no spelling of their own, "ax" is the whole register as in
+ * struct pt_regs. */
+#define LEGACY(n, o)               \
+	{n, {n, o, 8, 0}},         \
+	{                          \
+		"r" n,             \
+		{                  \
+			n, o, 8, 0 \
+		}                  \
+	}
+#define LEGACY_32(n, o)            \
+	{                          \
+		"e" n,             \
+		{                  \
+			n, o, 4, 0 \
+		}                  \
+	}
+#define EXTENDED(n, o)                                                                          \
+	{n, {n, o, 8, 0}}, {n "d", {n, o, 4, 0}}, {n "w", {n, o, 2, 0}}, {n "b", {n, o, 1, 0}}, \
+	{                                                                                       \
+		n "l",                                                                          \
+		{                                                                               \
+			n, o, 1, 0                                                              \
+		}                                                                               \
+	}
+
+static const struct spelling spellings[] = {
+	LEGACY("di", DI),
+	LEGACY("si", SI),
+	LEGACY("dx", DX),
+	LEGACY("cx", CX),
+	LEGACY("ax", AX),
+	LEGACY("bx", BX),
+	LEGACY("bp", BP),
+	LEGACY("sp", SP),
+	LEGACY("ip", IP),
+	{"pc", {"ip", IP, 8, 0}},
+	LEGACY_32("di", DI),
+	LEGACY_32("si", SI),
+	LEGACY_32("dx", DX),
+	LEGACY_32("cx", CX),
+	LEGACY_32("ax", AX),
+	LEGACY_32("bx", BX),
+	LEGACY_32("bp", BP),
+	LEGACY_32("sp", SP),
+	LEGACY_32("ip", IP),
+	EXTENDED("r8", R8),
+	EXTENDED("r9", R9),
+	EXTENDED("r10", R10),
+	EXTENDED("r11", R11),
+	EXTENDED("r12", R12),
+	EXTENDED("r13", R13),
+	EXTENDED("r14", R14),
+	EXTENDED("r15", R15),
+	{"al", {"ax", AX, 1, 0}},
+	{"bl", {"bx", BX, 1, 0}},
+	{"cl", {"cx", CX, 1, 0}},
+	{"dl", {"dx", DX, 1, 0}},
+	{"ah", {"ax", AX, 1, 8}},
+	{"bh", {"bx", BX, 1, 8}},
+	{"ch", {"cx", CX, 1, 8}},
+	{"dh", {"dx", DX, 1, 8}},
+	{"dil", {"di", DI, 1, 0}},
+	{"sil", {"si", SI, 1, 0}},
+	{"bpl", {"bp", BP, 1, 0}},
+	{"spl", {"sp", SP, 1, 0}},
+	{"orig_ax", {"orig_ax", ORIG_AX, 8, 0}},
+	{"orig_rax", {"orig_ax", ORIG_AX, 8, 0}},
+	{"flags", {"flags", FLAGS, 8, 0}},
+	{"rflags", {"flags", FLAGS, 8, 0}},
+	{"eflags", {"flags", FLAGS, 4, 0}},
+	{"cs", {"cs", CS, 8, 0}},
+	{"ss", {"ss", SS, 8, 0}},
+};
+
+/* System V AMD64 ABI 3.2.3: integer arguments. */
+static const u16 arguments[] = {DI, SI, DX, CX, R8, R9};
+
+const struct arch_register *arch_register_find(const char *name)
+{
+	if (*name == '%')
+		name++;
+	for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
+		if (str_eq(spellings[i].name, name))
+			return &spellings[i].reg;
+	return NULL;
+}
+
+int arch_argument_offset(u32 n)
+{
+	return n < ARRAY_SIZE(arguments) ? arguments[n] : -1;
+}
+
+u32 arch_stack_argument_offset(u32 n)
+{
+	/* Eightbytes above the return address. */
+	return n < ARRAY_SIZE(arguments) ? 0 : 8 + 8 * (n - (u32)ARRAY_SIZE(arguments));
+}
+
+u16 arch_retval_offset(void)
+{
+	return AX;
+}
+
+u16 arch_ip_offset(void)
+{
+	return IP;
+}
+
+u16 arch_sp_offset(void)
+{
+	return SP;
+}
+
+u16 arch_elf_machine(void)
+{
+	return EM_X86_64;
+}
+
+/* Calls of the x32 ABI have this bit set; their numbers below 512 mean the same. */
+#define X32_SYSCALL_BIT 0x40000000u
+
+const char *arch_syscall_name(u64 nr)
+{
+	if ((nr & X32_SYSCALL_BIT) && (nr & ~(u64)X32_SYSCALL_BIT) < 512)
+		nr &= ~(u64)X32_SYSCALL_BIT;
+	return nr < x86_64_syscall_count ? x86_64_syscalls[nr] : NULL;
+}
+
+int arch_syscall_number(const char *name)
+{
+	for (u32 i = 0; i < x86_64_syscall_count; i++)
+		if (x86_64_syscalls[i] && str_eq(x86_64_syscalls[i], name))
+			return (int)i;
+	return -1;
+}
