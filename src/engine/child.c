@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/child.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "base/vector.h"
+
+#define STOP_PATIENCE_MS 2000
+
+/* ---- words ---- */
+
+void child_free_words(char **words)
+{
+	for (char **w = words; w && *w; w++)
+		free(*w);
+	free(words);
+}
+
+/* One word from *s on; false if a quote is not closed. */
+static bool next_word(const char **s, struct strbuf *out)
+{
+	char quote = 0;
+	const char *p;
+
+	for (p = *s; *p && (quote || !strchr(" \t\n", *p)); p++) {
+		if (*p == '\\' && p[1] && quote != '\'') {
+			if (quote && !strchr("\"\\$`", p[1]))
+				strbuf_addch(out, '\\');
+			strbuf_addch(out, *++p);
+		} else if (quote && *p == quote) {
+			quote = 0;
+		} else if (!quote && (*p == '\'' || *p == '"')) {
+			quote = *p;
+		} else {
+			strbuf_addch(out, *p);
+		}
+	}
+	*s = p;
+	return !quote;
+}
+
+char **child_split(const char *command)
+{
+	VECTOR(char *) words = {0};
+	bool good = true;
+
+	for (;;) {
+		struct strbuf word = STRBUF_INIT;
+
+		command += strspn(command, " \t\n");
+		if (!*command)
+			break;
+		good = next_word(&command, &word) && good;
+		vector_push(&words, word.cap ? strbuf_detach(&word) : xstrdup(""));
+	}
+	vector_push(&words, NULL);
+	if (good)
+		return words.items;
+	child_free_words(words.items);
+	return NULL;
+}
+
+static char *find_file(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
+	for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
+		size_t n = strcspn(p, ":");
+		char *file = xasprintf("%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+
+		if (access(file, X_OK) == 0)
+			return file;
+		free(file);
+		p += n + (p[n] == ':');
+	}
+	errno = ENOENT;
+	return NULL;
+}
+
+/* ---- starting ---- */
+
+/* In the child. What fails is told to the parent through fd, which a successful exec closes. */
+static void run(const char *file, char **words, int fd, pid_t parent)
+{
+	sigset_t none;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
+		_exit(127);
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+		execv(file, words);
+		if (errno == ENOEXEC) { /* a script without #! */
+			VECTOR(char *) shell = {0};
+
+			vector_push(&shell, (char *)"sh");
+			vector_push(&shell, (char *)file);
+			for (char **w = words + 1; *w; w++)
+				vector_push(&shell, *w);
+			vector_push(&shell, NULL);
+			execv("/bin/sh", shell.items);
+		}
+	}
+	err = errno;
+	if (write(fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static u64 entry_point(pid_t pid)
+{
+	char path[64], *data;
+	size_t len;
+	u64 entry = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	if (file_read(path, 1 << 16, &data, &len) < 0)
+		return 0;
+	for (size_t i = 0; i + 2 * sizeof(u64) <= len; i += 2 * sizeof(u64)) {
+		u64 pair[2];
+
+		memcpy(pair, data + i, sizeof(pair));
+		if (pair[0] == AT_ENTRY)
+			entry = pair[1];
+	}
+	free(data);
+	return entry;
+}
+
+static int wait_stop(struct child *c)
+{
+	while (waitpid(c->pid, &c->status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFSTOPPED(c->status))
+		return WSTOPSIG(c->status);
+	c->is_ended = true;
+	return -ECHILD;
+}
+
+#if defined(__x86_64__)
+#define HAVE_ENTRY_BREAKPOINT 1
+/* int3 over the first byte; the instruction pointer is behind it when it traps. */
+static long with_breakpoint(long word)
+{
+	return (word & ~0xffL) | 0xcc;
+}
+
+static int rewind_to(pid_t pid, u64 entry)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs) < 0)
+		return -errno;
+	regs.rip = entry;
+	return ptrace(PTRACE_SETREGS, pid, NULL, &regs) < 0 ? -errno : 0;
+}
+#elif defined(__aarch64__)
+#define HAVE_ENTRY_BREAKPOINT 1
+/* brk #0; the program counter stays on it. */
+static long with_breakpoint(long word)
+{
+	return (word & ~0xffffffffL) | 0xd4200000L;
+}
+
+static int rewind_to(pid_t pid, u64 entry)
+{
+	return 0;
+}
+#endif
+
+/* From the stop after exec to the program's entry point: the dynamic linker has mapped the
+ * libraries by then. */
+static int run_to_entry(struct child *c)
+{
+#ifdef HAVE_ENTRY_BREAKPOINT
+	u64 entry = entry_point(c->pid);
+	void *at = (void *)(uintptr_t)entry;
+	long word;
+	int sig;
+
+	if (!entry)
+		return -ENOENT;
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, c->pid, at, NULL);
+	if (errno)
+		return -errno;
+	if (ptrace(PTRACE_POKETEXT, c->pid, at, (void *)with_breakpoint(word)) < 0)
+		return -errno;
+	if (ptrace(PTRACE_CONT, c->pid, NULL, NULL) < 0)
+		return -errno;
+	sig = wait_stop(c);
+	if (sig < 0)
+		return sig;
+	if (ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word) < 0)
+		return -errno;
+	return sig == SIGTRAP ? rewind_to(c->pid, entry) : 0;
+#else
+	return 0;
+#endif
+}
+
+static int fork_child(struct child *c, const char *file, char **words)
+{
+	pid_t parent = getpid();
+	int pipe_fds[2], err = 0;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return -errno;
+	c->pid = fork();
+	if (c->pid < 0) {
+		err = -errno;
+		close(pipe_fds[0]);
+		close(pipe_fds[1]);
+		return err;
+	}
+	if (c->pid == 0)
+		run(file, words, pipe_fds[1], parent);
+	close(pipe_fds[1]);
+	if (read(pipe_fds[0], &err, sizeof(err)) != sizeof(err))
+		err = 0;
+	close(pipe_fds[0]);
+	if (err) {
+		waitpid(c->pid, NULL, 0);
+		return -err;
+	}
+	return wait_stop(c) == SIGTRAP ? 0 : -ECHILD;
+}
+
+int child_start(struct child *c, const char *command, struct diag *d)
+{
+	char **words = child_split(command), *file = NULL;
+	int err;
+
+	*c = (struct child){.pidfd = -1};
+	if (!words || !words[0]) {
+		diag_error(d, NO_SPAN,
+			   words ? "-c: the command is empty"
+				 : "-c: a quote in \"%s\" is not closed",
+			   command);
+		child_free_words(words);
+		return -EINVAL;
+	}
+	file = find_file(words[0]);
+	err = file ? fork_child(c, file, words) : -errno;
+	if (err < 0) {
+		diag_error(d, NO_SPAN, "cannot run the command '%s': %s", words[0], strerror(-err));
+		if (err == -ENOENT && !strchr(words[0], '/'))
+			diag_hint(d, "it is not in $PATH; give its path");
+		goto out;
+	}
+	c->is_held = true;
+	ptrace(PTRACE_SETOPTIONS, c->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	run_to_entry(c); /* where that cannot be done it is held right after exec: only its
+			    libraries are missing */
+	if (c->is_ended) {
+		diag_error(d, NO_SPAN, "the command '%s' ended before it began", words[0]);
+		err = -ECHILD;
+	}
+out:
+	free(file);
+	child_free_words(words);
+	return err;
+}
+
+int child_release(struct child *c)
+{
+	if (!c->is_held)
+		return 0;
+	c->is_held = false;
+	return ptrace(PTRACE_DETACH, c->pid, NULL, NULL) < 0 ? -errno : 0;
+}
+
+bool child_poll(struct child *c)
+{
+	if (!c->is_ended && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->is_ended = WIFEXITED(c->status) || WIFSIGNALED(c->status);
+	return c->is_ended;
+}
+
+void child_stop(struct child *c)
+{
+	struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+
+	if (c->pid <= 0 || child_poll(c))
+		goto out;
+	if (c->is_held) {
+		kill(c->pid, SIGKILL); /* it never ran */
+	} else {
+		kill(c->pid, SIGTERM);
+		if (c->pidfd < 0)
+			usleep(STOP_PATIENCE_MS * 100);
+		else
+			poll(&p, 1, STOP_PATIENCE_MS);
+		if (!child_poll(c))
+			kill(c->pid, SIGKILL);
+	}
+	while (!c->is_ended && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
+		;
+	c->is_ended = true;
+out:
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	c->pidfd = -1;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The command of -c: started at once, but held at its entry point (its libraries are mapped by then, so that probes on
+ * them can be placed) until the probes are attached.
+ */
+#ifndef PANTRACE_ENGINE_CHILD_H
+#define PANTRACE_ENGINE_CHILD_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+struct child {
+	pid_t pid;
+	int pidfd;     /* readable when it has ended; -1 on kernels before 5.3 */
+	bool is_held;  /* traced by us, not running yet */
+	bool is_ended;
+	int status;    /* of waitpid() */
+};
+
+/*
+ * Splits the command line into words as a shell does (blanks, quotes, backslash; no expansion), finds the file in $PATH, starts it. Returns 0
+ * or -errno with a diagnostic.
+ */
+int child_start(struct child *c, const char *command, struct diag *d);
+/* Lets it run. */
+int child_release(struct child *c);
+/* True once it has ended (and is reaped). */
+bool child_poll(struct child *c);
+/* Ends it if it still runs: SIGTERM, after a while SIGKILL. */
+void child_stop(struct child *c);
+/* The words of a command line; malloc'ed, ends with NULL. NULL if a quote is not closed. */
+char **child_split(const char *command);
+void child_free_words(char **words);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs a compiled script in the kernel: maps, programs, attachments, the event loop, and what it prints.
+ *
+ * Order of a run (as bpftrace's): maps and programs are loaded, `begin` runs, the other probes are attached, the
+ * child of -c is let go, events are acted upon until exit(), a signal, or the end of the child or of the process of -p; then everything is
+ * detached, `end` runs, what is left in the buffer is read, and the maps are printed.
+ */
+#ifndef PANTRACE_ENGINE_ENGINE_H
+#define PANTRACE_ENGINE_ENGINE_H
+
+#include "engine/child.h"
+#include "engine/maps.h"
+#include "engine/ring.h"
+#include "lang/script.h"
+#include "view/output.h"
+#include "view/value.h"
+
+struct engine_options {
+	struct output *out;
+	pid_t pid;	     /* -p: the run ends with this process; 0 = none */
+	struct child *child; /* -c; NULL = none */
+	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
+	bool quiet, verbose, no_warnings, unsafe;
+	bool dry_run; /* load, but neither run nor attach anything */
+	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
+	bool colour;  /* of diagnostics on stderr */
+	u64 duration_ns; /* end after this time; 0 = never */
+};
+
+struct engine {
+	struct script *script;
+	struct probe_env *env;
+	const struct engine_options *options;
+	struct output *out;
+	struct open_map *maps;	/* script->maps.len; fd -1 = not created */
+	int *programs;		/* script->programs.len; fd or -1 */
+	struct ring *ring;	/* NULL: the script sends no records */
+	struct probe_attachments attachments;
+	struct value_printer printer;
+	struct symbolizer *symbols;
+	struct hashmap cgroups; /* "id/filter" -> path, see names.c */
+	struct strbuf text;	/* scratch of one action */
+	u8 *record;		/* scratch: a record that was shorter than its payload, zero-padded */
+	size_t record_size;
+	u8 *element;		/* scratch: one map element with all CPUs */
+	u32 prefetched_clear;	/* map + 1 whose clear() was done together with its print(); 0 = none */
+	bool is_exiting;	/* exit() was called: records after it are dropped */
+	int exit_code;
+	u64 lost[LOST_COUNT];	/* already reported */
+	u64 malformed;		/* records that did not fit their action */
+	u64 attached;
+};
+
+/* Returns the exit code of the run; what went wrong is in env->diag, printed by the caller. */
+int engine_run(struct script *script, struct probe_env *env, const struct engine_options *options);
+
+/* ---- load.c ---- */
+int engine_create_maps(struct engine *e);
+int engine_load_programs(struct engine *e);
+void engine_unload(struct engine *e);
+
+/* ---- verifier.c ---- */
+/* What the verifier said, as a diagnostic at the script's place. log: its log, may be empty. error: -errno of the load. */
+void verifier_report(struct diag *d, const struct script_program *program, const char *log, int error);
+
+/* ---- events.c ---- */
+/* A ring_handler; arg is the engine. */
+bool engine_handle_record(void *arg, const void *data, u32 size, const void *next, u32 next_size);
+/* New losses since the last call, as a line; total: also the sum at the end. */
+void engine_report_lost(struct engine *e, bool total);
+void engine_print_maps(struct engine *e);
+
+/* ---- names.c: what the values of records refer to (callbacks of struct value_printer) ---- */
+void engine_printer_init(struct engine *e);
+void engine_printer_release(struct engine *e);
+
+#endif

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/engine.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/kernel.h"
+
+/* Records in one go before signals and the end of the child are looked at again. */
+#define RECORDS_PER_ROUND 4096u
+/* Lost events are looked for this often while records flow. */
+#define LOST_INTERVAL_NS 500000000u
+
+enum waiting_for { WAIT_RING, WAIT_SIGNAL, WAIT_PROCESS, WAIT_CHILD, WAIT_TIMER };
+
+struct loop {
+	struct engine *e;
+	int epoll, signals, process, timer;
+	u32 budget; /* records left in this round */
+	u64 next_lost_check;
+	bool is_over;
+	sigset_t old_mask;
+};
+
+/* ---- programs that the engine runs itself ---- */
+
+static bool is_provider(const struct script_program *p, const char *name)
+{
+	return p->ntargets && str_eq(p->targets[0]->provider->name, name);
+}
+
+static int test_run(int prog_fd)
+{
+	union bpf_attr attr = {0};
+	int r;
+
+	attr.test.prog_fd = (u32)prog_fd;
+	r = sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	return r < 0 ? r : 0;
+}
+
+/* Programs of one special provider, each once per attach point. Returns how many, or -errno. */
+static int run_special(struct engine *e, const char *provider)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		const struct script_program *p = &e->script->programs.items[i];
+		int err = 0;
+
+		if (!is_provider(p, provider))
+			continue;
+		for (u32 t = 0; t < p->ntargets && !err; t++, count++)
+			err = test_run(e->programs[i]);
+		if (err < 0) {
+			diag_error(e->env->diag, p->probe ? p->probe->span : NO_SPAN,
+				   "cannot run the %s probe: %s", provider, strerror(-err));
+			if (err == -EINVAL || err == -524) /* ENOTSUPP */
+				diag_hint(e->env->diag, "running it needs Linux 5.10");
+			return err;
+		}
+	}
+	return count;
+}
+
+static u32 count_targets(const struct engine *e, const char *provider)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < e->script->programs.len; i++)
+		if (is_provider(&e->script->programs.items[i], provider))
+			n += e->script->programs.items[i].ntargets;
+	return n;
+}
+
+static void run_signal_probes(struct engine *e, u32 signo)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		const struct script_program *p = &e->script->programs.items[i];
+
+		if (!is_provider(p, "self"))
+			continue;
+		for (u32 t = 0; t < p->ntargets; t++) {
+			if (p->targets[t]->config != signo)
+				continue;
+			test_run(e->programs[i]);
+			any = true;
+		}
+	}
+	if (!any && signo == SIGUSR1)
+		engine_print_maps(e);
+}
+
+/* ---- attaching ---- */
+
+/*
+ * The kernel runs the programs of one event in the order of attaching for some kinds of events and
+ * in the reverse order for others; a script's own order is kept by attaching the latter from the
+ * last one on.
+ */
+static bool runs_in_reverse(const struct script_program *p)
+{
+	static const char *const names[] = {"kprobe", "uprobe", "uretprobe", "usdt",
+					    "fentry", "fexit",	"iter"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (is_provider(p, names[i]))
+			return true;
+	return false;
+}
+
+/* What went wrong while attaching, as the script's missing_probes wants it: an error, a warning, or
+ * nothing. */
+static int judge_missing(struct engine *e, size_t first_message, unsigned int errors_before)
+{
+	struct diag *d = e->env->diag;
+
+	if (e->script->config.missing_probes == 0)
+		return -ENOENT;
+	d->errors = errors_before;
+	d->code = EXIT_OK;
+	if (e->script->config.missing_probes == 2)
+		d->messages.len = first_message;
+	for (size_t i = first_message; i < d->messages.len; i++)
+		if (d->messages.items[i].level == DIAG_ERROR)
+			d->messages.items[i].level = DIAG_WARNING;
+	return 0;
+}
+
+static int attach_program(struct engine *e, size_t index)
+{
+	const struct script_program *p = &e->script->programs.items[index];
+	struct diag *d = e->env->diag;
+
+	for (u32 first = 0, n; first < p->ntargets; first += n) {
+		const struct probe_provider *provider = p->targets[first]->provider;
+		size_t messages = d->messages.len;
+		unsigned int errors = d->errors;
+		u32 failed = e->attachments.failed;
+		int err;
+
+		for (n = 1; first + n < p->ntargets && p->targets[first + n]->provider == provider;
+		     n++)
+			;
+		if (!provider->attach)
+			continue;
+		err = provider->attach(e->env, e->programs[index], &p->context, p->targets + first,
+				       n, &e->attachments);
+		if (err < 0 || e->attachments.failed > failed)
+			err = judge_missing(e, messages, errors);
+		if (err < 0) {
+			if (d->errors == errors)
+				diag_error(d, p->probe ? p->probe->span : NO_SPAN,
+					   "cannot attach %s: %s", p->targets[first]->name,
+					   strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int attach_all(struct engine *e)
+{
+	size_t n = e->script->programs.len;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (!runs_in_reverse(&e->script->programs.items[i]))
+			err = attach_program(e, i);
+	for (size_t i = n; i-- > 0 && !err;)
+		if (runs_in_reverse(&e->script->programs.items[i]))
+			err = attach_program(e, i);
+	return err;
+}
+
+/* Every probe may need a link and a perf event per CPU. */
+static void raise_file_limit(const struct engine *e)
+{
+	struct rlimit limit;
+	u64 need = e->script->maps.len + 64;
+
+	for (size_t i = 0; i < e->script->programs.len; i++)
+		need += 1 + 3 * (u64)e->script->programs.items[i].ntargets;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+		return;
+	limit.rlim_cur = need;
+	limit.rlim_max = MAX(limit.rlim_max, limit.rlim_cur);
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void announce(struct engine *e)
+{
+	static const char notice[] = "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n";
+
+	if (!e->options->quiet && !e->options->is_tool) {
+		if (e->out->is_json)
+			strbuf_addf(&e->out->text,
+				    "{\"type\": \"attached_probes\", \"count\": %" PRIu64
+				    ", \"data\": {\"probes\": %" PRIu64 "}}\n",
+				    e->attached, e->attached);
+		else
+			fprintf(stderr, "Attached %" PRIu64 " probe%s\n", e->attached,
+				e->attached == 1 ? "" : "s");
+	}
+	output_flush(e->out);
+	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
+		write_all(STDOUT_FILENO, notice, sizeof(notice) - 1);
+}
+
+/* ---- the loop ---- */
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+}
+
+static bool handle_record(void *arg, const void *data, u32 size, const void *next, u32 next_size)
+{
+	struct loop *l = arg;
+
+	return engine_handle_record(l->e, data, size, next, next_size) && --l->budget;
+}
+
+/* Returns true if there may be more. */
+static bool read_records(struct loop *l)
+{
+	if (!l->e->ring)
+		return false;
+	l->budget = RECORDS_PER_ROUND;
+	ring_consume(l->e->ring, handle_record, l);
+	if (l->e->out->error)
+		l->is_over = true;
+	return !l->budget;
+}
+
+static void read_all_records(struct loop *l)
+{
+	while (read_records(l) && !l->e->out->error)
+		;
+}
+
+static int add_source(struct loop *l, int fd, enum waiting_for what)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = what};
+
+	if (fd < 0)
+		return 0;
+	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static void block_signals(struct loop *l)
+{
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGWINCH};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		sigaddset(&set, wanted[i]);
+	sigprocmask(SIG_BLOCK, &set, &l->old_mask);
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the output, which ends the run */
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* From here on a second Ctrl-C kills: whatever takes long, the kernel cleans up after us. */
+static void unblock_signals(struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (l->signals >= 0 && read(l->signals, &info, sizeof(info)) == sizeof(info))
+		;
+	sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+}
+
+static bool has_signal_probe(const struct engine *e, u32 signo)
+{
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		const struct script_program *p = &e->script->programs.items[i];
+
+		for (u32 t = 0; is_provider(p, "self") && t < p->ntargets; t++)
+			if (p->targets[t]->config == signo)
+				return true;
+	}
+	return false;
+}
+
+static void handle_signals(struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
+		bool probed = has_signal_probe(l->e, info.ssi_signo);
+
+		if (probed || info.ssi_signo == SIGUSR1)
+			run_signal_probes(l->e, info.ssi_signo);
+		else if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGUSR2)
+			l->is_over = true;
+	}
+}
+
+static int loop_open(struct loop *l)
+{
+	const struct engine_options *o = l->e->options;
+	const int *fds = NULL;
+	u32 n = l->e->ring ? ring_fds(l->e->ring, &fds) : 0;
+	int err;
+
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll < 0)
+		return -errno;
+	err = add_source(l, l->signals, WAIT_SIGNAL);
+	for (u32 i = 0; i < n && !err; i++)
+		err = add_source(l, fds[i], WAIT_RING);
+	if (!err && o->child)
+		err = add_source(l, o->child->pidfd, WAIT_CHILD);
+	if (!err && l->process >= 0)
+		err = add_source(l, l->process, WAIT_PROCESS);
+	if (!err && o->duration_ns) {
+		struct itimerspec when = {.it_value = {(time_t)(o->duration_ns / 1000000000),
+						       (long)(o->duration_ns % 1000000000)}};
+
+		l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		timerfd_settime(l->timer, 0, &when, NULL);
+		err = add_source(l, l->timer, WAIT_TIMER);
+	}
+	return err;
+}
+
+static void loop_close(struct loop *l)
+{
+	int fds[] = {l->epoll, l->signals, l->process, l->timer};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+/* How long to sleep, in ms: for ever, but for what no descriptor tells (kernels without pidfd,
+ * losses still to be said). */
+static int patience(const struct loop *l)
+{
+	const struct engine_options *o = l->e->options;
+
+	return o->child && o->child->pidfd < 0 ? 50 : -1;
+}
+
+static void wait_and_handle(struct loop *l, bool more)
+{
+	struct epoll_event events[16];
+	int n;
+
+	if (!more)
+		output_idle(l->e->out);
+	n = epoll_wait(l->epoll, events, ARRAY_SIZE(events), more ? 0 : patience(l));
+	for (int i = 0; i < n; i++) {
+		switch (events[i].data.u32) {
+		case WAIT_SIGNAL:
+			handle_signals(l);
+			break;
+		case WAIT_PROCESS:
+		case WAIT_TIMER:
+			l->is_over = true;
+			break;
+		case WAIT_CHILD:
+		case WAIT_RING:
+			break;
+		}
+	}
+	if (l->e->options->child && child_poll(l->e->options->child))
+		l->is_over = true;
+}
+
+static void check_lost(struct loop *l)
+{
+	u64 now = now_ns();
+
+	if (now < l->next_lost_check)
+		return;
+	l->next_lost_check = now + LOST_INTERVAL_NS;
+	engine_report_lost(l->e, false);
+}
+
+static void run_loop(struct loop *l)
+{
+	while (!l->is_over && !l->e->is_exiting) {
+		bool more = read_records(l);
+
+		if (l->e->is_exiting || l->is_over)
+			break;
+		check_lost(l);
+		wait_and_handle(l, more);
+	}
+}
+
+/* Iterators run while their sequence file is read; its text is what bpf_seq_printf() wrote. */
+static void run_iterators(struct loop *l)
+{
+	for (size_t i = 0; i < l->e->attachments.list.len; i++) {
+		int fd = l->e->attachments.list.items[i].event_fd;
+		char buf[4096];
+		ssize_t n;
+
+		while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) != 0) {
+			if (n < 0 && errno != EINTR && errno != EAGAIN)
+				break;
+			if (n > 0)
+				strbuf_add(&l->e->out->text, buf, (size_t)n);
+			read_all_records(l);
+		}
+		read_all_records(l);
+	}
+}
+
+/* ---- a run from begin to end ---- */
+
+static bool has_iterators(const struct engine *e)
+{
+	return count_targets(e, "iter") > 0;
+}
+
+static int write_globals(struct engine *e)
+{
+	struct script_globals g = {.start_ns = now_ns(), .self_pid = (u64)getpid()};
+	const struct open_map *m;
+	u32 zero = 0;
+	u8 *value;
+	int err;
+
+	if (e->script->global_map >= e->script->maps.len)
+		return 0;
+	if (e->options->child)
+		g.child_pid = (u64)e->options->child->pid;
+	m = &e->maps[e->script->global_map];
+	value = xzalloc(m->stride);
+	memcpy(value, &g, MIN(sizeof(g), m->info->value_size));
+	err = map_update(m, &zero, value);
+	free(value);
+	return err;
+}
+
+/* begin, attach, go. Returns 0 or -errno with a diagnostic. */
+static int start(struct loop *l)
+{
+	struct engine *e = l->e;
+	int begin = run_special(e, "begin"), err;
+	u32 special;
+
+	if (begin < 0)
+		return begin;
+	raise_file_limit(e);
+	err = attach_all(e);
+	if (err < 0)
+		return err;
+	special = (u32)begin + count_targets(e, "end") + count_targets(e, "self");
+	e->attached = e->attachments.attached + special;
+	diag_print(e->env->diag, stderr, e->options->colour);
+	if (!e->attached) {
+		diag_error(e->env->diag, NO_SPAN, "Attachment failed for all probes.");
+		return -ENOENT;
+	}
+	if (e->options->child && (err = child_release(e->options->child)) < 0) {
+		diag_error(e->env->diag, NO_SPAN, "cannot let the command of -c run: %s",
+			   strerror(-err));
+		return err;
+	}
+	announce(e);
+	if (!e->attachments.attached && !count_targets(e, "self") && !e->options->child)
+		l->is_over = true; /* nothing more can come */
+	return 0;
+}
+
+static void finish(struct loop *l)
+{
+	struct engine *e = l->e;
+
+	unblock_signals(l);
+	probe_detach_all(&e->attachments);
+	if (e->options->child)
+		child_stop(e->options->child);
+	read_all_records(l); /* after exit(): dropped */
+	e->is_exiting = false;
+	run_special(e, "end");
+	read_all_records(l);
+	engine_report_lost(e, true);
+	if (e->script->config.print_maps_on_exit && !e->options->is_tool)
+		engine_print_maps(e);
+	output_flush(e->out);
+}
+
+static int watch_process(struct loop *l)
+{
+	pid_t pid = l->e->options->pid;
+
+	if (!pid)
+		return 0;
+	l->process = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (l->process >= 0 || errno == ENOSYS)
+		return 0;
+	diag_error(l->e->env->diag, NO_SPAN, "cannot watch process %d: %s", pid, strerror(errno));
+	return -ESRCH;
+}
+
+static int run(struct loop *l)
+{
+	struct engine *e = l->e;
+	int err = watch_process(l);
+
+	if (!err)
+		err = engine_create_maps(e);
+	if (!err)
+		err = engine_load_programs(e);
+	if (!err)
+		err = write_globals(e);
+	if (err < 0 || e->options->dry_run)
+		return err;
+	err = loop_open(l);
+	if (!err)
+		err = start(l);
+	if (err < 0)
+		return err;
+	if (l->is_over)
+		read_all_records(l);
+	if (has_iterators(e)) {
+		run_iterators(l);
+		l->is_over = true;
+	}
+	run_loop(l);
+	finish(l);
+	return 0;
+}
+
+static int exit_code(const struct engine *e, int err)
+{
+	u64 lost = e->lost[LOST_EVENTS] + e->lost[LOST_MAP_FULL] + e->lost[LOST_STACKS];
+
+	if (err < 0) {
+		int code = diag_exit_code(e->env->diag);
+
+		return code ? code : EXIT_FAILED;
+	}
+	if (e->out->error && e->out->error != EPIPE)
+		return EXIT_FAILED;
+	if (!e->exit_code && lost && !e->options->is_compatible)
+		return EXIT_LOST;
+	return e->exit_code;
+}
+
+int engine_run(struct script *script, struct probe_env *env, const struct engine_options *options)
+{
+	struct engine e = {.script = script,
+			   .env = env,
+			   .options = options,
+			   .out = options->out,
+			   .text = STRBUF_INIT};
+	struct loop l = {.e = &e, .epoll = -1, .signals = -1, .process = -1, .timer = -1};
+	int err, code;
+
+	e.maps = xreallocarray(NULL, script->maps.len + 1, sizeof(*e.maps));
+	e.programs = xreallocarray(NULL, script->programs.len + 1, sizeof(*e.programs));
+	for (size_t i = 0; i < script->maps.len; i++)
+		e.maps[i].fd = -1;
+	for (size_t i = 0; i < script->programs.len; i++)
+		e.programs[i] = -1;
+	engine_printer_init(&e);
+	block_signals(&l);
+	err = run(&l);
+	if (err < 0) {
+		probe_detach_all(&e.attachments);
+		if (options->child)
+			child_stop(options->child);
+		unblock_signals(&l);
+	}
+	code = exit_code(&e, err);
+	engine_unload(&e);
+	loop_close(&l);
+	engine_printer_release(&e);
+	vector_free(&e.attachments.list);
+	strbuf_release(&e.text);
+	free(e.record);
+	free(e.element);
+	free(e.maps);
+	free(e.programs);
+	return code;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/format.h"
+
+#define MAX_WIDTH \
+	4096 /* of one conversion; more is cut: a width may come from traced data ("%*d") */
+
+struct spec {
+	const struct format_part *part;
+	s32 width, precision;
+	bool left;
+};
+
+static void pad(struct strbuf *out, const struct spec *s, size_t start)
+{
+	int missing = s->width - (int)(out->len - start);
+	size_t n = out->len - start;
+
+	if (missing <= 0)
+		return;
+	strbuf_addchars(out, ' ', missing);
+	if (!s->left) {
+		memmove(out->data + start + missing, out->data + start, n);
+		memset(out->data + start, ' ', (size_t)missing);
+	}
+}
+
+static void add_text(struct value_printer *p, struct strbuf *out, const struct spec *s,
+		     const struct type *t, const u8 *data)
+{
+	size_t start = out->len;
+
+	value_text(p, out, t, data);
+	if (s->precision >= 0 && out->len - start > (size_t)s->precision) {
+		out->len = start + (size_t)s->precision;
+		out->data[out->len] = 0;
+	}
+	pad(out, s, start);
+}
+
+/* How many bytes of an integer argument the conversion shows. */
+static u32 shown_bytes(const struct value_printer *p, const struct format_part *part,
+		       const struct type *t)
+{
+	if (memchr(part->text, 'j', part->len) || memchr(part->text, 'z', part->len) ||
+	    memchr(part->text, 't', part->len))
+		return 8;
+	if (part->length_bytes == 1 || part->length_bytes == 2)
+		return part->length_bytes;
+	if (memchr(part->text, 'l', part->len))
+		return 8;
+	/* C and bpftrace show an int here and cut wider values; what is true for the reader is the
+	 * whole value. */
+	if (p->is_compatible)
+		return 4;
+	return MAX(t->size, 4u);
+}
+
+static void add_integer(struct value_printer *p, struct strbuf *out, const struct spec *s,
+			const struct type *t, s64 value)
+{
+	const struct format_part *part = s->part;
+	u32 bits = shown_bytes(p, part, t) * 8;
+	char conversion = part->conversion;
+	char spec[32], *c = spec;
+	bool is_signed = conversion == 'd' || conversion == 'i';
+	u64 v = (u64)value;
+
+	if (bits < 64) {
+		v &= (1ULL << bits) - 1;
+		if (is_signed && (v >> (bits - 1)))
+			v |= ~0ULL << bits;
+	} else if (is_signed && !t->is_signed && t->size == 8 && t->kind == TYPE_INT &&
+		   !p->is_compatible) {
+		conversion = 'u'; /* an unsigned 64-bit value under %d */
+	}
+	*c++ = '%';
+	if (s->left)
+		*c++ = '-';
+	if (part->plus)
+		*c++ = '+';
+	if (part->space)
+		*c++ = ' ';
+	if (part->alternate)
+		*c++ = '#';
+	if (part->zero)
+		*c++ = '0';
+	*c++ = '*';
+	if (s->precision >= 0) {
+		*c++ = '.';
+		*c++ = '*';
+	}
+	*c++ = 'l';
+	*c++ = 'l';
+	*c++ = conversion;
+	*c = 0;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	if (s->precision >= 0)
+		strbuf_addf(out, spec, MAX(s->width, 0), s->precision, (long long)v);
+	else
+		strbuf_addf(out, spec, MAX(s->width, 0), (long long)v);
+#pragma GCC diagnostic pop
+}
+
+static void add_char(struct value_printer *p, struct strbuf *out, const struct spec *s, s64 value)
+{
+	static const struct type one = {.kind = TYPE_STRING, .size = 2};
+	u8 text[2] = {(u8)value, 0};
+
+	add_text(p, out, s, &one, text);
+}
+
+static void add_buffer(struct strbuf *out, const struct spec *s, const struct type *t,
+		       const u8 *data)
+{
+	u32 n = 0, room = t->size > 4 ? t->size - 4 : 0;
+	size_t start = out->len;
+	bool hex = s->part->is_hex_escape || s->part->r_mode == 'x';
+	bool plain = s->part->r_mode == 'h';
+
+	if (t->size >= 4)
+		memcpy(&n, data, sizeof(n));
+	value_buffer_text(out, data + 4, MIN(n, room), !hex && !plain, !plain);
+	pad(out, s, start);
+}
+
+/* The number behind values that %d and %x may be given: integers, pointers, symbols, errno ... */
+static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
+{
+	switch (t->kind) {
+	case TYPE_INT:
+	case TYPE_BOOL:
+	case TYPE_ENUM:
+	case TYPE_POINTER:
+	case TYPE_KSYM:
+	case TYPE_STRERROR:
+	case TYPE_USERNAME:
+	case TYPE_SYSCALL_NAME:
+	case TYPE_SIGNAL_NAME:
+		*ret = value_integer(t, data);
+		return true;
+	case TYPE_USYM:
+	case TYPE_TIMESTAMP:
+		memcpy(ret, data, sizeof(*ret));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void add_conversion(struct value_printer *p, struct strbuf *out, const struct spec *s,
+			   const struct type *t, const u8 *data)
+{
+	static const struct type address = {.kind = TYPE_POINTER, .size = 8};
+	s64 value = 0;
+	u64 pointer;
+
+	if (t->kind == TYPE_BUFFER) {
+		add_buffer(out, s, t, data);
+		return;
+	}
+	if (s->part->conversion == 's' || !as_integer(t, data, &value)) {
+		add_text(p, out, s, t, data);
+		return;
+	}
+	switch (s->part->conversion) {
+	case 'd':
+	case 'i':
+	case 'u':
+	case 'o':
+	case 'x':
+	case 'X':
+		add_integer(p, out, s, t, value);
+		return;
+	case 'c':
+		add_char(p, out, s, value);
+		return;
+	case 'p':
+		pointer = (u64)value;
+		add_text(p, out, s, &address, (const u8 *)&pointer);
+		return;
+	default:
+		add_text(p, out, s, t, data);
+	}
+}
+
+static s32 star(s32 written, const struct type *payload, const u8 *data, u32 *argument)
+{
+	s64 v = 0;
+
+	if (written != -2)
+		return written;
+	if (*argument < payload->count)
+		as_integer(payload->members[*argument].type,
+			   data + payload->members[*argument].offset, &v);
+	(*argument)++;
+	return (s32)MAX(MIN(v, MAX_WIDTH), -MAX_WIDTH);
+}
+
+void format_text(struct value_printer *p, struct strbuf *out, const struct format *f,
+		 const struct type *payload_type, const u8 *payload)
+{
+	static const struct type nothing = {.kind = TYPE_TUPLE};
+	const struct type *t = payload_type ? payload_type : &nothing;
+
+	for (u32 i = 0; i < f->nparts; i++) {
+		const struct format_part *part = &f->parts[i];
+		struct spec s = {.part = part, .left = part->left};
+		u32 argument = part->argument;
+
+		if (part->kind == CONVERSION_LITERAL) {
+			strbuf_add(out, part->text, part->len);
+			continue;
+		}
+		/* '*' takes the arguments right before the converted one. */
+		if (part->width == -2 || part->precision == -2) {
+			u32 stars = (part->width == -2) + (part->precision == -2);
+
+			argument = part->argument >= stars ? part->argument - stars : 0;
+		}
+		s.width = star(part->width, t, payload, &argument);
+		s.precision = star(part->precision, t, payload, &argument);
+		if (s.width < -1) {
+			s.left = true;
+			s.width = -s.width;
+		}
+		s.width = MIN(s.width, MAX_WIDTH);
+		if (part->argument >= t->count)
+			continue;
+		add_conversion(p, out, &s, t->members[part->argument].type,
+			       payload + t->members[part->argument].offset);
+	}
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/engine.h"
+
+#include <linux/bpf.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "kernel/kernel.h"
+
+#define LOG_FIRST (256u << 10)
+#define LOG_MAX	  (64u << 20)
+
+/* Kernels before 5.11 charge BPF memory to RLIMIT_MEMLOCK. */
+static bool raise_memlock(void)
+{
+	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY}, now;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &now) < 0 || now.rlim_cur == RLIM_INFINITY)
+		return false;
+	return setrlimit(RLIMIT_MEMLOCK, &all) == 0;
+}
+
+/* Object names in the kernel: letters, digits, '_' and '.', at most 15. */
+static void set_name(char *to, const char *name)
+{
+	size_t n = 0;
+
+	for (; *name && n < BPF_OBJ_NAME_LEN - 1; name++) {
+		bool good = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+			    (*name >= '0' && *name <= '9') || *name == '.';
+
+		to[n++] = good ? *name : '_';
+	}
+}
+
+static void report_privilege(struct diag *d, const char *what, int err)
+{
+	diag_error(d, NO_SPAN, "the kernel does not let this process %s: %s", what, strerror(-err));
+	diag_hint(d, "run it as root (sudo), or give it the capabilities CAP_BPF and CAP_PERFMON; "
+		     "`pantrace doctor` tells what is missing");
+	diag_code(d, EXIT_PRIVILEGE);
+}
+
+static void report_map(struct engine *e, const struct script_map *m, int err)
+{
+	struct diag *d = e->env->diag;
+	u64 element = (u64)m->key_size + m->value_size;
+
+	if (err == -EPERM || err == -EACCES) {
+		report_privilege(d, "create BPF maps", err);
+		return;
+	}
+	diag_error(d, NO_SPAN, "cannot create the map %s%s (%u elements of %" PRIu64 " bytes): %s",
+		   m->role == MAP_USER ? "@" : "", m->name, m->max_entries, element,
+		   strerror(-err));
+	if (err == -ENOMEM || err == -E2BIG)
+		diag_hint(d, "make it smaller: max_map_keys (or perf_rb_pages for the event "
+			     "buffer) in a config block");
+	else if (err == -EINVAL)
+		diag_hint(d, "this kernel may lack this kind of map; `pantrace doctor` tells what "
+			     "it has");
+}
+
+static u32 ring_bytes(const struct engine *e, const struct script_map *m)
+{
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	u64 want = m->max_entries ? m->max_entries : e->script->config.perf_rb_pages * page;
+	u64 size = page;
+
+	while (size < want && size < (1u << 30))
+		size *= 2;
+	return (u32)size;
+}
+
+static int create_map(struct engine *e, const struct script_map *m, u32 *ret_entries)
+{
+	union bpf_attr attr = {0};
+	int fd;
+
+	attr.map_type = m->bpf_type;
+	attr.key_size = m->key_size;
+	attr.value_size = m->value_size;
+	attr.max_entries = MAX(m->max_entries, 1u);
+	attr.map_flags = m->map_flags;
+	if (m->bpf_type == BPF_MAP_TYPE_RINGBUF) {
+		attr.key_size = attr.value_size = 0;
+		attr.max_entries = ring_bytes(e, m);
+	} else if (m->bpf_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY) {
+		attr.key_size = attr.value_size = 4;
+		attr.max_entries = kernel_possible_cpus(e->env->kernel);
+	}
+	*ret_entries = attr.max_entries;
+	set_name(attr.map_name, *m->name ? m->name : "map");
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd == -EPERM && raise_memlock())
+		fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	return fd;
+}
+
+static int open_ring(struct engine *e, const struct open_map *m, u32 entries)
+{
+	u64 per_cpu, pages = 1;
+	const u32 *cpus;
+	u32 ncpus;
+	int err;
+
+	if (m->info->bpf_type == BPF_MAP_TYPE_RINGBUF) {
+		err = ring_open_buffer(m->fd, entries, &e->ring);
+	} else {
+		ncpus = kernel_online_cpus(e->env->kernel, &cpus);
+		per_cpu = MAX(e->script->config.perf_rb_pages / MAX(ncpus, 1u), 1u);
+		while (pages * 2 <= per_cpu)
+			pages *= 2;
+		err = ring_open_perf(m->fd, cpus, ncpus, (u32)pages, &e->ring);
+	}
+	if (err < 0)
+		diag_error(e->env->diag, NO_SPAN, "cannot map the event buffer: %s",
+			   strerror(-err));
+	return err;
+}
+
+int engine_create_maps(struct engine *e)
+{
+	u32 ncpus = kernel_possible_cpus(e->env->kernel);
+
+	for (size_t i = 0; i < e->script->maps.len; i++) {
+		const struct script_map *info = &e->script->maps.items[i];
+		u32 entries;
+		int fd = create_map(e, info, &entries);
+		int err = 0;
+
+		open_map_init(&e->maps[i], info, fd, ncpus);
+		if (fd < 0) {
+			report_map(e, info, fd);
+			return fd;
+		}
+		if (i == e->script->output_map)
+			err = open_ring(e, &e->maps[i], entries);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int load_btf(const struct bpf_code *code)
+{
+	union bpf_attr attr = {0};
+
+	if (!code->btf_size)
+		return -ENOENT;
+	attr.btf = (u64)(uintptr_t)code->btf;
+	attr.btf_size = code->btf_size;
+	return sys_bpf(BPF_BTF_LOAD, &attr, sizeof(attr));
+}
+
+/* The instructions with the maps' descriptors in them. */
+static int patch(struct engine *e, const struct script_program *p)
+{
+	for (u32 i = 0; i < p->code.nrelocations; i++) {
+		const struct bpf_relocation *r = &p->code.relocations[i];
+
+		if (r->insn >= p->code.count || r->map >= e->script->maps.len ||
+		    e->maps[r->map].fd < 0)
+			return -EINVAL;
+		p->code.insns[r->insn].imm = e->maps[r->map].fd;
+	}
+	return 0;
+}
+
+static void fill_load(const struct engine *e, const struct script_program *p, int btf_fd,
+		      union bpf_attr *attr)
+{
+	const char *license = e->script->config.license ? e->script->config.license : "GPL";
+
+	memset(attr, 0, sizeof(*attr));
+	attr->prog_type = p->context.program_type;
+	attr->expected_attach_type = p->context.expected_attach_type;
+	attr->insns = (u64)(uintptr_t)p->code.insns;
+	attr->insn_cnt = p->code.count;
+	attr->license = (u64)(uintptr_t)license;
+	set_name(attr->prog_name, p->name ? p->name : "pantrace");
+	if (p->ir && p->ir->is_sleepable)
+		attr->prog_flags |= BPF_F_SLEEPABLE;
+	attr->attach_btf_id = p->context.attach_btf_id;
+	if (p->context.attach_btf_fd > 0)
+		attr->attach_btf_obj_fd = (u32)p->context.attach_btf_fd;
+	if (btf_fd >= 0) {
+		attr->prog_btf_fd = (u32)btf_fd;
+		attr->func_info = (u64)(uintptr_t)p->code.func_info;
+		attr->func_info_rec_size = sizeof(struct bpf_func_info);
+		attr->func_info_cnt = p->code.nfunc_info;
+		attr->line_info = (u64)(uintptr_t)p->code.line_info;
+		attr->line_info_rec_size = sizeof(struct bpf_line_info);
+		attr->line_info_cnt = p->code.nline_info;
+	}
+}
+
+static int load_program(union bpf_attr *attr)
+{
+	int fd;
+
+	/* -EAGAIN: a signal came while the verifier was at work. */
+	do
+		fd = sys_bpf(BPF_PROG_LOAD, attr, sizeof(*attr));
+	while (fd == -EAGAIN);
+	return fd;
+}
+
+/* Loads once more with a log, which is only wanted when something is wrong: it multiplies the
+ * verifier's time. */
+static int load_with_log(union bpf_attr *attr, char **ret_log)
+{
+	u32 size = LOG_FIRST;
+	char *log = NULL;
+	int fd;
+
+	do {
+		log = xrealloc(log, size);
+		log[0] = 0;
+		attr->log_level = 1;
+		attr->log_buf = (u64)(uintptr_t)log;
+		attr->log_size = size;
+		fd = load_program(attr);
+		size *= 4;
+	} while (fd == -ENOSPC && size <= LOG_MAX);
+	*ret_log = log;
+	return fd;
+}
+
+static int load_one(struct engine *e, const struct script_program *p)
+{
+	int btf_fd = load_btf(&p->code), err = patch(e, p), fd;
+	struct diag *d = e->env->diag;
+	union bpf_attr attr;
+	char *log = NULL;
+
+	if (err < 0) {
+		diag_error(d, NO_SPAN,
+			   "internal error: the program %s refers to a map that does not exist",
+			   p->name);
+		goto out;
+	}
+	fill_load(e, p, btf_fd, &attr);
+	fd = load_program(&attr);
+	if (fd == -EPERM && raise_memlock())
+		fd = load_program(&attr);
+	if (fd == -EPERM) {
+		report_privilege(d, "load BPF programs", fd);
+		err = fd;
+		goto out;
+	}
+	if (fd < 0)
+		fd = load_with_log(&attr, &log);
+	if (fd < 0)
+		verifier_report(d, p, log, fd);
+	err = fd;
+	if (fd < 0 && e->options->verbose && log && *log)
+		fprintf(stderr, "%s\n", log);
+out:
+	free(log);
+	if (btf_fd >= 0)
+		close(btf_fd);
+	return err;
+}
+
+int engine_load_programs(struct engine *e)
+{
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		e->programs[i] = load_one(e, &e->script->programs.items[i]);
+		if (e->programs[i] < 0)
+			return e->programs[i];
+	}
+	return 0;
+}
+
+void engine_unload(struct engine *e)
+{
+	ring_close(e->ring);
+	e->ring = NULL;
+	for (size_t i = 0; i < e->script->programs.len; i++)
+		if (e->programs[i] >= 0)
+			close(e->programs[i]);
+	for (size_t i = 0; i < e->script->maps.len; i++)
+		if (e->maps[i].fd >= 0)
+			close(e->maps[i].fd);
+}

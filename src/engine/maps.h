@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BPF maps of a running script: read whole, summed over the CPUs, emptied.
+ */
+#ifndef PANTRACE_ENGINE_MAPS_H
+#define PANTRACE_ENGINE_MAPS_H
+
+#include "lang/script.h"
+#include "view/map_view.h"
+
+/* A map that is open in the kernel. */
+struct open_map {
+	const struct script_map *info;
+	int fd;
+	u32 ncpus;     /* possible CPUs if info->is_percpu, else 1 */
+	u32 stride;    /* bytes of one element as bpf(2) hands it out: all CPUs' values, each rounded up to 8 */
+	bool is_array; /* elements always exist */
+	bool zeroed;   /* zero() was called on it: print its zeros */
+	bool cleared;  /* clear() was: zeros mean "not there" */
+};
+
+void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus);
+
+/* Elements as they stand: count keys of key_size and values of stride bytes. */
+struct map_elements {
+	u8 *keys, *values;
+	size_t count, cap;
+};
+
+/*
+ * Reads all elements. remove: take them out of the map in the same step where the kernel can (hash maps, 5.6), so that what
+ * is added meanwhile is neither lost nor seen twice. Returns 0 or -errno.
+ */
+int map_read(const struct open_map *m, bool remove, struct map_elements *ret);
+void map_elements_release(struct map_elements *e);
+/* One element; value holds stride bytes. 0 or -errno (-ENOENT). */
+int map_lookup(const struct open_map *m, const void *key, void *value);
+int map_update(const struct open_map *m, const void *key, const void *value);
+
+/* Read, sum and sort for printing. */
+int map_view_read(const struct open_map *m, bool remove, struct map_view *ret);
+/* One element of an aggregation map; row->value points into `value` (stride bytes). */
+int map_row_read(const struct open_map *m, const void *key, void *value, struct map_row *ret);
+int map_clear(struct open_map *m);
+int map_zero(struct open_map *m);
+/* Sum over CPUs of the u64 at `offset` of element 0..: for the lost counters. */
+u64 map_sum_u64(const struct open_map *m, u32 index);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/ring.h"
+
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernel/kernel.h"
+
+struct perf_ring {
+	struct perf_event_mmap_page *page;
+	u8 *data;
+	u64 size;
+	u8 *copy; /* of a record that wraps around */
+	u32 copy_size;
+};
+
+struct ring {
+	VECTOR(int) fds;
+	/* BPF ring buffer (kernel/bpf/ringbuf.c): a consumer page, a producer page, the data mapped
+	 * twice in a row. */
+	unsigned long *consumer;
+	const unsigned long *producer;
+	const u8 *data;
+	u64 size;
+	/* perf buffers */
+	VECTOR(struct perf_ring) cpus;
+	size_t page;
+	u64 lost;
+};
+
+static struct ring *ring_new(void)
+{
+	struct ring *r = xzalloc(sizeof(*r));
+
+	r->page = (size_t)sysconf(_SC_PAGESIZE);
+	return r;
+}
+
+int ring_open_buffer(int map_fd, u32 size, struct ring **ret)
+{
+	struct ring *r = ring_new();
+	void *p;
+	int fd;
+
+	p = mmap(NULL, r->page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	if (p == MAP_FAILED)
+		goto fail;
+	r->consumer = p;
+	p = mmap(NULL, r->page + 2 * (size_t)size, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
+	if (p == MAP_FAILED)
+		goto fail;
+	r->producer = p;
+	r->data = (const u8 *)p + r->page;
+	r->size = size;
+	fd = dup(map_fd); /* so that closing the ring never closes the map's own descriptor */
+	if (fd < 0)
+		goto fail;
+	vector_push(&r->fds, fd);
+	*ret = r;
+	return 0;
+fail:
+	fd = -errno;
+	ring_close(r);
+	return fd;
+}
+
+static int open_cpu(struct ring *r, int map_fd, u32 cpu, u32 pages)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_type = PERF_SAMPLE_RAW,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	struct perf_ring ring = {.size = (u64)pages * r->page};
+	union bpf_attr update = {0};
+	int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0);
+	u32 value = (u32)fd;
+	void *p;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	vector_push(&r->fds, fd);
+	p = mmap(NULL, r->page + ring.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	ring.page = p;
+	ring.data = (u8 *)p + r->page;
+	vector_push(&r->cpus, ring);
+	update.map_fd = (u32)map_fd;
+	update.key = (u64)(uintptr_t)&cpu;
+	update.value = (u64)(uintptr_t)&value;
+	err = sys_bpf(BPF_MAP_UPDATE_ELEM, &update, sizeof(update));
+	if (err < 0)
+		return err;
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
+}
+
+int ring_open_perf(int map_fd, const u32 *cpus, u32 ncpus, u32 pages, struct ring **ret)
+{
+	struct ring *r = ring_new();
+
+	for (u32 i = 0; i < ncpus; i++) {
+		int err = open_cpu(r, map_fd, cpus[i], pages);
+
+		if (err == -ENODEV) /* went offline meanwhile */
+			continue;
+		if (err < 0) {
+			ring_close(r);
+			return err;
+		}
+	}
+	*ret = r;
+	return 0;
+}
+
+void ring_close(struct ring *r)
+{
+	if (!r)
+		return;
+	if (r->consumer)
+		munmap(r->consumer, r->page);
+	if (r->producer)
+		munmap((void *)(uintptr_t)r->producer, r->page + 2 * (size_t)r->size);
+	for (size_t i = 0; i < r->cpus.len; i++) {
+		munmap(r->cpus.items[i].page, r->page + r->cpus.items[i].size);
+		free(r->cpus.items[i].copy);
+	}
+	for (size_t i = 0; i < r->fds.len; i++)
+		close(r->fds.items[i]);
+	vector_free(&r->cpus);
+	vector_free(&r->fds);
+	free(r);
+}
+
+u32 ring_fds(const struct ring *r, const int **ret)
+{
+	*ret = r->fds.items;
+	return (u32)r->fds.len;
+}
+
+u64 ring_lost(const struct ring *r)
+{
+	return r->lost;
+}
+
+/* Length of the record at pos, or -1 if there is none yet. Header: u32 length | BUSY | DISCARD, u32
+ * page offset. */
+static int record_at(const struct ring *r, unsigned long pos, unsigned long end, u32 *ret_header)
+{
+	if (pos >= end)
+		return -1;
+	/* Acquire: the payload was written before the BUSY bit was cleared. */
+	*ret_header =
+		__atomic_load_n((const u32 *)(r->data + (pos & (r->size - 1))), __ATOMIC_ACQUIRE);
+	if (*ret_header & BPF_RINGBUF_BUSY_BIT)
+		return -1;
+	return (int)(*ret_header & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT));
+}
+
+static u64 consume_buffer(struct ring *r, ring_handler handler, void *arg)
+{
+	unsigned long pos = __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
+	unsigned long end;
+	u64 count = 0;
+	u32 header;
+	int len;
+
+	/* Acquire: headers up to the producer position are written. */
+	while (end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE),
+	       (len = record_at(r, pos, end, &header)) >= 0) {
+		const u8 *data = r->data + (pos & (r->size - 1)) + BPF_RINGBUF_HDR_SZ;
+		unsigned long next = pos + ALIGN_UP((unsigned long)len + BPF_RINGBUF_HDR_SZ, 8);
+		bool go_on = true;
+		u32 next_header = 0;
+		int next_len;
+
+		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
+			next_len = record_at(r, next, end, &next_header);
+			if (next_len < 0 || (next_header & BPF_RINGBUF_DISCARD_BIT))
+				next_len = 0;
+			go_on = handler(arg, data, (u32)len,
+					next_len ? r->data + (next & (r->size - 1)) +
+							   BPF_RINGBUF_HDR_SZ
+						 : NULL,
+					(u32)next_len);
+			count++;
+		}
+		pos = next;
+		/* Release: we have read the record; the kernel may overwrite it. */
+		__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
+		if (!go_on)
+			break;
+	}
+	return count;
+}
+
+/* The event at tail in one piece (copied if it wraps). */
+static struct perf_event_header *perf_event_at(struct perf_ring *p, u64 tail)
+{
+	u64 at = tail & (p->size - 1);
+	struct perf_event_header *h = (struct perf_event_header *)(p->data + at);
+	u32 size = h->size; /* events are 8-byte aligned: the header itself never wraps */
+
+	if (at + size <= p->size)
+		return h;
+	if (p->copy_size < size) {
+		p->copy = xrealloc(p->copy, size);
+		p->copy_size = size;
+	}
+	memcpy(p->copy, p->data + at, p->size - at);
+	memcpy(p->copy + (p->size - at), p->data, size - (p->size - at));
+	return (struct perf_event_header *)p->copy;
+}
+
+static u64 consume_cpu(struct ring *r, struct perf_ring *p, ring_handler handler, void *arg)
+{
+	u64 tail = p->page->data_tail, count = 0;
+	u64 head = __atomic_load_n(&p->page->data_head, __ATOMIC_ACQUIRE);
+	bool go_on = true;
+
+	while (go_on && tail != head) {
+		const struct perf_event_header *h = perf_event_at(p, tail);
+		const u8 *body = (const u8 *)(h + 1);
+		u32 len;
+		u64 lost;
+
+		if (h->size < sizeof(*h))
+			break;
+		if (h->type == PERF_RECORD_SAMPLE && h->size >= sizeof(*h) + 4) {
+			memcpy(&len, body, sizeof(len));
+			len = MIN(len, h->size - (u32)sizeof(*h) - 4);
+			go_on = handler(arg, body + 4, len, NULL, 0);
+			count++;
+		} else if (h->type == PERF_RECORD_LOST && h->size >= sizeof(*h) + 16) {
+			memcpy(&lost, body + 8, sizeof(lost));
+			r->lost += lost;
+		}
+		tail += h->size;
+		__atomic_store_n(&p->page->data_tail, tail, __ATOMIC_RELEASE);
+	}
+	return count;
+}
+
+u64 ring_consume(struct ring *r, ring_handler handler, void *arg)
+{
+	u64 count = 0;
+
+	if (r->data)
+		return consume_buffer(r, handler, arg);
+	for (size_t i = 0; i < r->cpus.len; i++)
+		count += consume_cpu(r, &r->cpus.items[i], handler, arg);
+	return count;
+}

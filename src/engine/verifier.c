@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/engine.h"
+
+#include <ctype.h>
+
+#include "base/escape.h"
+
+/* What a sentence of the verifier (kernel/bpf/verifier.c) means for the author of a script. */
+static const struct {
+	const char *part, *hint;
+} hints[] = {
+	{"unknown func",
+	 "this kernel lacks the helper function behind it; `pantrace doctor` tells what it has"},
+	{"program of this type cannot use helper",
+	 "this kind of probe may not do that; try another probe type"},
+	{"helper call is not allowed in probe",
+	 "this kind of probe may not do that; try another probe type"},
+	{"too many instructions",
+	 "the script is too large for this kernel; split the probe or shorten its loops"},
+	{"BPF program is too large", "the loops take more than a million steps in the worst case; "
+				     "bound them or shorten strings"},
+	{"back-edge", "this kernel (before 5.3) has no loops; use unroll()"},
+	{"infinite loop",
+	 "the verifier cannot see that the loop ends; bound its counter by a constant"},
+	{"combined stack size", "too much is on the stack; lower on_stack_limit in a config block"},
+	{"invalid access to map value",
+	 "internal error of the compiler: please report it with the script"},
+	{"invalid bpf_context access", "the probe's context has no such field on this kernel"},
+	{"cannot call GPL-restricted", "set license = \"GPL\" in the config block"},
+	{"in-kernel BTF", "the kernel's BTF is missing or malformed; `pantrace doctor` tells more"},
+	{"not found in kernel BTF", "the kernel has no such function"},
+};
+
+/* "12: (85) call ..." or "12: R1=..." -> 12; -1 for other lines. */
+static long instruction_number(const char *line, size_t n)
+{
+	size_t i = 0;
+	long v = 0;
+
+	while (i < n && isdigit((unsigned char)line[i]) && i < 8)
+		v = v * 10 + (line[i++] - '0');
+	return i && i + 1 < n && line[i] == ':' && line[i + 1] == ' ' ? v : -1;
+}
+
+static bool starts(const char *line, size_t n, const char *word)
+{
+	size_t len = strlen(word);
+
+	return n >= len && memcmp(line, word, len) == 0;
+}
+
+/* Lines of the log's frame: statistics at its end, source lines, register states, branches. */
+static bool is_frame(const char *line, size_t n)
+{
+	static const char *const words[] = {
+		"processed ",	"verification time", "stack depth", "; ",	"from ",
+		"mark_precise", "parent ",	     "last_idx",    "regs=",	"R0",
+		"live regs",	"Live regs",	     "func#",	    "insn_cnt", "old_",
+		"frame"};
+	size_t blanks = 0;
+
+	while (blanks < n && isspace((unsigned char)line[blanks]))
+		blanks++;
+	if (blanks == n || instruction_number(line, n) >= 0)
+		return true;
+	/* "R0" begins a register state, but "R0 invalid mem access" is a sentence: states have '='.
+	 */
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (starts(line, n, words[i]) && !(words[i][0] == 'R' && !memchr(line, '=', n)))
+			return true;
+	return false;
+}
+
+/*
+ * The log reads "; source line", "12: (bf) r1 = r0", ..., then the sentence, then "processed 13
+ * insns ...". The sentence is the last line that belongs to none of the frame; the place is the
+ * last instruction before it.
+ */
+static void parse_log(const char *log, const char **ret_sentence, size_t *ret_len, long *ret_insn)
+{
+	long insn = -1;
+
+	*ret_sentence = NULL;
+	*ret_insn = -1;
+	for (const char *line = log; *line;) {
+		size_t n = strcspn(line, "\n");
+		long number = instruction_number(line, n);
+
+		if (number >= 0)
+			insn = number;
+		else if (!is_frame(line, n)) {
+			*ret_sentence = line;
+			*ret_len = n;
+			*ret_insn = insn;
+		}
+		line += n + (line[n] == '\n');
+	}
+}
+
+static void add_hint(struct diag *d, const char *sentence, int error)
+{
+	for (size_t i = 0; sentence && i < ARRAY_SIZE(hints); i++) {
+		if (strstr(sentence, hints[i].part)) {
+			diag_hint(d, "%s", hints[i].hint);
+			return;
+		}
+	}
+	if (error == -E2BIG)
+		diag_hint(d, "the script is too large for this kernel; split the probe or shorten "
+			     "its loops");
+	else
+		diag_hint(d, "-v shows the verifier's whole log");
+}
+
+void verifier_report(struct diag *d, const struct script_program *program, const char *log,
+		     int error)
+{
+	const char *raw = NULL;
+	struct strbuf text = STRBUF_INIT;
+	struct span at = program->probe ? program->probe->span : NO_SPAN;
+	size_t n = 0;
+	long insn = -1;
+
+	if (log)
+		parse_log(log, &raw, &n, &insn);
+	if (insn >= 0 && (u32)insn < program->code.count && program->code.spans)
+		at = program->code.spans[insn];
+	if (raw) {
+		escape_line(&text, raw, n);
+		diag_error(d, at, "the kernel's verifier refuses this: %s", text.data);
+	} else {
+		diag_error(d, at, "the kernel refuses the program of %s: %s",
+			   program->ntargets ? program->targets[0]->name : program->name,
+			   strerror(-error));
+	}
+	add_hint(d, raw ? text.data : NULL, error);
+	if (error == -EPERM || error == -EACCES)
+		diag_code(d, error == -EPERM ? EXIT_PRIVILEGE : EXIT_FAILED);
+	strbuf_release(&text);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/map_view.h"
+
+#include "view/histogram.h"
+
+s64 map_average(const struct type *t, u64 total, u64 count)
+{
+	if (!count)
+		return 0;
+	return (s64)total / (s64)count;
+}
+
+static int compare_u64(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_s64(s64 a, s64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_integers(const struct type *t, s64 a, s64 b)
+{
+	return t->is_signed ? compare_s64(a, b) : compare_u64((u64)a, (u64)b);
+}
+
+/* Integers by number, lists from their first member on, everything else bytewise (strings are
+ * zero-padded). */
+static int compare_keys(const struct type *t, const u8 *a, const u8 *b)
+{
+	if (type_is_integer(t) || t->kind == TYPE_POINTER)
+		return compare_integers(t, value_integer(t, a), value_integer(t, b));
+	if (t->kind == TYPE_TUPLE || t->kind == TYPE_RECORD) {
+		for (u32 i = 0; i < t->count; i++) {
+			u32 at = t->members[i].offset;
+			int c = compare_keys(t->members[i].type, a + at, b + at);
+
+			if (c)
+				return c;
+		}
+		return 0;
+	}
+	return memcmp(a, b, t->size);
+}
+
+static int compare_values(const struct map_view *m, const struct map_row *a,
+			  const struct map_row *b)
+{
+	const struct type *t = m->value;
+
+	switch (t->kind) {
+	case TYPE_INT:
+	case TYPE_ENUM:
+		return compare_integers(t, value_integer(t, a->value), value_integer(t, b->value));
+	case TYPE_COUNT:
+	case TYPE_HIST:
+	case TYPE_LHIST:
+		return compare_u64(a->total, b->total);
+	case TYPE_SUM:
+	case TYPE_MIN:
+	case TYPE_MAX:
+		return compare_integers(t, (s64)a->total, (s64)b->total);
+	case TYPE_AVG:
+	case TYPE_STATS:
+		return compare_s64(map_average(t, a->total, a->count),
+				   map_average(t, b->total, b->count));
+	default:
+		return 0;
+	}
+}
+
+static int compare_rows(const void *x, const void *y, void *arg)
+{
+	const struct map_view *m = arg;
+	const struct map_row *a = x, *b = y;
+	int c = compare_values(m, a, b);
+
+	if (c || !a->key || !b->key)
+		return c;
+	return compare_keys(m->key, a->key, b->key);
+}
+
+void map_view_sort(struct map_view *m)
+{
+	if (m->nrows > 1)
+		qsort_r(m->rows, m->nrows, sizeof(*m->rows), compare_rows, m);
+}
+
+void map_view_release(struct map_view *m)
+{
+	for (size_t i = 0; i < m->nrows; i++)
+		free(m->rows[i].buckets);
+	free(m->rows);
+	free(m->storage);
+	m->rows = NULL;
+	m->storage = NULL;
+	m->nrows = 0;
+}
+
+static bool is_histogram(const struct type *t)
+{
+	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST;
+}
+
+static bool is_stats(const struct type *t)
+{
+	return t->kind == TYPE_AVG || t->kind == TYPE_STATS;
+}
+
+/* A number of this type after division, in the medium's spelling. */
+static void add_number(struct strbuf *out, const struct type *t, u64 v, u64 divisor, bool is_json)
+{
+	bool is_signed = t->is_signed || is_stats(t);
+
+	if (is_signed) {
+		s64 quotient = divisor > 1 ? (s64)v / (s64)divisor : (s64)v;
+
+		if (is_json)
+			json_s64(out, quotient);
+		else
+			strbuf_addf(out, "%" PRId64, quotient);
+		return;
+	}
+	if (divisor > 1)
+		v /= divisor;
+	if (is_json)
+		json_u64(out, v);
+	else
+		strbuf_addf(out, "%" PRIu64, v);
+}
+
+static void add_stats(struct strbuf *out, const struct type *t, const struct map_row *row,
+		      u64 divisor, bool is_json)
+{
+	s64 average = map_average(t, row->total, row->count);
+
+	strbuf_addf(out,
+		    is_json ? "{\"count\": %" PRIu64 ", \"average\": "
+			    : "{ .count = %" PRIu64 ", .average = ",
+		    row->count);
+	add_number(out, t, (u64)average, divisor, is_json);
+	strbuf_addstr(out, is_json ? ", \"total\": " : ", .total = ");
+	add_number(out, t, row->total, 1, is_json);
+	strbuf_addstr(out, is_json ? "}" : " }");
+}
+
+static void add_value(struct value_printer *p, struct strbuf *out, const struct type *t,
+		      const struct map_row *row, u64 divisor, bool is_json)
+{
+	struct histogram h = {
+		.type = t, .buckets = row->buckets, .nbuckets = row->nbuckets, .divisor = divisor};
+
+	switch (t->kind) {
+	case TYPE_COUNT:
+	case TYPE_SUM:
+	case TYPE_MIN:
+	case TYPE_MAX:
+		add_number(out, t, row->total, divisor, is_json);
+		return;
+	case TYPE_AVG:
+		add_number(out, t, (u64)map_average(t, row->total, row->count), divisor, is_json);
+		return;
+	case TYPE_STATS:
+		add_stats(out, t, row, divisor, is_json);
+		return;
+	case TYPE_HIST:
+	case TYPE_LHIST:
+		(is_json ? histogram_json : histogram_text)(out, &h);
+		return;
+	case TYPE_INT:
+		if (divisor > 1) {
+			add_number(out, t, (u64)value_integer(t, row->value), divisor, is_json);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	(is_json ? value_json : value_text)(p, out, t, row->value);
+}
+
+void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
+		    const struct map_row *row, u64 divisor)
+{
+	add_value(p, out, t, row, divisor, false);
+}
+
+void map_value_json(struct value_printer *p, struct strbuf *out, const struct type *t,
+		    const struct map_row *row, u64 divisor)
+{
+	add_value(p, out, t, row, divisor, true);
+}
+
+/*
+ *	@name: value		@name[key]: value
+ *	@name:			@name[key]:
+ *	<histogram>		<histogram>
+ *	(empty line)		(empty line)
+ */
+static void print_text(struct value_printer *p, struct output *out, const struct map_view *m,
+		       const struct map_print_options *options, size_t first)
+{
+	for (size_t i = first; i < m->nrows; i++) {
+		strbuf_addf(&out->text, "@%s", m->name);
+		if (m->key->kind != TYPE_NONE) {
+			strbuf_addch(&out->text, '[');
+			value_key_text(p, &out->text, m->key, m->key_is_list, m->rows[i].key);
+			strbuf_addch(&out->text, ']');
+		}
+		strbuf_addstr(&out->text, is_histogram(m->value) ? ":\n" : ": ");
+		map_value_text(p, &out->text, m->value, &m->rows[i], options->divisor);
+		strbuf_addch(&out->text, '\n');
+	}
+}
+
+static void print_json(struct value_printer *p, struct output *out, const struct map_view *m,
+		       const struct map_print_options *options, size_t first)
+{
+	bool is_scalar = m->key->kind == TYPE_NONE;
+	struct strbuf key = STRBUF_INIT;
+
+	strbuf_addf(&out->text, "{\"type\": \"%s\", \"data\": {\"@%s\": %s",
+		    is_histogram(m->value) ? "hist" : (is_stats(m->value) ? "stats" : "map"),
+		    m->name, is_scalar ? "" : "{");
+	for (size_t i = first; i < m->nrows; i++) {
+		if (i > first)
+			strbuf_addstr(&out->text, ", ");
+		if (!is_scalar) {
+			strbuf_reset(&key);
+			value_key_json(p, &key, m->key, m->rows[i].key);
+			json_string(&out->text, key.data, key.len);
+			strbuf_addstr(&out->text, ": ");
+		}
+		map_value_json(p, &out->text, m->value, &m->rows[i], options->divisor);
+	}
+	strbuf_addstr(&out->text, is_scalar ? "}}\n" : "}}}\n");
+	strbuf_release(&key);
+}
+
+void map_view_print(struct value_printer *p, struct output *out, const struct map_view *m,
+		    const struct map_print_options *options)
+{
+	u8 zeros[512] = {0};
+	struct map_row empty = {.value = zeros};
+	struct map_view scalar = *m;
+	size_t first =
+		options->top && m->nrows > options->top ? m->nrows - (size_t)options->top : 0;
+
+	if (!m->nrows && m->key->kind == TYPE_NONE) {
+		if (m->value->size > sizeof(zeros))
+			return;
+		scalar.rows = &empty;
+		scalar.nrows = 1;
+		m = &scalar;
+	}
+	if (!m->nrows)
+		return;
+	if (out->is_json)
+		print_json(p, out, m, options, first);
+	else
+		print_text(p, out, m, options, first);
+	output_commit(out);
+}

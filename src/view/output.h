@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one writer of what a run prints. Text is collected and written once per batch of events (the event loop flushes
+ * before it sleeps), so that a busy script does not make one system call per line and an idle one is never late.
+ */
+#ifndef PANTRACE_VIEW_OUTPUT_H
+#define PANTRACE_VIEW_OUTPUT_H
+
+#include "base/strbuf.h"
+
+enum output_buffering {
+	OUTPUT_LINE, /* flushed before the event loop sleeps: nobody ever waits for a whole line */
+	OUTPUT_FULL, /* flushed when OUTPUT_CHUNK bytes have come together, and at the end */
+	OUTPUT_NONE, /* flushed after every action */
+};
+
+#define OUTPUT_CHUNK 65536u
+
+struct output {
+	int fd;
+	enum output_buffering buffering;
+	bool is_json;
+	bool owns_fd;
+	int error; /* errno of the first failed write; everything after it is dropped */
+	struct strbuf text;
+};
+
+/* Standard output, or FILE (created with mode 0644, truncated, never through a symbolic link). 0 or -errno. */
+int output_open(struct output *o, const char *path, enum output_buffering buffering, bool is_json);
+/* After each action. Writes if the buffering mode or the amount asks for it. */
+void output_commit(struct output *o);
+/* Before sleeping: writes what is there unless fully buffered. */
+void output_idle(struct output *o);
+/* Writes everything. Returns 0 or the first -errno of this output. */
+int output_flush(struct output *o);
+int output_close(struct output *o);
+
+#endif
