@@ -183,6 +183,7 @@ const struct probe_provider probe_iter = {
 	.aliases = {"it"},
 	.form = "iter:NAME[:PIN]",
 	.doc = "walks objects of the kernel: tasks, files, maps ...",
+	.needs = KERNEL_ITERATORS,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

@@ -140,6 +140,7 @@ struct probe_provider {
 	const char *aliases[4]; /* "k", older names */
 	const char *form;	/* "kprobe:[module:]function[+offset]", for help and errors */
 	const char *doc;
+	u32 needs; /* enum kernel_capability without which it cannot be attached; 0 = KERNEL_BPF */
 	/* Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a wildcard: -ENOENT, diagnostic. */
 	int (*expand)(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
 	/* Fills in *ret; 0 or -errno with a diagnostic at `at`. */

@@ -228,6 +228,7 @@ const struct probe_provider probe_rawtracepoint = {
 	.aliases = {"rt"},
 	.form = "rawtracepoint:[MODULE:]EVENT",
 	.doc = "tracepoints before their record is made: cheaper, with the kernel's own arguments",
+	.needs = KERNEL_RAW_TRACEPOINT,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

@@ -291,6 +291,7 @@ const struct probe_provider probe_tracepoint = {
 	.aliases = {"t"},
 	.form = "tracepoint:CATEGORY:EVENT",
 	.doc = "static events of the kernel, with named fields",
+	.needs = KERNEL_TRACEPOINTS,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

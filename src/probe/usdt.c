@@ -248,6 +248,7 @@ const struct probe_provider probe_usdt = {
 	.aliases = {"U"},
 	.form = "usdt:FILE:[PROVIDER:]NAME",
 	.doc = "static events that programs and libraries define",
+	.needs = KERNEL_UPROBES,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

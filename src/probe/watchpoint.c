@@ -146,6 +146,7 @@ const struct probe_provider probe_watchpoint = {
 	.aliases = {"w", "asyncwatchpoint", "aw"},
 	.form = "watchpoint:ADDRESS:LENGTH:MODE",
 	.doc = "reads, writes or execution of an address",
+	.needs = KERNEL_WATCHPOINT,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

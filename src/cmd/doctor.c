@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/doctor.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/options.h"
+#include "kernel/kernel.h"
+#include "probe/probe.h"
+
+/* include/uapi/linux/capability.h; why each matters here. */
+static const struct {
+	u32 bit;
+	const char *name, *why;
+} capabilities[] = {
+	{39, "CAP_BPF", "load BPF programs and maps"},
+	{38, "CAP_PERFMON", "attach to kernel events, read kernel memory"},
+	{21, "CAP_SYS_ADMIN", "both of these, on kernels before 5.8; pin objects, mount tracefs"},
+	{19, "CAP_SYS_PTRACE", "look into other users' processes"},
+	{34, "CAP_SYSLOG", "see kernel addresses"},
+	{2, "CAP_DAC_READ_SEARCH", "read tracefs and other users' executables"},
+	{24, "CAP_SYS_RESOURCE", "lock memory for maps, on kernels before 5.11"},
+};
+
+static const struct {
+	const char *name, *path, *meaning;
+} settings[] = {
+	{"kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid",
+	 "above -1: CAP_PERFMON is needed for what the kernel does"},
+	{"kernel.kptr_restrict", "/proc/sys/kernel/kptr_restrict",
+	 "1: CAP_SYSLOG is needed for addresses; 2: nobody sees them"},
+	{"kernel.unprivileged_bpf_disabled", "/proc/sys/kernel/unprivileged_bpf_disabled",
+	 "not 0: CAP_BPF is needed for bpf(2)"},
+	{"kernel.perf_event_max_sample_rate", "/proc/sys/kernel/perf_event_max_sample_rate",
+	 "the highest profile:hz:N"},
+	{"net.core.bpf_jit_enable", "/proc/sys/net/core/bpf_jit_enable",
+	 "0: programs are interpreted, ten times slower"},
+};
+
+struct doctor {
+	struct kernel *kernel;
+	struct strbuf out;
+};
+
+/* First line of a small file without the newline; "" if it cannot be read. Malloc'ed. */
+static char *first_line(const char *path)
+{
+	char *text;
+	size_t len;
+
+	if (file_read(path, 4096, &text, &len))
+		return xstrdup("");
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static u64 effective_capabilities(void)
+{
+	char *text, *line;
+	size_t len;
+	u64 ret = 0;
+
+	if (file_read("/proc/self/status", 1 << 16, &text, &len))
+		return 0;
+	line = strstr(text, "CapEff:");
+	if (line)
+		ret = strtoull(line + 7, NULL, 16);
+	free(text);
+	return ret;
+}
+
+/* "[none] integrity confidentiality" -> "none" */
+static char *lockdown_state(void)
+{
+	char *line = first_line("/sys/kernel/security/lockdown"), *open, *ret;
+
+	open = strchr(line, '[');
+	ret = open ? xstrndup(open + 1, strcspn(open + 1, "]")) : xstrdup("");
+	free(line);
+	return ret;
+}
+
+static const char *why_not(const struct kernel_answer *a)
+{
+	return a->why ? a->why : a->error ? strerror(a->error) : "the kernel does not offer it";
+}
+
+/* ---- text ---- */
+
+static void text_head(struct doctor *d)
+{
+	struct utsname u;
+	const u32 *cpus;
+	char *lockdown = lockdown_state();
+
+	uname(&u);
+	strbuf_addf(&d->out, "pantrace %s on Linux %s %s, %u CPUs online, uid %u\n",
+		    PANTRACE_VERSION, u.release, u.machine, kernel_online_cpus(d->kernel, &cpus),
+		    (unsigned int)geteuid());
+	strbuf_addf(&d->out, "lockdown: %s\n",
+		    *lockdown ? lockdown
+			      : "none (no lockdown module, or securityfs is not mounted)");
+	free(lockdown);
+}
+
+static void text_providers(struct doctor *d)
+{
+	strbuf_addstr(&d->out, "\nProbes\n");
+	for (u32 i = 0; probe_providers[i]; i++) {
+		const struct probe_provider *p = probe_providers[i];
+		const struct kernel_answer *a =
+			kernel_ask(d->kernel, (enum kernel_capability)p->needs);
+
+		if (a->yes)
+			strbuf_addf(&d->out, "  yes  %-14s %s\n", p->name, p->doc);
+		else
+			strbuf_addf(&d->out, "  NO   %-14s %s\n", p->name, why_not(a));
+	}
+}
+
+static void text_kernel(struct doctor *d)
+{
+	strbuf_addstr(&d->out, "\nKernel\n");
+	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++) {
+		const struct kernel_answer *a = kernel_ask(d->kernel, (enum kernel_capability)c);
+		const char *name = kernel_capability_name((enum kernel_capability)c);
+
+		if (a->yes) {
+			strbuf_addf(&d->out, "  yes  %s\n", name);
+			continue;
+		}
+		strbuf_addf(&d->out, "  NO   %-22s %s\n", name, why_not(a));
+		if (a->hint)
+			strbuf_addf(&d->out, "       %-22s -> %s\n", "", a->hint);
+	}
+}
+
+static void text_privileges(struct doctor *d)
+{
+	const u64 held = effective_capabilities();
+
+	strbuf_addstr(&d->out, "\nPrivileges\n");
+	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
+		strbuf_addf(&d->out, "  %-4s %-22s %s\n",
+			    held >> capabilities[i].bit & 1 ? "yes" : "NO", capabilities[i].name,
+			    capabilities[i].why);
+	strbuf_addstr(&d->out, "\nSettings\n");
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
+		char *value = first_line(settings[i].path);
+
+		strbuf_addf(&d->out, "  %-36s", settings[i].name);
+		escape_line(&d->out, *value ? value : "?", *value ? strlen(value) : 1);
+		strbuf_addf(&d->out, "%*s(%s)\n", MAX(1, 9 - (int)strlen(value)), "",
+			    settings[i].meaning);
+		free(value);
+	}
+}
+
+/* ---- JSON: one object ---- */
+
+static void json_string(struct strbuf *out, const char *key, const char *value)
+{
+	strbuf_addf(out, "\"%s\":", key);
+	if (!value) {
+		strbuf_addstr(out, "null");
+		return;
+	}
+	strbuf_addch(out, '"');
+	escape_json(out, value, strlen(value));
+	strbuf_addch(out, '"');
+}
+
+static void json_answer(struct strbuf *out, const char *name, const struct kernel_answer *a)
+{
+	strbuf_addch(out, '{');
+	json_string(out, "name", name);
+	strbuf_addf(out, ",\"available\":%s,\"errno\":%d,", a->yes ? "true" : "false",
+		    a->yes ? 0 : a->error);
+	json_string(out, "cause", a->yes ? NULL : why_not(a));
+	strbuf_addch(out, ',');
+	json_string(out, "hint", a->yes ? NULL : a->hint);
+	strbuf_addch(out, '}');
+}
+
+static void json_all(struct doctor *d)
+{
+	struct strbuf *out = &d->out;
+	char *lockdown = lockdown_state();
+	const u64 held = effective_capabilities();
+	struct utsname u;
+
+	uname(&u);
+	strbuf_addch(out, '{');
+	json_string(out, "version", PANTRACE_VERSION);
+	strbuf_addch(out, ',');
+	json_string(out, "release", u.release);
+	strbuf_addch(out, ',');
+	json_string(out, "machine", u.machine);
+	strbuf_addch(out, ',');
+	json_string(out, "lockdown", *lockdown ? lockdown : NULL);
+	strbuf_addstr(out, ",\"probes\":[");
+	for (u32 i = 0; probe_providers[i]; i++) {
+		strbuf_addstr(out, i ? "," : "");
+		json_answer(
+			out, probe_providers[i]->name,
+			kernel_ask(d->kernel, (enum kernel_capability)probe_providers[i]->needs));
+	}
+	strbuf_addstr(out, "],\"kernel\":[");
+	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++) {
+		strbuf_addstr(out, c ? "," : "");
+		json_answer(out, kernel_capability_name((enum kernel_capability)c),
+			    kernel_ask(d->kernel, (enum kernel_capability)c));
+	}
+	strbuf_addstr(out, "],\"capabilities\":{");
+	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
+		strbuf_addf(out, "%s\"%s\":%s", i ? "," : "", capabilities[i].name,
+			    held >> capabilities[i].bit & 1 ? "true" : "false");
+	strbuf_addstr(out, "},\"settings\":{");
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
+		char *value = first_line(settings[i].path);
+
+		strbuf_addstr(out, i ? "," : "");
+		json_string(out, settings[i].name, *value ? value : NULL);
+		free(value);
+	}
+	strbuf_addstr(out, "}}\n");
+	free(lockdown);
+}
+
+struct doctor_options {
+	bool json;
+};
+
+static const struct option_spec options[] = {
+	{0, "json", NULL, "one JSON object", OPTION_FLAG, offsetof(struct doctor_options, json)},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "doctor",
+	.synopsis = "[--json]",
+	.summary = "show what can be traced here, and why the rest cannot",
+	.examples = "pantrace doctor          # everything that may be missing, with what to do "
+		    "about it\n"
+		    "pantrace doctor --json   # the same for programs",
+	.options = options,
+};
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct doctor_options o = {0};
+	struct doctor d = {.out = STRBUF_INIT};
+	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (first < argc)
+		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
+	d.kernel = kernel_new();
+	if (o.json) {
+		json_all(&d);
+	} else {
+		text_head(&d);
+		text_providers(&d);
+		text_kernel(&d);
+		text_privileges(&d);
+	}
+	write_all(STDOUT_FILENO, d.out.data, d.out.len);
+	strbuf_release(&d.out);
+	kernel_release(d.kernel);
+	return EXIT_OK;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/list.h"
+
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/glob.h"
+#include "base/options.h"
+#include "kernel/kernel.h"
+
+enum list_format { LIST_TEXT, LIST_VERBOSE, LIST_JSON };
+
+struct lister {
+	struct probe_env *env;
+	enum list_format format;
+	FILE *out;
+	struct strbuf line;
+	u64 count;
+	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
+};
+
+/* ---- one probe ---- */
+
+/* As C spells it, which is what people compare with headers. */
+static void spell_type(struct strbuf *out, const struct type *t)
+{
+	if (t->alias) {
+		strbuf_addstr(out, t->alias);
+		return;
+	}
+	switch (t->kind) {
+	case TYPE_POINTER:
+		if (t->element->kind == TYPE_FUNCTION) {
+			strbuf_addstr(out, "void (*)()");
+			break;
+		}
+		spell_type(out, t->element);
+		strbuf_addstr(out, t->element->kind == TYPE_POINTER ? "*" : " *");
+		break;
+	case TYPE_ARRAY:
+		spell_type(out, t->element);
+		if (t->count)
+			strbuf_addf(out, "[%u]", t->count);
+		else
+			strbuf_addstr(out, "[]");
+		break;
+	case TYPE_VOID:
+		strbuf_addstr(out, "void");
+		break;
+	case TYPE_INT:
+	case TYPE_FLOAT:
+		if (t->name) {
+			strbuf_addstr(out, t->name);
+			break;
+		}
+		/* fall through */
+	default:
+		type_format(out, t);
+	}
+}
+
+static void add_argument(struct lister *l, const char *name, const struct type *t, bool *first)
+{
+	struct strbuf spelled = STRBUF_INIT;
+
+	spell_type(&spelled, t);
+	if (l->format == LIST_JSON) {
+		strbuf_addf(&l->line, "%s{\"name\":\"", *first ? "" : ",");
+		escape_json(&l->line, name, strlen(name));
+		strbuf_addstr(&l->line, "\",\"type\":\"");
+		escape_json(&l->line, spelled.data, spelled.len);
+		strbuf_addstr(&l->line, "\"}");
+	} else {
+		strbuf_addstr(&l->line, "    ");
+		escape_line(&l->line, spelled.data, spelled.len);
+		strbuf_addf(&l->line, "%s",
+			    spelled.len && spelled.data[spelled.len - 1] == '*' ? "" : " ");
+		escape_line(&l->line, name, strlen(name));
+		strbuf_addch(&l->line, '\n');
+	}
+	*first = false;
+	strbuf_release(&spelled);
+}
+
+static void add_context(struct lister *l, const struct probe_context *c)
+{
+	bool first = true;
+
+	if (c->args)
+		type_complete(l->env->types, c->args);
+	for (u32 i = 0; c->args && i < c->args->count; i++) {
+		const struct type_member *m = &c->args->members[i];
+
+		if (m->name && !(c->locations && c->locations[i].kind == LOCATION_NONE))
+			add_argument(l, m->name, m->type, &first);
+	}
+	/* Events without types still have arg0 ... (usdt). */
+	for (u32 i = 0; !c->args && c->kind == CONTEXT_REGISTERS && c->layout_key &&
+			str_starts(c->layout_key, "usdt") && i < c->argn_count;
+	     i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "arg%u", i);
+		add_argument(l, name, type_int(c->argn[i].size, c->argn[i].is_signed), &first);
+	}
+	if (c->retval)
+		add_argument(l, "retval", c->retval, &first);
+}
+
+/* Expands one full name again and asks what a program would see there. Silent: a list shows what
+ * there is. */
+static void add_arguments(struct lister *l, const char *name)
+{
+	struct probe_env *env = l->env;
+	struct diag *real = env->diag, quiet = DIAG_INIT;
+	struct probe_targets targets = {0};
+	struct probe_request request = {.span = NO_SPAN, .text = name, .pid = 0};
+	const char *parts[5];
+	char *rest = xstrdup(name), *copy = rest, *part;
+	struct probe_context context;
+
+	while (request.count < ARRAY_SIZE(parts) && (part = strsep(&rest, ":")))
+		parts[request.count++] = part;
+	request.parts = parts;
+	env->diag = &quiet;
+	if (!probe_expand(env, &request, &targets) && targets.list.len &&
+	    !targets.list.items[0]->provider->describe(env, targets.list.items[0], NO_SPAN,
+						       &context))
+		add_context(l, &context);
+	env->diag = real;
+	diag_release(&quiet);
+	vector_free(&targets.list);
+	free(copy);
+}
+
+static int print_probe(void *arg, const char *name)
+{
+	struct lister *l = arg;
+
+	if (l->word && !strstr(name, l->word))
+		return 0;
+	l->count++;
+	strbuf_reset(&l->line);
+	if (l->format == LIST_JSON) {
+		strbuf_addstr(&l->line, "{\"probe\":\"");
+		escape_json(&l->line, name, strlen(name));
+		strbuf_addf(&l->line, "\",\"provider\":\"%.*s\",\"args\":[",
+			    (int)strcspn(name, ":"), name);
+		add_arguments(l, name);
+		strbuf_addstr(&l->line, "]}\n");
+	} else {
+		escape_line(&l->line, name, strlen(name));
+		strbuf_addch(&l->line, '\n');
+		if (l->format == LIST_VERBOSE)
+			add_arguments(l, name);
+	}
+	if (fwrite(l->line.data, 1, l->line.len, l->out) != l->line.len)
+		return -EIO; /* the reader is gone (`| head`) */
+	return 0;
+}
+
+/* ---- patterns ---- */
+
+static bool is_available(struct lister *l, const struct probe_provider *p)
+{
+	return kernel_ask(l->env->kernel, (enum kernel_capability)p->needs)->yes;
+}
+
+static int each_of(struct lister *l, const struct probe_provider *p, const char *glob)
+{
+	return p->each ? p->each(l->env, glob, print_probe, l) : 0;
+}
+
+/* Only what this kernel can attach: nobody searches for what will be refused. */
+static int search_all(struct lister *l, const char *glob)
+{
+	for (u32 i = 0; probe_providers[i]; i++) {
+		const struct probe_provider *p = probe_providers[i];
+		int err = is_available(l, p) ? each_of(l, p, glob) : 0;
+
+		if (err == -EIO)
+			return err;
+	}
+	return 0;
+}
+
+/* "tracepoint:sched:*": asked for by name, also shown where it cannot be attached, and that is
+ * said. */
+static int search_provider(struct lister *l, const struct probe_provider *p, const char *rest)
+{
+	const char *glob = arena_printf(l->env->arena, "%s:%s", p->name, *rest ? rest : "*");
+	const struct kernel_answer *a =
+		kernel_ask(l->env->kernel, (enum kernel_capability)p->needs);
+	const u64 before = l->count;
+	int err = each_of(l, p, glob);
+
+	/* A name without wildcards and without its middle part: "tracepoint:sched_switch". */
+	if (!err && l->count == before && !glob_has_wildcard(rest) && *rest && !strchr(rest, ':'))
+		err = each_of(l, p, arena_printf(l->env->arena, "%s:*:%s", p->name, rest));
+	if (l->count > before && !a->yes) {
+		diag_warning(l->env->diag, NO_SPAN, "%s probes cannot be attached here: %s",
+			     p->name, a->why ? a->why : strerror(a->error));
+		if (a->hint)
+			diag_hint(l->env->diag, "%s", a->hint);
+	}
+	return err;
+}
+
+static int search_providers(struct lister *l, const char *pattern, const char *colon)
+{
+	struct arena *arena = l->env->arena;
+	const char *word = arena_strndup(arena, pattern, (size_t)(colon - pattern));
+	const struct probe_provider *only = probe_find_provider(word);
+	bool any = only != NULL;
+	int err = 0;
+
+	if (only)
+		return search_provider(l, only, colon + 1);
+	for (u32 i = 0; probe_providers[i] && !err; i++)
+		if (glob_match(word, probe_providers[i]->name)) {
+			any = true;
+			if (is_available(l, probe_providers[i]))
+				err = search_provider(l, probe_providers[i], colon + 1);
+		}
+	if (!any) {
+		struct probe_targets none = {0};
+		const struct probe_request r = {
+			.span = NO_SPAN, .text = pattern, .parts = &word, .count = 1};
+
+		probe_expand(l->env, &r, &none); /* for its diagnostic */
+		return -EINVAL;
+	}
+	return err;
+}
+
+static int search(struct lister *l, const char *pattern)
+{
+	const char *colon = pattern ? strchr(pattern, ':') : NULL;
+	const struct probe_provider *p = pattern && !colon ? probe_find_provider(pattern) : NULL;
+
+	if (!pattern || str_eq(pattern, "*"))
+		return search_all(l, NULL);
+	if (colon)
+		return search_providers(l, pattern, colon);
+	if (p)
+		return search_provider(l, p, "*");
+	if (strchr(pattern, '/') && !glob_has_wildcard(pattern)) {
+		int err = search_provider(l, probe_find_provider("usdt"),
+					  arena_printf(l->env->arena, "%s:*", pattern));
+
+		return err ? err
+			   : search_provider(l, probe_find_provider("uprobe"),
+					     arena_printf(l->env->arena, "%s:*", pattern));
+	}
+	if (glob_has_wildcard(pattern))
+		return search_all(l, pattern);
+	l->word = pattern;
+	return search_all(l, NULL);
+}
+
+static int run(struct lister *l, const char *pattern)
+{
+	const bool list_only = l->env->list_only;
+	const unsigned int errors = l->env->diag->errors;
+	int err;
+
+	l->env->list_only = true;
+	err = search(l, pattern);
+	l->env->list_only = list_only;
+	strbuf_release(&l->line);
+	if (err == -EIO)
+		return 0;
+	if (!err && !l->count)
+		err = -ENOENT;
+	if (err && l->env->diag->errors == errors) {
+		diag_error(l->env->diag, NO_SPAN, "No probes match %s", pattern ? pattern : "*");
+		if (!geteuid())
+			diag_hint(l->env->diag, "a pattern is like 'tracepoint:sched:*', "
+						"'kprobe:vfs_*', '*open*' or "
+						"'uprobe:/bin/bash:*read*'");
+		else
+			diag_hint(l->env->diag, "most lists can only be read by root; `pantrace "
+						"doctor` shows what is missing");
+	}
+	return err;
+}
+
+int list_probes(struct probe_env *env, const char *pattern, bool verbose, FILE *out)
+{
+	struct lister l = {.env = env,
+			   .format = verbose ? LIST_VERBOSE : LIST_TEXT,
+			   .out = out,
+			   .line = STRBUF_INIT};
+
+	return run(&l, pattern);
+}
+
+/* ---- the command ---- */
+
+struct list_options {
+	int verbose;
+	bool json;
+	u64 pid;
+	const char *btf;
+};
+
+static const struct option_spec options[] = {
+	{'v', "verbose", NULL, "show the arguments of each probe with their types", OPTION_COUNT,
+	 offsetof(struct list_options, verbose)},
+	{0, "json", NULL, "one JSON object a line, with arguments", OPTION_FLAG,
+	 offsetof(struct list_options, json)},
+	{'p', "pid", "PID", "look into the files of this process (uprobe, usdt)", OPTION_U64,
+	 offsetof(struct list_options, pid)},
+	{0, "btf", "FILE", "take the kernel's types from this file", OPTION_STRING,
+	 offsetof(struct list_options, btf)},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "list",
+	.synopsis = "[options] [PATTERN]",
+	.summary = "list the events that can be traced",
+	.examples = "pantrace list 'tracepoint:sched:*'          # events of one category\n"
+		    "pantrace list -v tracepoint:sched:sched_switch  # its fields\n"
+		    "pantrace list '*open*'                      # anything with open in its name\n"
+		    "pantrace list 'uprobe:/bin/bash:*read*'     # functions of a program\n"
+		    "pantrace list 'usdt:libc:*'                 # static events of a library",
+	.options = options,
+};
+
+int cmd_list(int argc, char **argv)
+{
+	struct list_options o = {0};
+	struct diag diag = DIAG_INIT;
+	struct arena arena = ARENA_INIT;
+	struct type_store types;
+	struct probe_env env = {.types = &types, .arena = &arena, .diag = &diag, .list_only = true};
+	struct lister l = {.env = &env, .out = stdout, .line = STRBUF_INIT};
+	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first > 1)
+		return options_usage_error(&spec, "one pattern at a time; quote it: '%s'",
+					   argv[first]);
+	type_store_init(&types);
+	env.btf = btf_attach(&types, o.btf);
+	env.kernel = kernel_new();
+	env.pid = (pid_t)o.pid;
+	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
+	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	run(&l, first < argc ? argv[first] : NULL);
+	fflush(stdout);
+	rc = diag_exit_code(&diag);
+	diag_print(&diag, stderr, isatty(STDERR_FILENO));
+	diag_release(&diag);
+	probe_env_release(&env);
+	kernel_release(env.kernel);
+	btf_release(env.btf);
+	type_store_release(&types);
+	arena_release(&arena);
+	return rc;
+}
