@@ -12,6 +12,7 @@ struct elf_file;
 
 /* Opens and checks the ELF header. Returns 0 or -errno (-ENOEXEC: not ELF). path is copied. */
 int elf_file_open(const char *path, struct elf_file **ret);
+int elf_file_open_fd(int fd, const char *path, struct elf_file **ret); /* the descriptor stays the caller's */
 void elf_file_close(struct elf_file *f); /* NULL is fine */
 const char *elf_file_path(const struct elf_file *f);
 bool elf_file_is_64(const struct elf_file *f);
@@ -53,6 +54,9 @@ int elf_file_each_usdt(struct elf_file *f, int (*fn)(void *arg, const struct usd
  */
 struct probe_location;
 int usdt_parse_args(const char *args, struct probe_location *ret, u32 max);
+/* The same with the symbols of global variables resolved ("4@counter(%rip)"). In both, an argument that no program can read
+ * (floating point, thread-local, unknown symbol) has kind LOCATION_NONE; the others are not affected. */
+int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct probe_location *ret, u32 max);
 
 /* ---- library.c ---- */
 /*

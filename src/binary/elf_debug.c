@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where a stripped file's symbols went: a separate debug file, found by build-id or by
+ * .gnu_debuglink (GDB manual, "Separate Debug Files"), or the compressed symbol table in
+ * .gnu_debugdata ("MiniDebugInfo").
+ */
+#include <limits.h>
+#include <lzma.h>
+#include <zlib.h>
+
+#include "binary/elf_internal.h"
+
+enum {
+	MINI_MAX = 256 << 20, /* bytes of decompressed .gnu_debugdata */
+	LZMA_MEMORY = 128 << 20, /* bytes that the decoder may use */
+};
+
+/* "/proc/12/root/usr/bin/x" -> length of "/proc/12/root": debug files are looked for in the same
+ * root. */
+static size_t root_length(const char *path)
+{
+	const char *p = path + 6;
+
+	if (!str_starts(path, "/proc/"))
+		return 0;
+	p += strspn(p, "0123456789");
+	return p > path + 6 && str_starts(p, "/root/") ? (size_t)(p - path) + 5 : 0;
+}
+
+/* Opens a candidate that has symbols or DWARF of the same machine. */
+static struct elf_file *open_candidate(const struct elf_file *f, char *path)
+{
+	struct elf_file *d = NULL;
+
+	if (!str_eq(path, f->path) && elf_file_open(path, &d) == 0 &&
+	    (d->machine != f->machine || d->is_64 != f->is_64)) {
+		elf_file_close(d);
+		d = NULL;
+	}
+	free(path);
+	return d;
+}
+
+static struct elf_file *by_build_id(struct elf_file *f, const char *root, size_t root_len)
+{
+	const char *id = elf_file_build_id(f), *other;
+	struct elf_file *d;
+
+	if (!id || strlen(id) < 4)
+		return NULL;
+	d = open_candidate(f, xasprintf("%.*s/usr/lib/debug/.build-id/%.2s/%s.debug", (int)root_len,
+					root, id, id + 2));
+	if (!d)
+		return NULL;
+	other = elf_file_build_id(d);
+	if (other && str_eq(other, id))
+		return d;
+	elf_file_close(d);
+	return NULL;
+}
+
+/* The build-ids decide where both have one: the checksum reads the whole file. */
+static struct elf_file *check_link(struct elf_file *f, struct elf_file *d, u32 crc)
+{
+	const char *mine = elf_file_build_id(f), *other = d ? elf_file_build_id(d) : NULL;
+	bool same;
+
+	if (!d)
+		return NULL;
+	same = mine && other ? str_eq(mine, other) : (u32)crc32_z(0, d->data, d->len) == crc;
+	if (same)
+		return d;
+	elf_file_close(d);
+	return NULL;
+}
+
+/* .gnu_debuglink: a file name with its NUL, padded to 4 bytes, and the CRC-32 of the debug file. */
+static struct elf_file *by_link(struct elf_file *f, const char *path, size_t root_len)
+{
+	const struct elf_section *s = elf_section_named(f, ".gnu_debuglink");
+	struct cursor c =
+		cursor_of(f->data + (s ? s->offset : 0), s && s->type != SHT_NOBITS ? s->size : 0);
+	const char *name = cursor_string(&c), *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash - path) : 1;
+	const char *dir = slash ? path : ".";
+	struct elf_file *d;
+	u32 crc;
+
+	cursor_align(&c, 4);
+	crc = cursor_u32(&c);
+	if (c.failed || !*name || strchr(name, '/'))
+		return NULL;
+	d = check_link(f, open_candidate(f, xasprintf("%.*s/%s", dir_len, dir, name)), crc);
+	if (!d)
+		d = check_link(
+			f, open_candidate(f, xasprintf("%.*s/.debug/%s", dir_len, dir, name)), crc);
+	if (!d && slash && *dir == '/')
+		d = check_link(
+			f,
+			open_candidate(f,
+				       xasprintf("%.*s/usr/lib/debug%.*s/%s", (int)root_len, path,
+						 dir_len - (int)root_len, dir + root_len, name)),
+			crc);
+	return d;
+}
+
+struct elf_file *elf_debug_file(struct elf_file *f)
+{
+	char real[PATH_MAX];
+	size_t root_len;
+
+	if (f->debug_searched)
+		return f->debug;
+	f->debug_searched = true;
+	root_len = root_length(f->path);
+	f->debug = by_build_id(f, f->path, root_len);
+	if (!f->debug && root_len)
+		f->debug = by_build_id(f, "", 0);
+	if (!f->debug)
+		f->debug = by_link(f, f->path, root_len);
+	/* "/lib" may be a link to "/usr/lib", and debug files lie under the real name. */
+	if (!f->debug && !root_len && realpath(f->path, real) && !str_eq(real, f->path))
+		f->debug = by_link(f, real, 0);
+	return f->debug;
+}
+
+struct elf_file *elf_mini_file(struct elf_file *f)
+{
+	const struct elf_section *s = elf_section_named(f, ".gnu_debugdata");
+	size_t size, in = 0, out = 0;
+	uint64_t memory = LZMA_MEMORY;
+	u8 *data = NULL;
+	lzma_ret err = LZMA_BUF_ERROR;
+
+	if (!s || s->type == SHT_NOBITS || !s->size || f->mini || f->is_mini)
+		return f->mini;
+	for (size = MAX(s->size * 8, (u64)4096); size <= MINI_MAX && err == LZMA_BUF_ERROR;
+	     size *= 2) {
+		free(data);
+		data = xmalloc(size);
+		in = out = 0;
+		err = lzma_stream_buffer_decode(&memory, 0, NULL, f->data + s->offset, &in, s->size,
+						data, &out, size);
+	}
+	if (err != LZMA_OK) {
+		free(data);
+		return NULL;
+	}
+	if (elf_file_open_buffer(data, out, f->path, &f->mini) < 0)
+		return NULL;
+	f->mini->is_mini = true;
+	return f->mini;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Headers, segments, sections and build-id (System V ABI, "Object Files"; elf(5)). */
+#include <endian.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "binary/elf_internal.h"
+
+enum {
+	MAX_SEGMENTS = 1024,
+	MAX_SECTIONS = 1 << 20, /* -ffunction-sections objects have tens of thousands */
+};
+
+const void *elf_bytes(const struct elf_file *f, u64 offset, u64 n)
+{
+	if (offset > f->len || n > f->len - offset)
+		return NULL;
+	return f->data + offset;
+}
+
+/* ---- headers ---- */
+
+struct header {
+	u64 segments, sections;
+	u32 segment_size, segment_count, section_size, section_count, names;
+};
+
+static int read_header(struct elf_file *f, struct header *h)
+{
+	struct cursor c = cursor_of(f->data, f->len);
+	const u8 *ident = cursor_bytes(&c, EI_NIDENT);
+	size_t word;
+
+	if (!ident || memcmp(ident, ELFMAG, SELFMAG) != 0)
+		return -ENOEXEC;
+	if (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64)
+		return -ENOEXEC;
+	/* Code of the other byte order cannot run here. */
+	if (ident[EI_DATA] != ELFDATA2LSB || __BYTE_ORDER != __LITTLE_ENDIAN)
+		return -ENOEXEC;
+	f->is_64 = ident[EI_CLASS] == ELFCLASS64;
+	word = f->is_64 ? 8 : 4;
+	f->type = cursor_u16(&c);
+	f->machine = cursor_u16(&c);
+	cursor_u32(&c); /* e_version */
+	f->entry = cursor_uint(&c, word);
+	h->segments = cursor_uint(&c, word);
+	h->sections = cursor_uint(&c, word);
+	cursor_u32(&c); /* e_flags */
+	cursor_u16(&c); /* e_ehsize */
+	h->segment_size = cursor_u16(&c);
+	h->segment_count = cursor_u16(&c);
+	h->section_size = cursor_u16(&c);
+	h->section_count = cursor_u16(&c);
+	h->names = cursor_u16(&c);
+	return c.failed ? -ENOEXEC : 0;
+}
+
+static struct elf_segment read_segment(struct cursor *c, bool is_64)
+{
+	struct elf_segment s = {.type = cursor_u32(c)};
+	size_t word = is_64 ? 8 : 4;
+
+	if (is_64)
+		s.flags = cursor_u32(c);
+	s.offset = cursor_uint(c, word);
+	s.address = cursor_uint(c, word);
+	cursor_uint(c, word); /* physical address */
+	s.file_size = cursor_uint(c, word);
+	s.memory_size = cursor_uint(c, word);
+	if (!is_64)
+		s.flags = cursor_u32(c);
+	return s;
+}
+
+static struct elf_section read_section(struct cursor *c, bool is_64, u32 *ret_name, u32 *ret_info)
+{
+	struct elf_section s = {.name = ""};
+	size_t word = is_64 ? 8 : 4;
+
+	*ret_name = cursor_u32(c);
+	s.type = cursor_u32(c);
+	s.flags = cursor_uint(c, word);
+	s.address = cursor_uint(c, word);
+	s.offset = cursor_uint(c, word);
+	s.size = cursor_uint(c, word);
+	s.link = cursor_u32(c);
+	*ret_info = cursor_u32(c);
+	cursor_uint(c, word); /* alignment */
+	s.entry_size = cursor_uint(c, word);
+	return s;
+}
+
+static void read_segments(struct elf_file *f, const struct header *h)
+{
+	u32 want = f->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	u32 n = MIN(h->segment_count, (u32)MAX_SEGMENTS);
+	const u8 *p = elf_bytes(f, h->segments, (u64)n * h->segment_size);
+
+	if (!p || !n || h->segment_size < want)
+		return;
+	f->segments = xreallocarray(NULL, n, sizeof(*f->segments));
+	for (u32 i = 0; i < n; i++) {
+		struct cursor c = cursor_of(p + (size_t)i * h->segment_size, want);
+		struct elf_segment s = read_segment(&c, f->is_64);
+
+		/* A range that wraps would defeat every comparison below. */
+		if (s.offset + s.file_size < s.offset || s.address + s.memory_size < s.address ||
+		    s.address + s.file_size < s.address)
+			continue;
+		f->segments[f->segment_count++] = s;
+	}
+}
+
+/* The name of section i; "" unless it is a NUL-terminated string inside the string section. */
+static const char *section_name(const struct elf_file *f, const struct elf_section *names, u32 at)
+{
+	const char *strings = names ? elf_bytes(f, names->offset, names->size) : NULL;
+
+	if (!strings || at >= names->size || !memchr(strings + at, 0, names->size - at))
+		return "";
+	return strings + at;
+}
+
+static void read_sections(struct elf_file *f, struct header *h)
+{
+	u32 want = f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), name, info;
+	const u8 *p = elf_bytes(f, h->sections, h->section_size);
+	const struct elf_section *names = NULL;
+	struct elf_section first;
+	u32 *name_at;
+	u64 n;
+
+	if (!h->sections || h->section_size < want || !p)
+		return;
+	struct cursor head = cursor_of(p, want);
+
+	first = read_section(&head, f->is_64, &name, &info);
+	/* Counts that do not fit 16 bits are in section 0. */
+	n = h->section_count ? h->section_count : first.size;
+	if (h->names == SHN_XINDEX)
+		h->names = first.link;
+	n = MIN(MIN(n, (u64)MAX_SECTIONS), (f->len - h->sections) / h->section_size);
+	if (!n)
+		return;
+	f->sections = xreallocarray(NULL, n, sizeof(*f->sections));
+	f->section_count = (u32)n;
+	name_at = xreallocarray(NULL, n, sizeof(*name_at));
+	for (u32 i = 0; i < n; i++) {
+		struct cursor c = cursor_of(p + (size_t)i * h->section_size, want);
+		struct elf_section *s = &f->sections[i];
+
+		*s = read_section(&c, f->is_64, &name_at[i], &info);
+		if (s->type != SHT_NOBITS && !elf_bytes(f, s->offset, s->size))
+			s->type = SHT_NULL, s->size = 0, s->offset = 0;
+	}
+	if (h->names < n && f->sections[h->names].type == SHT_STRTAB)
+		names = &f->sections[h->names];
+	for (u32 i = 0; i < n; i++)
+		f->sections[i].name = section_name(f, names, name_at[i]);
+	free(name_at);
+}
+
+/* ---- opening ---- */
+
+static int parse(struct elf_file *f)
+{
+	struct header h = {0};
+	int err = read_header(f, &h);
+
+	if (err)
+		return err;
+	read_segments(f, &h);
+	read_sections(f, &h);
+	return 0;
+}
+
+int elf_file_open_fd(int fd, const char *path, struct elf_file **ret)
+{
+	struct elf_file *f;
+	struct stat st;
+	void *data;
+	int err;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
+		return -ENOEXEC;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	f = xzalloc(sizeof(*f));
+	f->path = xstrdup(path);
+	f->data = data;
+	f->len = (size_t)st.st_size;
+	f->is_mapped = true;
+	err = parse(f);
+	if (err) {
+		elf_file_close(f);
+		return err;
+	}
+	*ret = f;
+	return 0;
+}
+
+int elf_file_open(const char *path, struct elf_file **ret)
+{
+	/* O_NONBLOCK: a FIFO in the place of a binary must not hang us. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = elf_file_open_fd(fd, path, ret);
+	close(fd);
+	return err;
+}
+
+int elf_file_open_buffer(void *data, size_t len, const char *path, struct elf_file **ret)
+{
+	struct elf_file *f = xzalloc(sizeof(*f));
+	int err;
+
+	f->path = xstrdup(path);
+	f->data = data;
+	f->len = len;
+	err = parse(f);
+	if (err) {
+		elf_file_close(f);
+		return err;
+	}
+	*ret = f;
+	return 0;
+}
+
+void elf_file_close(struct elf_file *f)
+{
+	if (!f)
+		return;
+	debug_release(f);
+	elf_file_close(f->debug);
+	elf_file_close(f->mini);
+	if (f->is_mapped)
+		munmap((void *)f->data, f->len);
+	else
+		free((void *)f->data);
+	arena_release(&f->names);
+	vector_free(&f->tables);
+	vector_free(&f->index);
+	free(f->segments);
+	free(f->sections);
+	free(f->path);
+	free(f);
+}
+
+/* ---- what the headers say ---- */
+
+const char *elf_file_path(const struct elf_file *f)
+{
+	return f->path;
+}
+
+bool elf_file_is_64(const struct elf_file *f)
+{
+	return f->is_64;
+}
+
+bool elf_file_is_dynamic(const struct elf_file *f)
+{
+	return f->type == ET_DYN;
+}
+
+u16 elf_file_machine(const struct elf_file *f)
+{
+	return f->machine;
+}
+
+u64 elf_file_entry(const struct elf_file *f)
+{
+	return f->entry;
+}
+
+const char *elf_file_interpreter(struct elf_file *f)
+{
+	for (u32 i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+		const char *name =
+			s->type == PT_INTERP ? elf_bytes(f, s->offset, s->file_size) : NULL;
+
+		if (name && memchr(name, 0, s->file_size))
+			return name;
+	}
+	return NULL;
+}
+
+const struct elf_section *elf_section_named(const struct elf_file *f, const char *name)
+{
+	for (u32 i = 1; i < f->section_count; i++)
+		if (str_eq(f->sections[i].name, name))
+			return &f->sections[i];
+	return NULL;
+}
+
+/* ---- build-id ---- */
+
+/* A run of notes: u32 name size, descriptor size, type; then both, each padded to 4 bytes. */
+static bool find_build_id(struct elf_file *f, const void *notes, size_t len)
+{
+	struct cursor c = cursor_of(notes, len);
+
+	while (!c.failed && c.pos < c.len) {
+		u32 name_len = cursor_u32(&c), desc_len = cursor_u32(&c), type = cursor_u32(&c);
+		const char *name = cursor_bytes(&c, name_len);
+		const u8 *desc;
+
+		cursor_align(&c, 4);
+		desc = cursor_bytes(&c, desc_len);
+		if (!name || !desc)
+			return false;
+		if (type == NT_GNU_BUILD_ID && name_len == 4 && memcmp(name, "GNU", 4) == 0 &&
+		    desc_len && desc_len <= (sizeof(f->build_id) - 1) / 2) {
+			for (u32 i = 0; i < desc_len; i++) {
+				f->build_id[2 * i] = "0123456789abcdef"[desc[i] >> 4];
+				f->build_id[2 * i + 1] = "0123456789abcdef"[desc[i] & 15];
+			}
+			f->build_id[2 * desc_len] = 0;
+			return true;
+		}
+		if (c.pos < c.len)
+			cursor_align(&c, 4);
+	}
+	return false;
+}
+
+const char *elf_file_build_id(struct elf_file *f)
+{
+	bool found = f->build_id_read;
+
+	f->build_id_read = true;
+	for (u32 i = 0; i < f->segment_count && !found; i++) {
+		const struct elf_segment *s = &f->segments[i];
+		const void *p = s->type == PT_NOTE ? elf_bytes(f, s->offset, s->file_size) : NULL;
+
+		found = p && find_build_id(f, p, s->file_size);
+	}
+	/* Debug files keep the sections, but their segments may point at nothing. */
+	for (u32 i = 0; i < f->section_count && !found; i++) {
+		const struct elf_section *s = &f->sections[i];
+
+		found = s->type == SHT_NOTE && find_build_id(f, f->data + s->offset, s->size);
+	}
+	return *f->build_id ? f->build_id : NULL;
+}
+
+/* ---- addresses and offsets ---- */
+
+int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset)
+{
+	for (u32 i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type == PT_LOAD && address >= s->address &&
+		    address - s->address < s->file_size) {
+			*ret_offset = s->offset + (address - s->address);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address)
+{
+	const struct elf_segment *best = NULL;
+
+	/* Linkers may let two segments share a page of the file; code is what is asked about. */
+	for (u32 i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type == PT_LOAD && offset >= s->offset &&
+		    offset - s->offset < s->file_size &&
+		    (!best || (s->flags & PF_X && !(best->flags & PF_X))))
+			best = s;
+	}
+	if (!best)
+		return -ENOENT;
+	*ret_address = best->address + (offset - best->offset);
+	return 0;
+}
+
+bool elf_file_is_executable_offset(struct elf_file *f, u64 offset)
+{
+	for (u32 i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type == PT_LOAD && s->flags & PF_X && offset >= s->offset &&
+		    offset - s->offset < s->file_size)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of struct elf_file, shared by elf_file.c, elf_symbols.c, elf_index.c, elf_debug.c, usdt.c
+ * and debug_lines.c only.
+ *
+ * The image is mapped and read in place. 32- and 64-bit headers are turned into one form when the
+ * file is opened (System V ABI, "Object Files"; elf(5)); everything that comes from the file is
+ * checked against `len` here, so that the rest may trust segments[] and sections[]: a range of a
+ * section that is not SHT_NOBITS lies within the image.
+ */
+#ifndef PANTRACE_BINARY_ELF_INTERNAL_H
+#define PANTRACE_BINARY_ELF_INTERNAL_H
+
+#include <elf.h>
+
+#include "base/cursor.h"
+#include "base/vector.h"
+#include "binary/elf_file.h"
+
+struct elf_segment {
+	u32 type, flags;
+	u64 offset, address, file_size, memory_size;
+};
+
+struct elf_section {
+	const char *name; /* "" if it cannot be read */
+	u32 type, link;
+	u64 flags, address, offset, size, entry_size;
+};
+
+/* One symbol table; counts and string table are checked. */
+struct elf_table {
+	struct elf_file *file;
+	const u8 *symbols;
+	u64 count;
+	u32 entry_size; /* 16 or 24 */
+	const char *strings; /* ends with NUL within strings_len */
+	u64 strings_len;
+	const u8 *versions; /* u16 per symbol (.gnu.version), NULL = none */
+};
+
+struct elf_index_entry {
+	u64 start, end; /* end of the symbol itself */
+	u64 reach; /* the largest end up to and including this entry: how far a walk back must go */
+	u32 table, symbol;
+};
+
+struct elf_file {
+	char *path;
+	const u8 *data;
+	size_t len;
+	bool is_mapped; /* munmap(), else free() */
+	bool is_64;
+	u16 type, machine;
+	u64 entry;
+	struct elf_segment *segments;
+	u32 segment_count;
+	struct elf_section *sections;
+	u32 section_count;
+	char build_id[2 * 64 + 1]; /* "" = not read yet or none */
+	bool build_id_read, debug_searched, tables_read, debug_tables_read, index_built;
+	bool has_symtab, is_mini;
+	u32 dynamic_tables; /* the first ones of `tables` are .dynsym */
+	struct elf_file *debug; /* separate debug file, or NULL */
+	struct elf_file *mini; /* decompressed .gnu_debugdata, or NULL */
+	VECTOR(struct elf_table) tables;
+	VECTOR(struct elf_index_entry) index;
+	struct arena names; /* of symbols whose version suffix had to be cut off */
+	void *dwarf; /* debug_lines.c; freed by debug_release() */
+};
+
+/* Bytes [offset, offset + n) of the image, or NULL. */
+const void *elf_bytes(const struct elf_file *f, u64 offset, u64 n);
+const struct elf_section *elf_section_named(const struct elf_file *f, const char *name);
+/* Takes over the buffer (malloc'ed) also when it fails. */
+int elf_file_open_buffer(void *data, size_t len, const char *path, struct elf_file **ret);
+
+/* elf_debug.c: the two are looked for once and owned by f; NULL = none. */
+struct elf_file *elf_debug_file(struct elf_file *f);
+struct elf_file *elf_mini_file(struct elf_file *f);
+
+/* elf_symbols.c */
+void elf_read_tables(struct elf_file *f, bool with_debug);
+/* The i-th symbol of a table; false if it is undefined, nameless or of a kind that names nothing.
+ * The name still has its version. */
+bool elf_table_symbol(const struct elf_table *t, u64 i, struct elf_symbol *ret);
+/* Without "@VERSION"; in the file's memory where there is no suffix, else a copy owned by f. */
+const char *elf_plain_name(struct elf_file *f, const char *name);
+/* demangle.c: "ns::f" of "ns::f(int)"; malloc'ed or NULL. */
+char *demangle_without_parameters(const char *mangled);
+
+/* debug_lines.c */
+void debug_release(struct elf_file *f);
+
+#endif

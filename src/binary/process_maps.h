@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The executable mappings of a process, from /proc/PID/maps (proc(5)). */
+#ifndef PANTRACE_BINARY_PROCESS_MAPS_H
+#define PANTRACE_BINARY_PROCESS_MAPS_H
+
+#include "base/arena.h"
+#include "base/vector.h"
+
+enum mapping_kind {
+	MAPPING_FILE, /* path is the file as the process sees it */
+	MAPPING_DELETED, /* path is what it was called */
+	MAPPING_ANONYMOUS, /* JIT code: //anon, [heap], memfd ...; path = its name or "" */
+	MAPPING_VDSO,
+	MAPPING_OTHER, /* [vsyscall] and the like */
+};
+
+struct process_mapping {
+	u64 start, end;
+	u64 offset; /* in the file, of start */
+	u64 inode;
+	u32 major, minor;
+	enum mapping_kind kind;
+	const char *path;
+};
+
+struct process_maps {
+	struct arena arena; /* paths */
+	VECTOR(struct process_mapping) list; /* by address */
+};
+
+/* Parses the text of a maps file; only executable mappings are kept. Lines that are not understood
+ * are left out. */
+void process_maps_parse(struct process_maps *maps, const char *text);
+/* 0 or -errno (-ENOENT, -ESRCH: the process is gone). A process without mappings (kernel thread,
+ * zombie) gives -ESRCH. */
+int process_maps_read(struct process_maps *maps, pid_t pid);
+void process_maps_release(struct process_maps *maps);
+const struct process_mapping *process_maps_find(const struct process_maps *maps, u64 address);
+/* Calls fn for each mapping until it returns non-zero, which is the result; -errno. */
+int process_each_mapping(pid_t pid, int (*fn)(void *arg, const struct process_mapping *m),
+			 void *arg);
+
+/* library.c */
+const char *path_base_name(const char *path);
+bool library_name_matches(const char *file, const char *name);
+
+#endif
