@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lang/builtin_util.h"
+
+const struct builtin *const builtin_tables[] = {
+	builtins_process, builtins_context, builtins_time,	builtins_string, builtins_compare,
+	builtins_symbol,  builtins_stack,   builtins_net,	builtins_output, builtins_abort,   builtins_aggregate,
+	builtins_map,	  builtins_type,    builtins_misc,
+	builtins_row,	  builtins_path,    NULL,
+};
+
+/* About 130 rows, asked a few dozen times per script: a scan is faster than building an index. */
+const struct builtin *builtin_find(const char *name)
+{
+	for (const struct builtin *const *table = builtin_tables; *table; table++)
+		for (const struct builtin *b = *table; b->name; b++)
+			if (str_eq(b->name, name))
+				return b;
+	return NULL;
+}
+
+const char *const *builtin_names(size_t *ret_count)
+{
+	static const char *names[512];
+	static size_t count;
+
+	if (!count)
+		for (const struct builtin *const *table = builtin_tables; *table; table++)
+			for (const struct builtin *b = *table; b->name && count < ARRAY_SIZE(names); b++)
+				names[count++] = b->name;
+	*ret_count = count;
+	return names;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a probe sees: its name, function, arguments, return value and registers. */
+#include "arch/arch.h"
+#include "lang/builtin_util.h"
+
+static const char *provider_name(const struct check *c)
+{
+	return c->unit->ntargets ? c->unit->targets[0]->provider->name : "special";
+}
+
+static bool in_probe(struct check *c, struct expr *call)
+{
+	if (!c->unit || c->unit->subprogram) {
+		check_error(c, call->span, "Builtin %s not supported outside probe",
+			    call->builtin->name);
+		return false;
+	}
+	return true;
+}
+
+static bool has_registers(const struct check *c)
+{
+	return c->unit->context.kind == CONTEXT_REGISTERS ||
+	       c->unit->context.kind == CONTEXT_PERF_EVENT;
+}
+
+/* The saved register at pt_regs + offset. */
+static ir_reg saved_register(struct lower *l, u32 offset, u8 size)
+{
+	const struct probe_location loc = {
+		.kind = LOCATION_REGISTER, .size = size, .offset = offset};
+
+	return lower_location(l, &loc);
+}
+
+/* ---- probe ---- */
+
+static void check_probe(struct check *c, struct expr *call)
+{
+	call->type = type_simple(TYPE_PROBE_NAME);
+	if (in_probe(c, call))
+		c->unit->uses_probe = true;
+}
+
+static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
+{
+	if (l->unit->ntargets <= 1 || !l->unit->context.has_cookie) {
+		*ret = value_constant(call->type,
+				      l->unit->ntargets ? l->unit->targets[0]->cookie : 0);
+		return;
+	}
+	l->program->uses_cookie = true;
+	*ret = value_register(call->type,
+			      ir_call_n(l->f, BPF_FUNC_get_attach_cookie, lower_context(l)));
+}
+
+static void check_probetype(struct check *c, struct expr *call)
+{
+	const char *name = "special";
+
+	if (in_probe(c, call))
+		name = provider_name(c);
+	if (!strcasecmp(name, "begin") || !strcasecmp(name, "end") || !strcasecmp(name, "self"))
+		name = "special";
+	builtin_set_string(c, call, name, strlen(name));
+}
+
+/* ---- func ---- */
+
+static void check_func(struct check *c, struct expr *call)
+{
+	call->type = type_simple(TYPE_KSYM);
+	if (!in_probe(c, call))
+		return;
+	if (c->unit->context.space == SPACE_USER)
+		call->type = type_simple(TYPE_USYM);
+	c->unit->uses_function = true;
+	if (!c->unit->context.has_function)
+		check_error(c, call->span, "The func builtin can not be used with '%s' probes",
+			    provider_name(c));
+	else if (!has_registers(c) && !c->options->features.get_func_ip)
+		check_error(c, call->span,
+			    "BPF_FUNC_get_func_ip not available for your kernel version. Consider "
+			    "using the 'probe' builtin instead.");
+}
+
+/*
+ * bpf_get_func_ip() knows the function for fentry, fexit and all returns; for a kprobe it gives 0
+ * inside a function (fn+off), and for a uprobe it is not there before 6.6, while the instruction
+ * pointer is right.
+ */
+static ir_reg function_address(struct lower *l)
+{
+	const struct probe_context *x = &l->unit->context;
+	const bool registers = x->kind == CONTEXT_REGISTERS;
+	u32 use_ip, end;
+	ir_reg r;
+
+	if (registers && !x->is_return && (x->space == SPACE_USER || !l->features->get_func_ip))
+		return saved_register(l, arch_ip_offset(), 8);
+	r = ir_move(l->f, ir_call_n(l->f, BPF_FUNC_get_func_ip, lower_context(l)));
+	if (!registers || x->is_return)
+		return r;
+	use_ip = ir_block_new(l->f, "func.ip");
+	end = ir_block_new(l->f, "func.end");
+	ir_branch_imm(l->f, IR_EQ, r, 0, use_ip, end);
+	ir_switch_to(l->f, use_ip);
+	ir_assign(l->f, r, saved_register(l, arch_ip_offset(), 8));
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return r;
+}
+
+static void lower_func(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg address = function_address(l), ids, slot;
+
+	if (call->type->kind == TYPE_KSYM) {
+		*ret = value_register(call->type, address);
+		return;
+	}
+	lower_slot(l, call->type, "func", &slot);
+	ir_store(l->f, slot, 0, 8, address);
+	ids = ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
+	ir_store(l->f, slot, 8, 4, ir_binary_imm(l->f, IR_SHR, ids, 32));
+	ir_store(l->f, slot, 12, 4, ids);
+	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
+}
+
+/* ---- args ---- */
+
+static void check_args(struct check *c, struct expr *call)
+{
+	call->type = type_none();
+	if (!in_probe(c, call))
+		return;
+	c->unit->uses_args = true;
+	if (c->unit->context.args) {
+		call->type = c->unit->context.args;
+		call->space = SPACE_CONTEXT;
+		return;
+	}
+	if (str_eq(provider_name(c), "fentry") || str_eq(provider_name(c), "fexit"))
+		check_error(c, call->span, "Cannot read function parameters");
+	else
+		check_error(c, call->span,
+			    "The args builtin can only be used with tracepoint, rawtracepoint, "
+			    "fentry/fexit, and uprobe probes (%s used here)",
+			    provider_name(c));
+}
+
+/* All arguments as one record: read one by one where they are, into the layout of the record. */
+static void lower_args(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct probe_context *x = &l->unit->context;
+	const struct type *args = x->args, *record;
+	const char **names;
+	const struct type **types;
+	ir_reg slot;
+
+	if (x->kind == CONTEXT_TRACEPOINT || x->kind == CONTEXT_ITERATOR) {
+		*ret = value_memory(args, lower_context(l), 0, SPACE_CONTEXT);
+		return;
+	}
+	names = arena_new_array(l->arena, const char *, args->count + 1);
+	types = arena_new_array(l->arena, const struct type *, args->count + 1);
+	for (u32 i = 0; i < args->count; i++) {
+		names[i] = args->members[i].name ? args->members[i].name : "";
+		types[i] = args->members[i].type;
+	}
+	record = type_record(l->types, names, types, args->count);
+	lower_slot(l, record, "args", &slot);
+	for (u32 i = 0; i < args->count; i++) {
+		struct value v = value_register(types[i], lower_location(l, &x->locations[i]));
+
+		if (!type_is_scalar(types[i])) /* by reference */
+			v = value_memory(types[i], v.reg, 0, x->space);
+		lower_store_value(l, slot, record->members[i].offset, types[i], &v, call->span);
+	}
+	*ret = value_memory(record, slot, 0, SPACE_BPF);
+}
+
+/* ---- arg0 ... arg9, sarg0 ... sarg9 ---- */
+
+static u32 argument_number(const struct expr *call)
+{
+	const char *name = call->builtin->name;
+
+	return name[strlen(name) - 1] - '0';
+}
+
+static void check_argument(struct check *c, struct expr *call)
+{
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	if (c->unit->context.space == SPACE_USER)
+		call->space = SPACE_USER;
+	if (!c->unit->context.argn_count) {
+		check_error(c, call->span,
+			    "The %s builtin can only be used with 'kprobes', 'uprobes' and 'usdt' "
+			    "probes",
+			    call->builtin->name);
+		if (c->unit->context.args)
+			check_hint(c,
+				   "this probe's arguments have names: see pantrace list -v '%s', "
+				   "and use args.NAME",
+				   c->unit->ntargets ? c->unit->targets[0]->name : "");
+	} else if (argument_number(call) >= c->unit->context.argn_count) {
+		check_error(c, call->span, "%s: this probe has only %u arguments",
+			    call->builtin->name, c->unit->context.argn_count);
+	}
+}
+
+static void lower_argument(struct lower *l, struct expr *call, struct value *ret)
+{
+	*ret = value_register(call->type,
+			      lower_location(l, &l->unit->context.argn[argument_number(call)]));
+}
+
+static void check_stack_argument(struct check *c, struct expr *call)
+{
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	call->space = c->unit->context.space;
+	if (c->unit->context.kind != CONTEXT_REGISTERS || c->unit->context.is_return ||
+	    str_eq(provider_name(c), "usdt")) {
+		check_error(c, call->span,
+			    "The %s builtin can only be used with 'kprobes' and 'uprobes' probes",
+			    call->builtin->name);
+		return;
+	}
+	check_warning(c, call->span,
+		      "sarg can't be reliably used with functions whose arguments are not all 64 "
+		      "bits wide");
+}
+
+static void lower_stack_argument(struct lower *l, struct expr *call, struct value *ret)
+{
+	const u32 n = argument_number(call);
+	u32 first = 0;
+	ir_reg slot = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "sarg")), result;
+
+	while (first < 32 && arch_argument_offset(first) >= 0)
+		first++;
+	result = lower_read(l, slot, 0, 8, saved_register(l, arch_sp_offset(), 8),
+			    arch_stack_argument_offset(first + n), l->unit->context.space,
+			    call->span);
+	lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
+	*ret = value_register(call->type, ir_load(l->f, slot, 0, 8, false));
+}
+
+/* ---- retval ---- */
+
+static void check_retval(struct check *c, struct expr *call)
+{
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	if (c->unit->context.retval_location.kind == LOCATION_NONE) {
+		check_error(c, call->span,
+			    "The retval builtin can only be used with 'kretprobe' and 'uretprobe' "
+			    "and 'fentry' probes%s",
+			    c->unit->context.kind == CONTEXT_TRACEPOINT
+				    ? " (try to use args.ret instead)"
+				    : "");
+		return;
+	}
+	if (c->unit->context.retval && c->unit->context.retval->kind != TYPE_VOID)
+		call->type = c->unit->context.retval;
+	if (c->unit->context.space == SPACE_USER)
+		call->space = SPACE_USER;
+}
+
+static void lower_retval(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg r = lower_location(l, &l->unit->context.retval_location);
+
+	if (type_is_integer(call->type) && call->type->size < 8)
+		r = ir_extend(l->f, r, call->type->size, call->type->is_signed);
+	*ret = value_register(call->type, r);
+}
+
+/* ---- ctx ---- */
+
+static void check_ctx(struct check *c, struct expr *call)
+{
+	const char *name = NULL;
+	const struct type *t;
+
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	switch (c->unit->context.kind) {
+	case CONTEXT_REGISTERS:
+		name = "struct pt_regs";
+		break;
+	case CONTEXT_PERF_EVENT:
+		name = "struct bpf_perf_event_data";
+		break;
+	case CONTEXT_ITERATOR:
+		if (c->unit->context.args)
+			name = c->unit->context.args->name;
+		if (name && !str_starts(name, "struct "))
+			name = arena_printf(c->arena, "struct %s", name);
+		break;
+	case CONTEXT_TRACEPOINT:
+		check_error(c, call->span, "Use args instead of ctx in tracepoint");
+		return;
+	default:
+		check_error(c, call->span, "The ctx builtin can not be used with '%s' probes",
+			    provider_name(c));
+		return;
+	}
+	t = name ? type_named(c->types, name) : NULL;
+	call->type = type_pointer(c->types, t ? t : type_void(), SPACE_CONTEXT);
+}
+
+static void lower_ctx(struct lower *l, struct expr *call, struct value *ret)
+{
+	*ret = value_register(call->type, lower_context(l));
+}
+
+/* ---- registers ---- */
+
+static void check_reg(struct check *c, struct expr *call)
+{
+	const struct arch_register *r;
+	const char *name;
+
+	call->type = type_int(8, false);
+	if (!check_arg_literal_string(c, call, 0) || !in_probe(c, call))
+		return;
+	if (c->unit->context.space == SPACE_USER)
+		call->space = SPACE_USER;
+	if (!has_registers(c)) {
+		check_error(c, call->span, "reg can not be used with \"%s\" probes",
+			    provider_name(c));
+		return;
+	}
+	name = builtin_literal(call->args[0]);
+	r = name ? arch_register_find(name) : NULL;
+	if (!r)
+		check_error(c, call->span, "'%s' is not a valid register on this architecture",
+			    name ? name : "");
+	call->annotation = (void *)r;
+}
+
+static void lower_reg(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct arch_register *a = call->annotation;
+	ir_reg r = saved_register(l, a->offset, a->shift ? 8 : a->size);
+
+	if (a->shift)
+		r = ir_extend(l->f, ir_binary_imm(l->f, IR_SHR, r, a->shift), a->size, false);
+	*ret = value_register(call->type, r);
+}
+
+static void check_usermode(struct check *c, struct expr *call)
+{
+	call->type = type_int(1, false);
+	if (!in_probe(c, call))
+		return;
+	call->annotation = (void *)arch_register_find("cs");
+	if (!has_registers(c))
+		check_error(c, call->span, "The usermode builtin can not be used with '%s' probes",
+			    provider_name(c));
+	else if (!call->annotation)
+		check_error(c, call->span, "'usermode' builtin is only supported on x86_64");
+}
+
+/* The two low bits of the code segment are the privilege level: 3 in user mode. */
+static void lower_usermode(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct arch_register *cs = call->annotation;
+	ir_reg r = ir_binary_imm(l->f, IR_AND, saved_register(l, cs->offset, 8), 3);
+
+	*ret = value_register(call->type, builtin_test(l, IR_EQ, r, 3));
+}
+
+static void check_override(struct check *c, struct expr *call)
+{
+	call->type = type_none();
+	if (check_known(c, call->args[0]))
+		check_arg_integer(c, call, 0);
+	if (in_probe(c, call) && !str_eq(provider_name(c), "kprobe"))
+		check_error(c, call->span, "override() can only be used inside kprobes");
+}
+
+static void lower_override(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg rc = lower_scalar(l, call->args[0]);
+
+	ir_call_n(l->f, BPF_FUNC_override_return, lower_context(l), rc);
+	*ret = (struct value){0};
+}
+
+#define ARGUMENT(n)                                                                               \
+	{                                                                                         \
+		"arg" #n, "uint64 arg" #n,                                                        \
+			"Argument " #n " (counted from 0) of the traced function or USDT probe.", \
+			"", VARIABLE_OR_CALL, 0, 0, check_argument, lower_argument                \
+	}
+#define STACK_ARGUMENT(n)                                                                        \
+	{                                                                                        \
+		"sarg" #n, "uint64 sarg" #n,                                                     \
+			"Argument " #n                                                           \
+			" (counted from 0) of those passed on the stack, for 64-bit arguments.", \
+			"", VARIABLE_OR_CALL, 0, 0, check_stack_argument, lower_stack_argument   \
+	}
+
+const struct builtin builtins_context[] = {
+	{"probe", "string probe", "Full name of the probe that fired, wildcards expanded.", "",
+	 VARIABLE_OR_CALL, 0, 0, check_probe, lower_probe},
+	{"probetype", "string probetype",
+	 "Kind of the probe, such as \"kprobe\" or \"tracepoint\"; begin and end are \"special\".",
+	 "", VARIABLE_OR_CALL, 0, 0, check_probetype, builtin_lower_literal},
+	{"func", "ksym_t|usym_t func",
+	 "The function that is traced (kprobe, uprobe, fentry and their returns).", "",
+	 VARIABLE_OR_CALL, 0, 0, check_func, lower_func},
+	{"args", "struct args",
+	 "The arguments by name: args.filename. As a whole it prints all of them.", "",
+	 VARIABLE_OR_CALL, 0, 0, check_args, lower_args},
+	ARGUMENT(0),
+	ARGUMENT(1),
+	ARGUMENT(2),
+	ARGUMENT(3),
+	ARGUMENT(4),
+	ARGUMENT(5),
+	ARGUMENT(6),
+	ARGUMENT(7),
+	ARGUMENT(8),
+	ARGUMENT(9),
+	STACK_ARGUMENT(0),
+	STACK_ARGUMENT(1),
+	STACK_ARGUMENT(2),
+	STACK_ARGUMENT(3),
+	STACK_ARGUMENT(4),
+	STACK_ARGUMENT(5),
+	STACK_ARGUMENT(6),
+	STACK_ARGUMENT(7),
+	STACK_ARGUMENT(8),
+	STACK_ARGUMENT(9),
+	{"retval", "uint64 retval",
+	 "What the traced function returns (kretprobe, uretprobe: uint64; fexit: its own type).",
+	 "", VARIABLE_OR_CALL, 0, 0, check_retval, lower_retval},
+	{"ctx", "void *ctx",
+	 "The program's context: struct pt_regs, struct bpf_perf_event_data or struct "
+	 "bpf_iter__NAME.",
+	 "", VARIABLE_OR_CALL, 0, 0, check_ctx, lower_ctx},
+	{"reg", "uint64 reg(\"name\")",
+	 "A register of the traced code, such as reg(\"ip\") (kprobe, uprobe, usdt, profile, "
+	 "software).",
+	 "", BUILTIN_CALL, 1, 1, check_reg, lower_reg},
+	{"usermode", "uint8 usermode",
+	 "1 if the interrupted code ran in user mode, else 0 (x86-64).", "", VARIABLE_OR_CALL, 0, 0,
+	 check_usermode, lower_usermode},
+	{"override", "void override(uint64 rc)",
+	 "The probed function is not executed and returns rc instead (kprobe on functions that "
+	 "allow error injection).",
+	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_STATEMENT, 1, 1, check_override,
+	 lower_override},
+	{0},
+};

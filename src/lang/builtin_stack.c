@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stacks. The frames are hashed to a 64-bit id and kept once in a map of the engine, so that a
+ * stack as a key or value is only its id. A 64-bit hash instead of the kernel's 32-bit stack map:
+ * no collision that would show a wrong stack.
+ */
+#include "lang/builtin_util.h"
+
+#define DEFAULT_DEPTH 127
+#define MAX_DEPTH     1024
+/* struct { u32 count; u32 pad; u64 frames[] } of script.h */
+#define FRAMES_OFFSET 8
+/* 2^64 / golden ratio, odd: spreads every bit of a frame over the upper half */
+#define HASH_FACTOR 0x9e3779b97f4a7c15ULL
+
+static bool is_user_stack(const struct expr *call)
+{
+	return !str_eq(call->builtin->name, "kstack");
+}
+
+static bool stack_mode(const char *name, enum stack_mode *ret)
+{
+	static const char *const names[] = {[STACK_BPFTRACE] = "bpftrace",
+					    [STACK_PERF] = "perf",
+					    [STACK_RAW] = "raw",
+					    [STACK_BUILD_ID] = "build_id"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		if (str_eq(names[i], name)) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The map's values have room for the deepest stack of the script; this is settled before any
+ * program is made. */
+static void reserve_depth(struct check *c, bool user, u32 depth)
+{
+	const u32 map = builtin_map(c->script, user ? MAP_USTACKS : MAP_KSTACKS);
+	struct script_map *m = &c->script->maps.items[map];
+
+	m->value_size = MAX(m->value_size, FRAMES_OFFSET + 8 * depth);
+}
+
+static void check_stack(struct check *c, struct expr *call)
+{
+	const bool user = is_user_stack(call);
+	const char *name = call->builtin->name;
+	enum stack_mode mode = c->script->config.stack_mode;
+	s64 depth = DEFAULT_DEPTH;
+	u32 limit_at = 0;
+
+	if (call->nargs && call->args[0]->kind == EXPR_NAME &&
+	    stack_mode(call->args[0]->name, &mode))
+		limit_at = 1;
+	else if (call->nargs == 2)
+		check_error(c, call->span, "Expected stack mode as first argument");
+	else if (call->nargs && call->args[0]->kind == EXPR_NAME)
+		check_error(c, call->args[0]->span,
+			    "Error parsing stack mode: %s: Invalid value for stack_mode: '%s'",
+			    name, call->args[0]->name);
+	if (limit_at < call->nargs && call->args[limit_at]->kind != EXPR_NAME) {
+		check_expr(c, call->args[limit_at]);
+		if (!check_constant(c, call->args[limit_at], &depth)) {
+			depth = DEFAULT_DEPTH;
+			check_error(c, call->span, "%s: invalid limit value", name);
+		}
+	}
+	if (depth < 1 || depth > MAX_DEPTH) {
+		check_error(c, call->span, "%s([int limit]): limit shouldn't exceed %d, %lld given",
+			    name, MAX_DEPTH, (long long)depth);
+		depth = DEFAULT_DEPTH;
+	}
+	if (mode == STACK_BUILD_ID && !user) {
+		if (limit_at)
+			check_error(c, call->span,
+				    "'build_id' stack mode can only be used for ustack");
+		else
+			check_warning(c, call->span,
+				      "'build_id' stack mode can only be used for ustack. Falling "
+				      "back to 'raw' mode.");
+		mode = STACK_RAW;
+	}
+	call->type = type_stack(c->types, user, mode, depth);
+	if (c->unit)
+		c->unit->uses_stack = true;
+	reserve_depth(c, user, depth);
+}
+
+/* hash = f(frames[0 .. count)); never 0. */
+static ir_reg hash_frames(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
+{
+	ir_reg hash = ir_move(l->f, count), factor = ir_const(l->f, HASH_FACTOR), frame;
+	struct lower_loop loop;
+
+	lower_loop_begin(l, &loop, count, depth);
+	frame = ir_binary(l->f, IR_ADD, stack, ir_binary_imm(l->f, IR_SHL, loop.index, 3));
+	frame = ir_load(l->f, frame, FRAMES_OFFSET, 8, false);
+	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, frame));
+	ir_assign(l->f, hash, ir_binary(l->f, IR_MUL, hash, factor));
+	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, ir_binary_imm(l->f, IR_SHR, hash, 29)));
+	lower_loop_end(l, &loop);
+	return ir_binary_imm(l->f, IR_OR, hash, 1);
+}
+
+/* Puts the frames under their id unless they are there. Sets id to 0 if there is no room. */
+static void store_frames(struct lower *l, u32 map, ir_reg id, ir_reg stack, u32 end)
+{
+	const u32 absent = ir_block_new(l->f, "stack.new"),
+		  failed = ir_block_new(l->f, "stack.failed");
+	const u32 lost = ir_block_new(l->f, "stack.lost");
+	ir_reg key = builtin_spill(l, id, "stack id"), r;
+
+	r = ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, map), key);
+	ir_branch_imm(l->f, IR_NE, r, 0, end, absent);
+	ir_switch_to(l->f, absent);
+	r = ir_call_n(l->f, BPF_FUNC_map_update_elem, ir_map(l->f, map), key, stack,
+		      ir_const(l->f, BPF_NOEXIST));
+	ir_branch_imm(l->f, IR_SLT, r, 0, failed, end);
+	ir_switch_to(l->f, failed); /* another CPU was faster: fine */
+	ir_branch_imm(l->f, IR_EQ, r, -EEXIST, end, lost);
+	ir_switch_to(l->f, lost);
+	builtin_lost(l, LOST_STACKS);
+	ir_assign_const(l->f, id, 0);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+}
+
+static ir_reg capture(struct lower *l, struct expr *call, bool user)
+{
+	const u32 map = builtin_map(l->script, user ? MAP_USTACKS : MAP_KSTACKS);
+	const u32 value_size = l->script->maps.items[map].value_size,
+		  depth = call->type->stack_depth;
+	const u32 some = ir_block_new(l->f, "stack"), end = ir_block_new(l->f, "stack.end");
+	const u64 flags = user ? BPF_F_USER_STACK : 0;
+	ir_reg stack = ir_slot_address(l->f, ir_slot(l->f, value_size, 8, "stack")), bytes, count,
+	       id;
+
+	id = ir_reg_new(l->f);
+	ir_assign_const(l->f, id, 0);
+	bytes = ir_call_n(l->f, BPF_FUNC_get_stack, lower_context(l),
+			  ir_binary_imm(l->f, IR_ADD, stack, FRAMES_OFFSET),
+			  ir_const(l->f, depth * 8), ir_const(l->f, flags));
+	/* A task without user space, or an interrupted vsyscall, has no stack: id 0, which prints
+	 * as empty. */
+	ir_branch_imm(l->f, IR_SGT, bytes, 0, some, end);
+	ir_switch_to(l->f, some);
+	count = ir_binary_imm(l->f, IR_SHR, bytes, 3);
+	ir_store(l->f, stack, 0, 8, count);
+	ir_assign(l->f, id, hash_frames(l, stack, count, depth));
+	store_frames(l, map, id, stack, end);
+	return id;
+}
+
+static void lower_stack(struct lower *l, struct expr *call, struct value *ret)
+{
+	const bool user = is_user_stack(call);
+	ir_reg id = capture(l, call, user), slot, ids;
+
+	if (!user) {
+		*ret = value_register(call->type, id);
+		return;
+	}
+	lower_slot(l, call->type, "ustack", &slot);
+	ir_store(l->f, slot, 0, 8, id);
+	ids = ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
+	ir_store(l->f, slot, 8, 4, ir_binary_imm(l->f, IR_SHR, ids, 32));
+	ir_store(l->f, slot, 12, 4, ids);
+	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
+}
+
+const struct builtin builtins_stack[] = {
+	{"kstack", "kstack_t kstack([bpftrace|perf|raw] [,] [limit])",
+	 "The kernel stack, at most limit frames (127, up to 1024); usable as a map key, named "
+	 "when it is printed.",
+	 "", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 2, check_stack, lower_stack},
+	{"ustack", "ustack_t ustack([bpftrace|perf|raw|build_id] [,] [limit])",
+	 "The stack of the traced process, at most limit frames (127, up to 1024); needs frame "
+	 "pointers in the program.",
+	 "", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 2, check_stack, lower_stack},
+	{0},
+};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Questions about types and the script's options; all of it is answered when the script is
+ * compiled. */
+#include "lang/builtin_util.h"
+
+/* sizeof, offsetof, typeof: the grammar has nodes of its own for them; the rows are for the
+ * documentation. */
+static void check_syntax(struct check *c, struct expr *call)
+{
+	call->type = type_none();
+	check_error(c, call->span, "%s() expects a type or an expression: %s", call->builtin->name,
+		    call->builtin->signature);
+}
+
+/* ---- is_* ---- */
+
+static bool is_literal(const struct expr *e)
+{
+	return e->kind == EXPR_INTEGER || e->kind == EXPR_STRING || e->kind == EXPR_BOOL ||
+	       e->is_comptime_known ||
+	       (e->kind == EXPR_UNARY && e->op == OP_NEG && e->left->kind == EXPR_INTEGER);
+}
+
+static bool answer(const char *question, const struct expr *e)
+{
+	const struct type *t = e->type;
+
+	if (str_eq(question, "is_ptr"))
+		return t->kind == TYPE_POINTER;
+	if (str_eq(question, "is_str"))
+		return t->kind == TYPE_STRING;
+	if (str_eq(question, "is_array"))
+		return t->kind == TYPE_ARRAY;
+	if (str_eq(question, "is_integer"))
+		return t->kind == TYPE_INT || t->kind == TYPE_ENUM;
+	if (str_eq(question, "is_unsigned_integer"))
+		return (t->kind == TYPE_INT || t->kind == TYPE_ENUM) && !t->is_signed;
+	return is_literal(e);
+}
+
+static void check_predicate(struct check *c, struct expr *call)
+{
+	call->type = type_bool();
+	if (check_known(c, call->args[0]) && call->args[0]->type->kind != TYPE_NONE)
+		builtin_set_integer(call, type_bool(), answer(call->builtin->name, call->args[0]));
+}
+
+static void check_is_scalar(struct check *c, struct expr *call)
+{
+	struct map_symbol *m;
+
+	call->type = type_bool();
+	if (call->args[0]->kind != EXPR_MAP) {
+		check_error(c, call->args[0]->span,
+			    "is_scalar() expects a map for the first argument");
+		return;
+	}
+	m = check_arg_map(c, call, 0);
+	if (m && m->key)
+		builtin_set_integer(call, type_bool(), m->key->kind == TYPE_NONE);
+}
+
+/* ---- is_err: kernel pointers that are errors, include/linux/err.h ---- */
+
+#define MAX_ERRNO 4095
+
+static void check_is_err(struct check *c, struct expr *call)
+{
+	call->type = type_bool();
+	if (check_known(c, call->args[0]))
+		check_arg_pointer_or_integer(c, call, 0);
+}
+
+static void lower_is_err(struct lower *l, struct expr *call, struct value *ret)
+{
+	*ret = value_register(call->type,
+			      builtin_test(l, IR_GE, lower_scalar(l, call->args[0]), -MAX_ERRNO));
+}
+
+/* ---- getopt ---- */
+
+/* The value of --name or --name=value among the script's parameters: NULL = not given, "" = without
+ * a value. */
+static const char *option_value(const struct check *c, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (u32 i = 0; i < c->options->npositional; i++) {
+		const char *p = c->options->positional[i];
+
+		if (!str_starts(p, "--") || strncmp(p + 2, name, len))
+			continue;
+		if (!p[2 + len])
+			return "";
+		if (p[2 + len] == '=')
+			return p + 3 + len;
+	}
+	return NULL;
+}
+
+static void option_bool(struct check *c, struct expr *call, const char *name, const char *given,
+			bool otherwise)
+{
+	bool value = otherwise;
+
+	if (given && (!*given || str_eq(given, "1") || str_eq(given, "true")))
+		value = true;
+	else if (given && (str_eq(given, "0") || str_eq(given, "false")))
+		value = false;
+	else if (given)
+		check_error(c, call->span,
+			    "Invalid value for bool option --%s: '%s'. Valid values: true, false, "
+			    "1, 0.",
+			    name, given);
+	builtin_set_integer(call, type_bool(), value);
+}
+
+static void option_integer(struct check *c, struct expr *call, const char *name, const char *given)
+{
+	s64 value = 0;
+	char *end;
+
+	if (!given) {
+		check_constant(c, call->args[1], &value);
+	} else {
+		errno = 0;
+		value = strtoll(given, &end, 0);
+		if (errno || *end || !*given)
+			check_error(c, call->span, "Value for option --%s must be an integer: '%s'",
+				    name, given);
+	}
+	builtin_set_integer(call, type_int(8, true), value);
+}
+
+static void check_getopt(struct check *c, struct expr *call)
+{
+	const char *name, *given, *text;
+	const struct expr *otherwise;
+
+	call->type = type_bool();
+	if (!check_arg_literal_string(c, call, 0))
+		return;
+	if (call->nargs > 2 && !check_arg_literal_string(c, call, 2))
+		return;
+	name = builtin_literal(call->args[0]);
+	given = option_value(c, name);
+	if (call->nargs == 1) {
+		option_bool(c, call, name, given, false);
+		return;
+	}
+	otherwise = call->args[1];
+	if (!check_known(c, call->args[1]))
+		return;
+	if (otherwise->type->kind == TYPE_BOOL) {
+		option_bool(c, call, name, given, otherwise->integer);
+	} else if (type_is_integer(otherwise->type)) {
+		option_integer(c, call, name, given);
+	} else if (builtin_literal(otherwise)) {
+		text = given ? given : builtin_literal(otherwise);
+		builtin_set_string(c, call, text, strlen(text));
+	} else {
+		check_error(c, call->span,
+			    "second argument to 'getopt' must be a string literal, integer "
+			    "literal, or a boolean literal.");
+	}
+}
+
+/* ---- kernel functions ---- */
+
+static void check_kfunc(struct check *c, struct expr *call)
+{
+	struct btf_function f;
+	bool value = false;
+
+	call->type = type_bool();
+	if (!check_arg_literal_string(c, call, 0) || !c->final)
+		return;
+	/* Programs here call no kernel functions, so none is allowed, whatever the kernel has. */
+	if (str_eq(call->builtin->name, "kfunc_exist"))
+		value = !btf_find_function(c->options->env->btf, NULL,
+					   builtin_literal(call->args[0]), &f);
+	builtin_set_integer(call, type_bool(), value);
+}
+
+#define QUESTION(name, doc)                                                                       \
+	{                                                                                         \
+		name, "bool " name "(expression)", doc " Known when the script is compiled.", "", \
+			BUILTIN_CALL, 1, 1, check_predicate, builtin_lower_literal                \
+	}
+
+const struct builtin builtins_type[] = {
+	{"sizeof", "uint64 sizeof(TYPE | expression)",
+	 "Size of a type or value in bytes; the expression is not evaluated.", "", BUILTIN_CALL, 1,
+	 1, check_syntax, builtin_lower_literal},
+	{"offsetof", "uint64 offsetof(TYPE | expression, member[.member])",
+	 "Offset of a member in its struct, in bytes.", "", BUILTIN_CALL, 2, 2, check_syntax,
+	 builtin_lower_literal},
+	{"typeof", "TYPE typeof(TYPE | expression)",
+	 "The type of an expression, where a type is wanted: casts, let, sizeof.", "", BUILTIN_CALL,
+	 1, 1, check_syntax, builtin_lower_literal},
+	QUESTION("is_ptr", "True for a pointer."),
+	QUESTION("is_str", "True for a string."),
+	QUESTION("is_array", "True for an array."),
+	QUESTION("is_integer", "True for an integer."),
+	QUESTION("is_unsigned_integer", "True for an unsigned integer."),
+	QUESTION("is_literal", "True for a literal."),
+	{"is_scalar", "bool is_scalar(@map)",
+	 "True for a map without keys. Known when the script is compiled.", "",
+	 BUILTIN_CALL | BUILTIN_RAW_ARGS, 1, 1, check_is_scalar, builtin_lower_literal},
+	{"is_err", "bool is_err(void *p)",
+	 "True if a kernel pointer is an error number in disguise (IS_ERR).", "", BUILTIN_CALL, 1,
+	 1, check_is_err, lower_is_err},
+	{"getopt", "getopt(\"name\" [, default [, \"description\"]])",
+	 "The value of the script's option --name (after --), of the type of the default; without "
+	 "one a bool.",
+	 "", BUILTIN_CALL, 1, 3, check_getopt, builtin_lower_literal},
+	{"kfunc_exist", "bool kfunc_exist(\"function\")",
+	 "True if the kernel's BTF has the function.", "", BUILTIN_CALL, 1, 1, check_kfunc,
+	 builtin_lower_literal},
+	{"kfunc_allowed", "bool kfunc_allowed(\"function\")",
+	 "True if the probe may call the kernel function; always false, as scripts here call none.",
+	 "", BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
+	{0},
+};

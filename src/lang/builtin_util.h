@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the builtin_*.c files share: rows are grouped in one table per family. */
+#ifndef PANTRACE_LANG_BUILTIN_UTIL_H
+#define PANTRACE_LANG_BUILTIN_UTIL_H
+
+#include <linux/bpf.h>
+
+#include "lang/builtin.h"
+#include "lang/check.h"
+#include "lang/lower.h"
+
+extern const struct builtin builtins_process[], builtins_context[], builtins_time[], builtins_string[], builtins_compare[];
+extern const struct builtin builtins_symbol[], builtins_stack[], builtins_net[], builtins_output[];
+extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map[], builtins_type[], builtins_misc[];
+extern const struct builtin builtins_row[], builtins_path[];
+
+#define VARIABLE_OR_CALL (BUILTIN_VARIABLE | BUILTIN_CALL)
+
+/* "int", "string", "pointer": a kind as messages name it. */
+const char *builtin_kind(const struct type *t);
+/* A call whose result is a literal: other passes may fold it. */
+void builtin_set_integer(struct expr *call, const struct type *t, s64 value);
+void builtin_set_string(struct check *c, struct expr *call, const char *text, size_t len);
+/* Lowers a call marked by one of the two. */
+void builtin_lower_literal(struct lower *l, struct expr *call, struct value *ret);
+/* The literal string of an argument, NULL if it is none (after check_arg_literal_string() refused it). */
+const char *builtin_literal(const struct expr *e);
+
+/* The space of the memory that a pointer or integer points into, as far as it is known. */
+enum address_space builtin_space(const struct expr *e);
+/* Integers, pointers and aggregations that read as a number. */
+bool builtin_is_number(const struct type *t);
+
+/* An internal map, made on first use. Returns its index in script.maps. */
+u32 builtin_map(struct script *s, enum map_role role);
+/* A field of struct script_globals. */
+ir_reg builtin_global(struct lower *l, u32 offset, struct span at);
+/* Counts what did not arrive. */
+void builtin_lost(struct lower *l, enum lost_counter counter);
+/* A 64-bit slot that holds r; its address. */
+ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
+/* r limited to [0, max] as an unsigned number, in a new register that the verifier knows the range of. */
+ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max);
+/* probe_read of size bytes (a register bounded by the caller) from an address; the helper's result. */
+ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from, enum address_space space);
+/* dst = a cond imm ? 1 : 0. */
+ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm);
+/* The address of a value in memory. */
+ir_reg builtin_address(struct lower *l, const struct value *v);
+/* The value of a member of a kernel struct reached from a pointer: "real_parent" then "pid". */
+bool builtin_member(struct check *c, const char *structure, const char *member, const struct type **ret_type, u32 *ret_offset);
+
+/* ACTION_PRINTF and the like: format in args[first], then its arguments. */
+void builtin_check_format(struct check *c, struct expr *call, u32 first);
+/* Sends them; returns the action's index. */
+u32 builtin_send_format(struct lower *l, enum action_kind kind, struct expr *call, u32 first);
+/* Sends ACTION_EXIT and leaves the probe. */
+void builtin_exit(struct lower *l, ir_reg code, struct span at);
+
+#endif
