@@ -94,7 +94,7 @@ static char *find_file(const char *name)
 /* ---- starting ---- */
 
 /* In the child. What fails is told to the parent through fd, which a successful exec closes. */
-static void run(const char *file, char **words, int fd, pid_t parent)
+static void run(const char *file, char *const *words, int fd, pid_t parent)
 {
 	sigset_t none;
 	int err;
@@ -111,7 +111,7 @@ static void run(const char *file, char **words, int fd, pid_t parent)
 
 			vector_push(&shell, (char *)"sh");
 			vector_push(&shell, (char *)file);
-			for (char **w = words + 1; *w; w++)
+			for (char *const *w = words + 1; *w; w++)
 				vector_push(&shell, *w);
 			vector_push(&shell, NULL);
 			execv("/bin/sh", shell.items);
@@ -216,7 +216,7 @@ static int run_to_entry(struct child *c)
 #endif
 }
 
-static int fork_child(struct child *c, const char *file, char **words)
+static int fork_child(struct child *c, const char *file, char *const *words)
 {
 	pid_t parent = getpid();
 	int pipe_fds[2], err = 0;
@@ -243,39 +243,45 @@ static int fork_child(struct child *c, const char *file, char **words)
 	return wait_stop(c) == SIGTRAP ? 0 : -ECHILD;
 }
 
-int child_start(struct child *c, const char *command, struct diag *d)
+int child_start_words(struct child *c, char *const *words, struct diag *d)
 {
-	char **words = child_split(command), *file = NULL;
+	char *file = find_file(words[0]);
 	int err;
 
 	*c = (struct child){.pidfd = -1};
-	if (!words || !words[0]) {
-		diag_error(d, NO_SPAN,
-			   words ? "-c: the command is empty"
-				 : "-c: a quote in \"%s\" is not closed",
-			   command);
-		child_free_words(words);
-		return -EINVAL;
-	}
-	file = find_file(words[0]);
 	err = file ? fork_child(c, file, words) : -errno;
+	free(file);
 	if (err < 0) {
 		diag_error(d, NO_SPAN, "cannot run the command '%s': %s", words[0], strerror(-err));
 		if (err == -ENOENT && !strchr(words[0], '/'))
 			diag_hint(d, "it is not in $PATH; give its path");
-		goto out;
+		return err;
 	}
 	c->is_held = true;
 	ptrace(PTRACE_SETOPTIONS, c->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	run_to_entry(c); /* where that cannot be done it is held right after exec: only its
 			    libraries are missing */
-	if (c->is_ended) {
-		diag_error(d, NO_SPAN, "the command '%s' ended before it began", words[0]);
-		err = -ECHILD;
-	}
-out:
-	free(file);
+	if (!c->is_ended)
+		return 0;
+	diag_error(d, NO_SPAN, "the command '%s' ended before it began", words[0]);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	return -ECHILD;
+}
+
+int child_start(struct child *c, const char *command, struct diag *d)
+{
+	char **words = child_split(command);
+	int err = -EINVAL;
+
+	*c = (struct child){.pidfd = -1};
+	if (words && words[0])
+		err = child_start_words(c, words, d);
+	else
+		diag_error(d, NO_SPAN,
+			   words ? "-c: the command is empty%s" : "-c: a quote is not closed: %s",
+			   words ? "" : command);
 	child_free_words(words);
 	return err;
 }

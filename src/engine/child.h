@@ -23,6 +23,8 @@ struct child {
  * or -errno with a diagnostic.
  */
 int child_start(struct child *c, const char *command, struct diag *d);
+/* The same with the words given; ends with NULL. */
+int child_start_words(struct child *c, char *const *words, struct diag *d);
 /* Lets it run. */
 int child_release(struct child *c);
 /* True once it has ended (and is reaped). */

@@ -14,6 +14,7 @@
 #include "engine/ring.h"
 #include "lang/script.h"
 #include "view/output.h"
+#include "view/row.h"
 #include "view/value.h"
 
 struct engine_options {
@@ -26,6 +27,7 @@ struct engine_options {
 	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
 	bool colour;  /* of diagnostics on stderr */
 	u64 duration_ns; /* end after this time; 0 = never */
+	struct row_style *rows; /* of row() and table(); NULL = every column and row */
 };
 
 struct engine {
@@ -48,6 +50,8 @@ struct engine {
 	bool is_exiting;	/* exit() was called: records after it are dropped */
 	int exit_code;
 	u64 lost[LOST_COUNT];	/* already reported */
+	struct row_style plain_rows; /* if options->rows is NULL */
+	struct row_style *rows;
 	u64 malformed;		/* records that did not fit their action */
 	u64 attached;
 };
@@ -70,6 +74,8 @@ bool engine_handle_record(void *arg, const void *data, u32 size, const void *nex
 /* New losses since the last call, as a line; total: also the sum at the end. */
 void engine_report_lost(struct engine *e, bool total);
 void engine_print_maps(struct engine *e);
+/* The names of the columns of row(), before the first event. */
+void engine_print_header(struct engine *e);
 
 /* ---- names.c: what the values of records refer to (callbacks of struct value_printer) ---- */
 void engine_printer_init(struct engine *e);

@@ -427,6 +427,28 @@ static void do_helper_error(struct engine *e, const struct record *r)
 	print_diagnostics(e);
 }
 
+static void do_row(struct engine *e, const struct record *r)
+{
+	row_print(e->rows, &e->printer, e->out, &r->action->format, r->action->payload, r->payload);
+}
+
+static void do_table(struct engine *e, const struct record *r)
+{
+	struct open_map *m = action_map(e, r->action);
+	struct map_view view;
+	int err;
+
+	if (!m)
+		return;
+	err = map_view_read(m, false, &view);
+	if (err < 0)
+		map_failed(e, m, "read", err);
+	else
+		row_table(e->rows, &e->printer, e->out, &r->action->format, &view,
+			  payload_u64(r, 0));
+	map_view_release(&view);
+}
+
 static void (*const handlers[])(struct engine *e, const struct record *r) = {
 	[ACTION_PRINTF] = do_printf,
 	[ACTION_PRINT] = do_print,
@@ -440,6 +462,8 @@ static void (*const handlers[])(struct engine *e, const struct record *r) = {
 	[ACTION_SYSTEM] = do_system,
 	[ACTION_EXIT] = do_exit,
 	[ACTION_HELPER_ERROR] = do_helper_error,
+	[ACTION_ROW] = do_row,
+	[ACTION_TABLE] = do_table,
 };
 
 /* ---- records ---- */
@@ -555,7 +579,7 @@ void engine_report_lost(struct engine *e, bool total)
 	}
 	if (e->lost[LOST_MAP_FULL]) {
 		diag_warning(e->env->diag, NO_SPAN,
-			     "%" PRIu64 " map updates were lost because a map was full",
+			     "Map full; can't update element: %" PRIu64 " updates were lost",
 			     e->lost[LOST_MAP_FULL]);
 		diag_hint(e->env->diag, "raise max_map_keys in a config block (now %" PRIu64 ")",
 			  e->script->config.max_map_keys);
@@ -569,7 +593,19 @@ void engine_report_lost(struct engine *e, bool total)
 	print_diagnostics(e);
 }
 
-/* ---- at the end ---- */
+/* ---- before the first and after the last event ---- */
+
+void engine_print_header(struct engine *e)
+{
+	for (size_t i = 0; i < e->script->actions.len; i++) {
+		const struct action *a = &e->script->actions.items[i];
+
+		if (a->kind == ACTION_ROW) {
+			row_header(e->rows, e->out, &a->format);
+			return;
+		}
+	}
+}
 
 static int by_name(const void *a, const void *b)
 {

@@ -475,6 +475,7 @@ static int start(struct loop *l)
 		return err;
 	}
 	announce(e);
+	engine_print_header(e);
 	if (!e->attachments.attached && !count_targets(e, "self") && !e->options->child)
 		l->is_over = true; /* nothing more can come */
 	return 0;
@@ -572,6 +573,7 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 		e.maps[i].fd = -1;
 	for (size_t i = 0; i < script->programs.len; i++)
 		e.programs[i] = -1;
+	e.rows = options->rows ? options->rows : &e.plain_rows;
 	engine_printer_init(&e);
 	block_signals(&l);
 	err = run(&l);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/format.h"
 
+#include "base/escape.h"
+
 #define MAX_WIDTH \
 	4096 /* of one conversion; more is cut: a width may come from traced data ("%*d") */
 
@@ -124,6 +126,40 @@ static void add_buffer(struct strbuf *out, const struct spec *s, const struct ty
 	pad(out, s, start);
 }
 
+/* The words of an argument vector, each with its NUL, as one line. */
+static void add_words(struct strbuf *out, const struct value_printer *p, const struct type *t,
+		      const u8 *data)
+{
+	u32 n = 0, begin = 0;
+
+	if (t->size < 4)
+		return;
+	memcpy(&n, data, sizeof(n));
+	n = MIN(n, t->size - 4);
+	data += 4;
+	while (n && !data[n - 1])
+		n--;
+	for (u32 i = 0; i <= n; i++) {
+		if (i < n && data[i])
+			continue;
+		if (begin)
+			strbuf_addch(out, ' ');
+		if (p->raw)
+			strbuf_add(out, data + begin, i - begin);
+		else
+			escape_line(out, (const char *)data + begin, i - begin);
+		begin = i + 1;
+	}
+}
+
+static void add_seconds(struct strbuf *out, const struct spec *s, u64 ns)
+{
+	size_t start = out->len;
+
+	strbuf_addf(out, "%" PRIu64 ".%06" PRIu64, ns / 1000000000, ns % 1000000000 / 1000);
+	pad(out, s, start);
+}
+
 /* The number behind values that %d and %x may be given: integers, pointers, symbols, errno ... */
 static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
 {
@@ -134,6 +170,7 @@ static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
 	case TYPE_POINTER:
 	case TYPE_KSYM:
 	case TYPE_STRERROR:
+	case TYPE_ERRNO_NAME:
 	case TYPE_USERNAME:
 	case TYPE_SYSCALL_NAME:
 	case TYPE_SIGNAL_NAME:
@@ -155,6 +192,10 @@ static void add_conversion(struct value_printer *p, struct strbuf *out, const st
 	s64 value = 0;
 	u64 pointer;
 
+	if (t->kind == TYPE_BUFFER && s->part->conversion == 'a') {
+		add_words(out, p, t, data);
+		return;
+	}
 	if (t->kind == TYPE_BUFFER) {
 		add_buffer(out, s, t, data);
 		return;
@@ -171,6 +212,9 @@ static void add_conversion(struct value_printer *p, struct strbuf *out, const st
 	case 'x':
 	case 'X':
 		add_integer(p, out, s, t, value);
+		return;
+	case 'T':
+		add_seconds(out, s, (u64)value);
 		return;
 	case 'c':
 		add_char(p, out, s, value);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of commands; it stands in main.c. */
+#ifndef PANTRACE_CMD_COMMANDS_H
+#define PANTRACE_CMD_COMMANDS_H
+
+struct command {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+};
+
+extern const struct command commands[]; /* ends with name NULL */
+
+#endif

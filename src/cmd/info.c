@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --info: what this kernel offers, in the lines of bpftrace's own report (its test suite and other
+ * programs search them); `pantrace doctor` is the readable one.
+ */
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "base/options.h"
+#include "cmd/run.h"
+#include "kernel/kernel.h"
+
+static void line(const char *name, bool yes)
+{
+	printf("  %s: %s\n", name, yes ? "yes" : "no");
+}
+
+static void print_helpers(const struct kernel_features *f)
+{
+	printf("\nKernel helpers\n");
+	line("probe_read", true);
+	line("probe_read_str", true);
+	line("probe_read_user", f->probe_read_kernel);
+	line("probe_read_user_str", f->probe_read_kernel);
+	line("probe_read_kernel", f->probe_read_kernel);
+	line("probe_read_kernel_str", f->probe_read_kernel);
+	line("get_current_cgroup_id", f->current_cgroup_id);
+	line("send_signal", f->bounded_loops); /* both are of 5.3 */
+	line("get_boot_ns", f->ktime_boot);
+	line("dpath", f->d_path);
+	line("skboutput", f->ring_buffer);
+	line("get_tai_ns", f->ktime_tai);
+	line("get_func_ip", f->get_func_ip);
+	line("jiffies64", f->jiffies64);
+	line("lookup_percpu_elem", f->percpu_lookup);
+	line("get_ktime_ns", true);
+	line("loop", f->bpf_loop);
+}
+
+static void print_features(struct kernel *k, const struct kernel_features *f)
+{
+	printf("\nKernel features\n");
+	printf("  Instruction limit: %d\n", f->bounded_loops ? 1000000 : 4096);
+	line("Loop support", f->bounded_loops);
+	line("btf", kernel_ask(k, KERNEL_BTF)->yes);
+	line("map batch", f->bounded_loops);
+	line("uprobe refcount", kernel_ask(k, KERNEL_USDT_SEMAPHORE)->yes);
+}
+
+static void print_probes(struct kernel *k)
+{
+	static const struct {
+		const char *name;
+		enum kernel_capability what;
+	} rows[] = {
+		{"kprobe", KERNEL_KPROBES},
+		{"tracepoint", KERNEL_TRACEPOINTS},
+		{"perf_event", KERNEL_PERF_SOFTWARE},
+		{"fentry", KERNEL_FENTRY},
+		{"kprobe_multi", KERNEL_KPROBE_MULTI},
+		{"uprobe_multi", KERNEL_UPROBE_MULTI},
+		{"kprobe_session", KERNEL_KPROBE_SESSION},
+		{"raw_tp_special", KERNEL_RAW_TRACEPOINT},
+		{"iter", KERNEL_ITERATORS},
+	};
+
+	printf("\nProbe types\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		line(rows[i].name, kernel_ask(k, rows[i].what)->yes);
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct kernel *k = kernel_new();
+	const struct kernel_features *f = kernel_features(k);
+	struct utsname u = {0};
+
+	uname(&u);
+	printf("System\n  OS: %s %s %s\n  Arch: %s\n", u.sysname, u.release, u.version, u.machine);
+	printf("\nBuild\n  version: %s\n", PANTRACE_VERSION);
+	line("LLVM", false);
+	line("bfd", false);
+	line("bcc library path resolution", true);
+	line("libdw (DWARF support)", true);
+	line("dwunwind (DWARF stack unwinding)", false);
+	line("blazesym (advanced symbolization)", false);
+	print_helpers(f);
+	print_features(k, f);
+	print_probes(k);
+	kernel_release(k);
+	return EXIT_OK;
+}

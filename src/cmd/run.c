@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/options.h"
+#include "cmd/list.h"
+#include "engine/engine.h"
+#include "kernel/kernel.h"
+#include "lang/parse.h"
+
+/* ---- running a script ---- */
+
+/* Everything that one run needs, torn down in one place. */
+struct session {
+	const struct run_request *r;
+	struct arena arena;
+	struct diag diag;
+	struct type_store types;
+	struct kernel *kernel;
+	struct btf_source *btf;
+	struct probe_env env;
+	struct script script;
+	struct child child;
+	struct output out;
+	bool has_child, has_output;
+	bool dumped;
+};
+
+static bool is_colourful(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && term && !str_eq(term, "dumb");
+}
+
+static void session_open(struct session *s, const struct run_request *r)
+{
+	const char *btf = r->btf ? r->btf : getenv("BPFTRACE_BTF");
+
+	*s = (struct session){.r = r, .diag = DIAG_INIT};
+	s->diag.no_warnings = r->no_warnings;
+	type_store_init(&s->types);
+	s->kernel = kernel_new();
+	s->btf = btf_attach(&s->types, btf);
+	s->env = (struct probe_env){
+		.types = &s->types,
+		.btf = s->btf,
+		.kernel = s->kernel,
+		.arena = &s->arena,
+		.diag = &s->diag,
+		.unsafe = r->unsafe,
+		.max_probes = 1024,
+		.pid = r->pid,
+	};
+}
+
+static void session_close(struct session *s)
+{
+	if (s->has_child)
+		child_stop(&s->child);
+	if (s->has_output)
+		output_close(&s->out);
+	vector_free(&s->script.maps);
+	vector_free(&s->script.actions);
+	vector_free(&s->script.programs);
+	vector_free(&s->script.probe_names);
+	vector_free(&s->script.strings);
+	probe_env_release(&s->env);
+	btf_release(s->btf);
+	kernel_release(s->kernel);
+	type_store_release(&s->types);
+	diag_release(&s->diag);
+	arena_release(&s->arena);
+}
+
+static void print_stage(void *arg, const char *stage, const char *text)
+{
+	struct session *s = arg;
+
+	if (!str_eq(s->r->dump_stage, "all") && !str_eq(s->r->dump_stage, stage))
+		return;
+	if (str_eq(s->r->dump_stage, "all"))
+		printf("\n%s\n-------------------\n", stage);
+	fputs(text, stdout);
+	s->dumped = true;
+}
+
+static int compile(struct session *s)
+{
+	const struct run_request *r = s->r;
+	struct compile_options options = {
+		.positional = r->positional,
+		.npositional = r->npositional,
+		.include_dirs = r->include_dirs,
+		.ninclude_dirs = r->ninclude_dirs,
+		.pid = s->has_child ? s->child.pid : r->pid,
+		.has_child = s->has_child,
+		.unsafe = r->unsafe,
+		.report_helpers = r->report_helpers,
+		.features = *kernel_features(s->kernel),
+		.env = &s->env,
+		.setting = settings_apply,
+		.setting_arg = &s->diag,
+		.dump = r->dump_stage ? print_stage : NULL,
+		.dump_arg = s,
+		.dump_stage = r->dump_stage && !str_eq(r->dump_stage, "all") ? r->dump_stage : NULL,
+	};
+	u16 file;
+
+	if (r->len > LANG_MAX_SOURCE) {
+		diag_error(&s->diag, NO_SPAN,
+			   "the script %s is too large: it has more than %u bytes", r->name,
+			   LANG_MAX_SOURCE);
+		return -EFBIG;
+	}
+	file = diag_add_source(&s->diag, r->name, r->text, r->len);
+	return script_compile(&s->arena, file, &options, &s->script);
+}
+
+static int start_child(struct session *s)
+{
+	int err;
+
+	if (!s->r->command && !s->r->words)
+		return 0;
+	err = s->r->words ? child_start_words(&s->child, s->r->words, &s->diag)
+			  : child_start(&s->child, s->r->command, &s->diag);
+	s->has_child = err == 0;
+	return err;
+}
+
+static int check_process(struct session *s)
+{
+	if (!s->r->pid || kill(s->r->pid, 0) == 0 || errno == EPERM)
+		return 0;
+	diag_error(&s->diag, NO_SPAN, "there is no process %d (-p)", s->r->pid);
+	return -ESRCH;
+}
+
+static int open_output(struct session *s)
+{
+	int err = output_open(&s->out, s->r->output, s->r->buffering, s->r->is_json);
+
+	s->has_output = err == 0;
+	if (err < 0) {
+		diag_error(&s->diag, NO_SPAN, "Failed to open output file: \"%s\": %s",
+			   s->r->output, strerror(-err));
+		if (err == -ELOOP)
+			diag_hint(&s->diag, "it is a symbolic link; name the file itself");
+	}
+	return err;
+}
+
+static void list_targets(const struct script *script)
+{
+	for (size_t i = 0; i < script->programs.len; i++)
+		for (u32 t = 0; t < script->programs.items[i].ntargets; t++)
+			puts(script->programs.items[i].targets[t]->name);
+}
+
+static int execute(struct session *s)
+{
+	const struct run_request *r = s->r;
+	struct engine_options options = {
+		.out = &s->out,
+		.pid = r->pid,
+		.child = s->has_child ? &s->child : NULL,
+		.is_compatible = r->is_compatible,
+		.quiet = r->quiet,
+		.verbose = r->verbose,
+		.no_warnings = r->no_warnings,
+		.unsafe = r->unsafe,
+		.dry_run = r->dry_run,
+		.is_tool = r->is_tool,
+		.colour = is_colourful(),
+		.duration_ns = r->duration_ns,
+		.rows = r->rows,
+	};
+
+	diag_print(&s->diag, stderr, options.colour); /* warnings of the compiler */
+	return engine_run(&s->script, &s->env, &options);
+}
+
+int run_script(const struct run_request *r)
+{
+	struct session s;
+	int err, code = EXIT_OK;
+
+	session_open(&s, r);
+	err = check_process(&s);
+	if (!err)
+		err = start_child(&s);
+	if (!err)
+		err = compile(&s);
+	if (!err && r->list_only)
+		list_targets(&s.script);
+	else if (!err && !r->dump_stage) {
+		err = open_output(&s);
+		if (!err)
+			code = execute(&s);
+	}
+	diag_print(&s.diag, stderr, is_colourful());
+	if (err < 0) {
+		code = (int)diag_exit_code(&s.diag);
+		code = code ? code : EXIT_FAILED;
+	}
+	session_close(&s);
+	return code;
+}
+
+/* ---- the command line ---- */
+
+struct run_options {
+	const char *program, *command, *pid, *output, *format, *buffering, *stage, *btf, *mode;
+	struct string_list include_dirs, includes;
+	int verbose, dump;
+	bool list, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
+};
+
+#define O(field) offsetof(struct run_options, field)
+static const struct option_spec run_table[] = {
+	{0, NULL, NULL, "What to run", OPTION_HEADING, 0},
+	{'e', NULL, "PROGRAM", "run this program", OPTION_STRING, O(program)},
+	{'c', "cmd", "COMMAND", "run this command, trace until it ends", OPTION_STRING, O(command)},
+	{'p', "pid", "PID", "trace this process, until it ends", OPTION_STRING, O(pid)},
+	{'l', "list", NULL, "list probes (of a pattern, or of the script)", OPTION_FLAG, O(list)},
+	{0, "unsafe", NULL, "allow system(), signal() and the like", OPTION_FLAG, O(unsafe)},
+	{'I', NULL, "DIR", "where #include looks", OPTION_LIST, O(include_dirs)},
+	{0, "include", "FILE", "#include this file first", OPTION_LIST, O(includes)},
+	{0, "btf", "FILE", "BTF of the kernel (/dev/null: do without)", OPTION_STRING, O(btf)},
+	{0, NULL, NULL, "Output", OPTION_HEADING, 0},
+	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(output)},
+	{'f', "format", "FORMAT", "text or json", OPTION_STRING, O(format)},
+	{'B', NULL, "MODE", "buffering: line, full or none", OPTION_STRING, O(buffering)},
+	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, O(quiet)},
+	{'k', "warnings", NULL, "say when a helper function of the kernel fails", OPTION_FLAG,
+	 O(warnings)},
+	{0, "no-warnings", NULL, "no warnings", OPTION_FLAG, O(no_warnings)},
+	{'v', "verbose", NULL, "more detail; with -l the arguments of probes", OPTION_COUNT,
+	 O(verbose)},
+	{0, NULL, NULL, "Looking inside", OPTION_HEADING, 0},
+	{'d', "debug", "STAGE", "print a stage of the compiler and end: ast, types, ir, bpf, all",
+	 OPTION_STRING, O(stage)},
+	{0, "dry-run", NULL, "compile and load, but attach nothing", OPTION_FLAG, O(dry_run)},
+	{0, "info", NULL, "what the kernel offers, as bpftrace reports it", OPTION_FLAG, O(info)},
+	{'V', "version", NULL, "print the version", OPTION_FLAG, O(version)},
+	{'h', "help", NULL, "this text", OPTION_FLAG, O(help)},
+	{0, "usdt-file-activation", NULL, "accepted; semaphores are always activated by file",
+	 OPTION_IGNORED, 0},
+	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
+	{0, "no-feature", "LIST", "accepted", OPTION_IGNORED_VALUE, 0},
+	{0, "debuginfo", "DIRS", "accepted", OPTION_IGNORED_VALUE, 0},
+	{0, "traceable-functions", "FILE", "accepted", OPTION_IGNORED_VALUE, 0},
+	{0},
+};
+
+static const struct command_spec run_spec = {
+	.name = "run",
+	.synopsis = "[options] -e PROGRAM | FILE | -  [ARGUMENTS] [-- --name=value ...]",
+	.summary = "Compiles a script (the language of bpftrace) to BPF and runs it.",
+	.examples = "  pantrace -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", "
+		    "comm, str(args.filename)) }'\n"
+		    "  pantrace -e 'profile:hz:99 { @[ustack] = count() }' -c ./program\n"
+		    "  pantrace script.bt 100\n",
+	.options = run_table,
+};
+
+static int parse_pid(const char *s, pid_t *ret)
+{
+	char *end;
+	long v;
+
+	if (s[0] < '0' || s[0] > '9') {
+		fprintf(stderr, "ERROR: Failed to parse pid: invalid integer: %s\n", s);
+		return -EINVAL;
+	}
+	errno = 0;
+	v = strtol(s, &end, 10);
+	if (*end) {
+		fprintf(stderr, "ERROR: Failed to parse pid: invalid trailing bytes: %s\n", s);
+		return -EINVAL;
+	}
+	if (errno || v < 1 || v > 0x400000) { /* PID_MAX_LIMIT */
+		fprintf(stderr, "ERROR: Pid out of range: %s\n", s);
+		return -EINVAL;
+	}
+	*ret = (pid_t)v;
+	return 0;
+}
+
+/* Words like "text" and "json" -> their number. */
+static int parse_word(const char *value, const char *const *words, const char *what, u32 *ret)
+{
+	for (u32 i = 0; words[i]; i++) {
+		if (str_eq(words[i], value)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	fprintf(stderr, "ERROR: Invalid %s \"%s\"\nValid values:", what, value);
+	for (u32 i = 0; words[i]; i++)
+		fprintf(stderr, "%s '%s'", i ? "," : "", words[i]);
+	fputc('\n', stderr);
+	return -EINVAL;
+}
+
+static int fill_request(const struct run_options *o, struct run_request *r)
+{
+	static const char *const formats[] = {"text", "json", NULL};
+	static const char *const bufferings[] = {"line", "full", "none", NULL};
+	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
+	u32 format = 0, buffering = 0, stage = 0;
+
+	if (o->command && o->pid) {
+		fprintf(stderr, "ERROR: Cannot use both -c and -p.\n");
+		return -EINVAL;
+	}
+	if ((o->format && parse_word(o->format, formats, "output format", &format)) ||
+	    (o->buffering && parse_word(o->buffering, bufferings, "buffering mode", &buffering)) ||
+	    (o->stage && parse_word(o->stage, stages, "stage", &stage)) ||
+	    (o->pid && parse_pid(o->pid, &r->pid)))
+		return -EINVAL;
+	r->is_json = format == 1;
+	r->buffering = (enum output_buffering)buffering;
+	r->dump_stage = o->stage;
+	r->command = o->command;
+	r->output = o->output;
+	r->btf = o->btf;
+	r->quiet = o->quiet;
+	r->verbose = o->verbose > 0;
+	r->unsafe = o->unsafe;
+	r->dry_run = o->dry_run;
+	r->no_warnings = o->no_warnings;
+	r->report_helpers = o->warnings;
+	r->list_only = o->list;
+	r->include_dirs = o->include_dirs.items;
+	r->ninclude_dirs = o->include_dirs.count;
+	return 0;
+}
+
+/* The script's text, malloc'ed, with the --include files before it. */
+static int read_script(const struct run_options *o, const char *file, struct run_request *r,
+		       char **ret_text)
+{
+	struct strbuf text = STRBUF_INIT;
+	char *data = NULL;
+	size_t len = 0;
+	int err = 0;
+
+	r->name = o->program || str_eq(file, "-") ? "stdin" : file;
+	if (!o->program)
+		err = str_eq(file, "-") ? file_read_fd(STDIN_FILENO, LANG_MAX_SOURCE, &data, &len)
+					: file_read(file, LANG_MAX_SOURCE, &data, &len);
+	if (err == -EFBIG) {
+		fprintf(stderr, "ERROR: the script %s is too large: it has more than %u bytes\n",
+			r->name, LANG_MAX_SOURCE);
+		return err;
+	}
+	if (err < 0) {
+		fprintf(stderr, "ERROR: failed to open file '%s': %s\n", file, strerror(-err));
+		return err;
+	}
+	for (u32 i = 0; i < o->includes.count; i++)
+		strbuf_addf(&text, "#include \"%s\"\n", o->includes.items[i]);
+	if (o->program)
+		strbuf_addstr(&text, o->program);
+	else
+		strbuf_add(&text, data, len);
+	free(data);
+	r->len = text.len;
+	*ret_text = text.cap ? strbuf_detach(&text) : xstrdup("");
+	r->text = *ret_text;
+	return 0;
+}
+
+static int list_pattern(const struct run_options *o, int argc, char **argv, int first)
+{
+	char *words[4] = {"list", NULL, NULL, NULL};
+	int n = 1;
+
+	if (o->verbose)
+		words[n++] = "-v";
+	if (first < argc)
+		words[n++] = argv[first];
+	return cmd_list(n, words);
+}
+
+static void print_version(bool is_compatible)
+{
+	/* Programs look for a version of bpftrace: that of the language we follow. */
+	if (is_compatible)
+		printf("bpftrace v0.26.0 (pantrace %s)\n", PANTRACE_VERSION);
+	else
+		printf("pantrace %s\n", PANTRACE_VERSION);
+}
+
+static void print_help(bool is_compatible, FILE *out)
+{
+	if (is_compatible)
+		fputs("USAGE:\n    bpftrace [options] filename\n    bpftrace [options] - <stdin "
+		      "input>\n"
+		      "    bpftrace [options] -e 'program'\n\n",
+		      out);
+	options_help(&run_spec, out);
+}
+
+static void free_options(struct run_options *o)
+{
+	free(o->include_dirs.items);
+	free(o->includes.items);
+}
+
+static int run_command(int argc, char **argv, bool is_compatible)
+{
+	struct run_request r = {.is_compatible = is_compatible};
+	struct run_options o = {0};
+	int first = argc, rc = options_parse(&run_spec, argc, argv, &o, &first);
+	char *text = NULL;
+
+	if (rc == EXIT_USAGE && is_compatible)
+		print_help(true, stderr);
+	if (rc != OPTIONS_GO_ON)
+		goto out;
+	rc = EXIT_OK;
+	if (o.help)
+		print_help(is_compatible, stdout);
+	else if (o.version)
+		print_version(is_compatible);
+	else if (o.info)
+		rc = cmd_info(1, argv);
+	else if (o.list && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
+		rc = list_pattern(&o, argc, argv, first);
+	else if (!o.program && first >= argc)
+		rc = options_usage_error(
+			&run_spec,
+			"a script is needed: -e PROGRAM, a file, or - for standard input");
+	else if (fill_request(&o, &r) < 0)
+		rc = EXIT_FAILED;
+	else if (read_script(&o, argv[first], &r, &text) < 0)
+		rc = EXIT_FAILED;
+	else {
+		if (!o.program)
+			first++;
+		r.positional = (const char *const *)argv + first;
+		r.npositional = (u32)(argc - first);
+		rc = run_script(&r);
+	}
+out:
+	free(text);
+	free_options(&o);
+	return rc;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	return run_command(argc, argv, false);
+}
+
+int cmd_run_compatible(int argc, char **argv)
+{
+	return run_command(argc, argv, true);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `pantrace run`, and running a script on behalf of other commands (the tools). */
+#ifndef PANTRACE_CMD_RUN_H
+#define PANTRACE_CMD_RUN_H
+
+#include <sys/types.h>
+
+#include "lang/script.h"
+#include "view/output.h"
+#include "view/row.h"
+
+struct run_request {
+	const char *name; /* of the source in messages: "stdin", a path, a tool's name */
+	const char *text; /* NUL-terminated */
+	size_t len;
+	const char *const *positional; /* $1 ...; also --name=value for getopt() */
+	u32 npositional;
+	const char *const *include_dirs;
+	u32 ninclude_dirs;
+	const char *btf;     /* NULL = the kernel's */
+	pid_t pid;	     /* 0 = all */
+	const char *command; /* -c */
+	char *const *words;  /* the same as words already split; NULL = use command */
+	const char *output;  /* file; NULL = standard output */
+	enum output_buffering buffering;
+	bool is_json;
+	bool quiet, verbose, unsafe, dry_run, no_warnings, report_helpers;
+	bool is_compatible; /* invoked as `bpftrace` */
+	bool is_tool;
+	bool list_only; /* print the names of the probes instead of running */
+	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */
+	u64 duration_ns;	/* 0 = until something ends it */
+	struct row_style *rows;
+};
+
+/* Compiles and runs; prints every message itself. Returns the exit code. */
+int run_script(const struct run_request *r);
+
+/* argv[0] is the command's name; argc counts it. They return exit codes. */
+int cmd_run(int argc, char **argv);
+int cmd_run_compatible(int argc, char **argv); /* the command line of bpftrace */
+int cmd_info(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+/* The short text that `pantrace` alone shows. */
+void help_short(FILE *out);
+
+/* settings.c: environment variables BPFTRACE_x and PANTRACE_x -> configuration. 0, or -EINVAL with a diagnostic. */
+int settings_apply(void *diag, struct script_config *config);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "cmd/commands.h"
+#include "cmd/doctor.h"
+#include "cmd/list.h"
+#include "cmd/run.h"
+#include "cmd/tools.h"
+
+const struct command commands[] = {
+	{"run", "compile and run a script (also without the word: pantrace -e ..., pantrace FILE)",
+	 cmd_run},
+	{"list", "what can be traced", cmd_list},
+	{"doctor", "what this kernel and these privileges allow", cmd_doctor},
+	{"info", "the same as bpftrace --info", cmd_info},
+	{"help", "this overview, or a command's help", cmd_help},
+	{"version", "the version", cmd_version},
+	{0},
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Neither a command, a tool, an option nor a file. */
+static int unknown(const char *word)
+{
+	const char *best = NULL;
+	unsigned int best_distance = 3;
+
+	for (const struct command *c = commands; c->name; c++) {
+		unsigned int d = edit_distance(word, c->name, 2);
+
+		if (d < best_distance) {
+			best = c->name;
+			best_distance = d;
+		}
+	}
+	for (const struct embedded_tool *t = embedded_tools; t->name; t++) {
+		unsigned int d = edit_distance(word, t->name, 2);
+
+		if (d < best_distance) {
+			best = t->name;
+			best_distance = d;
+		}
+	}
+	fprintf(stderr, "pantrace: '%s' is neither a command nor a file", word);
+	if (best)
+		fprintf(stderr, "; did you mean '%s'?", best);
+	fprintf(stderr, "\nTry 'pantrace help'.\n");
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc ? base_name(argv[0]) : "pantrace";
+	const struct embedded_tool *tool = tool_find(name);
+	const char *word = argc > 1 ? argv[1] : NULL;
+
+	if (str_eq(name, "bpftrace"))
+		return cmd_run_compatible(argc, argv);
+	if (tool)
+		return cmd_tool(tool, argc, argv);
+	if (!word || str_eq(word, "--help") || str_eq(word, "-h")) {
+		help_short(word ? stdout : stderr);
+		return word ? EXIT_OK : EXIT_USAGE;
+	}
+	for (const struct command *c = commands; c->name; c++)
+		if (str_eq(c->name, word))
+			return c->run(argc - 1, argv + 1);
+	tool = tool_find(word);
+	if (tool)
+		return cmd_tool(tool, argc - 1, argv + 1);
+	if (word[0] == '-' || strchr(word, '/') || strchr(word, '.') || access(word, F_OK) == 0)
+		return cmd_run(argc, argv);
+	return unknown(word);
+}
