@@ -391,6 +391,22 @@ int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address)
 	return 0;
 }
 
+int elf_file_load_bias(struct elf_file *f, u64 start, u64 offset, u64 *ret_bias)
+{
+	const u64 page = 0xffff; /* the largest page size in use; the kernel maps whole pages */
+
+	for (u32 i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type == PT_LOAD && s->flags & PF_X && offset + page >= s->offset &&
+		    (offset < s->offset || offset - s->offset < s->file_size)) {
+			*ret_bias = start - offset - (s->address - s->offset);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 bool elf_file_is_executable_offset(struct elf_file *f, u64 offset)
 {
 	for (u32 i = 0; i < f->segment_count; i++) {

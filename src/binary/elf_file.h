@@ -36,6 +36,8 @@ bool elf_file_symbol_at(struct elf_file *f, u64 address, struct elf_symbol *ret,
 /* Virtual address <-> file offset through PT_LOAD, never through sections. 0 or -ENOENT. */
 int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset);
 int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);
+/* What must be added to virtual addresses when the file's bytes from `offset` on are mapped executable at `start`. 0 or -ENOENT. */
+int elf_file_load_bias(struct elf_file *f, u64 start, u64 offset, u64 *ret_bias);
 bool elf_file_is_executable_offset(struct elf_file *f, u64 offset); /* inside a PT_LOAD with PF_X */
 u64 elf_file_entry(const struct elf_file *f);
 const char *elf_file_interpreter(struct elf_file *f); /* PT_INTERP or NULL */

@@ -24,7 +24,8 @@ struct symbolizer *symbolizer_new(struct kernel *k, bool demangle_names);
 void symbolizer_release(struct symbolizer *s);
 /* Kernel address. False if unknown. Strings live as long as s. */
 bool symbolize_kernel(struct symbolizer *s, u64 address, struct symbol_name *ret);
-/* User address in process pid (0 = unknown process). Uses /proc/PID/maps (cached per process and re-read once when an address is
+/* User address in process pid (0 = unknown process). False if no function is known; module, build_id and file_offset are filled in as
+ * far as they are known even then. Uses /proc/PID/maps (cached per process and re-read once when an address is
  * not covered), /proc/PID/root, separate debug files, /tmp/perf-PID.map of the process's owner. */
 bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret);
 /* Remember the mappings of a process while it lives (on the first stack or usym seen from it, at exec). Cheap if known. */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "binary/symbolize.h"
+
+#include "base/hashmap.h"
+#include "binary/process_cache.h"
+
+struct symbolizer {
+	struct kernel *kernel;
+	bool demangle_names;
+	struct process_cache *processes;
+	struct arena arena; /* strings handed out */
+	struct hashmap shown; /* name as in the symbol table -> as shown */
+	struct hashmap strings; /* paths and build-ids */
+};
+
+struct symbolizer *symbolizer_new(struct kernel *k, bool demangle_names)
+{
+	struct symbolizer *s = xzalloc(sizeof(*s));
+
+	s->kernel = k;
+	s->demangle_names = demangle_names;
+	return s;
+}
+
+void symbolizer_release(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	process_cache_release(s->processes);
+	hashmap_release(&s->shown);
+	hashmap_release(&s->strings);
+	arena_release(&s->arena);
+	free(s);
+}
+
+static struct process_cache *processes(struct symbolizer *s)
+{
+	if (!s->processes)
+		s->processes = process_cache_new();
+	return s->processes;
+}
+
+/* The objects may be closed while a name is still in use, so every string is kept once by us. */
+static const char *keep(struct symbolizer *s, const char *text)
+{
+	void **slot;
+
+	if (!text)
+		return NULL;
+	slot = hashmap_put(&s->strings, text, strlen(text), NULL);
+	if (!*slot)
+		*slot = arena_strdup(&s->arena, text);
+	return *slot;
+}
+
+static const char *shown_name(struct symbolizer *s, const char *name)
+{
+	void **slot = hashmap_put(&s->shown, name, strlen(name), NULL);
+	char *readable;
+
+	if (*slot)
+		return *slot;
+	readable = s->demangle_names ? demangle(name) : NULL;
+	*slot = arena_strdup(&s->arena, readable ? readable : name);
+	free(readable);
+	return *slot;
+}
+
+/* ---- kernel ---- */
+
+bool symbolize_kernel(struct symbolizer *s, u64 address, struct symbol_name *ret)
+{
+	struct kernel_symbol k;
+
+	*ret = (struct symbol_name){0};
+	if (!s->kernel || !kernel_symbol_at(s->kernel, address, &k))
+		return false;
+	ret->function = shown_name(s, k.name);
+	ret->module = k.module;
+	ret->offset = address - k.address;
+	return true;
+}
+
+/* ---- processes ---- */
+
+static void name_in_object(struct symbolizer *s, const struct process_mapping *m, struct object *o,
+			   u64 address, struct symbol_name *ret)
+{
+	struct elf_symbol symbol;
+	u64 virtual;
+
+	ret->module = keep(s, m->path);
+	ret->file_offset = address - m->start + m->offset;
+	if (!o || !o->elf)
+		return;
+	ret->build_id = keep(s, elf_file_build_id(o->elf));
+	if (elf_file_address(o->elf, ret->file_offset, &virtual) < 0 ||
+	    !elf_file_symbol_at(o->elf, virtual, &symbol, &ret->offset))
+		return;
+	ret->function = shown_name(s, symbol.name);
+}
+
+/* True if the address lies in one of the process's mappings. */
+static bool name_in_process(struct symbolizer *s, struct process *p, u64 address,
+			    struct symbol_name *ret)
+{
+	const struct process_mapping *m = process_maps_find(&p->maps, address);
+	const char *name;
+
+	if (!m)
+		return false;
+	switch (m->kind) {
+	case MAPPING_FILE:
+	case MAPPING_DELETED:
+	case MAPPING_VDSO:
+		name_in_object(s, m, p->objects[m - p->maps.list.items], address, ret);
+		return true;
+	case MAPPING_ANONYMOUS:
+		name = process_jit_symbol(p, address, &ret->offset);
+		ret->function = name ? shown_name(s, name) : NULL;
+		ret->module = *m->path ? keep(s, m->path) : NULL;
+		return true;
+	case MAPPING_OTHER:
+		ret->module = keep(s, m->path);
+		return true;
+	}
+	return false;
+}
+
+bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret)
+{
+	struct process *p = pid > 0 ? process_cache_get(processes(s), pid) : NULL;
+	bool covered = false;
+
+	*ret = (struct symbol_name){0};
+	if (p)
+		covered = name_in_process(s, p, address, ret);
+	if (p && !covered && process_cache_reread(processes(s), p)) {
+		p = process_cache_get(processes(s), pid);
+		covered = name_in_process(s, p, address, ret);
+	}
+	for (p = p ? process_cache_older(p) : NULL; p && !covered; p = process_cache_older(p))
+		covered = name_in_process(s, p, address, ret);
+	return ret->function != NULL;
+}
+
+void symbolizer_note_process(struct symbolizer *s, pid_t pid)
+{
+	if (pid > 0)
+		process_cache_get(processes(s), pid);
+}
+
+/* ---- names to addresses ---- */
+
+static u64 address_in_process(struct process *p, const struct object *only, const char *name)
+{
+	for (size_t i = 0; i < p->maps.list.len; i++) {
+		const struct process_mapping *m = &p->maps.list.items[i];
+		struct object *o = p->objects[i];
+		struct elf_symbol symbol;
+		u64 bias;
+
+		if (!o || !o->elf || (only && o != only) ||
+		    elf_file_find_symbol(o->elf, name, &symbol) < 0)
+			continue;
+		if (elf_file_load_bias(o->elf, m->start, m->offset, &bias) == 0)
+			return symbol.address + bias;
+	}
+	return 0;
+}
+
+u64 symbolize_user_address(struct symbolizer *s, pid_t pid, const char *path, const char *name)
+{
+	struct object *o = path ? process_cache_object(processes(s), path) : NULL;
+	struct process *p = pid > 0 ? process_cache_get(processes(s), pid) : NULL;
+	struct elf_symbol symbol;
+
+	if (path && !o)
+		return 0;
+	if (p)
+		return address_in_process(p, o, name);
+	return o && o->elf && elf_file_find_symbol(o->elf, name, &symbol) == 0 ? symbol.address : 0;
+}
