@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""pantrace beside its peer, in one run: medians of several, printed as a table with ratios.
+
+    bench/bench.py BINARY WORKLOADS [ROWS...]
+"""
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+PANTRACE = os.path.realpath(sys.argv[1])
+WORK = os.path.realpath(sys.argv[2])
+WANTED = sys.argv[3:]
+PEER = "/usr/bin/bpftrace"
+DEVNULL = subprocess.DEVNULL
+
+
+def run_once(argv):
+    """Wall seconds and peak memory (MB) of one run."""
+    start = time.monotonic()
+    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
+    _, _, usage = os.wait4(pid, 0)
+    return time.monotonic() - start, usage.ru_maxrss / 1024
+
+
+def first_event(argv):
+    """Seconds from exec to the first line of output, while events happen all the time."""
+    start = time.monotonic()
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=DEVNULL, stdin=DEVNULL) as p:
+        for line in p.stdout:
+            if b"EVENT" in line:
+                break
+        took = time.monotonic() - start
+        p.send_signal(signal.SIGKILL)
+    return took
+
+
+def under(tracer, script, workload):
+    """Nanoseconds per call of the workload while the tracer runs the script."""
+    p = None
+    if tracer:
+        p = subprocess.Popen([tracer, "-e", script + " BEGIN { printf(\"READY\\n\"); }"], stdout=subprocess.PIPE,
+                             stderr=DEVNULL, stdin=DEVNULL, bufsize=0)
+        while b"READY" not in p.stdout.readline():
+            pass
+        time.sleep(1.0)  # BEGIN runs before the attachment is complete
+        drain = subprocess.Popen(["cat"], stdin=p.stdout, stdout=DEVNULL)
+    ns = float(subprocess.check_output([WORK] + workload))
+    if p:
+        p.send_signal(signal.SIGINT)
+        p.wait()
+        drain.wait()
+    return ns
+
+
+def median(f, n):
+    values = [f() for _ in range(n)]
+    if isinstance(values[0], tuple):
+        return tuple(statistics.median(v) for v in zip(*values))
+    return statistics.median(values)
+
+
+def row(name, ours, theirs, unit):
+    ratio = f"{ours / theirs:8.3f}" if theirs else "       -"
+    peer = f"{theirs:12.2f}" if theirs else "           -"
+    print(f"{name:<58} {ours:12.2f} {peer} {unit:<4} {ratio}", flush=True)
+
+
+def wanted(name):
+    return not WANTED or any(w in name for w in WANTED)
+
+
+def main():
+    peer = PEER if os.access(PEER, os.X_OK) else None
+    print(f"{'':<58} {'pantrace':>12} {'bpftrace':>12} {'':<4} {'ratio':>8}")
+
+    if wanted("startup"):
+        script = ["-e", "BEGIN { exit() }"]
+        ours = median(lambda: run_once([PANTRACE] + script), 21)
+        theirs = median(lambda: run_once([peer] + script), 5) if peer else (0, 0)
+        row("startup: begin { exit() }: wall", ours[0] * 1e3, theirs[0] * 1e3, "ms")
+        row("startup: begin { exit() }: peak memory", ours[1], theirs[1], "MB")
+
+    if wanted("attach"):
+        noise = subprocess.Popen([WORK, "forever"], stdout=DEVNULL)
+        script = ["-e", "tracepoint:syscalls:sys_enter_getppid { printf(\"EVENT %s\\n\", comm); }"]
+        ours = median(lambda: first_event([PANTRACE] + script), 11)
+        theirs = median(lambda: first_event([peer] + script), 5) if peer else 0
+        noise.kill()
+        noise.wait()
+        row("attach: exec to first event of a tracepoint", ours * 1e3, theirs * 1e3, "ms")
+
+    n = 1000000
+    rows = [
+        ("count", "tracepoint:syscalls:sys_enter_getppid { @[comm] = count(); }", ["getppid", str(n)]),
+        ("count, no key", "tracepoint:syscalls:sys_enter_getppid { @ = count(); }", ["getppid", str(n)]),
+        ("hist", "tracepoint:syscalls:sys_enter_getppid { @ = hist(nsecs & 0xffff); }", ["getppid", str(n)]),
+        ("@[comm, id] = sum()", "tracepoint:raw_syscalls:sys_enter { @[comm, args->id] = sum(1); }", ["getppid", str(n)]),
+        ("raw_syscalls count by comm", "tracepoint:raw_syscalls:sys_enter { @[comm] = count(); }", ["getppid", str(n)]),
+        ("ustack as key", "tracepoint:syscalls:sys_enter_getppid { @[ustack(8)] = count(); }", ["getppid", str(n)]),
+        ("printf of a string", "tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args->filename)); }",
+         ["open", str(n // 5)]),
+    ]
+    for name, script, workload in rows:
+        if not wanted("event " + name):
+            continue
+        pairs = []
+        for _ in range(3):  # interleaved, so that a noisy minute hits all three alike
+            base = under(None, "", workload)
+            ours = under(PANTRACE, script, workload)
+            theirs = under(peer, script, workload) if peer else 0
+            pairs.append((ours - base, max(theirs - base, 0)))
+        row("event: " + name, statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs), "ns")
+
+    if wanted("size"):
+        stripped = "/tmp/pantrace-bench-stripped"
+        subprocess.check_call(["strip", "-o", stripped, PANTRACE])
+        row("size: stripped static binary", os.path.getsize(stripped) / 1e6, 0, "MB")
+        os.unlink(stripped)
+
+
+main()

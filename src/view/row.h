@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows of a table, as the tools print them: row("PID=%-6d COMM=%-16s FILE=%s/%s", ...) and
+ * table("COMM=%-16s COUNT=%8d", @map).
+ *
+ * A column begins at a word "NAME=" of the format and goes on to the next one; the first conversion's width
+ * and alignment are the column's. The last column is never padded. The reader of the tool chooses which columns are seen
+ * and which rows pass; JSON has one object per row with the names in lower case.
+ */
+#ifndef PANTRACE_VIEW_ROW_H
+#define PANTRACE_VIEW_ROW_H
+
+#include <regex.h>
+
+#include "engine/format.h"
+#include "view/map_view.h"
+#include "view/output.h"
+
+struct row_match {
+	const char *column;
+	regex_t regex;
+};
+
+/* What the user of a tool asked for. Zero-initialised: every column, every row. */
+struct row_style {
+	VECTOR(const char *) hidden;
+	VECTOR(struct row_match) matches; /* all must match */
+	const char *limited_column;	  /* argument lists (%a): show at most `limit` */
+	u64 limit;			  /* 0 = all */
+	bool header_done;
+};
+
+/* False with a message on stderr if the expression is bad. */
+bool row_style_match(struct row_style *s, const char *column, const char *expression);
+void row_style_release(struct row_style *s);
+
+/* The line of names; once, before anything else (nothing in JSON). */
+void row_header(struct row_style *s, struct output *out, const struct format *f);
+/* One row from a record. */
+void row_print(struct row_style *s, struct value_printer *p, struct output *out, const struct format *f,
+	       const struct type *payload_type, const u8 *payload);
+/* A whole map, in its order of printing: the key's parts, then the value. */
+void row_table(struct row_style *s, struct value_printer *p, struct output *out, const struct format *f,
+	       const struct map_view *m, u64 top);
+
+#endif

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# 1,000 of 1,000 short-lived processes, with their arguments.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+start execsnoop
+"$programs/spawn" 1000 /bin/true "an argument with blanks" -x
+sleep 0.5
+stop
+seq 0 999 | sed 's/^/\/bin\/true an argument with blanks -x /' | sort >"$work/want"
+awk '$3 == "/bin/true" { sub(/^ *[0-9]+ +[0-9]+ +/, ""); print }' "$work/trace" | sort >"$work/got"
+is "$(wc -l <"$work/got" | tr -d ' ')" 1000 "1000 of 1000 processes"
+cmp -s "$work/got" "$work/want"; ok "all arguments, in order"
+like "$out" '^ *PID +PPID +ARGS$' "columns"
+like "$err" '^Attached [0-9]+ probes|^$' "no losses are reported"
+
+many=$(seq -s ' ' 1 300)
+start execsnoop
+# shellcheck disable=SC2086
+/bin/true $many
+/bin/true "$(printf 'esc\033[31mred\nline')"
+sleep 0.3
+stop
+like "$out" "/bin/true $many\$" "300 arguments are complete"
+like "$out" 'esc\\x1b\[31mred\\x0aline$' "control characters do not reach the terminal"
+
+start execsnoop -x
+"$programs/spawn" 1 /nonexistent/program one two 2>/dev/null
+sleep 0.3
+stop
+like "$out" 'ENOENT +/nonexistent/program /nonexistent/program one two 0' "-x: a failed exec with error and arguments"
+
+start execsnoop --json
+/bin/true 'a b' c
+sleep 0.3
+stop
+echo "$out" | grep '"/bin/true"' | python3 -c '
+import json, sys
+rows = [json.loads(l) for l in sys.stdin]
+assert any(r["args"] == ["/bin/true", "a b", "c"] and isinstance(r["pid"], int) for r in rows), rows'
+ok "--json: one object per exec, the arguments as a list"
+done_testing

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Arguments of a function equal what gdb prints; return values; counts are exact under concurrency.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+target=$programs/calls.dyn
+cat >"$work/gdb" <<'G'
+set pagination off
+set print address off
+break work
+commands
+silent
+printf "%d %s %d %s %d %lu %d %d\n", number, text, record->id, record->name, small, wide, sixth, seventh
+continue
+end
+run 5
+G
+gdb -q -batch -x "$work/gdb" "$target" 2>/dev/null | grep '^[0-9]* item' >"$work/want"
+run -q -c "$target 5" -e "
+struct record { int id; char name[16]; };
+uprobe:$target:work {
+	\$r = (struct record *)arg2;
+	printf(\"%d %s %d %s %d %lu %d %d\n\", arg0, str(arg1), \$r->id, \$r->name, (int8)arg3, arg4, arg5,
+	       *(int32 *)uptr(reg(\"sp\") + 8));
+}"
+is "$out" "$(cat "$work/want")" "arguments equal gdb's"
+
+run -q -c "$target 5" -e "uretprobe:$target:negative { printf(\"%d\n\", retval); }"
+is "$out" "0
+-1
+-2
+-3
+-4" "return values"
+
+run -q -c "$target 20000 4" -e "
+uprobe:$target:work { @plain++; @count = count(); @sum = sum(arg0); @by[arg0 % 10] = count(); @h = hist(arg0);
+	@l = lhist(arg0, 0, 20000, 1000); @s = stats(arg0); @min = min(arg0); @max = max(arg0); @add += 2; }"
+like "$out" '^@plain: 80000$' "@x++ is exact with four threads"
+like "$out" '^@count: 80000$' "count() is exact"
+like "$out" '^@sum: 799960000$' "sum() is exact"
+like "$out" '^@add: 160000$' "@x += n is exact"
+like "$out" '^@s: count 80000, average 9999, total 799960000$' "stats()"
+like "$out" '^@min: 0$' "min()"
+like "$out" '^@max: 19999$' "max()"
+is "$(echo "$out" | grep -c '^@by\[[0-9]\]: 8000$')" 10 "count() by key is exact"
+total()
+{
+	echo "$out" | awk -v m="$1" '$0 ~ "^@" { on = $1 == m } on && match($0, /[)\]] +[0-9]+ +\|/) { s = substr($0, RSTART + 1, RLENGTH - 2); n += s } END { print n }'
+}
+is "$(total @h:)" 80000 "hist() holds every event"
+is "$(total @l:)" 80000 "lhist() holds every event"
+done_testing

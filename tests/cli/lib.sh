@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For tests of this kernel: TAP, the binary, a scratch folder that goes away.
+. "$(dirname "$0")/../tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+pantrace=${PANTRACE:-$top/build/pantrace}
+programs=$top/build/programs
+work=$(mktemp -d /tmp/pantrace-test.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+# Without root nothing can be traced: say so once and leave.
+need_root()
+{
+	[ "$(id -u)" = 0 ] && return
+	echo "1..0 # SKIP needs root"
+	exit 0
+}
+
+# run ARGS...: stdout in $out, stderr in $err, code in $rc
+run()
+{
+	"$pantrace" "$@" >"$work/out" 2>"$work/err" </dev/null
+	rc=$?
+	out=$(cat "$work/out")
+	err=$(cat "$work/err")
+}
+
+# start ARGS...: a tracer in the background, attached when this returns; its pid in $tracer, output in $work/trace
+start()
+{
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$pantrace" "$@" >"$work/trace" 2>"$work/trace.err" </dev/null &
+	tracer=$!
+	for _ in $(seq 200); do
+		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED "$work/trace" && return 0
+		kill -0 $tracer 2>/dev/null || break
+		sleep 0.05
+	done
+	echo "# tracer did not attach:"
+	sed 's/^/#   /' "$work/trace.err"
+	return 1
+}
+
+# stop: ends it as Ctrl-C would; its output in $out without the notification
+stop()
+{
+	kill -INT $tracer 2>/dev/null
+	wait $tracer
+	rc=$?
+	sed -i '/__BPFTRACE_NOTIFY_PROBES_ATTACHED/d' "$work/trace"
+	out=$(cat "$work/trace")
+	err=$(cat "$work/trace.err")
+}
