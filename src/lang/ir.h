@@ -71,6 +71,9 @@ struct ir_slot_info {
 	bool force_stack;   /* must be on the stack (small, e.g. 8 bytes for a callback context) */
 	bool force_scratch;
 	const char *label;
+	/* Filled in by ir_assign_slots(): */
+	bool in_scratch;
+	s32 offset;	    /* from r10 (negative), or from the program's scratch entry */
 };
 
 struct ir_function {
@@ -82,6 +85,11 @@ struct ir_function {
 	u32 nregs;		   /* registers 1 .. nregs */
 	u32 current;		   /* block being built */
 	struct span span;	   /* of the instructions being built */
+	struct arena *arena;	   /* the program's; the vectors above grow in it */
+	/* The back end's own: */
+	u32 stack_slots;	   /* bytes of stack taken by slots */
+	ir_reg scratch;		   /* holds the address of the program's scratch entry; 0 = not needed */
+	u32 scratch_key;	   /* slot of the key to look it up */
 };
 
 /* One BPF program: functions[0] is the main one. */
@@ -93,6 +101,8 @@ struct ir_program {
 	u32 scratch_index;	   /* this program's entry */
 	u32 scratch_size;	   /* out: bytes of scratch that the program needs, 0 = none. Filled in by ir_assign_slots() */
 	bool is_sleepable;
+	const char *const *map_names; /* by map index, for dumps; may be NULL */
+	u32 nmap_names;
 };
 #define IR_NO_MAP UINT32_MAX
 
