@@ -28,5 +28,7 @@ u16 arch_sp_offset(void);
 const char *arch_syscall_name(u64 nr);
 int arch_syscall_number(const char *name);
 u16 arch_elf_machine(void);
+/* Bytes of the instruction at `code`, of which `size` bytes can be read; -1 if it cannot be decoded. */
+int arch_instruction_length(const u8 *code, size_t size);
 
 #endif

@@ -16,6 +16,7 @@ struct lister {
 	FILE *out;
 	struct strbuf line;
 	u64 count;
+	VECTOR(char *) names; /* of one provider: told in order of the alphabet */
 	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
 };
 
@@ -133,13 +134,8 @@ static void add_arguments(struct lister *l, const char *name)
 	free(copy);
 }
 
-static int print_probe(void *arg, const char *name)
+static int print_probe(struct lister *l, const char *name)
 {
-	struct lister *l = arg;
-
-	if (l->word && !strstr(name, l->word))
-		return 0;
-	l->count++;
 	strbuf_reset(&l->line);
 	if (l->format == LIST_JSON) {
 		strbuf_addstr(&l->line, "{\"probe\":\"");
@@ -159,6 +155,22 @@ static int print_probe(void *arg, const char *name)
 	return 0;
 }
 
+static int remember(void *arg, const char *name)
+{
+	struct lister *l = arg;
+
+	if (l->word && !strstr(name, l->word))
+		return 0;
+	l->count++;
+	vector_push(&l->names, xstrdup(name));
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 /* ---- patterns ---- */
 
 static bool is_available(struct lister *l, const struct probe_provider *p)
@@ -168,7 +180,17 @@ static bool is_available(struct lister *l, const struct probe_provider *p)
 
 static int each_of(struct lister *l, const struct probe_provider *p, const char *glob)
 {
-	return p->each ? p->each(l->env, glob, print_probe, l) : 0;
+	int err = p->each ? p->each(l->env, glob, remember, l) : 0;
+
+	if (l->names.len)
+		qsort(l->names.items, l->names.len, sizeof(char *), compare_names);
+	for (size_t i = 0; i < l->names.len; i++) {
+		if (err != -EIO && print_probe(l, l->names.items[i]))
+			err = -EIO;
+		free(l->names.items[i]);
+	}
+	vector_free(&l->names);
+	return err;
 }
 
 /* Only what this kernel can attach: nobody searches for what will be refused. */

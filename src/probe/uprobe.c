@@ -4,10 +4,14 @@
  * wildcard), symbol + offset, or address. The kernel wants file offsets; they come from program
  * headers (elf_file_offset()).
  */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "probe/uapi.h"
 #include "probe/user.h"
+
+#define MAX_FUNCTION (1u << 24) /* bytes that are decoded to find where instructions begin */
 
 struct expand_arg {
 	struct probe_env *env;
@@ -171,6 +175,48 @@ static int no_symbol(struct expand_arg *a)
 	return -ENOENT;
 }
 
+/* Does an instruction begin `into` bytes behind the start of a function? The kernel would not
+ * notice, the program would crash. */
+static bool is_boundary(const char *path, u64 start, u64 into)
+{
+	u64 at = 0;
+	size_t size;
+	u8 *code;
+	int fd, length;
+	bool ret = false;
+
+	if (!into || into > MAX_FUNCTION)
+		return !into;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	code = xmalloc(into);
+	size = pread(fd, code, into, (off_t)start) == (ssize_t)into ? into : 0;
+	while (at < size && (length = arch_instruction_length(code + at, size - at)) > 0)
+		at += (u64)length;
+	ret = size && at == into;
+	free(code);
+	close(fd);
+	return ret;
+}
+
+static int check_boundary(struct expand_arg *a, u64 start, u64 into)
+{
+	struct diag *d = a->env->diag;
+
+	if (is_boundary(a->path, start, into))
+		return 0;
+	if (a->env->unsafe) {
+		diag_warning(d, a->request->span,
+			     "no instruction of %s seems to begin there: it may crash", a->path);
+		return 0;
+	}
+	diag_error(d, a->request->span, "Could not add uprobe into middle of instruction: %s",
+		   a->request->text);
+	diag_hint(d, "`objdump -d %s` shows where instructions begin", a->path);
+	return -EINVAL;
+}
+
 static int add_symbol(struct expand_arg *a)
 {
 	struct elf_symbol s;
@@ -188,6 +234,9 @@ static int add_symbol(struct expand_arg *a)
 			   a->path);
 		return -EINVAL;
 	}
+	err = check_boundary(a, offset - a->offset, a->offset);
+	if (err)
+		return err;
 	add_place(a,
 		  a->has_offset ? arena_printf(a->env->arena, "%s+%" PRIu64, a->function, a->offset)
 				: a->function,
@@ -199,12 +248,12 @@ static int add_address(struct expand_arg *a)
 {
 	struct elf_symbol s;
 	u64 offset = 0, into = 0;
-	bool entry;
+	bool known;
+	int err;
 
 	if (elf_file_offset(a->file, a->address, &offset) ||
 	    !elf_file_is_executable_offset(a->file, offset)) {
-		/* Not a virtual address: then an offset in the file, as `objdump -h` users write.
-		 */
+		/* Not a virtual address: then an offset in the file. */
 		if (!elf_file_is_executable_offset(a->file, a->address)) {
 			diag_error(a->env->diag, a->request->span,
 				   "Could not resolve address: %s:0x%" PRIx64, a->path, a->address);
@@ -214,9 +263,20 @@ static int add_address(struct expand_arg *a)
 		}
 		offset = a->address;
 	}
-	entry = !elf_file_address(a->file, offset, &into) &&
-		elf_file_symbol_at(a->file, into, &s, &into) && !into;
-	add_place(a, arena_printf(a->env->arena, "0x%" PRIx64, a->address), offset, entry);
+	known = !elf_file_address(a->file, offset, &into) &&
+		elf_file_symbol_at(a->file, into, &s, &into);
+	if (!known && !a->env->unsafe) {
+		diag_error(a->env->diag, a->request->span,
+			   "Could not resolve address: %s:0x%" PRIx64, a->path, a->address);
+		diag_hint(a->env->diag, "no symbol covers it, so nothing tells whether an "
+					"instruction begins there; --unsafe "
+					"attaches all the same");
+		return -EINVAL;
+	}
+	err = known ? check_boundary(a, offset - into, into) : 0;
+	if (err)
+		return err;
+	add_place(a, arena_printf(a->env->arena, "0x%" PRIx64, a->address), offset, known && !into);
 	return 0;
 }
 
