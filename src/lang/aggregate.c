@@ -204,79 +204,81 @@ static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
  *it The position is found by six halving steps. (2^s - 1 - n) >> 63 is 1 if n >= 2^s and 0
  *otherwise for n >= 0: no branches, which would double the verifier's paths at each step.
  */
-static ir_reg hist_bucket(struct lower *l, ir_reg n, u32 bits)
+ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits)
 {
-	const u32 negative = ir_block_new(l->f, "hist.negative"),
-		  small = ir_block_new(l->f, "hist.small");
-	const u32 positive = ir_block_new(l->f, "hist.positive"),
-		  large = ir_block_new(l->f, "hist.large");
-	const u32 end = ir_block_new(l->f, "hist.bucket");
+	const u32 negative = ir_block_new(f, "hist.negative"),
+		  small = ir_block_new(f, "hist.small");
+	const u32 positive = ir_block_new(f, "hist.positive"),
+		  large = ir_block_new(f, "hist.large");
+	const u32 end = ir_block_new(f, "hist.bucket");
 	const u64 mask = (1ULL << bits) - 1;
-	ir_reg bucket = ir_reg_new(l->f), rest, log, step;
+	ir_reg bucket = ir_reg_new(f), rest, log, step;
 
-	ir_branch_imm(l->f, IR_SLT, n, 0, negative, positive);
-	ir_switch_to(l->f, negative);
-	ir_assign_const(l->f, bucket, 0);
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, positive);
-	ir_branch_imm(l->f, IR_LE, n, mask, small, large);
-	ir_switch_to(l->f, small);
-	ir_assign(l->f, bucket, ir_binary_imm(l->f, IR_ADD, n, 1));
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, large);
-	rest = ir_move(l->f, n);
-	log = ir_const(l->f, -(s64)bits);
+	ir_branch_imm(f, IR_SLT, n, 0, negative, positive);
+	ir_switch_to(f, negative);
+	ir_assign_const(f, bucket, 0);
+	ir_jump(f, end);
+	ir_switch_to(f, positive);
+	ir_branch_imm(f, IR_LE, n, mask, small, large);
+	ir_switch_to(f, small);
+	ir_assign(f, bucket, ir_binary_imm(f, IR_ADD, n, 1));
+	ir_jump(f, end);
+	ir_switch_to(f, large);
+	rest = ir_move(f, n);
+	log = ir_const(f, -(s64)bits);
 	for (int i = 5; i >= 0; i--) {
-		step = ir_binary(l->f, IR_SUB, ir_const(l->f, (1LL << (1 << i)) - 1), rest);
-		step = ir_binary_imm(l->f, IR_SHR, step, 63);
+		step = ir_binary(f, IR_SUB, ir_const(f, (1LL << (1 << i)) - 1), rest);
+		step = ir_binary_imm(f, IR_SHR, step, 63);
 		if (i)
-			step = ir_binary_imm(l->f, IR_SHL, step, i);
-		rest = ir_binary(l->f, IR_SHR, rest, step);
-		log = ir_binary(l->f, IR_ADD, log, step);
+			step = ir_binary_imm(f, IR_SHL, step, i);
+		rest = ir_binary(f, IR_SHR, rest, step);
+		log = ir_binary(f, IR_ADD, log, step);
 	}
-	rest = ir_binary_imm(l->f, IR_AND, ir_binary(l->f, IR_SHR, n, log), mask);
-	log = ir_binary_imm(l->f, IR_SHL, ir_binary_imm(l->f, IR_ADD, log, 1), bits);
-	ir_assign(l->f, bucket, ir_binary_imm(l->f, IR_ADD, ir_binary(l->f, IR_ADD, log, rest), 1));
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
+	rest = ir_binary_imm(f, IR_AND, ir_binary(f, IR_SHR, n, log), mask);
+	log = ir_binary_imm(f, IR_SHL, ir_binary_imm(f, IR_ADD, log, 1), bits);
+	ir_assign(f, bucket, ir_binary_imm(f, IR_ADD, ir_binary(f, IR_ADD, log, rest), 1));
+	ir_jump(f, end);
+	ir_switch_to(f, end);
 	return bucket;
 }
 
 /* 0 below min, 1 + (n - min) / step, and 1 + (max - min) / step from max on. */
-static ir_reg lhist_bucket(struct lower *l, ir_reg n, const struct type *t)
+ir_reg aggregate_lhist_bucket(struct ir_function *f, ir_reg n, s64 min, s64 max, s64 step)
 {
-	const u32 inside = ir_block_new(l->f, "lhist.inside"),
-		  not_below = ir_block_new(l->f, "lhist.not_below");
-	const u32 above = ir_block_new(l->f, "lhist.above"),
-		  end = ir_block_new(l->f, "lhist.bucket");
-	ir_reg bucket = ir_reg_new(l->f), r;
+	const u32 inside = ir_block_new(f, "lhist.inside"),
+		  not_below = ir_block_new(f, "lhist.not_below");
+	const u32 above = ir_block_new(f, "lhist.above"), end = ir_block_new(f, "lhist.bucket");
+	ir_reg bucket = ir_reg_new(f), r;
 
-	ir_assign_const(l->f, bucket, 0);
-	ir_branch(l->f, IR_SLT, n, ir_const(l->f, t->lhist_min), end, not_below);
-	ir_switch_to(l->f, not_below);
-	ir_branch(l->f, IR_SGE, n, ir_const(l->f, t->lhist_max), above, inside);
-	ir_switch_to(l->f, above);
-	ir_assign_const(l->f, bucket, 1 + (t->lhist_max - t->lhist_min) / t->lhist_step);
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, inside);
-	r = ir_binary(l->f, IR_SUB, n, ir_const(l->f, t->lhist_min));
-	r = ir_binary(l->f, IR_DIV, r, ir_const(l->f, t->lhist_step));
-	ir_assign(l->f, bucket, ir_binary_imm(l->f, IR_ADD, r, 1));
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
+	ir_assign_const(f, bucket, 0);
+	ir_branch(f, IR_SLT, n, ir_const(f, min), end, not_below);
+	ir_switch_to(f, not_below);
+	ir_branch(f, IR_SGE, n, ir_const(f, max), above, inside);
+	ir_switch_to(f, above);
+	ir_assign_const(f, bucket, 1 + (max - min) / step);
+	ir_jump(f, end);
+	ir_switch_to(f, inside);
+	r = ir_binary(f, IR_SUB, n, ir_const(f, min));
+	r = ir_binary(f, IR_DIV, r, ir_const(f, step));
+	ir_assign(f, bucket, ir_binary_imm(f, IR_ADD, r, 1));
+	ir_jump(f, end);
+	ir_switch_to(f, end);
 	return bucket;
 }
 
 static void lower_hist(struct lower *l, struct expr *call, struct value *ret)
 {
+	const struct type *t = call->type;
 	u32 end;
 	ir_reg element, n, bucket;
 
 	if (!usable(l, call, ret))
 		return;
 	n = lower_scalar(l, call->args[0]);
-	bucket = call->type->kind == TYPE_LHIST ? lhist_bucket(l, n, call->type)
-						: hist_bucket(l, n, call->type->hist_bits);
+	if (t->kind == TYPE_LHIST)
+		bucket = aggregate_lhist_bucket(l->f, n, t->lhist_min, t->lhist_max, t->lhist_step);
+	else
+		bucket = aggregate_hist_bucket(l->f, n, t->hist_bits);
 	end = ir_block_new(l->f, "hist.end");
 	element = element_of(l, call, bucket, end);
 	lower_add(l, l->assign_map, element, 0, ir_const(l->f, 1));

@@ -158,6 +158,7 @@ static void lower_args(struct lower *l, struct expr *call, struct value *ret)
 	const struct type **types;
 	ir_reg slot;
 
+	type_complete(l->types, args);
 	if (x->kind == CONTEXT_TRACEPOINT || x->kind == CONTEXT_ITERATOR) {
 		*ret = value_memory(args, lower_context(l), 0, SPACE_CONTEXT);
 		return;
@@ -240,8 +241,9 @@ static void lower_stack_argument(struct lower *l, struct expr *call, struct valu
 {
 	const u32 n = argument_number(call);
 	u32 first = 0;
-	ir_reg slot = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "sarg")), result;
+	ir_reg slot, result;
 
+	lower_slot(l, type_int(8, false), "sarg", &slot);
 	while (first < 32 && arch_argument_offset(first) >= 0)
 		first++;
 	result = lower_read(l, slot, 0, 8, saved_register(l, arch_sp_offset(), 8),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions over maps. */
 #include "lang/builtin_util.h"
+#include "lang/check_internal.h"
 
 /* What check() found out: the map, and the key expressions if one element is meant. */
 struct map_plan {
@@ -226,19 +227,11 @@ static void check_find(struct check *c, struct expr *call)
 		plan->assignment = make_assignment(c, call, &plan->plan);
 	value = plan->assignment->value;
 	check_expr(c, value);
-	check_expr(c, target);
-	if (target->variable && !target->variable->type && value->type->kind != TYPE_NONE) {
-		target->variable->type = value->type;
-		target->variable->space = value->space;
-		c->changed = true;
-	}
-	if (check_known(c, value) && check_known(c, target) &&
-	    target->type->kind != value->type->kind)
-		check_error(c, target->span,
-			    "Type mismatch for %s: trying to assign value of type '%s' when "
-			    "variable already has a type '%s'",
-			    target->name, type_str(c->arena, value->type),
-			    type_str(c->arena, target->type));
+	target->variable = check_variable_target(c, target->name, value->type, target->span);
+	check_variable_use(c, target->variable);
+	if (check_known(c, value))
+		check_variable_assign(c, target->variable, value->type, value->space, target->span);
+	target->type = target->variable->type;
 }
 
 static void lower_find(struct lower *l, struct expr *call, struct value *ret)

@@ -263,6 +263,7 @@ static void lower_print_element(struct lower *l, struct expr *call, const struct
 
 	values[0] = value_memory(m->key, lower_map_key(l, m, e->args, e->nargs, call->span), 0,
 				 SPACE_BPF);
+	values[0].is_zero_padded = true;
 	if (!is_aggregation)
 		lower_expr(l, e, &values[1]);
 	action = lower_action(l, ACTION_PRINT_MAP_KEY, types, is_aggregation ? 1 : 2, call->span);
@@ -302,14 +303,13 @@ void builtin_exit(struct lower *l, ir_reg code, struct span at)
 	const struct type *type = type_int(1, false);
 	const u32 action = lower_action(l, ACTION_EXIT, &type, 1, at);
 	struct value value = value_register(type, code);
+	struct stmt leave = {.kind = STMT_RETURN, .span = at};
 
 	lower_send(l, action, &value, 1, at);
-	/* In the callback of a loop only the callback could be left; the engine ends the run in any
-	 * case. */
-	if (l->in_callback)
-		return;
-	ir_jump(l->f, l->return_block);
-	ir_switch_to(l->f, ir_block_new(l->f, "after exit"));
+	/* The statement knows how to leave from inside a loop's callback. */
+	lower_stmt(l, &leave);
+	if (ir_terminated(l->f))
+		ir_switch_to(l->f, ir_block_new(l->f, "after exit"));
 }
 
 static void lower_exit(struct lower *l, struct expr *call, struct value *ret)

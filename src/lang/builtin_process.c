@@ -115,8 +115,9 @@ static bool in_pid_namespace(struct stat *st)
  * outside it. */
 static ir_reg namespaced_pid(struct lower *l, const struct stat *st, bool tgid)
 {
-	ir_reg info = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "pidns"));
+	ir_reg info;
 
+	lower_slot(l, type_int(8, false), "pidns", &info);
 	ir_zero(l->f, info, 0, 8);
 	ir_call_n(l->f, BPF_FUNC_get_ns_current_pid_tgid, ir_const(l->f, st->st_dev),
 		  ir_const(l->f, st->st_ino), info, ir_const(l->f, 8));
@@ -267,7 +268,7 @@ static void lower_relative(struct lower *l, struct expr *call, struct value *ret
 
 	task = call->nargs ? lower_scalar(l, call->args[0])
 			   : ir_call(l->f, BPF_FUNC_get_current_task, 0, NULL);
-	slot = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "task"));
+	lower_slot(l, type_int(8, false), "task", &slot);
 	lower_read(l, slot, 0, 8, task, o->link, SPACE_KERNEL, call->span);
 	link = ir_load(l->f, slot, 0, 8, false);
 	if (call->type->kind != TYPE_STRING) {

@@ -5,6 +5,7 @@
  * no collision that would show a wrong stack.
  */
 #include "lang/builtin_util.h"
+#include "lang/lower_internal.h"
 
 #define DEFAULT_DEPTH 127
 #define MAX_DEPTH     1024
@@ -122,7 +123,7 @@ static void store_frames(struct lower *l, u32 map, ir_reg id, ir_reg stack, u32 
 	ir_switch_to(l->f, failed); /* another CPU was faster: fine */
 	ir_branch_imm(l->f, IR_EQ, r, -EEXIST, end, lost);
 	ir_switch_to(l->f, lost);
-	builtin_lost(l, LOST_STACKS);
+	lower_count_lost(l, LOST_STACKS);
 	ir_assign_const(l->f, id, 0);
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);

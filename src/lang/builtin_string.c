@@ -321,7 +321,7 @@ static void lower_join(struct lower *l, struct expr *call, struct value *ret)
 		call->nargs > 1 ? builtin_literal(call->args[1]) : " ";
 	lower_slot(l, types[1], "join", &slot);
 	data = ir_binary_imm(l->f, IR_ADD, slot, 4);
-	pointer = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "argv"));
+	lower_slot(l, type_int(8, false), "argv", &pointer);
 	used = ir_const(l->f, 0);
 	count = ir_const(l->f, 0);
 	for (u32 i = 0; i < JOIN_MAX_ARGS; i++) {

@@ -103,7 +103,6 @@ static const struct {
 	u32 bpf_type, key_size, value_size, max_entries;
 	bool is_percpu;
 } internal_maps[] = {
-	[MAP_LOST] = {"lost", BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, LOST_COUNT, true},
 	[MAP_GLOBAL] = {"global", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct script_globals), 1, false},
 	[MAP_KSTACKS] = {"kstacks", BPF_MAP_TYPE_HASH, 8, 8, 65536, false},
 	[MAP_USTACKS] = {"ustacks", BPF_MAP_TYPE_HASH, 8, 8, 65536, false},
@@ -111,8 +110,7 @@ static const struct {
 
 u32 builtin_map(struct script *s, enum map_role role)
 {
-	u32 *index = role == MAP_LOST	   ? &s->lost_map
-		     : role == MAP_GLOBAL  ? &s->global_map
+	u32 *index = role == MAP_GLOBAL	   ? &s->global_map
 		     : role == MAP_KSTACKS ? &s->kstack_map
 					   : &s->ustack_map;
 	struct script_map m = {
@@ -134,8 +132,9 @@ u32 builtin_map(struct script *s, enum map_role role)
 
 ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label)
 {
-	ir_reg slot = ir_slot_address(l->f, ir_slot(l->f, 8, 8, label));
+	ir_reg slot;
 
+	lower_slot(l, type_int(8, false), label, &slot);
 	ir_store(l->f, slot, 0, 8, r);
 	return slot;
 }
@@ -162,21 +161,6 @@ ir_reg builtin_global(struct lower *l, u32 offset, struct span at)
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
 	return value;
-}
-
-void builtin_lost(struct lower *l, enum lost_counter counter)
-{
-	const u32 map = builtin_map(l->script, MAP_LOST);
-	const u32 found = ir_block_new(l->f, "lost"), end = ir_block_new(l->f, "lost.end");
-	ir_reg element = array_element(l, map, counter);
-
-	ir_branch_imm(l->f, IR_NE, element, 0, found, end);
-	ir_switch_to(l->f, found);
-	/* A program in an interrupt may run in between: locked. */
-	ir_add(l->f, (struct ir_insn){
-			     .op = IR_ATOMIC_ADD, .size = 8, .a = element, .b = ir_const(l->f, 1)});
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
 }
 
 ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max)

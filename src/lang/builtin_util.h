@@ -35,8 +35,6 @@ bool builtin_is_number(const struct type *t);
 u32 builtin_map(struct script *s, enum map_role role);
 /* A field of struct script_globals. */
 ir_reg builtin_global(struct lower *l, u32 offset, struct span at);
-/* Counts what did not arrive. */
-void builtin_lost(struct lower *l, enum lost_counter counter);
 /* A 64-bit slot that holds r; its address. */
 ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
 /* r limited to [0, max] as an unsigned number, in a new register that the verifier knows the range of. */
@@ -47,13 +45,16 @@ ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
 ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm);
 /* The address of a value in memory. */
 ir_reg builtin_address(struct lower *l, const struct value *v);
-/* The value of a member of a kernel struct reached from a pointer: "real_parent" then "pid". */
+/* Type and offset of a member of a kernel struct by BTF; false if there is none. */
 bool builtin_member(struct check *c, const char *structure, const char *member, const struct type **ret_type, u32 *ret_offset);
 
 /* ACTION_PRINTF and the like: format in args[first], then its arguments. */
 void builtin_check_format(struct check *c, struct expr *call, u32 first);
 /* Sends them; returns the action's index. */
 u32 builtin_send_format(struct lower *l, enum action_kind kind, struct expr *call, u32 first);
+/* The bucket of n, as types/type.h counts them. */
+ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits);
+ir_reg aggregate_lhist_bucket(struct ir_function *f, ir_reg n, s64 min, s64 max, s64 step);
 /* Sends ACTION_EXIT and leaves the probe. */
 void builtin_exit(struct lower *l, ir_reg code, struct span at);
 
