@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel/kernel.h"
+
+int sys_bpf(int cmd, union bpf_attr *attr, unsigned int size)
+{
+	u32 attempts = 5;
+	long rc;
+
+	/* EAGAIN: the verifier was interrupted by a signal. */
+	do
+		rc = syscall(SYS_bpf, cmd, attr, size);
+	while (rc < 0 && errno == EAGAIN && cmd == BPF_PROG_LOAD && --attempts);
+	return rc < 0 ? -errno : (int)rc;
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* BTF objects: opening, the offsets of their types, names (Documentation/bpf/btf.rst). */
+#include "types/btf.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <linux/bpf.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/kernel.h"
+#include "types/btf_internal.h"
+
+#define KERNEL_BTF_DIR "/sys/kernel/btf"
+/* A BTF object of a kernel is 5 to 20 MB; a vmlinux with debugging information around it 1 GB. */
+#define MAX_FILE ((size_t)2 << 30)
+/* Ids and name offsets are used as 32-bit numbers with room to add one. */
+#define MAX_SECTION ((u32)1 << 30)
+/* After so many lookups by scanning (0.5 ms each) an index (3 ms) pays. */
+#define LOOKUPS_BEFORE_INDEX 12
+
+/* ---- opening ---- */
+
+/* .BTF of an ELF64 file (a vmlinux image), or the whole file if it is not ELF. */
+static int find_section(const u8 *data, size_t len, const u8 **ret, size_t *ret_len)
+{
+	const Elf64_Ehdr *eh = (const void *)data;
+	Elf64_Shdr names, sh;
+	u64 table_end;
+
+	*ret = data;
+	*ret_len = len;
+	if (len < sizeof(*eh) || memcmp(eh->e_ident, ELFMAG, SELFMAG))
+		return 0;
+	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_shentsize != sizeof(sh))
+		return -EINVAL;
+	if (__builtin_add_overflow(eh->e_shoff, (u64)eh->e_shnum * sizeof(sh), &table_end) ||
+	    table_end > len || eh->e_shstrndx >= eh->e_shnum)
+		return -EINVAL;
+	memcpy(&names, data + eh->e_shoff + eh->e_shstrndx * sizeof(sh), sizeof(names));
+	if (names.sh_offset > len || names.sh_size > len - names.sh_offset)
+		return -EINVAL;
+	for (u32 i = 0; i < eh->e_shnum; i++) {
+		memcpy(&sh, data + eh->e_shoff + i * sizeof(sh), sizeof(sh));
+		if (sh.sh_name >= names.sh_size || names.sh_size - sh.sh_name < sizeof(".BTF") ||
+		    memcmp(data + names.sh_offset + sh.sh_name, ".BTF", sizeof(".BTF")))
+			continue;
+		if (sh.sh_offset > len || sh.sh_size > len - sh.sh_offset)
+			return -EINVAL;
+		*ret = data + sh.sh_offset;
+		*ret_len = sh.sh_size;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int read_header(struct btf_blob *b, const u8 *data, size_t len)
+{
+	struct btf_header h;
+	u64 types, strings;
+
+	if (len < sizeof(h))
+		return -EINVAL;
+	memcpy(&h, data, sizeof(h));
+	if (h.magic != BTF_MAGIC || h.version != BTF_VERSION || h.hdr_len < sizeof(h))
+		return -EINVAL;
+	types = (u64)h.hdr_len + h.type_off;
+	strings = (u64)h.hdr_len + h.str_off;
+	if (types + h.type_len > len || strings + h.str_len > len || h.type_len > MAX_SECTION ||
+	    h.str_len > MAX_SECTION || !h.str_len || (uintptr_t)(data + types) % 4)
+		return -EINVAL;
+	if (data[strings + h.str_len - 1] || (!b->base && data[strings]))
+		return -EINVAL;
+	b->types = data + types;
+	b->types_len = h.type_len;
+	b->strings = (const char *)data + strings;
+	b->strings_len = h.str_len;
+	b->first_id = b->base ? b->base->first_id + b->base->count : 1;
+	b->first_string = b->base ? b->base->first_string + b->base->strings_len : 0;
+	return 0;
+}
+
+/* Bytes behind a struct btf_type; -1: a kind that is not known, so that what follows cannot be
+ * found. */
+static s64 extra_size(const struct btf_type *t)
+{
+	static const struct {
+		s8 fixed, each;
+	} sizes[PT_BTF_KIND_MAX + 1] = {
+		[BTF_KIND_INT] = {4, 0},
+		[BTF_KIND_ARRAY] = {sizeof(struct btf_array), 0},
+		[BTF_KIND_STRUCT] = {0, sizeof(struct btf_member)},
+		[BTF_KIND_UNION] = {0, sizeof(struct btf_member)},
+		[BTF_KIND_ENUM] = {0, sizeof(struct btf_enum)},
+		[BTF_KIND_FUNC_PROTO] = {0, sizeof(struct btf_param)},
+		[BTF_KIND_VAR] = {sizeof(struct btf_var), 0},
+		[BTF_KIND_DATASEC] = {0, sizeof(struct btf_var_secinfo)},
+		[BTF_KIND_DECL_TAG] = {4, 0},
+		[PT_BTF_ENUM64] = {0, 12},
+	};
+	const u32 kind = btf_raw_kind(t);
+
+	if (kind == BTF_KIND_UNKN || kind > PT_BTF_KIND_MAX)
+		return -1;
+	return sizes[kind].fixed + (s64)sizes[kind].each * btf_raw_vlen(t);
+}
+
+/* One pass over the types. What stands behind an unknown or cut-off type does not exist for us. */
+static void index_types(struct btf_blob *b)
+{
+	const u32 most = b->types_len / sizeof(struct btf_type);
+	u32 at = 0, n = 0;
+
+	/* Pages of the tail that are never written cost nothing. */
+	b->offsets = xmalloc(((size_t)most + 1) * sizeof(*b->offsets));
+	while (b->types_len - at >= sizeof(struct btf_type)) {
+		const struct btf_type *t = (const void *)(b->types + at);
+		const s64 extra = extra_size(t);
+		const u32 size = (u32)sizeof(*t) + (u32)extra;
+
+		if (extra < 0 || size > b->types_len - at)
+			break;
+		b->offsets[n++] = at;
+		at += size;
+	}
+	b->count = n;
+	b->cache = xzalloc(((size_t)n + 1) * sizeof(*b->cache));
+}
+
+static int load(struct btf_blob *b, const char *path, bool is_kernel)
+{
+	const void *map;
+	const u8 *section;
+	size_t len;
+	char *copy;
+	int err;
+
+	/* The kernel's own object does not change under us, so that it can be mapped (since 6.16).
+	 */
+	if (is_kernel && !file_map(path, &map, &len)) {
+		b->data = map;
+		b->len = len;
+		b->is_mapped = true;
+	} else {
+		err = file_read(path, MAX_FILE, &copy, &len);
+		if (err)
+			return err;
+		b->data = (const u8 *)copy;
+		b->len = len;
+	}
+	err = find_section(b->data, b->len, &section, &len);
+	return err ? err : read_header(b, section, len);
+}
+
+static void unload(struct btf_blob *b)
+{
+	if (b->is_mapped)
+		file_unmap(b->data, b->len);
+	else
+		free((void *)b->data);
+	free(b->offsets);
+	free(b->cache);
+	free(b->heads);
+	free(b->next);
+	if (b->fd > 0)
+		close(b->fd);
+	free(b->module);
+}
+
+int btf_open(struct btf_blob *b)
+{
+	struct btf_source *s = b->owner;
+	char *path;
+
+	if (b->tried)
+		return b->error;
+	b->tried = true;
+	if (b->base) {
+		b->error = btf_open(&s->vmlinux);
+		if (b->error)
+			return b->error;
+	}
+	path = b->module ? xasprintf("%s/%s", s->module_dir, b->module) : xstrdup(s->path);
+	b->error = load(b, path, str_starts(path, KERNEL_BTF_DIR "/"));
+	free(path);
+	if (!b->error)
+		index_types(b);
+	return b->error;
+}
+
+struct btf_source *btf_attach_from(struct type_store *store, const char *path,
+				   const char *module_dir)
+{
+	struct btf_source *s = xzalloc(sizeof(*s));
+
+	s->store = store;
+	s->path = xstrdup(path);
+	s->module_dir = module_dir ? xstrdup(module_dir) : NULL;
+	s->vmlinux.owner = s;
+	store->source = s;
+	store->lookup = btf_lookup;
+	store->lookup_enumerator = btf_lookup_enumerator;
+	return s;
+}
+
+struct btf_source *btf_attach(struct type_store *store, const char *path)
+{
+	/* The modules' objects continue those of the running kernel and no other. */
+	if (path)
+		return btf_attach_from(store, path, NULL);
+	return btf_attach_from(store, KERNEL_BTF_DIR "/vmlinux", KERNEL_BTF_DIR);
+}
+
+static void free_answers(struct hashmap *m)
+{
+	hashmap_each (m, e)
+		free(e->value);
+	hashmap_release(m);
+}
+
+void btf_release(struct btf_source *s)
+{
+	if (!s)
+		return;
+	if (s->store->source == s) {
+		s->store->source = NULL;
+		s->store->lookup = NULL;
+		s->store->lookup_enumerator = NULL;
+	}
+	for (size_t i = 0; i < s->modules.len; i++) {
+		unload(s->modules.items[i]);
+		free(s->modules.items[i]);
+	}
+	vector_free(&s->modules);
+	unload(&s->vmlinux);
+	free_answers(&s->names);
+	free_answers(&s->enumerators);
+	free(s->path);
+	free(s->module_dir);
+	free(s);
+}
+
+int btf_available(struct btf_source *s)
+{
+	return btf_open(&s->vmlinux);
+}
+
+/* ---- modules ---- */
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct btf_blob *const *x = a, *const *y = b;
+
+	return strcmp((*x)->module, (*y)->module);
+}
+
+void btf_list_modules(struct btf_source *s)
+{
+	struct dirent *e;
+	DIR *dir;
+
+	if (s->modules_listed || !s->module_dir)
+		return;
+	s->modules_listed = true;
+	dir = opendir(s->module_dir);
+	if (!dir)
+		return;
+	while ((e = readdir(dir))) {
+		struct btf_blob *b;
+
+		if (e->d_name[0] == '.' || str_eq(e->d_name, "vmlinux"))
+			continue;
+		b = xzalloc(sizeof(*b));
+		b->owner = s;
+		b->base = &s->vmlinux;
+		b->module = xstrdup(e->d_name);
+		vector_push(&s->modules, b);
+	}
+	closedir(dir);
+	if (s->modules.len)
+		qsort(s->modules.items, s->modules.len, sizeof(*s->modules.items), compare_modules);
+	for (size_t i = 0; i < s->modules.len; i++)
+		s->modules.items[i]->index = (u32)i + 1;
+}
+
+struct btf_blob *btf_module(struct btf_source *s, const char *name)
+{
+	if (str_eq(name, "vmlinux"))
+		return &s->vmlinux;
+	btf_list_modules(s);
+	for (size_t i = 0; i < s->modules.len; i++)
+		if (str_eq(s->modules.items[i]->module, name))
+			return s->modules.items[i];
+	return NULL;
+}
+
+struct btf_blob *btf_next_blob(struct btf_source *s, u32 *iterator)
+{
+	if (!*iterator) {
+		++*iterator;
+		if (!btf_open(&s->vmlinux))
+			return &s->vmlinux;
+		return NULL;
+	}
+	btf_list_modules(s);
+	while (*iterator <= s->modules.len) {
+		struct btf_blob *b = s->modules.items[(*iterator)++ - 1];
+
+		if (!btf_open(b))
+			return b;
+	}
+	return NULL;
+}
+
+/* ---- raw access ---- */
+
+const struct btf_type *btf_raw(const struct btf_blob *b, u32 id, const struct btf_blob **ret_owner)
+{
+	while (b->base && id < b->first_id)
+		b = b->base;
+	if (id < b->first_id || id - b->first_id >= b->count)
+		return NULL;
+	if (ret_owner)
+		*ret_owner = b;
+	return (const void *)(b->types + b->offsets[id - b->first_id]);
+}
+
+const char *btf_name_at(const struct btf_blob *b, u32 offset)
+{
+	while (b->base && offset < b->first_string)
+		b = b->base;
+	if (offset < b->first_string || offset - b->first_string >= b->strings_len)
+		return "";
+	return b->strings + (offset - b->first_string);
+}
+
+/* Offset of a name in the strings of b or its base; 0 = nowhere. Each string is there once. */
+static u32 find_string(const struct btf_blob *b, const char *name)
+{
+	const size_t len = strlen(name);
+	const char *at;
+	char *needle;
+	u32 found = b->base ? find_string(b->base, name) : 0;
+
+	if (found || !len || len > 4096)
+		return found;
+	/* "\0name\0": whole strings only. The first string of the base is empty, so that a NUL is
+	 * always before. */
+	needle = xzalloc(len + 2);
+	memcpy(needle + 1, name, len);
+	if (b->base && b->strings_len > len && !memcmp(b->strings, name, len + 1)) {
+		found = b->first_string;
+	} else {
+		at = memmem(b->strings, b->strings_len, needle, len + 2);
+		found = at ? b->first_string + (u32)(at + 1 - b->strings) : 0;
+	}
+	free(needle);
+	return found;
+}
+
+static void build_index(struct btf_blob *b)
+{
+	u32 size = 1024;
+
+	while (size < b->count)
+		size *= 2;
+	b->mask = size - 1;
+	b->heads = xzalloc((size_t)size * sizeof(*b->heads));
+	b->next = xzalloc(((size_t)b->count + 1) * sizeof(*b->next));
+	/* Backwards, so that the chains have the lowest id first. */
+	for (u32 i = b->count; i-- > 0;) {
+		const struct btf_type *t = (const void *)(b->types + b->offsets[i]);
+		const char *name = t->name_off ? btf_name_at(b, t->name_off) : "";
+		u32 *head;
+
+		if (!*name)
+			continue;
+		head = &b->heads[hash_bytes(name, strlen(name)) & b->mask];
+		b->next[i] = *head;
+		*head = i + 1;
+	}
+}
+
+u32 btf_find_id(struct btf_blob *b, const char *name, u32 kinds)
+{
+	u32 offset;
+
+	if (btf_open(b) || !*name)
+		return 0;
+	if (!b->heads && ++b->lookups > LOOKUPS_BEFORE_INDEX)
+		build_index(b);
+	if (b->heads) {
+		for (u32 i = b->heads[hash_bytes(name, strlen(name)) & b->mask]; i;
+		     i = b->next[i - 1]) {
+			const struct btf_type *t = (const void *)(b->types + b->offsets[i - 1]);
+
+			if ((kinds & BTF_KIND_BIT(btf_raw_kind(t))) &&
+			    str_eq(btf_name_at(b, t->name_off), name))
+				return b->first_id + i - 1;
+		}
+		return 0;
+	}
+	offset = find_string(b, name);
+	for (u32 i = 0; offset && i < b->count; i++) {
+		const struct btf_type *t = (const void *)(b->types + b->offsets[i]);
+
+		if (t->name_off == offset && (kinds & BTF_KIND_BIT(btf_raw_kind(t))))
+			return b->first_id + i;
+	}
+	return 0;
+}
+
+/* ---- the kernel's objects ---- */
+
+/* Finds the object by its name among those that the kernel has. */
+static int find_object_fd(const char *module)
+{
+	union bpf_attr attr;
+	u32 id = 0;
+
+	for (;;) {
+		struct bpf_btf_info info = {0};
+		char name[64] = "";
+		int fd;
+
+		memset(&attr, 0, sizeof(attr));
+		attr.start_id = id;
+		if (sys_bpf(BPF_BTF_GET_NEXT_ID, &attr, sizeof(attr)) < 0)
+			return -ENOENT;
+		id = attr.next_id;
+		memset(&attr, 0, sizeof(attr));
+		attr.btf_id = id;
+		fd = sys_bpf(BPF_BTF_GET_FD_BY_ID, &attr, sizeof(attr));
+		if (fd == -ENOENT) /* gone in between */
+			continue;
+		if (fd < 0)
+			return fd;
+		info.name = (u64)(uintptr_t)name;
+		info.name_len = sizeof(name);
+		memset(&attr, 0, sizeof(attr));
+		attr.info.bpf_fd = (u32)fd;
+		attr.info.info_len = sizeof(info);
+		attr.info.info = (u64)(uintptr_t)&info;
+		if (!sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) && info.kernel_btf &&
+		    str_eq(name, module))
+			return fd;
+		close(fd);
+	}
+}
+
+int btf_object_fd(struct btf_blob *b)
+{
+	if (!b->fd)
+		b->fd = find_object_fd(b->module ? b->module : "vmlinux");
+	return b->fd;
+}
