@@ -154,6 +154,7 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 }
 
 struct each_arg {
+	struct probe_env *env;
 	const char *glob;
 	int (*fn)(void *arg, const char *name);
 	void *arg;
@@ -161,17 +162,25 @@ struct each_arg {
 
 static int each_iterator(void *arg, const char *module, const char *function, u32 id)
 {
+	const char *target = function + strlen("bpf_iter_");
 	const struct each_arg *a = arg;
+	const struct type *context = NULL;
+	struct btf_function f;
 	char name[160];
 
-	snprintf(name, sizeof(name), "iter:%s", function + strlen("bpf_iter_"));
-	return !a->glob || glob_match(a->glob, name) ? a->fn(a->arg, name) : 0;
+	snprintf(name, sizeof(name), "iter:%s", target);
+	if (a->glob && !glob_match(a->glob, name))
+		return 0;
+	/* Functions of the iterators' own code have such names too; they lack a context. */
+	if (btf_find_iterator(a->env->btf, target, &f, &context) || !context)
+		return 0;
+	return a->fn(a->arg, name);
 }
 
 static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
 		void *arg)
 {
-	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
+	struct each_arg a = {.env = env, .glob = glob, .fn = fn, .arg = arg};
 
 	/* An iterator NAME is declared by an empty function bpf_iter_NAME (DEFINE_BPF_ITER_FUNC).
 	 */
