@@ -47,6 +47,7 @@ struct engine {
 	size_t record_size;
 	u8 *element;		/* scratch: one map element with all CPUs */
 	u32 prefetched_clear;	/* map + 1 whose clear() was done together with its print(); 0 = none */
+	bool notes_processes;	/* engine_has_user_symbols() */
 	bool is_exiting;	/* exit() was called: records after it are dropped */
 	int exit_code;
 	u64 lost[LOST_COUNT];	/* already reported */
@@ -80,5 +81,8 @@ void engine_print_header(struct engine *e);
 /* ---- names.c: what the values of records refer to (callbacks of struct value_printer) ---- */
 void engine_printer_init(struct engine *e);
 void engine_printer_release(struct engine *e);
+/* Does the script ever print a user stack or symbol? Then processes must be noted while they live. */
+bool engine_has_user_symbols(const struct engine *e);
+void engine_note_process(struct engine *e, pid_t pid);
 
 #endif

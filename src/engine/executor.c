@@ -469,6 +469,12 @@ static int start(struct loop *l)
 		diag_error(e->env->diag, NO_SPAN, "Attachment failed for all probes.");
 		return -ENOENT;
 	}
+	/* Their mappings now, for names that are asked for when they are gone. */
+	e->notes_processes = engine_has_user_symbols(e);
+	if (e->notes_processes && e->options->child)
+		engine_note_process(e, e->options->child->pid);
+	if (e->notes_processes && e->options->pid)
+		engine_note_process(e, e->options->pid);
 	if (e->options->child && (err = child_release(e->options->child)) < 0) {
 		diag_error(e->env->diag, NO_SPAN, "cannot let the command of -c run: %s",
 			   strerror(-err));

@@ -57,51 +57,67 @@ static u32 shown_bytes(const struct value_printer *p, const struct format_part *
 	return MAX(t->size, 4u);
 }
 
+/* Digits of v, most significant first, at the end of buf; returns where they begin. */
+static char *digits(char *end, u64 v, u32 base, bool upper)
+{
+	const char *alphabet = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+
+	do
+		*--end = alphabet[v % base];
+	while (v /= base);
+	return end;
+}
+
+/* As printf(3) does it, without its cost of a second reading of the format. */
+static void add_number(struct strbuf *out, const struct spec *s, char conversion, u64 v,
+		       bool negative)
+{
+	const struct format_part *part = s->part;
+	bool is_signed = conversion == 'd' || conversion == 'i', is_zero = !v;
+	u32 base = conversion == 'o' ? 8 : (conversion == 'x' || conversion == 'X' ? 16 : 10);
+	char buf[32], prefix[3] = "", *end = buf + sizeof(buf);
+	char *first = digits(end, v, base, conversion == 'X');
+	size_t start = out->len;
+	int zeros, n = (int)(end - first);
+
+	if (is_zero && s->precision == 0)
+		n = 0;
+	if (negative)
+		strcpy(prefix, "-");
+	else if (is_signed && (part->plus || part->space))
+		strcpy(prefix, part->plus ? "+" : " ");
+	else if (part->alternate && base == 16 && !is_zero)
+		strcpy(prefix, conversion == 'X' ? "0X" : "0x");
+	zeros = s->precision - n;
+	if (part->alternate && base == 8 && (!is_zero || !n))
+		zeros = MAX(zeros, 1);
+	if (s->precision < 0 && part->zero && !s->left)
+		zeros = MAX(zeros, s->width - n - (int)strlen(prefix));
+	strbuf_addstr(out, prefix);
+	strbuf_addchars(out, '0', zeros);
+	strbuf_add(out, end - n, (size_t)n);
+	pad(out, s, start);
+}
+
 static void add_integer(struct value_printer *p, struct strbuf *out, const struct spec *s,
 			const struct type *t, s64 value)
 {
-	const struct format_part *part = s->part;
-	u32 bits = shown_bytes(p, part, t) * 8;
-	char conversion = part->conversion;
-	char spec[32], *c = spec;
-	bool is_signed = conversion == 'd' || conversion == 'i';
+	u32 bits = shown_bytes(p, s->part, t) * 8;
+	char conversion = s->part->conversion;
+	bool negative = false;
 	u64 v = (u64)value;
 
-	if (bits < 64) {
+	if (bits < 64)
 		v &= (1ULL << bits) - 1;
-		if (is_signed && (v >> (bits - 1)))
-			v |= ~0ULL << bits;
-	} else if (is_signed && !t->is_signed && t->size == 8 && t->kind == TYPE_INT &&
-		   !p->is_compatible) {
-		conversion = 'u'; /* an unsigned 64-bit value under %d */
+	if (conversion == 'd' || conversion == 'i') {
+		/* An unsigned 64-bit value under %d stays what it is. */
+		bool keep = bits == 64 && t->kind == TYPE_INT && !t->is_signed && t->size == 8;
+
+		negative = (!keep || p->is_compatible) && (v >> (bits - 1)) & 1;
+		if (negative)
+			v = -v & (bits < 64 ? (1ULL << bits) - 1 : ~0ULL);
 	}
-	*c++ = '%';
-	if (s->left)
-		*c++ = '-';
-	if (part->plus)
-		*c++ = '+';
-	if (part->space)
-		*c++ = ' ';
-	if (part->alternate)
-		*c++ = '#';
-	if (part->zero)
-		*c++ = '0';
-	*c++ = '*';
-	if (s->precision >= 0) {
-		*c++ = '.';
-		*c++ = '*';
-	}
-	*c++ = 'l';
-	*c++ = 'l';
-	*c++ = conversion;
-	*c = 0;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	if (s->precision >= 0)
-		strbuf_addf(out, spec, MAX(s->width, 0), s->precision, (long long)v);
-	else
-		strbuf_addf(out, spec, MAX(s->width, 0), (long long)v);
-#pragma GCC diagnostic pop
+	add_number(out, s, conversion, v, negative);
 }
 
 static void add_char(struct value_printer *p, struct strbuf *out, const struct spec *s, s64 value)

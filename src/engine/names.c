@@ -120,6 +120,38 @@ static void cgroup_path(void *arg, struct strbuf *out, u64 id, const char *filte
 	strbuf_release(&key);
 }
 
+static bool has_user_symbols(const struct type *t)
+{
+	if (!t)
+		return false;
+	if (t->kind == TYPE_USTACK || t->kind == TYPE_USYM)
+		return true;
+	if (t->kind == TYPE_TUPLE || t->kind == TYPE_RECORD)
+		for (u32 i = 0; i < t->count; i++)
+			if (has_user_symbols(t->members[i].type))
+				return true;
+	return t->kind == TYPE_ARRAY && has_user_symbols(t->element);
+}
+
+bool engine_has_user_symbols(const struct engine *e)
+{
+	const struct script *s = e->script;
+
+	for (size_t i = 0; i < s->maps.len; i++)
+		if (has_user_symbols(s->maps.items[i].key) ||
+		    has_user_symbols(s->maps.items[i].value))
+			return true;
+	for (size_t i = 0; i < s->actions.len; i++)
+		if (has_user_symbols(s->actions.items[i].payload))
+			return true;
+	return false;
+}
+
+void engine_note_process(struct engine *e, pid_t pid)
+{
+	symbolizer_note_process(symbols(e), pid);
+}
+
 void engine_printer_init(struct engine *e)
 {
 	const struct script *s = e->script;

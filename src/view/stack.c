@@ -46,7 +46,7 @@ static void add_perf(const struct value_printer *p, struct strbuf *out, const st
 		add_symbol_offset(p, out, f);
 	else
 		strbuf_addstr(out, "[unknown]");
-	if (f->is_known && f->name.module) {
+	if (f->name.module) {
 		strbuf_addstr(out, " (");
 		add_name(p, out, f->name.module);
 		strbuf_addch(out, ')');
@@ -60,7 +60,7 @@ static void add_raw(const struct value_printer *p, struct strbuf *out, const str
 
 static void add_build_id(const struct value_printer *p, struct strbuf *out, const struct frame *f)
 {
-	if (f->is_known && f->name.build_id)
+	if (f->name.build_id)
 		strbuf_addf(out, "%s 0x%02" PRIx64, f->name.build_id, f->name.file_offset);
 	else
 		add_raw(p, out, f);

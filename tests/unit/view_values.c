@@ -264,6 +264,52 @@ static void test_formats(void)
 	       "0002", "%04x");
 }
 
+/* Our own number formatter against the C library's. */
+static void test_numbers(void)
+{
+	static const char *const flags[] = {"", "-", "0", "+", " ", "#", "-#", "0#", "0+", "-+"};
+	static const char conversions[] = "diuoxX";
+	static const s64 values[] = {0, 1, -1, 42, -42, 1000000, INT64_MAX, INT64_MIN};
+	static const int widths[] = {-1, 0, 1, 5, 12, 30}, precisions[] = {-1, 0, 1, 8};
+	int bad = 0, n = 0;
+
+	for (size_t i = 0; i < 10 * 6 * 8 * 6 * 4; i++) {
+		const char *f = flags[i % 10];
+		char c = conversions[i / 10 % 6], spec[64], width[16] = "", precision[16] = "",
+		     want[128];
+		s64 v = values[i / 60 % 8];
+		int w = widths[i / 480 % 6], pr = precisions[i / 2880];
+		struct format_part part = {.text = "%ll",
+					   .len = 3,
+					   .conversion = c,
+					   .length_bytes = 8,
+					   .width = w,
+					   .precision = pr};
+		const char *got;
+
+		part.left = strchr(f, '-') != NULL;
+		part.zero = strchr(f, '0') != NULL;
+		part.plus = strchr(f, '+') != NULL;
+		part.space = strchr(f, ' ') != NULL;
+		part.alternate = strchr(f, '#') != NULL;
+		if (w >= 0)
+			snprintf(width, sizeof(width), "%d", w);
+		if (pr >= 0)
+			snprintf(precision, sizeof(precision), ".%d", pr);
+		snprintf(spec, sizeof(spec), "%%%s%s%sll%c", f, width, precision, c);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(want, sizeof(want), spec, (long long)v);
+#pragma GCC diagnostic pop
+		got = formatted("", &part, type_int(8, true), &v);
+		n++;
+		if (strcmp(got, want) && bad++ < 5)
+			printf("# %s of %lld: got '%s', want '%s'\n", spec, (long long)v, got,
+			       want);
+	}
+	ok(!bad, "%d numbers are formatted as by printf(3)", n);
+}
+
 int main(void)
 {
 	type_store_init(&types);
@@ -274,6 +320,7 @@ int main(void)
 	test_histograms();
 	test_maps();
 	test_formats();
+	test_numbers();
 	value_printer_release(&printer);
 	type_store_release(&types);
 	return tap_done();

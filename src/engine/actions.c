@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/actions.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "engine/format.h"
+
+#define SYSTEM_OUTPUT_MAX (16u << 20)
+
+/* ---- lines of both media ---- */
+
+/* {"type": "printf", "data": "..."} */
+static void json_line(struct engine *e, const char *type, const char *s, size_t n)
+{
+	strbuf_addf(&e->out->text, "{\"type\": \"%s\", \"data\": ", type);
+	json_string(&e->out->text, s, n);
+	strbuf_addstr(&e->out->text, "}\n");
+}
+
+void action_print_diagnostics(struct engine *e)
+{
+	output_flush(e->out);
+	diag_print(e->env->diag, stderr, e->options->colour);
+}
+
+static void add_place(const struct engine *e, struct strbuf *out, struct span at)
+{
+	const struct diag *d = e->env->diag;
+	u32 line, column, end_line, end_column;
+
+	if (at.begin == UINT32_MAX || at.file >= d->sources.len)
+		return;
+	diag_place(&d->sources.items[at.file], at.begin, &line, &column);
+	diag_place(&d->sources.items[at.file], at.end, &end_line, &end_column);
+	if (line == end_line)
+		strbuf_addf(out, "%s:%u:%u-%u: ", d->sources.items[at.file].name, line, column,
+			    end_column);
+	else
+		strbuf_addf(out, "%s:%u-%u: ", d->sources.items[at.file].name, line, end_line);
+}
+
+/* , "filename": "stdin", "line": 1, "col": 20} */
+static void json_place(const struct engine *e, struct strbuf *out, struct span at)
+{
+	const struct diag *d = e->env->diag;
+	u32 line = 0, column = 0;
+	const char *name = "";
+
+	if (at.begin != UINT32_MAX && at.file < d->sources.len) {
+		diag_place(&d->sources.items[at.file], at.begin, &line, &column);
+		name = d->sources.items[at.file].name;
+	}
+	strbuf_addstr(out, ", \"filename\": ");
+	json_string(out, name, strlen(name));
+	strbuf_addf(out, ", \"line\": %u, \"col\": %u}\n", line, column);
+}
+
+static const char *format_record(struct engine *e, const struct record *r)
+{
+	strbuf_reset(&e->text);
+	format_text(&e->printer, &e->text, &r->action->format, r->action->payload, r->payload);
+	return e->text.data;
+}
+
+/* ---- actions ---- */
+
+static void print_message(struct engine *e, const struct record *r)
+{
+	bool is_error = r->action->stream == 1;
+	struct strbuf line = STRBUF_INIT;
+
+	if (!is_error && e->options->no_warnings)
+		return;
+	if (e->out->is_json) {
+		strbuf_addf(&e->out->text,
+			    "{\"type\": \"%s\", \"msg\": ", is_error ? "errorf" : "warnf");
+		json_string(&e->out->text, e->text.data, e->text.len);
+		json_place(e, &e->out->text, r->action->span);
+		return;
+	}
+	add_place(e, &line, r->action->span);
+	strbuf_addstr(&line, is_error ? "ERROR: " : "WARNING: ");
+	strbuf_add(&line, e->text.data, e->text.len);
+	if (line.data[line.len - 1] != '\n')
+		strbuf_addch(&line, '\n');
+	output_flush(e->out);
+	write_all(STDERR_FILENO, line.data, line.len);
+	strbuf_release(&line);
+}
+
+static void do_printf(struct engine *e, const struct record *r)
+{
+	if (!e->out->is_json && !r->action->stream) { /* the usual one: no copy */
+		format_text(&e->printer, &e->out->text, &r->action->format, r->action->payload,
+			    r->payload);
+		return;
+	}
+	format_record(e, r);
+	if (r->action->stream)
+		print_message(e, r);
+	else
+		json_line(e, "printf", e->text.data, e->text.len);
+}
+
+u64 record_u64(const struct record *r, u32 member)
+{
+	const struct type *t = r->action->payload;
+
+	return t && member < t->count ? (u64)value_integer(t->members[member].type,
+							   r->payload + t->members[member].offset)
+				      : 0;
+}
+
+void action_print_value(struct engine *e, const struct type *t, const u8 *value)
+{
+	struct strbuf *out = &e->out->text;
+
+	if (e->out->is_json) {
+		strbuf_addstr(out, "{\"type\": \"value\", \"data\": ");
+		value_json(&e->printer, out, t, value);
+		strbuf_addstr(out, "}\n");
+	} else {
+		value_text(&e->printer, out, t, value);
+		strbuf_addch(out, '\n');
+	}
+}
+
+static void do_print(struct engine *e, const struct record *r)
+{
+	const struct type *t = r->action->payload;
+
+	if (t && t->count)
+		action_print_value(e, t->members[0].type, r->payload + t->members[0].offset);
+}
+
+static void do_time(struct engine *e, const struct record *r)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	strbuf_reset(&e->text);
+	time_text(&e->text, r->action->format.text ? r->action->format.text : "%H:%M:%S\n",
+		  (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec);
+	if (e->out->is_json)
+		json_line(e, "time", e->text.data, e->text.len);
+	else
+		strbuf_add(&e->out->text, e->text.data, e->text.len);
+}
+
+/* Payload: u64 count, then a buffer: u32 length, the strings with their NULs. */
+static void do_join(struct engine *e, const struct record *r)
+{
+	const struct type *t = r->action->payload;
+	const char *separator = r->action->separator ? r->action->separator : " ";
+	u64 count = record_u64(r, 0);
+	const char *s, *end;
+	u32 length = 0;
+
+	if (!t || t->count < 2 || t->members[1].type->size < 4)
+		return;
+	memcpy(&length, r->payload + t->members[1].offset, sizeof(length));
+	s = (const char *)r->payload + t->members[1].offset + 4;
+	end = s + MIN(length, t->members[1].type->size - 4);
+	strbuf_reset(&e->text);
+	for (u64 i = 0; i < count && s < end; i++) {
+		size_t n = strnlen(s, (size_t)(end - s));
+
+		if (i)
+			strbuf_addstr(&e->text, separator);
+		strbuf_add(&e->text, s, n);
+		s += n + 1;
+	}
+	if (e->out->is_json) {
+		json_line(e, "join", e->text.data, e->text.len);
+	} else {
+		escape_terminal(&e->out->text, e->text.data, e->text.len);
+		strbuf_addch(&e->out->text, '\n');
+	}
+}
+
+static void do_cat(struct engine *e, const struct record *r)
+{
+	bool raw = e->printer.raw;
+	struct strbuf data = STRBUF_INIT;
+	size_t limit = e->script->config.max_cat_bytes;
+	ssize_t n = 1;
+	int fd;
+
+	e->printer.raw = true; /* a file name, not text */
+	fd = open(format_record(e, r), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	e->printer.raw = raw;
+	if (fd < 0) {
+		diag_error(e->env->diag, NO_SPAN, "failed to open file '%s': %s", e->text.data,
+			   strerror(errno));
+		e->env->diag->errors--; /* of the traced world, not of the run */
+		action_print_diagnostics(e);
+		return;
+	}
+	while (data.len < limit && n > 0) {
+		n = read(fd, strbuf_reserve(&data, limit - data.len), limit - data.len);
+		if (n > 0)
+			data.len += (size_t)n;
+	}
+	close(fd);
+	if (e->out->is_json)
+		json_line(e, "cat", data.data, data.len);
+	else
+		escape_terminal(&e->out->text, data.data, data.len);
+	strbuf_release(&data);
+}
+
+/* sh -c, its standard output captured. */
+static int run_shell(const char *command, struct strbuf *out)
+{
+	int fds[2];
+	pid_t pid;
+	ssize_t n;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGPIPE, SIG_DFL);
+		dup2(fds[1], STDOUT_FILENO);
+		execl("/bin/sh", "sh", "-c", command, NULL);
+		_exit(127);
+	}
+	close(fds[1]);
+	while (pid > 0 && out->len < SYSTEM_OUTPUT_MAX &&
+	       (n = read(fds[0], strbuf_reserve(out, 4096), 4096)) != 0) {
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0)
+			out->len += (size_t)n;
+	}
+	close(fds[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return pid < 0 ? -EAGAIN : 0;
+}
+
+static void do_system(struct engine *e, const struct record *r)
+{
+	bool raw = e->printer.raw;
+	struct strbuf data = STRBUF_INIT;
+	int err;
+
+	if (!e->options->unsafe)
+		return;
+	e->printer.raw = true;
+	format_record(e, r);
+	e->printer.raw = raw;
+	output_flush(e->out);
+	err = run_shell(e->text.data, &data);
+	if (err < 0) {
+		diag_warning(e->env->diag, NO_SPAN, "cannot run a shell: %s", strerror(-err));
+		action_print_diagnostics(e);
+	}
+	if (e->out->is_json) {
+		json_line(e, "syscall", data.data, data.len);
+	} else {
+		strbuf_add(&e->out->text, data.data,
+			   data.len); /* the command is the script's own */
+		if (e->options->is_compatible || (data.len && data.data[data.len - 1] != '\n'))
+			strbuf_addch(&e->out->text, '\n');
+	}
+	strbuf_release(&data);
+}
+
+static void do_exit(struct engine *e, const struct record *r)
+{
+	e->exit_code = (int)(record_u64(r, 0) & 0xff);
+	e->is_exiting = true;
+}
+
+static const char *helper_message(u32 helper, s64 result)
+{
+	if (helper == BPF_FUNC_map_update_elem && result == -E2BIG)
+		return "Map full; can't update element. Try increasing max_map_keys config or "
+		       "manually setting the max "
+		       "entries in a map declaration e.g. `let @a = hash(5000)`";
+	if (helper == BPF_FUNC_map_delete_elem && result == -ENOENT)
+		return "Can't delete map element because it does not exist.";
+	if (helper == BPF_FUNC_map_lookup_elem)
+		return "Can't lookup map element because it does not exist.";
+	return strerror((int)-result);
+}
+
+static void do_helper_error(struct engine *e, const struct record *r)
+{
+	s64 result = (s64)record_u64(r, 0);
+	const char *name = bpf_helper_name(r->action->helper);
+	const char *message;
+
+	if (e->options->no_warnings)
+		return;
+	if (e->out->is_json) {
+		message = strerror((int)-result);
+		strbuf_addstr(&e->out->text, "{\"type\": \"helper_error\", \"msg\": ");
+		json_string(&e->out->text, message, strlen(message));
+		strbuf_addf(&e->out->text, ", \"helper\": \"%s\", \"retcode\": %" PRId64,
+			    name ? name : "unknown", result);
+		json_place(e, &e->out->text, r->action->span);
+		return;
+	}
+	diag_warning(e->env->diag, r->action->span,
+		     "%s\nAdditional Info - helper: %s, retcode: %" PRId64,
+		     helper_message(r->action->helper, result), name ? name : "unknown", result);
+	action_print_diagnostics(e);
+}
+
+static void do_row(struct engine *e, const struct record *r)
+{
+	row_print(e->rows, &e->printer, e->out, &r->action->format, r->action->payload, r->payload);
+}
+
+static void (*const handlers[])(struct engine *e, const struct record *r) = {
+	[ACTION_PRINTF] = do_printf,
+	[ACTION_PRINT] = do_print,
+	[ACTION_PRINT_MAP] = do_print_map,
+	[ACTION_PRINT_MAP_KEY] = do_print_map_key,
+	[ACTION_CLEAR] = do_clear,
+	[ACTION_ZERO] = do_zero,
+	[ACTION_TIME] = do_time,
+	[ACTION_JOIN] = do_join,
+	[ACTION_CAT] = do_cat,
+	[ACTION_SYSTEM] = do_system,
+	[ACTION_EXIT] = do_exit,
+	[ACTION_HELPER_ERROR] = do_helper_error,
+	[ACTION_ROW] = do_row,
+	[ACTION_TABLE] = do_table,
+};
+
+bool action_perform(struct engine *e, const struct record *r)
+{
+	if (r->action->kind >= ARRAY_SIZE(handlers) || !handlers[r->action->kind])
+		return false;
+	handlers[r->action->kind](e, r);
+	return true;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What one record asks for. Only for src/engine. */
+#ifndef PANTRACE_ENGINE_ACTIONS_H
+#define PANTRACE_ENGINE_ACTIONS_H
+
+#include "engine/engine.h"
+
+struct record {
+	const struct action *action;
+	const u8 *payload; /* holds action->payload->size bytes, zero-padded */
+	u32 used; /* bytes that were sent */
+	const struct action *next; /* of the record behind it, NULL = unknown */
+};
+
+/* False if there is no such action (a record that no script of ours sends). */
+bool action_perform(struct engine *e, const struct record *r);
+
+/* Member n of the payload as a number; 0 if there is none. */
+u64 record_u64(const struct record *r, u32 member);
+/* {"type": "value", "data": ...} or a line. */
+void action_print_value(struct engine *e, const struct type *t, const u8 *value);
+/* Messages go to stderr at once; what was printed before them must stand before them. */
+void action_print_diagnostics(struct engine *e);
+
+/* ---- map_actions.c ---- */
+void do_print_map(struct engine *e, const struct record *r);
+void do_print_map_key(struct engine *e, const struct record *r);
+void do_clear(struct engine *e, const struct record *r);
+void do_zero(struct engine *e, const struct record *r);
+void do_table(struct engine *e, const struct record *r);
+
+#endif
