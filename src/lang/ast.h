@@ -190,6 +190,14 @@ struct ast {
 /* A deep copy, for compiling one body once per attach point. [check] fields are cleared. */
 struct expr *ast_clone_expr(struct arena *a, const struct expr *e);
 struct block *ast_clone_block(struct arena *a, const struct block *b);
+/* The statement that evaluates e for its effects: STMT_IF for EXPR_IF, STMT_BLOCK for EXPR_BLOCK, else STMT_EXPR. */
+struct stmt *ast_statement_of(struct arena *a, struct expr *e);
+/*
+ * Replaces every call of the script's macros by its body (EXPR_BLOCK), hygienically: variables of the macro become
+ * "macro.N.name", parameters the caller's. Called by parse_script(). Returns 0, or -EINVAL with diagnostics.
+ */
+struct diag;
+int ast_expand_macros(struct arena *arena, struct diag *diag, struct ast *ast);
 /* -d ast; with_types: annotated by the checker (-d types). */
 void ast_dump(struct strbuf *out, const struct ast *ast, bool with_types);
 void ast_dump_block(struct strbuf *out, const struct block *b, int indent, bool with_types);

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The language's own macros. A call becomes a copy of the macro's body as an EXPR_BLOCK in which
+ *parameters are replaced:
+ *
+ *	$x  by the caller's variable, @x by the caller's map,
+ *	x   by the argument's expression (a variable or map in a block of its own, so that it cannot
+ *be assigned to) or, where a type may stand, by the type of a typeof() argument.
+ *
+ * Variables that the body itself assigns are renamed, maps that were not passed are refused.
+ */
+#include "lang/ast_walk.h"
+#include "lang/builtin.h"
+#include "lang/parse.h"
+
+#define MACRO_MAX_NODES 100000 /* of all expansions of a script */
+
+struct expander {
+	struct arena *arena;
+	struct diag *diag;
+	const struct ast *ast;
+	u32 nodes, expansions;
+	u32 depth; /* of the tree that is being built */
+	bool failed;
+};
+
+/* One expansion, or the script itself (macro NULL). */
+struct frame {
+	struct ast_walk walk;
+	struct expander *x;
+	const struct frame *caller;
+	const struct macro *macro;
+	struct expr *const *args;
+	u32 number;
+	struct hashmap assigned; /* names of variables that the body assigns */
+};
+
+static void visit(struct ast_walk *w, struct expr **slot);
+static void visit_stmt(struct ast_walk *w, struct stmt **slot);
+
+/* --- finding the macro --- */
+
+static bool fits(const struct macro *m, const struct expr *call)
+{
+	if (m->nparams != call->nargs)
+		return false;
+	for (u32 i = 0; i < m->nparams; i++) {
+		const enum expr_kind kind = m->params[i]->kind;
+
+		if (kind != EXPR_NAME && call->args[i]->kind != kind)
+			return false;
+	}
+	return true;
+}
+
+static const char *kind_word(const struct expr *e)
+{
+	return e->kind == EXPR_VARIABLE ? "a variable"
+	       : e->kind == EXPR_MAP	? "a map"
+					: "an expression";
+}
+
+static void explain_mismatch(struct expander *x, const struct expr *call, const struct macro *m)
+{
+	diag_error(x->diag, call->span,
+		   "Call to %s() has arguments that do not match any definition.", m->name);
+	x->failed = true;
+	if (m->nparams != call->nargs) {
+		diag_hint(x->diag, "the closest definition of %s() has %u arguments, but got %u",
+			  m->name, m->nparams, call->nargs);
+		return;
+	}
+	for (u32 i = 0; i < m->nparams; i++) {
+		const struct expr *param = m->params[i], *arg = call->args[i];
+
+		if (param->kind != EXPR_NAME && arg->kind != param->kind)
+			diag_hint(x->diag, "%s() expects %s for arg %s%s but got %s", m->name,
+				  kind_word(param), param->kind == EXPR_MAP ? "@" : "$",
+				  param->name, kind_word(arg));
+	}
+}
+
+/* NULL: not a macro (or an error). */
+static const struct macro *find(struct expander *x, const struct expr *call)
+{
+	const struct macro *same_name = NULL;
+
+	for (u32 i = 0; i < x->ast->nmacros; i++) {
+		const struct macro *m = &x->ast->macros[i];
+
+		if (!str_eq(m->name, call->name))
+			continue;
+		if (fits(m, call))
+			return m;
+		same_name = m;
+	}
+	if (same_name && !builtin_find(call->name))
+		explain_mismatch(x, call, same_name);
+	return NULL;
+}
+
+/* --- names within a body --- */
+
+static void collect_target(struct frame *f, const struct expr *target)
+{
+	if (target && target->kind == EXPR_VARIABLE)
+		hashmap_puts(&f->assigned, target->name, f);
+}
+
+static void collect_expr(struct ast_walk *w, struct expr **slot)
+{
+	ast_walk_children(w, *slot);
+}
+
+static void collect_stmt(struct ast_walk *w, struct stmt **slot)
+{
+	struct frame *f = container_of(w, struct frame, walk);
+
+	collect_target(f, (*slot)->target);
+	ast_walk_stmt(w, *slot);
+}
+
+static u32 find_param(const struct frame *f, enum expr_kind kind, const char *name)
+{
+	if (f->macro)
+		for (u32 i = 0; i < f->macro->nparams; i++)
+			if (f->macro->params[i]->kind == kind &&
+			    str_eq(f->macro->params[i]->name, name))
+				return i;
+	return UINT32_MAX;
+}
+
+static void rename_variable(struct frame *f, struct expr *e)
+{
+	const u32 param = find_param(f, EXPR_VARIABLE, e->name);
+
+	if (param != UINT32_MAX)
+		e->name = f->args[param]->name;
+	else if (hashmap_gets(&f->assigned, e->name))
+		e->name = arena_printf(f->x->arena, "%s.%u.%s", f->macro->name, f->number, e->name);
+}
+
+static void rename_map(struct frame *f, struct expr *e)
+{
+	const u32 param = find_param(f, EXPR_MAP, e->name);
+
+	if (param != UINT32_MAX) {
+		e->name = f->args[param]->name;
+		return;
+	}
+	diag_error(
+		f->x->diag, e->span,
+		"Unhygienic access to map: @%s. Maps must be passed into the macro as arguments.",
+		e->name);
+	f->x->failed = true;
+}
+
+/* --- types that are parameters --- */
+
+/* The name of a type, with or without "struct ", if it is a parameter. */
+static u32 find_type_param(const struct frame *f, const char *name, u32 *ret_prefix)
+{
+	const char *space = strchr(name, ' ');
+	const u32 prefix = space && (str_starts(name, "struct ") || str_starts(name, "union ") ||
+				     str_starts(name, "enum "))
+				   ? (u32)(space - name) + 1
+				   : 0;
+
+	*ret_prefix = prefix;
+	return find_param(f, EXPR_NAME, name + prefix);
+}
+
+static void replace_type(struct frame *f, struct type_name *t)
+{
+	u32 prefix = 0;
+	const u32 param = t && t->name ? find_type_param(f, t->name, &prefix) : UINT32_MAX;
+	const struct type_name own = t ? *t : (struct type_name){0};
+	const struct expr *arg;
+	const struct type_name *with;
+
+	if (param == UINT32_MAX)
+		return;
+	arg = f->args[param];
+	with = arg->kind == EXPR_TYPEOF ? arg->type_name : NULL;
+	if (arg->kind == EXPR_NAME) {
+		t->name = arena_printf(f->x->arena, "%.*s%s", (int)prefix, own.name, arg->name);
+	} else if (with &&
+		   (!prefix || (with->name && !strchr(with->name, ' ') && !with->pointers &&
+				!with->dimensions)) &&
+		   with->dimensions + own.dimensions <= ARRAY_SIZE(t->counts) &&
+		   !(with->dimensions && own.pointers)) {
+		t->name = with->name ? arena_printf(f->x->arena, "%.*s%s", (int)prefix, own.name,
+						    with->name)
+				     : NULL;
+		t->typeof_expr = ast_clone_expr(f->x->arena, with->typeof_expr);
+		t->pointers = with->pointers + own.pointers;
+		t->dimensions = with->dimensions + own.dimensions;
+		/* In C's order the outer dimension comes first. */
+		for (u32 i = 0; i < with->dimensions; i++)
+			t->counts[own.dimensions + i] =
+				ast_clone_expr(f->x->arena, with->counts[i]);
+	} else {
+		diag_error(f->x->diag, arg->span,
+			   "Invalid replacement for macro '%s' type parameter '%s' which makes up "
+			   "the type '%s'",
+			   f->macro->name, f->macro->params[param]->name, own.name);
+		f->x->failed = true;
+	}
+}
+
+/* sizeof(t), offsetof(t, ...), typeof(t): a name there is a parameter, a variable or a type, but no
+ * macro. */
+static bool replace_bare_type(struct frame *f, struct expr **left, struct type_name **ret_type)
+{
+	u32 param;
+
+	if (!*left || (*left)->kind != EXPR_NAME)
+		return false;
+	param = find_param(f, EXPR_NAME, (*left)->name);
+	if (param == UINT32_MAX)
+		return true;
+	if (f->args[param]->kind == EXPR_TYPEOF) {
+		const struct expr *copy = ast_clone_expr(f->x->arena, f->args[param]);
+
+		*ret_type = copy->type_name;
+		*left = NULL;
+	} else {
+		*left = ast_clone_expr(f->x->arena, f->args[param]);
+	}
+	return true;
+}
+
+static const char *member_path(struct arena *a, const struct expr *e)
+{
+	if (e->kind == EXPR_NAME)
+		return e->name;
+	if (e->kind == EXPR_MEMBER && !e->is_arrow) {
+		const char *left = member_path(a, e->left);
+
+		return left ? arena_printf(a, "%s.%s", left, e->name) : NULL;
+	}
+	return NULL;
+}
+
+/* Also what is within: the walk itself leaves types out. */
+static void visit_type_name(struct frame *f, struct type_name *t)
+{
+	const u32 own = t ? t->dimensions : 0;
+
+	if (!t)
+		return;
+	if (t->typeof_expr && t->typeof_expr->kind == EXPR_NAME) {
+		struct type_name *with = NULL;
+
+		replace_bare_type(f, &t->typeof_expr, &with);
+		if (with) {
+			with->pointers += t->pointers;
+			*t = *with;
+		}
+		return;
+	}
+	if (t->typeof_expr)
+		visit(&f->walk, &t->typeof_expr);
+	for (u32 i = 0; i < own; i++)
+		if (t->counts[i])
+			visit(&f->walk, &t->counts[i]);
+	replace_type(f, t);
+}
+
+static void visit_typed(struct frame *f, struct expr *e)
+{
+	if (e->kind == EXPR_OFFSETOF) {
+		const u32 param = find_param(f, EXPR_NAME, e->name);
+		const char *path =
+			param == UINT32_MAX ? NULL : member_path(f->x->arena, f->args[param]);
+
+		if (path)
+			e->name = path;
+	}
+	if (e->type_name)
+		visit_type_name(f, e->type_name);
+	else if (e->kind != EXPR_CAST && replace_bare_type(f, &e->left, &e->type_name))
+		return;
+	ast_walk_children(&f->walk, e);
+}
+
+/* --- expansion --- */
+
+struct counter {
+	struct ast_walk walk;
+	u32 nodes;
+};
+
+static void count_node(struct ast_walk *w, struct expr **slot)
+{
+	container_of(w, struct counter, walk)->nodes++;
+	ast_walk_children(w, *slot);
+}
+
+static u32 count_nodes(struct expr *e)
+{
+	struct counter c = {.walk = {.expr = count_node}};
+
+	count_node(&c.walk, &e);
+	return c.nodes;
+}
+
+/* Counts what is about to be copied; false after the error. */
+static bool charge(struct expander *x, struct span at, u32 nodes)
+{
+	if (nodes > MACRO_MAX_NODES - x->nodes) {
+		if (!x->failed)
+			diag_error(x->diag, at, "macros expand to more than %d expressions",
+				   MACRO_MAX_NODES);
+		x->failed = true;
+		return false;
+	}
+	x->nodes += nodes;
+	return true;
+}
+
+static bool is_recursive(const struct frame *f, const struct macro *m, struct span at)
+{
+	const struct frame *outer = f;
+	struct strbuf chain = STRBUF_INIT;
+
+	while (outer && outer->macro != m)
+		outer = outer->caller;
+	if (!outer)
+		return false;
+	strbuf_addstr(&chain, m->name);
+	for (; f != outer; f = f->caller) {
+		char *rest = xasprintf("%s > %s", f->macro->name, chain.data);
+
+		strbuf_reset(&chain);
+		strbuf_addstr(&chain, rest);
+		free(rest);
+	}
+	diag_error(f->x->diag, at, "Recursive macro call detected. Call chain: %s > %s", m->name,
+		   chain.data);
+	f->x->failed = true;
+	strbuf_release(&chain);
+	return true;
+}
+
+static void expand(struct frame *f, struct expr **slot, const struct macro *m)
+{
+	struct expr *call = *slot, *e = arena_new(f->x->arena, struct expr);
+	struct frame inner = {
+		.walk = {.expr = collect_expr, .stmt = collect_stmt, .skip_types = true},
+		.x = f->x,
+		.caller = f,
+		.macro = m,
+		.args = call->args,
+		.number = ++f->x->expansions};
+	const struct expr body = {.kind = EXPR_BLOCK, .block = m->body, .left = m->value};
+
+	if (is_recursive(f, m, call->span) ||
+	    !charge(f->x, call->span, count_nodes((struct expr *)&body)))
+		return;
+	*e = (struct expr){.kind = EXPR_BLOCK, .span = call->span, .in_parens = call->in_parens};
+	e->block = ast_clone_block(f->x->arena, m->body);
+	e->left = ast_clone_expr(f->x->arena, m->value);
+	ast_walk_children(&inner.walk, e);
+	inner.walk.expr = visit;
+	inner.walk.stmt = visit_stmt;
+	ast_walk_children(&inner.walk, e);
+	hashmap_release(&inner.assigned);
+	*slot = e;
+}
+
+/* A bare name that is a parameter. */
+static void replace_name(struct frame *f, struct expr **slot, u32 param)
+{
+	struct expr *arg = f->args[param], *e;
+
+	if (!charge(f->x, arg->span, count_nodes(arg)))
+		return;
+	e = ast_clone_expr(f->x->arena, arg);
+	if (e->kind == EXPR_VARIABLE || e->kind == EXPR_MAP) {
+		struct expr *block = arena_new(f->x->arena, struct expr);
+
+		block->kind = EXPR_BLOCK;
+		block->span = e->span;
+		block->block = arena_new(f->x->arena, struct block);
+		block->block->span = e->span;
+		block->left = e;
+		e = block;
+	}
+	*slot = e;
+}
+
+static void visit_call(struct frame *f, struct expr **slot)
+{
+	struct expr *e = *slot;
+	const u32 param = e->kind == EXPR_NAME ? find_param(f, EXPR_NAME, e->name) : UINT32_MAX;
+	const struct macro *m;
+
+	if (param != UINT32_MAX) {
+		replace_name(f, slot, param);
+		return;
+	}
+	ast_walk_children(&f->walk, e);
+	m = f->x->failed ? NULL : find(f->x, e);
+	if (m)
+		expand(f, slot, m);
+}
+
+static void visit(struct ast_walk *w, struct expr **slot)
+{
+	struct frame *f = container_of(w, struct frame, walk);
+	struct expr *e = *slot;
+
+	if (f->x->failed)
+		return;
+	if (++f->x->depth > LANG_MAX_DEPTH) {
+		diag_error(f->x->diag, e->span, "macros are nested too deeply (limit %d)",
+			   LANG_MAX_DEPTH);
+		f->x->failed = true;
+		return;
+	}
+	if (e->kind == EXPR_NAME || e->kind == EXPR_CALL) {
+		visit_call(f, slot);
+	} else if (e->kind == EXPR_SIZEOF || e->kind == EXPR_OFFSETOF || e->kind == EXPR_TYPEOF ||
+		   e->kind == EXPR_CAST) {
+		visit_typed(f, e);
+	} else {
+		if (e->kind == EXPR_VARIABLE && f->macro)
+			rename_variable(f, e);
+		else if (e->kind == EXPR_MAP && f->macro)
+			rename_map(f, e);
+		ast_walk_children(w, e);
+	}
+	f->x->depth--;
+}
+
+static void visit_stmt(struct ast_walk *w, struct stmt **slot)
+{
+	struct frame *f = container_of(w, struct frame, walk);
+	struct stmt *s = *slot;
+	const bool was_plain = s->kind == STMT_EXPR &&
+			       (s->value->kind == EXPR_NAME || s->value->kind == EXPR_CALL);
+
+	if (f->x->failed)
+		return;
+	if (s->kind == STMT_LET && f->macro &&
+	    find_param(f, EXPR_VARIABLE, s->target->name) != UINT32_MAX) {
+		diag_error(f->x->diag, s->target->span,
+			   "Variable declaration shadows macro arg $%s", s->target->name);
+		f->x->failed = true;
+		return;
+	}
+	f->x->depth++;
+	visit_type_name(f, s->type_name);
+	if (s->kind == STMT_ASSIGN && s->target->kind == EXPR_NAME) {
+		struct expr *target = s->target; /* `_` is no macro */
+
+		s->target = NULL;
+		ast_walk_stmt(w, s);
+		s->target = target;
+	} else {
+		ast_walk_stmt(w, s);
+	}
+	f->x->depth--;
+	if (was_plain && s->value->kind == EXPR_BLOCK)
+		*slot = ast_statement_of(f->x->arena, s->value);
+}
+
+static void check_definitions(struct expander *x)
+{
+	for (u32 i = 0; i < x->ast->nmacros && !x->failed; i++) {
+		const struct macro *m = &x->ast->macros[i];
+		struct expr call = {
+			.kind = EXPR_CALL, .name = m->name, .args = m->params, .nargs = m->nparams};
+
+		for (u32 j = 0; j < i && !x->failed; j++) {
+			if (!str_eq(x->ast->macros[j].name, m->name) ||
+			    !fits(&x->ast->macros[j], &call))
+				continue;
+			diag_error(x->diag, m->span, "Redefinition of macro: %s", m->name);
+			x->failed = true;
+		}
+		for (u32 j = 0; j < m->nparams; j++)
+			for (u32 k = 0; k < j && !x->failed; k++) {
+				if (m->params[j]->kind != m->params[k]->kind ||
+				    !str_eq(m->params[j]->name, m->params[k]->name))
+					continue;
+				diag_error(x->diag, m->params[j]->span,
+					   "%s for macro argument has already been used: %s",
+					   m->params[j]->kind == EXPR_MAP	 ? "Map"
+					   : m->params[j]->kind == EXPR_VARIABLE ? "Variable"
+										 : "Ident",
+					   m->params[j]->name);
+				x->failed = true;
+			}
+	}
+}
+
+int ast_expand_macros(struct arena *arena, struct diag *diag, struct ast *ast)
+{
+	struct expander x = {.arena = arena, .diag = diag, .ast = ast};
+	struct frame script = {.walk = {.expr = visit, .stmt = visit_stmt, .skip_types = true},
+			       .x = &x};
+
+	if (!ast->nmacros)
+		return 0;
+	check_definitions(&x);
+	for (u32 i = 0; i < ast->nprobes && !x.failed; i++) {
+		if (ast->probes[i].predicate)
+			visit(&script.walk, &ast->probes[i].predicate);
+		ast_walk_block(&script.walk, ast->probes[i].body);
+	}
+	for (u32 i = 0; i < ast->nsubprograms && !x.failed; i++)
+		ast_walk_block(&script.walk, ast->subprograms[i].body);
+	return x.failed ? -EINVAL : 0;
+}

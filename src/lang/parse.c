@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lang/parse_internal.h"
+
+/* --- tokens --- */
+
+const struct token *parse_peek(struct parser *p, u32 ahead)
+{
+	while (!p->failed && p->at + ahead >= p->tokens.len) {
+		const struct token t = preprocess_next(&p->pp);
+
+		if (t.kind == TOKEN_ERROR)
+			p->failed = true;
+		vector_push(&p->tokens, t);
+	}
+	if (p->failed)
+		return &p->failed_token;
+	return &p->tokens.items[p->at + ahead];
+}
+
+struct token parse_next(struct parser *p)
+{
+	const struct token t = *parse_peek(p, 0);
+
+	if (!p->failed)
+		p->at++;
+	return t;
+}
+
+bool parse_is(struct parser *p, u32 punct)
+{
+	const struct token *t = parse_peek(p, 0);
+
+	return t->kind == TOKEN_PUNCT && t->punct == punct;
+}
+
+bool parse_is_name(struct parser *p, const char *word)
+{
+	const struct token *t = parse_peek(p, 0);
+
+	return t->kind == TOKEN_NAME && str_eq(t->text, word);
+}
+
+bool parse_accept(struct parser *p, u32 punct)
+{
+	const bool yes = parse_is(p, punct);
+
+	if (yes)
+		p->at++;
+	return yes;
+}
+
+bool parse_accept_name(struct parser *p, const char *word)
+{
+	const bool yes = parse_is_name(p, word);
+
+	if (yes)
+		p->at++;
+	return yes;
+}
+
+void parse_error(struct parser *p, struct span at, const char *fmt, ...)
+{
+	struct strbuf text = STRBUF_INIT;
+	va_list ap;
+
+	if (p->failed)
+		return;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	diag_error(p->diag, at, "%s", text.data);
+	strbuf_release(&text);
+	p->failed = true;
+}
+
+/* Where the script stops in the middle, what was begun last is what is missing. */
+static void hint_open(struct parser *p)
+{
+	const struct open_bracket *o = &p->open[p->nopen - 1];
+	u32 line, column;
+
+	diag_place(&p->diag->sources.items[o->span.file], o->span.begin, &line, &column);
+	diag_hint(p->diag, "the '%c' of line %u, column %u is still open", o->bracket, line,
+		  column);
+}
+
+void parse_unexpected(struct parser *p, const char *expected)
+{
+	const struct token t = *parse_peek(p, 0);
+
+	if (p->failed)
+		return;
+	parse_error(p, t.span, "syntax error, unexpected %s, expected %s",
+		    token_describe(p->arena, &t), expected);
+	if (t.kind == TOKEN_END && p->nopen)
+		hint_open(p);
+}
+
+bool parse_expect(struct parser *p, u32 punct)
+{
+	const struct token wanted = {.kind = TOKEN_PUNCT, .punct = punct};
+
+	if (parse_accept(p, punct))
+		return true;
+	parse_unexpected(p, token_describe(p->arena, &wanted));
+	return false;
+}
+
+bool parse_open(struct parser *p, char bracket)
+{
+	const struct token t = *parse_peek(p, 0);
+
+	if (!parse_expect(p, (u8)bracket))
+		return false;
+	if (p->nopen >= PARSE_MAX_OPEN) {
+		parse_error(p, t.span, "syntax error, brackets are nested too deeply (limit %d)",
+			    LANG_MAX_DEPTH);
+		return false;
+	}
+	p->open[p->nopen++] = (struct open_bracket){bracket, t.span};
+	return true;
+}
+
+bool parse_close(struct parser *p, char bracket)
+{
+	if (!parse_expect(p, (u8)bracket))
+		return false;
+	p->nopen--;
+	return true;
+}
+
+struct token parse_expect_kind(struct parser *p, enum token_kind kind, const char *what)
+{
+	if (parse_peek(p, 0)->kind != kind)
+		parse_unexpected(p, what);
+	return parse_next(p);
+}
+
+struct span parse_span_since(struct parser *p, struct span begin)
+{
+	if (p->at && !p->failed) {
+		const struct token *last = &p->tokens.items[p->at - 1];
+
+		if (last->span.file == begin.file && last->span.end > begin.begin)
+			begin.end = last->span.end;
+	}
+	return begin;
+}
+
+bool parse_enter(struct parser *p)
+{
+	if (p->depth >= LANG_MAX_DEPTH)
+		parse_error(p, parse_peek(p, 0)->span, "syntax error, nested too deeply (limit %d)",
+			    LANG_MAX_DEPTH);
+	if (p->failed)
+		return false;
+	p->depth++;
+	return true;
+}
+
+void parse_leave(struct parser *p)
+{
+	p->depth--;
+}
+
+void *parse_list_done(struct parser *p, const void *items, size_t bytes)
+{
+	return bytes ? arena_memdup(p->arena, items, bytes) : NULL;
+}
+
+struct lexer *parse_as_text(struct parser *p)
+{
+	if (p->at < p->tokens.len && !p->failed)
+		preprocess_rewind(&p->pp, &p->tokens.items[p->at]);
+	p->tokens.len = p->at = 0;
+	return preprocess_file(&p->pp);
+}
+
+/* --- what stands outside of probes --- */
+
+static void parse_config_entry(struct parser *p)
+{
+	const struct token name = parse_expect_kind(p, TOKEN_NAME, "name of a setting");
+	struct config_entry entry = {.name = name.text};
+	const struct token *value;
+
+	if (!parse_expect(p, '='))
+		return;
+	value = parse_peek(p, 0);
+	if (value->kind != TOKEN_STRING && value->kind != TOKEN_NAME &&
+	    value->kind != TOKEN_INTEGER) {
+		parse_unexpected(p, "string, integer, boolean or word");
+		return;
+	}
+	entry.value = parse_primary(p);
+	entry.span = parse_span_since(p, name.span);
+	if (!p->failed)
+		vector_push(&p->configs, entry);
+}
+
+static void parse_config(struct parser *p, struct span begin)
+{
+	if (p->seen_probe) {
+		parse_error(p, begin,
+			    "syntax error, config must appear before probes and functions");
+		return;
+	}
+	if (!parse_expect(p, '=') || !parse_open(p, '{'))
+		return;
+	while (!p->failed && !parse_is(p, '}')) {
+		parse_config_entry(p);
+		if (!parse_is(p, '}'))
+			parse_expect(p, ';');
+		while (parse_accept(p, ';'))
+			;
+	}
+	parse_close(p, '}');
+}
+
+void parse_import(struct parser *p, struct span begin)
+{
+	const struct token path = parse_expect_kind(p, TOKEN_STRING, "string after 'import'");
+
+	parse_expect(p, ';');
+	if (!p->failed)
+		vector_push(&p->imports,
+			    (struct import){.span = parse_span_since(p, begin), .path = path.text});
+}
+
+static void parse_macro(struct parser *p, struct span begin)
+{
+	const struct token name = parse_expect_kind(p, TOKEN_NAME, "name of the macro");
+	struct macro m = {.span = parse_span_since(p, begin), .name = name.text};
+	expr_list params = {0};
+
+	if (!parse_open(p, '('))
+		return;
+	while (!p->failed && !parse_is(p, ')')) {
+		const enum token_kind kind = parse_peek(p, 0)->kind;
+		struct expr *param;
+		struct token t;
+
+		if (kind != TOKEN_VARIABLE && kind != TOKEN_MAP && kind != TOKEN_NAME) {
+			parse_unexpected(p, "$variable, @map or name as macro argument");
+			break;
+		}
+		t = parse_next(p);
+		param = parse_new(p,
+				  kind == TOKEN_VARIABLE ? EXPR_VARIABLE
+				  : kind == TOKEN_MAP	 ? EXPR_MAP
+							 : EXPR_NAME,
+				  t.span);
+		param->name = t.text;
+		param->name_span = t.span;
+		vector_push(&params, param);
+		if (!parse_accept(p, ','))
+			break;
+	}
+	parse_close(p, ')');
+	m.params = parse_list_done(p, params.items, params.len * sizeof(*params.items));
+	m.nparams = (u32)params.len;
+	vector_free(&params);
+	m.body = parse_block(p, &m.value);
+	if (!p->failed)
+		vector_push(&p->macros, m);
+}
+
+static void parse_subprogram(struct parser *p, struct span begin)
+{
+	const struct token name = parse_expect_kind(p, TOKEN_NAME, "name of the function");
+	struct subprogram s = {.span = parse_span_since(p, begin), .name = name.text};
+	VECTOR(const char *) names = {0};
+	VECTOR(struct type_name *) types = {0};
+
+	if (!parse_open(p, '('))
+		return;
+	while (!p->failed && !parse_is(p, ')')) {
+		const struct token param =
+			parse_expect_kind(p, TOKEN_VARIABLE, "variable in function argument");
+
+		parse_expect(p, ':');
+		vector_push(&names, param.text);
+		vector_push(&types, parse_type_name(p));
+		if (!parse_accept(p, ','))
+			break;
+	}
+	parse_close(p, ')');
+	s.nparams = (u32)names.len;
+	s.param_names = parse_list_done(p, names.items, names.len * sizeof(*names.items));
+	s.param_types = parse_list_done(p, types.items, types.len * sizeof(*types.items));
+	vector_free(&names);
+	vector_free(&types);
+	if (parse_expect(p, ':'))
+		s.return_type = parse_type_name(p);
+	s.body = p->failed ? NULL : parse_block(p, NULL);
+	if (!p->failed)
+		vector_push(&p->subprograms, s);
+}
+
+static void parse_map_declaration(struct parser *p, struct span begin)
+{
+	struct map_declaration m = {0};
+
+	if (parse_peek(p, 0)->kind != TOKEN_MAP) {
+		parse_error(p, parse_span_since(p, begin),
+			    "syntax error, root-level let statements need to be map declarations, "
+			    "e.g. let @a = "
+			    "hash(2);");
+		return;
+	}
+	m.name = parse_next(p).text;
+	parse_expect(p, '=');
+	m.type = parse_expect_kind(p, TOKEN_NAME, "type of the map").text;
+	if (!parse_open(p, '('))
+		return;
+	m.size = parse_expr(p);
+	parse_close(p, ')');
+	m.span = parse_span_since(p, begin);
+	parse_accept(p, ';');
+	if (!p->failed)
+		vector_push(&p->maps, m);
+}
+
+static const char *const c_words[] = {"struct", "union", "enum", "typedef"};
+
+static bool is_c_definition(struct parser *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(c_words); i++)
+		if (parse_is_name(p, c_words[i]))
+			return true;
+	return false;
+}
+
+/* Is the current token the given word and the next one of this kind (and punctuator)? */
+static bool starts(struct parser *p, const char *word, enum token_kind kind, u32 punct)
+{
+	if (!parse_is_name(p, word))
+		return false;
+	return parse_peek(p, 1)->kind == kind && parse_peek(p, 1)->punct == punct;
+}
+
+/* One item of the script; text of attach points may follow that is not made of tokens, so only
+ * names are looked at. */
+static void parse_item(struct parser *p)
+{
+	const struct token first = *parse_peek(p, 0);
+	const bool in_header = first.span.file != p->file;
+
+	if (in_header || is_c_definition(p)) {
+		parse_c_definition(p, in_header);
+		return;
+	}
+	if (parse_accept(p, ';'))
+		return;
+	if (parse_is_name(p, "config") || parse_is_name(p, "import") || parse_is_name(p, "macro") ||
+	    parse_is_name(p, "fn") || parse_is_name(p, "let")) {
+		if (starts(p, "config", TOKEN_PUNCT, '=')) {
+			p->at++;
+			parse_config(p, first.span);
+		} else if (starts(p, "import", TOKEN_STRING, 0)) {
+			p->at++;
+			parse_import(p, first.span);
+		} else if (starts(p, "macro", TOKEN_NAME, 0)) {
+			p->at++;
+			parse_macro(p, first.span);
+		} else if (starts(p, "fn", TOKEN_NAME, 0)) {
+			p->at++;
+			p->seen_probe = true;
+			parse_subprogram(p, first.span);
+		} else if (parse_accept_name(p, "let")) {
+			parse_map_declaration(p, first.span);
+		} else {
+			parse_probe(p);
+		}
+		return;
+	}
+	p->seen_probe = true;
+	parse_probe(p);
+}
+
+static void parse_items(struct parser *p)
+{
+	while (!p->failed) {
+		parse_as_text(p);
+		if (!preprocess_skip_layout(&p->pp))
+			break;
+		p->nopen = p->depth = 0;
+		parse_item(p);
+	}
+	p->failed |= p->pp.failed;
+}
+
+static void finish(struct parser *p, struct ast *ret)
+{
+#define LIST(field, number)                                                                   \
+	(ret->field = parse_list_done(p, p->field.items, p->field.len * sizeof(*ret->field)), \
+	 ret->number = (u32)p->field.len)
+	LIST(configs, nconfigs);
+	LIST(imports, nimports);
+	LIST(maps, nmaps);
+	LIST(macros, nmacros);
+	LIST(subprograms, nsubprograms);
+	LIST(probes, nprobes);
+#undef LIST
+}
+
+int parse_script(struct arena *arena, struct type_store *types, struct diag *diag, u16 file,
+		 const struct parse_options *options, struct ast *ret)
+{
+	struct parser p = {.arena = arena,
+			   .types = types,
+			   .diag = diag,
+			   .options = options,
+			   .file = file,
+			   .failed_token = {.kind = TOKEN_ERROR, .span = NO_SPAN}};
+	struct ast ast = {0};
+
+	if (diag->sources.items[file].len > LANG_MAX_SOURCE) {
+		diag_error(diag, NO_SPAN, "script is too large: %zu bytes, limit %u",
+			   diag->sources.items[file].len, LANG_MAX_SOURCE);
+		return -EINVAL;
+	}
+	preprocess_init(&p.pp, arena, diag, file, options);
+	parse_items(&p);
+	if (!p.failed) {
+		finish(&p, &ast);
+		p.failed = ast_expand_macros(arena, diag, &ast) < 0;
+	}
+	preprocess_release(&p.pp);
+	vector_free(&p.tokens);
+	vector_free(&p.configs);
+	vector_free(&p.imports);
+	vector_free(&p.maps);
+	vector_free(&p.macros);
+	vector_free(&p.subprograms);
+	vector_free(&p.probes);
+	if (p.failed)
+		return -EINVAL;
+	*ret = ast;
+	return 0;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lang/preprocess_macro.h"
+
+/* The macros being expanded, innermost first. */
+struct active {
+	const struct pp_macro *macro;
+	const struct active *outer;
+	u32 depth;
+};
+
+static int expand(struct preprocessor *pp, const struct token *in, size_t n, struct token_list *out,
+		  const struct active *active);
+
+static void define(struct preprocessor *pp, struct pp_macro *m)
+{
+	void **place = hashmap_put(&pp->macros, m->name, strlen(m->name), NULL);
+
+	*place = m;
+}
+
+void pp_define_integer(struct preprocessor *pp, const char *name, s64 value)
+{
+	struct pp_macro *m = arena_new(pp->arena, struct pp_macro);
+
+	m->name = name;
+	m->span = NO_SPAN;
+	m->nbody = 1;
+	m->body = arena_new(pp->arena, struct token);
+	*m->body = (struct token){.kind = TOKEN_INTEGER,
+				  .value = (u64)value,
+				  .text = arena_printf(pp->arena, "%" PRId64, value)};
+	define(pp, m);
+}
+
+static void syntax(struct preprocessor *pp, struct span at, const char *what)
+{
+	if (!pp->failed)
+		diag_error(pp->diag, at, "syntax error, %s", what);
+	pp->failed = true;
+}
+
+/* The parameters after '('; the ')' is consumed. */
+static void read_params(struct preprocessor *pp, struct lexer *line, struct pp_macro *m)
+{
+	VECTOR(const char *) params = {0};
+	struct token t = lex_next(line);
+
+	while (t.kind == TOKEN_NAME ||
+	       (t.kind == TOKEN_PUNCT && t.punct == PUNCT3('.', '.', '.'))) {
+		m->is_variadic = t.kind == TOKEN_PUNCT;
+		vector_push(&params, m->is_variadic ? "__VA_ARGS__" : t.text);
+		t = lex_next(line);
+		if (m->is_variadic || t.kind != TOKEN_PUNCT || t.punct != ',')
+			break;
+		t = lex_next(line);
+	}
+	if (t.kind != TOKEN_PUNCT || t.punct != ')')
+		syntax(pp, t.kind == TOKEN_END ? m->span : t.span,
+		       "expected ')' after the parameters of a macro");
+	m->nparams = (u32)params.len;
+	m->params = arena_memdup(pp->arena, params.items, params.len * sizeof(*params.items));
+	vector_free(&params);
+}
+
+void pp_define(struct preprocessor *pp, struct span at, struct lexer *line)
+{
+	struct pp_macro *m = arena_new(pp->arena, struct pp_macro);
+	const struct token name = lex_next(line);
+	struct token_list body = {0};
+
+	if (name.kind != TOKEN_NAME) {
+		syntax(pp, at, "expected a name after #define");
+		return;
+	}
+	m->name = name.text;
+	m->span = name.span;
+	if (line->pos < line->end && line->text[line->pos] == '(') {
+		line->pos++;
+		m->is_function = true;
+		read_params(pp, line, m);
+	}
+	while (!pp->failed) {
+		const struct token t = lex_next(line);
+
+		if (t.kind == TOKEN_END)
+			break;
+		if (t.kind == TOKEN_ERROR)
+			pp->failed = true;
+		else if (t.kind == TOKEN_PUNCT && (t.punct == '#' || t.punct == PUNCT('#', '#')))
+			syntax(pp, t.span, "'#' and '##' are not supported in macros");
+		else
+			vector_push(&body, t);
+	}
+	m->nbody = (u32)body.len;
+	m->body = arena_memdup(pp->arena, body.items, body.len * sizeof(*body.items));
+	vector_free(&body);
+	if (!pp->failed)
+		define(pp, m);
+}
+
+void pp_undef(struct preprocessor *pp, struct span at, struct lexer *line)
+{
+	const struct token name = lex_next(line);
+
+	if (name.kind != TOKEN_NAME)
+		syntax(pp, at, "expected a name after #undef");
+	else if (hashmap_gets(&pp->macros, name.text))
+		hashmap_puts(&pp->macros, name.text, NULL);
+}
+
+/* --- substitution --- */
+
+static int emit(struct preprocessor *pp, struct token_list *out, const struct token *t)
+{
+	if (++pp->tokens > LANG_MAX_TOKENS) {
+		diag_error(pp->diag, t->span, "macros expand to more than %d tokens",
+			   LANG_MAX_TOKENS);
+		pp->failed = true;
+		return -EINVAL;
+	}
+	vector_push(out, *t);
+	return 0;
+}
+
+struct argument {
+	size_t begin, end; /* of the tokens of the use */
+};
+
+typedef VECTOR(struct argument) argument_list;
+
+/* Splits the arguments of a use; in[at] is the '('. Returns the index after ')', 0 if it is
+ * missing. */
+static size_t split_arguments(const struct pp_macro *m, const struct token *in, size_t at, size_t n,
+			      argument_list *ret)
+{
+	size_t begin = at + 1, i;
+	int depth = 0;
+
+	for (i = at; i < n; i++) {
+		const u32 p = in[i].kind == TOKEN_PUNCT ? in[i].punct : 0;
+
+		depth += p == '(' ? 1 : p == ')' ? -1 : 0;
+		if ((p == ')' && !depth) ||
+		    (p == ',' && depth == 1 && !(m->is_variadic && ret->len + 1 >= m->nparams))) {
+			vector_push(ret, (struct argument){begin, i});
+			begin = i + 1;
+		}
+		if (p == ')' && !depth)
+			break;
+	}
+	if (i >= n)
+		return 0;
+	if (ret->len == 1 && ret->items[0].begin == ret->items[0].end && !m->nparams)
+		ret->len = 0;
+	if (m->is_variadic && ret->len + 1 == m->nparams)
+		vector_push(ret, (struct argument){i, i});
+	return i + 1;
+}
+
+static u32 find_param(const struct pp_macro *m, const struct token *t)
+{
+	if (t->kind == TOKEN_NAME)
+		for (u32 i = 0; i < m->nparams; i++)
+			if (str_eq(m->params[i], t->text))
+				return i;
+	return UINT32_MAX;
+}
+
+/* The body with arguments put in, then expanded itself. */
+static int substitute(struct preprocessor *pp, const struct pp_macro *m, struct span use,
+		      const struct token *in, const argument_list *args, struct token_list *out,
+		      const struct active *active)
+{
+	const struct active self = {m, active, active ? active->depth + 1 : 1};
+	struct token_list body = {0};
+	int r = 0;
+
+	for (u32 i = 0; i < m->nbody && !r; i++) {
+		const u32 param = find_param(m, &m->body[i]);
+		struct token t = m->body[i];
+
+		t.span = use;
+		t.line_start = false;
+		if (param == UINT32_MAX)
+			r = emit(pp, &body, &t);
+		else
+			r = expand(pp, in + args->items[param].begin,
+				   args->items[param].end - args->items[param].begin, &body,
+				   active);
+	}
+	if (!r)
+		r = expand(pp, body.items, body.len, out, &self);
+	vector_free(&body);
+	return r;
+}
+
+/* How often m is in the chain: 0 = not, 1 = innermost, 2 = further out. */
+static int activity(const struct active *a, const struct pp_macro *m)
+{
+	if (a && a->macro == m)
+		return 1;
+	for (; a; a = a->outer)
+		if (a->macro == m)
+			return 2;
+	return 0;
+}
+
+static int expand_use(struct preprocessor *pp, const struct pp_macro *m, const struct token *in,
+		      size_t n, size_t *at, struct token_list *out, const struct active *active)
+{
+	const struct span use = in[*at].span;
+	argument_list args = {0};
+	int r = -EINVAL;
+
+	if (active && active->depth >= PREPROCESS_MAX_NESTING) {
+		diag_error(pp->diag, use, "macros are nested too deeply (limit %d)",
+			   PREPROCESS_MAX_NESTING);
+		pp->failed = true;
+		return -EINVAL;
+	}
+	if (m->is_function) {
+		const size_t after = split_arguments(m, in, *at + 1, n, &args);
+
+		if (!after)
+			diag_error(pp->diag, use, "unterminated use of macro '%s'", m->name);
+		else if (args.len != m->nparams)
+			diag_error(pp->diag, use, "macro '%s' takes %u arguments, found %zu",
+				   m->name, m->nparams, args.len);
+		if (!after || args.len != m->nparams)
+			goto out;
+		*at = after - 1;
+	}
+	r = substitute(pp, m, use, in, &args, out, active);
+out:
+	pp->failed |= r < 0;
+	vector_free(&args);
+	return r;
+}
+
+static int expand(struct preprocessor *pp, const struct token *in, size_t n, struct token_list *out,
+		  const struct active *active)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		struct token t = in[i];
+		const struct pp_macro *m = t.kind == TOKEN_NAME && !t.is_painted
+						   ? hashmap_gets(&pp->macros, t.text)
+						   : NULL;
+		const bool is_use =
+			m && (!m->is_function || (i + 1 < n && in[i + 1].kind == TOKEN_PUNCT &&
+						  in[i + 1].punct == '('));
+		const int active_as = is_use ? activity(active, m) : 0;
+
+		if (active_as == 2) {
+			diag_error(pp->diag, t.span, "macro '%s' is recursive", m->name);
+			pp->failed = true;
+			return -EINVAL;
+		}
+		if (is_use && !active_as) {
+			r = expand_use(pp, m, in, n, &i, out, active);
+			continue;
+		}
+		t.is_painted |= active_as == 1; /* #define X X means the other X, as in C */
+		r = emit(pp, out, &t);
+	}
+	return r;
+}
+
+int pp_expand(struct preprocessor *pp, const struct token_list *in, struct token_list *out)
+{
+	return expand(pp, in->items, in->len, out, NULL);
+}
