@@ -39,6 +39,7 @@ struct engine {
 	int *programs;		/* script->programs.len; fd or -1 */
 	struct ring *ring;	/* NULL: the script sends no records */
 	struct probe_attachments attachments;
+	VECTOR(int) iterators;	/* sequence files, owned by attachments */
 	struct value_printer printer;
 	struct symbolizer *symbols;
 	struct hashmap cgroups; /* "id/filter" -> path, see names.c */
@@ -68,6 +69,19 @@ void engine_unload(struct engine *e);
 /* ---- verifier.c ---- */
 /* What the verifier said, as a diagnostic at the script's place. log: its log, may be empty. error: -errno of the load. */
 void verifier_report(struct diag *d, const struct script_program *program, const char *log, int error);
+
+/* ---- attach.c ---- */
+/* Everything but what special.c runs. 0, or -errno with a diagnostic. */
+int engine_attach(struct engine *e);
+
+/* ---- special.c ---- */
+bool engine_is_provider(const struct script_program *p, const char *name);
+u32 engine_count_targets(const struct engine *e, const char *provider);
+/* Runs the programs of one special provider, each once per attach point. Returns how many, or -errno with a diagnostic. */
+int engine_run_special(struct engine *e, const char *provider);
+bool engine_has_signal(const struct engine *e, u32 signo);
+/* SIGUSR1 without a probe of its own prints the maps, as bpftrace 0.17 did. */
+void engine_run_signal(struct engine *e, u32 signo);
 
 /* ---- events.c ---- */
 /* A ring_handler; arg is the engine. */

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -29,173 +28,7 @@ struct loop {
 	sigset_t old_mask;
 };
 
-/* ---- programs that the engine runs itself ---- */
-
-static bool is_provider(const struct script_program *p, const char *name)
-{
-	return p->ntargets && str_eq(p->targets[0]->provider->name, name);
-}
-
-static int test_run(int prog_fd)
-{
-	union bpf_attr attr = {0};
-	int r;
-
-	attr.test.prog_fd = (u32)prog_fd;
-	r = sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
-}
-
-/* Programs of one special provider, each once per attach point. Returns how many, or -errno. */
-static int run_special(struct engine *e, const char *provider)
-{
-	int count = 0;
-
-	for (size_t i = 0; i < e->script->programs.len; i++) {
-		const struct script_program *p = &e->script->programs.items[i];
-		int err = 0;
-
-		if (!is_provider(p, provider))
-			continue;
-		for (u32 t = 0; t < p->ntargets && !err; t++, count++)
-			err = test_run(e->programs[i]);
-		if (err < 0) {
-			diag_error(e->env->diag, p->probe ? p->probe->span : NO_SPAN,
-				   "cannot run the %s probe: %s", provider, strerror(-err));
-			if (err == -EINVAL || err == -524) /* ENOTSUPP */
-				diag_hint(e->env->diag, "running it needs Linux 5.10");
-			return err;
-		}
-	}
-	return count;
-}
-
-static u32 count_targets(const struct engine *e, const char *provider)
-{
-	u32 n = 0;
-
-	for (size_t i = 0; i < e->script->programs.len; i++)
-		if (is_provider(&e->script->programs.items[i], provider))
-			n += e->script->programs.items[i].ntargets;
-	return n;
-}
-
-static void run_signal_probes(struct engine *e, u32 signo)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < e->script->programs.len; i++) {
-		const struct script_program *p = &e->script->programs.items[i];
-
-		if (!is_provider(p, "self"))
-			continue;
-		for (u32 t = 0; t < p->ntargets; t++) {
-			if (p->targets[t]->config != signo)
-				continue;
-			test_run(e->programs[i]);
-			any = true;
-		}
-	}
-	if (!any && signo == SIGUSR1)
-		engine_print_maps(e);
-}
-
-/* ---- attaching ---- */
-
-/*
- * The kernel runs the programs of one event in the order of attaching for some kinds of events and
- * in the reverse order for others; a script's own order is kept by attaching the latter from the
- * last one on.
- */
-static bool runs_in_reverse(const struct script_program *p)
-{
-	static const char *const names[] = {"kprobe", "uprobe", "uretprobe", "usdt",
-					    "fentry", "fexit",	"iter"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (is_provider(p, names[i]))
-			return true;
-	return false;
-}
-
-/* What went wrong while attaching, as the script's missing_probes wants it: an error, a warning, or
- * nothing. */
-static int judge_missing(struct engine *e, size_t first_message, unsigned int errors_before)
-{
-	struct diag *d = e->env->diag;
-
-	if (e->script->config.missing_probes == 0)
-		return -ENOENT;
-	d->errors = errors_before;
-	d->code = EXIT_OK;
-	if (e->script->config.missing_probes == 2)
-		d->messages.len = first_message;
-	for (size_t i = first_message; i < d->messages.len; i++)
-		if (d->messages.items[i].level == DIAG_ERROR)
-			d->messages.items[i].level = DIAG_WARNING;
-	return 0;
-}
-
-static int attach_program(struct engine *e, size_t index)
-{
-	const struct script_program *p = &e->script->programs.items[index];
-	struct diag *d = e->env->diag;
-
-	for (u32 first = 0, n; first < p->ntargets; first += n) {
-		const struct probe_provider *provider = p->targets[first]->provider;
-		size_t messages = d->messages.len;
-		unsigned int errors = d->errors;
-		u32 failed = e->attachments.failed;
-		int err;
-
-		for (n = 1; first + n < p->ntargets && p->targets[first + n]->provider == provider;
-		     n++)
-			;
-		if (!provider->attach)
-			continue;
-		err = provider->attach(e->env, e->programs[index], &p->context, p->targets + first,
-				       n, &e->attachments);
-		if (err < 0 || e->attachments.failed > failed)
-			err = judge_missing(e, messages, errors);
-		if (err < 0) {
-			if (d->errors == errors)
-				diag_error(d, p->probe ? p->probe->span : NO_SPAN,
-					   "cannot attach %s: %s", p->targets[first]->name,
-					   strerror(-err));
-			return err;
-		}
-	}
-	return 0;
-}
-
-static int attach_all(struct engine *e)
-{
-	size_t n = e->script->programs.len;
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++)
-		if (!runs_in_reverse(&e->script->programs.items[i]))
-			err = attach_program(e, i);
-	for (size_t i = n; i-- > 0 && !err;)
-		if (runs_in_reverse(&e->script->programs.items[i]))
-			err = attach_program(e, i);
-	return err;
-}
-
-/* Every probe may need a link and a perf event per CPU. */
-static void raise_file_limit(const struct engine *e)
-{
-	struct rlimit limit;
-	u64 need = e->script->maps.len + 64;
-
-	for (size_t i = 0; i < e->script->programs.len; i++)
-		need += 1 + 3 * (u64)e->script->programs.items[i].ntargets;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
-		return;
-	limit.rlim_cur = need;
-	limit.rlim_max = MAX(limit.rlim_max, limit.rlim_cur);
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
+/* ---- the loop ---- */
 
 static void announce(struct engine *e)
 {
@@ -215,8 +48,6 @@ static void announce(struct engine *e)
 	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
 		write_all(STDOUT_FILENO, notice, sizeof(notice) - 1);
 }
-
-/* ---- the loop ---- */
 
 static u64 now_ns(void)
 {
@@ -283,27 +114,15 @@ static void unblock_signals(struct loop *l)
 	sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
 }
 
-static bool has_signal_probe(const struct engine *e, u32 signo)
-{
-	for (size_t i = 0; i < e->script->programs.len; i++) {
-		const struct script_program *p = &e->script->programs.items[i];
-
-		for (u32 t = 0; is_provider(p, "self") && t < p->ntargets; t++)
-			if (p->targets[t]->config == signo)
-				return true;
-	}
-	return false;
-}
-
 static void handle_signals(struct loop *l)
 {
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
-		bool probed = has_signal_probe(l->e, info.ssi_signo);
+		bool probed = engine_has_signal(l->e, info.ssi_signo);
 
 		if (probed || info.ssi_signo == SIGUSR1)
-			run_signal_probes(l->e, info.ssi_signo);
+			engine_run_signal(l->e, info.ssi_signo);
 		else if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGUSR2)
 			l->is_over = true;
 	}
@@ -406,8 +225,8 @@ static void run_loop(struct loop *l)
 /* Iterators run while their sequence file is read; its text is what bpf_seq_printf() wrote. */
 static void run_iterators(struct loop *l)
 {
-	for (size_t i = 0; i < l->e->attachments.list.len; i++) {
-		int fd = l->e->attachments.list.items[i].event_fd;
+	for (size_t i = 0; i < l->e->iterators.len; i++) {
+		int fd = l->e->iterators.items[i];
 		char buf[4096];
 		ssize_t n;
 
@@ -423,11 +242,6 @@ static void run_iterators(struct loop *l)
 }
 
 /* ---- a run from begin to end ---- */
-
-static bool has_iterators(const struct engine *e)
-{
-	return count_targets(e, "iter") > 0;
-}
 
 static int write_globals(struct engine *e)
 {
@@ -453,16 +267,15 @@ static int write_globals(struct engine *e)
 static int start(struct loop *l)
 {
 	struct engine *e = l->e;
-	int begin = run_special(e, "begin"), err;
+	int begin = engine_run_special(e, "begin"), err;
 	u32 special;
 
 	if (begin < 0)
 		return begin;
-	raise_file_limit(e);
-	err = attach_all(e);
+	err = engine_attach(e);
 	if (err < 0)
 		return err;
-	special = (u32)begin + count_targets(e, "end") + count_targets(e, "self");
+	special = (u32)begin + engine_count_targets(e, "end") + engine_count_targets(e, "self");
 	e->attached = e->attachments.attached + special;
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached) {
@@ -482,7 +295,7 @@ static int start(struct loop *l)
 	}
 	announce(e);
 	engine_print_header(e);
-	if (!e->attachments.attached && !count_targets(e, "self") && !e->options->child)
+	if (!e->attachments.attached && !engine_count_targets(e, "self") && !e->options->child)
 		l->is_over = true; /* nothing more can come */
 	return 0;
 }
@@ -497,7 +310,7 @@ static void finish(struct loop *l)
 		child_stop(e->options->child);
 	read_all_records(l); /* after exit(): dropped */
 	e->is_exiting = false;
-	run_special(e, "end");
+	engine_run_special(e, "end");
 	read_all_records(l);
 	engine_report_lost(e, true);
 	if (e->script->config.print_maps_on_exit && !e->options->is_tool)
@@ -538,7 +351,7 @@ static int run(struct loop *l)
 		return err;
 	if (l->is_over)
 		read_all_records(l);
-	if (has_iterators(e)) {
+	if (e->iterators.len) {
 		run_iterators(l);
 		l->is_over = true;
 	}
@@ -593,6 +406,7 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 	engine_unload(&e);
 	loop_close(&l);
 	engine_printer_release(&e);
+	vector_free(&e.iterators);
 	vector_free(&e.attachments.list);
 	strbuf_release(&e.text);
 	free(e.record);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/engine.h"
+
+#include <sys/resource.h>
+
+/*
+ * The kernel runs the programs of one event in the order of attaching for some kinds of events and
+ * in the reverse order for others; a script's own order is kept by attaching the latter from the
+ * last one on.
+ */
+static bool runs_in_reverse(const struct script_program *p)
+{
+	static const char *const names[] = {"kprobe", "uprobe", "uretprobe", "usdt",
+					    "fentry", "fexit",	"iter"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (engine_is_provider(p, names[i]))
+			return true;
+	return false;
+}
+
+/* What went wrong while attaching, as the script's missing_probes wants it: an error, a warning, or
+ * nothing. */
+static int judge_missing(struct engine *e, size_t first_message, unsigned int errors_before)
+{
+	struct diag *d = e->env->diag;
+
+	if (e->script->config.missing_probes == 0)
+		return -ENOENT;
+	d->errors = errors_before;
+	d->code = EXIT_OK;
+	if (e->script->config.missing_probes == 2)
+		d->messages.len = first_message;
+	for (size_t i = first_message; i < d->messages.len; i++)
+		if (d->messages.items[i].level == DIAG_ERROR)
+			d->messages.items[i].level = DIAG_WARNING;
+	return 0;
+}
+
+static int attach_program(struct engine *e, size_t index)
+{
+	const struct script_program *p = &e->script->programs.items[index];
+	struct diag *d = e->env->diag;
+
+	for (u32 first = 0, n; first < p->ntargets; first += n) {
+		const struct probe_provider *provider = p->targets[first]->provider;
+		size_t messages = d->messages.len;
+		unsigned int errors = d->errors;
+		u32 failed = e->attachments.failed;
+		int err;
+
+		for (n = 1; first + n < p->ntargets && p->targets[first + n]->provider == provider;
+		     n++)
+			;
+		size_t attachments = e->attachments.list.len;
+
+		if (!provider->attach)
+			continue;
+		err = provider->attach(e->env, e->programs[index], &p->context, p->targets + first,
+				       n, &e->attachments);
+		/* Iterators run when their sequence files are read. */
+		for (; str_eq(provider->name, "iter") && attachments < e->attachments.list.len;
+		     attachments++)
+			vector_push(&e->iterators, e->attachments.list.items[attachments].event_fd);
+		if (err < 0 || e->attachments.failed > failed)
+			err = judge_missing(e, messages, errors);
+		if (err < 0) {
+			if (d->errors == errors)
+				diag_error(d, p->probe ? p->probe->span : NO_SPAN,
+					   "cannot attach %s: %s", p->targets[first]->name,
+					   strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Every probe may need a link and a perf event per CPU. */
+static void raise_file_limit(const struct engine *e)
+{
+	struct rlimit limit;
+	u64 need = e->script->maps.len + 64;
+
+	for (size_t i = 0; i < e->script->programs.len; i++)
+		need += 1 + 3 * (u64)e->script->programs.items[i].ntargets;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+		return;
+	limit.rlim_cur = need;
+	limit.rlim_max = MAX(limit.rlim_max, limit.rlim_cur);
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int engine_attach(struct engine *e)
+{
+	size_t n = e->script->programs.len;
+	int err = 0;
+
+	raise_file_limit(e);
+	for (size_t i = 0; i < n && !err; i++)
+		if (!runs_in_reverse(&e->script->programs.items[i]))
+			err = attach_program(e, i);
+	for (size_t i = n; i-- > 0 && !err;)
+		if (runs_in_reverse(&e->script->programs.items[i]))
+			err = attach_program(e, i);
+	return err;
+}
