@@ -39,6 +39,7 @@ struct map_symbol {
 	u32 index;		 /* [plan] into script.maps */
 	bool is_written, is_read;
 	u32 programs;		 /* [plan] how many programs update it: 1 = plain adds suffice */
+	const void *last_unit;	 /* [plan] */
 	struct expr *aggregation; /* the first hist/lhist call, for its constants */
 };
 
@@ -51,6 +52,8 @@ struct unit {
 	struct probe_target **targets;
 	u32 ntargets;
 	bool uses_args, uses_probe, uses_function, uses_stack; /* [check] */
+	bool uses_context;	 /* [lower] lower_context() was called: the context is read */
+	bool has_callbacks;	 /* [check] a loop runs as a callback: variables are shared through memory */
 	VECTOR(struct variable_symbol *) variables; /* every one, in order of declaration */
 	struct subprogram *subprogram; /* or NULL */
 };

@@ -49,7 +49,7 @@ static void check_args_member(struct check *c, struct expr *e)
 	e->member_offset = offset;
 	e->member_index = UINT32_MAX;
 	e->space = SPACE_CONTEXT;
-	if (context->kind != CONTEXT_TRACEPOINT) {
+	if (context->locations) {
 		for (u32 i = 0; i < args->count; i++)
 			if (&args->members[i] == m)
 				e->member_index = i;

@@ -268,6 +268,7 @@ static void check_for_map(struct check *c, struct stmt *s)
 	check_scope_begin(c);
 	c->loop_depth++;
 	c->callback_depth++;
+	c->unit->has_callbacks = true;
 	declare_loop_variable(c, s, type);
 	check_block(c, s->body);
 	c->callback_depth--;
@@ -284,6 +285,7 @@ static void check_range_end(struct check *c, struct expr *e, const char *which)
 
 static void check_for_range(struct check *c, struct stmt *s)
 {
+	struct variable_symbol *v;
 	bool callback;
 
 	check_range_end(c, s->range_begin, "start");
@@ -295,7 +297,9 @@ static void check_for_range(struct check *c, struct stmt *s)
 	check_scope_begin(c);
 	c->loop_depth++;
 	c->callback_depth += callback;
-	declare_loop_variable(c, s, type_int(8, true));
+	c->unit->has_callbacks |= callback;
+	v = declare_loop_variable(c, s, type_int(8, true));
+	v->is_captured |= callback;
 	check_block(c, s->body);
 	c->callback_depth -= callback;
 	c->loop_depth--;

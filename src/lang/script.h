@@ -61,10 +61,12 @@ enum action_kind {
 	ACTION_PRINT_MAP_KEY, /* print(@m[k]): payload: key, value for non-aggregations; key only for aggregations */
 	ACTION_CLEAR, ACTION_ZERO,
 	ACTION_TIME,	   /* format = strftime format */
-	ACTION_JOIN,	   /* payload: count, strings */
+	ACTION_JOIN,	   /* payload: u64 count, then a buffer (the tail): the strings one after the other, each with its NUL */
 	ACTION_CAT, ACTION_SYSTEM, /* format + arguments */
 	ACTION_EXIT,	   /* payload: u8 code */
 	ACTION_HELPER_ERROR, /* payload: s32 return value; helper below */
+	ACTION_ROW,	   /* a row of a table: format + arguments (view/row.h) */
+	ACTION_TABLE,	   /* map as a table: format; payload: u64 top */
 	ACTION_PRINTA, ACTION_FAIL, ACTION_SKBOUTPUT, ACTION_WATCHPOINT,
 	ACTION_TEST_RESULT,
 	ACTION_STRFTIME,
@@ -151,6 +153,7 @@ struct compile_options {
 	pid_t pid;		/* -p */
 	bool has_child;		/* -c */
 	bool unsafe;
+	bool report_helpers;	/* -k: send ACTION_HELPER_ERROR when a helper fails */
 	struct kernel_features features;
 	struct probe_env *env;	/* types, btf, kernel, diag */
 	/* "name=value" pairs: BPFTRACE_* / PANTRACE_* environment settings that override the config block's defaults. */

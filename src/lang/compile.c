@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A script from text to programs: the list of passes. */
+#include <linux/bpf.h>
+#include <strings.h>
+
+#include "lang/check.h"
+#include "lang/config.h"
+#include "lang/lower.h"
+#include "lang/parse.h"
+#include "lang/plan.h"
+#include "lang/script.h"
+
+#define MAX_STATEMENTS 10000
+
+struct compilation {
+	struct arena *arena;
+	u16 file;
+	const struct compile_options *options;
+	struct script *script;
+	struct diag *diag;
+	struct check check;
+	u32 targets;
+};
+
+/* ---- parse and settings ---- */
+
+static int pass_parse(struct compilation *k)
+{
+	const struct compile_options *o = k->options;
+	const struct parse_options options = {
+		.positional = o->positional,
+		.npositional = o->npositional,
+		.include_dirs = o->include_dirs,
+		.ninclude_dirs = o->ninclude_dirs,
+		.have_btf = o->env->btf && btf_available(o->env->btf) == 0,
+	};
+
+	return parse_script(k->arena, o->env->types, k->diag, k->file, &options, &k->script->ast);
+}
+
+static bool wants(const struct compilation *k, const char *stage)
+{
+	const struct compile_options *o = k->options;
+
+	return o->dump && (!o->dump_stage || str_eq(o->dump_stage, stage));
+}
+
+static int pass_dump_ast(struct compilation *k)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (!wants(k, "ast"))
+		return 0;
+	ast_dump(&text, &k->script->ast, false);
+	k->options->dump(k->options->dump_arg, "ast", text.data);
+	strbuf_release(&text);
+	return 0;
+}
+
+static int pass_settings(struct compilation *k)
+{
+	struct script_config *config = &k->script->config;
+	int err;
+
+	config_defaults(config);
+	err = config_apply(k->diag, &k->script->ast, config);
+	if (!err && k->options->setting)
+		err = k->options->setting(k->options->setting_arg, config);
+	return err ? err : config_check(k->diag, config);
+}
+
+static u32 count_statements(const struct block *b)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; b && i < b->count; i++)
+		n += 1 + count_statements(b->stmts[i]->body) +
+		     count_statements(b->stmts[i]->else_body);
+	return n;
+}
+
+static int pass_limits(struct compilation *k)
+{
+	const struct ast *ast = &k->script->ast;
+	u32 n = 0;
+
+	if (ast->nsubprograms) {
+		diag_error(k->diag, ast->subprograms[0].span,
+			   "User-defined functions are not supported");
+		diag_hint(k->diag, "a macro can do the same: macro %s(...) { ... }",
+			  ast->subprograms[0].name);
+		return -EINVAL;
+	}
+	if (!ast->nprobes) {
+		diag_error(k->diag, NO_SPAN, "The script has no probes");
+		return -EINVAL;
+	}
+	for (u32 i = 0; i < ast->nprobes; i++)
+		n += count_statements(ast->probes[i].body);
+	if (n <= MAX_STATEMENTS)
+		return 0;
+	diag_error(k->diag, NO_SPAN, "The script has %u statements, more than %d", n,
+		   MAX_STATEMENTS);
+	return -E2BIG;
+}
+
+static int pass_map_declarations(struct compilation *k)
+{
+	const struct ast *ast = &k->script->ast;
+
+	for (u32 i = 0; i < ast->nmaps; i++) {
+		const struct map_declaration *d = &ast->maps[i];
+		struct map_symbol *m;
+
+		if (hashmap_gets(&k->check.maps, d->name)) {
+			diag_error(k->diag, d->span, "Redeclaration of existing map: @%s", d->name);
+			return -EINVAL;
+		}
+		m = check_map_symbol(&k->check, d->name, d->span);
+		m->declared_type = plan_map_type(d->type);
+		if (!m->declared_type) {
+			diag_error(k->diag, d->span, "Invalid bpf map type: %s", d->type);
+			diag_hint(k->diag,
+				  "Valid map types: hash, lruhash, percpuhash, percpulruhash");
+			return -EINVAL;
+		}
+		if (!d->size || d->size->kind != EXPR_INTEGER || d->size->integer < 1 ||
+		    d->size->integer > 1 << 30) {
+			diag_error(k->diag, d->span, "The size of @%s must be a positive number",
+				   d->name);
+			return -EINVAL;
+		}
+		m->declared_size = (u32)d->size->integer;
+	}
+	return 0;
+}
+
+/* ---- from attach points to units ---- */
+
+/* What a body mentions decides whether one program can serve several targets. */
+struct mentions {
+	bool arguments, probe;
+};
+
+static bool find_mentions(void *arg, struct expr *e)
+{
+	struct mentions *m = arg;
+
+	if (e->kind != EXPR_NAME && e->kind != EXPR_CALL)
+		return true;
+	if (str_eq(e->name, "probe"))
+		m->probe = true;
+	if (str_eq(e->name, "args") || str_eq(e->name, "retval") || str_eq(e->name, "ctx") ||
+	    (str_starts(e->name, "arg") && strlen(e->name) == 4) || str_starts(e->name, "sarg"))
+		m->arguments = true;
+	return true;
+}
+
+static struct mentions mentions_of(const struct probe *p)
+{
+	struct mentions m = {0};
+
+	if (p->predicate)
+		ast_each_expr_in(p->predicate, find_mentions, &m);
+	ast_each_expr(p->body, find_mentions, &m);
+	return m;
+}
+
+/* Turns the errors since `from` into warnings, or drops them. */
+static void demote_errors(struct diag *d, size_t from, bool keep)
+{
+	size_t to = from;
+
+	for (size_t i = from; i < d->messages.len; i++) {
+		struct diag_message *m = &d->messages.items[i];
+
+		if (m->level == DIAG_ERROR) {
+			d->errors--;
+			m->level = DIAG_WARNING;
+		}
+		if (keep)
+			d->messages.items[to++] = *m;
+	}
+	d->messages.len = to;
+	if (!d->errors)
+		d->code = EXIT_OK;
+}
+
+static int expand(struct compilation *k, const struct attach_point *ap, struct probe_targets *out)
+{
+	struct script *s = k->script;
+	const struct probe_request request = {.span = ap->span,
+					      .text = ap->text,
+					      .parts = ap->parts,
+					      .count = ap->count,
+					      .pid = k->options->pid};
+	const size_t messages = k->diag->messages.len, before = out->list.len;
+	int err = probe_expand(k->options->env, &request, out);
+
+	if (err == -ENOENT && s->config.missing_probes) {
+		demote_errors(k->diag, messages, s->config.missing_probes == 1);
+		err = 0;
+	}
+	for (size_t i = before; i < out->list.len; i++) {
+		out->list.items[i]->cookie = (u32)s->probe_names.len;
+		vector_push(&s->probe_names, out->list.items[i]->name);
+	}
+	return err;
+}
+
+/* A unit before its targets are an array. */
+struct group {
+	struct probe_context context;
+	const char *key;
+	VECTOR(struct probe_target *) targets;
+};
+
+static const char *group_key(struct compilation *k, const struct probe_target *t,
+			     const struct probe_context *x, struct mentions m, u32 number)
+{
+	/* Attached by the id of one kernel function, or unable to tell which target fired. */
+	if (x->attach_btf_id || (m.probe && !(x->has_cookie && k->options->features.attach_cookie)))
+		return arena_printf(k->arena, "#%u", number);
+	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%s", t->provider->name, x->program_type,
+			    x->expected_attach_type, x->kind, x->space,
+			    m.arguments && x->layout_key ? x->layout_key : "");
+}
+
+static void add_unit(struct compilation *k, struct probe *p, struct group *g, bool copy)
+{
+	struct unit *u = arena_new(k->arena, struct unit);
+
+	u->probe = p;
+	u->predicate = p->predicate && copy ? ast_clone_expr(k->arena, p->predicate) : p->predicate;
+	u->body = copy ? ast_clone_block(k->arena, p->body) : p->body;
+	u->context = g->context;
+	u->ntargets = (u32)g->targets.len;
+	u->targets = arena_memdup(k->arena, g->targets.items,
+				  g->targets.len * sizeof(*g->targets.items));
+	vector_push(&k->check.units, u);
+}
+
+static int describe_targets(struct compilation *k, struct probe *p,
+			    const struct probe_targets *targets)
+{
+	struct probe_env *env = k->options->env;
+	const struct mentions m = mentions_of(p);
+	VECTOR(struct group *) groups = {0};
+	struct hashmap by_key = {0};
+	int err = 0;
+
+	env->skip_args = !m.arguments;
+	for (u32 i = 0; i < targets->list.len; i++) {
+		struct probe_target *t = targets->list.items[i];
+		struct probe_context context = {0};
+		struct group *g;
+		const char *key;
+
+		err = t->provider->describe(env, t, p->span, &context);
+		if (err)
+			break;
+		key = group_key(k, t, &context, m, i);
+		g = hashmap_gets(&by_key, key);
+		if (!g) {
+			g = arena_new(k->arena, struct group);
+			g->context = context;
+			hashmap_puts(&by_key, key, g);
+			vector_push(&groups, g);
+		}
+		vector_push(&g->targets, t);
+	}
+	for (size_t i = 0; i < groups.len; i++) {
+		if (!err)
+			add_unit(k, p, groups.items[i], groups.len > 1);
+		vector_free(&groups.items[i]->targets);
+	}
+	vector_free(&groups);
+	hashmap_release(&by_key);
+	return err;
+}
+
+static int check_limits(struct compilation *k)
+{
+	const struct script_config *config = &k->script->config;
+
+	if (k->targets > config->max_probes) {
+		diag_error(
+			k->diag, NO_SPAN,
+			"Can't attach to %u probes because it exceeds the current limit of %" PRIu64
+			" probes.",
+			k->targets, config->max_probes);
+		diag_hint(k->diag,
+			  "raise it by config = { max_probes = %u } or PANTRACE_MAX_PROBES",
+			  k->targets);
+		return -E2BIG;
+	}
+	if (k->check.units.len > config->max_bpf_progs) {
+		diag_error(k->diag, NO_SPAN,
+			   "%zu programs are needed, more than the limit of %" PRIu64,
+			   k->check.units.len, config->max_bpf_progs);
+		diag_hint(k->diag,
+			  "raise it by config = { max_bpf_progs = %zu } or PANTRACE_MAX_BPF_PROGS",
+			  k->check.units.len);
+		return -E2BIG;
+	}
+	return 0;
+}
+
+static bool is_special(const struct probe_target *t)
+{
+	return !strcasecmp(t->provider->name, "begin") || !strcasecmp(t->provider->name, "end");
+}
+
+static int pass_attach_points(struct compilation *k)
+{
+	const struct ast *ast = &k->script->ast;
+
+	k->script->only_special_probes = true;
+	for (u32 i = 0; i < ast->nprobes; i++) {
+		struct probe *p = &ast->probes[i];
+		struct probe_targets targets = {0};
+		int err = 0;
+
+		for (u32 a = 0; a < p->nattach && !err; a++)
+			err = expand(k, &p->attach_points[a], &targets);
+		k->targets += (u32)targets.list.len;
+		for (size_t t = 0; t < targets.list.len; t++)
+			k->script->only_special_probes &= is_special(targets.list.items[t]);
+		if (!err)
+			err = check_limits(k);
+		if (!err)
+			err = describe_targets(k, p, &targets);
+		vector_free(&targets.list);
+		if (err)
+			return err;
+	}
+	if (!k->check.units.len) {
+		diag_error(k->diag, NO_SPAN, "No probes to attach");
+		return -ENOENT;
+	}
+	return check_limits(k);
+}
+
+/* ---- the rest ---- */
+
+static int pass_check(struct compilation *k)
+{
+	return check_units(&k->check);
+}
+
+static int pass_dump_types(struct compilation *k)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (!wants(k, "types"))
+		return 0;
+	for (size_t i = 0; i < k->check.units.len; i++) {
+		const struct unit *u = k->check.units.items[i];
+
+		strbuf_addf(&text, "%s\n", u->ntargets ? u->targets[0]->name : "probe");
+		if (u->predicate)
+			ast_dump_expr(&text, u->predicate, 1, true);
+		ast_dump_block(&text, u->body, 1, true);
+	}
+	k->options->dump(k->options->dump_arg, "types", text.data);
+	strbuf_release(&text);
+	return 0;
+}
+
+static int pass_plan(struct compilation *k)
+{
+	return plan_maps(&k->check, k->script);
+}
+
+static int pass_lower(struct compilation *k)
+{
+	return lower_script(&k->check, k->script);
+}
+
+static int (*const passes[])(struct compilation *k) = {
+	pass_parse,	    pass_dump_ast, pass_settings,   pass_limits, pass_map_declarations,
+	pass_attach_points, pass_check,	   pass_dump_types, pass_plan,	 pass_lower,
+};
+
+static void begin(struct compilation *k)
+{
+	struct script *s = k->script;
+
+	memset(s, 0, sizeof(*s));
+	s->arena = k->arena;
+	s->output_map = s->scratch_map = s->lost_map = s->global_map = IR_NO_MAP;
+	s->kstack_map = s->ustack_map = IR_NO_MAP;
+	k->check.script = s;
+	k->check.options = k->options;
+	k->check.arena = k->arena;
+	k->check.types = k->options->env->types;
+	k->check.diag = k->diag;
+}
+
+static void end(struct compilation *k)
+{
+	for (size_t i = 0; i < k->check.units.len; i++)
+		vector_free(&k->check.units.items[i]->variables);
+	vector_free(&k->check.units);
+	hashmap_release(&k->check.maps);
+}
+
+int script_compile(struct arena *arena, u16 file, const struct compile_options *options,
+		   struct script *ret)
+{
+	struct compilation k = {.arena = arena,
+				.file = file,
+				.options = options,
+				.script = ret,
+				.diag = options->env->diag};
+	int err = 0;
+
+	begin(&k);
+	for (size_t i = 0; i < ARRAY_SIZE(passes) && !err; i++)
+		err = passes[i](&k);
+	end(&k);
+	return err;
+}

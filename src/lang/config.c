@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lang/config.h"
+
+#include <strings.h>
+
+#define MAX_STRLEN_LIMIT (1u << 15)
+
+enum setting_kind {
+	SETTING_NUMBER,
+	SETTING_BOOL,
+	SETTING_WORD,
+	SETTING_STACK_MODE,
+	SETTING_TEXT,
+	SETTING_IGNORED
+};
+
+struct setting {
+	const char *name;
+	enum setting_kind kind;
+	size_t offset;
+	const char *const *words; /* the value is the index */
+	const char *renamed; /* the current name, if this one is old */
+};
+
+static const char *const missing_words[] = {"error", "warn", "ignore", NULL};
+static const char *const cache_words[] = {"NONE", "PER_PROGRAM", "PER_PID", NULL};
+static const char *const stack_words[] = {"bpftrace", "perf", "raw", "build_id", NULL};
+static const char *const licenses[] = {
+	"GPL",		"GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL",
+	"Dual MPL/GPL", NULL};
+
+#define FIELD(f) offsetof(struct script_config, f)
+static const struct setting settings[] = {
+	{"cache_user_symbols", SETTING_WORD, FIELD(cache_user_symbols), cache_words, NULL},
+	{"cpp_demangle", SETTING_BOOL, FIELD(cpp_demangle), NULL, NULL},
+	{"lazy_symbolication", SETTING_BOOL, FIELD(lazy_symbolication), NULL, NULL},
+	{"license", SETTING_TEXT, FIELD(license), licenses, NULL},
+	{"log_size", SETTING_NUMBER, FIELD(log_size), NULL, NULL},
+	{"max_bpf_progs", SETTING_NUMBER, FIELD(max_bpf_progs), NULL, NULL},
+	{"max_cat_bytes", SETTING_NUMBER, FIELD(max_cat_bytes), NULL, NULL},
+	{"max_map_keys", SETTING_NUMBER, FIELD(max_map_keys), NULL, NULL},
+	{"max_probes", SETTING_NUMBER, FIELD(max_probes), NULL, NULL},
+	{"max_strlen", SETTING_NUMBER, FIELD(max_strlen), NULL, NULL},
+	{"missing_probes", SETTING_WORD, FIELD(missing_probes), missing_words, NULL},
+	{"on_stack_limit", SETTING_NUMBER, FIELD(on_stack_limit), NULL, NULL},
+	{"perf_rb_pages", SETTING_NUMBER, FIELD(perf_rb_pages), NULL, NULL},
+	{"print_maps_on_exit", SETTING_BOOL, FIELD(print_maps_on_exit), NULL, NULL},
+	{"show_debug_info", SETTING_BOOL, FIELD(show_debug_info), NULL, NULL},
+	{"stack_mode", SETTING_STACK_MODE, FIELD(stack_mode), stack_words, NULL},
+	{"str_trunc_trailer", SETTING_TEXT, FIELD(str_trunc_trailer), NULL, NULL},
+	{"strlen", SETTING_NUMBER, FIELD(max_strlen), NULL, "max_strlen"},
+	{"map_keys_max", SETTING_NUMBER, FIELD(max_map_keys), NULL, "max_map_keys"},
+	{"cat_bytes_max", SETTING_NUMBER, FIELD(max_cat_bytes), NULL, "max_cat_bytes"},
+	{"use_blazesym", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_import_statement", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_import", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_tseries", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_typeinfo", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_dw_ustack", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_macro", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_map_decl", SETTING_IGNORED, 0, NULL, NULL},
+	{"unstable_addr", SETTING_IGNORED, 0, NULL, NULL},
+	{"symbol_source", SETTING_IGNORED, 0, NULL, NULL},
+	{"max_type_res_iterations", SETTING_IGNORED, 0, NULL, NULL},
+};
+
+void config_defaults(struct script_config *config)
+{
+	*config = (struct script_config){
+		.max_strlen = 1024,
+		.max_map_keys = 4096,
+		.max_probes = 1024,
+		.max_bpf_progs = 1024,
+		.max_cat_bytes = 10240,
+		.on_stack_limit = 32,
+		.log_size = 1000000,
+		.print_maps_on_exit = true,
+		.cpp_demangle = true,
+		.lazy_symbolication = true,
+		.cache_user_symbols = 2,
+		.stack_mode = STACK_BPFTRACE,
+		.str_trunc_trailer = "..",
+		.license = "GPL",
+	};
+}
+
+static const struct setting *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		if (!strcasecmp(settings[i].name, name))
+			return &settings[i];
+	return NULL;
+}
+
+static int unknown(struct diag *diag, const struct config_entry *entry)
+{
+	const char *names[ARRAY_SIZE(settings)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		names[i] = settings[i].name;
+	diag_error(diag, entry->span, "%s: not a known configuration option", entry->name);
+	diag_hint_nearest(diag, entry->name, names, ARRAY_SIZE(names));
+	return -EINVAL;
+}
+
+/* Text of a word or string, NULL for numbers. */
+static const char *text_of(const struct expr *e)
+{
+	if (e->kind == EXPR_STRING)
+		return e->string.data;
+	return e->kind == EXPR_NAME ? e->name : NULL;
+}
+
+static bool number_of(const struct expr *e, u64 *ret)
+{
+	*ret = (u64)e->integer;
+	return e->kind == EXPR_INTEGER || e->kind == EXPR_BOOL;
+}
+
+static bool bool_of(const struct expr *e, bool *ret)
+{
+	static const char *const yes[] = {"true", "1", "yes", "on"}, *const no[] = {"false", "0",
+										    "no", "off"};
+	const char *text = text_of(e);
+	u64 n;
+
+	if (!text) {
+		*ret = number_of(e, &n) && n;
+		return e->kind == EXPR_INTEGER || e->kind == EXPR_BOOL;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
+		*ret = !strcasecmp(text, yes[i]);
+		if (*ret || !strcasecmp(text, no[i]))
+			return true;
+	}
+	return false;
+}
+
+static int word_of(const struct setting *s, const struct expr *e)
+{
+	const char *text = text_of(e);
+
+	for (int i = 0; text && s->words[i]; i++)
+		if (!strcasecmp(text, s->words[i]))
+			return i;
+	return -EINVAL;
+}
+
+static int store(const struct setting *s, const struct expr *e, struct script_config *config)
+{
+	void *field = (char *)config + s->offset;
+	const char *text = text_of(e);
+	int word;
+
+	switch (s->kind) {
+	case SETTING_NUMBER:
+		return number_of(e, field) ? 0 : -EINVAL;
+	case SETTING_BOOL:
+		return bool_of(e, field) ? 0 : -EINVAL;
+	case SETTING_TEXT:
+		if (!text || (s->words && word_of(s, e) < 0))
+			return -EINVAL;
+		*(const char **)field = text;
+		return 0;
+	case SETTING_IGNORED:
+		return 0;
+	default:
+		word = word_of(s, e);
+		if (word < 0)
+			return -EINVAL;
+		if (s->kind == SETTING_STACK_MODE)
+			*(enum stack_mode *)field = (enum stack_mode)word;
+		else
+			*(u8 *)field = (u8)word;
+		return 0;
+	}
+}
+
+static void explain(struct diag *diag, const struct setting *s)
+{
+	struct strbuf words = STRBUF_INIT;
+
+	for (int i = 0; s->words && s->words[i]; i++)
+		strbuf_addf(&words, "%s%s", i ? ", " : "", s->words[i]);
+	if (words.len)
+		diag_hint(diag, "valid values are %s", words.data);
+	else if (s->kind == SETTING_BOOL)
+		diag_hint(diag, "valid values are true, false, 1 or 0");
+	else if (s->kind == SETTING_NUMBER)
+		diag_hint(diag, "a number is expected");
+	strbuf_release(&words);
+}
+
+int config_apply(struct diag *diag, const struct ast *ast, struct script_config *config)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < ast->nconfigs; i++) {
+		const struct config_entry *entry = &ast->configs[i];
+		const struct setting *s = find(entry->name);
+
+		if (!s) {
+			err = unknown(diag, entry);
+			continue;
+		}
+		if (s->renamed)
+			diag_warning(diag, entry->span, "%s has been renamed, please use %s",
+				     s->name, s->renamed);
+		if (store(s, entry->value, config) < 0) {
+			diag_error(diag, entry->span, "Invalid value for %s", s->name);
+			explain(diag, s);
+			err = -EINVAL;
+		}
+	}
+	return err;
+}
+
+int config_check(struct diag *diag, const struct script_config *config)
+{
+	if (config->max_strlen < 1 || config->max_strlen > MAX_STRLEN_LIMIT) {
+		diag_error(diag, NO_SPAN, "max_strlen is %" PRIu64 ", it may be 1 to %u",
+			   config->max_strlen, MAX_STRLEN_LIMIT);
+		return -EINVAL;
+	}
+	if (config->max_map_keys < 1 || config->max_map_keys > 1u << 27) {
+		diag_error(diag, NO_SPAN, "max_map_keys is %" PRIu64 ", it may be 1 to %u",
+			   config->max_map_keys, 1u << 27);
+		return -EINVAL;
+	}
+	return 0;
+}

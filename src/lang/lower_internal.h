@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the lowering share. Everything else is in lower.h. */
+#ifndef PANTRACE_LANG_LOWER_INTERNAL_H
+#define PANTRACE_LANG_LOWER_INTERNAL_H
+
+#include <linux/bpf.h>
+
+#include "lang/check_internal.h"
+#include "lang/lower.h"
+
+/*
+ * The frame: memory on the main function's stack that callbacks of loops get the address of.
+ *
+ *	0   the program's context
+ *	8   control: FRAME_RETURN after `return` or exit() inside a callback
+ *	16  one u64 per shared variable: its value, or the address of its memory
+ */
+#define FRAME_CONTEXT	 0
+#define FRAME_CONTROL	 8
+#define FRAME_VARIABLES	 16
+#define FRAME_MAX_FIELDS 40
+#define FRAME_RETURN	 2
+
+/* A slot that a statement gave back. */
+struct free_slot {
+	u32 slot, size;
+};
+
+struct lower_private {
+	ir_reg frame; /* address of the frame in the function being built; 0 = the program has none */
+	u32 callbacks;
+	u32 depth; /* callbacks around the code being built */
+	VECTOR(struct free_slot) taken; /* by the statement being lowered */
+	VECTOR(struct free_slot) free;
+};
+
+/* Beyond this many bytes a call of a helper is shorter than loads and stores. */
+#define INLINE_BYTES 64
+
+/* ---- lower_memory.c ---- */
+void lower_copy(struct lower *l, ir_reg dst, s64 dst_offset, ir_reg src, s64 src_offset, u32 size);
+void lower_zero(struct lower *l, ir_reg dst, s64 offset, u32 size);
+ir_reg lower_address(struct lower *l, ir_reg base, s64 offset);
+/* Scalars are loaded (bit-fields cut out), aggregates stay where they are. */
+struct value lower_fetch(struct lower *l, const struct value *memory, struct span at);
+/* Slots taken since mark may be used again. */
+u32 lower_slot_mark(const struct lower *l);
+void lower_slot_release(struct lower *l, u32 mark);
+
+/* ---- lower_expr.c ---- */
+void lower_condition(struct lower *l, struct expr *e, u32 then, u32 otherwise);
+struct value lower_string_literal(struct lower *l, const char *text, u32 len, const struct type *t);
+/* r of type `from` as a value of type `to`. */
+ir_reg lower_convert(struct lower *l, ir_reg r, const struct type *from, const struct type *to);
+
+/* ---- lower_binary.c ---- */
+void lower_binary(struct lower *l, struct expr *e, struct value *ret);
+/* The arithmetic of left op right on values; unsigned_op: see check_binary(). */
+struct value lower_arithmetic(struct lower *l, enum op op, const struct value *left,
+			      const struct value *right, const struct type *type, bool unsigned_op,
+			      struct span at);
+bool lower_compare_branch(struct lower *l, struct expr *e, u32 then, u32 otherwise);
+
+/* ---- lower_access.c ---- */
+void lower_member(struct lower *l, struct expr *e, struct value *ret);
+void lower_index(struct lower *l, struct expr *e, struct value *ret);
+void lower_deref(struct lower *l, struct expr *e, struct value *ret);
+void lower_address_of(struct lower *l, struct expr *e, struct value *ret);
+
+/* ---- lower_variable.c ---- */
+void lower_frame_begin(struct lower *l);
+void lower_variables_begin(struct lower *l, const struct block *body); /* zeroes those that may be read unassigned */
+void lower_variable_read(struct lower *l, struct variable_symbol *v, struct value *ret);
+void lower_variable_write(struct lower *l, struct variable_symbol *v, const struct value *value,
+			  struct span at);
+void lower_variable_zero(struct lower *l, struct variable_symbol *v);
+/* Address of the memory of a variable that lies in memory. */
+ir_reg lower_variable_address(struct lower *l, struct variable_symbol *v);
+
+/* ---- lower_map.c ---- */
+bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m);
+const struct script_map *lower_script_map(const struct lower *l, const struct map_symbol *m);
+/* @m[k] += amount, atomically. Gives the old value if `want` (else 0). */
+ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir_reg amount, bool want,
+			   struct span at);
+void lower_count_lost(struct lower *l, enum lost_counter counter);
+
+/* ---- lower_loop.c ---- */
+void lower_while(struct lower *l, struct stmt *s);
+void lower_unroll(struct lower *l, struct stmt *s);
+void lower_for_map(struct lower *l, struct stmt *s);
+void lower_for_range(struct lower *l, struct stmt *s);
+
+/* ---- lower_output.c ---- */
+u32 lower_output_map(struct lower *l);
+
+static inline struct lower_private *lower_private(const struct lower *l)
+{
+	return l->private;
+}
+
+#endif

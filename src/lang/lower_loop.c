@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loops. Plain ones have a back edge (5.3; the verifier walks every round). Iterations over maps
+ * and long or unknown ranges are callbacks, which the verifier looks at once: the body becomes a
+ * function of its own that finds the variables of the code around it through the frame
+ * (lower_internal.h). It returns 0 to go on and 1 to end.
+ */
+#include "lang/lower_internal.h"
+
+void lower_loop_begin(struct lower *l, struct lower_loop *loop, ir_reg count, u32 max_count)
+{
+	struct ir_function *f = l->f;
+	const u32 look = ir_block_new(f, "loop.look");
+
+	*loop = (struct lower_loop){.head = ir_block_new(f, "loop"),
+				    .body = ir_block_new(f, "loop.body"),
+				    .next = ir_block_new(f, "loop.next"),
+				    .end = ir_block_new(f, "loop.end"),
+				    .index = ir_reg_new(f)};
+	ir_assign_const(f, loop->index, 0);
+	ir_jump(f, loop->head);
+	ir_switch_to(f, loop->head);
+	ir_branch_imm(f, IR_LT, loop->index, max_count, look, loop->end);
+	ir_switch_to(f, look);
+	ir_branch(f, IR_LT, loop->index, count, loop->body, loop->end);
+	ir_switch_to(f, loop->body);
+}
+
+void lower_loop_end(struct lower *l, struct lower_loop *loop)
+{
+	struct ir_function *f = l->f;
+
+	ir_jump(f, loop->next);
+	ir_switch_to(f, loop->next);
+	ir_assign(f, loop->index, ir_binary_imm(f, IR_ADD, loop->index, 1));
+	ir_jump(f, loop->head);
+	ir_switch_to(f, loop->end);
+}
+
+/* ---- loops in place ---- */
+
+struct jumps {
+	u32 break_block, continue_block;
+};
+
+static struct jumps enter(struct lower *l, u32 break_block, u32 continue_block)
+{
+	const struct jumps outer = {l->break_block, l->continue_block};
+
+	l->break_block = break_block;
+	l->continue_block = continue_block;
+	return outer;
+}
+
+static void leave(struct lower *l, struct jumps outer)
+{
+	l->break_block = outer.break_block;
+	l->continue_block = outer.continue_block;
+}
+
+void lower_while(struct lower *l, struct stmt *s)
+{
+	struct ir_function *f = l->f;
+	const u32 head = ir_block_new(f, "while"), body = ir_block_new(f, "while.body"),
+		  end = ir_block_new(f, "while.end");
+	const struct jumps outer = enter(l, end, head);
+
+	ir_jump(f, head);
+	ir_switch_to(f, head);
+	lower_condition(l, s->condition, body, end);
+	ir_switch_to(f, body);
+	lower_block(l, s->body);
+	ir_jump(f, head);
+	ir_switch_to(f, end);
+	leave(l, outer);
+}
+
+void lower_unroll(struct lower *l, struct stmt *s)
+{
+	const u32 end = ir_block_new(l->f, "unroll.end");
+	struct jumps outer;
+
+	for (s64 i = 0; i < s->condition->integer; i++) {
+		const u32 next = ir_block_new(l->f, "unroll");
+
+		outer = enter(l, end, next);
+		lower_block(l, s->body);
+		ir_jump(l->f, next);
+		ir_switch_to(l->f, next);
+		leave(l, outer);
+	}
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+}
+
+static void range_in_place(struct lower *l, struct stmt *s)
+{
+	struct ir_function *f = l->f;
+	const u32 head = ir_block_new(f, "for"), body = ir_block_new(f, "for.body"),
+		  next = ir_block_new(f, "for.next"), end = ir_block_new(f, "for.end");
+	const ir_reg i = ir_reg_new(f), last = ir_move(f, lower_scalar(l, s->range_end));
+	const struct value v = value_register(type_int(8, true), i);
+	struct jumps outer;
+
+	ir_assign(f, i, lower_scalar(l, s->range_begin));
+	ir_jump(f, head);
+	ir_switch_to(f, head);
+	if (s->range_end->is_comptime_known)
+		ir_branch_imm(f, IR_SLT, i, s->range_end->integer, body, end);
+	else
+		ir_branch(f, IR_SLT, i, last, body, end);
+	ir_switch_to(f, body);
+	lower_variable_write(l, s->variable, &v, s->span);
+	outer = enter(l, end, next);
+	lower_block(l, s->body);
+	leave(l, outer);
+	ir_jump(f, next);
+	ir_switch_to(f, next);
+	ir_assign(f, i, ir_binary_imm(f, IR_ADD, i, 1));
+	ir_jump(f, head);
+	ir_switch_to(f, end);
+}
+
+/* ---- callbacks ---- */
+
+/* What is set aside while a callback is built. */
+struct caller {
+	struct ir_function *f;
+	struct lower_private private;
+	struct jumps jumps;
+	u32 return_block;
+	bool in_callback;
+};
+
+static ir_reg parameter(struct ir_function *f, u32 n)
+{
+	const ir_reg r = ir_reg_new(f);
+
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = r, .imm = n});
+	return r;
+}
+
+static void return_constant(struct ir_function *f, u32 block, s64 value)
+{
+	ir_switch_to(f, block);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = value});
+}
+
+/* Starts a function whose parameter `frame` is the frame's address. */
+static void callback_begin(struct lower *l, struct caller *saved, const char *name, u32 nparams)
+{
+	struct lower_private *p = lower_private(l);
+	struct ir_function *f;
+
+	*saved = (struct caller){.f = l->f,
+				 .private = *p,
+				 .jumps = {l->break_block, l->continue_block},
+				 .return_block = l->return_block,
+				 .in_callback = l->in_callback};
+	f = ir_function_new(l->ir, arena_printf(l->arena, "%s_%u", name, p->callbacks++));
+	f->is_callback = true;
+	f->nparams = nparams;
+	f->span = saved->f->span;
+	memset(&p->taken, 0, sizeof(p->taken));
+	memset(&p->free, 0, sizeof(p->free));
+	p->depth++;
+	l->f = f;
+	l->in_callback = true;
+	l->break_block = ir_block_new(f, "break");
+	l->continue_block = ir_block_new(f, "continue");
+	l->return_block = ir_block_new(f, "return");
+}
+
+static struct ir_function *callback_end(struct lower *l, struct caller *saved)
+{
+	struct lower_private *p = lower_private(l);
+	struct ir_function *f = l->f;
+	const u32 callbacks = p->callbacks;
+
+	ir_jump(f, l->continue_block);
+	return_constant(f, l->continue_block, 0);
+	return_constant(f, l->break_block, 1);
+	ir_switch_to(f, l->return_block);
+	ir_store_imm(f, p->frame, FRAME_CONTROL, 8, FRAME_RETURN);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	vector_free(&p->taken);
+	vector_free(&p->free);
+	*p = saved->private;
+	p->callbacks = callbacks;
+	l->f = saved->f;
+	l->break_block = saved->jumps.break_block;
+	l->continue_block = saved->jumps.continue_block;
+	l->return_block = saved->return_block;
+	l->in_callback = saved->in_callback;
+	return f;
+}
+
+static ir_reg function_address(struct lower *l, struct ir_function *callback)
+{
+	const ir_reg r = ir_reg_new(l->f);
+
+	ir_add(l->f, (struct ir_insn){.op = IR_FUNCTION,
+				      .dst = r,
+				      .imm = ir_function_index(l->ir, callback)});
+	return r;
+}
+
+/* `return` inside the callback goes on here. */
+static void after_callback(struct lower *l)
+{
+	const u32 on = ir_block_new(l->f, "for.end");
+	const ir_reg control = ir_load(l->f, lower_private(l)->frame, FRAME_CONTROL, 8, false);
+
+	ir_branch_imm(l->f, IR_EQ, control, FRAME_RETURN, l->return_block, on);
+	ir_switch_to(l->f, on);
+}
+
+/* $kv = (key, value), in the types that the loop variable has. */
+static void store_pair(struct lower *l, struct stmt *s, struct map_symbol *m, ir_reg key,
+		       ir_reg value)
+{
+	struct value k = value_memory(m->key, key, 0, SPACE_BPF), v;
+	const struct type *types[2] = {m->key, NULL};
+	struct value whole;
+	u32 slot;
+	ir_reg address;
+
+	k.is_zero_padded = true;
+	if (type_is_aggregation(m->value)) {
+		/* The value given is this CPU's alone. */
+		struct value copy = k;
+
+		slot = lower_slot(l, m->key, "key", &address);
+		lower_store_value(l, address, 0, m->key, &copy, s->span);
+		lower_map_read(l, m, ir_slot_address(l->f, slot), &v, s->span);
+	} else {
+		v = value_memory(m->value, value, 0, SPACE_BPF);
+		v.is_zero_padded = true;
+	}
+	types[1] = v.type;
+	/* Lay the pair out as stored, then convert to the variable's type. */
+	whole = value_memory(type_tuple(l->types, types, 2), 0, 0, SPACE_BPF);
+	slot = lower_slot(l, whole.type, "pair", &address);
+	lower_zero(l, address, 0, whole.type->size);
+	lower_store_value(l, ir_slot_address(l->f, slot), 0, m->key, &k, s->span);
+	lower_store_value(l, ir_slot_address(l->f, slot), whole.type->members[1].offset, v.type, &v,
+			  s->span);
+	whole.reg = ir_slot_address(l->f, slot);
+	whole.is_zero_padded = true;
+	lower_variable_write(l, s->variable, &whole, s->span);
+}
+
+void lower_for_map(struct lower *l, struct stmt *s)
+{
+	struct map_symbol *m = s->value->map;
+	struct ir_function *callback;
+	struct caller saved;
+	ir_reg key, value, frame;
+
+	callback_begin(l, &saved, "for", 4);
+	key = parameter(l->f, 1);
+	value = parameter(l->f, 2);
+	frame = parameter(l->f, 3);
+	lower_private(l)->frame = frame;
+	lower_variables_begin(l, s->body);
+	store_pair(l, s, m, key, value);
+	lower_block(l, s->body);
+	callback = callback_end(l, &saved);
+	ir_call_n(l->f, BPF_FUNC_for_each_map_elem, ir_map(l->f, m->index),
+		  function_address(l, callback), lower_private(l)->frame, ir_const(l->f, 0));
+	after_callback(l);
+}
+
+/* The loop variable lies in the frame; each round adds one to it. */
+static void range_by_callback(struct lower *l, struct stmt *s)
+{
+	const struct type *word = type_int(8, true);
+	const ir_reg begin = ir_move(l->f, lower_scalar(l, s->range_begin)),
+		     end = ir_move(l->f, lower_scalar(l, s->range_end));
+	struct ir_function *callback, *f;
+	struct caller saved;
+	struct value v;
+	u32 some, done;
+
+	callback_begin(l, &saved, "range", 2);
+	lower_private(l)->frame = parameter(l->f, 1);
+	lower_variables_begin(l, s->body);
+	lower_variable_read(l, s->variable, &v);
+	v = value_register(word, ir_binary_imm(l->f, IR_ADD, v.reg, 1));
+	lower_variable_write(l, s->variable, &v, s->span);
+	lower_block(l, s->body);
+	callback = callback_end(l, &saved);
+	f = l->f;
+	some = ir_block_new(f, "range");
+	done = ir_block_new(f, "range.end");
+	ir_branch(f, IR_SLT, begin, end, some, done);
+	ir_switch_to(f, some);
+	v = value_register(word, ir_binary_imm(f, IR_ADD, begin, -1));
+	lower_variable_write(l, s->variable, &v, s->span);
+	ir_call_n(f, BPF_FUNC_loop, ir_binary(f, IR_SUB, end, begin), function_address(l, callback),
+		  lower_private(l)->frame, ir_const(f, 0));
+	ir_jump(f, done);
+	ir_switch_to(f, done);
+	after_callback(l);
+}
+
+void lower_for_range(struct lower *l, struct stmt *s)
+{
+	if (check_range_is_callback(l->check, s))
+		range_by_callback(l, s);
+	else
+		range_in_place(l, s);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lang/plan.h"
+
+#include <linux/bpf.h>
+
+#include "lang/check_internal.h"
+
+/* A histogram has many elements per key. */
+#define BUCKETS_PER_KEY 8
+/* Larger maps are filled in as needed where the kernel can do that in any context (6.1). */
+#define PREALLOC_MAX (256u << 10)
+
+/* Integers are kept in 64 bits, so that keys of different widths are the same and additions can be
+ * atomic. */
+static const struct type *storage_type(struct check *c, const struct type *t, bool deep)
+{
+	const struct type **types;
+	const char **names;
+
+	if (type_is(t, TYPE_INT))
+		return type_int(8, t->is_signed);
+	if (!deep || (!type_is(t, TYPE_TUPLE) && !type_is(t, TYPE_RECORD)))
+		return t;
+	types = arena_new_array(c->arena, const struct type *, t->count + 1);
+	names = arena_new_array(c->arena, const char *, t->count + 1);
+	for (u32 i = 0; i < t->count; i++) {
+		types[i] = storage_type(c, t->members[i].type, true);
+		names[i] = t->members[i].name;
+	}
+	return type_is(t, TYPE_TUPLE) ? type_tuple(c->types, types, t->count)
+				      : type_record(c->types, names, types, t->count);
+}
+
+/* ---- who updates what ---- */
+
+static void count_block(struct unit *u, const struct block *b);
+
+static bool count_expr(void *arg, struct expr *e)
+{
+	struct unit *u = arg;
+
+	if (e->kind == EXPR_BLOCK)
+		count_block(u, e->block);
+	return true;
+}
+
+static void count_assignment(struct unit *u, const struct stmt *s)
+{
+	struct map_symbol *m = s->target ? s->target->map : NULL;
+
+	if (!m || m->last_unit == u)
+		return;
+	m->last_unit = u;
+	/* Code in a process can be preempted by the same code on the same CPU. */
+	m->programs += u->context.space == SPACE_USER ? 2 : 1;
+}
+
+static void count_block(struct unit *u, const struct block *b)
+{
+	for (u32 i = 0; b && i < b->count; i++) {
+		const struct stmt *s = b->stmts[i];
+
+		if (s->kind == STMT_ASSIGN)
+			count_assignment(u, s);
+		if (s->value)
+			ast_each_expr_in(s->value, count_expr, u);
+		count_block(u, s->body);
+		count_block(u, s->else_body);
+	}
+}
+
+/* ---- kinds and sizes ---- */
+
+static const struct map_kind {
+	const char *name;
+	u32 type;
+	bool is_percpu;
+} map_kinds[] = {
+	{"hash", BPF_MAP_TYPE_HASH, false},
+	{"lruhash", BPF_MAP_TYPE_LRU_HASH, false},
+	{"percpuhash", BPF_MAP_TYPE_PERCPU_HASH, true},
+	{"percpulruhash", BPF_MAP_TYPE_LRU_PERCPU_HASH, true},
+	{"array", BPF_MAP_TYPE_ARRAY, false},
+	{"percpuarray", BPF_MAP_TYPE_PERCPU_ARRAY, true},
+};
+
+static const struct map_kind *kind_of(u32 type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(map_kinds); i++)
+		if (map_kinds[i].type == type)
+			return &map_kinds[i];
+	return &map_kinds[0];
+}
+
+u32 plan_map_type(const char *name)
+{
+	for (size_t i = 0; i < 4; i++)
+		if (str_eq(map_kinds[i].name, name))
+			return map_kinds[i].type;
+	return 0;
+}
+
+static bool is_bucketed(const struct type *t)
+{
+	return type_is(t, TYPE_HIST) || type_is(t, TYPE_LHIST);
+}
+
+/* Buckets of a histogram: for each power of two and each of the 2^k steps in it, below and above.
+ */
+static u32 bucket_count(const struct type *t)
+{
+	if (type_is(t, TYPE_LHIST))
+		return (u32)MIN((t->lhist_max - t->lhist_min) / MAX(t->lhist_step, 1) + 2, 1 << 16);
+	return (66u << t->hist_bits) + 2;
+}
+
+static void size_map(struct check *c, const struct map_symbol *m, struct script_map *sm)
+{
+	const bool scalar = type_is(m->key, TYPE_NONE), bucketed = is_bucketed(m->value);
+	const u64 keys = m->declared_size ? m->declared_size : c->script->config.max_map_keys;
+	u64 bytes;
+
+	sm->value_size = ALIGN_UP(bucketed ? 8 : MAX(m->value->size, 1u), 8u);
+	if (scalar) {
+		sm->key_size = 4;
+		sm->max_entries = bucketed ? bucket_count(m->value) : 1;
+		return;
+	}
+	sm->key_size = bucketed ? ALIGN_UP(m->key->size, 8u) + 8 : m->key->size;
+	sm->max_entries = (u32)MIN(keys * (bucketed ? BUCKETS_PER_KEY : 1), 1u << 30);
+	bytes = (u64)sm->max_entries * (sm->key_size + (sm->is_percpu ? 2u : 1u) * sm->value_size);
+	if ((bucketed || bytes > PREALLOC_MAX) && c->options->features.no_prealloc_safe &&
+	    (sm->bpf_type == BPF_MAP_TYPE_HASH || sm->bpf_type == BPF_MAP_TYPE_PERCPU_HASH))
+		sm->map_flags = BPF_F_NO_PREALLOC;
+}
+
+static int plan_map(struct check *c, struct map_symbol *m, struct script_map *sm)
+{
+	const bool scalar = type_is(m->key, TYPE_NONE), percpu = type_is_aggregation(m->value);
+	const u32 natural = scalar ? (percpu ? BPF_MAP_TYPE_PERCPU_ARRAY : BPF_MAP_TYPE_ARRAY)
+				   : (percpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH);
+	const struct map_kind *declared = m->declared_type ? kind_of(m->declared_type) : NULL;
+
+	if (declared && (scalar || declared->is_percpu != percpu)) {
+		diag_error(c->diag, m->span,
+			   "Incompatible map types. Type from declaration: %s. Type from value/key "
+			   "type: %s",
+			   declared->name, kind_of(natural)->name);
+		return -EINVAL;
+	}
+	m->key = storage_type(c, m->key, true);
+	m->value = storage_type(c, m->value, false);
+	*sm = (struct script_map){.role = MAP_USER,
+				  .name = m->name,
+				  .bpf_type = declared ? declared->type : natural,
+				  .is_percpu = percpu,
+				  .key = m->key,
+				  .key_is_list = m->key_is_list,
+				  .value = m->value,
+				  .is_bucketed = is_bucketed(m->value),
+				  .is_read = m->is_read};
+	size_map(c, m, sm);
+	if (sm->key_size > 512 || sm->value_size > 32768) {
+		diag_error(c->diag, m->span,
+			   "The keys or values of @%s are too large: %u and %u bytes (at most 512 "
+			   "and 32768)",
+			   m->name, sm->key_size, sm->value_size);
+		diag_hint(c->diag,
+			  "make strings shorter: str(p, 64), or config = { max_strlen = 64 }");
+		return -E2BIG;
+	}
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct map_symbol *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+int plan_maps(struct check *c, struct script *script)
+{
+	struct map_symbol **sorted =
+		arena_new_array(c->arena, struct map_symbol *, c->maps.len + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->units.len; i++)
+		count_block(c->units.items[i], c->units.items[i]->body);
+	hashmap_each (&c->maps, e)
+		sorted[n++] = e->value;
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (size_t i = 0; i < n; i++) {
+		struct map_symbol *m = sorted[i];
+		struct script_map sm;
+		int err;
+
+		m->index = IR_NO_MAP;
+		if (!m->value || !m->key)
+			continue;
+		err = plan_map(c, m, &sm);
+		if (err)
+			return err;
+		m->index = (u32)script->maps.len;
+		vector_push(&script->maps, sm);
+	}
+	return 0;
+}
+
+void plan_program(const struct unit *u, struct script_program *program)
+{
+	/* The context must not be looked at at all, not even by functions that are given it. */
+	program->can_share_raw = u->context.raw_tracepoint && !u->uses_args && !u->uses_context &&
+				 !program->uses_cookie;
+}
