@@ -15,7 +15,8 @@ static char *demangle_with(const char *mangled, int options)
 		return NULL;
 	if (strnlen(mangled, MAX_MANGLED) == MAX_MANGLED)
 		return NULL;
-	return cplus_demangle(mangled, options | DMGL_ANSI | DMGL_AUTO);
+	return cplus_demangle(mangled,
+			      options | DMGL_ANSI | (mangled[1] == 'D' ? DMGL_DLANG : DMGL_AUTO));
 }
 
 char *demangle(const char *mangled)
