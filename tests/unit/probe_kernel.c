@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernel functions: kprobe, kretprobe, fentry, fexit, attached for real. Skipped where the kernel
+ * has none. */
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "probe/provider.h"
+#include "tap.h"
+
+struct fixture {
+	struct arena arena;
+	struct type_store types;
+	struct diag diag;
+	struct probe_env env;
+	struct probe_targets targets;
+	struct probe_context context;
+	struct probe_attachments attachments;
+	int map, program;
+};
+
+static void setup(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	type_store_init(&f->types);
+	f->env = (struct probe_env){.types = &f->types, .arena = &f->arena, .diag = &f->diag};
+	f->env.btf = btf_attach(&f->types, NULL);
+	f->env.kernel = kernel_new();
+	f->map = f->program = -1;
+}
+
+static void teardown(struct fixture *f)
+{
+	vector_free(&f->targets.list);
+	probe_env_release(&f->env);
+	kernel_release(f->env.kernel);
+	btf_release(f->env.btf);
+	type_store_release(&f->types);
+	diag_release(&f->diag);
+	arena_release(&f->arena);
+}
+
+static const char *expand(struct fixture *f, const char *text)
+{
+	const char *parts[8];
+	struct probe_request r = {.span = NO_SPAN, .text = text, .parts = parts};
+	char *rest = arena_strdup(&f->arena, text), *part;
+
+	while (r.count < 8 && (part = strsep(&rest, ":")))
+		parts[r.count++] = part;
+	f->targets.list.len = 0;
+	f->targets.skipped = 0;
+	f->diag.messages.len = 0;
+	f->diag.errors = 0;
+	if (!probe_expand(&f->env, &r, &f->targets))
+		return "";
+	return f->diag.messages.len ? f->diag.messages.items[0].text : "(an error without a word)";
+}
+
+static const char *hint(const struct fixture *f)
+{
+	for (size_t i = 0; i < f->diag.messages.len; i++)
+		if (f->diag.messages.items[i].level == DIAG_HINT)
+			return f->diag.messages.items[i].text;
+	return "";
+}
+
+static int new_map(void)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.key_size = 4;
+	attr.value_size = 8;
+	attr.max_entries = 1;
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+/* map[0] += 1 if `filter` is negative, or if the 64-bit word of the context at that offset equals
+ * `value`. */
+static int new_program(const struct probe_context *c, int map, int filter, s32 value)
+{
+	struct bpf_insn insns[16];
+	union bpf_attr attr;
+	u32 n = 0;
+
+	if (filter >= 0) {
+		insns[n++] = (struct bpf_insn){.code = BPF_LDX | BPF_MEM | BPF_DW,
+					       .dst_reg = 3,
+					       .src_reg = 1,
+					       .off = (s16)filter};
+		insns[n++] = (struct bpf_insn){
+			.code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 3, .imm = value, .off = 9};
+	}
+	insns[n++] = (struct bpf_insn){
+		.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4, .imm = 0};
+	insns[n++] =
+		(struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10};
+	insns[n++] =
+		(struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4};
+	insns[n++] = (struct bpf_insn){.code = BPF_LD | BPF_DW | BPF_IMM,
+				       .dst_reg = 1,
+				       .src_reg = BPF_PSEUDO_MAP_FD,
+				       .imm = map};
+	insns[n++] = (struct bpf_insn){.code = 0};
+	insns[n++] = (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem};
+	insns[n++] = (struct bpf_insn){
+		.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .imm = 0, .off = 2};
+	insns[n++] = (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1};
+	insns[n++] = (struct bpf_insn){
+		.code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD};
+	insns[n++] = (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0};
+	insns[n++] = (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = c->program_type;
+	attr.expected_attach_type = c->expected_attach_type;
+	attr.attach_btf_id = c->attach_btf_id;
+	attr.insns = (u64)(uintptr_t)insns;
+	attr.insn_cnt = n;
+	attr.license = (u64)(uintptr_t) "GPL";
+	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+static u64 counted(const struct fixture *f)
+{
+	union bpf_attr attr;
+	u64 value = 0;
+	u32 key = 0;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (u32)f->map;
+	attr.key = (u64)(uintptr_t)&key;
+	attr.value = (u64)(uintptr_t)&value;
+	sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+	return value;
+}
+
+static void now(struct timespec *t)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+}
+
+static double since(const struct timespec *start)
+{
+	struct timespec t;
+
+	now(&t);
+	return (double)(t.tv_sec - start->tv_sec) * 1e3 +
+	       (double)(t.tv_nsec - start->tv_nsec) / 1e6;
+}
+
+/* Expands, loads a counter that looks for `value` in argument or return value, and attaches. */
+static bool attach(struct fixture *f, const char *text, bool filter, s32 value)
+{
+	const struct probe_provider *p;
+	const char *error = expand(f, text);
+	const struct probe_location *l;
+	struct timespec start;
+	int at = -1;
+
+	if (*error)
+		return ok(0, "%s: %s (%s)", text, error, hint(f));
+	p = f->targets.list.items[0]->provider;
+	if (p->describe(&f->env, f->targets.list.items[0], NO_SPAN, &f->context))
+		return ok(0, "%s is described", text);
+	if (filter) {
+		l = f->context.is_return ? &f->context.retval_location : &f->context.argn[2];
+		at = l->kind == LOCATION_NONE ? -1 : l->offset;
+		ok(at >= 0, "  the value can be found");
+	}
+	f->map = new_map();
+	f->program = new_program(&f->context, f->map, at, value);
+	if (f->program < 0)
+		return ok(0, "a program for %s: %s", text, strerror(-f->program));
+	now(&start);
+	p->attach(&f->env, f->program, &f->context, f->targets.list.items, (u32)f->targets.list.len,
+		  &f->attachments);
+	for (size_t i = 0; i < f->diag.messages.len; i++)
+		printf("# %s\n", f->diag.messages.items[i].text);
+	printf("# %.1f ms, %u skipped, %u failed\n", since(&start), f->targets.skipped,
+	       f->attachments.failed);
+	return ok(f->attachments.attached + f->attachments.failed == f->targets.list.len &&
+			  f->attachments.attached,
+		  "%s: %u of %zu attached by %zu links", text, f->attachments.attached,
+		  f->targets.list.len, f->attachments.list.len);
+}
+
+static void detach(struct fixture *f)
+{
+	struct timespec start;
+
+	now(&start);
+	probe_detach_all(&f->attachments);
+	printf("# detached in %.1f ms\n", since(&start));
+	close(f->program);
+	close(f->map);
+}
+
+static void reads(void)
+{
+	static char buffer[1000];
+	FILE *zero = fopen("/dev/zero", "r");
+
+	if (!zero)
+		return;
+	for (int i = 0; i < 100; i++)
+		if (read(fileno(zero), buffer, 777) != 777)
+			break;
+	fclose(zero);
+}
+
+static void counts_reads(struct fixture *f, const char *text)
+{
+	if (attach(f, text, true, 777)) {
+		reads();
+		is_int((long long)counted(f), 100, "  100 reads of 777 bytes");
+	}
+	detach(f);
+}
+
+static void test_kprobes(struct fixture *f)
+{
+	const char *text;
+
+	counts_reads(f, "kprobe:vfs_read");
+	counts_reads(f, "k:vmlinux:vfs_read");
+	counts_reads(f, "kretprobe:vfs_read");
+	counts_reads(f, "kprobe:vfs_rea[d]");
+	if (attach(f, "kprobe:vfs_*", false, 0)) {
+		reads();
+		ok(counted(f) >= 100, "  a wildcard counts");
+		ok(f->attachments.list.len < f->targets.list.len ||
+			   !f->context.expected_attach_type,
+		   "  by fewer links than functions");
+	}
+	detach(f);
+	if (attach(f, "kretprobe:vfs_*", false, 0)) {
+		reads();
+		ok(counted(f) >= 100, "  returns of a wildcard count");
+	}
+	detach(f);
+	if (attach(f, "kprobe:tcp_*", false, 0))
+		ok(f->targets.list.len > 100, "  many functions");
+	detach(f);
+	ok(f->context.args || !btf_available(f->env.btf), "kprobe:tcp_* is typed by BTF");
+
+	text = expand(f, "kprobe:vfs_raed");
+	is_str(text, "No matches for kprobe vfs_raed.", "an unknown function");
+	ok(strstr(hint(f), "vfs_read") != NULL, "  nearest: %s", hint(f));
+	text = expand(f, "kprobe:vfs_zz*");
+	is_str(text, "No matches for kprobe vfs_zz*.", "a wildcard without a match");
+	text = expand(f, "kprobe:int3_magic");
+	printf("# %s / %s\n", text, hint(f));
+	text = expand(f, "kprobe:exc_int3");
+	ok(strstr(text, "blacklist") != NULL ||
+		   !kernel_function_blacklisted(f->env.kernel, "exc_int3"),
+	   "blacklisted: %s", text);
+}
+
+static void test_fentry(struct fixture *f)
+{
+	counts_reads(f, "fentry:vfs_read");
+	counts_reads(f, "kretfunc:vfs_read");
+	expand(f, "fentry:vfs_*");
+	ok(f->targets.list.len > 20, "fentry:vfs_* finds %zu functions", f->targets.list.len);
+	expand(f, "fentry:vfs_raed");
+	ok(strstr(hint(f), "vfs_read") != NULL, "nearest: %s", hint(f));
+}
+
+int main(void)
+{
+	struct fixture f;
+
+	setup(&f);
+	if (kernel_ask(f.env.kernel, KERNEL_KPROBES)->yes)
+		test_kprobes(&f);
+	else
+		tap_skip("kprobes", kernel_ask(f.env.kernel, KERNEL_KPROBES)->why);
+	if (kernel_ask(f.env.kernel, KERNEL_FENTRY)->yes && !btf_available(f.env.btf))
+		test_fentry(&f);
+	else
+		tap_skip("fentry", kernel_ask(f.env.kernel, KERNEL_FENTRY)->why);
+	teardown(&f);
+	return tap_done();
+}
