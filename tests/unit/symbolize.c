@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Addresses of live and ended processes: programs that print the addresses of their own functions
+ * are the truth. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "binary/perf_map.h"
+#include "binary/process_cache.h"
+#include "binary/symbolize.h"
+#include "tap.h"
+
+static char dir[] = "/tmp/pantrace-symbolize-XXXXXX";
+
+__attribute__((format(printf, 1, 2))) static bool run(const char *fmt, ...)
+{
+	char command[4096];
+	va_list ap;
+	int n = snprintf(command, sizeof(command), "cd %s && exec 2>/dev/null; ", dir);
+
+	va_start(ap, fmt);
+	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
+	va_end(ap);
+	return system(command) == 0;
+}
+
+struct child {
+	pid_t pid;
+	FILE *out;
+	int in; /* closing it ends the program */
+};
+
+static struct child start(const char *program, const char *argument)
+{
+	int out[2], in[2];
+	struct child c = {0};
+
+	if (pipe(out) < 0 || pipe(in) < 0)
+		return c;
+	c.pid = fork();
+	if (c.pid == 0) {
+		dup2(out[1], 1);
+		dup2(in[0], 0);
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+		if (chdir(dir) == 0)
+			execl(program, program, argument, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	close(in[0]);
+	c.out = fdopen(out[0], "r");
+	c.in = in[1];
+	return c;
+}
+
+static void stop(struct child *c)
+{
+	close(c->in);
+	waitpid(c->pid, NULL, 0);
+	fclose(c->out);
+}
+
+struct truth {
+	unsigned long long local, exported, library, jit, data;
+};
+
+static bool read_truth(struct child *c, struct truth *t)
+{
+	return fscanf(c->out, "%llx %llx %llx %llx %llx", &t->local, &t->exported, &t->library,
+		      &t->jit, &t->data) == 5;
+}
+
+static void names(struct symbolizer *s, pid_t pid, u64 address, const char *want, u64 offset,
+		  const char *what)
+{
+	struct symbol_name n;
+
+	symbolize_user(s, pid, address, &n);
+	is_str(n.function, want, what);
+	if (want)
+		is_int((long long)n.offset, (long long)offset, "offset");
+}
+
+static void check_all(struct symbolizer *s, pid_t pid, const struct truth *t, const char *program,
+		      const char *when)
+{
+	struct symbol_name n;
+
+	printf("# %s, %s\n", program, when);
+	names(s, pid, t->local, "local_one", 0, "a static function");
+	names(s, pid, t->local + 3, "local_one", 3, "inside of it");
+	names(s, pid, t->exported, "ns::exported(int)", 0, "a C++ function");
+	names(s, pid, t->library + 1, "in_library", 1, "a function of a library");
+	ok(symbolize_user(s, pid, t->library, &n) && n.module && strstr(n.module, "/lib.so"),
+	   "module %s", n.module ? n.module : "(none)");
+	names(s, pid, 0x10, NULL, 0, "an address that is not mapped");
+}
+
+static void test_programs(void)
+{
+	static const char *const programs[][2] = {
+		{"./pie", "-fPIE -pie"}, {"./fixed", "-no-pie"}, {"./lld", "-fuse-ld=lld"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct symbolizer *s = symbolizer_new(NULL, true);
+		struct symbol_name n;
+		struct truth t;
+		struct child c;
+
+		if (!run("g++ -O1 %s -o %s p.cc ./lib.so", programs[i][1], programs[i][0])) {
+			tap_skip(programs[i][0], "cannot be linked here");
+			continue;
+		}
+		c = start(programs[i][0], NULL);
+		if (!ok(read_truth(&c, &t), "%s runs", programs[i][0]))
+			continue;
+		check_all(s, c.pid, &t, programs[i][0], "alive");
+		symbolize_user(s, c.pid, t.local, &n);
+		ok(n.build_id && n.file_offset, "build-id and file offset");
+		is_int((long long)symbolize_user_address(s, c.pid, NULL, "local_one"),
+		       (long long)t.local, "the address of a name");
+		is_int((long long)symbolize_user_address(s, c.pid, NULL, "shared_data"),
+		       (long long)t.data, "of a variable");
+		is_int((long long)symbolize_user_address(s, c.pid, NULL, "no_such"), 0, "of none");
+		run("rm -f %s", programs[i][0]);
+		stop(&c);
+		check_all(s, c.pid, &t, programs[i][0], "ended and removed");
+		symbolizer_release(s);
+	}
+}
+
+static void test_exec_and_deleted(void)
+{
+	struct symbolizer *s = symbolizer_new(NULL, true);
+	struct truth before, after;
+	struct child c;
+
+	run("g++ -O1 -no-pie -o one p.cc ./lib.so; g++ -O1 -no-pie -DOTHER -o two p.cc ./lib.so");
+	c = start("./one", "./two");
+	if (!ok(read_truth(&c, &before), "the first program"))
+		return;
+	symbolizer_note_process(s, c.pid);
+	names(s, c.pid, before.local, "local_one", 0, "before exec");
+	if (write(c.in, "\n", 1) != 1 || !ok(read_truth(&c, &after), "the second program"))
+		return;
+	usleep(20000);
+	names(s, c.pid, after.local, "other_one", 0, "after exec, at much the same address");
+	run("rm -f two");
+	stop(&c);
+	names(s, c.pid, after.local, "other_one", 0, "after its end");
+	symbolizer_release(s);
+
+	s = symbolizer_new(NULL, true);
+	run("g++ -O1 -o gone p.cc ./lib.so");
+	c = start("./gone", NULL);
+	if (ok(read_truth(&c, &before), "a program that is removed while it runs")) {
+		run("rm gone");
+		check_all(s, c.pid, &before, "gone", "deleted");
+	}
+	stop(&c);
+	symbolizer_release(s);
+}
+
+static void test_jit(void)
+{
+	struct symbolizer *s = symbolizer_new(NULL, true);
+	struct truth t;
+	struct child c;
+	char *path;
+	FILE *f;
+
+	run("g++ -O1 -o jit p.cc ./lib.so");
+	c = start("./jit", NULL);
+	if (!ok(read_truth(&c, &t), "a program with generated code"))
+		return;
+	path = xasprintf("/tmp/perf-%d.map", (int)c.pid);
+	names(s, c.pid, t.jit + 4, NULL, 0, "no perf map yet");
+	f = fopen(path, "w");
+	fprintf(f, "%llx 10 first\n%llx 20 Lazy:~fn file.js:1\nrubbish\n%llx\n", t.jit, t.jit,
+		t.jit);
+	fclose(f);
+	usleep(150000);
+	names(s, c.pid, t.jit + 4, "Lazy:~fn file.js:1", 4,
+	      "from the perf map; the later entry counts");
+	if (getuid() == 0 && chown(path, 12345, 12345) == 0) {
+		struct symbolizer *fresh = symbolizer_new(NULL, true);
+
+		names(fresh, c.pid, t.jit + 4, NULL, 0,
+		      "a perf map of another user is not believed");
+		symbolizer_release(fresh);
+	}
+	stop(&c);
+	names(s, c.pid, t.jit, "Lazy:~fn file.js:1", 0, "after the end");
+	unlink(path);
+	free(path);
+	symbolizer_release(s);
+}
+
+static void test_own(void)
+{
+	struct symbolizer *s = symbolizer_new(NULL, false);
+	struct elf_file *vdso = NULL;
+	struct symbol_name n;
+
+	ok(!symbolize_user(s, 0, 0x1000, &n), "no process");
+	ok(!symbolize_user(s, 0x7ffffff0, 0x1000, &n), "a process that does not exist");
+	ok(!symbolize_user(s, getpid(), UINT64_MAX, &n), "the last address");
+	ok(symbolize_user(s, getpid(), (u64)(uintptr_t)&test_own, &n), "our own function");
+	is_str(n.function, "test_own", "its name");
+	if (getauxval(AT_SYSINFO_EHDR)) {
+		bool any = false;
+
+		for (u64 at = 0; at < 0x2000 && !any; at += 16)
+			any = symbolize_user(s, getpid(), getauxval(AT_SYSINFO_EHDR) + at, &n);
+		ok(any && str_eq(n.module, "[vdso]"), "the vDSO has %s",
+		   any ? n.function : "nothing");
+	}
+	elf_file_close(vdso);
+	symbolizer_release(s);
+}
+
+static void test_many(void)
+{
+	struct process_cache *c = process_cache_new();
+	unsigned int known = 0;
+
+	for (int i = 0; i < 300; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			pause();
+			_exit(0);
+		}
+		process_cache_get(c, pid);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		known += process_cache_get(c, pid) != NULL;
+	}
+	is_int(known, 300, "300 ended processes are remembered");
+	process_cache_release(c);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	run("cat > lib.c <<'E'\nint in_library(int x) { return x * 5 + 1; }\nE\n"
+	    "cat > p.cc <<'E'\n"
+	    "#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n#include <sys/mman.h>\n"
+	    "extern \"C\" { int in_library(int); int shared_data = 5; }\n"
+	    "#ifdef OTHER\n#define local_one other_one\n#endif\n"
+	    "extern \"C\" { __attribute__((noinline, used)) static int local_one(int x) { return x "
+	    "* 3 + shared_data; } }\n"
+	    "namespace ns { __attribute__((noinline)) int exported(int x) { return local_one(x) + "
+	    "1; } }\n"
+	    "int main(int c, char **v) {\n"
+	    " void *jit = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | "
+	    "MAP_ANONYMOUS, -1, 0);\n"
+	    " printf(\"%%p %%p %%p %%p %%p\\n\", (void *)local_one, (void *)ns::exported, (void "
+	    "*)in_library, jit, (void *)&shared_data);\n"
+	    " fflush(stdout); char b; if (read(0, &b, 1) == 1 && v[1]) execl(v[1], v[1], (char "
+	    "*)0);\n"
+	    " return ns::exported(c) == 12345; }\nE\n"
+	    "gcc -O1 -shared -fPIC -Wl,-soname,$PWD/lib.so -o lib.so lib.c");
+	test_programs();
+	test_exec_and_deleted();
+	test_jit();
+	test_own();
+	test_many();
+	run("rm -rf %s", dir);
+	return tap_done();
+}
