@@ -444,7 +444,8 @@ static void spill(struct allocator *al, const mreg *spilled, u32 nspilled)
 
 		memset(&s.out, 0, sizeof(s.out));
 		for (size_t k = 0; k < old.insns.len; k++)
-			rewrite_insn(&s, old.insns.items[k]);
+			if (!old.insns.items[k].is_dead)
+				rewrite_insn(&s, old.insns.items[k]);
 		m->blocks.items[b].insns.items = s.out.insns.items;
 		m->blocks.items[b].insns.len = s.out.insns.len;
 		m->blocks.items[b].insns.cap = s.out.insns.cap;
