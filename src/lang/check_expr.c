@@ -310,8 +310,12 @@ void check_offsetof(struct check *c, struct expr *e)
 
 static void check_block_value(struct check *c, struct expr *e)
 {
+	struct map_symbol *assign = c->assign_map;
+
 	check_scope_begin(c);
-	check_block(c, e->block);
+	c->assign_map = NULL;
+	check_statements(c, e->block);
+	c->assign_map = assign;
 	if (e->left) {
 		check_expr(c, e->left);
 		e->type = e->left->type;

@@ -28,6 +28,8 @@ void check_variable_use(struct check *c, struct variable_symbol *v);
 /* ---- check_type.c ---- */
 /* The type that holds values of both; NULL if there is none. */
 const struct type *check_unify(struct check *c, const struct type *a, const struct type *b);
+/* The member of b that goes with member i of a: by position in tuples, by name in records; NULL if there is none. */
+const struct type_member *check_same_member(const struct type *a, u32 i, const struct type *b);
 /* The smallest type of a literal. */
 const struct type *check_literal_type(u64 value, bool is_negative);
 /* The scalar that an aggregation reads as (count, sum, min, max, avg); NULL for the others. */
@@ -58,6 +60,7 @@ bool check_is_args(const struct expr *e);
 
 /* ---- check_stmt.c ---- */
 void check_block(struct check *c, struct block *b);
+void check_statements(struct check *c, struct block *b); /* in the scope that is open */
 /* `for $i : a..b`: more rounds than this, or a number not known now, become a callback of bpf_loop(). */
 #define RANGE_PLAIN_MAX 64
 bool check_range_is_callback(const struct check *c, const struct stmt *s);

@@ -385,12 +385,25 @@ static void check_stmt(struct check *c, struct stmt *s)
 	}
 }
 
+static bool leaves(const struct stmt *s)
+{
+	if (s->kind == STMT_EXPR)
+		return s->value->kind == EXPR_CALL && str_eq(s->value->name, "exit");
+	return s->kind == STMT_RETURN || s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
+}
+
+void check_statements(struct check *c, struct block *b)
+{
+	for (u32 i = 0; b && i < b->count; i++) {
+		check_stmt(c, b->stmts[i]);
+		if (i + 1 < b->count && leaves(b->stmts[i]))
+			check_warning(c, b->stmts[i + 1]->span, "Unreachable statement.");
+	}
+}
+
 void check_block(struct check *c, struct block *b)
 {
-	if (!b)
-		return;
 	check_scope_begin(c);
-	for (u32 i = 0; i < b->count; i++)
-		check_stmt(c, b->stmts[i]);
+	check_statements(c, b);
 	check_scope_end(c);
 }

@@ -56,6 +56,16 @@ static const struct type *unify_integers(const struct type *a, const struct type
 		MIN(8u, MAX((a->is_signed ? a : b)->size, 2 * (a->is_signed ? b : a)->size)), true);
 }
 
+const struct type_member *check_same_member(const struct type *a, u32 i, const struct type *b)
+{
+	if (type_is(a, TYPE_TUPLE))
+		return i < b->count ? &b->members[i] : NULL;
+	for (u32 k = 0; k < b->count; k++)
+		if (str_eq(a->members[i].name, b->members[k].name))
+			return &b->members[k];
+	return NULL;
+}
+
 static const struct type *unify_members(struct check *c, const struct type *a, const struct type *b)
 {
 	const struct type **types;
@@ -66,10 +76,10 @@ static const struct type *unify_members(struct check *c, const struct type *a, c
 	types = arena_new_array(c->arena, const struct type *, a->count + 1);
 	names = arena_new_array(c->arena, const char *, a->count + 1);
 	for (u32 i = 0; i < a->count; i++) {
+		const struct type_member *other = check_same_member(a, i, b);
+
 		names[i] = a->members[i].name;
-		if (type_is(a, TYPE_RECORD) && !str_eq(names[i], b->members[i].name))
-			return NULL;
-		types[i] = check_unify(c, a->members[i].type, b->members[i].type);
+		types[i] = other ? check_unify(c, a->members[i].type, other->type) : NULL;
 		if (!types[i])
 			return NULL;
 	}

@@ -207,7 +207,10 @@ int config_apply(struct diag *diag, const struct ast *ast, struct script_config 
 			diag_warning(diag, entry->span, "%s has been renamed, please use %s",
 				     s->name, s->renamed);
 		if (store(s, entry->value, config) < 0) {
-			diag_error(diag, entry->span, "Invalid value for %s", s->name);
+			const char *text = text_of(entry->value);
+
+			diag_error(diag, entry->span, "Invalid value for %s.%s%s", s->name,
+				   text ? " Found: " : "", text ? text : "");
 			explain(diag, s);
 			err = -EINVAL;
 		}

@@ -35,6 +35,31 @@ ir_reg lower_location(struct lower *l, const struct probe_location *loc)
 	}
 }
 
+/*
+ * The verifier knows the type of pointers from the context of BTF-typed programs, and lets no
+ * offset be added to one that may be NULL. After the test it is either a pointer or the number 0.
+ */
+static struct value checked_pointer(struct lower *l, struct value v)
+{
+	const struct probe_context *context = &l->unit->context;
+	u32 null, end;
+	ir_reg r;
+
+	if (v.kind != VALUE_REGISTER || !type_is(v.type, TYPE_POINTER) ||
+	    (context->kind != CONTEXT_ITERATOR && !context->attach_btf_id))
+		return v;
+	null = ir_block_new(l->f, "null");
+	end = ir_block_new(l->f, "checked");
+	r = ir_move(l->f, v.reg);
+	ir_branch_imm(l->f, IR_EQ, r, 0, null, end);
+	ir_switch_to(l->f, null);
+	ir_assign_const(l->f, r, 0);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	v.reg = r;
+	return v;
+}
+
 /* A field that lies elsewhere in the record: u32 (length << 16 | offset). */
 static ir_reg data_location(struct lower *l, const struct expr *e)
 {
@@ -68,7 +93,7 @@ static void lower_args_member(struct lower *l, struct expr *e, struct value *ret
 	v = value_memory(e->type, lower_context(l), e->member_offset, SPACE_CONTEXT);
 	v.bit_offset = e->member->bit_offset;
 	v.bit_size = e->member->bit_size;
-	*ret = lower_fetch(l, &v, e->span);
+	*ret = checked_pointer(l, lower_fetch(l, &v, e->span));
 }
 
 /* The place that an expression of pointer or aggregate type means. */
@@ -113,6 +138,8 @@ void lower_member(struct lower *l, struct expr *e, struct value *ret)
 	 * as they were. */
 	v.is_zero_padded = v.space == SPACE_BPF && !type_is(e->member->type, TYPE_ARRAY);
 	*ret = lower_fetch(l, &v, e->span);
+	if (v.space == SPACE_CONTEXT)
+		*ret = checked_pointer(l, *ret);
 }
 
 /* Element `index` (a register) of local memory: outside the bounds it is element 0 of zeroes. */

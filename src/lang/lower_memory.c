@@ -209,11 +209,13 @@ static void store_members(struct lower *l, ir_reg dst, s64 offset, const struct 
 		used += to->members[i].type->size;
 	if (used != to->size) /* padding takes part in comparisons of keys */
 		lower_zero(l, dst, offset, to->size);
-	for (u32 i = 0; i < to->count && i < v->type->count; i++) {
-		const struct type_member *from = &v->type->members[i];
-		struct value part =
-			value_memory(from->type, v->reg, v->constant + from->offset, v->space);
+	for (u32 i = 0; i < to->count; i++) {
+		const struct type_member *from = check_same_member(to, i, v->type);
+		struct value part;
 
+		if (!from)
+			continue;
+		part = value_memory(from->type, v->reg, v->constant + from->offset, v->space);
 		part.is_zero_padded = v->space == SPACE_BPF;
 		lower_store_value(l, dst, offset + to->members[i].offset, to->members[i].type,
 				  &part, at);
