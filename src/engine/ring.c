@@ -25,6 +25,9 @@ struct ring {
 	const unsigned long *producer;
 	const u8 *data;
 	u64 size;
+	u8 *copy; /* of a record that wraps around */
+	u32 copy_size;
+	u8 next_head[8]; /* the same of the record after it, as far as a handler may look */
 	/* perf buffers */
 	VECTOR(struct perf_ring) cpus;
 	size_t page;
@@ -49,7 +52,7 @@ int ring_open_buffer(int map_fd, u32 size, struct ring **ret)
 	if (p == MAP_FAILED)
 		goto fail;
 	r->consumer = p;
-	p = mmap(NULL, r->page + 2 * (size_t)size, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
+	p = mmap(NULL, r->page + (size_t)size, PROT_READ, MAP_SHARED, map_fd, (off_t)r->page);
 	if (p == MAP_FAILED)
 		goto fail;
 	r->producer = p;
@@ -127,13 +130,14 @@ void ring_close(struct ring *r)
 	if (r->consumer)
 		munmap(r->consumer, r->page);
 	if (r->producer)
-		munmap((void *)(uintptr_t)r->producer, r->page + 2 * (size_t)r->size);
+		munmap((void *)(uintptr_t)r->producer, r->page + (size_t)r->size);
 	for (size_t i = 0; i < r->cpus.len; i++) {
 		munmap(r->cpus.items[i].page, r->page + r->cpus.items[i].size);
 		free(r->cpus.items[i].copy);
 	}
 	for (size_t i = 0; i < r->fds.len; i++)
 		close(r->fds.items[i]);
+	free(r->copy);
 	vector_free(&r->cpus);
 	vector_free(&r->fds);
 	free(r);
@@ -164,39 +168,56 @@ static int record_at(const struct ring *r, unsigned long pos, unsigned long end,
 	return (int)(*ret_header & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT));
 }
 
+/* Bytes of the ring from pos on, in one piece: in place, or copied to `to`. */
+static const u8 *in_one_piece(const struct ring *r, unsigned long pos, u32 len, u8 *to)
+{
+	u64 at = pos & (r->size - 1), first = r->size - at;
+
+	if (at + len <= r->size)
+		return r->data + at;
+	memcpy(to, r->data + at, first);
+	memcpy(to + first, r->data, len - first);
+	return to;
+}
+
+static const u8 *record_data(struct ring *r, unsigned long pos, u32 len)
+{
+	if (r->copy_size < len && ((pos + BPF_RINGBUF_HDR_SZ) & (r->size - 1)) + len > r->size) {
+		r->copy = xrealloc(r->copy, len);
+		r->copy_size = len;
+	}
+	return in_one_piece(r, pos + BPF_RINGBUF_HDR_SZ, len, r->copy);
+}
+
 static u64 consume_buffer(struct ring *r, ring_handler handler, void *arg)
 {
-	unsigned long pos = __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
-	unsigned long end;
+	unsigned long pos = __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE), end;
+	bool go_on = true;
 	u64 count = 0;
 	u32 header;
 	int len;
 
 	/* Acquire: headers up to the producer position are written. */
-	while (end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE),
-	       (len = record_at(r, pos, end, &header)) >= 0) {
-		const u8 *data = r->data + (pos & (r->size - 1)) + BPF_RINGBUF_HDR_SZ;
+	while (go_on && (end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE),
+			 (len = record_at(r, pos, end, &header)) >= 0)) {
 		unsigned long next = pos + ALIGN_UP((unsigned long)len + BPF_RINGBUF_HDR_SZ, 8);
-		bool go_on = true;
-		u32 next_header = 0;
+		const u8 *next_data = NULL;
+		u32 next_header;
 		int next_len;
 
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
 			next_len = record_at(r, next, end, &next_header);
-			if (next_len < 0 || (next_header & BPF_RINGBUF_DISCARD_BIT))
-				next_len = 0;
-			go_on = handler(arg, data, (u32)len,
-					next_len ? r->data + (next & (r->size - 1)) +
-							   BPF_RINGBUF_HDR_SZ
-						 : NULL,
-					(u32)next_len);
+			if (next_len >= (int)sizeof(r->next_head) &&
+			    !(next_header & BPF_RINGBUF_DISCARD_BIT))
+				next_data = in_one_piece(r, next + BPF_RINGBUF_HDR_SZ,
+							 sizeof(r->next_head), r->next_head);
+			go_on = handler(arg, record_data(r, pos, (u32)len), (u32)len, next_data,
+					next_data ? sizeof(r->next_head) : 0);
 			count++;
 		}
 		pos = next;
 		/* Release: we have read the record; the kernel may overwrite it. */
 		__atomic_store_n(r->consumer, pos, __ATOMIC_RELEASE);
-		if (!go_on)
-			break;
 	}
 	return count;
 }

@@ -11,8 +11,8 @@
 struct ring;
 
 /*
- * Called for each record in order. next: the record after this one if it is already there (NULL otherwise), for
- * actions that belong together. Returns false to stop (the record counts as read).
+ * Called for each record in order. next: the first bytes (8) of the record after this one if
+ * it is already there (NULL otherwise), for actions that belong together. Returns false to stop (the record counts as read).
  */
 typedef bool (*ring_handler)(void *arg, const void *data, u32 size, const void *next, u32 next_size);
 
