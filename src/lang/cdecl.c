@@ -170,6 +170,14 @@ static struct type *script_type(struct parser *p, enum type_kind kind, const cha
 	return t;
 }
 
+static bool is_incomplete(struct parser *p, const struct type *t)
+{
+	if (t->kind == TYPE_VOID || t->kind == TYPE_FUNCTION)
+		return true;
+	return type_is_record(t) && !t->is_complete &&
+	       (!t->complete || type_complete(p->types, t) < 0);
+}
+
 static void parse_member_declarator(struct parser *p, const struct type *base,
 				    const struct c_attributes *before, struct c_member *ret)
 {
@@ -181,7 +189,7 @@ static void parse_member_declarator(struct parser *p, const struct type *base,
 	ret->m.name = d.name;
 	ret->m.type = d.type;
 	if (parse_accept(p, ':')) {
-		const s64 bits = parse_constant(p, ";,_");
+		const s64 bits = parse_constant(p, ";,}");
 
 		ret->bits = (u32)bits;
 		if (!p->failed && (!type_is_integer(d.type) || bits < 0 ||
@@ -189,10 +197,7 @@ static void parse_member_declarator(struct parser *p, const struct type *base,
 			parse_error(p, d.span, "invalid bit-field: %" PRId64 " bits", bits);
 	}
 	parse_attributes(p, &ret->attributes);
-	if (!p->failed && ret->bits == UINT32_MAX &&
-	    (d.type->kind == TYPE_VOID || d.type->kind == TYPE_FUNCTION ||
-	     (!d.type->size && type_is_record(d.type) && !d.type->is_complete &&
-	      type_complete(p->types, d.type) < 0)))
+	if (!p->failed && ret->bits == UINT32_MAX && is_incomplete(p, d.type))
 		parse_error(p, d.span, "member '%s' has an incomplete type", d.name ? d.name : "");
 }
 
@@ -238,7 +243,8 @@ static void parse_members(struct parser *p, member_list *members)
 				parse_error(p, m.span, "duplicate member '%s'", m.m.name);
 			vector_push(members, m);
 		} while (parse_accept(p, ','));
-		parse_expect(p, ';');
+		if (!parse_is(p, '}')) /* clang lets the last ';' be left out */
+			parse_expect(p, ';');
 	}
 }
 
@@ -312,6 +318,7 @@ static const struct type *parse_tagged(struct parser *p)
 	if (parse_peek(p, 0)->kind == TOKEN_NAME) {
 		tag = parse_next(p).text;
 		key = arena_printf(&p->types->arena, "%s %s", word.text, tag);
+		parse_attributes(p, &a);
 	}
 	if (!parse_is(p, '{')) {
 		if (!tag) {
@@ -327,6 +334,10 @@ static const struct type *parse_tagged(struct parser *p)
 		hashmap_puts(&p->types->named, key, t);
 		return t;
 	}
+	if (key && hashmap_gets(&p->defined, key))
+		parse_error(p, word.span, "redefinition of '%s'", key);
+	if (key)
+		hashmap_puts(&p->defined, key, p);
 	t = script_type(p, kind, key, tag);
 	if (kind == TYPE_ENUM) {
 		/* In the store from the start: enumerators may refer to those before them. */
@@ -541,8 +552,12 @@ static void define_typedef(struct parser *p, const struct declarator *d)
 		return;
 	}
 	/* The same type under another name; the original keeps its own. */
-	t = arena_memdup(&p->types->arena, d->type, sizeof(*t));
-	t->alias = d->name;
+	if (type_is_record(d->type) && !d->type->is_complete && !d->type->complete) {
+		t = (struct type *)d->type; /* declared only: its definition may follow */
+	} else {
+		t = arena_memdup(&p->types->arena, d->type, sizeof(*t));
+		t->alias = d->name;
+	}
 	hashmap_puts(&p->types->named, d->name, t);
 }
 

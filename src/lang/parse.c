@@ -428,6 +428,7 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 	}
 	preprocess_release(&p.pp);
 	vector_free(&p.tokens);
+	hashmap_release(&p.defined);
 	vector_free(&p.configs);
 	vector_free(&p.imports);
 	vector_free(&p.maps);

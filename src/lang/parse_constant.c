@@ -160,7 +160,7 @@ int constant_expression(struct arena *arena, struct diag *diag, const struct tok
 	struct evaluation e = {.arena = arena,
 			       .diag = diag,
 			       .t = tokens,
-			       .end = tokens + n,
+			       .end = n ? tokens + n : tokens,
 			       .at = at,
 			       .name = name,
 			       .arg = arg};

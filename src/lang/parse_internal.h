@@ -38,6 +38,7 @@ struct parser {
 	struct open_bracket open[PARSE_MAX_OPEN];
 	u32 nopen;
 	bool seen_probe;
+	struct hashmap defined; /* "struct x" that the script itself has defined */
 	VECTOR(struct config_entry) configs;
 	VECTOR(struct import) imports;
 	VECTOR(struct map_declaration) maps;

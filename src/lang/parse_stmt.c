@@ -31,7 +31,7 @@ struct block *parse_block(struct parser *p, struct expr **ret_value)
 	if (!parse_enter(p))
 		return b;
 	if (parse_open(p, '{')) {
-		while (!p->failed && !value && !parse_is(p, '}')) {
+		while (!p->failed && !value && !parse_is(p, '}') && parse_peek(p, 0)->kind != TOKEN_END) {
 			struct stmt *s;
 
 			if (parse_accept(p, ';'))

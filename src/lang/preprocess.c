@@ -296,10 +296,18 @@ static bool is_system_header(const char *name)
 		"crypto/", "media/",   "drm/",	"video/", "xen/",	  "acpi/",  "generated/",
 		"kvm/",	   "target/",  "vdso/", "soc/"};
 
+	static const char *const names[] = {
+		"stdio.h",  "stdlib.h",	  "stdint.h", "stddef.h", "stdbool.h", "stdarg.h",
+		"string.h", "limits.h",	  "errno.h",  "fcntl.h",  "signal.h",  "unistd.h",
+		"time.h",   "inttypes.h", "poll.h",   "sched.h",  "endian.h",  "vmlinux.h"};
+
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (str_starts(name, places[i]))
 			return true;
-	return !strchr(name, '/');
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (str_eq(name, names[i]))
+			return true;
+	return false;
 }
 
 static void directive_include(struct preprocessor *pp, struct span at, const char *name,
@@ -322,11 +330,9 @@ static void directive_include(struct preprocessor *pp, struct span at, const cha
 				      arena_printf(pp->arena, "%s/%s", pp->options->include_dirs[i],
 						   name)))
 				return;
-		if (!quoted || (is_system_header(name) && strchr(name, '/'))) {
-			if (is_system_header(name)) {
-				pp->has_constants = true;
-				return;
-			}
+		if (is_system_header(name)) {
+			pp->has_constants = true;
+			return;
 		}
 	}
 	diag_error(pp->diag, at, "'%s' file not found", name);
