@@ -16,6 +16,7 @@ struct lister {
 	FILE *out;
 	struct strbuf line;
 	u64 count;
+	bool denied; /* a list could not be read */
 	VECTOR(char *) names; /* of one provider: told in order of the alphabet */
 	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
 };
@@ -182,6 +183,7 @@ static int each_of(struct lister *l, const struct probe_provider *p, const char 
 {
 	int err = p->each ? p->each(l->env, glob, remember, l) : 0;
 
+	l->denied |= err == -EACCES || err == -EPERM;
 	if (l->names.len)
 		qsort(l->names.items, l->names.len, sizeof(char *), compare_names);
 	for (size_t i = 0; i < l->names.len; i++) {
@@ -296,7 +298,9 @@ static int run(struct lister *l, const char *pattern)
 		err = -ENOENT;
 	if (err && l->env->diag->errors == errors) {
 		diag_error(l->env->diag, NO_SPAN, "No probes match %s", pattern ? pattern : "*");
-		if (!geteuid())
+		if (l->denied)
+			diag_code(l->env->diag, EXIT_PRIVILEGE);
+		if (!l->denied)
 			diag_hint(l->env->diag, "a pattern is like 'tracepoint:sched:*', "
 						"'kprobe:vfs_*', '*open*' or "
 						"'uprobe:/bin/bash:*read*'");

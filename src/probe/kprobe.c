@@ -12,6 +12,7 @@
 struct kprobe_site {
 	bool multi;
 	bool is_address; /* target.address is absolute */
+	bool is_wildcard; /* one program for all: no arguments by name */
 };
 
 #define MULTI_FROM 2 /* functions of a wildcard */
@@ -22,7 +23,7 @@ struct expand_arg {
 	struct probe_targets *out;
 	const struct probe_provider *provider;
 	const char *module, *function; /* module NULL = any */
-	bool multi;
+	bool multi, wildcard;
 };
 
 static struct probe_target *add(struct expand_arg *a, const char *module, const char *function,
@@ -47,6 +48,7 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	strbuf_release(&name);
 	site->multi = a->multi;
 	site->is_address = is_address;
+	site->is_wildcard = a->wildcard;
 	t->private = site;
 	t->module = module ? arena_strdup(arena, module) : NULL;
 	t->function = function ? arena_strdup(arena, function) : NULL;
@@ -75,6 +77,7 @@ static int expand_wildcard(struct expand_arg *a)
 	const size_t first = a->out->list.len;
 	int err;
 
+	a->wildcard = true;
 	a->multi = kernel_ask(a->env->kernel, KERNEL_KPROBE_MULTI)->yes;
 	err = function_each_traceable(a->env, add_matching, a);
 	if (err < 0)
@@ -222,6 +225,7 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 						       .is_signed = m->is_signed,
 						       .offset = (u16)offset};
 	}
+	ret->layout_key = t->name;
 	ret->args = args; /* the rest stays LOCATION_NONE */
 	ret->locations = locations;
 }
@@ -243,14 +247,14 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 			      : at_entry    ? "kprobe"
 					    : "kprobe+",
 	};
-	probe_describe_registers(ret, at_entry && !is_return);
+	probe_describe_registers(ret, false);
 	if (site->multi)
 		ret->expected_attach_type = BPF_TRACE_KPROBE_MULTI;
 	if (is_return) {
 		ret->argn_count = 0; /* the registers have other values by now */
 		ret->retval_location = (struct probe_location){
 			.kind = LOCATION_REGISTER, .size = 8, .offset = arch_retval_offset()};
-	} else if (at_entry && !env->skip_args) {
+	} else if (at_entry && !site->is_wildcard && !env->skip_args) {
 		describe_arguments(env, t, ret);
 	}
 	return 0;

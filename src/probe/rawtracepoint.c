@@ -109,8 +109,10 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	a.module = r->count == 3 ? r->parts[1] : NULL;
 	a.event = r->parts[r->count - 1];
 	if (glob_has_wildcard(a.event)) {
-		tracefs_each_event(env->kernel, "*", a.event, add_event, &a);
+		err = tracefs_each_event(env->kernel, "*", a.event, add_event, &a);
 		hashmap_release(&a.seen);
+		if (!a.added && (err == -EACCES || err == -EPERM))
+			return probe_refuse(env, r->span, err, "raw tracepoints");
 		return a.added ? 0 : no_match(&a);
 	}
 	if (*a.event && !strchr(a.event, '/')) {
@@ -140,6 +142,7 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 		probe_arguments_type(env, f.type, arena_printf(&env->types->arena, "%s", t->name));
 	if (!ret->args)
 		return;
+	ret->layout_key = t->name;
 	locations = arena_new_array(env->arena, struct probe_location, ret->args->count);
 	for (u32 i = 0; i < ret->args->count && i < MAX_ARGUMENTS; i++) {
 		const struct type *m = ret->args->members[i].type;

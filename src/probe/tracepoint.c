@@ -127,15 +127,15 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 		return no_match(env, r, category, event);
 	if (!glob_has_wildcard(category) && !glob_has_wildcard(event)) {
 		err = tracefs_event_id(env->kernel, category, event);
-		if (err == -EACCES || err == -EPERM)
-			return probe_refuse(env, r->span, err, "tracepoints");
 		if (err >= 0) {
 			add(&a, category, event);
 			out->list.items[out->list.len - 1]->config = (u64)err;
 		}
 	} else {
-		tracefs_each_event(env->kernel, category, event, add_event, &a);
+		err = tracefs_each_event(env->kernel, category, event, add_event, &a);
 	}
+	if (!a.added && (err == -EACCES || err == -EPERM))
+		return probe_refuse(env, r->span, err, "tracepoints");
 	return a.added ? 0 : no_match(env, r, category, event);
 }
 
@@ -160,6 +160,18 @@ static const struct type *readable_record(struct probe_env *env, const struct pr
 	return ret;
 }
 
+/* Events of one class have the same fields and may share a program: the fields as they are written
+ * are the key. */
+static const char *format_key(struct probe_env *env, const char *text)
+{
+	const char *fields = strstr(text, "\nformat:"), *end;
+
+	if (!fields)
+		fields = text;
+	end = strstr(fields, "\nprint fmt:");
+	return arena_strndup(env->arena, fields, end ? (size_t)(end - fields) : strlen(fields));
+}
+
 static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
 		    struct probe_context *ret)
 {
@@ -172,7 +184,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	*ret = (struct probe_context){
 		.kind = CONTEXT_TRACEPOINT,
 		.program_type = BPF_PROG_TYPE_TRACEPOINT,
-		.space = SPACE_KERNEL,
+		.space = is_syscall ? SPACE_USER : SPACE_KERNEL,
 		.has_cookie = kernel_features(env->kernel)->attach_cookie,
 		/* syscalls:sys_enter_x is no tracepoint of its own but a view of raw_syscalls. */
 		.raw_tracepoint = is_syscall ? NULL : t->function,
@@ -182,6 +194,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		return 0;
 	err = tracefs_event_format(env->kernel, t->module, t->function, &text);
 	if (!err) {
+		ret->layout_key = format_key(env, text);
 		err = tracefs_format_parse(env->types, t->module, text, &record, &print_format);
 		free(text);
 	}

@@ -228,15 +228,13 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 	rest = arena_strdup(env->arena, glob + 5);
 	while (n < 3 && (parts[n] = strsep(&rest, ":")))
 		n++;
-	if (n < 2 && !env->pid)
-		return 0;
 	if (n == 2)
 		a.name = parts[1];
 	if (n == 3) {
 		a.provider = parts[1];
 		a.name = parts[2];
 	}
-	if (!env->pid && str_eq(parts[0], "*"))
+	if (!env->pid && (!*parts[0] || str_eq(parts[0], "*")))
 		return 0;
 	err = user_each_file(env, &r, parts[0], each_file, &a);
 	hashmap_release(&a.seen);
