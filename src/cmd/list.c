@@ -300,7 +300,12 @@ static int run(struct lister *l, const char *pattern)
 		diag_error(l->env->diag, NO_SPAN, "No probes match %s", pattern ? pattern : "*");
 		if (l->denied)
 			diag_code(l->env->diag, EXIT_PRIVILEGE);
-		if (!l->denied)
+		if (!l->denied && pattern &&
+		    (str_starts(pattern, "u") || str_starts(pattern, "U")) && strchr(pattern, ':'))
+			diag_hint(l->env->diag, "functions and USDT events are looked for in "
+						"files: 'uprobe:/bin/bash:*', "
+						"'usdt:libc:*', or -p PID");
+		else if (!l->denied)
 			diag_hint(l->env->diag, "a pattern is like 'tracepoint:sched:*', "
 						"'kprobe:vfs_*', '*open*' or "
 						"'uprobe:/bin/bash:*read*'");

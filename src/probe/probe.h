@@ -37,6 +37,9 @@ struct probe_env {
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	u32 max_probes;
 	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */
+	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
+	int (*prepare_process)(void *arg);
+	void *prepare_arg;
 	pid_t pid;		    /* -p for each(); expand takes it from the request */
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
 };

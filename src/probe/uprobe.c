@@ -520,17 +520,17 @@ static int each_user(struct probe_env *env, const char *provider, const char *gl
 	struct each_arg a = {.env = env, .provider = provider, .fn = fn, .arg = arg};
 	const size_t prefix = strlen(provider) + 1;
 	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
-	const char *colon;
+	const char *colon, *file;
 
 	if (!glob || !str_starts(glob, provider) || strlen(glob) <= prefix)
 		return 0;
 	colon = strrchr(glob + prefix, ':');
-	if (!colon)
+	a.function_glob = colon ? colon + 1 : "*";
+	file = colon ? arena_strndup(env->arena, glob + prefix, (size_t)(colon - glob) - prefix)
+		     : glob + prefix;
+	if (!env->pid && (!*file || str_eq(file, "*")))
 		return 0;
-	a.function_glob = colon + 1;
-	return user_each_file(
-		env, &r, arena_strndup(env->arena, glob + prefix, (size_t)(colon - glob) - prefix),
-		each_file, &a);
+	return user_each_file(env, &r, file, each_file, &a);
 }
 
 static int each_uprobe(struct probe_env *env, const char *glob,

@@ -43,8 +43,10 @@ int user_open(struct probe_env *env, struct span at, const char *path, bool loud
 
 int user_check_pid(struct probe_env *env, const struct probe_request *r)
 {
-	if (r->pid <= 0 || !kill(r->pid, 0) || errno != ESRCH)
+	if (r->pid <= 0)
 		return 0;
+	if (!kill(r->pid, 0) || errno != ESRCH)
+		return env->prepare_process ? env->prepare_process(env->prepare_arg) : 0;
 	diag_error(env->diag, r->span, "process %d does not exist (any more)", r->pid);
 	return -ESRCH;
 }
