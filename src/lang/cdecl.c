@@ -107,7 +107,7 @@ static s64 parse_constant(struct parser *p, const char *terminators)
 
 static void parse_attribute(struct parser *p, struct c_attributes *a)
 {
-	const struct token word = parse_next(p);
+	const struct token word = parse_expect_kind(p, TOKEN_NAME, "name of an attribute");
 	const char *name = word.kind == TOKEN_NAME ? word.text : "";
 
 	if (str_eq(name, "packed") || str_eq(name, "__packed__")) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/constants.h"
 
+#include "arch/arch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -236,8 +238,22 @@ static const struct {
 };
 /* clang-format on */
 
+/* __NR_openat, SYS_openat: <sys/syscall.h>. */
+static bool find_syscall(const char *name, s64 *ret_value)
+{
+	const int nr = str_starts(name, "__NR_")  ? arch_syscall_number(name + 5)
+		       : str_starts(name, "SYS_") ? arch_syscall_number(name + 4)
+						  : -1;
+
+	if (nr >= 0)
+		*ret_value = nr;
+	return nr >= 0;
+}
+
 bool constant_find(const char *name, s64 *ret_value)
 {
+	if (find_syscall(name, ret_value))
+		return true;
 	/* Only names in capitals: cheap to tell from the others. */
 	if (*name < 'A' || *name > 'Z')
 		return false;

@@ -21,6 +21,8 @@ struct token parse_next(struct parser *p)
 {
 	const struct token t = *parse_peek(p, 0);
 
+	if (t.kind == TOKEN_END)
+		parse_unexpected(p, "more"); /* nothing loops over the end */
 	if (!p->failed)
 		p->at++;
 	return t;

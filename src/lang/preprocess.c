@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/preprocess.h"
 
+#include <unistd.h>
+
 #include "base/file.h"
 #include "lang/constants.h"
 #include "lang/preprocess_macro.h"
@@ -288,7 +290,7 @@ static bool open_file(struct preprocessor *pp, struct span at, const char *path)
 }
 
 /* Headers of the kernel and of C: their types come from BTF, their constants from constants.c. */
-static bool is_system_header(const char *name)
+static bool is_system_header(struct preprocessor *pp, const char *name)
 {
 	static const char *const places[] = {
 		"linux/",  "uapi/",    "net/",	"asm/",	  "asm-generic/", "sys/",   "bits/",
@@ -296,10 +298,11 @@ static bool is_system_header(const char *name)
 		"crypto/", "media/",   "drm/",	"video/", "xen/",	  "acpi/",  "generated/",
 		"kvm/",	   "target/",  "vdso/", "soc/"};
 
-	static const char *const names[] = {
-		"stdio.h",  "stdlib.h",	  "stdint.h", "stddef.h", "stdbool.h", "stdarg.h",
-		"string.h", "limits.h",	  "errno.h",  "fcntl.h",  "signal.h",  "unistd.h",
-		"time.h",   "inttypes.h", "poll.h",   "sched.h",  "endian.h",  "vmlinux.h"};
+	static const char *const names[] = {"stdio.h",	 "stdlib.h",  "stdint.h",   "stddef.h",
+					    "stdbool.h", "stdarg.h",  "string.h",   "limits.h",
+					    "errno.h",	 "fcntl.h",   "signal.h",   "unistd.h",
+					    "time.h",	 "syscall.h", "inttypes.h", "poll.h",
+					    "sched.h",	 "endian.h",  "vmlinux.h"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (str_starts(name, places[i]))
@@ -307,7 +310,8 @@ static bool is_system_header(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (str_eq(name, names[i]))
 			return true;
-	return false;
+	/* What a C compiler here would find is a header of the system too. */
+	return access(arena_printf(pp->arena, "/usr/include/%s", name), F_OK) == 0;
 }
 
 static void directive_include(struct preprocessor *pp, struct span at, const char *name,
@@ -330,7 +334,7 @@ static void directive_include(struct preprocessor *pp, struct span at, const cha
 				      arena_printf(pp->arena, "%s/%s", pp->options->include_dirs[i],
 						   name)))
 				return;
-		if (is_system_header(name)) {
+		if (!strstr(name, "..") && is_system_header(pp, name)) {
 			pp->has_constants = true;
 			return;
 		}
