@@ -39,9 +39,10 @@ enum type_kind {
 	TYPE_USYM,   /* u64 address, u32 tgid, u32 tid; size 16 */
 	TYPE_INET,   /* u32 family (AF_INET 2, AF_INET6 10), u8 address[16]; size 20 */
 	TYPE_MAC,    /* u8 address[6]; size 8 */
-	TYPE_TIMESTAMP,   /* u64 ns, u32 index of the strftime format, u32 clock; size 16 */
+	TYPE_TIMESTAMP,   /* u64 ns, u32 index of the strftime format, u32 clock (CLOCK_BOOTTIME, CLOCK_TAI ...); size 16 */
 	TYPE_CGROUP_PATH, /* u64 cgroup id, u32 index of the filter pattern, u32 pad; size 16 */
 	TYPE_STRERROR,	  /* u64 errno; size 8: prints strerror() */
+	TYPE_ERRNO_NAME,  /* u64 errno; size 8: prints ENOENT, 0 if there was none */
 	TYPE_USERNAME,	  /* u64 uid; size 8 */
 	TYPE_PROBE_NAME,  /* u64 index into script.probe_names; size 8: the `probe` builtin */
 	TYPE_SYSCALL_NAME, /* u64 nr; size 8 */

@@ -19,6 +19,7 @@ static const char *const kind_names[TYPE_KIND_COUNT] = {
 	[TYPE_TIMESTAMP] = "timestamp",
 	[TYPE_CGROUP_PATH] = "cgroup_path_t",
 	[TYPE_STRERROR] = "strerror_t",
+	[TYPE_ERRNO_NAME] = "errno_name_t",
 	[TYPE_USERNAME] = "username_t",
 	[TYPE_PROBE_NAME] = "probe_name_t",
 	[TYPE_SYSCALL_NAME] = "syscall_name_t",

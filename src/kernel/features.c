@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What code the kernel accepts, by loading programs of a few instructions. What can stand together
+ * in one program is tried together first, so that a kernel that has it all is asked few questions.
+ */
+#include <linux/bpf.h>
+#include <unistd.h>
+
+#include "kernel/kernel_internal.h"
+
+/* include/uapi/linux/bpf.h; numbers, because build machines have older headers than the machines
+ * that are traced. */
+enum {
+	FUNC_GET_CURRENT_TASK = 35,
+	FUNC_GET_CURRENT_CGROUP_ID = 80,
+	FUNC_PROBE_READ_KERNEL = 113,
+	FUNC_JIFFIES64 = 118,
+	FUNC_GET_NS_CURRENT_PID_TGID = 120,
+	FUNC_KTIME_GET_BOOT_NS = 125,
+	FUNC_D_PATH = 147,
+	FUNC_FOR_EACH_MAP_ELEM = 164,
+	FUNC_GET_FUNC_IP = 173,
+	FUNC_GET_ATTACH_COOKIE = 174,
+	FUNC_LOOP = 181,
+	FUNC_STRNCMP = 182,
+	FUNC_MAP_LOOKUP_PERCPU_ELEM = 195,
+	FUNC_KTIME_GET_TAI_NS = 208,
+};
+
+#define INSN(op, d, s, offset, immediate)   \
+	((struct bpf_insn){.code = (op),    \
+			   .dst_reg = (d),  \
+			   .src_reg = (s),  \
+			   .off = (offset), \
+			   .imm = (immediate)})
+#define MOV_IMM(d, v)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, v)
+#define MOV_REG(d, s)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
+#define ADD_IMM(d, v)	INSN(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, v)
+#define STORE_IMM(d, o) INSN(BPF_ST | BPF_MEM | BPF_DW, d, 0, o, 0)
+#define CALL(f)		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
+#define EXIT()		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+
+struct trial {
+	u32 type, attach_type;
+	const struct bpf_insn *insns;
+	u32 count;
+	char *log; /* NULL: none wanted */
+	u32 log_size;
+};
+
+static int load(const struct trial *t)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = t->type;
+	attr.expected_attach_type = t->attach_type;
+	attr.insns = (u64)(uintptr_t)t->insns;
+	attr.insn_cnt = t->count;
+	attr.license = (u64)(uintptr_t) "GPL";
+	if (t->log) {
+		t->log[0] = '\0';
+		attr.log_buf = (u64)(uintptr_t)t->log;
+		attr.log_size = t->log_size;
+		attr.log_level = 1;
+	}
+	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+int kernel_try_program(u32 type, u32 attach_type, const void *insns, u32 count, char *log,
+		       u32 log_size)
+{
+	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+						  {.code = BPF_JMP | BPF_EXIT}};
+	const struct trial t = {.type = type,
+				.attach_type = attach_type,
+				.insns = insns ? insns : nothing,
+				.count = insns ? count : ARRAY_SIZE(nothing),
+				.log = log,
+				.log_size = log_size};
+
+	return load(&t);
+}
+
+static bool accepted(u32 type, const struct bpf_insn *insns, u32 count)
+{
+	const int fd = load(&(struct trial){.type = type, .insns = insns, .count = count});
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+#define ACCEPTED(...)                                                       \
+	({                                                                  \
+		const struct bpf_insn insns_[] = {__VA_ARGS__};             \
+		accepted(BPF_PROG_TYPE_KPROBE, insns_, ARRAY_SIZE(insns_)); \
+	})
+
+/*
+ * A helper whose arguments are hard to forge: called without them, it is refused for another reason
+ * than for not being there. any_type: also where programs of other types only may call it.
+ */
+static bool helper_exists(int function, bool any_type)
+{
+	const struct bpf_insn insns[] = {CALL(function), EXIT()};
+	char log[512];
+	const int fd = load(&(struct trial){.type = BPF_PROG_TYPE_KPROBE,
+					    .insns = insns,
+					    .count = ARRAY_SIZE(insns),
+					    .log = log,
+					    .log_size = sizeof(log)});
+
+	if (fd >= 0) {
+		close(fd);
+		return true;
+	}
+	/* kernel/bpf/verifier.c, check_helper_call(). A log that is full is ENOSPC and as good. */
+	if ((fd != -EINVAL && fd != -EACCES && fd != -ENOSPC) || !log[0] ||
+	    strstr(log, "invalid func") || strstr(log, "unknown#"))
+		return false;
+	return any_type || (!strstr(log, "unknown func") && !strstr(log, "cannot use helper"));
+}
+
+/* Helpers that need nothing or the context, in one program or else one by one. */
+static void ask_simple_helpers(struct kernel_features *f)
+{
+	struct {
+		int function;
+		bool *ret;
+	} rows[] = {
+		{FUNC_GET_CURRENT_TASK, &f->current_task},
+		{FUNC_GET_CURRENT_CGROUP_ID, &f->current_cgroup_id},
+		{FUNC_JIFFIES64, &f->jiffies64},
+		{FUNC_KTIME_GET_BOOT_NS, &f->ktime_boot},
+		{FUNC_KTIME_GET_TAI_NS, &f->ktime_tai},
+		{FUNC_GET_FUNC_IP, &f->get_func_ip},
+		{FUNC_GET_ATTACH_COOKIE, &f->attach_cookie},
+	};
+	struct bpf_insn all[2 * ARRAY_SIZE(rows) + 2];
+	bool together;
+	u32 n = 0;
+
+	all[n++] = MOV_REG(BPF_REG_6, BPF_REG_1);
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		all[n++] = MOV_REG(BPF_REG_1, BPF_REG_6);
+		all[n++] = CALL(rows[i].function);
+	}
+	all[n++] = EXIT();
+	together = accepted(BPF_PROG_TYPE_KPROBE, all, n);
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
+		*rows[i].ret = together || ACCEPTED(CALL(rows[i].function), EXIT());
+}
+
+static bool ask_atomic_fetch(void)
+{
+	return ACCEPTED(
+		STORE_IMM(BPF_REG_10, -8), MOV_IMM(BPF_REG_0, 1),
+		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_10, BPF_REG_0, -8, BPF_ADD | BPF_FETCH),
+		EXIT());
+}
+
+/* Signed division is BPF_DIV with offset 1 since instruction set version 4. */
+static bool ask_cpu_v4(void)
+{
+	return ACCEPTED(MOV_IMM(BPF_REG_0, -8),
+			INSN(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2), EXIT());
+}
+
+static bool ask_bounded_loops(void)
+{
+	return ACCEPTED(MOV_IMM(BPF_REG_0, 0), ADD_IMM(BPF_REG_0, 1),
+			INSN(BPF_JMP | BPF_JLT | BPF_K, BPF_REG_0, 0, -2, 3), EXIT());
+}
+
+static bool ask_probe_read_kernel(void)
+{
+	return ACCEPTED(STORE_IMM(BPF_REG_10, -8), MOV_REG(BPF_REG_1, BPF_REG_10),
+			ADD_IMM(BPF_REG_1, -8), MOV_IMM(BPF_REG_2, 8), MOV_IMM(BPF_REG_3, 0),
+			CALL(FUNC_PROBE_READ_KERNEL), MOV_IMM(BPF_REG_0, 0), EXIT());
+}
+
+static bool ask_ns_pid(void)
+{
+	return ACCEPTED(STORE_IMM(BPF_REG_10, -8), MOV_IMM(BPF_REG_1, 0), MOV_IMM(BPF_REG_2, 0),
+			MOV_REG(BPF_REG_3, BPF_REG_10), ADD_IMM(BPF_REG_3, -8),
+			MOV_IMM(BPF_REG_4, 8), CALL(FUNC_GET_NS_CURRENT_PID_TGID),
+			MOV_IMM(BPF_REG_0, 0), EXIT());
+}
+
+/* ---- maps ---- */
+
+static int create_map(u32 type, u32 key_size, u32 value_size, u32 entries, u32 flags)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = type;
+	attr.key_size = key_size;
+	attr.value_size = value_size;
+	attr.max_entries = entries;
+	attr.map_flags = flags;
+	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+static bool ask_ring_buffer(void)
+{
+	const int fd = create_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (u32)sysconf(_SC_PAGESIZE), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Is a program of this type that refers to the map in this way accepted? */
+static bool map_accepted(u32 type, int map, u8 how)
+{
+	const struct bpf_insn insns[] = {
+		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, how, 0, map),
+		INSN(0, 0, 0, 0, 0),
+		MOV_IMM(BPF_REG_0, 0),
+		EXIT(),
+	};
+
+	return map >= 0 && accepted(type, insns, ARRAY_SIZE(insns));
+}
+
+static bool ask_map_value_address(void)
+{
+	const int map = create_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
+	const bool yes = map_accepted(BPF_PROG_TYPE_KPROBE, map, BPF_PSEUDO_MAP_VALUE);
+
+	if (map >= 0)
+		close(map);
+	return yes;
+}
+
+/*
+ * Before the memory allocator of BPF (6.1), a map that allocates as it grows could deadlock where
+ * the kernel's allocator was interrupted, and programs of perf events, which run in NMIs, were
+ * refused such maps.
+ */
+static bool ask_no_prealloc_safe(void)
+{
+	const int map = create_map(BPF_MAP_TYPE_HASH, 4, 8, 1, BPF_F_NO_PREALLOC);
+	const bool yes = map_accepted(BPF_PROG_TYPE_PERF_EVENT, map, BPF_PSEUDO_MAP_FD);
+
+	if (map >= 0)
+		close(map);
+	return yes;
+}
+
+const struct kernel_features *kernel_features(struct kernel *k)
+{
+	struct kernel_features *f = &k->features;
+
+	if (k->features_known)
+		return f;
+	k->features_known = true;
+	/* Without the right to load programs, every question has the same answer. */
+	if (!ACCEPTED(MOV_IMM(BPF_REG_0, 0), EXIT()))
+		return f;
+	ask_simple_helpers(f);
+	f->ring_buffer = ask_ring_buffer();
+	f->cpu_v4 = ask_cpu_v4();
+	f->bounded_loops = ask_bounded_loops();
+	f->atomic_fetch = ask_atomic_fetch();
+	f->probe_read_kernel = ask_probe_read_kernel();
+	f->get_ns_current_pid_tgid = ask_ns_pid();
+	f->bpf_loop = helper_exists(FUNC_LOOP, false);
+	f->for_each_map = helper_exists(FUNC_FOR_EACH_MAP_ELEM, false);
+	f->percpu_lookup = helper_exists(FUNC_MAP_LOOKUP_PERCPU_ELEM, false);
+	f->strncmp = helper_exists(FUNC_STRNCMP, false);
+	f->d_path = helper_exists(FUNC_D_PATH, true);
+	f->map_value_address = ask_map_value_address();
+	f->no_prealloc_safe = ask_no_prealloc_safe();
+	return f;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * /proc/kallsyms (kernel/kallsyms.c, s_show()):
+ *
+ *	ffffffff81000000 T _stext
+ *	ffffffffc0201000 t helper\t[module]
+ *
+ * The text is read once (12 ms for 122,000 lines: the kernel formats each). A name is found by
+ * searching in it; the index by address is built by the first question for an address.
+ */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "kernel/kernel_internal.h"
+
+#define MAX_KALLSYMS ((size_t)256 << 20)
+
+struct kallsyms_entry {
+	u64 address;
+	u32 line; /* offset in the text */
+};
+
+/* One line, in place. */
+struct line {
+	u64 address;
+	char kind;
+	const char *name, *module; /* module NULL = vmlinux; neither is NUL-terminated */
+	u32 name_len, module_len;
+};
+
+static s8 hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (s8)(c - '0');
+	return c >= 'a' && c <= 'f' ? (s8)(c - 'a' + 10) : -1;
+}
+
+/* Parses the line at `at`; returns the next one's start, or NULL if it is not a line of kallsyms.
+ */
+static const char *parse_line(const char *at, const char *end, struct line *ret)
+{
+	const char *stop = memchr(at, '\n', (size_t)(end - at)), *p = at, *space;
+	u64 address = 0;
+	s8 digit;
+
+	if (!stop)
+		stop = end;
+	while (p < stop && (digit = hex_digit(*p)) >= 0) {
+		address = address << 4 | (u64)digit;
+		p++;
+	}
+	if (stop - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return NULL;
+	ret->address = address;
+	ret->kind = p[1];
+	ret->name = p + 3;
+	space = memchr(ret->name, '\t', (size_t)(stop - ret->name));
+	ret->name_len = (u32)((space ? space : stop) - ret->name);
+	ret->module = NULL;
+	ret->module_len = 0;
+	if (space && stop - space > 3 && space[1] == '[') {
+		ret->module = space + 2;
+		ret->module_len = (u32)(stop - space - 3);
+	}
+	return stop < end ? stop + 1 : end;
+}
+
+static int load(struct kernel *k)
+{
+	struct kallsyms *ks = &k->kallsyms;
+	const char *at, *end;
+	struct line line;
+	u32 n = 0;
+
+	if (ks->tried)
+		return ks->error;
+	ks->tried = true;
+	ks->error = file_read("/proc/kallsyms", MAX_KALLSYMS, &ks->text, &ks->len);
+	if (ks->error)
+		return ks->error;
+	/* kptr_restrict shows every address as 0; the first symbols may truly be 0 (per-CPU
+	 * offsets). */
+	end = ks->text + ks->len;
+	for (at = ks->text; at && at < end && n < 4096 && !ks->has_addresses; n++) {
+		at = parse_line(at, end, &line);
+		ks->has_addresses = at && line.address;
+	}
+	return 0;
+}
+
+void kallsyms_release(struct kallsyms *ks)
+{
+	free(ks->text);
+	free(ks->entries);
+	hashmap_release(&ks->modules);
+	arena_release(&ks->names);
+}
+
+/* ---- by address ---- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct kallsyms_entry *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->line < y->line ? -1 : 1;
+}
+
+/* vmlinux comes sorted, then modules and BPF programs in their own order. */
+static void build_index(struct kallsyms *ks)
+{
+	const char *end = ks->text + ks->len, *at = ks->text, *next;
+	size_t cap = ks->len / 32 + 64;
+	bool sorted = true;
+	struct line line;
+
+	ks->entries = xmalloc(cap * sizeof(*ks->entries));
+	for (; at < end; at = next) {
+		next = parse_line(at, end, &line);
+		if (!next)
+			break;
+		if (!line.address)
+			continue;
+		if (ks->count == cap)
+			ks->entries = xreallocarray(ks->entries, cap *= 2, sizeof(*ks->entries));
+		if (ks->count && line.address < ks->entries[ks->count - 1].address)
+			sorted = false;
+		ks->entries[ks->count++] =
+			(struct kallsyms_entry){line.address, (u32)(at - ks->text)};
+	}
+	if (!sorted)
+		qsort(ks->entries, ks->count, sizeof(*ks->entries), compare_entries);
+}
+
+static const char *module_name(struct kallsyms *ks, const struct line *line)
+{
+	bool is_new;
+	void **place;
+
+	if (!line->module)
+		return NULL;
+	place = hashmap_put(&ks->modules, line->module, line->module_len, &is_new);
+	if (is_new)
+		*place = arena_strndup(&ks->names, line->module, line->module_len);
+	return *place;
+}
+
+/* Of several names for one address the most telling: a global one, without compiler suffixes. */
+static u32 name_rank(const struct line *line)
+{
+	const bool is_global = line->kind >= 'A' && line->kind <= 'Z';
+	const bool is_odd = line->name[0] == '_' || memchr(line->name, '.', line->name_len) ||
+			    line->name[0] == '$';
+
+	return (is_global ? 2u : 0u) + (is_odd ? 0u : 1u);
+}
+
+bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret)
+{
+	struct kallsyms *ks = &k->kallsyms;
+	u32 low = 0, high, best;
+	struct line line, other;
+	const char *end;
+
+	if (load(k) || !ks->has_addresses)
+		return false;
+	if (!ks->entries)
+		build_index(ks);
+	for (high = ks->count; low < high;) {
+		const u32 middle = low + (high - low) / 2;
+
+		if (ks->entries[middle].address <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	end = ks->text + ks->len;
+	best = --low;
+	if (!parse_line(ks->text + ks->entries[best].line, end, &line))
+		return false;
+	while (low && ks->entries[low - 1].address == line.address) {
+		low--;
+		/* Of equals the first in the file. */
+		if (parse_line(ks->text + ks->entries[low].line, end, &other) &&
+		    name_rank(&other) >= name_rank(&line))
+			line = other;
+	}
+	ret->address = line.address;
+	ret->name = arena_strndup(&ks->names, line.name, line.name_len);
+	ret->module = module_name(ks, &line);
+	return true;
+}
+
+/* ---- by name ---- */
+
+u64 kernel_symbol_address(struct kernel *k, const char *name)
+{
+	struct kallsyms *ks = &k->kallsyms;
+	const size_t len = strlen(name);
+	const char *at, *end, *start;
+	struct line line;
+	char *needle;
+	u64 address = 0;
+
+	if (!len || len > 512 || load(k) || !ks->has_addresses)
+		return 0;
+	needle = xasprintf(" %s", name);
+	end = ks->text + ks->len;
+	for (at = ks->text; (at = memmem(at, (size_t)(end - at), needle, len + 1)); at += len + 1) {
+		if (at[len + 1] != '\n' && at[len + 1] != '\t' && at[len + 1])
+			continue;
+		start = at;
+		while (start > ks->text && start[-1] != '\n')
+			start--;
+		if (!parse_line(start, end, &line) || line.name != at + 1)
+			continue;
+		address = line.address;
+		/* Of several, vmlinux's own comes first in the file. */
+		break;
+	}
+	free(needle);
+	return address;
+}
+
+int kernel_each_function(struct kernel *k,
+			 int (*fn)(void *arg, const char *name, const char *module, u64 address),
+			 void *arg)
+{
+	struct kallsyms *ks = &k->kallsyms;
+	const char *at, *end, *next;
+	struct line line;
+	char name[1024];
+	int rc = load(k);
+
+	end = ks->text + ks->len;
+	for (at = ks->text; !rc && at < end; at = next) {
+		next = parse_line(at, end, &line);
+		if (!next)
+			break;
+		if (!strchr("TtWw", line.kind) || line.name_len >= sizeof(name))
+			continue;
+		memcpy(name, line.name, line.name_len);
+		name[line.name_len] = '\0';
+		rc = fn(arg, name, module_name(ks, &line), line.address);
+	}
+	return rc;
+}
+
+/* ---- what may be traced ---- */
+
+/* "0xffffffff81000000-0xffffffff81000010\tname" (kernel/kprobes.c, kprobe_blacklist_seq_show()) */
+static void load_blacklist(struct kernel *k)
+{
+	char *text;
+
+	k->blacklist_tried = true;
+	if (file_read("/sys/kernel/debug/kprobes/blacklist", MAX_KALLSYMS, &text, NULL))
+		return;
+	for (char *line = text, *end; *line; line = end) {
+		char *tab;
+
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		tab = strchr(line, '\t');
+		if (tab) {
+			tab[1 + strcspn(tab + 1, " \t")] = '\0';
+			hashmap_puts(&k->blacklist, tab + 1, k);
+		}
+	}
+	free(text);
+}
+
+bool kernel_function_blacklisted(struct kernel *k, const char *name)
+{
+	if (!k->blacklist_tried)
+		load_blacklist(k);
+	return hashmap_gets(&k->blacklist, name) != NULL;
+}
+
+int kernel_each_traceable(struct kernel *k,
+			  int (*fn)(void *arg, const char *name, const char *module), void *arg)
+{
+	const char *root = kernel_tracefs(k);
+	char path[64], *text;
+	int rc;
+
+	if (!root)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
+	rc = file_read(path, MAX_KALLSYMS, &text, NULL);
+	if (rc)
+		return rc;
+	/* "name" or "name [module]" */
+	for (char *line = text, *end; *line && !rc; line = end) {
+		char *module = NULL, *blank;
+
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		blank = strchr(line, ' ');
+		if (blank) {
+			*blank = '\0';
+			module = blank + 1 + (blank[1] == '[');
+			module[strcspn(module, "]")] = '\0';
+		}
+		/* Functions that were never given a name (init text, weak ones that lost). */
+		if (*line && !str_starts(line, "__ftrace_invalid_address___"))
+			rc = fn(arg, line, module);
+	}
+	free(text);
+	return rc;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of kernel/ share: the answers that were found so far. */
+#ifndef PANTRACE_KERNEL_INTERNAL_H
+#define PANTRACE_KERNEL_INTERNAL_H
+
+#include "base/hashmap.h"
+#include "base/vector.h"
+#include "kernel/kernel.h"
+
+/* /proc/kallsyms and what is found in it (kallsyms.c). */
+struct kallsyms {
+	bool tried, has_addresses;
+	int error;
+	char *text; /* as read; lines are cut into NUL-terminated fields only by the index */
+	size_t len;
+	struct kallsyms_entry *entries; /* sorted by address; NULL until asked */
+	u32 count;
+	struct arena names; /* module names without their brackets, names that were asked for */
+	struct hashmap modules;
+};
+
+struct kernel {
+	const char *tracefs; /* static */
+	int tracefs_errno;
+	bool tracefs_tried;
+
+	bool features_known;
+	struct kernel_features features;
+	bool asked[KERNEL_CAPABILITY_COUNT];
+	struct kernel_answer answers[KERNEL_CAPABILITY_COUNT];
+	struct arena arena; /* texts of the answers */
+
+	bool config_tried;
+	char *config; /* text of the configuration file, or NULL */
+	size_t config_len;
+
+	u32 *online;
+	u32 online_count, possible;
+
+	struct kallsyms kallsyms;
+	bool blacklist_tried;
+	struct hashmap blacklist;
+};
+
+void kallsyms_release(struct kallsyms *ks);
+/* Loads a program (insns NULL: one that does nothing), with the verifier's log if log is not NULL. Its fd or -errno. */
+int kernel_try_program(u32 type, u32 attach_type, const void *insns, u32 count, char *log,
+		       u32 log_size);
+
+#endif
