@@ -125,7 +125,8 @@ static u32 interpret(struct machine *m)
 
 /* ---- generator ---- */
 
-enum { MAX_VARIABLES = 24, NSLOTS = 6 };
+/* The slots from the fifth on are too big for the stack. */
+enum { MAX_VARIABLES = 24, NSLOTS = 6, FIRST_SCRATCH_SLOT = 4 };
 
 struct generator {
 	struct ir_function *f;
@@ -147,9 +148,9 @@ static s64 random_constant(void)
 
 static ir_reg random_value(struct generator *g, u32 depth);
 
-static ir_reg slot_place(struct generator *g, u32 size, s64 *offset)
+static ir_reg slot_place(struct generator *g, u32 first, u32 size, s64 *offset)
 {
-	const u32 s = rnd(NSLOTS);
+	const u32 s = first + rnd(NSLOTS - first);
 	ir_reg a = ir_slot_address(g->f, g->slots[s]);
 	const s64 at = (s64)rnd(g->slot_sizes[s] / 8) * 8 + (s64)rnd(8 / size) * size;
 
@@ -177,7 +178,7 @@ static ir_reg random_leaf(struct generator *g)
 	case 2:
 		return ir_load(g->f, ir_context(g->f), rnd(8) * 8, 8, false);
 	case 3:
-		a = slot_place(g, size, &offset);
+		a = slot_place(g, 0, size, &offset);
 		return ir_load(g->f, a, offset, size, rnd(2));
 	case 4:
 		if (rnd(3) == 0)
@@ -231,7 +232,12 @@ static void random_atomic(struct generator *g)
 		insn.size = 8;
 		insn.c = random_value(g, 1);
 	}
-	insn.a = slot_place(g, insn.size, &insn.imm);
+	/*
+	 * In scratch memory only: for the result of a fetch from the stack, backtrack_insn() of
+	 * Linux 6.18's verifier does not make the stack slot precise; it prunes too much and
+	 * removes branches that are taken.
+	 */
+	insn.a = slot_place(g, FIRST_SCRATCH_SLOT, insn.size, &insn.imm);
 	if (rnd(2) || insn.op == IR_ATOMIC_CMPXCHG)
 		insn.dst = g->variables[rnd(g->nvariables)];
 	ir_add(g->f, insn);
@@ -287,11 +293,11 @@ static void random_statement(struct generator *g, u32 depth)
 	switch (rnd(depth ? 10 : 7)) {
 	case 0:
 		v = random_value(g, 2);
-		a = slot_place(g, size, &offset);
+		a = slot_place(g, 0, size, &offset);
 		ir_store(g->f, a, offset, size, v);
 		break;
 	case 1:
-		a = slot_place(g, size, &offset);
+		a = slot_place(g, 0, size, &offset);
 		ir_store_imm(g->f, a, offset, size, random_constant());
 		break;
 	case 2:
