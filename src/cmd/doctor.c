@@ -72,15 +72,12 @@ static u64 effective_capabilities(void)
 	return ret;
 }
 
-/* "[none] integrity confidentiality" -> "none" */
-static char *lockdown_state(void)
+/* Whatever a provider needs of its own, it needs bpf(2) too. */
+static const struct kernel_answer *provider_answer(struct doctor *d, const struct probe_provider *p)
 {
-	char *line = first_line("/sys/kernel/security/lockdown"), *open, *ret;
+	const struct kernel_answer *own = kernel_ask(d->kernel, (enum kernel_capability)p->needs);
 
-	open = strchr(line, '[');
-	ret = open ? xstrndup(open + 1, strcspn(open + 1, "]")) : xstrdup("");
-	free(line);
-	return ret;
+	return own->yes ? kernel_ask(d->kernel, KERNEL_BPF) : own;
 }
 
 static const char *why_not(const struct kernel_answer *a)
@@ -94,16 +91,13 @@ static void text_head(struct doctor *d)
 {
 	struct utsname u;
 	const u32 *cpus;
-	char *lockdown = lockdown_state();
+	const struct kernel_answer *lockdown = kernel_ask(d->kernel, KERNEL_LOCKDOWN_NONE);
 
 	uname(&u);
 	strbuf_addf(&d->out, "pantrace %s on Linux %s %s, %u CPUs online, uid %u\n",
 		    PANTRACE_VERSION, u.release, u.machine, kernel_online_cpus(d->kernel, &cpus),
 		    (unsigned int)geteuid());
-	strbuf_addf(&d->out, "lockdown: %s\n",
-		    *lockdown ? lockdown
-			      : "none (no lockdown module, or securityfs is not mounted)");
-	free(lockdown);
+	strbuf_addf(&d->out, "lockdown: %s\n", lockdown->yes ? "none" : why_not(lockdown));
 }
 
 static void text_providers(struct doctor *d)
@@ -111,8 +105,7 @@ static void text_providers(struct doctor *d)
 	strbuf_addstr(&d->out, "\nProbes\n");
 	for (u32 i = 0; probe_providers[i]; i++) {
 		const struct probe_provider *p = probe_providers[i];
-		const struct kernel_answer *a =
-			kernel_ask(d->kernel, (enum kernel_capability)p->needs);
+		const struct kernel_answer *a = provider_answer(d, p);
 
 		if (a->yes)
 			strbuf_addf(&d->out, "  yes  %-14s %s\n", p->name, p->doc);
@@ -188,7 +181,7 @@ static void json_answer(struct strbuf *out, const char *name, const struct kerne
 static void json_all(struct doctor *d)
 {
 	struct strbuf *out = &d->out;
-	char *lockdown = lockdown_state();
+	const struct kernel_answer *lockdown = kernel_ask(d->kernel, KERNEL_LOCKDOWN_NONE);
 	const u64 held = effective_capabilities();
 	struct utsname u;
 
@@ -200,13 +193,11 @@ static void json_all(struct doctor *d)
 	strbuf_addch(out, ',');
 	json_string(out, "machine", u.machine);
 	strbuf_addch(out, ',');
-	json_string(out, "lockdown", *lockdown ? lockdown : NULL);
+	json_string(out, "lockdown", lockdown->yes ? "none" : why_not(lockdown));
 	strbuf_addstr(out, ",\"probes\":[");
 	for (u32 i = 0; probe_providers[i]; i++) {
 		strbuf_addstr(out, i ? "," : "");
-		json_answer(
-			out, probe_providers[i]->name,
-			kernel_ask(d->kernel, (enum kernel_capability)probe_providers[i]->needs));
+		json_answer(out, probe_providers[i]->name, provider_answer(d, probe_providers[i]));
 	}
 	strbuf_addstr(out, "],\"kernel\":[");
 	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++) {
@@ -227,7 +218,6 @@ static void json_all(struct doctor *d)
 		free(value);
 	}
 	strbuf_addstr(out, "}}\n");
-	free(lockdown);
 }
 
 struct doctor_options {

@@ -238,6 +238,8 @@ int probe_require(struct probe_env *env, struct span at, enum kernel_capability 
 		return 0;
 	a = kernel_ask(env->kernel, c);
 	if (a->yes)
+		a = kernel_ask(env->kernel, KERNEL_BPF);
+	if (a->yes)
 		return 0;
 	privilege = a->error == EPERM || a->error == EACCES;
 	diag_error(env->diag, at, "%s cannot be used here: %s", what,
