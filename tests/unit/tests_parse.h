@@ -120,4 +120,21 @@ __attribute__((unused)) static char *parse_fails(const char *script)
 	return text;
 }
 
+/* is_str() for a text that is freed. */
+__attribute__((unused)) static void is_text(char *got, const char *want, const char *name)
+{
+	is_str(got, want, name);
+	free(got);
+}
+
+/* Does the script fail with this among its messages? */
+__attribute__((unused)) static bool fails_with(const char *script, const char *part)
+{
+	char *message = parse_fails(script);
+	const bool yes = message && strstr(message, part);
+
+	free(message);
+	return yes;
+}
+
 #endif
