@@ -96,32 +96,35 @@ static void check_strlen(struct check *c, struct expr *call)
 	check_text(c, call, 0);
 }
 
-/* Index of the first NUL, `size` if there is none. */
+/*
+ * Length by copying: the helper that reads a string returns it, where a loop would make the
+ * verifier walk every byte. The copy goes behind its source's end in no case: size bytes are read,
+ * of which the last becomes a NUL.
+ */
 static ir_reg text_length(struct lower *l, const struct text *t)
 {
-	ir_reg length = ir_const(l->f, 0), byte;
-	struct lower_loop loop;
-	u32 more;
+	const u32 short_text = ir_block_new(l->f, "strlen.empty"),
+		  end = ir_block_new(l->f, "strlen.end");
+	ir_reg copy, length;
 
-	if (t->literal)
-		return ir_const(l->f, strnlen(t->literal->string.data, t->literal->string.len));
-	lower_loop_begin(l, &loop, ir_const(l->f, t->size), t->size);
-	ir_assign(l->f, length, loop.index);
-	byte = load_byte(l, t->address, loop.index);
-	more = ir_block_new(l->f, "strlen.more");
-	ir_branch_imm(l->f, IR_EQ, byte, 0, loop.end, more);
-	ir_switch_to(l->f, more);
-	ir_assign(l->f, length, ir_binary_imm(l->f, IR_ADD, length, 1));
-	lower_loop_end(l, &loop);
-	return length;
+	lower_slot(l, type_string(l->types, t->size), "strlen", &copy);
+	length = ir_move(l->f,
+			 lower_read_string(l, copy, 0, t->size, t->address, SPACE_KERNEL, NO_SPAN));
+	ir_branch_imm(l->f, IR_SLT, length, 1, short_text, end);
+	ir_switch_to(l->f, short_text);
+	ir_assign_const(l->f, length, 1);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return ir_binary_imm(l->f, IR_SUB, length, 1);
 }
 
 static void lower_strlen(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct text t = lower_text(l, call->args[0]);
 
-	if (t.value.length && !t.literal)
-		*ret = value_register(call->type, ir_binary_imm(l->f, IR_SUB, t.value.length, 1));
+	if (t.literal)
+		*ret = value_constant(call->type,
+				      strnlen(t.literal->string.data, t.literal->string.len));
 	else
 		*ret = value_register(call->type, text_length(l, &t));
 }
@@ -193,41 +196,123 @@ static void match_at(struct lower *l, const struct text *hay, const struct text 
 	ir_jump(l->f, found);
 }
 
-/* Index of the needle, or -1. */
-static ir_reg search(struct lower *l, const struct text *hay, const struct text *needle)
+/* What the search remembers; on the stack, so that the callback of bpf_loop() gets at it. */
+#define SEARCH_HAY    0
+#define SEARCH_NEEDLE 8
+#define SEARCH_INDEX  16 /* of the first match; -1 */
+#define SEARCH_SIZE   24
+
+/* One position: continues in the block that the search goes on from, having jumped to `found` or
+ * `end` otherwise. */
+static void search_at(struct lower *l, const struct text *hay, const struct text *needle, ir_reg at,
+		      u32 found, u32 end)
+{
+	const u32 next = ir_block_new(l->f, "strstr.next"),
+		  more = ir_block_new(l->f, "strstr.more");
+
+	match_at(l, hay, needle, at, found, next);
+	ir_switch_to(l->f, next);
+	/* Nothing can begin at or after the end of the haystack. */
+	ir_branch_imm(l->f, IR_EQ, load_byte(l, hay->address, at), 0, end, more);
+	ir_switch_to(l->f, more);
+}
+
+/* long callback(u32 at, void *state): the verifier looks at it once, however long the haystack. */
+static struct ir_function *search_callback(struct lower *l, const struct text *hay,
+					   const struct text *needle, u32 positions)
+{
+	struct ir_function *outer = l->f, *f = ir_function_new(l->ir, "strstr");
+	struct text local_hay = *hay, local_needle = *needle;
+	ir_reg at = ir_reg_new(f), state = ir_reg_new(f);
+	u32 inside, found, end;
+
+	l->f = f;
+	f->is_callback = true;
+	f->nparams = 2;
+	f->span = outer->span;
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = at, .imm = 0});
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = state, .imm = 1});
+	inside = ir_block_new(f, "strstr.inside");
+	found = ir_block_new(f, "strstr.found");
+	end = ir_block_new(f, "strstr.end");
+	at = ir_extend(f, at, 4, false);
+	local_hay.address = ir_load(f, state, SEARCH_HAY, 8, false);
+	if (!needle->literal)
+		local_needle.address = ir_load(f, state, SEARCH_NEEDLE, 8, false);
+	ir_branch_imm(f, IR_LT, at, positions, inside, end);
+	ir_switch_to(f, inside);
+	search_at(l, &local_hay, &local_needle, at, found, end);
+	ir_return(f, 0);
+	ir_switch_to(f, found);
+	ir_store(f, state, SEARCH_INDEX, 8, at);
+	ir_jump(f, end);
+	ir_switch_to(f, end);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	l->f = outer;
+	return f;
+}
+
+static ir_reg search_by_callback(struct lower *l, const struct text *hay, const struct text *needle,
+				 u32 positions)
+{
+	struct ir_function *f = l->f;
+	const u32 slot = ir_slot(f, SEARCH_SIZE, 8, "search");
+	ir_reg state = ir_slot_address(f, slot), function = ir_reg_new(f);
+
+	f->slots.items[slot].force_stack = true;
+	ir_store(f, state, SEARCH_HAY, 8, hay->address);
+	if (needle->literal)
+		ir_store_imm(f, state, SEARCH_NEEDLE, 8, 0);
+	else
+		ir_store(f, state, SEARCH_NEEDLE, 8, needle->address);
+	ir_store_imm(f, state, SEARCH_INDEX, 8, -1);
+	ir_add(f, (struct ir_insn){.op = IR_FUNCTION,
+				   .dst = function,
+				   .imm = ir_function_index(
+					   l->ir, search_callback(l, hay, needle, positions))});
+	ir_call_n(f, BPF_FUNC_loop, ir_const(f, positions), function, state, ir_const(f, 0));
+	return ir_load(f, state, SEARCH_INDEX, 8, true);
+}
+
+static ir_reg search_in_place(struct lower *l, const struct text *hay, const struct text *needle,
+			      u32 positions)
 {
 	const u32 done = ir_block_new(l->f, "strstr.done"),
 		  found = ir_block_new(l->f, "strstr.found");
-	ir_reg index = ir_const(l->f, -1), at = ir_reg_new(l->f);
+	ir_reg index = ir_const(l->f, -1);
 	struct lower_loop loop;
-	u32 positions = hay->size, next, more;
 
-	ir_assign_const(l->f, at, 0);
-	if (needle->literal) {
-		const u32 n = strnlen(needle->literal->string.data, needle->literal->string.len);
-
-		if (!n)
-			return ir_const(l->f, 0);
-		if (n > hay->size)
-			return index;
-		positions = hay->size - n + 1;
-	}
 	lower_loop_begin(l, &loop, ir_const(l->f, positions), positions);
-	ir_assign(l->f, at, loop.index);
-	next = ir_block_new(l->f, "strstr.next");
-	match_at(l, hay, needle, loop.index, found, next);
-	ir_switch_to(l->f, next);
-	/* Nothing can begin at or after the end of the haystack. */
-	more = ir_block_new(l->f, "strstr.more");
-	ir_branch_imm(l->f, IR_EQ, load_byte(l, hay->address, loop.index), 0, loop.end, more);
-	ir_switch_to(l->f, more);
+	search_at(l, hay, needle, loop.index, found, loop.end);
 	lower_loop_end(l, &loop);
 	ir_jump(l->f, done);
 	ir_switch_to(l->f, found);
-	ir_assign(l->f, index, at);
+	ir_assign(l->f, index, loop.index);
 	ir_jump(l->f, done);
 	ir_switch_to(l->f, done);
 	return index;
+}
+
+/* The verifier walks plain loops round by round: beyond so many comparisons a callback is used
+ * where there is bpf_loop(). */
+#define SEARCH_IN_PLACE 256
+
+/* Index of the needle, or -1. */
+static ir_reg search(struct lower *l, const struct text *hay, const struct text *needle)
+{
+	u32 positions = hay->size, length = needle->size;
+
+	if (needle->literal) {
+		length = strnlen(needle->literal->string.data, needle->literal->string.len);
+		if (!length)
+			return ir_const(l->f, 0);
+		if (length > hay->size)
+			return ir_const(l->f, -1);
+		positions = hay->size - length + 1;
+	}
+	if (l->features->bpf_loop && (u64)positions * length > SEARCH_IN_PLACE)
+		return search_by_callback(l, hay, needle, positions);
+	return search_in_place(l, hay, needle, positions);
 }
 
 static void lower_strstr(struct lower *l, struct expr *call, struct value *ret)

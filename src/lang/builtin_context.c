@@ -365,11 +365,12 @@ static void check_usermode(struct check *c, struct expr *call)
 	if (!in_probe(c, call))
 		return;
 	call->annotation = (void *)arch_register_find("cs");
-	if (!has_registers(c))
-		check_error(c, call->span, "The usermode builtin can not be used with '%s' probes",
-			    provider_name(c));
-	else if (!call->annotation)
+	if (!call->annotation)
 		check_error(c, call->span, "'usermode' builtin is only supported on x86_64");
+	else if (c->unit->context.kind == CONTEXT_NONE)
+		builtin_set_integer(call, call->type, 1);
+	else if (!has_registers(c)) /* hooks in the kernel's own code */
+		builtin_set_integer(call, call->type, 0);
 }
 
 /* The two low bits of the code segment are the privilege level: 3 in user mode. */

@@ -300,8 +300,11 @@ static void check_cgroupid(struct check *c, struct expr *call)
 		return;
 	path = builtin_literal(call->args[0]);
 	if (!path || name_to_handle_at(AT_FDCWD, path, &h.handle, &mount, 0)) {
+		const bool other = errno == EOVERFLOW || errno == EOPNOTSUPP;
+
 		check_error(c, call->span, "cgroupid(): cannot find cgroup '%s': %s",
-			    path ? path : "", strerror(errno));
+			    path ? path : "",
+			    other ? "not in a cgroup (version 2) file system" : strerror(errno));
 		return;
 	}
 	builtin_set_integer(call, call->type, h.id);

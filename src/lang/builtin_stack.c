@@ -136,9 +136,9 @@ static ir_reg capture(struct lower *l, struct expr *call, bool user)
 		  depth = call->type->stack_depth;
 	const u32 some = ir_block_new(l->f, "stack"), end = ir_block_new(l->f, "stack.end");
 	const u64 flags = user ? BPF_F_USER_STACK : 0;
-	ir_reg stack = ir_slot_address(l->f, ir_slot(l->f, value_size, 8, "stack")), bytes, count,
-	       id;
+	ir_reg stack, bytes, count, id;
 
+	lower_slot(l, type_string(l->types, value_size), "stack", &stack);
 	id = ir_reg_new(l->f);
 	ir_assign_const(l->f, id, 0);
 	bytes = ir_call_n(l->f, BPF_FUNC_get_stack, lower_context(l),

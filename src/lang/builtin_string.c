@@ -5,6 +5,7 @@
 /* What check() found out for lower(). */
 struct read_plan {
 	u32 max; /* bytes of the result with the NUL (str) or of the data (buf) */
+	bool is_whole; /* no length given: only max_strlen cuts the string, which is shown */
 	bool is_sized; /* the length is only known at run time: args[1] */
 };
 
@@ -56,6 +57,7 @@ static void check_length(struct check *c, struct expr *call, struct read_plan *p
 
 	plan->max = limit;
 	plan->is_sized = false;
+	plan->is_whole = call->nargs < 2;
 	if (call->nargs < 2)
 		return;
 	check_expr(c, call->args[1]);
@@ -77,7 +79,7 @@ static void check_length(struct check *c, struct expr *call, struct read_plan *p
 				      "%llu bytes (see BPFTRACE_MAX_STRLEN)",
 				      (long long)n, (unsigned long long)limit);
 	} else {
-		plan->max = n + extra;
+		plan->max = MAX(n, extra);
 	}
 }
 
@@ -171,13 +173,15 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 	}
 	from = string_source(l, call->args[0], &space);
 	if (plan->is_sized) {
-		length = builtin_bound(l, lower_scalar(l, call->args[1]), size - 1);
-		length = ir_binary_imm(l->f, IR_ADD, length, 1);
+		length = builtin_bound(l, lower_scalar(l, call->args[1]), size);
 		lower_slot(l, call->type, "str", &slot);
+		ir_store_imm(l->f, slot, 0, 1, 0); /* a length of 0 reads nothing */
 		result = lower_read_string_sized(l, slot, size, length, from, space, call->span);
 	} else {
-		lower_slot(l, call->type, "str", &slot);
-		result = lower_read_string(l, slot, 0, size, from, space, call->span);
+		/* One byte more: a string that fills its size without a NUL has been cut. */
+		lower_slot(l, type_string(l->types, size + 1), "str", &slot);
+		result = lower_read_string(l, slot, 0, size + plan->is_whole, from, space,
+					   call->span);
 	}
 	lower_helper_error(l,
 			   space == SPACE_USER ? BPF_FUNC_probe_read_user_str
@@ -289,7 +293,11 @@ static void lower_path(struct lower *l, struct expr *call, struct value *ret)
 
 /* ---- join ---- */
 
-#define JOIN_MAX_ARGS 16
+#define JOIN_MAX_ARGS	16
+#define JOIN_MAX_STRING 4096
+/* The text is copied once more into the record, and both must fit into the 32 KB of per-CPU memory
+ * of a program. */
+#define JOIN_MAX_TEXT 12288
 
 static void check_join(struct check *c, struct expr *call)
 {
@@ -308,9 +316,9 @@ static void check_join(struct check *c, struct expr *call)
  */
 static void lower_join(struct lower *l, struct expr *call, struct value *ret)
 {
-	const u32 max_string = l->script->config.max_strlen;
-	const struct type *types[] = {type_int(8, false),
-				      type_buffer(l->types, JOIN_MAX_ARGS * max_string)};
+	const u32 max_string = MIN(l->script->config.max_strlen, JOIN_MAX_STRING);
+	const u32 room = MIN(JOIN_MAX_ARGS * max_string, JOIN_MAX_TEXT);
+	const struct type *types[] = {type_int(8, false), type_buffer(l->types, room)};
 	const u32 action = lower_action(l, ACTION_JOIN, types, 2, call->span);
 	const enum address_space space = builtin_space(call->args[0]);
 	const u32 done = ir_block_new(l->f, "join.done");
@@ -325,13 +333,16 @@ static void lower_join(struct lower *l, struct expr *call, struct value *ret)
 	used = ir_const(l->f, 0);
 	count = ir_const(l->f, 0);
 	for (u32 i = 0; i < JOIN_MAX_ARGS; i++) {
-		const u32 next = ir_block_new(l->f, "join.next");
+		const u32 next = ir_block_new(l->f, "join.next"),
+			  fits = ir_block_new(l->f, "join.fits");
 		ir_reg from, length, to;
 
 		lower_read(l, pointer, 0, 8, argv, i * 8, space, call->span);
 		from = ir_load(l->f, pointer, 0, 8, false);
 		ir_branch_imm(l->f, IR_EQ, from, 0, done, next);
 		ir_switch_to(l->f, next);
+		ir_branch_imm(l->f, IR_LE, used, room - max_string, fits, done);
+		ir_switch_to(l->f, fits);
 		to = ir_binary(l->f, IR_ADD, data, used);
 		length = string_length(
 			l, lower_read_string(l, to, 0, max_string, from, space, call->span));
@@ -378,8 +389,8 @@ static void lower_space(struct lower *l, struct expr *call, struct value *ret)
 
 const struct builtin builtins_string[] = {
 	{"str", "string str(char *p [, uint64 length])",
-	 "Reads a NUL-terminated string, at most max_strlen - 1 (1023) bytes or length if that is "
-	 "less. str($1) is the text of a parameter of the script.",
+	 "Reads a NUL-terminated string, at most max_strlen (1024) bytes; "
+	 "with a length, that many with the NUL. str($1) is the text of a parameter of the script.",
 	 "", BUILTIN_CALL | BUILTIN_RAW_ARGS, 1, 2, check_str, lower_str},
 	{"buf", "buffer buf(void *p [, uint64 length])",
 	 "Reads length bytes (an array's own size by default) as a buffer, which prints as text "

@@ -46,8 +46,7 @@ static void check_kaddr(struct check *c, struct expr *call)
 	name = builtin_literal(call->args[0]);
 	address = name ? kernel_symbol_address(c->options->env->kernel, name) : 0;
 	if (!address) {
-		check_error(c, call->span, "Failed to compute address for kernel symbol '%s'",
-			    name ? name : "");
+		check_error(c, call->span, "Failed to resolve kernel symbol: %s", name ? name : "");
 		check_hint(c, "all kernel symbols are in /proc/kallsyms, which shows addresses "
 			      "only to the privileged (kernel.kptr_restrict)");
 		return;
@@ -92,7 +91,7 @@ static void check_percpu_kaddr(struct check *c, struct expr *call)
 	plan->cpus = kernel_possible_cpus(k);
 	/* x86-64 kernels before 6.15 have per-CPU symbols that are offsets, which may be 0. */
 	if (!plan->offsets)
-		check_error(c, call->span, "Failed to compute address for kernel symbol '%s'",
+		check_error(c, call->span, "Failed to resolve kernel symbol: %s",
 			    "__per_cpu_offset");
 }
 

@@ -2,6 +2,7 @@
 /* Questions about types and the script's options; all of it is answered when the script is
  * compiled. */
 #include "lang/builtin_util.h"
+#include "lang/lower_internal.h"
 
 /* sizeof, offsetof, typeof: the grammar has nodes of its own for them; the rows are for the
  * documentation. */
@@ -60,6 +61,54 @@ static void check_is_scalar(struct check *c, struct expr *call)
 		builtin_set_integer(call, type_bool(), m->key->kind == TYPE_NONE);
 }
 
+/* ---- typeinfo ---- */
+
+/* The argument is a node of the grammar that holds a type or an expression. */
+static void check_typeinfo(struct check *c, struct expr *call)
+{
+	static const char *const names[] = {"btf_id", "base_type", "full_type"};
+	struct expr *arg = call->args[0];
+	struct type_name *name = arg->type_name;
+	const struct type *t, *types[3];
+
+	call->type = type_none();
+	if (name && name->typeof_expr) {
+		check_expr(c, name->typeof_expr);
+		if (!check_known(c, name->typeof_expr))
+			return;
+		t = name->typeof_expr->type;
+	} else {
+		t = name ? check_type_name(c, name) : NULL;
+	}
+	if (!t)
+		return;
+	types[0] = type_int(8, false);
+	types[1] = type_string(c->types, strlen(builtin_kind(t)) + 1);
+	types[2] = type_string(c->types, strlen(type_str(c->arena, t)) + 1);
+	call->annotation = (void *)t;
+	call->type = type_record(c->types, names, types, 3);
+}
+
+static void lower_typeinfo(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct type *t = call->annotation, *record = call->type;
+	const char *text[] = {builtin_kind(t), type_str(l->arena, t)};
+	ir_reg slot;
+
+	lower_slot(l, record, "typeinfo", &slot);
+	lower_zero(l, slot, 0, record->size);
+	/* Only types that BTF gave have an id. */
+	ir_store_imm(l->f, slot, record->members[0].offset, 8, (u32)t->source_id);
+	for (u32 i = 0; i < 2; i++) {
+		const struct type_member *m = &record->members[i + 1];
+		const struct value v = lower_string_literal(l, text[i], strlen(text[i]), m->type);
+
+		lower_store_value(l, slot, m->offset, m->type, &v, call->span);
+	}
+	*ret = value_memory(record, slot, 0, SPACE_BPF);
+	ret->is_zero_padded = true;
+}
+
 /* ---- is_err: kernel pointers that are errors, include/linux/err.h ---- */
 
 #define MAX_ERRNO 4095
@@ -81,12 +130,12 @@ static void lower_is_err(struct lower *l, struct expr *call, struct value *ret)
 
 /* The value of --name or --name=value among the script's parameters: NULL = not given, "" = without
  * a value. */
-static const char *option_value(const struct check *c, const char *name)
+static const char *value_among(const char *const *words, u32 n, const char *name)
 {
 	const size_t len = strlen(name);
 
-	for (u32 i = 0; i < c->options->npositional; i++) {
-		const char *p = c->options->positional[i];
+	for (u32 i = 0; i < n; i++) {
+		const char *p = words[i];
 
 		if (!str_starts(p, "--") || strncmp(p + 2, name, len))
 			continue;
@@ -96,6 +145,14 @@ static const char *option_value(const struct check *c, const char *name)
 			return p + 3 + len;
 	}
 	return NULL;
+}
+
+static const char *option_value(const struct check *c, const char *name)
+{
+	const struct compile_options *o = c->options;
+	const char *value = value_among(o->named, o->nnamed, name);
+
+	return value ? value : value_among(o->positional, o->npositional, name);
 }
 
 static void option_bool(struct check *c, struct expr *call, const char *name, const char *given,
@@ -198,6 +255,10 @@ const struct builtin builtins_type[] = {
 	{"typeof", "TYPE typeof(TYPE | expression)",
 	 "The type of an expression, where a type is wanted: casts, let, sizeof.", "", BUILTIN_CALL,
 	 1, 1, check_syntax, builtin_lower_literal},
+	{"typeinfo", "record typeinfo(TYPE | expression)",
+	 "What a type is: .btf_id, .base_type (\"int\", \"string\" ...) and .full_type as it is "
+	 "written.",
+	 "", BUILTIN_CALL | BUILTIN_RAW_ARGS, 1, 1, check_typeinfo, lower_typeinfo},
 	QUESTION("is_ptr", "True for a pointer."),
 	QUESTION("is_str", "True for a string."),
 	QUESTION("is_array", "True for an array."),
