@@ -36,6 +36,13 @@ static bool is_colourful(void)
 	return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && term && !str_eq(term, "dumb");
 }
 
+static int advance_child(void *arg)
+{
+	struct session *s = arg;
+
+	return s->has_child ? child_advance(&s->child, &s->diag) : 0;
+}
+
 static void session_open(struct session *s, const struct run_request *r)
 {
 	const char *btf = r->btf ? r->btf : getenv("BPFTRACE_BTF");
@@ -54,6 +61,8 @@ static void session_open(struct session *s, const struct run_request *r)
 		.unsafe = r->unsafe,
 		.max_probes = 1024,
 		.pid = r->pid,
+		.prepare_process = advance_child,
+		.prepare_arg = s,
 	};
 }
 
@@ -94,6 +103,8 @@ static int compile(struct session *s)
 	struct compile_options options = {
 		.positional = r->positional,
 		.npositional = r->npositional,
+		.named = r->named,
+		.nnamed = r->nnamed,
 		.include_dirs = r->include_dirs,
 		.ninclude_dirs = r->ninclude_dirs,
 		.pid = s->has_child ? s->child.pid : r->pid,
@@ -376,16 +387,46 @@ static int read_script(const struct run_options *o, const char *file, struct run
 	return 0;
 }
 
-static int list_pattern(const struct run_options *o, int argc, char **argv, int first)
+/* -l without a script. */
+static int list_pattern(const struct run_options *o, const char *pattern, bool is_compatible)
 {
-	char *words[4] = {"list", NULL, NULL, NULL};
-	int n = 1;
+	char *words[6] = {"list", NULL};
+	int n = 1, code;
 
+	if (pattern && strlen(pattern) > 3 && str_eq(pattern + strlen(pattern) - 3, ".bt"))
+		fprintf(stderr,
+			"WARNING: It appears that '%s' is a filename but the file does not exist. "
+			"Treating '%s' as a search pattern.\n",
+			pattern, pattern);
 	if (o->verbose)
 		words[n++] = "-v";
-	if (first < argc)
-		words[n++] = argv[first];
-	return cmd_list(n, words);
+	if (o->pid) {
+		words[n++] = "-p";
+		words[n++] = (char *)(uintptr_t)o->pid;
+	}
+	if (pattern)
+		words[n++] = (char *)(uintptr_t)pattern;
+	code = cmd_list(n, words);
+	return is_compatible && code == EXIT_FAILED ? EXIT_OK
+						    : code; /* nothing found is no failure there */
+}
+
+/* What follows the script: `--name=value` (which can only stand behind `--`) and the rest. */
+static void split_arguments(char **words, int n, struct run_request *r)
+{
+	const char **sorted = xreallocarray(NULL, (size_t)n + 1, sizeof(*sorted));
+	u32 npositional = 0, nnamed = 0;
+
+	for (int i = 0; i < n; i++)
+		if (!str_starts(words[i], "--"))
+			sorted[npositional++] = words[i];
+	for (int i = 0; i < n; i++)
+		if (str_starts(words[i], "--"))
+			sorted[npositional + nnamed++] = words[i];
+	r->positional = sorted;
+	r->npositional = npositional;
+	r->named = sorted + npositional;
+	r->nnamed = nnamed;
 }
 
 static void print_version(bool is_compatible)
@@ -432,7 +473,7 @@ static int run_command(int argc, char **argv, bool is_compatible)
 	else if (o.info)
 		rc = cmd_info(1, argv);
 	else if (o.list && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
-		rc = list_pattern(&o, argc, argv, first);
+		rc = list_pattern(&o, first < argc ? argv[first] : NULL, is_compatible);
 	else if (!o.program && first >= argc)
 		rc = options_usage_error(
 			&run_spec,
@@ -444,9 +485,9 @@ static int run_command(int argc, char **argv, bool is_compatible)
 	else {
 		if (!o.program)
 			first++;
-		r.positional = (const char *const *)argv + first;
-		r.npositional = (u32)(argc - first);
+		split_arguments(argv + first, argc - first, &r);
 		rc = run_script(&r);
+		free((void *)(uintptr_t)r.positional);
 	}
 out:
 	free(text);

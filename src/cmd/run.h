@@ -13,8 +13,10 @@ struct run_request {
 	const char *name; /* of the source in messages: "stdin", a path, a tool's name */
 	const char *text; /* NUL-terminated */
 	size_t len;
-	const char *const *positional; /* $1 ...; also --name=value for getopt() */
+	const char *const *positional; /* $1 ... */
 	u32 npositional;
+	const char *const *named; /* --name=value for getopt(); positional may hold such words, too */
+	u32 nnamed;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
 	const char *btf;     /* NULL = the kernel's */

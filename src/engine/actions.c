@@ -196,7 +196,7 @@ static void do_cat(struct engine *e, const struct record *r)
 	fd = open(format_record(e, r), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	e->printer.raw = raw;
 	if (fd < 0) {
-		diag_error(e->env->diag, NO_SPAN, "failed to open file '%s': %s", e->text.data,
+		diag_error(e->env->diag, NO_SPAN, "failed to open file '%s' (%s)", e->text.data,
 			   strerror(errno));
 		e->env->diag->errors--; /* of the traced world, not of the run */
 		action_print_diagnostics(e);

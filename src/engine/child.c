@@ -105,6 +105,8 @@ static void run(const char *file, char *const *words, int fd, pid_t parent)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(127);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+		/* Held here. raise() would make further system calls when it is let go. */
+		syscall(SYS_tgkill, getpid(), getpid(), SIGSTOP);
 		execv(file, words);
 		if (errno == ENOEXEC) { /* a script without #! */
 			VECTOR(char *) shell = {0};
@@ -219,28 +221,41 @@ static int run_to_entry(struct child *c)
 static int fork_child(struct child *c, const char *file, char *const *words)
 {
 	pid_t parent = getpid();
-	int pipe_fds[2], err = 0;
+	int pipe_fds[2], err;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
 		return -errno;
 	c->pid = fork();
-	if (c->pid < 0) {
-		err = -errno;
-		close(pipe_fds[0]);
-		close(pipe_fds[1]);
-		return err;
-	}
+	err = -errno;
 	if (c->pid == 0)
 		run(file, words, pipe_fds[1], parent);
 	close(pipe_fds[1]);
-	if (read(pipe_fds[0], &err, sizeof(err)) != sizeof(err))
-		err = 0;
-	close(pipe_fds[0]);
-	if (err) {
-		waitpid(c->pid, NULL, 0);
-		return -err;
-	}
-	return wait_stop(c) == SIGTRAP ? 0 : -ECHILD;
+	c->exec_error = pipe_fds[0];
+	if (c->pid < 0)
+		return err;
+	return wait_stop(c) == SIGSTOP ? 0 : -ECHILD;
+}
+
+/* Once the child may exec: 0 when it did, the -errno when it could not. */
+static int exec_result(struct child *c)
+{
+	int err = 0;
+	ssize_t n;
+
+	while ((n = read(c->exec_error, &err, sizeof(err))) < 0 && errno == EINTR)
+		;
+	close(c->exec_error);
+	c->exec_error = -1;
+	c->is_before_exec = false;
+	return n == sizeof(err) ? -err : 0;
+}
+
+static int say_failed(struct diag *d, const char *command, int err)
+{
+	diag_error(d, NO_SPAN, "cannot run the command '%s': %s", command, strerror(-err));
+	if (err == -ENOENT && !strchr(command, '/'))
+		diag_hint(d, "it is not in $PATH; give its path");
+	return err;
 }
 
 int child_start_words(struct child *c, char *const *words, struct diag *d)
@@ -248,25 +263,39 @@ int child_start_words(struct child *c, char *const *words, struct diag *d)
 	char *file = find_file(words[0]);
 	int err;
 
-	*c = (struct child){.pidfd = -1};
+	*c = (struct child){.pidfd = -1, .exec_error = -1};
 	err = file ? fork_child(c, file, words) : -errno;
 	free(file);
 	if (err < 0) {
-		diag_error(d, NO_SPAN, "cannot run the command '%s': %s", words[0], strerror(-err));
-		if (err == -ENOENT && !strchr(words[0], '/'))
-			diag_hint(d, "it is not in $PATH; give its path");
-		return err;
+		if (c->exec_error >= 0)
+			close(c->exec_error);
+		return say_failed(d, words[0], err);
 	}
-	c->is_held = true;
+	c->is_held = c->is_before_exec = true;
 	ptrace(PTRACE_SETOPTIONS, c->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-	run_to_entry(c); /* where that cannot be done it is held right after exec: only its
-			    libraries are missing */
+	return 0;
+}
+
+int child_advance(struct child *c, struct diag *d)
+{
+	int err;
+
+	if (!c->is_held || !c->is_before_exec)
+		return 0;
+	if (ptrace(PTRACE_CONT, c->pid, NULL, NULL) < 0)
+		return -errno;
+	err = exec_result(c);
+	if (err < 0) {
+		wait_stop(c);
+		return say_failed(d, "-c", err);
+	}
+	if (wait_stop(c) == SIGTRAP)
+		run_to_entry(c); /* where that cannot be done it is held right after exec: only its
+				    libraries are missing */
 	if (!c->is_ended)
 		return 0;
-	diag_error(d, NO_SPAN, "the command '%s' ended before it began", words[0]);
-	if (c->pidfd >= 0)
-		close(c->pidfd);
+	diag_error(d, NO_SPAN, "the command of -c ended before it began");
 	return -ECHILD;
 }
 
@@ -275,7 +304,7 @@ int child_start(struct child *c, const char *command, struct diag *d)
 	char **words = child_split(command);
 	int err = -EINVAL;
 
-	*c = (struct child){.pidfd = -1};
+	*c = (struct child){.pidfd = -1, .exec_error = -1};
 	if (words && words[0])
 		err = child_start_words(c, words, d);
 	else
@@ -291,7 +320,9 @@ int child_release(struct child *c)
 	if (!c->is_held)
 		return 0;
 	c->is_held = false;
-	return ptrace(PTRACE_DETACH, c->pid, NULL, NULL) < 0 ? -errno : 0;
+	if (ptrace(PTRACE_DETACH, c->pid, NULL, NULL) < 0)
+		return -errno;
+	return c->is_before_exec ? exec_result(c) : 0;
 }
 
 bool child_poll(struct child *c)
@@ -325,4 +356,7 @@ out:
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 	c->pidfd = -1;
+	if (c->exec_error >= 0)
+		close(c->exec_error);
+	c->exec_error = -1;
 }

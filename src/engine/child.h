@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command of -c: started at once, but held at its entry point (its libraries are mapped by then, so that probes on
- * them can be placed) until the probes are attached.
+ * The command of -c: forked at once, but held until the probes are attached. It is held right before its exec, so that
+ * not one system call of its own is missed, unless a probe on user code needs its libraries to be mapped: then
+ * child_advance() lets it run up to the program's entry point.
  */
 #ifndef PANTRACE_ENGINE_CHILD_H
 #define PANTRACE_ENGINE_CHILD_H
@@ -14,6 +15,8 @@ struct child {
 	pid_t pid;
 	int pidfd;     /* readable when it has ended; -1 on kernels before 5.3 */
 	bool is_held;  /* traced by us, not running yet */
+	bool is_before_exec;
+	int exec_error; /* pipe: the errno of a failed exec, closed by a successful one; -1 = none */
 	bool is_ended;
 	int status;    /* of waitpid() */
 };
@@ -25,7 +28,9 @@ struct child {
 int child_start(struct child *c, const char *command, struct diag *d);
 /* The same with the words given; ends with NULL. */
 int child_start_words(struct child *c, char *const *words, struct diag *d);
-/* Lets it run. */
+/* On to the entry point, where its libraries are mapped. 0 (also when it is there already) or -errno with a diagnostic. */
+int child_advance(struct child *c, struct diag *d);
+/* Lets it run. 0 or -errno (its exec failed). */
 int child_release(struct child *c);
 /* True once it has ended (and is reaped). */
 bool child_poll(struct child *c);

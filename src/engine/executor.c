@@ -284,8 +284,13 @@ static int start(struct loop *l)
 	}
 	/* Their mappings now, for names that are asked for when they are gone. */
 	e->notes_processes = engine_has_user_symbols(e);
-	if (e->notes_processes && e->options->child)
+	if (e->notes_processes && e->options->child) {
+		/* Its mappings must be known before it can end. */
+		err = child_advance(e->options->child, e->env->diag);
+		if (err < 0)
+			return err;
 		engine_note_process(e, e->options->child->pid);
+	}
 	if (e->notes_processes && e->options->pid)
 		engine_note_process(e, e->options->pid);
 	if (e->options->child && (err = child_release(e->options->child)) < 0) {

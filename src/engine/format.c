@@ -110,10 +110,7 @@ static void add_integer(struct value_printer *p, struct strbuf *out, const struc
 	if (bits < 64)
 		v &= (1ULL << bits) - 1;
 	if (conversion == 'd' || conversion == 'i') {
-		/* An unsigned 64-bit value under %d stays what it is. */
-		bool keep = bits == 64 && t->kind == TYPE_INT && !t->is_signed && t->size == 8;
-
-		negative = (!keep || p->is_compatible) && (v >> (bits - 1)) & 1;
+		negative = (v >> (bits - 1)) & 1;
 		if (negative)
 			v = -v & (bits < 64 ? (1ULL << bits) - 1 : ~0ULL);
 	}

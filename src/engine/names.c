@@ -83,7 +83,7 @@ static char *find_cgroup(u64 id, const char *filter)
 	struct strbuf out = STRBUF_INIT;
 	char *text, *save, *result;
 
-	if (!glob_match(filter, "unified") ||
+	if ((*filter && !glob_match(filter, "unified")) ||
 	    file_read("/proc/self/mounts", 4 << 20, &text, NULL) < 0)
 		return xstrdup("");
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {

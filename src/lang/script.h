@@ -148,6 +148,8 @@ struct script {
 struct compile_options {
 	const char *const *positional;
 	u32 npositional;
+	const char *const *named; /* --name=value for getopt(); positional may hold such words, too */
+	u32 nnamed;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
 	pid_t pid;		/* -p */
