@@ -38,7 +38,11 @@ static void check_args_member(struct check *c, struct expr *e)
 	type_complete(c->types, args);
 	m = type_find_member(c->types, args, e->name, &offset);
 	if (!m) {
-		if (context->kind == CONTEXT_TRACEPOINT)
+		/* The kernel keeps a pointer of its own over them (perf_trace_run_bpf_submit). */
+		if (context->kind == CONTEXT_TRACEPOINT && str_starts(e->name, "common_"))
+			check_error(c, e->span,
+				    "BPF does not support accessing common tracepoint fields");
+		else if (context->kind == CONTEXT_TRACEPOINT)
 			check_error(c, e->name_span, "The event has no field named '%s'", e->name);
 		else
 			check_error(c, e->name_span, "Can't find function parameter %s", e->name);

@@ -51,8 +51,9 @@ static void count_assignment(struct unit *u, const struct stmt *s)
 	if (!m || m->last_unit == u)
 		return;
 	m->last_unit = u;
-	/* Code in a process can be preempted by the same code on the same CPU. */
-	m->programs += u->context.space == SPACE_USER ? 2 : 1;
+	/* A uprobe can be preempted by the same probe in another process of the same CPU. */
+	m->programs +=
+		u->context.kind == CONTEXT_REGISTERS && u->context.space == SPACE_USER ? 2 : 1;
 }
 
 static void count_block(struct unit *u, const struct block *b)
@@ -212,4 +213,6 @@ void plan_program(const struct unit *u, struct script_program *program)
 	/* The context must not be looked at at all, not even by functions that are given it. */
 	program->can_share_raw = u->context.raw_tracepoint && !u->uses_args && !u->uses_context &&
 				 !program->uses_cookie;
+	if (program->can_share_raw)
+		program->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
 }
