@@ -120,6 +120,9 @@ static int store(struct parser *p, const struct option_spec *o, const char *word
 	case OPTION_COUNT:
 		(*(int *)field)++;
 		break;
+	case OPTION_PRESENT:
+		*(const char **)field = "";
+		break;
 	case OPTION_STRING:
 	case OPTION_OPTIONAL:
 		*(const char **)field = value;
@@ -151,15 +154,21 @@ static int store(struct parser *p, const struct option_spec *o, const char *word
 
 static int parse_long(struct parser *p, const char *word)
 {
+	static const struct {
+		const char *name;
+		void (*print)(const struct command_spec *spec, FILE *out);
+	} helps[] = {{"help", options_help}, {"help-man", options_man}, {"help-words", options_words}};
 	const char *name = word + 2, *eq = strchr(name, '=');
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	const struct option_spec *o = find_long(p->spec, name, len);
 	const char *value = eq ? eq + 1 : NULL;
 
-	if (!o && len == 4 && !strncmp(name, "help", 4)) {
-		options_help(p->spec, stdout);
-		return EXIT_OK;
-	}
+	if (!o)
+		for (size_t i = 0; i < ARRAY_SIZE(helps); i++)
+			if (str_eq(name, helps[i].name)) {
+				helps[i].print(p->spec, stdout);
+				return EXIT_OK;
+			}
 	if (!o)
 		return unknown_long(p->spec, name, len);
 	if (takes_value(o) && !value) {

@@ -26,6 +26,7 @@
 enum option_kind {
 	OPTION_FLAG,   /* bool = true */
 	OPTION_COUNT,  /* int += 1 */
+	OPTION_PRESENT, /* const char * = "" (a flag among values) */
 	OPTION_STRING, /* const char * */
 	OPTION_U64,    /* u64, decimal or 0x */
 	OPTION_DOUBLE, /* double >= 0 */
@@ -68,6 +69,9 @@ struct command_spec {
  */
 int options_parse(const struct command_spec *spec, int argc, char **argv, void *values, int *ret_first);
 void options_help(const struct command_spec *spec, FILE *out);
+/* What `--help-man` and `--help-words` print: a manual page, and one "option<TAB>help" a line for shell completion. */
+void options_man(const struct command_spec *spec, FILE *out);
+void options_words(const struct command_spec *spec, FILE *out);
 /* "pantrace NAME: message" + "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE. */
 int options_usage_error(const struct command_spec *spec, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A number with nothing behind it. 0 or -EINVAL/-ERANGE. */

@@ -46,6 +46,15 @@ static void print_all(void)
 	printf("\n");
 }
 
+/* For shell completion: "word<TAB>what it is". */
+static void print_words(void)
+{
+	for (const struct command *c = commands; c->name; c++)
+		printf("%s\t%s\n", c->name, c->summary);
+	for (const struct embedded_tool *t = embedded_tools; t->name; t++)
+		printf("%s\ttool\n", t->name);
+}
+
 int cmd_help(int argc, char **argv)
 {
 	char *help[] = {NULL, "--help", NULL};
@@ -53,6 +62,10 @@ int cmd_help(int argc, char **argv)
 
 	if (argc < 2) {
 		print_all();
+		return EXIT_OK;
+	}
+	if (str_eq(argv[1], "--words")) {
+		print_words();
 		return EXIT_OK;
 	}
 	help[0] = argv[1];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a single-purpose tool: its declaration becomes an option table, its options become getopt()
  * values. */
-#include <math.h>
-
 #include "cmd/run.h"
 #include "cmd/tools.h"
 
@@ -38,7 +36,7 @@ static struct option_spec *option_table(struct arena *a, const struct tool_spec 
 			.long_name = o->long_name,
 			.value = o->value,
 			.help = o->help,
-			.kind = o->value ? OPTION_STRING : OPTION_OPTIONAL,
+			.kind = o->value ? OPTION_STRING : OPTION_PRESENT,
 			.offset = offsetof(struct tool_values, given) + i * sizeof(char *),
 		};
 	}
@@ -145,7 +143,7 @@ static int apply_duration(const struct command_spec *command, const char *text,
 		return EXIT_OK;
 	if (parse_double(text, &seconds) || seconds <= 0 || seconds > 1e9)
 		return options_usage_error(command, "-d takes a number of seconds, not '%s'", text);
-	r->duration_ns = (u64)llround(seconds * 1e9);
+	r->duration_ns = (u64)(seconds * 1e9);
 	return EXIT_OK;
 }
 

@@ -64,16 +64,31 @@ static void check_path(struct check *c, struct expr *call)
 		}
 }
 
-/* One walk: its registers change from block to block. */
+/*
+ * One walk. Its variables live in memory behind the buffer, not in registers: the verifier does not follow the contents of
+ * scratch memory, so one round of the loop looks to it like every other.
+ */
 struct walk {
 	struct lower *l;
 	const struct path_offsets *o;
 	struct span at;
-	ir_reg word; /* address of an 8-byte slot that reads go through */
-	ir_reg buffer; /* filled from PATH_SIZE downwards */
-	ir_reg dentry, mount; /* struct dentry *, struct mount * */
-	ir_reg used; /* where the name begins in the buffer */
+	ir_reg word;   /* address of an 8-byte slot that reads go through */
+	ir_reg buffer; /* filled from PATH_SIZE downwards; room for a second name behind, for the verifier */
 };
+
+enum walk_variable { WALK_DENTRY, WALK_MOUNT, WALK_USED, WALK_VARIABLES };
+
+#define WALK_MEMORY(v) (2 * PATH_SIZE + 8 + 8 * (v))
+
+static ir_reg get(struct walk *w, enum walk_variable v)
+{
+	return ir_load(w->l->f, w->buffer, WALK_MEMORY(v), 8, false);
+}
+
+static void set(struct walk *w, enum walk_variable v, ir_reg value)
+{
+	ir_store(w->l->f, w->buffer, WALK_MEMORY(v), 8, value);
+}
 
 /* The pointer (or integer of `size` bytes) at base + offset in kernel memory. */
 static ir_reg follow(struct walk *w, ir_reg base, u32 offset, u32 size)
@@ -82,21 +97,28 @@ static ir_reg follow(struct walk *w, ir_reg base, u32 offset, u32 size)
 	return ir_load(w->l->f, w->word, 0, size, false);
 }
 
-/* Puts "/name" of w->dentry before what is there; goes to `full` when there is no room. */
+/* Address of the name so far. The mask tells the verifier that it lies in the buffer. */
+static ir_reg begin_of(struct walk *w)
+{
+	return ir_binary(w->l->f, IR_ADD, w->buffer,
+			 ir_binary_imm(w->l->f, IR_AND, get(w, WALK_USED), PATH_SIZE - 1));
+}
+
+/* Puts "/name" of the dentry before what is there; goes to `full` when there is no room. */
 static void prepend_name(struct walk *w, u32 full)
 {
 	struct ir_function *f = w->l->f;
 	const u32 fits = ir_block_new(f, "path.fits");
 	ir_reg len, text, at, slash;
 
-	len = follow(w, w->dentry, w->o->dentry_name + w->o->name_len, 4);
+	len = follow(w, get(w, WALK_DENTRY), w->o->dentry_name + w->o->name_len, 4);
 	len = ir_binary_imm(f, IR_AND, len, NAME_SIZE - 1);
-	text = follow(w, w->dentry, w->o->dentry_name + w->o->name_text, 8);
-	at = ir_binary_imm(f, IR_SUB, ir_binary(f, IR_SUB, w->used, len), 1);
+	text = follow(w, get(w, WALK_DENTRY), w->o->dentry_name + w->o->name_text, 8);
+	at = ir_binary_imm(f, IR_SUB, ir_binary(f, IR_SUB, get(w, WALK_USED), len), 1);
 	ir_branch_imm(f, IR_SLT, at, 1, full, fits);
 	ir_switch_to(f, fits);
-	ir_assign(f, w->used, ir_binary_imm(f, IR_AND, at, PATH_SIZE - 1));
-	slash = ir_binary(f, IR_ADD, w->buffer, w->used);
+	set(w, WALK_USED, ir_binary_imm(f, IR_AND, at, PATH_SIZE - 1));
+	slash = begin_of(w);
 	ir_store_imm(f, slash, 0, 1, '/');
 	ir_call_n(f, BPF_FUNC_probe_read_kernel, ir_binary_imm(f, IR_ADD, slash, 1), len, text);
 }
@@ -106,12 +128,12 @@ static void leave_mount(struct walk *w, u32 done)
 {
 	struct ir_function *f = w->l->f;
 	const u32 up = ir_block_new(f, "path.up");
-	ir_reg parent = follow(w, w->mount, w->o->mount_parent, 8);
+	ir_reg parent = follow(w, get(w, WALK_MOUNT), w->o->mount_parent, 8);
 
-	ir_branch(f, IR_EQ, parent, w->mount, done, up);
+	ir_branch(f, IR_EQ, parent, get(w, WALK_MOUNT), done, up);
 	ir_switch_to(f, up);
-	ir_assign(f, w->dentry, follow(w, w->mount, w->o->mount_mountpoint, 8));
-	ir_assign(f, w->mount, parent);
+	set(w, WALK_DENTRY, follow(w, get(w, WALK_MOUNT), w->o->mount_mountpoint, 8));
+	set(w, WALK_MOUNT, parent);
 }
 
 /* Copies the finished name to the start of `string`; what has no name at all is "?". */
@@ -122,14 +144,14 @@ static void finish(struct walk *w, const struct type *type, ir_reg string, struc
 	const u32 copy = ir_block_new(f, "path.copy"), end = ir_block_new(f, "path.end");
 	ir_reg len, begin;
 
-	ir_branch_imm(f, IR_EQ, w->dentry, 0, unknown, known);
+	ir_branch_imm(f, IR_EQ, get(w, WALK_DENTRY), 0, unknown, known);
 	ir_switch_to(f, unknown);
-	ir_assign(f, w->used,
-		  ir_binary_imm(f, IR_AND, ir_binary_imm(f, IR_SUB, w->used, 1), PATH_SIZE - 1));
-	ir_store_imm(f, ir_binary(f, IR_ADD, w->buffer, w->used), 0, 1, '?');
+	set(w, WALK_USED,
+	    ir_binary_imm(f, IR_AND, ir_binary_imm(f, IR_SUB, get(w, WALK_USED), 1), PATH_SIZE - 1));
+	ir_store_imm(f, begin_of(w), 0, 1, '?');
 	ir_jump(f, known);
 	ir_switch_to(f, known);
-	begin = ir_binary_imm(f, IR_AND, w->used, PATH_SIZE - 1);
+	begin = ir_binary_imm(f, IR_AND, get(w, WALK_USED), PATH_SIZE - 1);
 	/* No component at all (used == PATH_SIZE) reads as 0 here: the root itself. */
 	len = ir_binary_imm(f, IR_AND, ir_binary(f, IR_SUB, ir_const(f, PATH_SIZE), begin),
 			    PATH_SIZE - 1);
@@ -150,11 +172,8 @@ static struct walk walk_new(struct lower *l, struct expr *call)
 	struct walk w = {.l = l, .o = call->annotation, .at = call->span};
 
 	w.word = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "path.word"));
-	w.buffer = ir_slot_address(l->f, ir_slot(l->f, 2 * PATH_SIZE + 8, 8, "path.buffer"));
-	w.dentry = ir_reg_new(l->f);
-	w.mount = ir_reg_new(l->f);
-	w.used = ir_reg_new(l->f);
-	ir_assign_const(l->f, w.used, PATH_SIZE);
+	w.buffer = ir_slot_address(l->f, ir_slot(l->f, WALK_MEMORY(WALK_VARIABLES), 8, "path.buffer"));
+	set(&w, WALK_USED, ir_const(l->f, PATH_SIZE));
 	return w;
 }
 
@@ -168,22 +187,22 @@ static void walk_up(struct walk *w, ir_reg path)
 	struct lower_loop loop;
 	ir_reg root, parent;
 
-	ir_assign(f, w->dentry, follow(w, path, w->o->path_dentry, 8));
-	ir_assign(f, w->mount,
-		  ir_binary_imm(f, IR_SUB, follow(w, path, w->o->path_mnt, 8), w->o->mount_mnt));
+	set(w, WALK_DENTRY, follow(w, path, w->o->path_dentry, 8));
+	set(w, WALK_MOUNT,
+	    ir_binary_imm(f, IR_SUB, follow(w, path, w->o->path_mnt, 8), w->o->mount_mnt));
 	lower_loop_begin(w->l, &loop, ir_const(f, MAX_COMPONENTS), MAX_COMPONENTS);
-	root = follow(w, w->mount, w->o->mount_mnt + w->o->vfsmount_root, 8);
-	ir_branch(f, IR_EQ, w->dentry, root, top, inner);
+	root = follow(w, get(w, WALK_MOUNT), w->o->mount_mnt + w->o->vfsmount_root, 8);
+	ir_branch(f, IR_EQ, get(w, WALK_DENTRY), root, top, inner);
 	ir_switch_to(f, top);
 	leave_mount(w, done);
 	ir_jump(f, next);
 	ir_switch_to(f, inner);
-	parent = follow(w, w->dentry, w->o->dentry_parent, 8);
-	ir_branch(f, IR_EQ, parent, w->dentry, done,
+	parent = follow(w, get(w, WALK_DENTRY), w->o->dentry_parent, 8);
+	ir_branch(f, IR_EQ, parent, get(w, WALK_DENTRY), done,
 		  name); /* not below any mount: pipes, sockets, memfds */
 	ir_switch_to(f, name);
 	prepend_name(w, done);
-	ir_assign(f, w->dentry, follow(w, w->dentry, w->o->dentry_parent, 8));
+	set(w, WALK_DENTRY, follow(w, get(w, WALK_DENTRY), w->o->dentry_parent, 8));
 	ir_jump(f, next);
 	ir_switch_to(f, next);
 	lower_loop_end(w->l, &loop);
@@ -258,10 +277,10 @@ static void put_relative(struct walk *w, ir_reg string, ir_reg n)
 	ir_reg len = ir_binary_imm(f, IR_AND, ir_binary_imm(f, IR_SUB, n, 1), PATH_SIZE - 1);
 	ir_reg slash;
 
-	ir_assign(f, w->used,
-		  ir_binary_imm(f, IR_AND, ir_binary(f, IR_SUB, ir_const(f, PATH_SIZE - 1), len),
+	set(w, WALK_USED,
+	    ir_binary_imm(f, IR_AND, ir_binary(f, IR_SUB, ir_const(f, PATH_SIZE - 1), len),
 				PATH_SIZE - 1));
-	slash = ir_binary(f, IR_ADD, w->buffer, w->used);
+	slash = begin_of(w);
 	ir_store_imm(f, slash, 0, 1, '/');
 	/* For the verifier, which does not relate used to len, the buffer has room for a whole name
 	 * behind its end. */

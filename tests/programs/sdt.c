@@ -21,6 +21,9 @@ int main(int argc, char **argv)
 		uint64_t u64 = 0x1122334455667788u + (uint64_t)i;
 		const char *text = "hello usdt";
 
+		/* BPF reads only what is in memory: touch the page. */
+		*(const volatile char *)text;
+
 		DTRACE_PROBE6(pantrace_test, plain, s8, u8, s16, s32, u64, text);
 		if (pantrace_test_guarded_semaphore)
 			DTRACE_PROBE2(pantrace_test, guarded, i, pantrace_test_guarded_semaphore);

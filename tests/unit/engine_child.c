@@ -57,7 +57,9 @@ static void test_run(void)
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	dup2(fds[1], 9);
 	is_int(child_start(&c, "/bin/sh -c 'echo hello >&9; exit 7'", &d), 0, "starts");
-	ok(maps_libc(c.pid), "is held where its libraries are mapped");
+	ok(!maps_libc(c.pid) || c.is_before_exec, "is held before its exec");
+	is_int(child_advance(&c, &d), 0, "goes on to its entry point");
+	ok(maps_libc(c.pid), "where its libraries are mapped");
 	usleep(20000);
 	n = read(fds[0], buf, sizeof(buf));
 	ok(n < 0 && errno == EAGAIN, "has not run yet");

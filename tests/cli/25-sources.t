@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Event sources that this kernel has, beside uprobes: USDT, timers, software events, iterators, raw tracepoints, watchpoints.
+. "$(dirname "$0")/lib.sh"
+need_root
+sdt=$programs/sdt.dyn
+
+run -q -c "$sdt 2" -e "usdt:$sdt:pantrace_test:plain { printf(\"%d %d %d %d %lx %s\n\", arg0, arg1, arg2, arg3, arg4, str(arg5)); }"
+is "$out" "-1 200 -300 -70000 1122334455667788 hello usdt
+-2 201 -301 -70001 1122334455667789 hello usdt" "usdt: arguments of all sizes and signs"
+run -q -c "$sdt 3" -e "usdt:$sdt:guarded { @ = count(); @semaphore = max(arg1); }"
+like "$out" '^@: 3$' "usdt: the semaphore is raised"
+like "$out" '^@semaphore: 1$' "usdt: once"
+run -q -c "$sdt 2" -e "usdt:$sdt:pantrace_test:* { @[probe] = count(); }"
+like "$out" "^@\[usdt:$sdt:pantrace_test:plain\]: 2\$" "usdt: wildcard"
+
+run -q -e 'interval:ms:50 { @n++; if (@n == 4) { exit(); } }'
+like "$out" '^@n: 4$' "interval"
+run -q -e 'profile:hz:99 { @ = count(); } interval:s:1 { exit(); }'
+n=$(echo "$out" | sed -n 's/^@: //p')
+[ "${n:-0}" -ge 20 ] && [ "${n:-0}" -le 500 ]; ok "profile: about 99 a second and CPU (got $n)"
+run -q -c "$programs/spawn 50 /bin/true" -e 'software:page-faults:1 { @ = count(); }'
+like "$out" '^@: [1-9][0-9]+$' "software: page faults of the command"
+run -q -e 'iter:task { @[ctx->task->comm] = count(); }'
+like "$out" '^@\[.*\]: [1-9]' "iter:task"
+run -q -c "$programs/syscalls 200" -e 'rawtracepoint:sys_enter /comm == "syscalls" && arg1 == 110/ { @ = count(); }'
+like "$out" '^@: 600$' "rawtracepoint: arguments (getppid is call 110)"
+run -q -c "$programs/syscalls 200" -e 'tracepoint:syscalls:sys_enter_w* /comm == "syscalls"/ { @[probe] = count(); }'
+like "$out" '^@\[tracepoint:syscalls:sys_enter_write\]: 600$' "tracepoint: wildcard"
+run -q -c "$programs/syscalls 200" -e 'tracepoint:syscalls:sys_enter_write /comm == "syscalls"/ { @[args.fd] = sum(args.count); @b = hist(args.count); }'
+like "$out" '^@\[3\]: 60300$' "tracepoint: fields"
+run -q -c "$programs/calls.dyn 10" -e "uprobe:$programs/calls.dyn:work { @[usym(reg(\"ip\"))] = count(); @f[func] = count(); }"
+like "$out" '^@f\[work\]: 10$' "func"
+run -q -c "$programs/calls.dyn 10" -e "uprobe:$programs/calls.dyn:wor* { @[probe] = count(); }"
+like "$out" "^@\[uprobe:$programs/calls.dyn:work\]: 10\$" "uprobe: wildcard"
+run -q -c "$programs/calls.dyn 10" -e 'uprobe:libc:pthread_create, uprobe:libc:snprintf { @[func] = count(); }'
+like "$out" '^@\[snprintf\]: [1-9]' "uprobe: a library by its stem"
+done_testing

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# pantrace list and doctor.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+run list 'tracepoint:*'
+want=$(find /sys/kernel/tracing/events -mindepth 2 -maxdepth 2 -type d | sed 's/.*events\///; s/\//:/' | grep -v '^ftrace:' | sort)
+got=$(echo "$out" | sed -n 's/^tracepoint://p' | grep -v '^ftrace:' | sort)
+is "$(echo "$got" | md5sum)" "$(echo "$want" | md5sum)" "all tracepoints ($(echo "$got" | wc -l))"
+run -l 'tracepoint:syscalls:sys_enter_open*'
+is "$out" "$(ls /sys/kernel/tracing/events/syscalls | grep '^sys_enter_open' | sed 's/^/tracepoint:syscalls:/' | sort)" "-l with a pattern"
+run list -v 'tracepoint:syscalls:sys_enter_openat'
+like "$out" 'filename' "-v shows arguments"
+like "$out" 'const char ?\* ?filename|char \* ?filename' "-v shows types"
+run list "uprobe:$programs/calls.dyn:*"
+like "$out" "^uprobe:$programs/calls.dyn:work\$" "functions of a program"
+run list "usdt:$programs/sdt.dyn:*"
+like "$out" "^usdt:$programs/sdt.dyn:pantrace_test:plain\$" "USDT probes of a program"
+run list 'software:*'
+like "$out" '^software:page-faults:' "software events"
+run list --json 'tracepoint:sched:sched_switch'
+echo "$out" | python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]'; ok "--json"
+run list 'nosuch:*'
+[ $rc -ne 0 ]; ok "nothing found is not a success"
+
+run doctor
+is "$rc" 0 "doctor"
+like "$out" 'bpf' "doctor: BPF"
+like "$out" 'kprobe' "doctor: kprobes"
+run doctor --json
+echo "$out" | python3 -c 'import json, sys; json.load(sys.stdin)'; ok "doctor --json"
+done_testing
