@@ -40,4 +40,25 @@ void ir_simplify_flow(struct ir_function *f);
 /* Removes what cannot be reached and orders the rest: entry first, loops contiguous. */
 void ir_order_blocks(struct ir_function *f, u8 **ret_depth, struct arena *scratch);
 
+/* Positions of instructions in the order of blocks; `end` is one more than the last. {0, 0} = not in use. */
+struct ir_stretch {
+	u32 start, end;
+};
+
+struct ir_stretches {
+	u32 *first;		    /* per block: position of its first instruction */
+	u32 *region_of;		    /* per block: its outermost loop, 0 = none */
+	struct ir_stretch *regions; /* of loops, from 1; here `end` is the last position */
+	u32 nregions;
+};
+void ir_stretches_begin(struct ir_stretches *s, const struct ir_function *f, struct arena *a);
+/* Extends a stretch to a use. */
+void ir_stretch_use(const struct ir_stretches *s, struct ir_stretch *stretch, u32 block, u32 position);
+
+/*
+ * Moves scalars to slots if more values live across calls than registers and stack can hold (ir_pressure.c). share: bytes
+ * of stack that the function may use. Returns how many of them remain for slots, at most budget.
+ */
+u32 ir_relieve_pressure(struct ir_function *f, u32 share, u32 budget, struct arena *a);
+
 #endif

@@ -143,6 +143,16 @@ static bool place(struct builder *b, struct span at, struct bpf_line_info *ret)
 	return true;
 }
 
+/* Code that the back end made itself, such as the look-up of scratch memory, belongs to the first
+ * line after it. */
+static void first_place(struct builder *b, const struct bpf_code *code, u32 from, u32 to,
+			struct bpf_line_info *ret)
+{
+	for (u32 i = from; i < to; i++)
+		if (place(b, code->spans[i], ret))
+			return;
+}
+
 /*
  * One entry wherever the place changes. The kernel wants one at the start of every function and
  * none in the second half of a LD_IMM64 (check_btf_line()).
@@ -150,7 +160,6 @@ static bool place(struct builder *b, struct span at, struct bpf_line_info *ret)
 static void build_lines(struct builder *b, const struct program_btf_function *functions,
 			u32 nfunctions, struct bpf_code *code)
 {
-	/* Something must stand where the back end made the code itself. */
 	struct bpf_line_info current = {0}, previous = {0};
 	struct span last = NO_SPAN;
 	u32 f = 0;
@@ -162,6 +171,9 @@ static void build_lines(struct builder *b, const struct program_btf_function *fu
 		bool starts = f < nfunctions && functions[f].insn == i;
 
 		f += starts;
+		if (starts)
+			first_place(b, code, i, f < nfunctions ? functions[f].insn : code->count,
+				    &current);
 		if (i && !code->insns[i].code)
 			continue;
 		if (at.begin != last.begin || at.file != last.file) {

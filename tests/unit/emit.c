@@ -161,7 +161,9 @@ static void test_pressure(u32 count, bool in_loop)
 
 	begin(&t);
 	for (u32 i = 0; i < count; i++) {
-		regs[i] = opaque(t.f, i * 3 + 1);
+		/* A sum could be a pointer and must stay on the stack; this cannot. */
+		regs[i] = ir_binary_imm(t.f, IR_XOR, argument(t.f, 0),
+					(s64)run_args[0] ^ (i * 3 + 1));
 		if (i % 7 == 0)
 			ir_call(t.f, BPF_FUNC_ktime_get_ns, 0, NULL);
 	}
@@ -498,6 +500,8 @@ int main(void)
 	test_spilled_check();
 	test_pressure(30, false);
 	test_pressure(30, true);
+	test_pressure(200, false);
+	test_pressure(200, true);
 	test_big(5000);
 	run_close(&env);
 	return tap_done();
