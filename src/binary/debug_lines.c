@@ -1,7 +1,239 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "binary/debug_lines.h"
+
+#include <dwarf.h>
+#include <sys/mman.h>
+
+#include "base/hashmap.h"
+#include "binary/debug_internal.h"
 #include "binary/elf_internal.h"
+
+struct debug {
+	Elf *elf;
+	Dwarf *dwarf;
+};
+
+static Dwarf *open_dwarf(struct debug *d, const struct elf_file *f)
+{
+	if (!elf_section_named(f, ".debug_info") && !elf_section_named(f, ".zdebug_info"))
+		return NULL;
+	/*
+	 * libelf notes in the section headers that it decompressed a section. The mapping is
+	 * private, and we have read the headers.
+	 */
+	if (f->is_mapped && mprotect((void *)f->data, f->len, PROT_READ | PROT_WRITE) < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	d->elf = elf_memory((char *)f->data, f->len);
+	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+	return d->dwarf;
+}
+
+Dwarf *debug_dwarf(struct elf_file *f)
+{
+	struct debug *d = f->dwarf;
+
+	if (d)
+		return d->dwarf;
+	f->dwarf = d = xzalloc(sizeof(*d));
+	if (!open_dwarf(d, f) && elf_debug_file(f))
+		open_dwarf(d, f->debug);
+	return d->dwarf;
+}
 
 void debug_release(struct elf_file *f)
 {
-	free(f->dwarf);
+	struct debug *d = f->dwarf;
+
+	if (!d)
+		return;
+	dwarf_end(d->dwarf);
+	elf_end(d->elf);
+	free(d);
+}
+
+int debug_available(struct elf_file *f)
+{
+	return debug_dwarf(f) ? 0 : -ENODATA;
+}
+
+/* ---- units ---- */
+
+int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg)
+{
+	Dwarf *dwarf = debug_dwarf(f);
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die unit, split;
+	uint8_t type;
+	int result = 0;
+
+	while (!result && dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, &split) == 0)
+		if (type == DW_UT_compile || type == DW_UT_skeleton)
+			result = fn(arg,
+				    type == DW_UT_skeleton && dwarf_tag(&split) ? &split : &unit);
+	return result;
+}
+
+struct find_unit {
+	u64 address;
+	Dwarf_Die found;
+};
+
+static int unit_has_address(void *arg, Dwarf_Die *unit)
+{
+	struct find_unit *q = arg;
+
+	if (dwarf_haspc(unit, q->address) != 1)
+		return 0;
+	q->found = *unit;
+	return 1;
+}
+
+bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
+{
+	struct find_unit q = {.address = address};
+	Dwarf *dwarf = debug_dwarf(f);
+
+	if (!dwarf)
+		return false;
+	if (dwarf_addrdie(dwarf, address, ret))
+		return true;
+	/* clang writes no .debug_aranges. */
+	if (!debug_each_unit(f, unit_has_address, &q))
+		return false;
+	*ret = q.found;
+	return true;
+}
+
+/* ---- lines ---- */
+
+int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *ret_line)
+{
+	Dwarf_Line *line;
+	Dwarf_Die unit;
+	const char *file;
+	int number;
+
+	if (!debug_dwarf(f))
+		return -ENODATA;
+	if (!debug_unit_at(f, address, &unit))
+		return -ENOENT;
+	line = dwarf_getsrc_die(&unit, address);
+	file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (!file || dwarf_lineno(line, &number) || number <= 0)
+		return -ENOENT;
+	*ret_file = file;
+	*ret_line = (u32)number;
+	return 0;
+}
+
+static bool path_ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return m && m <= n && str_eq(path + n - m, end) &&
+	       (m == n || *end == '/' || path[n - m - 1] == '/');
+}
+
+struct find_line {
+	const char *file;
+	u32 wanted, best; /* best: the line that will be taken; 0 = none yet */
+	struct hashmap
+		places; /* offset of the function's or inlined copy's DIE -> lowest address + 1 */
+};
+
+/* The innermost function or inlined function around an address: what has one copy of a line. */
+static u64 scope_of(Dwarf_Die *unit, u64 address)
+{
+	Dwarf_Die *scopes = NULL;
+	int n = dwarf_getscopes(unit, address, &scopes);
+	u64 offset = 0;
+
+	for (int i = 0; i < n && !offset; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram ||
+		    dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
+			offset = dwarf_dieoffset(&scopes[i]);
+	free(scopes);
+	return offset;
+}
+
+static int each_row(struct find_line *q, Dwarf_Die *unit,
+		    void (*fn)(struct find_line *, Dwarf_Die *, u32, u64))
+{
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (dwarf_getsrclines(unit, &lines, &count) != 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		bool is_statement = false, is_end = false;
+		const char *file;
+		Dwarf_Addr address;
+		int number;
+
+		/* The cheap questions first: the path is looked at only for lines that may count.
+		 */
+		if (!line || dwarf_lineno(line, &number) || number < (int)q->wanted ||
+		    dwarf_linebeginstatement(line, &is_statement) || !is_statement ||
+		    dwarf_lineendsequence(line, &is_end) || is_end ||
+		    dwarf_lineaddr(line, &address))
+			continue;
+		file = dwarf_linesrc(line, NULL, NULL);
+		if (file && path_ends_with(file, q->file))
+			fn(q, unit, (u32)number, address);
+	}
+	return 0;
+}
+
+static void choose_line(struct find_line *q, Dwarf_Die *unit, u32 line, u64 address)
+{
+	if (!q->best || line < q->best)
+		q->best = line;
+}
+
+static void choose_address(struct find_line *q, Dwarf_Die *unit, u32 line, u64 address)
+{
+	u64 scope;
+	void **slot;
+
+	if (line != q->best)
+		return;
+	scope = scope_of(unit, address);
+	slot = hashmap_put(&q->places, &scope, sizeof(scope), NULL);
+	if (!*slot || (u64)(uintptr_t)*slot > address + 1)
+		*slot = (void *)(uintptr_t)(address + 1);
+}
+
+static int choose_line_in(void *arg, Dwarf_Die *unit)
+{
+	return each_row(arg, unit, choose_line);
+}
+
+static int choose_address_in(void *arg, Dwarf_Die *unit)
+{
+	return each_row(arg, unit, choose_address);
+}
+
+int debug_each_address(struct elf_file *f, const char *file, u32 line,
+		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line)
+{
+	struct find_line q = {.file = file, .wanted = line};
+	int result = 0;
+
+	if (!debug_dwarf(f))
+		return -ENODATA;
+	debug_each_unit(f, choose_line_in, &q);
+	if (!q.best)
+		return -ENOENT;
+	debug_each_unit(f, choose_address_in, &q);
+	if (ret_line)
+		*ret_line = q.best;
+	hashmap_each (&q.places, e) {
+		result = fn(arg, (u64)(uintptr_t)e->value - 1);
+		if (result)
+			break;
+	}
+	hashmap_release(&q.places);
+	return result;
 }

@@ -421,9 +421,10 @@ const char *process_jit_symbol(struct process *p, u64 address, u64 *ret_offset)
 	const char *name = p->perf_map ? perf_map_find(p->perf_map, address, ret_offset) : NULL;
 	u64 t = now();
 
-	if (name || !p->has_jit || (p->perf_map_at && t - p->perf_map_at < perf_map_period))
+	if (name || !p->has_jit || (p->perf_map_at && t < p->perf_map_at + perf_map_period))
 		return name;
-	p->perf_map_at = t;
 	refresh_perf_map(p);
+	/* A map that takes long to read is read less often. */
+	p->perf_map_at = t + 20 * (now() - t);
 	return p->perf_map ? perf_map_find(p->perf_map, address, ret_offset) : NULL;
 }

@@ -183,6 +183,38 @@ static void test_built_programs(void)
 	}
 }
 
+static void test_mangled_names(void)
+{
+	static const char *const names[][2] = {
+		{"ns::overloaded(int)", "_ZN2ns10overloadedEi"},
+		{"ns::overloaded(char const*)", "_ZN2ns10overloadedEPKc"},
+		{"ns::one", "_ZN2ns3oneEv"},
+		{"_ZN2ns3oneEv", "_ZN2ns3oneEv"},
+		{"ns::Box<int>::get", "_ZN2ns3BoxIiE3getEv"},
+		{"ns::overloaded(long)", NULL},
+		{"ns::nothing", NULL},
+	};
+	struct elf_file *f;
+	struct elf_symbol s;
+
+	if (!run("cat > m.cc <<'E'\nnamespace ns { int x; void overloaded(int) { x++; } void "
+		 "overloaded(const char *) { x--; }\n"
+		 "void one() { x = 1; } template <class T> struct Box { T t; T get(); }; template "
+		 "<class T> T Box<T>::get() { return t; }\n"
+		 "template struct Box<int>; }\nint main() { return 0; }\nE\n g++ -O0 -o mangled "
+		 "m.cc")) {
+		tap_skip("mangled names", "no g++");
+		return;
+	}
+	f = open_here("mangled");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int err = elf_file_find_symbol(f, names[i][0], &s);
+
+		is_str(err ? NULL : s.name, names[i][1], names[i][0]);
+	}
+	elf_file_close(f);
+}
+
 static void test_debug_files(void)
 {
 	struct elf_symbol s;
@@ -317,6 +349,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_built_programs();
+	test_mangled_names();
 	test_headers();
 	test_debug_files();
 	test_libc();

@@ -95,8 +95,8 @@ static void check_all(struct symbolizer *s, pid_t pid, const struct truth *t, co
 	names(s, pid, t->local + 3, "local_one", 3, "inside of it");
 	names(s, pid, t->exported, "ns::exported(int)", 0, "a C++ function");
 	names(s, pid, t->library + 1, "in_library", 1, "a function of a library");
-	ok(symbolize_user(s, pid, t->library, &n) && n.module && strstr(n.module, "/lib.so"),
-	   "module %s", n.module ? n.module : "(none)");
+	symbolize_user(s, pid, t->library, &n);
+	ok(n.module && strstr(n.module, "/lib.so"), "module %s", n.module ? n.module : "(none)");
 	names(s, pid, 0x10, NULL, 0, "an address that is not mapped");
 }
 
@@ -203,7 +203,6 @@ static void test_jit(void)
 static void test_own(void)
 {
 	struct symbolizer *s = symbolizer_new(NULL, false);
-	struct elf_file *vdso = NULL;
 	struct symbol_name n;
 
 	ok(!symbolize_user(s, 0, 0x1000, &n), "no process");
@@ -219,7 +218,6 @@ static void test_own(void)
 		ok(any && str_eq(n.module, "[vdso]"), "the vDSO has %s",
 		   any ? n.function : "nothing");
 	}
-	elf_file_close(vdso);
 	symbolizer_release(s);
 }
 
