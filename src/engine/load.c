@@ -61,12 +61,58 @@ static void report_map(struct engine *e, const struct script_map *m, int err)
 			     "it has");
 }
 
+static bool is_send(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
+	       (insn->imm == BPF_FUNC_ringbuf_output || insn->imm == BPF_FUNC_ringbuf_reserve);
+}
+
+/* A jump back, or a helper that calls back. */
+static bool is_loop(const struct bpf_insn *insn)
+{
+	u8 class = BPF_CLASS(insn->code);
+
+	if (class != BPF_JMP && class != BPF_JMP32)
+		return false;
+	if (insn->code == (BPF_JMP | BPF_CALL))
+		return insn->src_reg || insn->imm == BPF_FUNC_loop ||
+		       insn->imm == BPF_FUNC_for_each_map_elem;
+	return insn->off < 0;
+}
+
+/*
+ * The most that a script can send that has only probes which run once, and no loops: its buffer
+ * needs no more, and making one of the usual size would be most of the time that such a script
+ * takes. 0 = there is no such bound.
+ */
+static u64 most_bytes(const struct script *s)
+{
+	u64 record = 0, sends = 0;
+
+	if (!s->only_special_probes)
+		return 0;
+	for (size_t i = 0; i < s->actions.len; i++)
+		if (s->actions.items[i].payload)
+			record = MAX(record, s->actions.items[i].payload->size);
+	for (size_t i = 0; i < s->programs.len; i++) {
+		const struct script_program *p = &s->programs.items[i];
+
+		for (u32 k = 0; k < p->code.count; k++) {
+			if (is_loop(&p->code.insns[k]))
+				return 0;
+			sends += is_send(&p->code.insns[k]) ? p->ntargets : 0;
+		}
+	}
+	return sends * (BPF_RINGBUF_HDR_SZ + 8 + ALIGN_UP(record, 8)) + 1;
+}
+
 static u32 ring_bytes(const struct engine *e, const struct script_map *m)
 {
-	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	u64 page = (u64)sysconf(_SC_PAGESIZE), size = page, most = most_bytes(e->script);
 	u64 want = m->max_entries ? m->max_entries : e->script->config.perf_rb_pages * page;
-	u64 size = page;
 
+	if (most)
+		want = MIN(want, most);
 	while (size < want && size < (1u << 30))
 		size *= 2;
 	return (u32)size;
