@@ -62,7 +62,7 @@ static void check_stack(struct check *c, struct expr *call)
 		check_error(c, call->args[0]->span,
 			    "Error parsing stack mode: %s: Invalid value for stack_mode: '%s'",
 			    name, call->args[0]->name);
-	if (limit_at < call->nargs && call->args[limit_at]->kind != EXPR_NAME) {
+	if (limit_at < call->nargs && (limit_at || call->args[0]->kind != EXPR_NAME)) {
 		check_expr(c, call->args[limit_at]);
 		if (!check_constant(c, call->args[limit_at], &depth)) {
 			depth = DEFAULT_DEPTH;

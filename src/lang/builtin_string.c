@@ -2,6 +2,8 @@
 /* Strings and buffers read from the traced world. */
 #include "lang/builtin_util.h"
 
+#define SHORT_STRING 64
+
 /* What check() found out for lower(). */
 struct read_plan {
 	u32 max; /* bytes of the result with the NUL (str) or of the data (buf) */
@@ -151,6 +153,8 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct read_plan *plan = call->annotation;
 	const u32 size = call->type->size;
+	/* So few stores that the string may as well be fit for a key at once. */
+	const bool is_short = size <= SHORT_STRING && !plan->is_sized;
 	enum address_space space;
 	ir_reg from, slot, length, result;
 	struct value v;
@@ -180,6 +184,8 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 	} else {
 		/* One byte more: a string that fills its size without a NUL has been cut. */
 		lower_slot(l, type_string(l->types, size + 1), "str", &slot);
+		if (is_short)
+			ir_zero(l->f, slot, 0, ALIGN_UP(size + 1, 8));
 		result = lower_read_string(l, slot, 0, size + plan->is_whole, from, space,
 					   call->span);
 	}
@@ -189,6 +195,7 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 			   result, call->span);
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
 	ret->length = string_length(l, result);
+	ret->is_zero_padded = is_short;
 }
 
 /* ---- buf ---- */
@@ -304,7 +311,7 @@ static void check_join(struct check *c, struct expr *call)
 	call->type = type_none();
 	if (check_known(c, call->args[0]) && !builtin_is_number(call->args[0]->type))
 		check_error(c, call->span,
-			    "() only supports int or pointer arguments (%s provided)",
+			    "join() only supports int or pointer arguments (%s provided)",
 			    builtin_kind(call->args[0]->type));
 	if (call->nargs > 1)
 		check_arg_literal_string(c, call, 1);

@@ -178,7 +178,10 @@ static void option_integer(struct check *c, struct expr *call, const char *name,
 	char *end;
 
 	if (!given) {
-		check_constant(c, call->args[1], &value);
+		if (!check_constant(c, call->args[1], &value))
+			check_error(c, call->span,
+				    "second argument to 'getopt' must be a string literal, integer "
+				    "literal, or a boolean literal.");
 	} else {
 		errno = 0;
 		value = strtoll(given, &end, 0);
