@@ -3,6 +3,7 @@
 #include <linux/bpf.h>
 #include <strings.h>
 
+#include "base/glob.h"
 #include "lang/check.h"
 #include "lang/config.h"
 #include "lang/lower.h"
@@ -186,7 +187,18 @@ static void demote_errors(struct diag *d, size_t from, bool keep)
 		d->code = EXIT_OK;
 }
 
-static int expand(struct compilation *k, const struct attach_point *ap, struct probe_targets *out)
+/* "kprobe:f, kprobe:f.constprop.*": a pattern that matches nothing is no mistake beside other
+ * attach points. */
+static bool may_be_missing(const struct probe *p, const struct attach_point *ap)
+{
+	for (u32 i = 1; p->nattach > 1 && i < ap->count; i++)
+		if (glob_has_wildcard(ap->parts[i]))
+			return true;
+	return false;
+}
+
+static int expand(struct compilation *k, const struct probe *p, const struct attach_point *ap,
+		  struct probe_targets *out)
 {
 	struct script *s = k->script;
 	const struct probe_request request = {.span = ap->span,
@@ -197,7 +209,7 @@ static int expand(struct compilation *k, const struct attach_point *ap, struct p
 	const size_t messages = k->diag->messages.len, before = out->list.len;
 	int err = probe_expand(k->options->env, &request, out);
 
-	if (err == -ENOENT && s->config.missing_probes) {
+	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(p, ap))) {
 		demote_errors(k->diag, messages, s->config.missing_probes == 1);
 		err = 0;
 	}
@@ -322,7 +334,12 @@ static int pass_attach_points(struct compilation *k)
 		int err = 0;
 
 		for (u32 a = 0; a < p->nattach && !err; a++)
-			err = expand(k, &p->attach_points[a], &targets);
+			err = expand(k, p, &p->attach_points[a], &targets);
+		if (!err && !targets.list.len && !k->script->config.missing_probes) {
+			diag_error(k->diag, p->span,
+				   "No attach point of this probe matches anything");
+			err = -ENOENT;
+		}
 		k->targets += (u32)targets.list.len;
 		for (size_t t = 0; t < targets.list.len; t++)
 			k->script->only_special_probes &= is_special(targets.list.items[t]);

@@ -142,9 +142,9 @@ void lower_member(struct lower *l, struct expr *e, struct value *ret)
 		*ret = checked_pointer(l, *ret);
 }
 
-/* Element `index` (a register) of local memory: outside the bounds it is element 0 of zeroes. */
-static void local_element(struct lower *l, const struct value *base, ir_reg index, u32 count,
-			  const struct type *element, struct value *ret)
+/* Element `index` (a register) of an array: zeroes outside its bounds. */
+static void bounded_element(struct lower *l, const struct value *base, ir_reg index, u32 count,
+			    const struct type *element, struct value *ret)
 {
 	const u32 inside = ir_block_new(l->f, "inside"), outside = ir_block_new(l->f, "outside"),
 		  end = ir_block_new(l->f, "element");
@@ -211,17 +211,16 @@ void lower_index(struct lower *l, struct expr *e, struct value *ret)
 		*ret = lower_fetch(l, &v, e->span);
 		return;
 	}
-	if (!is_pointer && base.space == SPACE_BPF) {
-		local_element(l, &base, lower_to_register(l, &index), count, element, ret);
+	if (base.space == SPACE_CONTEXT || base.space == SPACE_TRUSTED)
+		base.space = SPACE_KERNEL; /* no direct loads at variable offsets */
+	if (!is_pointer && count) {
+		bounded_element(l, &base, lower_to_register(l, &index), count, element, ret);
 		return;
 	}
 	v = base;
 	v.type = element;
 	v.reg = ir_binary(l->f, IR_ADD, base.reg,
 			  ir_binary_imm(l->f, IR_MUL, lower_to_register(l, &index), element->size));
-	if (v.space == SPACE_CONTEXT ||
-	    v.space == SPACE_TRUSTED) /* no direct loads at variable offsets */
-		v.space = SPACE_KERNEL;
 	v.length = 0;
 	v.is_zero_padded = false;
 	*ret = lower_fetch(l, &v, e->span);
