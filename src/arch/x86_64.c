@@ -38,31 +38,13 @@ struct spelling {
 	struct arch_register reg;
 };
 
-/* The legacy registers: 16 bits have no spelling of their own, "ax" is the whole register as in
- * struct pt_regs. */
-#define LEGACY(n, o)               \
-	{n, {n, o, 8, 0}},         \
-	{                          \
-		"r" n,             \
-		{                  \
-			n, o, 8, 0 \
-		}                  \
-	}
-#define LEGACY_32(n, o)            \
-	{                          \
-		"e" n,             \
-		{                  \
-			n, o, 4, 0 \
-		}                  \
-	}
-#define EXTENDED(n, o)                                                                          \
-	{n, {n, o, 8, 0}}, {n "d", {n, o, 4, 0}}, {n "w", {n, o, 2, 0}}, {n "b", {n, o, 1, 0}}, \
-	{                                                                                       \
-		n "l",                                                                          \
-		{                                                                               \
-			n, o, 1, 0                                                              \
-		}                                                                               \
-	}
+/* clang-format off */
+/* "ax" is the whole register, as in struct pt_regs, and not its low 16 bits. */
+#define LEGACY(n, o) {n, {n, o, 8, 0}}, {"r" n, {n, o, 8, 0}}, {"e" n, {n, o, 4, 0}}
+#define EXTENDED(n, o)                                                                             \
+	{n, {n, o, 8, 0}}, {n "d", {n, o, 4, 0}}, {n "w", {n, o, 2, 0}}, {n "b", {n, o, 1, 0}},    \
+	{n "l", {n, o, 1, 0}}
+/* clang-format on */
 
 static const struct spelling spellings[] = {
 	LEGACY("di", DI),
@@ -75,15 +57,6 @@ static const struct spelling spellings[] = {
 	LEGACY("sp", SP),
 	LEGACY("ip", IP),
 	{"pc", {"ip", IP, 8, 0}},
-	LEGACY_32("di", DI),
-	LEGACY_32("si", SI),
-	LEGACY_32("dx", DX),
-	LEGACY_32("cx", CX),
-	LEGACY_32("ax", AX),
-	LEGACY_32("bx", BX),
-	LEGACY_32("bp", BP),
-	LEGACY_32("sp", SP),
-	LEGACY_32("ip", IP),
 	EXTENDED("r8", R8),
 	EXTENDED("r9", R9),
 	EXTENDED("r10", R10),

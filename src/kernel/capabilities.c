@@ -555,6 +555,16 @@ const char *kernel_capability_name(enum kernel_capability c)
 	return c < KERNEL_CAPABILITY_COUNT ? rows[c].name : "?";
 }
 
+/* The most special one. */
+static const char *last_option(const struct row *row)
+{
+	size_t i = ARRAY_SIZE(row->options);
+
+	while (i > 0 && !row->options[i - 1])
+		i--;
+	return i ? row->options[i - 1] : NULL;
+}
+
 static void explain(struct kernel *k, const struct row *row, int error, struct kernel_answer *a)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->options); i++)
@@ -567,6 +577,11 @@ static void explain(struct kernel *k, const struct row *row, int error, struct k
 		return;
 	if (error == EPERM || error == EACCES)
 		say_not_permitted(k, a, error);
+	else if (error == EOPNOTSUPP && last_option(row))
+		say(a, error,
+		    arena_printf(&k->arena, "the kernel was built without CONFIG_%s",
+				 last_option(row)),
+		    "another kernel is needed");
 	else if (row->since)
 		say(a, error,
 		    arena_printf(&k->arena, "the kernel does not have it (Linux %s and later do)",

@@ -120,7 +120,9 @@ static void build_index(struct kallsyms *ks)
 		next = parse_line(at, end, &line);
 		if (!next)
 			break;
-		if (!line.address)
+		/* Per-CPU symbols have offsets instead of addresses, which lie in the upper half.
+		 */
+		if (!(line.address >> 63))
 			continue;
 		if (ks->count == cap)
 			ks->entries = xreallocarray(ks->entries, cap *= 2, sizeof(*ks->entries));

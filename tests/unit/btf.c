@@ -109,6 +109,31 @@ static int count_function(void *arg, const char *module, const char *name, u32 i
 	return 0;
 }
 
+/* Stops at the first function of a module. */
+static int find_in_module(void *arg, const char *module, const char *name, u32 id)
+{
+	struct btf_function *f = arg;
+
+	if (!module || btf_find_function((struct btf_source *)f->type, module, name, f))
+		return 0;
+	printf("# %s:%s has id %u of %u\n", module, name, f->id, id);
+	return f->id == id ? 1 : -EINVAL;
+}
+
+static void test_modules(struct btf_source *btf)
+{
+	/* `type` carries the source to the callback. */
+	struct btf_function f = {.type = (const void *)btf};
+	const int rc = btf_each_function(btf, NULL, "*", find_in_module, &f);
+
+	if (!rc)
+		tap_skip("functions of modules", "no module has BTF");
+	else
+		ok(rc == 1 && f.module && (f.module_fd > 0 || geteuid()) &&
+			   f.type->kind == TYPE_FUNCTION,
+		   "function of a module, with the descriptor of its object");
+}
+
 static void test_kernel(void)
 {
 	struct type_store s;
@@ -190,6 +215,7 @@ static void test_kernel(void)
 		id += !btf_find_function(btf, NULL, i % 2 ? "vfs_read" : "vfs_wrote", &f);
 	printf("# 1000 lookups in %.2f ms\n", now_ms() - start);
 	is_int(id, 500, "many lookups");
+	test_modules(btf);
 	test_all_members(&s);
 	btf_release(btf);
 	type_store_release(&s);
