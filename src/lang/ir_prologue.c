@@ -39,64 +39,149 @@ static bool replace_context(struct ir_function *f, ir_reg context)
 	return any;
 }
 
-static bool uses_scratch(const struct ir_function *f)
-{
-	for (size_t b = 0; b < f->blocks.len; b++)
-		for (size_t k = 0; k < f->blocks.items[b].insns.len; k++) {
-			const struct ir_insn *insn = &f->blocks.items[b].insns.items[k];
+/* ---- the scratch entry ---- */
 
-			if (insn->op == IR_SLOT && f->slots.items[insn->imm].in_scratch)
-				return true;
-		}
-	return false;
+/* Blocks are in reverse post-order, so a dominator has a smaller number (Cooper, Harvey, Kennedy: A
+ * Simple, Fast Dominance Algorithm). */
+static u32 common_dominator(const u32 *idom, u32 a, u32 b)
+{
+	while (a != b) {
+		if (a > b)
+			a = idom[a];
+		else
+			b = idom[b];
+	}
+	return a;
+}
+
+static u32 *find_dominators(const struct ir_function *f, struct arena *a)
+{
+	u32 *idom = arena_new_array(a, u32, f->blocks.len + 1), succ[2];
+	bool changed = true;
+
+	for (size_t b = 1; b < f->blocks.len; b++)
+		idom[b] = UINT32_MAX;
+	while (changed) {
+		changed = false;
+		for (u32 b = 0; b < f->blocks.len; b++)
+			for (u32 i = ir_successors(&f->blocks.items[b], succ); i-- > 0;) {
+				const u32 s = succ[i];
+				const u32 d = idom[s] == UINT32_MAX
+						      ? b
+						      : common_dominator(idom, idom[s], b);
+
+				changed |= s && d != idom[s];
+				if (s)
+					idom[s] = d;
+			}
+	}
+	return idom;
+}
+
+/* Index of the first instruction in b that needs the scratch entry; the number of instructions if
+ * there is none. */
+static u32 first_use(const struct ir_function *f, u32 b)
+{
+	const struct ir_block *block = &f->blocks.items[b];
+	u32 k;
+
+	for (k = 0; k < block->insns.len; k++)
+		if (block->insns.items[k].op == IR_SLOT &&
+		    f->slots.items[block->insns.items[k].imm].in_scratch)
+			break;
+	return k;
+}
+
+/*
+ * The place that all uses pass, as late as possible so that events that a predicate drops do not
+ * pay, but in no loop. Returns false if the function needs no scratch memory.
+ */
+static bool find_scratch_place(const struct ir_function *f, u32 *ret_block, u32 *ret_insn)
+{
+	struct arena arena = ARENA_INIT;
+	struct ir_stretches stretches;
+	u32 *idom, place = UINT32_MAX;
+
+	for (u32 b = 0; b < f->blocks.len; b++)
+		if (first_use(f, b) < f->blocks.items[b].insns.len)
+			place = b;
+	if (place == UINT32_MAX)
+		return false;
+	idom = find_dominators(f, &arena);
+	for (u32 b = 0; b < place; b++)
+		if (first_use(f, b) < f->blocks.items[b].insns.len)
+			place = common_dominator(idom, place, b);
+	ir_stretches_begin(&stretches, f, &arena);
+	while (place && stretches.region_of[place])
+		place = idom[place];
+	*ret_block = place;
+	*ret_insn = stretches.region_of[place] ? 0 : first_use(f, place);
+	/* Not used in that block: just before it branches. */
+	*ret_insn = MIN(*ret_insn, (u32)f->blocks.items[place].insns.len - 1);
+	arena_release(&arena);
+	return true;
 }
 
 /* base = lookup(scratch_map, &scratch_index); if (!base) return. It cannot fail: the index is
  * within the array. */
-static void look_up_scratch(struct ir_program *p, struct ir_function *f, u32 body)
+static void look_up_scratch(struct ir_program *p, struct ir_function *f, u32 block, u32 insn)
 {
-	const u32 fail = ir_block_new(f, "no_scratch");
+	const u32 fail = ir_block_new(f, "no_scratch"), rest = ir_block_new(f, "scratch");
+	struct ir_block *b = &f->blocks.items[block];
 	ir_reg key, map;
 
+	for (u32 k = insn; k < b->insns.len; k++)
+		ir_push(f->arena, &f->blocks.items[rest].insns, b->insns.items[k]);
+	b->insns.len = insn;
+	ir_switch_to(f, block);
 	key = ir_slot_address(f, f->scratch_key);
 	ir_store_imm(f, key, 0, 4, p->scratch_index);
 	map = ir_map(f, p->scratch_map);
 	f->scratch = ir_call_n(f, BPF_FUNC_map_lookup_elem, map, key);
-	ir_branch_imm(f, IR_EQ, f->scratch, 0, fail, body);
+	ir_branch_imm(f, IR_EQ, f->scratch, 0, fail, rest);
 	ir_switch_to(f, fail);
 	/* 1 ends the iteration that calls a callback. */
 	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = f->is_callback});
 }
 
-void ir_add_prologue(struct ir_program *p, struct ir_function *f)
+/* What jumps to the entry jumps to its successor instead, so that the entry runs once. */
+static void redirect_entry(struct ir_function *f, u32 body)
 {
-	const u32 body = ir_block_new(f, f->blocks.items[0].label);
-	struct ir_block entry = {.label = "entry"};
-	ir_reg context;
-
-	f->blocks.items[body] = f->blocks.items[0];
-	take_parameters(f, &f->blocks.items[body], &entry);
-	f->blocks.items[0] = entry;
 	for (size_t b = 1; b < f->blocks.len; b++) {
-		struct ir_insn *last;
+		struct ir_insn *last = &vector_last(&f->blocks.items[b].insns);
 
-		if (!f->blocks.items[b].insns.len)
-			continue;
-		last = &vector_last(&f->blocks.items[b].insns);
 		if ((last->op == IR_JUMP || last->op == IR_BRANCH) && !last->then)
 			last->then = body;
 		if (last->op == IR_BRANCH && !last->otherwise)
 			last->otherwise = body;
 	}
-	ir_switch_to(f, 0);
+}
+
+void ir_add_prologue(struct ir_program *p, struct ir_function *f)
+{
+	u32 place = 0, insn = 0, body;
+	const bool has_scratch = find_scratch_place(f, &place, &insn);
+	struct ir_block entry = {.label = "entry"};
+	ir_reg context;
+
 	f->span = NO_SPAN;
+	body = ir_block_new(f, f->blocks.items[0].label);
+	f->blocks.items[body] = f->blocks.items[0];
+	take_parameters(f, &f->blocks.items[body], &entry);
+	f->blocks.items[0] = entry;
+	redirect_entry(f, body);
+	ir_switch_to(f, 0);
 	if (f == p->functions.items[0]) {
 		context = ir_reg_new(f);
 		if (replace_context(f, context))
 			ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = context});
 	}
-	if (uses_scratch(f))
-		look_up_scratch(p, f, body);
+	ir_jump(f, body);
+	if (!has_scratch)
+		return;
+	/* In a loop that begins with the entry: before the loop. */
+	if (!place && !insn)
+		look_up_scratch(p, f, 0, (u32)f->blocks.items[0].insns.len - 1);
 	else
-		ir_jump(f, body);
+		look_up_scratch(p, f, place ? place : body, insn);
 }

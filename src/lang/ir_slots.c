@@ -152,14 +152,21 @@ static int compare_placed(const void *a, const void *b)
  * The lowest place that nobody else uses at the same time. Offsets grow upwards; align_end: on the
  * stack, which is addressed downwards, it is the end of the slot that must be aligned.
  */
-static u32 find_place(struct assigner *as, const struct places *p, const struct ir_slot_info *s,
-		      const struct ir_stretch *use, bool align_end)
+static u32 find_place(struct places *p, const struct ir_slot_info *s, const struct ir_stretch *use,
+		      bool align_end)
 {
-	const struct placed **near =
-		arena_new_array(&as->arena, const struct placed *, p->list.len + 1);
 	const u32 align = align_end ? slot_align(s) : 8;
+	const struct placed **near;
 	u32 n = 0, at = 0;
 
+	/* Slots come in the order in which their use begins: what ended before will not be in the
+	 * way again. */
+	for (size_t i = 0; i < p->list.len; i++)
+		if (p->list.items[i].use.end > use->start)
+			p->list.items[n++] = p->list.items[i];
+	p->list.len = n;
+	near = xreallocarray(NULL, (size_t)n + 1, sizeof(*near));
+	n = 0;
 	for (size_t i = 0; i < p->list.len; i++)
 		if (overlaps(&p->list.items[i].use, use))
 			near[n++] = &p->list.items[i];
@@ -167,9 +174,11 @@ static u32 find_place(struct assigner *as, const struct places *p, const struct 
 	for (u32 i = 0;; i++) {
 		at = align_end ? ALIGN_UP(at + s->size, align) - s->size : ALIGN_UP(at, align);
 		if (i == n || at + s->size <= near[i]->offset)
-			return at;
+			break;
 		at = MAX(at, near[i]->offset + near[i]->size);
 	}
+	free(near);
+	return at;
 }
 
 static void occupy(struct places *p, u32 offset, u32 size, const struct ir_stretch *use)
@@ -178,8 +187,8 @@ static void occupy(struct places *p, u32 offset, u32 size, const struct ir_stret
 	p->size = MAX(p->size, offset + size);
 }
 
-static void put_on_stack(struct assigner *as, struct places *stack, struct ir_slot_info *s,
-			 const struct ir_stretch *use, u32 at)
+static void put_on_stack(struct places *stack, struct ir_slot_info *s, const struct ir_stretch *use,
+			 u32 at)
 {
 	occupy(stack, at, s->size, use);
 	s->in_scratch = false;
@@ -197,16 +206,50 @@ static void place_slot(struct ir_program *p, struct assigner *as, u32 slot, u32 
 	if (!use->end) /* never used */
 		return;
 	if (s->force_stack || small || p->scratch_map == IR_NO_MAP) {
-		at = find_place(as, stack, s, use, true);
+		at = find_place(stack, s, use, true);
 		if (s->force_stack || p->scratch_map == IR_NO_MAP || at + s->size <= budget) {
-			put_on_stack(as, stack, s, use, at);
+			put_on_stack(stack, s, use, at);
 			return;
 		}
 	}
-	at = find_place(as, scratch, s, use, false);
+	at = find_place(scratch, s, use, false);
 	occupy(scratch, at, s->size, use);
 	s->in_scratch = true;
 	s->offset = (s32)(p->scratch_size + at);
+}
+
+struct slot_order {
+	bool anywhere; /* not bound to the stack */
+	u32 start, slot;
+};
+
+static int compare_slots(const void *a, const void *b)
+{
+	const struct slot_order *x = a, *y = b;
+
+	if (x->anywhere != y->anywhere)
+		return x->anywhere ? 1 : -1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+/* Those that must be on the stack come first, and for the sake of the order are in use from the
+ * beginning. */
+static const struct slot_order *order_slots(struct assigner *as)
+{
+	const size_t n = as->f->slots.len;
+	struct slot_order *order = arena_new_array(&as->arena, struct slot_order, n + 1);
+
+	for (u32 i = 0; i < n; i++) {
+		const bool on_stack = as->f->slots.items[i].force_stack;
+
+		if (on_stack && as->use[i].end)
+			as->use[i].start = 0;
+		order[i] = (struct slot_order){!on_stack, as->use[i].start, i};
+	}
+	qsort(order, n, sizeof(*order), compare_slots);
+	return order;
 }
 
 static void assign_function(struct ir_program *p, struct ir_function *f, u32 share)
@@ -214,6 +257,7 @@ static void assign_function(struct ir_program *p, struct ir_function *f, u32 sha
 	u32 budget = share / 8 * 5;
 	struct assigner as = {.f = f};
 	struct places stack = {0}, scratch = {0};
+	const struct slot_order *order;
 	u8 *depth;
 
 	ir_simplify_flow(f);
@@ -224,20 +268,17 @@ static void assign_function(struct ir_program *p, struct ir_function *f, u32 sha
 	as.use = arena_new_array(&as.arena, struct ir_stretch, f->slots.len + 1);
 	as.escaped = arena_new_array(&as.arena, bool, f->slots.len + 1);
 	find_uses(&as);
+	order = order_slots(&as);
 	for (u32 i = 0; i < f->slots.len; i++)
-		if (f->slots.items[i].force_stack)
-			place_slot(p, &as, i, budget, &stack, &scratch);
-	for (u32 i = 0; i < f->slots.len; i++)
-		if (!f->slots.items[i].force_stack)
-			place_slot(p, &as, i, budget, &stack, &scratch);
+		place_slot(p, &as, order[i].slot, budget, &stack, &scratch);
 	if (scratch.size) {
-		/* The key is used before anything else. */
-		const struct ir_stretch entry = {0, 1};
+		/* Where the look-up will stand is decided later: a place of its own. */
+		const struct ir_stretch always = {0, UINT32_MAX};
 		struct ir_slot_info *key;
 
 		f->scratch_key = ir_slot(f, 4, 4, "scratch_key");
 		key = &vector_last(&f->slots);
-		put_on_stack(&as, &stack, key, &entry, find_place(&as, &stack, key, &entry, true));
+		put_on_stack(&stack, key, &always, ALIGN_UP(stack.size, 4u));
 	}
 	f->stack_slots = ALIGN_UP(stack.size, 8u);
 	p->scratch_size += ALIGN_UP(scratch.size, 8u);
