@@ -362,6 +362,95 @@ bool process_cache_reread(struct process_cache *c, struct process *p)
 	return true;
 }
 
+/* ---- told by the kernel ---- */
+
+void process_cache_exec(struct process_cache *c, pid_t pid)
+{
+	struct process *p = xzalloc(sizeof(*p));
+
+	p->pid = pid;
+	insert(c,
+	       p); /* exe unknown: read as a whole at the first question if it still lives then */
+}
+
+static void add_mapping(struct process_cache *c, struct process *p, const struct process_mapping *m)
+{
+	size_t n = p->maps.list.len, at = n;
+	struct process_mapping copy = *m;
+
+	while (at > 0 && p->maps.list.items[at - 1].start > m->start)
+		at--;
+	copy.path = arena_strdup(&p->maps.arena, m->path);
+	vector_push(&p->maps.list, copy);
+	memmove(p->maps.list.items + at + 1, p->maps.list.items + at, (n - at) * sizeof(copy));
+	p->maps.list.items[at] = copy;
+	p->objects = xreallocarray(p->objects, n + 2, sizeof(*p->objects));
+	memmove(p->objects + at + 1, p->objects + at, (n - at) * sizeof(*p->objects));
+	p->objects[at] = NULL;
+	if (copy.kind == MAPPING_FILE || copy.kind == MAPPING_DELETED)
+		p->objects[at] = open_mapped(c, p->pid, &p->maps.list.items[at]);
+	else if (copy.kind == MAPPING_VDSO)
+		p->objects[at] = open_vdso(c, p->pid, &p->maps.list.items[at]);
+}
+
+/* A new view of `pid` with the mappings of `from` that do not overlap `except`. */
+static struct process *copy_view(struct process_cache *c, struct process *from, pid_t pid,
+				 const struct process_mapping *except)
+{
+	struct process *p;
+
+	from->last_use = ++c->clock; /* not the one that makes room */
+	process_cache_exec(c, pid);
+	p = newest(*bucket_of(c, pid), pid);
+	for (size_t i = 0; i < from->maps.list.len; i++) {
+		const struct process_mapping *m = &from->maps.list.items[i];
+
+		if (!except || m->end <= except->start || m->start >= except->end)
+			add_mapping(c, p, m);
+	}
+	return p;
+}
+
+static bool overlaps(const struct process *p, const struct process_mapping *m)
+{
+	for (size_t i = 0; i < p->maps.list.len; i++)
+		if (p->maps.list.items[i].start < m->end && m->start < p->maps.list.items[i].end)
+			return true;
+	return false;
+}
+
+void process_cache_map(struct process_cache *c, pid_t pid, const struct process_mapping *m)
+{
+	struct process *p = newest(*bucket_of(c, pid), pid);
+	const struct process_mapping *known;
+
+	if (!p)
+		p = process_cache_get(c, pid);
+	if (!p) {
+		process_cache_exec(c, pid);
+		p = newest(*bucket_of(c, pid), pid);
+	}
+	known = process_maps_find(&p->maps, m->start);
+	if (known && known->start == m->start && known->end == m->end && known->inode == m->inode)
+		return;
+	/* What lay there before stays in the older view. */
+	if (overlaps(p, m))
+		p = copy_view(c, p, pid, m);
+	add_mapping(c, p, m);
+}
+
+void process_cache_fork(struct process_cache *c, pid_t child, pid_t parent)
+{
+	struct process *from = newest(*bucket_of(c, parent), parent);
+
+	if (!from)
+		from = process_cache_get(c, parent);
+	if (from)
+		copy_view(c, from, child, NULL);
+	else
+		process_cache_exec(c, child);
+}
+
 struct process *process_cache_older(struct process *p)
 {
 	return newest(p->next, p->pid);

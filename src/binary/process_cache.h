@@ -49,6 +49,13 @@ struct process *process_cache_get(struct process_cache *c, pid_t pid);
 /* Reads the mappings again because an address is not covered; false if they were read just before
  * or the process is gone. */
 bool process_cache_reread(struct process_cache *c, struct process *p);
+/*
+ * What the kernel tells of processes as it happens (PERF_RECORD_COMM with exec, FORK, MMAP2), so that also those are known
+ * that end before anything is asked. m.path need not outlive the call.
+ */
+void process_cache_exec(struct process_cache *c, pid_t pid);
+void process_cache_fork(struct process_cache *c, pid_t child, pid_t parent);
+void process_cache_map(struct process_cache *c, pid_t pid, const struct process_mapping *m);
 /* The next older view of the same pid, or NULL. */
 struct process *process_cache_older(struct process *p);
 /* Looks an address up in the process's perf map, which is read (again) as needed. */

@@ -150,6 +150,35 @@ void symbolizer_note_process(struct symbolizer *s, pid_t pid)
 		process_cache_get(processes(s), pid);
 }
 
+void symbolizer_tell_exec(struct symbolizer *s, pid_t pid)
+{
+	process_cache_exec(processes(s), pid);
+}
+
+void symbolizer_tell_fork(struct symbolizer *s, pid_t child, pid_t parent)
+{
+	process_cache_fork(processes(s), child, parent);
+}
+
+void symbolizer_tell_mapping(struct symbolizer *s, pid_t pid, u64 start, u64 length, u64 offset,
+			     u64 inode, const char *path)
+{
+	const struct process_mapping m = {
+		.start = start,
+		.end = start + length,
+		.offset = offset,
+		.inode = inode,
+		.kind = *path == '/' && path[1] != '/' ? MAPPING_FILE
+			: str_eq(path, "[vdso]")       ? MAPPING_VDSO
+			: str_eq(path, "[vsyscall]")   ? MAPPING_OTHER
+						       : MAPPING_ANONYMOUS,
+		.path = path,
+	};
+
+	if (m.end > m.start)
+		process_cache_map(processes(s), pid, &m);
+}
+
 /* ---- names to addresses ---- */
 
 static u64 address_in_process(struct process *p, const struct object *only, const char *name)

@@ -30,6 +30,14 @@ bool symbolize_kernel(struct symbolizer *s, u64 address, struct symbol_name *ret
 bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret);
 /* Remember the mappings of a process while it lives (on the first stack or usym seen from it, at exec). Cheap if known. */
 void symbolizer_note_process(struct symbolizer *s, pid_t pid);
+/*
+ * What the kernel tells of processes as it happens (perf_event_open(2): PERF_RECORD_COMM with exec, FORK, MMAP2): also what
+ * ends before anything is asked is known then.
+ */
+void symbolizer_tell_exec(struct symbolizer *s, pid_t pid);
+void symbolizer_tell_fork(struct symbolizer *s, pid_t child, pid_t parent);
+/* path as the kernel names it: a file, "//anon", "[vdso]" ... */
+void symbolizer_tell_mapping(struct symbolizer *s, pid_t pid, u64 start, u64 length, u64 offset, u64 inode, const char *path);
 /* Address of a symbol in a process or file (uaddr()); 0 = unknown. */
 u64 symbolize_user_address(struct symbolizer *s, pid_t pid, const char *path, const char *name);
 

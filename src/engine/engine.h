@@ -12,6 +12,7 @@
 #include "engine/child.h"
 #include "engine/maps.h"
 #include "engine/ring.h"
+#include "engine/watch.h"
 #include "lang/script.h"
 #include "view/output.h"
 #include "view/row.h"
@@ -48,6 +49,7 @@ struct engine {
 	size_t record_size;
 	u8 *element;		/* scratch: one map element with all CPUs */
 	u32 prefetched_clear;	/* map + 1 whose clear() was done together with its print(); 0 = none */
+	struct watch *watch;	/* NULL: no names of processes are printed */
 	bool notes_processes;	/* engine_has_user_symbols() */
 	bool is_exiting;	/* exit() was called: records after it are dropped */
 	int exit_code;
@@ -98,5 +100,8 @@ void engine_printer_release(struct engine *e);
 /* Does the script ever print a user stack or symbol? Then processes must be noted while they live. */
 bool engine_has_user_symbols(const struct engine *e);
 void engine_note_process(struct engine *e, pid_t pid);
+/* Before the first attachment, if the script prints names of processes. */
+void engine_watch_processes(struct engine *e);
+void engine_read_watch(struct engine *e);
 
 #endif

@@ -17,7 +17,7 @@
 /* Lost events are looked for this often while records flow. */
 #define LOST_INTERVAL_NS 500000000u
 
-enum waiting_for { WAIT_RING, WAIT_SIGNAL, WAIT_PROCESS, WAIT_CHILD, WAIT_TIMER };
+enum waiting_for { WAIT_RING, WAIT_SIGNAL, WAIT_PROCESS, WAIT_CHILD, WAIT_TIMER, WAIT_WATCH };
 
 struct loop {
 	struct engine *e;
@@ -70,6 +70,7 @@ static bool read_records(struct loop *l)
 	if (!l->e->ring)
 		return false;
 	l->budget = RECORDS_PER_ROUND;
+	engine_read_watch(l->e); /* records may need what it tells */
 	ring_consume(l->e->ring, handle_record, l);
 	if (l->e->out->error)
 		l->is_over = true;
@@ -156,6 +157,17 @@ static int loop_open(struct loop *l)
 	return err;
 }
 
+static int add_watch(struct loop *l)
+{
+	const int *fds = NULL;
+	u32 n = l->e->watch ? watch_fds(l->e->watch, &fds) : 0;
+	int err = 0;
+
+	for (u32 i = 0; i < n && !err; i++)
+		err = add_source(l, fds[i], WAIT_WATCH);
+	return err;
+}
+
 static void loop_close(struct loop *l)
 {
 	int fds[] = {l->epoll, l->signals, l->process, l->timer};
@@ -191,8 +203,11 @@ static void wait_and_handle(struct loop *l, bool more)
 		case WAIT_TIMER:
 			l->is_over = true;
 			break;
-		case WAIT_CHILD:
-		case WAIT_RING:
+		case WAIT_CHILD: /* looked at below */
+		case WAIT_RING: /* read by the caller */
+			break;
+		case WAIT_WATCH:
+			engine_read_watch(l->e);
 			break;
 		}
 	}
@@ -272,7 +287,10 @@ static int start(struct loop *l)
 
 	if (begin < 0)
 		return begin;
-	err = engine_attach(e);
+	engine_watch_processes(e);
+	err = add_watch(l);
+	if (!err)
+		err = engine_attach(e);
 	if (err < 0)
 		return err;
 	special = (u32)begin + engine_count_targets(e, "end") + engine_count_targets(e, "self");
@@ -282,17 +300,6 @@ static int start(struct loop *l)
 		diag_error(e->env->diag, NO_SPAN, "Attachment failed for all probes.");
 		return -ENOENT;
 	}
-	/* Their mappings now, for names that are asked for when they are gone. */
-	e->notes_processes = engine_has_user_symbols(e);
-	if (e->notes_processes && e->options->child) {
-		/* Its mappings must be known before it can end. */
-		err = child_advance(e->options->child, e->env->diag);
-		if (err < 0)
-			return err;
-		engine_note_process(e, e->options->child->pid);
-	}
-	if (e->notes_processes && e->options->pid)
-		engine_note_process(e, e->options->pid);
 	if (e->options->child && (err = child_release(e->options->child)) < 0) {
 		diag_error(e->env->diag, NO_SPAN, "cannot let the command of -c run: %s",
 			   strerror(-err));
@@ -313,6 +320,7 @@ static void finish(struct loop *l)
 	probe_detach_all(&e->attachments);
 	if (e->options->child)
 		child_stop(e->options->child);
+	engine_read_watch(e);
 	read_all_records(l); /* after exit(): dropped */
 	e->is_exiting = false;
 	engine_run_special(e, "end");

@@ -152,6 +152,24 @@ void engine_note_process(struct engine *e, pid_t pid)
 	symbolizer_note_process(symbols(e), pid);
 }
 
+void engine_watch_processes(struct engine *e)
+{
+	e->notes_processes = engine_has_user_symbols(e);
+	if (!e->notes_processes)
+		return;
+	e->watch = watch_open(e->env->kernel);
+	if (e->options->child)
+		engine_note_process(e, e->options->child->pid);
+	if (e->options->pid)
+		engine_note_process(e, e->options->pid);
+}
+
+void engine_read_watch(struct engine *e)
+{
+	if (e->watch)
+		watch_read(e->watch, symbols(e));
+}
+
 void engine_printer_init(struct engine *e)
 {
 	const struct script *s = e->script;
@@ -176,6 +194,7 @@ void engine_printer_init(struct engine *e)
 void engine_printer_release(struct engine *e)
 {
 	value_printer_release(&e->printer);
+	watch_close(e->watch);
 	if (e->symbols)
 		symbolizer_release(e->symbols);
 	hashmap_each (&e->cgroups, entry)

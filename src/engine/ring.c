@@ -7,15 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/perf_ring.h"
 #include "kernel/kernel.h"
-
-struct perf_ring {
-	struct perf_event_mmap_page *page;
-	u8 *data;
-	u64 size;
-	u8 *copy; /* of a record that wraps around */
-	u32 copy_size;
-};
 
 struct ring {
 	VECTOR(int) fds;
@@ -80,21 +73,18 @@ static int open_cpu(struct ring *r, int map_fd, u32 cpu, u32 pages)
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	struct perf_ring ring = {.size = (u64)pages * r->page};
+	struct perf_ring ring;
 	union bpf_attr update = {0};
 	int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0);
 	u32 value = (u32)fd;
-	void *p;
 	int err;
 
 	if (fd < 0)
 		return fd;
 	vector_push(&r->fds, fd);
-	p = mmap(NULL, r->page + ring.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	ring.page = p;
-	ring.data = (u8 *)p + r->page;
+	err = perf_ring_map(&ring, fd, pages);
+	if (err < 0)
+		return err;
 	vector_push(&r->cpus, ring);
 	update.map_fd = (u32)map_fd;
 	update.key = (u64)(uintptr_t)&cpu;
@@ -131,10 +121,8 @@ void ring_close(struct ring *r)
 		munmap(r->consumer, r->page);
 	if (r->producer)
 		munmap((void *)(uintptr_t)r->producer, r->page + (size_t)r->size);
-	for (size_t i = 0; i < r->cpus.len; i++) {
-		munmap(r->cpus.items[i].page, r->page + r->cpus.items[i].size);
-		free(r->cpus.items[i].copy);
-	}
+	for (size_t i = 0; i < r->cpus.len; i++)
+		perf_ring_unmap(&r->cpus.items[i]);
 	for (size_t i = 0; i < r->fds.len; i++)
 		close(r->fds.items[i]);
 	free(r->copy);
@@ -222,38 +210,17 @@ static u64 consume_buffer(struct ring *r, ring_handler handler, void *arg)
 	return count;
 }
 
-/* The event at tail in one piece (copied if it wraps). */
-static struct perf_event_header *perf_event_at(struct perf_ring *p, u64 tail)
-{
-	u64 at = tail & (p->size - 1);
-	struct perf_event_header *h = (struct perf_event_header *)(p->data + at);
-	u32 size = h->size; /* events are 8-byte aligned: the header itself never wraps */
-
-	if (at + size <= p->size)
-		return h;
-	if (p->copy_size < size) {
-		p->copy = xrealloc(p->copy, size);
-		p->copy_size = size;
-	}
-	memcpy(p->copy, p->data + at, p->size - at);
-	memcpy(p->copy + (p->size - at), p->data, size - (p->size - at));
-	return (struct perf_event_header *)p->copy;
-}
-
 static u64 consume_cpu(struct ring *r, struct perf_ring *p, ring_handler handler, void *arg)
 {
-	u64 tail = p->page->data_tail, count = 0;
-	u64 head = __atomic_load_n(&p->page->data_head, __ATOMIC_ACQUIRE);
+	const struct perf_event_header *h;
 	bool go_on = true;
+	u64 count = 0;
 
-	while (go_on && tail != head) {
-		const struct perf_event_header *h = perf_event_at(p, tail);
+	while (go_on && (h = perf_ring_next(p))) {
 		const u8 *body = (const u8 *)(h + 1);
 		u32 len;
 		u64 lost;
 
-		if (h->size < sizeof(*h))
-			break;
 		if (h->type == PERF_RECORD_SAMPLE && h->size >= sizeof(*h) + 4) {
 			memcpy(&len, body, sizeof(len));
 			len = MIN(len, h->size - (u32)sizeof(*h) - 4);
@@ -263,8 +230,7 @@ static u64 consume_cpu(struct ring *r, struct perf_ring *p, ring_handler handler
 			memcpy(&lost, body + 8, sizeof(lost));
 			r->lost += lost;
 		}
-		tail += h->size;
-		__atomic_store_n(&p->page->data_tail, tail, __ATOMIC_RELEASE);
+		perf_ring_done(p, h);
 	}
 	return count;
 }

@@ -14,7 +14,11 @@ int output_open(struct output *o, const char *path, enum output_buffering buffer
 			     .text = STRBUF_INIT};
 	if (!path)
 		return 0;
-	o->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	/* The links in /dev (stdout, fd/3) are the system's own. */
+	o->fd = open(path,
+		     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+			     (str_starts(path, "/dev/") ? 0 : O_NOFOLLOW),
+		     0644);
 	if (o->fd < 0)
 		return -errno;
 	o->owns_fd = true;

@@ -42,6 +42,19 @@ s64 value_bit_field(const struct type_member *m, const void *record)
 	return widen(unit >> (m->bit_offset & 63), m->bit_size, m->type->is_signed);
 }
 
+static void add_decimal(struct strbuf *out, s64 n, bool is_signed)
+{
+	u64 v = is_signed && n < 0 ? -(u64)n : (u64)n;
+	char buf[24], *p = buf + sizeof(buf);
+
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	if (is_signed && n < 0)
+		*--p = '-';
+	strbuf_add(out, p, (size_t)(buf + sizeof(buf) - p));
+}
+
 static void add_foreign(const struct value_printer *p, struct strbuf *out, const char *s, size_t n)
 {
 	if (p->raw)
@@ -242,11 +255,23 @@ static void add_string(struct value_printer *p, struct strbuf *out, const struct
 		strbuf_addstr(out, p->trunc_trailer);
 }
 
-static void add_signal(struct strbuf *out, u64 nr)
+static void add_errno_name(struct strbuf *out, u64 n)
+{
+	const char *name = n && n < 4096 ? strerrorname_np((int)n) : NULL;
+
+	if (name)
+		strbuf_addstr(out, name);
+	else
+		strbuf_addf(out, "%" PRId64, (s64)n);
+}
+
+static void add_signal(const struct value_printer *p, struct strbuf *out, u64 nr)
 {
 	const char *name = nr < NSIG ? sigabbrev_np((int)nr) : NULL;
 
-	if (name)
+	if (p->is_compatible) /* a description there: "Interrupt" */
+		strbuf_addstr(out, nr < NSIG ? strsignal((int)nr) : "N/A");
+	else if (name)
 		strbuf_addf(out, "SIG%s", name);
 	else
 		strbuf_addf(out, "%" PRIu64, nr);
@@ -299,6 +324,9 @@ static bool add_word(struct value_printer *p, struct strbuf *out, const struct t
 	case TYPE_STRERROR:
 		strbuf_addstr(out, strerror((int)n));
 		return true;
+	case TYPE_ERRNO_NAME:
+		add_errno_name(out, n);
+		return true;
 	case TYPE_USERNAME:
 		add_user(p, out, n);
 		return true;
@@ -310,7 +338,7 @@ static bool add_word(struct value_printer *p, struct strbuf *out, const struct t
 		add_syscall(out, n);
 		return true;
 	case TYPE_SIGNAL_NAME:
-		add_signal(out, n);
+		add_signal(p, out, n);
 		return true;
 	case TYPE_ARRAY:
 		if (!t->element->is_char)
@@ -440,8 +468,7 @@ void value_text(struct value_printer *p, struct strbuf *out, const struct type *
 		return;
 	switch (t->kind) {
 	case TYPE_INT:
-		strbuf_addf(out, t->is_signed ? "%" PRId64 : "%" PRIu64,
-			    (u64)value_integer(t, data));
+		add_decimal(out, value_integer(t, data), t->is_signed);
 		break;
 	case TYPE_BOOL:
 		strbuf_addstr(out, load(data, 1) ? "true" : "false");

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/watch.h"
+
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "base/vector.h"
+#include "engine/perf_ring.h"
+#include "kernel/kernel.h"
+
+#define WATCH_PAGES 64u
+
+struct watch {
+	VECTOR(int) fds;
+	VECTOR(struct perf_ring) rings;
+};
+
+static int watch_cpu(struct watch *w, u32 cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1, /* executable mappings only */
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.watermark = 1,
+		/* A process that is being started makes some 2 KiB: read then, not at each record.
+		 */
+		.wakeup_watermark = 2048,
+	};
+	struct perf_ring ring;
+	int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0), err;
+
+	if (fd < 0)
+		return fd;
+	err = perf_ring_map(&ring, fd, WATCH_PAGES);
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	vector_push(&w->fds, fd);
+	vector_push(&w->rings, ring);
+	return 0;
+}
+
+struct watch *watch_open(struct kernel *k)
+{
+	struct watch *w = xzalloc(sizeof(*w));
+	const u32 *cpus;
+	u32 n = kernel_online_cpus(k, &cpus);
+
+	for (u32 i = 0; i < n; i++) {
+		if (watch_cpu(w, cpus[i]) < 0 && !w->rings.len) {
+			watch_close(w);
+			return NULL;
+		}
+	}
+	return w;
+}
+
+void watch_close(struct watch *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->rings.len; i++) {
+		perf_ring_unmap(&w->rings.items[i]);
+		close(w->fds.items[i]);
+	}
+	vector_free(&w->rings);
+	vector_free(&w->fds);
+	free(w);
+}
+
+u32 watch_fds(const struct watch *w, const int **ret)
+{
+	*ret = w->fds.items;
+	return (u32)w->fds.len;
+}
+
+/* u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation; u32 prot, flags; char
+ * filename[] */
+static void tell_mapping(struct symbolizer *s, struct cursor *c)
+{
+	u32 pid = cursor_u32(c);
+	u64 start, length, offset, inode;
+	const char *path;
+
+	cursor_u32(c);
+	start = cursor_u64(c);
+	length = cursor_u64(c);
+	offset = cursor_u64(c);
+	cursor_u64(c);
+	inode = cursor_u64(c);
+	cursor_u64(c);
+	cursor_u64(c);
+	path = cursor_string(c);
+	if (path)
+		symbolizer_tell_mapping(s, (pid_t)pid, start, length, offset, inode, path);
+}
+
+/* u32 pid, ppid, tid, ptid; u64 time. Threads share their process's mappings. */
+static void tell_fork(struct symbolizer *s, struct cursor *c)
+{
+	u32 pid = cursor_u32(c), parent = cursor_u32(c);
+
+	if (!c->failed && pid != parent)
+		symbolizer_tell_fork(s, (pid_t)pid, (pid_t)parent);
+}
+
+static void tell(struct symbolizer *s, const struct perf_event_header *h)
+{
+	struct cursor c = cursor_of(h + 1, h->size - sizeof(*h));
+
+	switch (h->type) {
+	case PERF_RECORD_MMAP2:
+		tell_mapping(s, &c);
+		break;
+	case PERF_RECORD_FORK:
+		tell_fork(s, &c);
+		break;
+	case PERF_RECORD_COMM:
+		if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
+			symbolizer_tell_exec(s, (pid_t)cursor_u32(&c));
+		break;
+	}
+}
+
+void watch_read(struct watch *w, struct symbolizer *s)
+{
+	const struct perf_event_header *h;
+
+	for (size_t i = 0; i < w->rings.len; i++) {
+		while ((h = perf_ring_next(&w->rings.items[i]))) {
+			tell(s, h);
+			perf_ring_done(&w->rings.items[i], h);
+		}
+	}
+}
