@@ -219,35 +219,26 @@ static void after_callback(struct lower *l)
 static void store_pair(struct lower *l, struct stmt *s, struct map_symbol *m, ir_reg key,
 		       ir_reg value)
 {
+	const struct type *pair = s->variable->type;
+	const struct type_member *members = pair->members;
 	struct value k = value_memory(m->key, key, 0, SPACE_BPF), v;
-	const struct type *types[2] = {m->key, NULL};
-	struct value whole;
-	u32 slot;
-	ir_reg address;
+	ir_reg address = lower_variable_address(l, s->variable), copy;
 
 	k.is_zero_padded = true;
+	lower_zero(l, address, 0, pair->size);
+	lower_store_value(l, address, 0, members[0].type, &k, s->span);
 	if (type_is_aggregation(m->value)) {
-		/* The value given is this CPU's alone. */
-		struct value copy = k;
-
-		slot = lower_slot(l, m->key, "key", &address);
-		lower_store_value(l, address, 0, m->key, &copy, s->span);
-		lower_map_read(l, m, ir_slot_address(l->f, slot), &v, s->span);
+		/* The value given is this CPU's alone. A copy of the key, because its memory may be
+		 * the map's. */
+		lower_slot(l, m->key, "key", &copy);
+		lower_store_value(l, copy, 0, m->key, &k, s->span);
+		lower_map_read(l, m, copy, &v, s->span);
 	} else {
 		v = value_memory(m->value, value, 0, SPACE_BPF);
 		v.is_zero_padded = true;
 	}
-	types[1] = v.type;
-	/* Lay the pair out as stored, then convert to the variable's type. */
-	whole = value_memory(type_tuple(l->types, types, 2), 0, 0, SPACE_BPF);
-	slot = lower_slot(l, whole.type, "pair", &address);
-	lower_zero(l, address, 0, whole.type->size);
-	lower_store_value(l, ir_slot_address(l->f, slot), 0, m->key, &k, s->span);
-	lower_store_value(l, ir_slot_address(l->f, slot), whole.type->members[1].offset, v.type, &v,
-			  s->span);
-	whole.reg = ir_slot_address(l->f, slot);
-	whole.is_zero_padded = true;
-	lower_variable_write(l, s->variable, &whole, s->span);
+	lower_store_value(l, lower_variable_address(l, s->variable), members[1].offset,
+			  members[1].type, &v, s->span);
 }
 
 void lower_for_map(struct lower *l, struct stmt *s)

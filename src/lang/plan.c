@@ -10,6 +10,10 @@
 /* Larger maps are filled in as needed where the kernel can do that in any context (6.1). */
 #define PREALLOC_MAX (256u << 10)
 
+/* They are built in the scratch memory of one CPU (PCPU_MIN_UNIT_SIZE). */
+#define MAX_KEY	  16384u
+#define MAX_VALUE 32768u
+
 /* Integers are kept in 64 bits, so that keys of different widths are the same and additions can be
  * atomic. */
 static const struct type *storage_type(struct check *c, const struct type *t, bool deep)
@@ -161,11 +165,11 @@ static int plan_map(struct check *c, struct map_symbol *m, struct script_map *sm
 				  .is_bucketed = is_bucketed(m->value),
 				  .is_read = m->is_read};
 	size_map(c, m, sm);
-	if (sm->key_size > 512 || sm->value_size > 32768) {
+	if (sm->key_size > MAX_KEY || sm->value_size > MAX_VALUE) {
 		diag_error(c->diag, m->span,
-			   "The keys or values of @%s are too large: %u and %u bytes (at most 512 "
-			   "and 32768)",
-			   m->name, sm->key_size, sm->value_size);
+			   "The keys or values of @%s are too large: %u and %u bytes (at most %u "
+			   "and %u)",
+			   m->name, sm->key_size, sm->value_size, MAX_KEY, MAX_VALUE);
 		diag_hint(c->diag,
 			  "make strings shorter: str(p, 64), or config = { max_strlen = 64 }");
 		return -E2BIG;
