@@ -2,8 +2,9 @@
 /*
  * Which registers hold a value that is still needed, and where.
  *
- * Instruction i of the function (counted over all blocks in order) has two points: it reads at 2i and writes at 2i + 1. A register
- * is occupied from the point where it is written to the last point where it is read, in as many ranges as there are holes.
+ * Instruction i of the function (counted over all blocks in order) has two points: it reads at 2i
+ * and writes at 2i + 1. A register is occupied from the point where it is written to the last point
+ * where it is read, in as many ranges as there are holes.
  */
 #ifndef PANTRACE_LANG_LIVENESS_H
 #define PANTRACE_LANG_LIVENESS_H
@@ -16,7 +17,7 @@ struct live_range {
 
 struct liveness {
 	u32 npoints;
-	u32 *first;		   /* per register, and one more: ranges of r are [first[r], first[r + 1]) */
+	u32 *first; /* per register, and one more: ranges of r are [first[r], first[r + 1]) */
 	struct live_range *ranges; /* of one register: from last to first, disjoint, not adjacent */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads what the back end made into this kernel and runs it. Programs put results into the array map RESULTS. */
+/* Loads what the back end made into this kernel and runs it. Programs put results into the array
+ * map RESULTS. */
 #ifndef PANTRACE_TESTS_EMIT_RUN_H
 #define PANTRACE_TESTS_EMIT_RUN_H
 
@@ -107,7 +108,8 @@ static int run_load(const struct run *r, const struct ir_program *p, struct bpf_
 
 static const u64 run_args[8] = {11, 22, 33, 0x8877665544332211, (u64)-5, 66, 77, 88};
 
-/* Compiles, loads and runs. Returns the program's return value, or a negative number after printing why. */
+/* Compiles, loads and runs. Returns the program's return value, or a negative number after printing
+ * why. */
 static s64 run_ir(const struct run *r, struct ir_program *p, const struct emit_options *options,
 		  struct bpf_code *code)
 {
