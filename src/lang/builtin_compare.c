@@ -52,6 +52,14 @@ static struct text lower_text(struct lower *l, struct expr *e)
 	return t;
 }
 
+/* The verifier follows loops since 5.3. */
+static void need_loops(struct check *c, const struct expr *call)
+{
+	if (!c->options->features.bounded_loops)
+		check_error(c, call->span, "%s() needs loops in BPF programs (Linux 5.3)",
+			    call->builtin->name);
+}
+
 static ir_reg load_byte(struct lower *l, ir_reg base, ir_reg index)
 {
 	return ir_load(l->f, ir_binary(l->f, IR_ADD, base, index), 0, 1, false);
@@ -150,6 +158,7 @@ static void check_strcap(struct check *c, struct expr *call)
 static void check_strstr(struct check *c, struct expr *call)
 {
 	call->type = str_eq(call->builtin->name, "strstr") ? type_int(8, true) : type_bool();
+	need_loops(c, call);
 	check_text(c, call, 0);
 	check_text(c, call, 1);
 }
@@ -338,6 +347,7 @@ static void check_memcmp(struct check *c, struct expr *call)
 	s64 n;
 
 	call->type = type_int(4, true);
+	need_loops(c, call);
 	for (u32 i = 0; i < 2; i++)
 		if (check_known(c, call->args[i]) && !is_bytes(call->args[i]->type) &&
 		    !builtin_is_number(call->args[i]->type))
@@ -418,8 +428,8 @@ const struct builtin builtins_compare[] = {
 	{"strstr", "int64 strstr(string haystack, string needle)",
 	 "Index of the first occurrence of the needle in the haystack, -1 if there is none.", "5.3",
 	 BUILTIN_CALL, 2, 2, check_strstr, lower_strstr},
-	{"strlen", "uint64 strlen(string s)", "Number of bytes before the NUL.", "5.3",
-	 BUILTIN_CALL, 1, 1, check_strlen, lower_strlen},
+	{"strlen", "uint64 strlen(string s)", "Number of bytes before the NUL.", "", BUILTIN_CALL,
+	 1, 1, check_strlen, lower_strlen},
 	{"strcap", "int64 strcap(string s)",
 	 "How many bytes a string-like value has room for; known when the script is compiled.", "",
 	 BUILTIN_CALL, 1, 1, check_strcap, builtin_lower_literal},

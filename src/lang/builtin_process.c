@@ -158,10 +158,11 @@ static void lower_comm(struct lower *l, struct expr *call, struct value *ret)
 	ir_reg addr, result;
 
 	lower_slot(l, call->type, "comm", &addr);
+	ir_zero(l->f, addr, 0, COMM_SIZE); /* the helper pads only since Linux 6.6: keys must not hold what was there */
 	result = ir_call_n(l->f, BPF_FUNC_get_current_comm, addr, ir_const(l->f, COMM_SIZE));
 	lower_helper_error(l, BPF_FUNC_get_current_comm, result, call->span);
 	*ret = value_memory(call->type, addr, 0, SPACE_BPF);
-	ret->is_zero_padded = true; /* the helper pads */
+	ret->is_zero_padded = true;
 }
 
 /* ---- the child of -c ---- */

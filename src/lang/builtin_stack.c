@@ -90,19 +90,44 @@ static void check_stack(struct check *c, struct expr *call)
 	reserve_depth(c, user, depth);
 }
 
+static void hash_frame(struct lower *l, ir_reg hash, ir_reg factor, ir_reg frame)
+{
+	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, frame));
+	ir_assign(l->f, hash, ir_binary(l->f, IR_MUL, hash, factor));
+	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, ir_binary_imm(l->f, IR_SHR, hash, 29)));
+}
+
+/* For kernels that know no loops. */
+static void hash_unrolled(struct lower *l, ir_reg hash, ir_reg factor, ir_reg stack, ir_reg count,
+			  u32 depth)
+{
+	const u32 end = ir_block_new(l->f, "hash.end");
+
+	for (u32 i = 0; i < depth; i++) {
+		const u32 more = ir_block_new(l->f, "hash.more");
+
+		ir_branch_imm(l->f, IR_GT, count, i, more, end);
+		ir_switch_to(l->f, more);
+		hash_frame(l, hash, factor, ir_load(l->f, stack, FRAMES_OFFSET + 8 * i, 8, false));
+	}
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+}
+
 /* hash = f(frames[0 .. count)); never 0. */
 static ir_reg hash_frames(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
 {
 	ir_reg hash = ir_move(l->f, count), factor = ir_const(l->f, HASH_FACTOR), frame;
 	struct lower_loop loop;
 
-	lower_loop_begin(l, &loop, count, depth);
-	frame = ir_binary(l->f, IR_ADD, stack, ir_binary_imm(l->f, IR_SHL, loop.index, 3));
-	frame = ir_load(l->f, frame, FRAMES_OFFSET, 8, false);
-	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, frame));
-	ir_assign(l->f, hash, ir_binary(l->f, IR_MUL, hash, factor));
-	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, ir_binary_imm(l->f, IR_SHR, hash, 29)));
-	lower_loop_end(l, &loop);
+	if (!l->features->bounded_loops) {
+		hash_unrolled(l, hash, factor, stack, count, depth);
+	} else {
+		lower_loop_begin(l, &loop, count, depth);
+		frame = ir_binary(l->f, IR_ADD, stack, ir_binary_imm(l->f, IR_SHL, loop.index, 3));
+		hash_frame(l, hash, factor, ir_load(l->f, frame, FRAMES_OFFSET, 8, false));
+		lower_loop_end(l, &loop);
+	}
 	return ir_binary_imm(l->f, IR_OR, hash, 1);
 }
 
