@@ -503,6 +503,7 @@ int main(void)
 	test_pressure(200, false);
 	test_pressure(200, true);
 	test_big(5000);
+	test_big(7500); /* jumps beyond 16 bits; the verifier allows 8192 open branches */
 	run_close(&env);
 	return tap_done();
 }
