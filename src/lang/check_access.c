@@ -131,6 +131,8 @@ void check_member(struct check *c, struct expr *e)
 	if (!type_is_record(t)) {
 		check_error(c, e->span, "Can not access field '%s' on expression of type '%s'",
 			    e->name, check_type_text(c, t));
+		if (e->left->builtin && btf_available(c->options->env->btf))
+			check_hint(c, "the kernel's types are not known: its BTF cannot be read (see pantrace doctor)");
 		return;
 	}
 	if (type_complete(c->types, t) < 0) {

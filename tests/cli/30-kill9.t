@@ -47,7 +47,7 @@ for i in $(seq 50); do
 	delay=$(awk -v r=$seed 'BEGIN { printf "%.3f", (r % 150) / 1000 }')
 	case $((i % 5)) in
 	0) set -- execsnoop ;;
-	1) set -- -e 'tracepoint:syscalls:sys_enter_* { @[probe, comm] = count(); }' ;;
+	1) set -- -e 'tracepoint:syscalls:sys_enter_open* { @[probe, comm] = count(); }' ;;
 	2) set -- -e 'uprobe:libc:malloc { @[ustack] = count(); } interval:s:1 { print(@); clear(@); }' ;;
 	3) set -- -e 'profile:hz:99 { @[kstack] = count(); } software:page-faults:1 { @h = hist(nsecs); }' ;;
 	4) set -- opensnoop ;;
