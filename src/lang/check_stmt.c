@@ -291,6 +291,11 @@ static void check_for_range(struct check *c, struct stmt *s)
 	check_range_end(c, s->range_begin, "start");
 	check_range_end(c, s->range_end, "end");
 	callback = check_range_is_callback(c, s);
+	if (!c->options->features.bpf_loop &&
+	    !(s->range_begin->is_comptime_known && s->range_end->is_comptime_known)) {
+		check_error(c, s->span, "Missing required kernel feature: loop (Linux 5.17)");
+		check_hint(c, "a range of constants works on this kernel");
+	}
 	if (!callback && !c->options->features.bounded_loops)
 		check_error(c, s->span,
 			    "Missing required kernel feature: bounded loops (Linux 5.3)");
