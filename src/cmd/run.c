@@ -48,7 +48,8 @@ static void session_open(struct session *s, const struct run_request *r)
 	const char *btf = r->btf ? r->btf : getenv("BPFTRACE_BTF");
 
 	*s = (struct session){.r = r, .diag = DIAG_INIT};
-	s->diag.no_warnings = r->no_warnings;
+	/* A tool's script is ours: what the compiler warns of in it is no news for its user. */
+	s->diag.no_warnings = r->no_warnings || r->is_tool;
 	type_store_init(&s->types);
 	s->kernel = kernel_new();
 	s->btf = btf_attach(&s->types, btf);
@@ -192,6 +193,7 @@ static int execute(struct session *s)
 	};
 
 	diag_print(&s->diag, stderr, options.colour); /* warnings of the compiler */
+	s->diag.no_warnings = r->no_warnings;
 	return engine_run(&s->script, &s->env, &options);
 }
 
