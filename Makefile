@@ -49,6 +49,8 @@ FUZZ_BINS := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/*.c))
 TOOLS	  := $(sort $(wildcard tools/*.bt))
 
 Q := $(if $(V),,@)
+# The commands that set everything up themselves use all CPUs, unless make was told how many.
+JOBS := $(if $(findstring j,$(filter-out --%,$(MAKEFLAGS))),,-j$(shell nproc))
 
 .PHONY: all run check bench install clean deps unit fuzz format tools-check
 all: $(BIN)
@@ -89,17 +91,17 @@ $(O)/fuzz/%: tests/fuzz/%.c $(CORE)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< -Wl,--start-group $(CORE) $(LIBS) -Wl,--end-group
 
 run: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all
 	$(Q)scripts/run.sh $(BIN) $(ARGS)
 
 check: DEPS = test
 check: deps
-	$(Q)$(MAKE) --no-print-directory all unit
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all unit
 	$(Q)scripts/check.sh $(BIN) $(OBJ)/unit $(TESTS)
 
 bench: DEPS = test bench
 bench: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all
 	$(Q)bench/run.sh $(BIN)
 
 install: all
