@@ -3,7 +3,10 @@
 
 #include <stdio.h>
 
-#define BLOCK_SIZE ((size_t)64 * 1024)
+/* Blocks double in size: thousands of small arenas (one per traced process) stay small, a large one
+ * has few blocks. */
+#define BLOCK_MIN ((size_t)1024)
+#define BLOCK_MAX ((size_t)64 * 1024)
 
 struct arena_block {
 	struct arena_block *next;
@@ -21,13 +24,18 @@ static void add_block(struct arena *a, size_t size)
 	a->used = 0;
 }
 
+static size_t next_size(const struct arena *a)
+{
+	return a->blocks ? MIN(MAX(a->blocks->size * 2, BLOCK_MIN), BLOCK_MAX) : BLOCK_MIN;
+}
+
 void *arena_alloc(struct arena *a, size_t size)
 {
 	void *p;
 
 	size = ALIGN_UP(size, (size_t)16);
 	if (!a->blocks || a->blocks->size - a->used < size)
-		add_block(a, MAX(size, BLOCK_SIZE));
+		add_block(a, MAX(size, next_size(a)));
 	p = a->blocks->data + a->used;
 	a->used += size;
 	return p;
