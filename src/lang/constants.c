@@ -20,9 +20,9 @@
 #include <sys/un.h>
 
 /* Values come from the headers of the architecture that this is built for. */
-#define C(name)                       \
-	{                             \
-		#name, (s64)(name)    \
+#define C(name)                    \
+	{                          \
+#name, (s64)(name) \
 	}
 
 /* clang-format off */
@@ -238,6 +238,23 @@ static const struct {
 };
 /* clang-format on */
 
+/*
+ * Names of the kernel's own headers, which user space has no copy of: values that have been the
+ * same since before BPF (include/linux/sched.h, include/linux/mm_types.h, include/linux/gfp_types.h
+ * keep theirs in BTF).
+ */
+static const struct {
+	const char *name;
+	s64 value;
+} kernel_constants[] = {
+	{"TASK_RUNNING", 0x0},	    {"TASK_INTERRUPTIBLE", 0x1}, {"TASK_UNINTERRUPTIBLE", 0x2},
+	{"EXIT_DEAD", 0x10},	    {"EXIT_ZOMBIE", 0x20},	 {"EXIT_TRACE", 0x30},
+	{"PF_EXITING", 0x4},	    {"PF_FORKNOEXEC", 0x40},	 {"PF_SUPERPRIV", 0x100},
+	{"PF_SIGNALED", 0x400},	    {"PF_MEMALLOC", 0x800},	 {"PF_KTHREAD", 0x200000},
+	{"PF_RANDOMIZE", 0x400000}, {"MAX_RT_PRIO", 100},	 {"MAX_PRIO", 140},
+	{"DEFAULT_PRIO", 120},	    {"TASK_COMM_LEN", 16},	 {"MINORBITS", 20},
+};
+
 /* __NR_openat, SYS_openat: <sys/syscall.h>. */
 static bool find_syscall(const char *name, s64 *ret_value)
 {
@@ -261,6 +278,12 @@ bool constant_find(const char *name, s64 *ret_value)
 		if (!str_eq(constants[i].name, name))
 			continue;
 		*ret_value = constants[i].value;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_constants); i++) {
+		if (!str_eq(kernel_constants[i].name, name))
+			continue;
+		*ret_value = kernel_constants[i].value;
 		return true;
 	}
 	return false;
