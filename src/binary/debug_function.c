@@ -239,6 +239,7 @@ static void read_parameters(struct elf_file *f, Dwarf_Die *function, u64 entry,
 {
 	struct type_member members[MAX_PARAMETERS];
 	struct probe_location locations[MAX_PARAMETERS];
+	const char *spellings[MAX_PARAMETERS];
 	struct convention convention = {0};
 	Dwarf_Die child, memory;
 	struct type *args;
@@ -261,10 +262,12 @@ static void read_parameters(struct elf_file *f, Dwarf_Die *function, u64 entry,
 		by_convention = next_argument(&convention, store, t, is_by_reference(&child));
 		if (ask_dwarf(function, &child, entry, t, &locations[n]) == BY_CONVENTION)
 			locations[n] = by_convention;
-		members[n++] =
+		spellings[n] = debug_spell_type(store, debug_type_of(&child, &memory));
+		members[n] =
 			(struct type_member){.name = name ? arena_strdup(&store->arena, name)
 							  : arena_printf(&store->arena, "arg%u", n),
 					     .type = t};
+		n++;
 	}
 	if (!n)
 		return;
@@ -274,6 +277,7 @@ static void read_parameters(struct elf_file *f, Dwarf_Die *function, u64 entry,
 	args->is_complete = true;
 	ret->args = args;
 	ret->locations = arena_memdup(&store->arena, locations, n * sizeof(*locations));
+	ret->spellings = arena_memdup(&store->arena, spellings, n * sizeof(*spellings));
 }
 
 /* The concrete function whose first instruction is at the address. */
