@@ -2,11 +2,12 @@
 #include "binary/symbolize.h"
 
 #include "base/hashmap.h"
+#include "binary/debug_lines.h"
 #include "binary/process_cache.h"
 
 struct symbolizer {
 	struct kernel *kernel;
-	bool demangle_names;
+	bool demangle_names, want_lines;
 	struct process_cache *processes;
 	struct arena arena; /* strings handed out */
 	struct hashmap shown; /* name as in the symbol table -> as shown */
@@ -31,6 +32,11 @@ void symbolizer_release(struct symbolizer *s)
 	hashmap_release(&s->strings);
 	arena_release(&s->arena);
 	free(s);
+}
+
+void symbolizer_want_lines(struct symbolizer *s)
+{
+	s->want_lines = true;
 }
 
 static struct process_cache *processes(struct symbolizer *s)
@@ -98,6 +104,8 @@ static void name_in_object(struct symbolizer *s, const struct process_mapping *m
 	    !elf_file_symbol_at(o->elf, virtual, &symbol, &ret->offset))
 		return;
 	ret->function = shown_name(s, symbol.name);
+	if (s->want_lines && debug_line_at(o->elf, virtual, &ret->source_file, &ret->line) == 0)
+		ret->source_file = keep(s, ret->source_file);
 }
 
 /* True if the address lies in one of the process's mappings. */

@@ -22,6 +22,8 @@ struct symbol_name {
 
 struct symbolizer *symbolizer_new(struct kernel *k, bool demangle_names);
 void symbolizer_release(struct symbolizer *s);
+/* From now on names of user addresses come with source file and line where DWARF is at hand (it is read then). */
+void symbolizer_want_lines(struct symbolizer *s);
 /* Kernel address. False if unknown. Strings live as long as s. */
 bool symbolize_kernel(struct symbolizer *s, u64 address, struct symbol_name *ret);
 /* User address in process pid (0 = unknown process). False if no function is known; module, build_id and file_offset are filled in as

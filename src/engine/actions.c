@@ -261,6 +261,7 @@ static void do_system(struct engine *e, const struct record *r)
 	format_record(e, r);
 	e->printer.raw = raw;
 	output_flush(e->out);
+	e->was_slow = true;
 	err = run_shell(e->text.data, &data);
 	if (err < 0) {
 		diag_warning(e->env->diag, NO_SPAN, "cannot run a shell: %s", strerror(-err));
@@ -280,7 +281,7 @@ static void do_system(struct engine *e, const struct record *r)
 static void do_exit(struct engine *e, const struct record *r)
 {
 	e->exit_code = (int)(record_u64(r, 0) & 0xff);
-	e->is_exiting = true;
+	e->is_exiting = !e->is_iterating;
 }
 
 static const char *helper_message(u32 helper, s64 result)

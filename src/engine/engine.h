@@ -52,6 +52,10 @@ struct engine {
 	struct watch *watch;	/* NULL: no names of processes are printed */
 	bool notes_processes;	/* engine_has_user_symbols() */
 	bool is_exiting;	/* exit() was called: records after it are dropped */
+	bool is_iterating;	/* in an iterator exit() ends the run only after the last element */
+	bool is_giving_up;	/* records are counted as lost instead of handled */
+	bool was_slow;		/* the last action may have taken long */
+	u64 given_up;
 	int exit_code;
 	u64 lost[LOST_COUNT];	/* already reported */
 	struct row_style plain_rows; /* if options->rows is NULL */

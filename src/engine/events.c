@@ -67,6 +67,10 @@ bool engine_handle_record(void *arg, const void *data, u32 size, const void *nex
 
 	if (e->is_exiting)
 		return true;
+	if (e->is_giving_up) {
+		e->given_up++;
+		return true;
+	}
 	if (r.action)
 		r.payload = payload_of(e, r.action, (const u8 *)data + 8, size - 8);
 	if (!r.payload) {
@@ -87,7 +91,7 @@ bool engine_handle_record(void *arg, const void *data, u32 size, const void *nex
 
 static u64 lost_now(const struct engine *e, enum lost_counter c)
 {
-	u64 n = c == LOST_EVENTS && e->ring ? ring_lost(e->ring) : 0;
+	u64 n = c == LOST_EVENTS && e->ring ? ring_lost(e->ring) + e->given_up : 0;
 
 	if (e->script->lost_map < e->script->maps.len)
 		n += map_sum_u64(&e->maps[e->script->lost_map], c);

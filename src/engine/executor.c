@@ -14,6 +14,8 @@
 
 /* Records in one go before signals and the end of the child are looked at again. */
 #define RECORDS_PER_ROUND 4096u
+#define ROUND_NS	  20000000u
+#define DRAIN_NS	  1000000000u
 /* Lost events are looked for this often while records flow. */
 #define LOST_INTERVAL_NS 500000000u
 
@@ -23,6 +25,7 @@ struct loop {
 	struct engine *e;
 	int epoll, signals, process, timer;
 	u32 budget; /* records left in this round */
+	u64 round_ends;
 	u64 next_lost_check;
 	bool is_over;
 	sigset_t old_mask;
@@ -61,7 +64,13 @@ static bool handle_record(void *arg, const void *data, u32 size, const void *nex
 {
 	struct loop *l = arg;
 
-	return engine_handle_record(l->e, data, size, next, next_size) && --l->budget;
+	if (!engine_handle_record(l->e, data, size, next, next_size))
+		return false;
+	/* Most actions take less than a microsecond; some run a command. */
+	if (--l->budget % 64 == 0 || l->e->was_slow)
+		l->budget = now_ns() > l->round_ends ? 0 : l->budget;
+	l->e->was_slow = false;
+	return l->budget > 0;
 }
 
 /* Returns true if there may be more. */
@@ -70,6 +79,7 @@ static bool read_records(struct loop *l)
 	if (!l->e->ring)
 		return false;
 	l->budget = RECORDS_PER_ROUND;
+	l->round_ends = now_ns() + ROUND_NS;
 	engine_read_watch(l->e); /* records may need what it tells */
 	ring_consume(l->e->ring, handle_record, l);
 	if (l->e->out->error)
@@ -77,10 +87,18 @@ static bool read_records(struct loop *l)
 	return !l->budget;
 }
 
+/*
+ * Everything that was sent before the end is worth showing, but not at any price: a script whose
+ * actions are slow (system()) may have a backlog of minutes. What is given up is counted as lost.
+ */
 static void read_all_records(struct loop *l)
 {
+	u64 until = now_ns() + DRAIN_NS;
+
 	while (read_records(l) && !l->e->out->error)
-		;
+		if (now_ns() > until)
+			l->e->is_giving_up = true;
+	l->e->is_giving_up = false;
 }
 
 static int add_source(struct loop *l, int fd, enum waiting_for what)
@@ -240,6 +258,7 @@ static void run_loop(struct loop *l)
 /* Iterators run while their sequence file is read; its text is what bpf_seq_printf() wrote. */
 static void run_iterators(struct loop *l)
 {
+	l->e->is_iterating = true;
 	for (size_t i = 0; i < l->e->iterators.len; i++) {
 		int fd = l->e->iterators.items[i];
 		char buf[4096];
@@ -254,6 +273,7 @@ static void run_iterators(struct loop *l)
 		}
 		read_all_records(l);
 	}
+	l->e->is_iterating = false;
 }
 
 /* ---- a run from begin to end ---- */

@@ -13,8 +13,11 @@ static struct symbolizer *symbols(void *arg)
 {
 	struct engine *e = arg;
 
-	if (!e->symbols)
+	if (!e->symbols) {
 		e->symbols = symbolizer_new(e->env->kernel, e->script->config.cpp_demangle);
+		if (e->script->config.show_debug_info)
+			symbolizer_want_lines(e->symbols);
+	}
 	return e->symbols;
 }
 
