@@ -343,6 +343,14 @@ static bool is_recursive(const struct frame *f, const struct macro *m, struct sp
 	return true;
 }
 
+/* A macro that is nothing but a literal may stand where a literal must. */
+static bool is_literal_block(const struct expr *e)
+{
+	return !e->block->count && e->left &&
+	       (e->left->kind == EXPR_STRING || e->left->kind == EXPR_INTEGER ||
+		e->left->kind == EXPR_BOOL);
+}
+
 static void expand(struct frame *f, struct expr **slot, const struct macro *m)
 {
 	struct expr *call = *slot, *e = arena_new(f->x->arena, struct expr);
@@ -366,7 +374,7 @@ static void expand(struct frame *f, struct expr **slot, const struct macro *m)
 	inner.walk.stmt = visit_stmt;
 	ast_walk_children(&inner.walk, e);
 	hashmap_release(&inner.assigned);
-	*slot = e;
+	*slot = is_literal_block(e) ? e->left : e;
 }
 
 /* A bare name that is a parameter. */

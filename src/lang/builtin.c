@@ -5,12 +5,17 @@ const struct builtin *const builtin_tables[] = {
 	builtins_process, builtins_context, builtins_time,	builtins_string, builtins_compare,
 	builtins_symbol,  builtins_stack,   builtins_net,	builtins_output, builtins_abort,   builtins_aggregate,
 	builtins_map,	  builtins_type,    builtins_misc,
-	builtins_row,	  builtins_path,    NULL,
+	builtins_statistics,
+	builtins_row,	  builtins_path,    builtins_config,	NULL,
 };
 
 /* About 130 rows, asked a few dozen times per script: a scan is faster than building an index. */
 const struct builtin *builtin_find(const char *name)
 {
+	static const char prefix[] = "__builtin_"; /* how upstream's own library calls them */
+
+	if (str_starts(name, prefix))
+		name += sizeof(prefix) - 1;
 	for (const struct builtin *const *table = builtin_tables; *table; table++)
 		for (const struct builtin *b = *table; b->name; b++)
 			if (str_eq(b->name, name))

@@ -26,8 +26,8 @@ static const char *const missing_words[] = {"error", "warn", "ignore", NULL};
 static const char *const cache_words[] = {"NONE", "PER_PROGRAM", "PER_PID", NULL};
 static const char *const stack_words[] = {"bpftrace", "perf", "raw", "build_id", NULL};
 static const char *const licenses[] = {
-	"GPL",		"GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL",
-	"Dual MPL/GPL", NULL};
+	"Dual MIT/GPL", "Dual BSD/GPL", "Dual MPL/GPL", "GPL and additional rights", "GPL v2",
+	"GPL",		NULL};
 
 #define FIELD(f) offsetof(struct script_config, f)
 static const struct setting settings[] = {
@@ -176,15 +176,17 @@ static int store(const struct setting *s, const struct expr *e, struct script_co
 	}
 }
 
-static void explain(struct diag *diag, const struct setting *s)
+static void refuse(struct diag *diag, const struct setting *s, const struct config_entry *entry)
 {
+	const char *text = text_of(entry->value);
 	struct strbuf words = STRBUF_INIT;
 
 	for (int i = 0; s->words && s->words[i]; i++)
-		strbuf_addf(&words, "%s%s", i ? ", " : "", s->words[i]);
-	if (words.len)
-		diag_hint(diag, "valid values are %s", words.data);
-	else if (s->kind == SETTING_BOOL)
+		strbuf_addf(&words, "%s%s", i ? ", " : " Valid values: ", s->words[i]);
+	diag_error(diag, entry->span, "Invalid value for %s.%s%s%s%s", s->name,
+		   text ? " Found: " : "", text ? text : "", text ? "." : "",
+		   words.len ? words.data : "");
+	if (s->kind == SETTING_BOOL)
 		diag_hint(diag, "valid values are true, false, 1 or 0");
 	else if (s->kind == SETTING_NUMBER)
 		diag_hint(diag, "a number is expected");
@@ -207,15 +209,47 @@ int config_apply(struct diag *diag, const struct ast *ast, struct script_config 
 			diag_warning(diag, entry->span, "%s has been renamed, please use %s",
 				     s->name, s->renamed);
 		if (store(s, entry->value, config) < 0) {
-			const char *text = text_of(entry->value);
-
-			diag_error(diag, entry->span, "Invalid value for %s.%s%s", s->name,
-				   text ? " Found: " : "", text ? text : "");
-			explain(diag, s);
+			refuse(diag, s, entry);
 			err = -EINVAL;
 		}
 	}
 	return err;
+}
+
+static void describe(const struct setting *s, const struct script_config *config,
+		     struct config_field *ret)
+{
+	const void *field = (const char *)config + s->offset;
+
+	*ret = (struct config_field){.name = s->name};
+	switch (s->kind) {
+	case SETTING_NUMBER:
+		ret->number = *(const u64 *)field;
+		break;
+	case SETTING_BOOL:
+		ret->is_bool = true;
+		ret->number = *(const bool *)field;
+		break;
+	case SETTING_TEXT:
+		ret->text = *(const char *const *)field;
+		break;
+	case SETTING_STACK_MODE:
+		ret->text = s->words[*(const enum stack_mode *)field];
+		break;
+	default:
+		ret->text = s->words[*(const u8 *)field];
+		break;
+	}
+}
+
+u32 config_fields(const struct script_config *config, struct config_field *fields, u32 max)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings) && n < max; i++)
+		if (!settings[i].renamed && settings[i].kind != SETTING_IGNORED)
+			describe(&settings[i], config, &fields[n++]);
+	return n;
 }
 
 int config_check(struct diag *diag, const struct script_config *config)

@@ -11,4 +11,14 @@ int config_apply(struct diag *diag, const struct ast *ast, struct script_config 
 /* Limits that code generation relies on. 0 or -EINVAL. */
 int config_check(struct diag *diag, const struct script_config *config);
 
+/* One setting as the script reads it: config.NAME. */
+struct config_field {
+	const char *name, *text; /* text NULL: a number or bool */
+	u64 number;
+	bool is_bool;
+};
+
+/* The current settings, at most max; returns how many. */
+u32 config_fields(const struct script_config *config, struct config_field *fields, u32 max);
+
 #endif

@@ -251,6 +251,11 @@ static void lower_cast(struct lower *l, struct expr *e, struct value *ret)
 		*ret = value_register(to, is_not_zero(l, r));
 		return;
 	}
+	if (type_is(to, TYPE_POINTER) && type_is_integer(v.type) && v.type->size < 8) {
+		/* An address has no sign: (int8 *)(int8)-1 is 0xff, as upstream has it. */
+		*ret = value_register(to, ir_extend(l->f, r, v.type->size, false));
+		return;
+	}
 	if (type_is_scalar(to)) {
 		*ret = value_register(to, lower_convert(l, r, v.type, to));
 		return;
