@@ -19,12 +19,14 @@ static void print_map(struct engine *e, const struct open_map *m, bool remove, b
 {
 	struct map_view view;
 	int err = map_view_read(m, remove, &view);
-	bool is_histogram = m->info->value->kind == TYPE_HIST || m->info->value->kind == TYPE_LHIST;
+	bool is_histogram = type_is_histogram(m->info->value);
 
 	if (err < 0)
 		map_failed(e, m, "read", err);
-	else if (view.nrows || (with_empty && !is_histogram))
+	else if (view.nrows || (with_empty && !is_histogram)) {
+		map_view_arrange(&view, options->top);
 		map_view_print(&e->printer, e->out, &view, options);
+	}
 	map_view_release(&view);
 }
 
@@ -112,9 +114,11 @@ void do_table(struct engine *e, const struct record *r)
 	err = map_view_read(m, false, &view);
 	if (err < 0)
 		map_failed(e, m, "read", err);
-	else
+	else {
+		map_view_arrange(&view, record_u64(r, 0));
 		row_table(e->rows, &e->printer, e->out, &r->action->format, &view,
 			  record_u64(r, 0));
+	}
 	map_view_release(&view);
 }
 

@@ -214,6 +214,9 @@ static void sum_cpus(const struct open_map *m, const u8 *value, struct map_row *
 		}
 		row->total += v;
 		row->count += second;
+		if (t->kind == TYPE_STDDEV)
+			row->squares += (unsigned __int128)load_u64(p + 24, 8, false) << 64 |
+					load_u64(p + 16, 8, false);
 	}
 }
 
@@ -325,6 +328,29 @@ static bool is_absent(const struct open_map *m, const struct map_row *row)
 	return true;
 }
 
+static void divide_row(const struct open_map *m, struct map_row *row)
+{
+	const struct type *t = m->info->value;
+	const u64 by = m->normal;
+	u64 v;
+
+	row->total = t->is_signed ? (u64)((s64)row->total / (s64)by) : row->total / by;
+	row->squares = row->squares / by / by;
+	for (u32 i = 0; i < row->nbuckets; i++)
+		row->buckets[i] /= by;
+	if (row->value && t->kind == TYPE_INT) {
+		v = (u64)value_integer(t, row->value);
+		v = t->is_signed ? (u64)((s64)v / (s64)by) : v / by;
+		memcpy((u8 *)row->value, &v, MIN(t->size, 8u)); /* the view's own storage */
+	}
+}
+
+static void normalize(const struct open_map *m, struct map_view *view)
+{
+	for (size_t i = 0; m->normal > 1 && i < view->nrows; i++)
+		divide_row(m, &view->rows[i]);
+}
+
 int map_view_read(const struct open_map *m, bool remove, struct map_view *ret)
 {
 	struct map_elements e;
@@ -362,7 +388,10 @@ int map_view_read(const struct open_map *m, bool remove, struct map_view *ret)
 				ret->rows[ret->nrows++] = row;
 		}
 	}
+	ret->order = m->order;
+	ret->is_descending = m->is_descending;
 	map_view_sort(ret);
+	normalize(m, ret);
 	return 0;
 }
 
@@ -374,6 +403,8 @@ int map_row_read(const struct open_map *m, const void *key, void *value, struct 
 	if (r < 0)
 		return r;
 	fold(m, value, ret);
+	if (m->normal > 1)
+		divide_row(m, ret);
 	return 0;
 }
 

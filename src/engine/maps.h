@@ -17,6 +17,9 @@ struct open_map {
 	bool is_array; /* elements always exist */
 	bool zeroed;   /* zero() was called on it: print its zeros */
 	bool cleared;  /* clear() was: zeros mean "not there" */
+	u64 normal;    /* normalize(): what values are divided by when they are printed; 0 = 1 */
+	enum map_order order; /* sort() */
+	bool is_descending;
 };
 
 void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus);

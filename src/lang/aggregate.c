@@ -32,7 +32,7 @@ static void check_count(struct check *c, struct expr *call)
 }
 
 /* The number that is aggregated; false while its type is unknown or wrong. */
-static bool check_number(struct check *c, struct expr *call)
+bool aggregate_check_number(struct check *c, struct expr *call)
 {
 	if (!check_known(c, call->args[0]))
 		return false;
@@ -46,7 +46,7 @@ static bool check_number(struct check *c, struct expr *call)
 static void check_sum(struct check *c, struct expr *call)
 {
 	const enum type_kind kind = kind_of(call);
-	const bool is_signed = check_number(c, call) && call->args[0]->type->is_signed;
+	const bool is_signed = aggregate_check_number(c, call) && call->args[0]->type->is_signed;
 	const struct type *known = call->annotation;
 	struct type *t;
 
@@ -65,7 +65,7 @@ static void check_hist(struct check *c, struct expr *call)
 {
 	s64 bits = 0;
 
-	check_number(c, call);
+	aggregate_check_number(c, call);
 	if (call->nargs > 1 && !check_arg_constant(c, call, 1, &bits))
 		bits = 0;
 	if (bits < 0 || bits > HIST_MAX_BITS) {
@@ -80,7 +80,7 @@ static void check_lhist(struct check *c, struct expr *call)
 	s64 min = 0, max = 1, step = 1;
 	u64 range;
 
-	check_number(c, call);
+	aggregate_check_number(c, call);
 	call->type = type_lhist(c->types, 0, 1, 1);
 	if (!check_arg_constant(c, call, 1, &min) || !check_arg_constant(c, call, 2, &max) ||
 	    !check_arg_constant(c, call, 3, &step))
@@ -110,7 +110,7 @@ static void check_lhist(struct check *c, struct expr *call)
 /* ---- lowering ---- */
 
 /* The element to update; goes to `end` when there is none. bucket 0 = not a histogram. */
-static ir_reg element_of(struct lower *l, struct expr *call, ir_reg bucket, u32 end)
+ir_reg aggregate_element(struct lower *l, struct expr *call, ir_reg bucket, u32 end)
 {
 	struct map_symbol *m = l->assign_map;
 	ir_reg key = lower_map_key(l, m, l->assign_keys, l->assign_nkeys, call->span);
@@ -120,7 +120,7 @@ static ir_reg element_of(struct lower *l, struct expr *call, ir_reg bucket, u32 
 	return lower_map_element(l, m, key, end, call->span);
 }
 
-static bool usable(struct lower *l, struct expr *call, struct value *ret)
+bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret)
 {
 	*ret = (struct value){0};
 	if (l->assign_map)
@@ -129,7 +129,7 @@ static bool usable(struct lower *l, struct expr *call, struct value *ret)
 	return false;
 }
 
-static void finish(struct lower *l, u32 end)
+void aggregate_end(struct lower *l, u32 end)
 {
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
@@ -140,12 +140,12 @@ static void lower_count(struct lower *l, struct expr *call, struct value *ret)
 	u32 end;
 	ir_reg element;
 
-	if (!usable(l, call, ret))
+	if (!aggregate_is_usable(l, call, ret))
 		return;
 	end = ir_block_new(l->f, "count.end");
-	element = element_of(l, call, 0, end);
+	element = aggregate_element(l, call, 0, end);
 	lower_add(l, l->assign_map, element, 0, ir_const(l->f, 1));
-	finish(l, end);
+	aggregate_end(l, end);
 }
 
 /* sum; avg and stats, which also count. */
@@ -154,15 +154,15 @@ static void lower_sum(struct lower *l, struct expr *call, struct value *ret)
 	u32 end;
 	ir_reg element, n;
 
-	if (!usable(l, call, ret))
+	if (!aggregate_is_usable(l, call, ret))
 		return;
 	n = lower_scalar(l, call->args[0]);
 	end = ir_block_new(l->f, "sum.end");
-	element = element_of(l, call, 0, end);
+	element = aggregate_element(l, call, 0, end);
 	lower_add(l, l->assign_map, element, 0, n);
 	if (kind_of(call) != TYPE_SUM)
 		lower_add(l, l->assign_map, element, 8, ir_const(l->f, 1));
-	finish(l, end);
+	aggregate_end(l, end);
 }
 
 /*
@@ -176,7 +176,7 @@ static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
 	ir_reg element, n;
 	enum ir_cond better;
 
-	if (!usable(l, call, ret))
+	if (!aggregate_is_usable(l, call, ret))
 		return;
 	if (is_max)
 		better = is_signed ? IR_SGT : IR_GT;
@@ -186,14 +186,14 @@ static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
 	end = ir_block_new(l->f, "extreme.end");
 	compare = ir_block_new(l->f, "extreme.compare");
 	store = ir_block_new(l->f, "extreme.store");
-	element = element_of(l, call, 0, end);
+	element = aggregate_element(l, call, 0, end);
 	ir_branch_imm(l->f, IR_EQ, ir_load(l->f, element, 8, 8, false), 0, store, compare);
 	ir_switch_to(l->f, compare);
 	ir_branch(l->f, better, n, ir_load(l->f, element, 0, 8, false), store, end);
 	ir_switch_to(l->f, store);
 	ir_store(l->f, element, 0, 8, n);
 	ir_store_imm(l->f, element, 8, 8, 1);
-	finish(l, end);
+	aggregate_end(l, end);
 }
 
 /*
@@ -272,7 +272,7 @@ static void lower_hist(struct lower *l, struct expr *call, struct value *ret)
 	u32 end;
 	ir_reg element, n, bucket;
 
-	if (!usable(l, call, ret))
+	if (!aggregate_is_usable(l, call, ret))
 		return;
 	n = lower_scalar(l, call->args[0]);
 	if (t->kind == TYPE_LHIST)
@@ -280,9 +280,9 @@ static void lower_hist(struct lower *l, struct expr *call, struct value *ret)
 	else
 		bucket = aggregate_hist_bucket(l->f, n, t->hist_bits);
 	end = ir_block_new(l->f, "hist.end");
-	element = element_of(l, call, bucket, end);
+	element = aggregate_element(l, call, bucket, end);
 	lower_add(l, l->assign_map, element, 0, ir_const(l->f, 1));
-	finish(l, end);
+	aggregate_end(l, end);
 }
 
 #define AGGREGATION (BUILTIN_CALL | BUILTIN_AGGREGATION)

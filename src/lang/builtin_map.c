@@ -20,8 +20,7 @@ static struct map_plan *plan_of(struct check *c, struct expr *call)
 
 static bool is_bucketed(const struct map_symbol *m)
 {
-	return m->value && (m->value->kind == TYPE_HIST || m->value->kind == TYPE_LHIST ||
-			    m->value->kind == TYPE_TSERIES);
+	return m->value && (type_is_histogram(m->value) || m->value->kind == TYPE_TSERIES);
 }
 
 /* Buckets that an element of a histogram may have: bucket numbers are below this. */
@@ -29,6 +28,11 @@ static u32 bucket_count(const struct type *t)
 {
 	if (t->kind == TYPE_LHIST)
 		return 2 + (t->lhist_max - t->lhist_min) / t->lhist_step;
+	if (t->kind == TYPE_LLHIST) {
+		const struct llhist h = type_llhist_of(t);
+
+		return llhist_buckets(&h);
+	}
 	return ((64 - t->hist_bits + 1) << t->hist_bits) + 1;
 }
 

@@ -203,7 +203,7 @@ static void check_print_map(struct check *c, struct expr *call, struct print_pla
 
 static bool is_bucketed(const struct type *t)
 {
-	return t && (t->kind == TYPE_HIST || t->kind == TYPE_LHIST || t->kind == TYPE_TSERIES);
+	return t && (type_is_histogram(t) || t->kind == TYPE_TSERIES);
 }
 
 static void check_print(struct check *c, struct expr *call)

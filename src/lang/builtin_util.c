@@ -36,6 +36,8 @@ const char *builtin_kind(const struct type *t)
 		[TYPE_STATS] = "stats_t",
 		[TYPE_HIST] = "hist_t",
 		[TYPE_LHIST] = "lhist_t",
+		[TYPE_LLHIST] = "llhist_t",
+		[TYPE_STDDEV] = "stddev_t",
 		[TYPE_TSERIES] = "tseries_t",
 	};
 

@@ -56,6 +56,13 @@ u32 builtin_send_format(struct lower *l, enum action_kind kind, struct expr *cal
 /* The bucket of n, as types/type.h counts them. */
 ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits);
 ir_reg aggregate_lhist_bucket(struct ir_function *f, ir_reg n, s64 min, s64 max, s64 step);
+ir_reg aggregate_llhist_bucket(struct ir_function *f, ir_reg n, const struct llhist *h);
+/* What the rows of aggregations share: the number is checked; the call stands behind `@m =`; the element of the map (goes to `end` when there
+ * is none; bucket 0 = not a histogram); the end. */
+bool aggregate_check_number(struct check *c, struct expr *call);
+bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret);
+ir_reg aggregate_element(struct lower *l, struct expr *call, ir_reg bucket, u32 end);
+void aggregate_end(struct lower *l, u32 end);
 /* Sends ACTION_EXIT and leaves the probe. */
 void builtin_exit(struct lower *l, ir_reg code, struct span at);
 

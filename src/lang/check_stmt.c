@@ -15,6 +15,8 @@ static const struct aggregation_example {
 	{TYPE_AVG, "avg(retval)"},
 	{TYPE_HIST, "hist(retval)"},
 	{TYPE_LHIST, "lhist(rand %10, 0, 10, 1)"},
+	{TYPE_LLHIST, "llhist(retval, 10, 0, 6, 20)"},
+	{TYPE_STDDEV, "stddev(retval)"},
 	{TYPE_TSERIES, "tseries(rand %10, 10s, 1)"},
 	{TYPE_STATS, "stats(arg2)"},
 };

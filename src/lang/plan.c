@@ -107,7 +107,7 @@ u32 plan_map_type(const char *name)
 
 static bool is_bucketed(const struct type *t)
 {
-	return type_is(t, TYPE_HIST) || type_is(t, TYPE_LHIST);
+	return type_is_histogram(t);
 }
 
 /* Buckets of a histogram: for each power of two and each of the 2^k steps in it, below and above.
@@ -116,6 +116,11 @@ static u32 bucket_count(const struct type *t)
 {
 	if (type_is(t, TYPE_LHIST))
 		return (u32)MIN((t->lhist_max - t->lhist_min) / MAX(t->lhist_step, 1) + 2, 1 << 16);
+	if (type_is(t, TYPE_LLHIST)) {
+		const struct llhist h = type_llhist_of(t);
+
+		return llhist_buckets(&h);
+	}
 	return (66u << t->hist_bits) + 2;
 }
 

@@ -33,7 +33,8 @@ static const struct type simple_types[TYPE_KIND_COUNT] = {
 	SIMPLE(TYPE_SIGNAL_NAME, 8, 8), SIMPLE(TYPE_COUNT, 8, 8),
 	SIGNED_SIMPLE(TYPE_SUM, 8),	SIGNED_SIMPLE(TYPE_MIN, 16),
 	SIGNED_SIMPLE(TYPE_MAX, 16),	SIGNED_SIMPLE(TYPE_AVG, 16),
-	SIGNED_SIMPLE(TYPE_STATS, 16),	SIMPLE(TYPE_HIST, 8, 8),
+	SIGNED_SIMPLE(TYPE_STATS, 16),	SIGNED_SIMPLE(TYPE_STDDEV, 32),
+	SIMPLE(TYPE_LLHIST, 8, 8),	SIMPLE(TYPE_HIST, 8, 8),
 	SIMPLE(TYPE_LHIST, 8, 8),	SIMPLE(TYPE_TSERIES, 8, 8),
 };
 
@@ -241,6 +242,20 @@ const struct type *type_lhist(struct type_store *s, s64 min, s64 max, s64 step)
 	return t;
 }
 
+const struct type *type_llhist(struct type_store *s, const struct llhist *h)
+{
+	const s64 orders = h->low | (s64)h->high << 16;
+	bool is_new;
+	struct type *t = intern_derived(
+		s, (struct derived_key){TYPE_LLHIST, NULL, h->base, orders, h->steps}, &is_new);
+
+	t->size = t->align = 8;
+	t->lhist_min = h->base;
+	t->lhist_max = orders;
+	t->lhist_step = h->steps;
+	return t;
+}
+
 /* Lays members out as C does. */
 static void lay_out(struct type_store *s, struct type *t, const char *const *names,
 		    const struct type *const *types, u32 count)
@@ -387,6 +402,8 @@ static const struct named_type builtin_names[] = {
 	{"ustats_t", &unsigned_aggregations[4]},
 	{"hist_t", &simple_types[TYPE_HIST]},
 	{"lhist_t", &simple_types[TYPE_LHIST]},
+	{"llhist_t", &simple_types[TYPE_LLHIST]},
+	{"stddev_t", &simple_types[TYPE_STDDEV]},
 	{"tseries_t", &simple_types[TYPE_TSERIES]},
 	{"ksym_t", &simple_types[TYPE_KSYM]},
 	{"usym_t", &simple_types[TYPE_USYM]},
@@ -655,6 +672,7 @@ static bool equal_within(const struct type *a, const struct type *b, u32 depth)
 	case TYPE_HIST:
 		return a->hist_bits == b->hist_bits;
 	case TYPE_LHIST:
+	case TYPE_LLHIST:
 		return a->lhist_min == b->lhist_min && a->lhist_max == b->lhist_max &&
 		       a->lhist_step == b->lhist_step;
 	default:

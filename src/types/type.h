@@ -54,8 +54,10 @@ enum type_kind {
 	TYPE_MAX,
 	TYPE_AVG,   /* s64 total, u64 count */
 	TYPE_STATS, /* s64 total, u64 count */
+	TYPE_STDDEV, /* s64 total, u64 count, u64 low, u64 high: 128 bits of the sum of squares */
 	TYPE_HIST,  /* one element per bucket: key ++ u64 bucket -> u64 count; see hist_bits */
 	TYPE_LHIST, /* the same; lhist_{min,max,step} */
+	TYPE_LLHIST, /* the same; struct llhist below, packed into lhist_{min,max,step} */
 	TYPE_TSERIES,
 	TYPE_KIND_COUNT
 };
@@ -149,6 +151,18 @@ const struct type *type_record(struct type_store *s, const char *const *names, c
 const struct type *type_stack(struct type_store *s, bool user, enum stack_mode mode, u16 depth);
 const struct type *type_hist(struct type_store *s, u8 bits);
 const struct type *type_lhist(struct type_store *s, s64 min, s64 max, s64 step);
+/* Log-linear histograms (type_llhist.c). base^(high + 1) must fit 63 bits. */
+struct llhist { u32 base, low, high, steps; };
+/* One order of magnitude: [from, to) in `buckets` parts of `width`, numbered from first_bucket on. */
+struct llhist_order { u64 from, to, width; u32 first_bucket, buckets; };
+const struct type *type_llhist(struct type_store *s, const struct llhist *h);
+struct llhist type_llhist_of(const struct type *t);
+void llhist_begin(const struct llhist *h, struct llhist_order *o); /* the order `low` */
+void llhist_next(const struct llhist *h, struct llhist_order *o);
+void llhist_measure(const struct llhist *h, struct llhist_order *o);
+u32 llhist_buckets(const struct llhist *h);
+/* False: the bucket has no lower bound (the first one), or there is no such bucket. */
+bool llhist_lower_bound(const struct llhist *h, u32 bucket, s64 *ret);
 /* A new mutable type for a reader to fill in. */
 struct type *type_new(struct type_store *s, enum type_kind kind);
 
@@ -181,6 +195,11 @@ static inline bool type_is_integer(const struct type *t)
 static inline bool type_is_aggregation(const struct type *t)
 {
 	return t->kind >= TYPE_COUNT && t->kind <= TYPE_TSERIES;
+}
+/* A map of these has one element per key and bucket. */
+static inline bool type_is_histogram(const struct type *t)
+{
+	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST || t->kind == TYPE_LLHIST;
 }
 static inline bool type_is_record(const struct type *t) /* has members with offsets */
 {

@@ -27,6 +27,8 @@ static const char *const kind_names[TYPE_KIND_COUNT] = {
 	[TYPE_COUNT] = "count_t",
 	[TYPE_HIST] = "hist_t",
 	[TYPE_LHIST] = "lhist_t",
+	[TYPE_LLHIST] = "llhist_t",
+	[TYPE_STDDEV] = "stddev_t",
 	[TYPE_TSERIES] = "tseries_t",
 	/* These have an unsigned form with a "u" before. */
 	[TYPE_SUM] = "sum_t",

@@ -42,8 +42,19 @@ static struct bound lhist_lower(const struct type *t, u32 bucket)
 			      .value = t->lhist_min + steps * t->lhist_step};
 }
 
+static struct bound llhist_lower(const struct type *t, u32 bucket)
+{
+	const struct llhist h = type_llhist_of(t);
+	struct bound b = {.is_plain = true};
+
+	b.is_open = !llhist_lower_bound(&h, bucket, &b.value);
+	return b;
+}
+
 static struct bound lower_bound(const struct type *t, u32 bucket)
 {
+	if (t->kind == TYPE_LLHIST)
+		return llhist_lower(t, bucket);
 	return t->kind == TYPE_HIST ? hist_lower(t->hist_bits, bucket) : lhist_lower(t, bucket);
 }
 
@@ -128,6 +139,7 @@ static bool used_range(const struct histogram *h, u32 *ret_first, u32 *ret_last)
 
 static u64 count_of(const struct histogram *h, u32 bucket)
 {
+	/* The divisor of print(@m, top, div) is for hist() only, as bpftrace has it. */
 	return h->type->kind == TYPE_HIST && h->divisor > 1 ? h->buckets[bucket] / h->divisor
 							    : h->buckets[bucket];
 }

@@ -13,7 +13,7 @@
 #include "types/type.h"
 
 struct histogram {
-	const struct type *type; /* TYPE_HIST or TYPE_LHIST */
+	const struct type *type; /* type_is_histogram() */
 	const u64 *buckets;
 	u32 nbuckets;
 	u64 divisor; /* of hist; 0 = 1 */

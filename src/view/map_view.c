@@ -2,6 +2,7 @@
 #include "view/map_view.h"
 
 #include "view/histogram.h"
+#include "view/stddev.h"
 
 s64 map_average(const struct type *t, u64 total, u64 count)
 {
@@ -56,7 +57,11 @@ static int compare_values(const struct map_view *m, const struct map_row *a,
 	case TYPE_COUNT:
 	case TYPE_HIST:
 	case TYPE_LHIST:
+	case TYPE_LLHIST:
 		return compare_u64(a->total, b->total);
+	case TYPE_STDDEV:
+		return compare_u64(stddev_of((s64)a->total, a->count, a->squares),
+				   stddev_of((s64)b->total, b->count, b->squares));
 	case TYPE_SUM:
 	case TYPE_MIN:
 	case TYPE_MAX:
@@ -87,6 +92,36 @@ void map_view_sort(struct map_view *m)
 		qsort_r(m->rows, m->nrows, sizeof(*m->rows), compare_rows, m);
 }
 
+int map_view_compare_keys(const struct map_view *m, const u8 *a, const u8 *b)
+{
+	return a && b ? compare_keys(m->key, a, b) : 0;
+}
+
+static int compare_printed(const void *x, const void *y, void *arg)
+{
+	const struct map_view *m = arg;
+	const struct map_row *a = x, *b = y;
+	const int keys = map_view_compare_keys(m, a->key, b->key);
+	const int values = m->order == ORDER_KEY ? 0 : compare_values(m, a, b);
+	const int c = values ? values : keys;
+
+	return m->is_descending ? -c : c;
+}
+
+void map_view_arrange(struct map_view *m, u64 top)
+{
+	if (top && m->nrows > top) {
+		const size_t cut = m->nrows - (size_t)top;
+
+		for (size_t i = 0; i < cut; i++)
+			free(m->rows[i].buckets);
+		memmove(m->rows, m->rows + cut, (size_t)top * sizeof(*m->rows));
+		m->nrows = (size_t)top;
+	}
+	if (m->order != ORDER_DEFAULT && m->nrows > 1)
+		qsort_r(m->rows, m->nrows, sizeof(*m->rows), compare_printed, m);
+}
+
 void map_view_release(struct map_view *m)
 {
 	for (size_t i = 0; i < m->nrows; i++)
@@ -96,11 +131,6 @@ void map_view_release(struct map_view *m)
 	m->rows = NULL;
 	m->storage = NULL;
 	m->nrows = 0;
-}
-
-static bool is_histogram(const struct type *t)
-{
-	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST;
 }
 
 static bool is_stats(const struct type *t)
@@ -161,11 +191,16 @@ static void add_value(struct value_printer *p, struct strbuf *out, const struct 
 	case TYPE_AVG:
 		add_number(out, t, (u64)map_average(t, row->total, row->count), divisor, is_json);
 		return;
+	case TYPE_STDDEV:
+		add_number(out, type_int(8, false),
+			   stddev_of((s64)row->total, row->count, row->squares), divisor, is_json);
+		return;
 	case TYPE_STATS:
 		add_stats(out, t, row, divisor, is_json);
 		return;
 	case TYPE_HIST:
 	case TYPE_LHIST:
+	case TYPE_LLHIST:
 		(is_json ? histogram_json : histogram_text)(out, &h);
 		return;
 	case TYPE_INT:
@@ -208,7 +243,7 @@ static void print_text(struct value_printer *p, struct output *out, const struct
 			value_key_text(p, &out->text, m->key, m->key_is_list, m->rows[i].key);
 			strbuf_addch(&out->text, ']');
 		}
-		strbuf_addstr(&out->text, is_histogram(m->value) ? ":\n" : ": ");
+		strbuf_addstr(&out->text, type_is_histogram(m->value) ? ":\n" : ": ");
 		map_value_text(p, &out->text, m->value, &m->rows[i], options->divisor);
 		strbuf_addch(&out->text, '\n');
 	}
@@ -221,7 +256,7 @@ static void print_json(struct value_printer *p, struct output *out, const struct
 	struct strbuf key = STRBUF_INIT;
 
 	strbuf_addf(&out->text, "{\"type\": \"%s\", \"data\": {\"@%s\": %s",
-		    is_histogram(m->value) ? "hist" : (is_stats(m->value) ? "stats" : "map"),
+		    type_is_histogram(m->value) ? "hist" : (is_stats(m->value) ? "stats" : "map"),
 		    m->name, is_scalar ? "" : "{");
 	for (size_t i = first; i < m->nrows; i++) {
 		if (i > first)

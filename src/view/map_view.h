@@ -12,10 +12,13 @@ struct map_row {
 	const u8 *key;	 /* without the bucket of histograms; NULL in a scalar map */
 	const u8 *value; /* plain types: as laid out by map_view.value */
 	u64 total;	 /* count, sum, min, max; total of avg and stats; all buckets together of histograms */
-	u64 count;	 /* avg, stats */
+	u64 count;	 /* avg, stats, stddev */
+	unsigned __int128 squares; /* stddev: sum of the squares */
 	u64 *buckets;	 /* hist, lhist: by bucket number; malloc'ed */
 	u32 nbuckets;
 };
+
+enum map_order { ORDER_DEFAULT, ORDER_KEY, ORDER_VALUE };
 
 struct map_view {
 	const char *name;	 /* without '@' */
@@ -24,6 +27,8 @@ struct map_view {
 	const struct type *value;
 	struct map_row *rows; /* malloc'ed */
 	size_t nrows;
+	enum map_order order; /* sort(): of printing; which rows are the top ones is told by value all the same */
+	bool is_descending;
 	void *storage; /* what keys and values point into; malloc'ed */
 };
 
@@ -37,6 +42,10 @@ struct map_print_options {
  * total; everything else by key. Equal values: by key.
  */
 void map_view_sort(struct map_view *m);
+/* Keeps only the `top` largest rows (0 = all) and brings them into the order of printing. */
+void map_view_arrange(struct map_view *m, u64 top);
+/* Negative, 0, positive. Both views have the same type of key. */
+int map_view_compare_keys(const struct map_view *m, const u8 *a, const u8 *b);
 void map_view_release(struct map_view *m);
 /* A scalar without its row prints as zero (print(@x) of a map that was never assigned to). */
 void map_view_print(struct value_printer *p, struct output *out, const struct map_view *m,
