@@ -131,6 +131,27 @@ static char *find_in_directories(const char *name)
 	return NULL;
 }
 
+/* "libc" where only libc.so.6 is: without development files and without a cache, as in an initramfs. */
+static char *find_versioned(const char *name)
+{
+	char *found = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(library_dirs) && !found; i++) {
+		char *pattern = xasprintf("%s/*.so.*", library_dirs[i]);
+		glob_t g;
+
+		if (glob(pattern, 0, NULL, &g) == 0) {
+			for (size_t k = 0; k < g.gl_pathc && !found; k++)
+				if (library_name_matches(path_base_name(g.gl_pathv[k]), name) &&
+				    is_elf(g.gl_pathv[k], true))
+					found = xstrdup(g.gl_pathv[k]);
+			globfree(&g);
+		}
+		free(pattern);
+	}
+	return found;
+}
+
 static char *find_in_path(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -168,6 +189,8 @@ char *binary_resolve(const char *name, pid_t pid)
 		ld_cache_each("/etc/ld.so.cache", try_cached, &q);
 	if (!q.found)
 		q.found = find_in_directories(name);
+	if (!q.found)
+		q.found = find_versioned(name);
 	if (!q.found && access(name, F_OK) == 0)
 		q.found = xstrdup(name);
 	return q.found;

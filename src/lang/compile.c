@@ -187,10 +187,30 @@ static void demote_errors(struct diag *d, size_t from, bool keep)
 		d->code = EXIT_OK;
 }
 
-/* "kprobe:f, kprobe:f.constprop.*": a pattern that matches nothing is no mistake beside other
- * attach points. */
-static bool may_be_missing(const struct probe *p, const struct attach_point *ap)
+/* Written before `begin` and missing_probes: with BEGIN or END in capitals and no config block. */
+static bool is_older_spelling(const struct compilation *k)
 {
+	const struct ast *ast = &k->script->ast;
+
+	for (u32 i = 0; i < ast->nprobes && !ast->nconfigs; i++) {
+		const struct attach_point *ap = ast->probes[i].attach_points;
+
+		if (ap->count && (str_eq(ap->parts[0], "BEGIN") || str_eq(ap->parts[0], "END")))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * "kprobe:f, kprobe:f.constprop.*": a pattern that matches nothing is no mistake beside other
+ * attach points. In older scripts neither is a name: bpftrace 0.17 went on with a warning, and
+ * they list the names that a function has had over time.
+ */
+static bool may_be_missing(const struct compilation *k, const struct probe *p,
+			   const struct attach_point *ap)
+{
+	if (p->nattach > 1 && is_older_spelling(k))
+		return true;
 	for (u32 i = 1; p->nattach > 1 && i < ap->count; i++)
 		if (glob_has_wildcard(ap->parts[i]))
 			return true;
@@ -209,8 +229,9 @@ static int expand(struct compilation *k, const struct probe *p, const struct att
 	const size_t messages = k->diag->messages.len, before = out->list.len;
 	int err = probe_expand(k->options->env, &request, out);
 
-	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(p, ap))) {
-		demote_errors(k->diag, messages, s->config.missing_probes == 1);
+	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(k, p, ap))) {
+		demote_errors(k->diag, messages,
+			      s->config.missing_probes == 1 || is_older_spelling(k));
 		err = 0;
 	}
 	for (size_t i = before; i < out->list.len; i++) {
