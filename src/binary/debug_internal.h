@@ -15,6 +15,8 @@ bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret);
 int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg);
 /* die NULL = void. */
 const struct type *debug_convert_type(struct elf_file *f, struct type_store *types, Dwarf_Die *die);
+/* As the source spells it, "const char*", "struct foo*"; NULL if it has no short spelling. */
+const char *debug_spell_type(struct type_store *types, Dwarf_Die *die);
 /* The type that a DIE (parameter, member, function) refers to, NULL = void; *memory holds it. */
 Dwarf_Die *debug_type_of(Dwarf_Die *die, Dwarf_Die *memory);
 

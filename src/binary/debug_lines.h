@@ -32,6 +32,7 @@ struct debug_function {
 	 * with size 0: a struct on the stack, i.e. only its address.
 	 */
 	const struct probe_location *locations;
+	const char *const *spellings; /* same index: the types as in the source, "const char*" */
 	const struct type *retval; /* type_void() for void */
 	struct probe_location retval_location; /* when the function returns */
 };

@@ -191,6 +191,68 @@ const struct type *debug_convert_type(struct elf_file *f, struct type_store *typ
 	return convert(f, types, die, 0);
 }
 
+/* ---- spelling ---- */
+
+static bool spell(struct strbuf *out, Dwarf_Die *die, u32 depth)
+{
+	static const struct {
+		int tag;
+		const char *before, *after;
+	} rows[] = {
+		{DW_TAG_pointer_type, "", "*"},
+		{DW_TAG_reference_type, "", "&"},
+		{DW_TAG_rvalue_reference_type, "", "&&"},
+		{DW_TAG_const_type, "const ", " const"},
+		{DW_TAG_volatile_type, "volatile ", " volatile"},
+		{DW_TAG_restrict_type, "", ""},
+		{DW_TAG_atomic_type, "", ""},
+		{DW_TAG_structure_type, "struct ", ""},
+		{DW_TAG_class_type, "class ", ""},
+		{DW_TAG_union_type, "union ", ""},
+		{DW_TAG_enumeration_type, "enum ", ""},
+		{DW_TAG_base_type, "", ""},
+		{DW_TAG_typedef, "", ""},
+	};
+	Dwarf_Die memory, *of;
+	const char *name;
+
+	if (!die) {
+		strbuf_addstr(out, "void");
+		return true;
+	}
+	name = dwarf_diename(die);
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && depth < MAX_DEPTH; i++) {
+		const bool qualifies = *rows[i].before && *rows[i].after;
+
+		if (dwarf_tag(die) != rows[i].tag)
+			continue;
+		if (name) {
+			strbuf_addf(out, "%s%s", rows[i].before, name);
+			return true;
+		}
+		of = debug_type_of(die, &memory);
+		/* "const char", but "char* const" */
+		if (qualifies && !(of && dwarf_tag(of) == DW_TAG_pointer_type)) {
+			strbuf_addstr(out, rows[i].before);
+			return spell(out, of, depth + 1);
+		}
+		if (!spell(out, of, depth + 1))
+			return false;
+		strbuf_addstr(out, rows[i].after);
+		return !*rows[i].before || qualifies;
+	}
+	return false;
+}
+
+const char *debug_spell_type(struct type_store *types, Dwarf_Die *die)
+{
+	struct strbuf out = STRBUF_INIT;
+	const char *ret = spell(&out, die, 0) ? arena_strdup(&types->arena, out.data) : NULL;
+
+	strbuf_release(&out);
+	return ret;
+}
+
 /* ---- members ---- */
 
 /*

@@ -61,11 +61,16 @@ static void spell_type(struct strbuf *out, const struct type *t)
 	}
 }
 
-static void add_argument(struct lister *l, const char *name, const struct type *t, bool *first)
+/* spelling: from the source, written as it stands; NULL = from the type. */
+static void add_argument(struct lister *l, const char *name, const struct type *t,
+			 const char *spelling, bool *first)
 {
 	struct strbuf spelled = STRBUF_INIT;
 
-	spell_type(&spelled, t);
+	if (spelling)
+		strbuf_addstr(&spelled, spelling);
+	else
+		spell_type(&spelled, t);
 	if (l->format == LIST_JSON) {
 		strbuf_addf(&l->line, "%s{\"name\":\"", *first ? "" : ",");
 		escape_json(&l->line, name, strlen(name));
@@ -76,7 +81,7 @@ static void add_argument(struct lister *l, const char *name, const struct type *
 		strbuf_addstr(&l->line, "    ");
 		escape_line(&l->line, spelled.data, spelled.len);
 		strbuf_addf(&l->line, "%s",
-			    spelled.len && spelled.data[spelled.len - 1] == '*' ? "" : " ");
+			    !spelling && spelled.len && spelled.data[spelled.len - 1] == '*' ? "" : " ");
 		escape_line(&l->line, name, strlen(name));
 		strbuf_addch(&l->line, '\n');
 	}
@@ -94,7 +99,8 @@ static void add_context(struct lister *l, const struct probe_context *c)
 		const struct type_member *m = &c->args->members[i];
 
 		if (m->name && !(c->locations && c->locations[i].kind == LOCATION_NONE))
-			add_argument(l, m->name, m->type, &first);
+			add_argument(l, m->name, m->type, c->spellings ? c->spellings[i] : NULL,
+				     &first);
 	}
 	/* Events without types still have arg0 ... (usdt). */
 	for (u32 i = 0; !c->args && c->kind == CONTEXT_REGISTERS && c->layout_key &&
@@ -103,10 +109,12 @@ static void add_context(struct lister *l, const struct probe_context *c)
 		char name[8];
 
 		snprintf(name, sizeof(name), "arg%u", i);
-		add_argument(l, name, type_int(c->argn[i].size, c->argn[i].is_signed), &first);
+		if (c->argn[i].kind != LOCATION_NONE)
+			add_argument(l, name, type_int(c->argn[i].size, c->argn[i].is_signed), NULL,
+				     &first);
 	}
 	if (c->retval)
-		add_argument(l, "retval", c->retval, &first);
+		add_argument(l, "retval", c->retval, NULL, &first);
 }
 
 /* Expands one full name again and asks what a program would see there. Silent: a list shows what

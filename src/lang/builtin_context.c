@@ -2,6 +2,7 @@
 /* What a probe sees: its name, function, arguments, return value and registers. */
 #include "arch/arch.h"
 #include "lang/builtin_util.h"
+#include "lang/check_internal.h"
 
 static const char *provider_name(const struct check *c)
 {
@@ -129,12 +130,37 @@ static void lower_func(struct lower *l, struct expr *call, struct value *ret)
 
 /* ---- args ---- */
 
+/* All arguments that can be read, as one record. */
+static const struct type *readable_arguments(struct check *c, const struct probe_context *x)
+{
+	const struct type *args = x->args, **types;
+	const char **names;
+	u32 n = 0;
+
+	type_complete(c->types, args);
+	names = arena_new_array(c->arena, const char *, args->count + 1);
+	types = arena_new_array(c->arena, const struct type *, args->count + 1);
+	for (u32 i = 0; i < args->count; i++) {
+		if (!args->members[i].name ||
+		    !check_readable(&x->locations[i], args->members[i].type))
+			continue;
+		names[n] = args->members[i].name;
+		types[n++] = args->members[i].type;
+	}
+	return type_record(c->types, names, types, n);
+}
+
 static void check_args(struct check *c, struct expr *call)
 {
 	call->type = type_none();
 	if (!in_probe(c, call))
 		return;
 	c->unit->uses_args = true;
+	if (c->unit->context.locations) {
+		call->type = readable_arguments(c, &c->unit->context);
+		call->space = SPACE_BPF;
+		return;
+	}
 	if (c->unit->context.args) {
 		call->type = c->unit->context.args;
 		call->space = SPACE_CONTEXT;
@@ -149,34 +175,29 @@ static void check_args(struct check *c, struct expr *call)
 			    provider_name(c));
 }
 
-/* All arguments as one record: read one by one where they are, into the layout of the record. */
+/* Read one by one where they are, into the layout of the record. */
 static void lower_args(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct probe_context *x = &l->unit->context;
-	const struct type *args = x->args, *record;
-	const char **names;
-	const struct type **types;
+	const struct type *args = x->args, *record = call->type;
 	ir_reg slot;
 
-	type_complete(l->types, args);
-	if (x->kind == CONTEXT_TRACEPOINT || x->kind == CONTEXT_ITERATOR) {
+	if (!x->locations) {
 		*ret = value_memory(args, lower_context(l), 0, SPACE_CONTEXT);
 		return;
 	}
-	names = arena_new_array(l->arena, const char *, args->count + 1);
-	types = arena_new_array(l->arena, const struct type *, args->count + 1);
-	for (u32 i = 0; i < args->count; i++) {
-		names[i] = args->members[i].name ? args->members[i].name : "";
-		types[i] = args->members[i].type;
-	}
-	record = type_record(l->types, names, types, args->count);
 	lower_slot(l, record, "args", &slot);
-	for (u32 i = 0; i < args->count; i++) {
-		struct value v = value_register(types[i], lower_location(l, &x->locations[i]));
+	for (u32 i = 0, n = 0; i < args->count && n < record->count; i++) {
+		const struct type *t = record->members[n].type;
+		struct value v;
 
-		if (!type_is_scalar(types[i])) /* by reference */
-			v = value_memory(types[i], v.reg, 0, x->space);
-		lower_store_value(l, slot, record->members[i].offset, types[i], &v, call->span);
+		if (!args->members[i].name ||
+		    !str_eq(args->members[i].name, record->members[n].name))
+			continue;
+		v = value_register(t, lower_location(l, &x->locations[i]));
+		if (!type_is_scalar(t)) /* by reference */
+			v = value_memory(t, v.reg, 0, x->space);
+		lower_store_value(l, slot, record->members[n++].offset, t, &v, call->span);
 	}
 	*ret = value_memory(record, slot, 0, SPACE_BPF);
 }
@@ -187,7 +208,7 @@ static u32 argument_number(const struct expr *call)
 {
 	const char *name = call->builtin->name;
 
-	return name[strlen(name) - 1] - '0';
+	return (u32)strtoul(name + strcspn(name, "0123456789"), NULL, 10);
 }
 
 static void check_argument(struct check *c, struct expr *call)
@@ -210,6 +231,10 @@ static void check_argument(struct check *c, struct expr *call)
 	} else if (argument_number(call) >= c->unit->context.argn_count) {
 		check_error(c, call->span, "%s: this probe has only %u arguments",
 			    call->builtin->name, c->unit->context.argn_count);
+	} else if (!check_readable(&c->unit->context.argn[argument_number(call)], call->type)) {
+		check_error(c, call->span, "%s can't be read here", call->builtin->name);
+		check_hint(c, "it is in a floating-point register, thread-local, or at a symbol "
+			      "that the file does not have");
 	}
 }
 
@@ -435,6 +460,8 @@ const struct builtin builtins_context[] = {
 	ARGUMENT(7),
 	ARGUMENT(8),
 	ARGUMENT(9),
+	ARGUMENT(10),
+	ARGUMENT(11),
 	STACK_ARGUMENT(0),
 	STACK_ARGUMENT(1),
 	STACK_ARGUMENT(2),

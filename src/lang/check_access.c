@@ -19,6 +19,21 @@ static void hint_members(struct check *c, const struct type *t, const char *name
 	vector_free(&names);
 }
 
+bool check_readable(const struct probe_location *at, const struct type *t)
+{
+	return at->kind != LOCATION_NONE && !type_is(t, TYPE_FLOAT);
+}
+
+void check_unreadable_hint(struct check *c, const struct type *t)
+{
+	if (type_is(t, TYPE_FLOAT))
+		check_hint(c, "programs of the kernel cannot read floating-point registers");
+	else if (type_is_record(t))
+		check_hint(c, "it is passed in registers, and has no address");
+	else
+		check_hint(c, "it was optimised away, or is not in a register or in memory");
+}
+
 /* A field of the event: its memory is the record itself, or a place that the provider names. */
 static void check_args_member(struct check *c, struct expr *e)
 {
@@ -57,6 +72,11 @@ static void check_args_member(struct check *c, struct expr *e)
 		for (u32 i = 0; i < args->count; i++)
 			if (&args->members[i] == m)
 				e->member_index = i;
+		if (e->member_index != UINT32_MAX &&
+		    !check_readable(&context->locations[e->member_index], m->type)) {
+			check_error(c, e->span, "Can't read function parameter %s here", e->name);
+			check_unreadable_hint(c, m->type);
+		}
 		e->type = check_field_type(c, m->type, context->space, m->is_user);
 		if (type_is(e->type, TYPE_ARRAY) || type_is_record(e->type) ||
 		    type_is(e->type, TYPE_STRING))
@@ -132,7 +152,8 @@ void check_member(struct check *c, struct expr *e)
 		check_error(c, e->span, "Can not access field '%s' on expression of type '%s'",
 			    e->name, check_type_text(c, t));
 		if (e->left->builtin && btf_available(c->options->env->btf))
-			check_hint(c, "the kernel's types are not known: its BTF cannot be read (see pantrace doctor)");
+			check_hint(c, "the kernel's types are not known: its BTF cannot be read "
+				      "(see pantrace doctor)");
 		return;
 	}
 	if (type_complete(c->types, t) < 0) {

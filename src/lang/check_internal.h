@@ -57,6 +57,9 @@ const struct type *check_binary_type(struct check *c, struct expr *e, enum op op
 				     struct expr *right);
 bool op_is_comparison(enum op op);
 bool check_is_args(const struct expr *e);
+/* Can a program get at it? */
+bool check_readable(const struct probe_location *at, const struct type *t);
+void check_unreadable_hint(struct check *c, const struct type *t);
 
 /* ---- check_stmt.c ---- */
 void check_block(struct check *c, struct block *b);

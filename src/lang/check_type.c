@@ -175,6 +175,21 @@ static const struct type *sized_type(struct check *c, const struct type_name *n,
 				      : type_buffer(c->types, (u32)size);
 }
 
+/* What the target of the probe itself defines counts before the kernel's types (they have a source),
+ * and after the script's. */
+static const struct type *find_type(struct check *c, const char *name)
+{
+	const struct probe_context *x = c->unit ? &c->unit->context : NULL;
+	const struct type *t = NULL, *known;
+
+	if (x && x->find_type) {
+		known = hashmap_gets(&c->types->named, name);
+		if (!known || known->source_id)
+			t = x->find_type(x->find_type_arg, c->types, name);
+	}
+	return t ? t : type_named(c->types, name);
+}
+
 static const struct type *base_type(struct check *c, const struct type_name *n)
 {
 	const struct type *t;
@@ -183,14 +198,14 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 		check_expr(c, n->typeof_expr);
 		return check_known(c, n->typeof_expr) ? n->typeof_expr->type : NULL;
 	}
-	t = type_named(c->types, n->name);
+	t = find_type(c, n->name);
 	if (t)
 		return t;
 	/* A bare tag: (task_struct *) as (struct task_struct *). */
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const tags[] = {"struct", "union", "enum"};
 
-		t = type_named(c->types, arena_printf(c->arena, "%s %s", tags[i], n->name));
+		t = find_type(c, arena_printf(c->arena, "%s %s", tags[i], n->name));
 		if (t)
 			return t;
 	}

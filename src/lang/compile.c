@@ -140,7 +140,7 @@ static int pass_map_declarations(struct compilation *k)
 
 /* What a body mentions decides whether one program can serve several targets. */
 struct mentions {
-	bool arguments, probe;
+	bool arguments, names, probe;
 };
 
 static bool find_mentions(void *arg, struct expr *e)
@@ -151,8 +151,10 @@ static bool find_mentions(void *arg, struct expr *e)
 		return true;
 	if (str_eq(e->name, "probe"))
 		m->probe = true;
-	if (str_eq(e->name, "args") || str_eq(e->name, "retval") || str_eq(e->name, "ctx") ||
-	    (str_starts(e->name, "arg") && strlen(e->name) == 4) || str_starts(e->name, "sarg"))
+	if (str_eq(e->name, "args") || str_eq(e->name, "retval"))
+		m->names = m->arguments = true;
+	if (str_eq(e->name, "ctx") || str_starts(e->name, "sarg") ||
+	    (str_starts(e->name, "arg") && e->name[3] >= '0' && e->name[3] <= '9'))
 		m->arguments = true;
 	return true;
 }
@@ -283,6 +285,7 @@ static int describe_targets(struct compilation *k, struct probe *p,
 	int err = 0;
 
 	env->skip_args = !m.arguments;
+	env->skip_names = !m.names;
 	for (u32 i = 0; i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
 		struct probe_context context = {0};
@@ -383,7 +386,9 @@ static int pass_attach_points(struct compilation *k)
 
 static int pass_check(struct compilation *k)
 {
-	return check_units(&k->check);
+	const int err = check_units(&k->check);
+
+	return err ? err : check_options(&k->check);
 }
 
 static int pass_dump_types(struct compilation *k)
@@ -440,6 +445,7 @@ static void end(struct compilation *k)
 	for (size_t i = 0; i < k->check.units.len; i++)
 		vector_free(&k->check.units.items[i]->variables);
 	vector_free(&k->check.units);
+	vector_free(&k->check.named_options);
 	hashmap_release(&k->check.maps);
 }
 

@@ -4,6 +4,7 @@
 
 ir_reg lower_location(struct lower *l, const struct probe_location *loc)
 {
+	const enum address_space space = l->unit->context.space;
 	struct ir_function *f = l->f;
 	ir_reg base, address, slot;
 
@@ -24,10 +25,13 @@ ir_reg lower_location(struct lower *l, const struct probe_location *loc)
 				index = ir_binary_imm(f, IR_MUL, index, loc->scale);
 			address = ir_binary(f, IR_ADD, address, index);
 		}
+		if (!loc->size) /* a struct: it is where its address says */
+			return lower_address(l, address, loc->value);
 		lower_slot(l, type_int(8, false), "argument", &slot);
 		lower_helper_error(
-			l, BPF_FUNC_probe_read_user,
-			lower_read(l, slot, 0, loc->size, address, loc->value, SPACE_USER, f->span),
+			l,
+			space == SPACE_USER ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel,
+			lower_read(l, slot, 0, loc->size, address, loc->value, space, f->span),
 			f->span);
 		return ir_load(f, slot, 0, loc->size, loc->is_signed);
 	default:

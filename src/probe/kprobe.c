@@ -247,7 +247,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 			      : at_entry    ? "kprobe"
 					    : "kprobe+",
 	};
-	probe_describe_registers(ret, false);
+	probe_describe_registers(ret, at_entry && !is_return);
 	if (site->multi)
 		ret->expected_attach_type = BPF_TRACE_KPROBE_MULTI;
 	if (is_return) {

@@ -49,6 +49,7 @@ void probe_env_release(struct probe_env *env)
 	hashmap_each (&c->files, e)
 		elf_file_close(e->value);
 	hashmap_release(&c->files);
+	hashmap_release(&c->types);
 	hashmap_release(&c->functions);
 	arena_release(&c->strings);
 	free(c);

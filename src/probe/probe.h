@@ -37,6 +37,7 @@ struct probe_env {
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	u32 max_probes;
 	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */
+	bool skip_names;	    /* describe: it mentions neither `args` nor `retval` (saves reading debug info) */
 	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
 	int (*prepare_process)(void *arg);
 	void *prepare_arg;
@@ -85,10 +86,17 @@ struct probe_context {
 	 */
 	const struct type *args;
 	const struct probe_location *locations;
+	const char *const *spellings; /* the parameters' types as their source spells them, for lists; NULL = as struct type says */
+	/*
+	 * Types that only the target knows (its debug info), asked before those of the kernel; NULL = none. Names as in
+	 * type_named(); called only for names that a body mentions.
+	 */
+	const struct type *(*find_type)(void *arg, struct type_store *types, const char *name);
+	void *find_type_arg;
 	const struct type *retval; /* fexit, kretprobe/uretprobe with known type; NULL = none or plain u64 */
 	struct probe_location retval_location; /* kind NONE: `retval` is not available */
 	/* arg0..argN: */
-	struct probe_location argn[10];
+	struct probe_location argn[12];
 	u8 argn_count;		   /* 0 = argN not available */
 	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
 	bool is_return;

@@ -23,6 +23,7 @@ struct elf_file;
 struct probe_cache {
 	struct hashmap files;	     /* path -> struct elf_file * */
 	struct hashmap functions;    /* traceable functions: name -> module ("" = vmlinux) in strings */
+	struct hashmap types;	     /* "path\nname" -> const struct type * of a file's debug info */
 	bool functions_known, functions_readable;
 	struct arena strings;
 	bool cookie_tried[32], cookie[32]; /* bpf_get_attach_cookie, by program type */

@@ -45,6 +45,7 @@ static struct probe_target *add_place(struct expand_arg *a, const char *what, u6
 				 arena_printf(arena, "%s:%s:%s", a->provider->name, a->path, what));
 
 	site->at_entry = at_entry;
+	site->file = a->file;
 	site->is_32 = !elf_file_is_64(a->file);
 	t->private = site;
 	t->path = a->path;
@@ -447,12 +448,16 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		describe_32(ret);
 	if (site->multi)
 		ret->expected_attach_type = UAPI_BPF_TRACE_UPROBE_MULTI;
-	if (!is_return)
+	user_describe_types(env, t, ret);
+	if (!is_return) {
+		user_describe_function(env, t, ret);
 		return 0;
+	}
 	ret->argn_count = 0; /* the registers have other values by now */
 	ret->retval_location = (struct probe_location){.kind = LOCATION_REGISTER,
 						       .size = site->is_32 ? 4 : 8,
 						       .offset = arch_retval_offset()};
+	user_describe_function(env, t, ret);
 	return 0;
 }
 

@@ -36,6 +36,8 @@ static int add_note(void *arg, const struct usdt_note *n)
 	}
 	site = arena_new(arena, struct user_site);
 	site->is_32 = !elf_file_is_64(a->file);
+	site->file = a->file;
+	site->usdt_address = n->address;
 	site->usdt_args = n->args && *n->args ? arena_strdup(arena, n->args) : NULL;
 	t = probe_add_target(a->env, a->out, &probe_usdt, a->request,
 			     arena_printf(arena, "usdt:%s:%s:%s", a->path, n->provider, n->name));
@@ -155,17 +157,20 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		.space = SPACE_USER,
 		.has_cookie = kernel_features(env->kernel)->attach_cookie,
 		.has_function = true,
-		.layout_key = arena_printf(env->arena, "usdt%s:%s", site->multi ? "/multi" : "",
-					   site->usdt_args ? site->usdt_args : ""),
 	};
 	if (site->usdt_args)
-		n = usdt_parse_args(site->usdt_args, ret->argn, ARRAY_SIZE(ret->argn));
+		n = usdt_note_args(site->file,
+				   &(struct usdt_note){.args = site->usdt_args,
+						       .address = site->usdt_address},
+				   ret->argn, ARRAY_SIZE(ret->argn));
 	if (n < 0) {
 		diag_error(env->diag, at, "the arguments of %s cannot be understood: \"%s\"",
 			   t->name, site->usdt_args);
 		return n;
 	}
 	ret->argn_count = (u8)n;
+	ret->layout_key = user_layout_key(env, site->multi ? "usdt/multi" : "usdt", ret->argn, (u32)n);
+	user_describe_types(env, t, ret);
 	return 0;
 }
 

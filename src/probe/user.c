@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "binary/debug_lines.h"
 #include "probe/uapi.h"
 
 #define MULTI_FROM 4 /* places in files; below that single links are as good */
@@ -116,6 +117,95 @@ int user_each_file(struct probe_env *env, const struct probe_request *r, const c
 	err = fn(arg, path);
 	free(path);
 	return err;
+}
+
+/* ---- describe ---- */
+
+const char *user_layout_key(struct probe_env *env, const char *prefix,
+			    const struct probe_location *locations, u32 n)
+{
+	struct strbuf key = STRBUF_INIT;
+	const char *ret;
+
+	strbuf_addstr(&key, prefix);
+	for (u32 i = 0; i < n; i++) {
+		const struct probe_location *at = &locations[i];
+
+		strbuf_addf(&key, " %d%c%d@%d,%d,%d*%d%+" PRId64, at->kind,
+			    at->is_signed ? '-' : '+', at->size, at->offset, at->base, at->index,
+			    at->scale, at->value);
+	}
+	ret = arena_strdup(env->arena, key.data);
+	strbuf_release(&key);
+	return ret;
+}
+
+struct type_scope {
+	struct elf_file *file;
+	struct hashmap *known; /* of the cache */
+};
+
+/* Also what is not there is remembered: a name is asked for in every pass of the compiler. */
+static const struct type *find_type(void *arg, struct type_store *types, const char *name)
+{
+	static const char nothing;
+	struct type_scope *scope = arg;
+	char *key = xasprintf("%s\n%s", elf_file_path(scope->file), name);
+	const void *t = hashmap_gets(scope->known, key);
+
+	if (!t) {
+		t = debug_type_named(scope->file, types, name);
+		hashmap_puts(scope->known, key,
+			     t ? (void *)(uintptr_t)t : (void *)(uintptr_t)&nothing);
+	}
+	free(key);
+	return t == &nothing ? NULL : t;
+}
+
+void user_describe_types(struct probe_env *env, const struct probe_target *t,
+			 struct probe_context *ret)
+{
+	const struct user_site *site = t->private;
+	struct type_scope *scope = arena_new(env->arena, struct type_scope);
+
+	*scope = (struct type_scope){site->file, &probe_cache_of(env)->types};
+	ret->find_type = find_type;
+	ret->find_type_arg = scope;
+	ret->layout_key = arena_printf(env->arena, "%s %s", ret->layout_key, t->path);
+}
+
+/*
+ * A pointer to a plain value stays the number that it always was: scripts print it and use it as a
+ * key. What a number cannot say is the sign, the width, and what a struct holds.
+ */
+static bool is_worth_a_type(const struct type *t)
+{
+	if (t->kind == TYPE_POINTER)
+		return t->element->kind == TYPE_STRUCT || t->element->kind == TYPE_UNION;
+	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
+}
+
+void user_describe_function(struct probe_env *env, const struct probe_target *t,
+			    struct probe_context *ret)
+{
+	const struct user_site *site = t->private;
+	struct debug_function f;
+	u64 address;
+
+	if (env->skip_names || !site->at_entry || site->is_32 ||
+	    elf_file_address(site->file, t->address, &address) ||
+	    debug_function_at(site->file, address, env->types, &f))
+		return;
+	if (!ret->is_return) {
+		ret->args = f.args;
+		ret->locations = f.locations;
+		ret->spellings = f.spellings;
+	} else if (f.retval_location.kind != LOCATION_NONE &&
+		   (env->list_only || is_worth_a_type(f.retval))) {
+		ret->retval = f.retval;
+		ret->retval_location = f.retval_location;
+	}
+	ret->layout_key = arena_printf(env->arena, "%s@%" PRIx64, ret->layout_key, address);
 }
 
 void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first)

@@ -12,6 +12,8 @@ struct user_site {
 	bool is_32;    /* code of the 32-bit ABI */
 	bool multi;    /* attach by a uprobe_multi link: decided before load */
 	const char *usdt_args; /* NULL = no arguments */
+	u64 usdt_address; /* virtual address of the note */
+	struct elf_file *file; /* of env->cache */
 };
 
 /*
@@ -26,6 +28,13 @@ int user_check_pid(struct probe_env *env, const struct probe_request *r);
  */
 int user_each_file(struct probe_env *env, const struct probe_request *r, const char *word,
 		   int (*fn)(void *arg, const char *path), void *arg);
+/* A layout key of where the arguments are: equal strings of notes may mean different places. */
+const char *user_layout_key(struct probe_env *env, const char *prefix, const struct probe_location *locations,
+			    u32 n);
+/* Lets the body use the types of the target's debug info. */
+void user_describe_types(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
+/* args and retval of the function that begins there, if debug info knows it. */
+void user_describe_function(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
 /* Makes the last n targets attach by one link per file if the kernel has such links and it pays. */
 void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first);
 int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n, bool is_return,

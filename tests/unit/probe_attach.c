@@ -323,7 +323,7 @@ static void test_symbols(struct fixture *f)
 	       "  its file offset as readelf says");
 	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], NO_SPAN,
 							 &c) &&
-		   c.kind == CONTEXT_REGISTERS && c.space == SPACE_USER && c.argn_count == 10 &&
+		   c.kind == CONTEXT_REGISTERS && c.space == SPACE_USER && c.argn_count == 12 &&
 		   c.argn[0].kind == LOCATION_REGISTER && c.argn[6].kind == LOCATION_MEMORY,
 	   "  arguments in registers, then on the stack");
 	test_boundaries(f, address, address - base + load);
