@@ -18,6 +18,8 @@ enum {
 	FUNC_GET_NS_CURRENT_PID_TGID = 120,
 	FUNC_KTIME_GET_BOOT_NS = 125,
 	FUNC_D_PATH = 147,
+	FUNC_TASK_STORAGE_GET = 156,
+	FUNC_GET_CURRENT_TASK_BTF = 158,
 	FUNC_FOR_EACH_MAP_ELEM = 164,
 	FUNC_GET_FUNC_IP = 173,
 	FUNC_GET_ATTACH_COOKIE = 174,
@@ -272,6 +274,8 @@ const struct kernel_features *kernel_features(struct kernel *k)
 	f->percpu_lookup = helper_exists(FUNC_MAP_LOOKUP_PERCPU_ELEM, false);
 	f->strncmp = helper_exists(FUNC_STRNCMP, false);
 	f->d_path = helper_exists(FUNC_D_PATH, true);
+	f->task_storage = helper_exists(FUNC_TASK_STORAGE_GET, false) &&
+			  helper_exists(FUNC_GET_CURRENT_TASK_BTF, false);
 	f->map_value_address = ask_map_value_address();
 	f->no_prealloc_safe = ask_no_prealloc_safe();
 	return f;

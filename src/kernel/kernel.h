@@ -23,6 +23,7 @@ struct kernel_features {
 	bool cpu_v4;		 /* signed division, sign-extending loads, 6.6 */
 	bool map_value_address;	 /* BPF_PSEUDO_MAP_VALUE, 5.2 */
 	bool no_prealloc_safe;	 /* BPF_F_NO_PREALLOC in any context, 6.1 */
+	bool task_storage;	 /* bpf_task_storage_get in programs of user probes, 6.2 */
 	bool ktime_boot, ktime_tai, jiffies64, d_path, get_ns_current_pid_tgid, strncmp, current_cgroup_id, current_task;
 };
 

@@ -122,24 +122,54 @@ static bool find_scratch_place(const struct ir_function *f, u32 *ret_block, u32 
 	return true;
 }
 
-/* base = lookup(scratch_map, &scratch_index); if (!base) return. It cannot fail: the index is
- * within the array. */
+/* The program's memory: 0 if there is none (task storage that could not be allocated). */
+static ir_reg scratch_address(struct ir_program *p, struct ir_function *f, ir_reg key)
+{
+	ir_reg task;
+
+	if (!p->scratch_of_task) {
+		ir_store_imm(f, key, 0, 4, p->scratch_index);
+		return ir_call_n(f, BPF_FUNC_map_lookup_elem, ir_map(f, p->scratch_map), key);
+	}
+	task = ir_call(f, BPF_FUNC_get_current_task_btf, 0, NULL);
+	return ir_call_n(f, BPF_FUNC_task_storage_get, ir_map(f, p->scratch_map), task,
+			 ir_const(f, 0), ir_const(f, BPF_LOCAL_STORAGE_GET_F_CREATE));
+}
+
+/* A run without memory sends nothing: it is counted as a lost event. */
+static void count_lost(struct ir_program *p, struct ir_function *f, ir_reg key)
+{
+	const u32 found = ir_block_new(f, "lost"), end = ir_block_new(f, "lost.end");
+	ir_reg counter;
+
+	if (!p->scratch_of_task || p->lost_map == IR_NO_MAP)
+		return;
+	ir_store_imm(f, key, 0, 4, p->lost_index);
+	counter = ir_call_n(f, BPF_FUNC_map_lookup_elem, ir_map(f, p->lost_map), key);
+	ir_branch_imm(f, IR_NE, counter, 0, found, end);
+	ir_switch_to(f, found);
+	ir_add(f,
+	       (struct ir_insn){.op = IR_ATOMIC_ADD, .size = 8, .a = counter, .b = ir_const(f, 1)});
+	ir_jump(f, end);
+	ir_switch_to(f, end);
+}
+
+/* base = address of the scratch memory; if (!base) return. */
 static void look_up_scratch(struct ir_program *p, struct ir_function *f, u32 block, u32 insn)
 {
 	const u32 fail = ir_block_new(f, "no_scratch"), rest = ir_block_new(f, "scratch");
 	struct ir_block *b = &f->blocks.items[block];
-	ir_reg key, map;
+	ir_reg key;
 
 	for (u32 k = insn; k < b->insns.len; k++)
 		ir_push(f->arena, &f->blocks.items[rest].insns, b->insns.items[k]);
 	b->insns.len = insn;
 	ir_switch_to(f, block);
 	key = ir_slot_address(f, f->scratch_key);
-	ir_store_imm(f, key, 0, 4, p->scratch_index);
-	map = ir_map(f, p->scratch_map);
-	f->scratch = ir_call_n(f, BPF_FUNC_map_lookup_elem, map, key);
+	f->scratch = scratch_address(p, f, key);
 	ir_branch_imm(f, IR_EQ, f->scratch, 0, fail, rest);
 	ir_switch_to(f, fail);
+	count_lost(p, f, key);
 	/* 1 ends the iteration that calls a callback. */
 	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = f->is_callback});
 }

@@ -104,41 +104,67 @@ static int lower_unit(struct check *c, struct script *script, struct unit *u,
 	return l.failed ? -EINVAL : 0;
 }
 
-/* Every program gets an entry of its own, because one may interrupt another on the same CPU. */
+/* The same program may run again on the CPU before it has ended there: see MAP_TASK_SCRATCH. */
+static bool is_preemptible(const struct script_program *p)
+{
+	return p->context.kind == CONTEXT_REGISTERS && p->context.space == SPACE_USER;
+}
+
+static int check_scratch(struct check *c, const struct script_program *p)
+{
+	if (p->ir->scratch_size <= SCRATCH_MAX)
+		return 0;
+	diag_error(c->diag, p->probe->span,
+		   "The probe needs %u bytes of memory per CPU for its strings, more than %u",
+		   p->ir->scratch_size, SCRATCH_MAX);
+	diag_hint(c->diag, "make strings shorter: config = { max_strlen = %" PRIu64 " }",
+		  c->script->config.max_strlen / 4);
+	return -E2BIG;
+}
+
+/* Adds a scratch map; the engine makes only those that have a size. Returns its index. */
+static u32 add_scratch_map(struct script *script, bool of_task)
+{
+	vector_push(&script->maps,
+		    (struct script_map){.role = of_task ? MAP_TASK_SCRATCH : MAP_SCRATCH,
+					.name = of_task ? "task_scratch" : "scratch",
+					.bpf_type = of_task ? BPF_MAP_TYPE_TASK_STORAGE
+							    : BPF_MAP_TYPE_PERCPU_ARRAY,
+					.key_size = 4,
+					.max_entries = of_task ? 0 : (u32)script->programs.len,
+					.map_flags = of_task ? BPF_F_NO_PREALLOC : 0,
+					.is_percpu = !of_task});
+	return (u32)script->maps.len - 1;
+}
+
+/*
+ * Every program gets an entry of its own, because one may interrupt another on the same CPU. Those
+ * of user probes share the entry of their task instead: within a task none interrupts another.
+ */
 static int assign_scratch(struct check *c, struct script *script)
 {
-	const u32 map = (u32)script->maps.len;
-	u32 largest = 0;
+	u32 maps[2] = {IR_NO_MAP, IR_NO_MAP};
+	int err = 0;
 
-	for (size_t i = 0; i < script->programs.len; i++) {
-		struct ir_program *ir = script->programs.items[i].ir;
+	for (size_t i = 0; i < script->programs.len && !err; i++) {
+		struct script_program *p = &script->programs.items[i];
+		const bool of_task = c->options->features.task_storage && is_preemptible(p);
+		struct script_map *m;
 
-		ir->scratch_map = map;
-		ir->scratch_index = (u32)i;
-		ir_assign_slots(ir);
-		if (ir->scratch_size > SCRATCH_MAX) {
-			diag_error(c->diag, script->programs.items[i].probe->span,
-				   "The probe needs %u bytes of memory per CPU for its strings, "
-				   "more than %u",
-				   ir->scratch_size, SCRATCH_MAX);
-			diag_hint(c->diag,
-				  "make strings shorter: config = { max_strlen = %" PRIu64 " }",
-				  script->config.max_strlen / 4);
-			return -E2BIG;
-		}
-		largest = MAX(largest, ir->scratch_size);
+		if (maps[of_task] == IR_NO_MAP)
+			maps[of_task] = add_scratch_map(script, of_task);
+		p->ir->scratch_map = maps[of_task];
+		p->ir->scratch_index = (u32)i;
+		p->ir->scratch_of_task = of_task;
+		p->ir->lost_map = of_task ? lower_lost_map(script) : IR_NO_MAP;
+		p->ir->lost_index = LOST_EVENTS;
+		ir_assign_slots(p->ir);
+		err = check_scratch(c, p);
+		m = &script->maps.items[maps[of_task]];
+		m->value_size = MAX(m->value_size, ALIGN_UP(p->ir->scratch_size, 8u));
 	}
-	if (!largest)
-		return 0;
-	script->scratch_map = map;
-	vector_push(&script->maps, (struct script_map){.role = MAP_SCRATCH,
-						       .name = "scratch",
-						       .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
-						       .key_size = 4,
-						       .value_size = ALIGN_UP(largest, 8u),
-						       .max_entries = (u32)script->programs.len,
-						       .is_percpu = true});
-	return 0;
+	script->scratch_map = maps[0];
+	return err;
 }
 
 static void dump(const struct check *c, const char *stage, const struct strbuf *text)

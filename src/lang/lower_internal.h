@@ -83,6 +83,8 @@ const struct script_map *lower_script_map(const struct lower *l, const struct ma
 /* @m[k] += amount, atomically. Gives the old value if `want` (else 0). */
 ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir_reg amount, bool want,
 			   struct span at);
+/* The map of counters of what was lost, made on first use. */
+u32 lower_lost_map(struct script *s);
 void lower_count_lost(struct lower *l, enum lost_counter counter);
 
 /* ---- lower_loop.c ---- */

@@ -94,25 +94,30 @@ ir_reg lower_map_lookup(struct lower *l, struct map_symbol *m, ir_reg key)
 	return r;
 }
 
+u32 lower_lost_map(struct script *s)
+{
+	if (s->lost_map != IR_NO_MAP)
+		return s->lost_map;
+	s->lost_map = (u32)s->maps.len;
+	vector_push(&s->maps, (struct script_map){.role = MAP_LOST,
+						  .name = "lost",
+						  .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
+						  .key_size = 4,
+						  .value_size = 8,
+						  .max_entries = LOST_COUNT,
+						  .is_percpu = true});
+	return s->lost_map;
+}
+
 void lower_count_lost(struct lower *l, enum lost_counter counter)
 {
 	const u32 found = ir_block_new(l->f, "lost"), end = ir_block_new(l->f, "lost.end");
-	struct script *s = l->script;
+	const u32 map = lower_lost_map(l->script);
 	ir_reg key, element;
 
-	if (s->lost_map == IR_NO_MAP) {
-		s->lost_map = (u32)s->maps.len;
-		vector_push(&s->maps, (struct script_map){.role = MAP_LOST,
-							  .name = "lost",
-							  .bpf_type = BPF_MAP_TYPE_PERCPU_ARRAY,
-							  .key_size = 4,
-							  .value_size = 8,
-							  .max_entries = LOST_COUNT,
-							  .is_percpu = true});
-	}
 	lower_slot(l, type_int(4, false), "counter", &key);
 	ir_store_imm(l->f, key, 0, 4, counter);
-	element = ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, s->lost_map), key);
+	element = ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, map), key);
 	ir_branch_imm(l->f, IR_NE, element, 0, found, end);
 	ir_switch_to(l->f, found);
 	ir_add(l->f, (struct ir_insn){

@@ -24,6 +24,9 @@ enum map_role {
 	MAP_USER,	/* a script's @map: printed at exit */
 	MAP_OUTPUT,	/* BPF ring buffer, or perf event array */
 	MAP_SCRATCH,	/* per-CPU array: one entry per program */
+	MAP_TASK_SCRATCH, /* task storage: scratch of the programs of user probes. They may be preempted, and then the same program runs
+			   * again on the CPU for another task, so their memory belongs to the task (bpf_prog_run_array_uprobe() in
+			   * include/linux/bpf.h) */
 	MAP_LOST,	/* per-CPU array[LOST_COUNT] of u64 counters, enum lost_counter */
 	MAP_KSTACKS,	/* hash: u64 id -> struct { u32 count; u32 pad; u64 frames[depth] } */
 	MAP_USTACKS,

@@ -50,4 +50,7 @@ total()
 }
 is "$(total @h:)" 80000 "hist() holds every event"
 is "$(total @l:)" 80000 "lhist() holds every event"
+# Programs of user probes may be preempted by themselves on one CPU: their strings must not mix.
+run -q -c "$target 20000 8" -e "uprobe:$target:work { printf(\"%d %s\n\", arg0, str(arg1)); }"
+is "$(awk '$2 != "item-" $1' "$work/out" | grep -vc '^Lost')" 0 "strings of threads that preempt each other do not mix"
 done_testing
