@@ -126,105 +126,6 @@ static void lower_is_err(struct lower *l, struct expr *call, struct value *ret)
 			      builtin_test(l, IR_GE, lower_scalar(l, call->args[0]), -MAX_ERRNO));
 }
 
-/* ---- getopt ---- */
-
-/* The value of --name or --name=value among the script's parameters: NULL = not given, "" = without
- * a value. */
-static const char *value_among(const char *const *words, u32 n, const char *name)
-{
-	const size_t len = strlen(name);
-
-	for (u32 i = 0; i < n; i++) {
-		const char *p = words[i];
-
-		if (!str_starts(p, "--") || strncmp(p + 2, name, len))
-			continue;
-		if (!p[2 + len])
-			return "";
-		if (p[2 + len] == '=')
-			return p + 3 + len;
-	}
-	return NULL;
-}
-
-static const char *option_value(const struct check *c, const char *name)
-{
-	const struct compile_options *o = c->options;
-	const char *value = value_among(o->named, o->nnamed, name);
-
-	return value ? value : value_among(o->positional, o->npositional, name);
-}
-
-static void option_bool(struct check *c, struct expr *call, const char *name, const char *given,
-			bool otherwise)
-{
-	bool value = otherwise;
-
-	if (given && (!*given || str_eq(given, "1") || str_eq(given, "true")))
-		value = true;
-	else if (given && (str_eq(given, "0") || str_eq(given, "false")))
-		value = false;
-	else if (given)
-		check_error(c, call->span,
-			    "Invalid value for bool option --%s: '%s'. Valid values: true, false, "
-			    "1, 0.",
-			    name, given);
-	builtin_set_integer(call, type_bool(), value);
-}
-
-static void option_integer(struct check *c, struct expr *call, const char *name, const char *given)
-{
-	s64 value = 0;
-	char *end;
-
-	if (!given) {
-		if (!check_constant(c, call->args[1], &value))
-			check_error(c, call->span,
-				    "second argument to 'getopt' must be a string literal, integer "
-				    "literal, or a boolean literal.");
-	} else {
-		errno = 0;
-		value = strtoll(given, &end, 0);
-		if (errno || *end || !*given)
-			check_error(c, call->span, "Value for option --%s must be an integer: '%s'",
-				    name, given);
-	}
-	builtin_set_integer(call, type_int(8, true), value);
-}
-
-static void check_getopt(struct check *c, struct expr *call)
-{
-	const char *name, *given, *text;
-	const struct expr *otherwise;
-
-	call->type = type_bool();
-	if (!check_arg_literal_string(c, call, 0))
-		return;
-	if (call->nargs > 2 && !check_arg_literal_string(c, call, 2))
-		return;
-	name = builtin_literal(call->args[0]);
-	given = option_value(c, name);
-	if (call->nargs == 1) {
-		option_bool(c, call, name, given, false);
-		return;
-	}
-	otherwise = call->args[1];
-	if (!check_known(c, call->args[1]))
-		return;
-	if (otherwise->type->kind == TYPE_BOOL) {
-		option_bool(c, call, name, given, otherwise->integer);
-	} else if (type_is_integer(otherwise->type)) {
-		option_integer(c, call, name, given);
-	} else if (builtin_literal(otherwise)) {
-		text = given ? given : builtin_literal(otherwise);
-		builtin_set_string(c, call, text, strlen(text));
-	} else {
-		check_error(c, call->span,
-			    "second argument to 'getopt' must be a string literal, integer "
-			    "literal, or a boolean literal.");
-	}
-}
-
 /* ---- kernel functions ---- */
 
 static void check_kfunc(struct check *c, struct expr *call)
@@ -274,10 +175,6 @@ const struct builtin builtins_type[] = {
 	{"is_err", "bool is_err(void *p)",
 	 "True if a kernel pointer is an error number in disguise (IS_ERR).", "", BUILTIN_CALL, 1,
 	 1, check_is_err, lower_is_err},
-	{"getopt", "getopt(\"name\" [, default [, \"description\"]])",
-	 "The value of the script's option --name (after --), of the type of the default; without "
-	 "one a bool.",
-	 "", BUILTIN_CALL, 1, 3, check_getopt, builtin_lower_literal},
 	{"kfunc_exist", "bool kfunc_exist(\"function\")",
 	 "True if the kernel's BTF has the function.", "", BUILTIN_CALL, 1, 1, check_kfunc,
 	 builtin_lower_literal},

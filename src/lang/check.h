@@ -58,6 +58,11 @@ struct unit {
 	struct subprogram *subprogram; /* or NULL */
 };
 
+/* An option of the script that getopt() asks for. */
+struct named_option {
+	const char *name, *otherwise, *description; /* the default as text; description may be NULL */
+};
+
 struct check {
 	struct script *script;
 	const struct compile_options *options;
@@ -74,10 +79,13 @@ struct check {
 	bool said;		 /* the last message was new: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes;		 /* check.c's own */
+	VECTOR(struct named_option) named_options; /* that the script asks for */
 };
 
 /* Annotates all units. Returns 0 or -EINVAL with diagnostics. */
 int check_units(struct check *c);
+/* Refuses options of the command line that no getopt() asks for. Returns 0 or -EINVAL with diagnostics. */
+int check_options(struct check *c);
 
 /* For check callbacks of builtins. */
 void check_expr(struct check *c, struct expr *e); /* sets e->type; TYPE_NONE after an error or while unknown (e->type == NULL never) */
