@@ -126,6 +126,75 @@ static void lower_is_err(struct lower *l, struct expr *call, struct value *ret)
 			      builtin_test(l, IR_GE, lower_scalar(l, call->args[0]), -MAX_ERRNO));
 }
 
+/* ---- container_of ---- */
+
+static const char *member_path(struct arena *a, const struct expr *e)
+{
+	const char *left;
+
+	if (e->kind == EXPR_NAME)
+		return e->name;
+	if (e->kind != EXPR_MEMBER || e->is_arrow)
+		return NULL;
+	left = member_path(a, e->left);
+	return left ? arena_printf(a, "%s.%s", left, e->name) : NULL;
+}
+
+static struct expr *node(struct arena *a, enum expr_kind kind, struct span at)
+{
+	struct expr *e = arena_new(a, struct expr);
+
+	e->kind = kind;
+	e->span = at;
+	return e;
+}
+
+static struct type_name *pointer_name(struct arena *a, const struct type_name *to)
+{
+	struct type_name *t = arena_new(a, struct type_name);
+
+	*t = *to;
+	t->pointers++;
+	return t;
+}
+
+/* container_of(p, T, m) becomes (T *)((uint8 *)p - offsetof(T, m)). */
+static void check_container_of(struct check *c, struct expr *call)
+{
+	static const struct type_name byte = {.name = "uint8"};
+	struct expr *type = call->args[1], *bytes, *offset, *at;
+	struct type_name *name = type->type_name;
+	const char *path = member_path(c->arena, call->args[2]);
+
+	call->type = type_none();
+	if (type->kind == EXPR_NAME) {
+		name = arena_new(c->arena, struct type_name);
+		name->name = type->name;
+		name->span = type->span;
+	}
+	if (!name || !path) {
+		check_error(c, call->args[name ? 2 : 1]->span,
+			    name ? "container_of() expects the name of a member"
+				 : "container_of() expects a type");
+		check_hint(c, "%s", call->builtin->signature);
+		return;
+	}
+	offset = node(c->arena, EXPR_OFFSETOF, call->args[2]->span);
+	offset->type_name = name;
+	offset->name = path;
+	bytes = node(c->arena, EXPR_CAST, call->args[0]->span);
+	bytes->type_name = pointer_name(c->arena, &byte);
+	bytes->left = call->args[0];
+	at = node(c->arena, EXPR_BINARY, call->span);
+	at->op = OP_SUB;
+	at->left = bytes;
+	at->right = offset;
+	call->kind = EXPR_CAST;
+	call->type_name = pointer_name(c->arena, name);
+	call->left = at;
+	check_expr(c, call);
+}
+
 /* ---- kernel functions ---- */
 
 static void check_kfunc(struct check *c, struct expr *call)
@@ -159,6 +228,9 @@ const struct builtin builtins_type[] = {
 	{"typeof", "TYPE typeof(TYPE | expression)",
 	 "The type of an expression, where a type is wanted: casts, let, sizeof.", "", BUILTIN_CALL,
 	 1, 1, check_syntax, builtin_lower_literal},
+	{"container_of", "T *container_of(member *p, typeof(T), member)",
+	 "The struct that the member which p points to lies in.", "",
+	 BUILTIN_CALL | BUILTIN_RAW_ARGS, 3, 3, check_container_of, builtin_lower_literal},
 	{"typeinfo", "record typeinfo(TYPE | expression)",
 	 "What a type is: .btf_id, .base_type (\"int\", \"string\" ...) and .full_type as it is "
 	 "written.",
