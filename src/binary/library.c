@@ -282,7 +282,7 @@ int binary_each_path(const char *pattern, pid_t pid, int (*fn)(void *arg, const 
 
 	if (pid)
 		process_each_mapping(pid, offer_mapping, &q);
-	if (!pid && strchr(pattern, '/')) {
+	if (!q.result && strchr(pattern, '/')) {
 		offer_files(&q, pattern);
 	} else if (!pid) {
 		offer_path(&q);

@@ -174,6 +174,13 @@ static bool read_constant(const struct place *at, const char *s, const char *end
 	ret->kind = LOCATION_CONSTANT;
 	if (!ret->size)
 		ret->size = 8;
+	/* "4@$-1" is 4294967295 */
+	if (ret->size < 8) {
+		const u32 unused = 64 - 8 * ret->size;
+		const u64 top = (u64)ret->value << unused;
+
+		ret->value = ret->is_signed ? (s64)top >> unused : (s64)(top >> unused);
+	}
 	return true;
 }
 

@@ -122,7 +122,7 @@ static void lower_func(struct lower *l, struct expr *call, struct value *ret)
 	}
 	lower_slot(l, call->type, "func", &slot);
 	ir_store(l->f, slot, 0, 8, address);
-	ids = ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
+	ids = builtin_current_ids(l);
 	ir_store(l->f, slot, 8, 4, ir_binary_imm(l->f, IR_SHR, ids, 32));
 	ir_store(l->f, slot, 12, 4, ids);
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);

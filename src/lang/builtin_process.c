@@ -113,7 +113,7 @@ static bool in_pid_namespace(struct stat *st)
 
 /* struct bpf_pidns_info { u32 pid; u32 tgid; } as seen from our namespace; zeroes for a task
  * outside it. */
-static ir_reg namespaced_pid(struct lower *l, const struct stat *st, bool tgid)
+static ir_reg namespaced_ids(struct lower *l, const struct stat *st)
 {
 	ir_reg info;
 
@@ -121,21 +121,25 @@ static ir_reg namespaced_pid(struct lower *l, const struct stat *st, bool tgid)
 	ir_zero(l->f, info, 0, 8);
 	ir_call_n(l->f, BPF_FUNC_get_ns_current_pid_tgid, ir_const(l->f, st->st_dev),
 		  ir_const(l->f, st->st_ino), info, ir_const(l->f, 8));
-	return ir_load(l->f, info, tgid ? 4 : 0, 4, false);
+	return ir_load(l->f, info, 0, 8, false);
+}
+
+ir_reg builtin_current_ids(struct lower *l)
+{
+	struct stat st;
+
+	if (l->features->get_ns_current_pid_tgid && in_pid_namespace(&st))
+		return namespaced_ids(l, &st);
+	return ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
 }
 
 static void lower_pid(struct lower *l, struct expr *call, struct value *ret)
 {
 	const bool tgid = str_eq(call->builtin->name, "pid");
 	const bool init = call->nargs && str_eq(call->args[0]->name, "init");
-	struct stat st;
-	ir_reg r;
+	const ir_reg r = init ? ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL)
+			      : builtin_current_ids(l);
 
-	if (!init && l->features->get_ns_current_pid_tgid && in_pid_namespace(&st)) {
-		*ret = value_register(call->type, namespaced_pid(l, &st, tgid));
-		return;
-	}
-	r = ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
 	*ret = value_register(call->type, low_bits(l, r, tgid ? 32 : 0, 4));
 }
 

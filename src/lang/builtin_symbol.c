@@ -26,7 +26,7 @@ static void lower_usym(struct lower *l, struct expr *call, struct value *ret)
 
 	lower_slot(l, call->type, "usym", &slot);
 	ir_store(l->f, slot, 0, 8, address);
-	ids = ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
+	ids = builtin_current_ids(l);
 	ir_store(l->f, slot, 8, 4, ir_binary_imm(l->f, IR_SHR, ids, 32));
 	ir_store(l->f, slot, 12, 4, ids);
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);

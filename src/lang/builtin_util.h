@@ -46,6 +46,8 @@ ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
 ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm);
 /* The address of a value in memory. */
 ir_reg builtin_address(struct lower *l, const struct value *v);
+/* tgid << 32 | tid of the current task as /proc here shows them (0: a task outside of our PID namespace). */
+ir_reg builtin_current_ids(struct lower *l);
 /* Type and offset of a member of a kernel struct by BTF; false if there is none. */
 bool builtin_member(struct check *c, const char *structure, const char *member, const struct type **ret_type, u32 *ret_offset);
 

@@ -527,6 +527,8 @@ static int each_user(struct probe_env *env, const char *provider, const char *gl
 	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
 	const char *colon, *file;
 
+	if (!glob && env->pid && str_eq(provider, "uprobe"))
+		glob = "uprobe:*";
 	if (!glob || !str_starts(glob, provider) || strlen(glob) <= prefix)
 		return 0;
 	colon = strrchr(glob + prefix, ':');

@@ -18,6 +18,7 @@ struct expand_arg {
 	const char *path;
 	struct elf_file *file;
 	bool quiet;
+	struct hashmap events; /* "provider:name" of the file */
 	u32 matched;
 };
 
@@ -27,6 +28,8 @@ static int add_note(void *arg, const struct usdt_note *n)
 	struct arena *arena = a->env->arena;
 	struct user_site *site;
 	struct probe_target *t;
+	const char *full;
+	bool is_new;
 
 	if (!glob_match(a->provider, n->provider) || !glob_match(a->name, n->name))
 		return 0;
@@ -39,6 +42,9 @@ static int add_note(void *arg, const struct usdt_note *n)
 	site->file = a->file;
 	site->usdt_address = n->address;
 	site->usdt_args = n->args && *n->args ? arena_strdup(arena, n->args) : NULL;
+	full = arena_printf(arena, "%s:%s", n->provider, n->name);
+	hashmap_put(&a->events, full, strlen(full), &is_new);
+	site->is_repeated = !is_new;
 	t = probe_add_target(a->env, a->out, &probe_usdt, a->request,
 			     arena_printf(arena, "usdt:%s:%s:%s", a->path, n->provider, n->name));
 	t->private = site;
@@ -60,6 +66,8 @@ static int expand_file(void *arg, const char *path)
 		return a->quiet ? 0 : err;
 	a->path = arena_strdup(a->env->arena, path);
 	elf_file_each_usdt(a->file, add_note, a);
+	hashmap_release(&a->events);
+	a->events = (struct hashmap){0};
 	return 0;
 }
 
@@ -112,7 +120,7 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	if (!implied && probe_check_parts(env, r, &probe_usdt, 2, 3))
 		return -EINVAL;
 	file = implied ? "" : r->parts[1];
-	a.provider = r->count == 4 ? r->parts[2] : "*";
+	a.provider = r->count == 4 && *r->parts[2] ? r->parts[2] : "*";
 	a.name = r->parts[r->count - 1];
 	if (!*a.name) {
 		diag_error(env->diag, r->span,
@@ -228,6 +236,8 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 	int err;
 
 	/* Without a file (or a process) there is nothing to look into. */
+	if (!glob && env->pid)
+		glob = "usdt:*";
 	if (!glob || !str_starts(glob, "usdt:"))
 		return 0;
 	rest = arena_strdup(env->arena, glob + 5);
@@ -236,7 +246,8 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 	if (n == 2)
 		a.name = parts[1];
 	if (n == 3) {
-		a.provider = parts[1];
+		if (*parts[1])
+			a.provider = parts[1];
 		a.name = parts[2];
 	}
 	if (!env->pid && (!*parts[0] || str_eq(parts[0], "*")))

@@ -346,8 +346,14 @@ int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *
 		bool is_return, struct probe_attachments *out)
 {
 	const struct user_site *site = n ? targets[0]->private : NULL;
+	const u32 failed = out->failed;
+	u32 repeated = 0;
+	int err;
 
-	if (site && site->multi)
-		return attach_multi(env, prog_fd, targets, n, is_return, out);
-	return attach_single(env, prog_fd, targets, n, is_return, out);
+	err = site && site->multi ? attach_multi(env, prog_fd, targets, n, is_return, out)
+				  : attach_single(env, prog_fd, targets, n, is_return, out);
+	for (u32 i = 0; i < n && out->failed == failed; i++)
+		repeated += ((const struct user_site *)targets[i]->private)->is_repeated;
+	out->attached -= repeated;
+	return err;
 }

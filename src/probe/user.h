@@ -10,6 +10,7 @@
 struct user_site {
 	bool at_entry; /* the first instruction of a function: stack arguments can be found */
 	bool is_32;    /* code of the 32-bit ABI */
+	bool is_repeated; /* usdt: not the first site of its event, which counts as one probe */
 	bool multi;    /* attach by a uprobe_multi link: decided before load */
 	const char *usdt_args; /* NULL = no arguments */
 	u64 usdt_address; /* virtual address of the note */
