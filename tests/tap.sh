@@ -6,15 +6,15 @@ tests_failed=0
 # ok NAME: success of the command before
 ok()
 {
-	rc=$?
+	tap_rc=$?
 	tests_run=$((tests_run + 1))
-	if [ $rc -eq 0 ]; then
+	if [ $tap_rc -eq 0 ]; then
 		echo "ok $tests_run - $1"
 	else
 		echo "not ok $tests_run - $1"
 		tests_failed=$((tests_failed + 1))
 	fi
-	return $rc
+	return $tap_rc
 }
 
 # is GOT WANT NAME

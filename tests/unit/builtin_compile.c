@@ -287,7 +287,7 @@ static const struct {
 	{"begin { debugf(\"%d %d %d %d\", 1, 2, 3, 4); }",
 	 "cannot use more than 3 conversion specifiers"},
 	{"begin { print(getopt(\"x\", rand)); }",
-	 "second argument to 'getopt' must be a string literal, integer literal, or a boolean "
+	 "Second argument to 'getopt' must be a string literal, integer literal, or a boolean "
 	 "literal."},
 	{"begin { write_user(1, 2, rand); }",
 	 "write_user() is an unsafe function being used in safe mode"},
