@@ -45,7 +45,7 @@ static void test_escape(void)
 static void test_hashmap(void)
 {
 	struct hashmap m = {0};
-	char key[16];
+	char key[32];
 	int good = 0;
 
 	for (long i = 0; i < 1000; i++) {
