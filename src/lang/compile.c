@@ -170,8 +170,9 @@ static struct mentions mentions_of(const struct probe *p)
 }
 
 /* Turns the errors since `from` into warnings, or drops them. */
-static void demote_errors(struct diag *d, size_t from, bool keep)
+static void demote_errors(struct compilation *k, size_t from, bool keep)
 {
+	struct diag *d = k->diag;
 	size_t to = from;
 
 	for (size_t i = from; i < d->messages.len; i++) {
@@ -180,6 +181,7 @@ static void demote_errors(struct diag *d, size_t from, bool keep)
 		if (m->level == DIAG_ERROR) {
 			d->errors--;
 			m->level = DIAG_WARNING;
+			m->text = arena_printf(&d->arena, "%s Skipping.", m->text);
 		}
 		if (keep)
 			d->messages.items[to++] = *m;
@@ -232,7 +234,7 @@ static int expand(struct compilation *k, const struct probe *p, const struct att
 	int err = probe_expand(k->options->env, &request, out);
 
 	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(k, p, ap))) {
-		demote_errors(k->diag, messages,
+		demote_errors(k, messages,
 			      s->config.missing_probes == 1 || is_older_spelling(k));
 		err = 0;
 	}
@@ -261,12 +263,51 @@ static const char *group_key(struct compilation *k, const struct probe_target *t
 			    m.arguments && x->layout_key ? x->layout_key : "");
 }
 
+/* What cannot be attached to one process only. */
+static bool needs_pid_filter(const struct probe_target *t)
+{
+	static const char *const names[] = {"kprobe", "kretprobe",  "fentry",
+					    "fexit",  "tracepoint", "rawtracepoint"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (str_eq(t->provider->name, names[i]))
+			return true;
+	return false;
+}
+
+/* -p: (pid == N) && predicate */
+static struct expr *add_pid_filter(struct compilation *k, const struct probe *p,
+				   struct expr *predicate)
+{
+	struct expr *e = arena_new(k->arena, struct expr), *both;
+
+	e->kind = EXPR_BINARY;
+	e->op = OP_EQ;
+	e->span = p->span;
+	e->left = arena_new(k->arena, struct expr);
+	*e->left = (struct expr){.kind = EXPR_NAME, .span = p->span, .name = "pid"};
+	e->right = arena_new(k->arena, struct expr);
+	*e->right = (struct expr){
+		.kind = EXPR_INTEGER, .span = p->span, .integer = k->options->pid};
+	if (!predicate)
+		return e;
+	both = arena_new(k->arena, struct expr);
+	*both = (struct expr){.kind = EXPR_BINARY,
+			      .op = OP_LAND,
+			      .span = predicate->span,
+			      .left = e,
+			      .right = predicate};
+	return both;
+}
+
 static void add_unit(struct compilation *k, struct probe *p, struct group *g, bool copy)
 {
 	struct unit *u = arena_new(k->arena, struct unit);
 
 	u->probe = p;
 	u->predicate = p->predicate && copy ? ast_clone_expr(k->arena, p->predicate) : p->predicate;
+	if (k->options->pid && g->targets.len && needs_pid_filter(g->targets.items[0]))
+		u->predicate = add_pid_filter(k, p, u->predicate);
 	u->body = copy ? ast_clone_block(k->arena, p->body) : p->body;
 	u->context = g->context;
 	u->ntargets = (u32)g->targets.len;
@@ -364,6 +405,10 @@ static int pass_attach_points(struct compilation *k)
 				   "No attach point of this probe matches anything");
 			err = -ENOENT;
 		}
+		if (!err && !targets.list.len && k->script->config.missing_probes == 1)
+			diag_warning(k->diag, p->span,
+				     "Probe has no valid attach points. It is being removed which "
+				     "may cause issues with program behavior.");
 		k->targets += (u32)targets.list.len;
 		for (size_t t = 0; t < targets.list.len; t++)
 			k->script->only_special_probes &= is_special(targets.list.items[t]);

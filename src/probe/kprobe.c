@@ -38,7 +38,7 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	if (a->module)
 		strbuf_addf(&name, "%s:", module ? module : "vmlinux");
 	if (is_address)
-		strbuf_addf(&name, "0x%" PRIx64, offset);
+		strbuf_addf(&name, "%" PRIu64, offset);
 	else if (offset)
 		strbuf_addf(&name, "%s+%" PRIu64, function, offset);
 	else
@@ -110,10 +110,13 @@ static int expand_function(struct expand_arg *a, u64 offset)
 	if (err)
 		return err;
 	if (!function_exists(a)) {
-		err = function_no_match(a->env, a->request, a->provider->name, a->module,
-					a->function);
+		diag_warning(a->env->diag, a->request->span,
+			     "%s is not traceable (either non-existing, inlined, or marked as "
+			     "\"notrace\"); attaching to it will likely fail",
+			     a->function);
 		if (!a->env->unsafe)
-			return err;
+			return function_no_match(a->env, a->request, a->provider->name, a->module,
+						 a->function);
 	}
 	add(a, a->module && !str_eq(a->module, "vmlinux") ? a->module : NULL, a->function, offset,
 	    false);
