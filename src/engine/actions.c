@@ -320,6 +320,22 @@ static void do_helper_error(struct engine *e, const struct record *r)
 	action_print_diagnostics(e);
 }
 
+static void do_runtime_error(struct engine *e, const struct record *r)
+{
+	const char *message = r->action->format.text;
+
+	if (e->options->no_warnings)
+		return;
+	if (e->out->is_json) {
+		strbuf_addstr(&e->out->text, "{\"type\": \"runtime_error\", \"msg\": ");
+		json_string(&e->out->text, message, strlen(message));
+		json_place(e, &e->out->text, r->action->span);
+		return;
+	}
+	diag_warning(e->env->diag, r->action->span, "%s", message);
+	action_print_diagnostics(e);
+}
+
 static void do_row(struct engine *e, const struct record *r)
 {
 	row_print(e->rows, &e->printer, e->out, &r->action->format, r->action->payload, r->payload);
@@ -338,6 +354,7 @@ static void (*const handlers[])(struct engine *e, const struct record *r) = {
 	[ACTION_SYSTEM] = do_system,
 	[ACTION_EXIT] = do_exit,
 	[ACTION_HELPER_ERROR] = do_helper_error,
+	[ACTION_RUNTIME_ERROR] = do_runtime_error,
 	[ACTION_ROW] = do_row,
 	[ACTION_TABLE] = do_table,
 };

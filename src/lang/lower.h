@@ -133,6 +133,9 @@ void lower_send(struct lower *l, u32 action, const struct value *values, u32 nva
 /* Adds an action; its payload is made from the types (has_tail: the last string or buffer is put at the end, see script.h). Returns its index. */
 u32 lower_action(struct lower *l, enum action_kind kind, const struct type *const *types, u32 ntypes, struct span at);
 /* After a helper that may fail: if result < 0, send ACTION_HELPER_ERROR (only when the user asked with -k; else nothing). */
+void lower_helper_failed(struct lower *l, u32 helper, const struct value *result, struct span at); /* it did */
+/* Says once per event that something went wrong at `at`. */
+void lower_runtime_error(struct lower *l, const char *message, struct span at);
 void lower_helper_error(struct lower *l, u32 helper, ir_reg result, struct span at);
 
 #endif

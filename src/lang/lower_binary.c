@@ -27,11 +27,29 @@ static bool odd_constant(struct lower *l, enum op op, ir_reg left, s64 c, bool u
 						    : ir_const(l->f, 0);
 		return true;
 	}
-	if ((op == OP_DIV || op == OP_MOD) && !c) {
-		*ret = op == OP_DIV ? ir_const(l->f, 0) : left;
-		return true;
-	}
 	return false;
+}
+
+/* What is divided by zero is 1, with a warning. The machine itself would give 0, or the dividend. */
+static ir_reg divide(struct lower *l, enum ir_op op, ir_reg a, ir_reg b, struct span at)
+{
+	const u32 plain = ir_block_new(l->f, "divide"), zero = ir_block_new(l->f, "divide.zero"),
+		  end = ir_block_new(l->f, "divided");
+	ir_reg r = ir_reg_new(l->f);
+
+	ir_branch_imm(l->f, IR_EQ, b, 0, zero, plain);
+	ir_switch_to(l->f, zero);
+	lower_runtime_error(l,
+			    "Divide or modulo by 0 detected. This can lead to unexpected results. "
+			    "1 is being used as the result.",
+			    at);
+	ir_assign_const(l->f, r, 1);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, plain);
+	ir_assign(l->f, r, ir_binary(l->f, op, a, b));
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return r;
 }
 
 static ir_reg scale(struct lower *l, const struct value *v, s64 unit)
@@ -77,7 +95,9 @@ struct value lower_arithmetic(struct lower *l, enum op op, const struct value *l
 	if (pointer && (op == OP_ADD || op == OP_SUB))
 		return pointer_arithmetic(l, op, left, right, type);
 	a = lower_to_register(l, left);
-	if (right->kind == VALUE_CONSTANT) {
+	if ((op == OP_DIV || op == OP_MOD) && (right->kind != VALUE_CONSTANT || !right->constant)) {
+		r = divide(l, o, a, lower_to_register(l, right), at);
+	} else if (right->kind == VALUE_CONSTANT) {
 		if (!odd_constant(l, op, a, right->constant, unsigned_op, &r))
 			r = ir_binary_imm(l->f, o, a, right->constant);
 	} else {

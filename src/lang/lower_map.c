@@ -290,6 +290,7 @@ void lower_map_read(struct lower *l, struct map_symbol *m, ir_reg key, struct va
 {
 	struct ir_function *f = l->f;
 	const struct type *t = m->value;
+	const struct value none = value_constant(type_int(4, true), 0);
 	ir_reg element, address, r;
 	u32 found, absent, end, slot;
 
@@ -316,6 +317,7 @@ void lower_map_read(struct lower *l, struct map_symbol *m, ir_reg key, struct va
 		ir_assign(f, r, ir_load(f, element, 0, t->size, t->is_signed));
 		ir_jump(f, end);
 		ir_switch_to(f, absent);
+		lower_helper_failed(l, BPF_FUNC_map_lookup_elem, &none, at);
 		ir_jump(f, end);
 		ir_switch_to(f, end);
 		*ret = value_register(t, r);
@@ -328,6 +330,7 @@ void lower_map_read(struct lower *l, struct map_symbol *m, ir_reg key, struct va
 	ir_jump(f, end);
 	ir_switch_to(f, absent);
 	lower_zero(l, ir_slot_address(f, slot), 0, t->size);
+	lower_helper_failed(l, BPF_FUNC_map_lookup_elem, &none, at);
 	ir_jump(f, end);
 	ir_switch_to(f, end);
 	*ret = value_memory(t, ir_slot_address(f, slot), 0, SPACE_BPF);

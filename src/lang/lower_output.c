@@ -246,12 +246,31 @@ void lower_send(struct lower *l, u32 action, const struct value *values, u32 nva
 		send_copy(l, a, local, nvalues, at);
 }
 
-void lower_helper_error(struct lower *l, u32 helper, ir_reg result, struct span at)
+void lower_runtime_error(struct lower *l, const char *message, struct span at)
+{
+	const u32 action = lower_action(l, ACTION_RUNTIME_ERROR, NULL, 0, at);
+
+	l->script->actions.items[action].format.text = message;
+	lower_send(l, action, NULL, 0, at);
+}
+
+void lower_helper_failed(struct lower *l, u32 helper, const struct value *result, struct span at)
 {
 	const struct type *types[] = {type_int(4, true)};
+	u32 action;
+
+	if (!l->check->options->report_helpers)
+		return;
+	action = lower_action(l, ACTION_HELPER_ERROR, types, 1, at);
+	l->script->actions.items[action].helper = helper;
+	lower_send(l, action, result, 1, at);
+}
+
+void lower_helper_error(struct lower *l, u32 helper, ir_reg result, struct span at)
+{
 	struct ir_function *f = l->f;
-	struct value v;
-	u32 failed, end, action;
+	struct value v = value_register(type_int(4, true), result);
+	u32 failed, end;
 
 	if (!l->check->options->report_helpers)
 		return;
@@ -259,10 +278,7 @@ void lower_helper_error(struct lower *l, u32 helper, ir_reg result, struct span 
 	end = ir_block_new(f, "helper.done");
 	ir_branch_imm(f, IR_SLT, result, 0, failed, end);
 	ir_switch_to(f, failed);
-	action = lower_action(l, ACTION_HELPER_ERROR, types, 1, at);
-	l->script->actions.items[action].helper = helper;
-	v = value_register(types[0], result);
-	lower_send(l, action, &v, 1, at);
+	lower_helper_failed(l, helper, &v, at);
 	ir_jump(f, end);
 	ir_switch_to(f, end);
 }

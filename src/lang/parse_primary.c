@@ -125,8 +125,7 @@ static struct expr *parse_parens(struct parser *p)
 	if (parse_accept(p, ','))
 		return parse_tuple(p, e, inner, p->height);
 	parse_close(p, ')');
-	inner->in_parens = true;
-	inner->span = parse_span_since(p, e->span);
+	inner->in_parens = true; /* messages about it leave them out */
 	return inner;
 }
 

@@ -68,6 +68,7 @@ enum action_kind {
 	ACTION_CAT, ACTION_SYSTEM, /* format + arguments */
 	ACTION_EXIT,	   /* payload: u8 code */
 	ACTION_HELPER_ERROR, /* payload: s32 return value; helper below */
+	ACTION_RUNTIME_ERROR, /* format.text says what went wrong */
 	ACTION_ROW,	   /* a row of a table: format + arguments (view/row.h) */
 	ACTION_TABLE,	   /* map as a table: format; payload: u64 top */
 	ACTION_PRINTA, ACTION_FAIL, ACTION_SKBOUTPUT, ACTION_WATCHPOINT,
