@@ -357,6 +357,10 @@ static void (*const handlers[])(struct engine *e, const struct record *r) = {
 	[ACTION_RUNTIME_ERROR] = do_runtime_error,
 	[ACTION_ROW] = do_row,
 	[ACTION_TABLE] = do_table,
+	[ACTION_PRINTA] = do_printa,
+	[ACTION_TRUNC] = do_trunc,
+	[ACTION_NORMALIZE] = do_normalize,
+	[ACTION_SORT] = do_sort,
 };
 
 bool action_perform(struct engine *e, const struct record *r)

@@ -28,5 +28,12 @@ void do_print_map_key(struct engine *e, const struct record *r);
 void do_clear(struct engine *e, const struct record *r);
 void do_zero(struct engine *e, const struct record *r);
 void do_table(struct engine *e, const struct record *r);
+void do_trunc(struct engine *e, const struct record *r);
+void do_normalize(struct engine *e, const struct record *r);
+void do_sort(struct engine *e, const struct record *r);
+void engine_map_failed(struct engine *e, const struct open_map *m, const char *what, int err);
+
+/* ---- printa.c ---- */
+void do_printa(struct engine *e, const struct record *r);
 
 #endif

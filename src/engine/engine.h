@@ -69,6 +69,8 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 
 /* ---- load.c ---- */
 int engine_create_maps(struct engine *e);
+/* A second map like one of the script's: its descriptor or -errno. */
+int engine_create_spare(struct engine *e, const struct script_map *info);
 int engine_load_programs(struct engine *e);
 void engine_unload(struct engine *e);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/engine.h"
+#include "engine/map_switch.h"
 
 #include <linux/bpf.h>
 #include <linux/btf.h>
@@ -175,6 +176,8 @@ static int create_map(struct engine *e, const struct script_map *m, u32 *ret_ent
 	attr.value_size = m->value_size;
 	attr.max_entries = MAX(m->max_entries, 1u);
 	attr.map_flags = m->map_flags;
+	if (m->role == MAP_SWITCH)
+		attr.inner_map_fd = (u32)e->maps[m->switched].fd;
 	if (m->bpf_type == BPF_MAP_TYPE_RINGBUF) {
 		attr.key_size = attr.value_size = 0;
 		attr.max_entries = ring_bytes(e, m);
@@ -235,12 +238,23 @@ int engine_create_maps(struct engine *e)
 			report_map(e, info, fd);
 			return fd;
 		}
+		if (info->role == MAP_SWITCH)
+			err = map_switch_init(e, (u32)i);
+		if (err < 0)
+			return err;
 		if (i == e->script->output_map)
 			err = open_ring(e, &e->maps[i], entries);
 		if (err < 0)
 			return err;
 	}
 	return 0;
+}
+
+int engine_create_spare(struct engine *e, const struct script_map *info)
+{
+	u32 entries;
+
+	return create_map(e, info, &entries);
 }
 
 static int load_btf(const struct bpf_code *code)
@@ -381,7 +395,10 @@ void engine_unload(struct engine *e)
 	for (size_t i = 0; i < e->script->programs.len; i++)
 		if (e->programs[i] >= 0)
 			close(e->programs[i]);
-	for (size_t i = 0; i < e->script->maps.len; i++)
+	for (size_t i = 0; i < e->script->maps.len; i++) {
 		if (e->maps[i].fd >= 0)
 			close(e->maps[i].fd);
+		if (e->maps[i].fd >= 0 && e->maps[i].spare_fd >= 0)
+			close(e->maps[i].spare_fd);
+	}
 }

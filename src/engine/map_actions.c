@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* print(@m), clear(@m), zero(@m) and the maps at the end of a run. */
 #include "engine/actions.h"
+#include "engine/map_switch.h"
 
 static struct open_map *action_map(struct engine *e, const struct action *a)
 {
 	return a->map < e->script->maps.len ? &e->maps[a->map] : NULL;
 }
 
-static void map_failed(struct engine *e, const struct open_map *m, const char *what, int err)
+void engine_map_failed(struct engine *e, const struct open_map *m, const char *what, int err)
 {
 	diag_warning(e->env->diag, NO_SPAN, "cannot %s the map @%s: %s", what, m->info->name,
 		     strerror(-err));
 	action_print_diagnostics(e);
+}
+
+static void show_map(struct engine *e, const struct open_map *m, struct map_view *view, int err,
+		     bool with_empty, const struct map_print_options *options)
+{
+	if (err < 0)
+		engine_map_failed(e, m, "read", err);
+	else if (view->nrows || (with_empty && !type_is_bucketed(m->info->value))) {
+		map_view_arrange(view, options->top);
+		map_view_print(&e->printer, e->out, view, options);
+	}
+	map_view_release(view);
 }
 
 static void print_map(struct engine *e, const struct open_map *m, bool remove, bool with_empty,
@@ -19,35 +32,29 @@ static void print_map(struct engine *e, const struct open_map *m, bool remove, b
 {
 	struct map_view view;
 	int err = map_view_read(m, remove, &view);
-	bool is_histogram = type_is_histogram(m->info->value);
 
-	if (err < 0)
-		map_failed(e, m, "read", err);
-	else if (view.nrows || (with_empty && !is_histogram)) {
-		map_view_arrange(&view, options->top);
-		map_view_print(&e->printer, e->out, &view, options);
-	}
-	map_view_release(&view);
+	show_map(e, m, &view, err, with_empty, options);
 }
 
-/*
- * print(@m); clear(@m); is how scripts report an interval. Done one after the other, updates in
- * between would be lost; so when the clear() is already there the elements are taken out of the map
- * as they are read.
- */
+/* What the action shows: taken out of the map if a clear() or zero() follows. */
+static int read_map(struct engine *e, const struct action *a, struct map_view *ret)
+{
+	if ((a->clears | a->zeroes) & 1)
+		return engine_take_map(e, a->map, a->zeroes & 1, ret);
+	return map_view_read(&e->maps[a->map], false, ret);
+}
+
 void do_print_map(struct engine *e, const struct record *r)
 {
 	struct map_print_options options = {.top = record_u64(r, 0), .divisor = record_u64(r, 1)};
 	struct open_map *m = action_map(e, r->action);
-	bool remove;
+	struct map_view view;
+	int err;
 
 	if (!m)
 		return;
-	remove = r->next && r->next->kind == ACTION_CLEAR && r->next->map == r->action->map &&
-		 !m->is_array;
-	print_map(e, m, remove, true, &options);
-	if (remove)
-		e->prefetched_clear = r->action->map + 1;
+	err = read_map(e, r->action, &view);
+	show_map(e, m, &view, err, true, &options);
 }
 
 void do_print_map_key(struct engine *e, const struct record *r)
@@ -83,15 +90,19 @@ void do_print_map_key(struct engine *e, const struct record *r)
 void do_clear(struct engine *e, const struct record *r)
 {
 	struct open_map *m = action_map(e, r->action);
-	bool done = e->prefetched_clear == r->action->map + 1;
+	struct map_view ignored = {0};
 	int err;
 
-	e->prefetched_clear = 0;
-	if (!m || done)
+	if (!m)
 		return;
-	err = map_clear(m);
+	if (m->info->switched) {
+		err = engine_take_map(e, r->action->map, false, &ignored);
+		map_view_release(&ignored);
+	} else {
+		err = map_clear(m);
+	}
 	if (err < 0)
-		map_failed(e, m, "clear", err);
+		engine_map_failed(e, m, "clear", err);
 }
 
 void do_zero(struct engine *e, const struct record *r)
@@ -100,7 +111,7 @@ void do_zero(struct engine *e, const struct record *r)
 	int err = m ? map_zero(m) : 0;
 
 	if (err < 0)
-		map_failed(e, m, "zero", err);
+		engine_map_failed(e, m, "zero", err);
 }
 
 void do_table(struct engine *e, const struct record *r)
@@ -111,15 +122,91 @@ void do_table(struct engine *e, const struct record *r)
 
 	if (!m)
 		return;
-	err = map_view_read(m, false, &view);
+	err = read_map(e, r->action, &view);
 	if (err < 0)
-		map_failed(e, m, "read", err);
+		engine_map_failed(e, m, "read", err);
 	else {
 		map_view_arrange(&view, record_u64(r, 0));
 		row_table(e->rows, &e->printer, e->out, &r->action->format, &view,
 			  record_u64(r, 0));
 	}
 	map_view_release(&view);
+}
+
+/* ---- how maps are shown from now on ---- */
+
+static void delete_row(const struct open_map *m, const struct map_row *row, u8 *key)
+{
+	u64 bucket;
+
+	if (!m->info->is_bucketed) {
+		map_delete(m, row->key);
+		return;
+	}
+	memset(key, 0, m->info->key_size);
+	memcpy(key, row->key, m->info->key_size - 8);
+	for (bucket = 0; bucket < row->nbuckets; bucket++) {
+		if (!row->buckets[bucket])
+			continue;
+		memcpy(key + m->info->key_size - 8, &bucket, 8);
+		map_delete(m, key);
+	}
+}
+
+void do_trunc(struct engine *e, const struct record *r)
+{
+	struct open_map *m = action_map(e, r->action);
+	const s64 keep = (s64)record_u64(r, 0);
+	const u64 n = keep < 0 ? -(u64)keep : (u64)keep;
+	struct map_view view = {0};
+	size_t first, last;
+	u8 *key;
+	u64 normal;
+	int err;
+
+	if (!m || m->is_array)
+		return;
+	normal = m->normal;
+	m->normal = 0;
+	err = map_view_read(m, false, &view);
+	m->normal = normal;
+	if (err < 0)
+		engine_map_failed(e, m, "read", err);
+	/* Ascending: the largest are the last. */
+	first = keep < 0 ? (size_t)MIN(n, view.nrows) : 0;
+	last = keep < 0 ? view.nrows : view.nrows - (size_t)MIN(n, view.nrows);
+	key = xzalloc(m->info->key_size);
+	for (size_t i = first; i < last; i++)
+		delete_row(m, &view.rows[i], key);
+	free(key);
+	map_view_release(&view);
+}
+
+void do_normalize(struct engine *e, const struct record *r)
+{
+	struct open_map *m = action_map(e, r->action);
+	const s64 by = (s64)record_u64(r, 0);
+
+	if (!m)
+		return;
+	if (by > 0) {
+		m->normal = (u64)by;
+		return;
+	}
+	diag_warning(e->env->diag, r->action->span,
+		     "normalize(@%s, %" PRId64 "): the divisor must be at least 1; ignored",
+		     m->info->name, by);
+	action_print_diagnostics(e);
+}
+
+void do_sort(struct engine *e, const struct record *r)
+{
+	struct open_map *m = action_map(e, r->action);
+
+	if (!m)
+		return;
+	m->order = record_u64(r, 0) == ORDER_KEY ? ORDER_KEY : ORDER_VALUE;
+	m->is_descending = record_u64(r, 1);
 }
 
 static int by_name(const void *a, const void *b)

@@ -4,6 +4,7 @@
 #include <linux/bpf.h>
 
 #include "kernel/kernel.h"
+#include "view/tseries.h"
 
 #define BATCH_MAX 8192u
 
@@ -30,6 +31,7 @@ void open_map_init(struct open_map *m, const struct script_map *info, int fd, u3
 	*m = (struct open_map){
 		.info = info,
 		.fd = fd,
+		.spare_fd = -1,
 		.ncpus = percpu ? possible_cpus : 1,
 		.stride =
 			percpu ? ALIGN_UP(info->value_size, 8u) * possible_cpus : info->value_size,
@@ -61,7 +63,20 @@ int map_update(const struct open_map *m, const void *key, const void *value)
 	return r < 0 ? r : 0;
 }
 
-static int map_delete(const struct open_map *m, const void *key)
+int map_insert(const struct open_map *m, const void *key, const void *value)
+{
+	union bpf_attr attr = {0};
+	int r;
+
+	attr.map_fd = (u32)m->fd;
+	attr.key = pointer_u64(key);
+	attr.value = pointer_u64(value);
+	attr.flags = BPF_NOEXIST;
+	r = sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
+	return r < 0 ? r : 0;
+}
+
+int map_delete(const struct open_map *m, const void *key)
 {
 	union bpf_attr attr = {0};
 	int r;
@@ -275,6 +290,39 @@ static void add_bucket(struct map_row *row, u64 bucket, u64 count)
 	row->total += count;
 }
 
+/* A point per element; row->count = the latest interval. */
+static void add_point(const struct open_map *m, struct map_row *row, const u8 *value)
+{
+	const struct tseries ts = type_tseries_of(m->info->value);
+	const struct tseries_point point = tseries_fold(&ts, value, m->ncpus);
+
+	if (!point.epoch && m->is_array)
+		return;
+	row->buckets = xreallocarray(row->buckets, row->nbuckets + 2, sizeof(u64));
+	memcpy(row->buckets + row->nbuckets, &point, sizeof(point));
+	row->nbuckets += 2;
+	row->count = MAX(row->count, point.epoch);
+}
+
+/* All series of a map end at the same interval. */
+static void align_series(struct map_view *view)
+{
+	u64 last = 0;
+
+	for (size_t i = 0; i < view->nrows; i++)
+		last = MAX(last, view->rows[i].count);
+	for (size_t i = 0; i < view->nrows; i++)
+		view->rows[i].count = last;
+}
+
+static bool is_unused(const u8 *value, u32 size)
+{
+	for (u32 i = 0; i < size; i++)
+		if (value[i])
+			return false;
+	return true;
+}
+
 static u64 bucket_of(const struct open_map *m, const u8 *key)
 {
 	u32 size = m->info->key_size;
@@ -292,12 +340,12 @@ static void gather_buckets(const struct open_map *m, const struct map_elements *
 	view->rows = xreallocarray(NULL, MAX(e->count, (size_t)1), sizeof(*view->rows));
 	for (size_t i = 0; i < e->count; i++) {
 		const u8 *key = e->keys + i * m->info->key_size;
+		const u8 *value = e->values + i * m->stride;
 		struct map_row sum = {0}, *row;
 		bool is_new;
 		void **place;
 
-		sum_cpus(m, e->values + i * m->stride, &sum);
-		if (m->is_array && !sum.total && !m->zeroed)
+		if (m->is_array && !m->zeroed && is_unused(value, m->stride))
 			continue;
 		place = hashmap_put(&rows, is_scalar ? (const u8 *)"" : key, key_size, &is_new);
 		if (is_new) {
@@ -305,9 +353,16 @@ static void gather_buckets(const struct open_map *m, const struct map_elements *
 			view->rows[view->nrows++] = (struct map_row){.key = is_scalar ? NULL : key};
 		}
 		row = &view->rows[(uintptr_t)*place - 1];
+		if (m->info->value->kind == TYPE_TSERIES) {
+			add_point(m, row, value);
+			continue;
+		}
+		sum_cpus(m, value, &sum);
 		add_bucket(row, bucket_of(m, key), sum.total);
 	}
 	hashmap_release(&rows);
+	if (m->info->value->kind == TYPE_TSERIES)
+		align_series(view);
 }
 
 /* An element of an array always exists; whether the script ever gave it a value is told by what it

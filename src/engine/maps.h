@@ -12,6 +12,7 @@
 struct open_map {
 	const struct script_map *info;
 	int fd;
+	int spare_fd;  /* with a switch: the generation not in use; -1 = not yet created */
 	u32 ncpus;     /* possible CPUs if info->is_percpu, else 1 */
 	u32 stride;    /* bytes of one element as bpf(2) hands it out: all CPUs' values, each rounded up to 8 */
 	bool is_array; /* elements always exist */
@@ -38,6 +39,9 @@ int map_read(const struct open_map *m, bool remove, struct map_elements *ret);
 void map_elements_release(struct map_elements *e);
 /* One element; value holds stride bytes. 0 or -errno (-ENOENT). */
 int map_lookup(const struct open_map *m, const void *key, void *value);
+/* Only if the key is not there. */
+int map_insert(const struct open_map *m, const void *key, const void *value);
+int map_delete(const struct open_map *m, const void *key);
 int map_update(const struct open_map *m, const void *key, const void *value);
 
 /* Read, sum and sort for printing. */

@@ -20,7 +20,7 @@ static struct map_plan *plan_of(struct check *c, struct expr *call)
 
 static bool is_bucketed(const struct map_symbol *m)
 {
-	return m->value && (type_is_histogram(m->value) || m->value->kind == TYPE_TSERIES);
+	return m->value && type_is_bucketed(m->value);
 }
 
 /* Buckets that an element of a histogram may have: bucket numbers are below this. */
@@ -33,6 +33,8 @@ static u32 bucket_count(const struct type *t)
 
 		return llhist_buckets(&h);
 	}
+	if (t->kind == TYPE_TSERIES)
+		return type_tseries_of(t).count;
 	return ((64 - t->hist_bits + 1) << t->hist_bits) + 1;
 }
 
@@ -118,13 +120,15 @@ static void check_delete(struct check *c, struct expr *call)
 static ir_reg each_bucket(struct lower *l, struct map_symbol *m, ir_reg key, u32 helper)
 {
 	const u32 count = bucket_count(m->value);
-	ir_reg any = ir_const(l->f, 0), r;
+	const bool has_switch = l->script->maps.items[m->index].switched;
+	ir_reg any = ir_const(l->f, 0), r, map;
 	struct lower_loop loop;
 	u32 hit, next;
 
+	map = has_switch ? lower_map_pointer(l, m) : 0;
 	lower_loop_begin(l, &loop, ir_const(l->f, count), count);
 	ir_store(l->f, key, lower_bucket_offset(m), 8, loop.index);
-	r = ir_call_n(l->f, helper, lower_map_address(l, m->index), key);
+	r = ir_call_n(l->f, helper, has_switch ? map : lower_map_address(l, m->index), key);
 	if (helper == BPF_FUNC_map_delete_elem)
 		r = builtin_test(l, IR_EQ, r, 0);
 	hit = ir_block_new(l->f, "bucket.hit");

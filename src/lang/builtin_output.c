@@ -3,6 +3,7 @@
  * done later by the engine. */
 #include "lang/builtin_util.h"
 #include "lang/format.h"
+#include "lang/present.h"
 
 #define MAX_FORMAT_ARGS 127
 
@@ -168,9 +169,11 @@ static void lower_debugf(struct lower *l, struct expr *call, struct value *ret)
 /* ---- print ---- */
 
 struct print_plan {
+	struct present_taken taken; /* first: plan_take.c knows no more of it */
 	struct map_symbol *map; /* print(@m), print(@m[k]) */
 	bool is_element;
 	s64 top, div;
+	const struct expr *format; /* print(@m, "format" [, top]) */
 };
 
 static void check_print_map(struct check *c, struct expr *call, struct print_plan *plan)
@@ -179,8 +182,10 @@ static void check_print_map(struct check *c, struct expr *call, struct print_pla
 	if (!plan->map)
 		return;
 	plan->map->is_read = true;
-	for (u32 i = 1; i < call->nargs; i++) {
-		s64 *value = i == 1 ? &plan->top : &plan->div;
+	if (call->nargs > 1 && call->args[1]->kind == EXPR_STRING)
+		plan->format = call->args[1];
+	for (u32 i = plan->format ? 2 : 1; i < call->nargs; i++) {
+		s64 *value = i == (plan->format ? 2 : 1) ? &plan->top : &plan->div;
 
 		check_expr(c, call->args[i]);
 		if (!check_arg_constant(c, call, i, value))
@@ -188,9 +193,10 @@ static void check_print_map(struct check *c, struct expr *call, struct print_pla
 		if (*value < 0)
 			check_error(c, call->args[i]->span,
 				    "print() %s must not be negative (%lld provided)",
-				    i == 1 ? "top" : "div", (long long)*value);
+				    value == &plan->top ? "top" : "div", (long long)*value);
 	}
-	if (plan->map->value && plan->map->value->kind == TYPE_STATS && call->nargs > 1)
+	if (plan->map->value && plan->map->value->kind == TYPE_STATS && call->nargs > 1 &&
+	    !plan->format)
 		check_warning(
 			c, call->span,
 			"print()'s top and div arguments are ignored when used on stats() maps.");
@@ -240,11 +246,19 @@ static void check_print(struct check *c, struct expr *call)
 static void lower_print_map(struct lower *l, struct expr *call, const struct print_plan *plan)
 {
 	const struct type *types[] = {type_int(8, false), type_int(8, false)};
-	const u32 action = lower_action(l, ACTION_PRINT_MAP, types, 2, call->span);
+	u32 action;
 	const struct value values[] = {value_constant(types[0], plan->top),
 				       value_constant(types[1], plan->div)};
 
+	if (plan->format) {
+		present_send(l, call, plan->format, call->args, 1, ir_const(l->f, plan->top),
+			     plan->taken.clears, plan->taken.zeroes);
+		return;
+	}
+	action = lower_action(l, ACTION_PRINT_MAP, types, 2, call->span);
 	l->script->actions.items[action].map = plan->map->index;
+	l->script->actions.items[action].clears = plan->taken.clears;
+	l->script->actions.items[action].zeroes = plan->taken.zeroes;
 	lower_send(l, action, values, 2, call->span);
 }
 
@@ -333,7 +347,7 @@ const struct builtin builtins_output[] = {
 	{"debugf", "void debugf(\"format\", ...)",
 	 "Prints to the kernel's trace_pipe; at most three arguments, %d %u %x %p %s.", "", OUTPUT,
 	 1, 128, check_debugf, lower_debugf},
-	{"print", "void print(value) | print(@map [, top [, div]]) | print(@map[key])",
+	{"print", "void print(value) | print(@map [, top [, div]]) | print(@map, \"format\" [, top]) | print(@map[key])",
 	 "Prints a value, or a map as it is when the request is processed: the top largest "
 	 "entries, numbers divided by div.",
 	 "", OUTPUT | BUILTIN_RAW_ARGS, 1, 3, check_print, lower_print},

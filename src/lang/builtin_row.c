@@ -3,6 +3,7 @@
  * own process id. */
 #include "lang/builtin_util.h"
 #include "lang/format.h"
+#include "lang/present.h"
 
 #define ARGV_SIZE  8192 /* bytes of argument text; a power of two for the verifier */
 #define ARGV_WORD  4096 /* longest single argument */
@@ -44,6 +45,7 @@ static void check_table(struct check *c, struct expr *call)
 
 static void lower_table(struct lower *l, struct expr *call, struct value *ret)
 {
+	const struct present_taken *taken = call->annotation;
 	const struct type *types[] = {type_int(8, false)};
 	struct value top = value_constant(types[0], 0);
 	struct action *action;
@@ -55,6 +57,10 @@ static void lower_table(struct lower *l, struct expr *call, struct value *ret)
 	index = lower_action(l, ACTION_TABLE, types, 1, call->span);
 	action = &l->script->actions.items[index];
 	action->map = call->args[1]->map->index;
+	if (taken) {
+		action->clears = taken->clears;
+		action->zeroes = taken->zeroes;
+	}
 	wrong = format_parse(l->arena, call->args[0]->string.data, call->args[0]->string.len,
 			     &action->format, &count);
 	if (wrong)

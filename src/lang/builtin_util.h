@@ -13,6 +13,7 @@ extern const struct builtin builtins_process[], builtins_context[], builtins_tim
 extern const struct builtin builtins_symbol[], builtins_stack[], builtins_net[], builtins_output[];
 extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map[], builtins_type[], builtins_misc[];
 extern const struct builtin builtins_statistics[], builtins_present[], builtins_speculate[];
+extern const struct builtin builtins_tseries[];
 extern const struct builtin builtins_row[], builtins_path[], builtins_config[];
 
 #define VARIABLE_OR_CALL (BUILTIN_VARIABLE | BUILTIN_CALL)
@@ -65,6 +66,8 @@ bool aggregate_check_number(struct check *c, struct expr *call);
 bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret);
 ir_reg aggregate_element(struct lower *l, struct expr *call, ir_reg bucket, u32 end);
 void aggregate_end(struct lower *l, u32 end);
+/* CLOCK_REALTIME in ns, as far as a program can know it. */
+ir_reg builtin_wall_clock(struct lower *l);
 /* Sends ACTION_EXIT and leaves the probe. */
 void builtin_exit(struct lower *l, ir_reg code, struct span at);
 

@@ -109,6 +109,8 @@ ir_reg lower_map_lookup(struct lower *l, struct map_symbol *m, ir_reg key);
 ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 otherwise, struct span at);
 /* The index of the map in script.maps for helpers. */
 ir_reg lower_map_address(struct lower *l, u32 map);
+/* The map itself for helpers: of a map with a switch (script.h) the generation in use. */
+ir_reg lower_map_pointer(struct lower *l, const struct map_symbol *m);
 /* Adds to a u64 of a per-CPU or shared element: atomically where another program might interrupt us (see map_symbol.programs). */
 void lower_add(struct lower *l, struct map_symbol *m, ir_reg element, s64 offset, ir_reg amount);
 

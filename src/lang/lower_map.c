@@ -12,6 +12,7 @@ const struct script_map *lower_script_map(const struct lower *l, const struct ma
 bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m)
 {
 	return lower_script_map(l, m)->bpf_type == BPF_MAP_TYPE_ARRAY &&
+	       !lower_script_map(l, m)->switched &&
 	       l->features->map_value_address;
 }
 
@@ -83,12 +84,29 @@ ir_reg lower_map_key(struct lower *l, struct map_symbol *m, struct expr *const *
 	return address;
 }
 
+ir_reg lower_map_pointer(struct lower *l, const struct map_symbol *m)
+{
+	const struct script_map *sm = lower_script_map(l, m);
+	ir_reg key, inner;
+	u32 found;
+
+	if (!sm->switched)
+		return ir_map(l->f, m->index);
+	lower_slot(l, type_int(4, false), "generation", &key);
+	ir_store_imm(l->f, key, 0, 4, 0);
+	inner = ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, sm->switched - 1), key);
+	found = ir_block_new(l->f, "generation");
+	ir_branch_imm(l->f, IR_NE, inner, 0, found, l->return_block); /* it is always there */
+	ir_switch_to(l->f, found);
+	return inner;
+}
+
 ir_reg lower_map_lookup(struct lower *l, struct map_symbol *m, ir_reg key)
 {
 	ir_reg r;
 
 	if (!lower_map_is_direct(l, m))
-		return ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, m->index), key);
+		return ir_call_n(l->f, BPF_FUNC_map_lookup_elem, lower_map_pointer(l, m), key);
 	r = ir_reg_new(l->f);
 	ir_add(l->f, (struct ir_insn){.op = IR_MAP_VALUE, .dst = r, .imm = m->index, .imm2 = 0});
 	return r;
@@ -144,12 +162,13 @@ ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 
 	const bool is_array =
 		sm->bpf_type == BPF_MAP_TYPE_ARRAY || sm->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
 	struct ir_function *f = l->f;
-	ir_reg element, again, made;
+	ir_reg element, again, made, map;
 	u32 found, absent, full;
 
 	if (lower_map_is_direct(l, m))
 		return lower_map_lookup(l, m, key);
-	element = ir_move(f, lower_map_lookup(l, m, key));
+	map = sm->switched ? lower_map_pointer(l, m) : 0;
+	element = ir_move(f, ir_call_n(f, BPF_FUNC_map_lookup_elem, map ? map : ir_map(f, m->index), key));
 	found = ir_block_new(f, "element");
 	if (is_array) {
 		ir_branch_imm(f, IR_NE, element, 0, found, otherwise);
@@ -161,9 +180,9 @@ ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 
 	ir_branch_imm(f, IR_NE, element, 0, found, absent);
 	ir_switch_to(f, absent);
 	/* BPF_NOEXIST: another CPU may have been faster; its element is as good. */
-	made = ir_call_n(f, BPF_FUNC_map_update_elem, ir_map(f, m->index), key, zero_value(l, sm),
+	made = ir_call_n(f, BPF_FUNC_map_update_elem, map ? map : ir_map(f, m->index), key, zero_value(l, sm),
 			 ir_const(f, BPF_NOEXIST));
-	again = lower_map_lookup(l, m, key);
+	again = ir_call_n(f, BPF_FUNC_map_lookup_elem, map ? map : ir_map(f, m->index), key);
 	ir_assign(f, element, again);
 	ir_branch_imm(f, IR_NE, element, 0, found, full);
 	ir_switch_to(f, full);
@@ -265,16 +284,17 @@ static void read_aggregation(struct lower *l, struct map_symbol *m, ir_reg key, 
 {
 	struct ir_function *f = l->f;
 	const u32 cpus = MAX(kernel_possible_cpus(l->check->options->env->kernel), 1u);
+	const struct script_map *sm = lower_script_map(l, m);
 	const u32 found = ir_block_new(f, "cpu");
 	struct totals sum = {ir_reg_new(f), ir_reg_new(f)};
 	struct lower_loop loop;
-	ir_reg element, limit = ir_const(f, cpus);
+	ir_reg element, limit = ir_const(f, cpus), map = sm->switched ? lower_map_pointer(l, m) : 0;
 
 	ir_assign_const(f, sum.total, 0);
 	ir_assign_const(f, sum.second, 0);
 	lower_loop_begin(l, &loop, limit, cpus);
 	element =
-		ir_call_n(f, BPF_FUNC_map_lookup_percpu_elem, ir_map(f, m->index), key, loop.index);
+		ir_call_n(f, BPF_FUNC_map_lookup_percpu_elem, map ? map : ir_map(f, m->index), key, loop.index);
 	ir_branch_imm(f, IR_NE, element, 0, found, loop.next);
 	ir_switch_to(f, found);
 	add_cpu(l, m->value, element, &sum);
@@ -363,7 +383,7 @@ void lower_map_write(struct lower *l, struct map_symbol *m, ir_reg key, const st
 		lower_store_value(l, address, 0, m->value, v, at);
 		address = ir_slot_address(f, slot);
 	}
-	result = ir_call_n(f, BPF_FUNC_map_update_elem, ir_map(f, m->index), key, address,
+	result = ir_call_n(f, BPF_FUNC_map_update_elem, lower_map_pointer(l, m), key, address,
 			   ir_const(f, BPF_ANY));
 	failed = ir_block_new(f, "update.failed");
 	end = ir_block_new(f, "updated");
@@ -383,8 +403,8 @@ ir_reg lower_map_delete(struct lower *l, struct map_symbol *m, ir_reg key)
 	if (sm->bpf_type == BPF_MAP_TYPE_ARRAY || sm->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY) {
 		lower_slot(l, type_int(4, false), "key", &key);
 		ir_store_imm(f, key, 0, 4, 0);
-		return ir_call_n(f, BPF_FUNC_map_update_elem, ir_map(f, m->index), key,
+		return ir_call_n(f, BPF_FUNC_map_update_elem, lower_map_pointer(l, m), key,
 				 zero_value(l, sm), ir_const(f, BPF_ANY));
 	}
-	return ir_call_n(f, BPF_FUNC_map_delete_elem, ir_map(f, m->index), key);
+	return ir_call_n(f, BPF_FUNC_map_delete_elem, lower_map_pointer(l, m), key);
 }

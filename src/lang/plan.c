@@ -107,7 +107,7 @@ u32 plan_map_type(const char *name)
 
 static bool is_bucketed(const struct type *t)
 {
-	return type_is_histogram(t);
+	return type_is_bucketed(t);
 }
 
 /* Buckets of a histogram: for each power of two and each of the 2^k steps in it, below and above.
@@ -121,7 +121,16 @@ static u32 bucket_count(const struct type *t)
 
 		return llhist_buckets(&h);
 	}
+	if (type_is(t, TYPE_TSERIES))
+		return type_tseries_of(t).count;
 	return (66u << t->hist_bits) + 2;
+}
+
+static u32 element_size(const struct type *t)
+{
+	if (type_is(t, TYPE_TSERIES))
+		return TSERIES_ELEMENT_SIZE;
+	return is_bucketed(t) ? 8 : ALIGN_UP(MAX(t->size, 1u), 8u);
 }
 
 static void size_map(struct check *c, const struct map_symbol *m, struct script_map *sm)
@@ -130,7 +139,7 @@ static void size_map(struct check *c, const struct map_symbol *m, struct script_
 	const u64 keys = m->declared_size ? m->declared_size : c->script->config.max_map_keys;
 	u64 bytes;
 
-	sm->value_size = ALIGN_UP(bucketed ? 8 : MAX(m->value->size, 1u), 8u);
+	sm->value_size = element_size(m->value);
 	if (scalar) {
 		sm->key_size = 4;
 		sm->max_entries = bucketed ? bucket_count(m->value) : 1;
@@ -189,12 +198,26 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
+/* What programs look the map in use up in. */
+static void add_switch(struct script *script, u32 map)
+{
+	script->maps.items[map].switched = (u32)script->maps.len + 1;
+	vector_push(&script->maps, (struct script_map){.role = MAP_SWITCH,
+						       .name = script->maps.items[map].name,
+						       .bpf_type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+						       .key_size = 4,
+						       .value_size = 4,
+						       .max_entries = 1,
+						       .switched = map});
+}
+
 int plan_maps(struct check *c, struct script *script)
 {
 	struct map_symbol **sorted =
 		arena_new_array(c->arena, struct map_symbol *, c->maps.len + 1);
 	size_t n = 0;
 
+	plan_takes(c);
 	for (size_t i = 0; i < c->units.len; i++)
 		count_block(c->units.items[i], c->units.items[i]->body);
 	hashmap_each (&c->maps, e)
@@ -213,6 +236,8 @@ int plan_maps(struct check *c, struct script *script)
 			return err;
 		m->index = (u32)script->maps.len;
 		vector_push(&script->maps, sm);
+		if (m->is_taken && !m->is_iterated)
+			add_switch(script, m->index);
 	}
 	return 0;
 }

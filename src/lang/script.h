@@ -27,6 +27,7 @@ enum map_role {
 	MAP_TASK_SCRATCH, /* task storage: scratch of the programs of user probes. They may be preempted, and then the same program runs
 			   * again on the CPU for another task, so their memory belongs to the task (bpf_prog_run_array_uprobe() in
 			   * include/linux/bpf.h) */
+	MAP_SWITCH,	/* array of one map: the generation of `switched` that programs update now */
 	MAP_LOST,	/* per-CPU array[LOST_COUNT] of u64 counters, enum lost_counter */
 	MAP_KSTACKS,	/* hash: u64 id -> struct { u32 count; u32 pad; u64 frames[depth] } */
 	MAP_USTACKS,
@@ -55,6 +56,7 @@ struct script_map {
 	const struct type *value; /* language type; TYPE_HIST ...: bucket key appended, see type.h */
 	bool is_bucketed;	 /* hist/lhist: the BPF key is key ++ u64 bucket (scalar: array index = bucket) */
 	bool is_read;
+	u32 switched;		 /* MAP_SWITCH: the user map; MAP_USER: its MAP_SWITCH + 1, 0 = none */
 };
 
 enum action_kind {
@@ -74,6 +76,10 @@ enum action_kind {
 	ACTION_PRINTA, ACTION_FAIL, ACTION_SKBOUTPUT, ACTION_WATCHPOINT,
 	ACTION_TEST_RESULT,
 	ACTION_STRFTIME,
+	ACTION_TRUNC,	   /* map; payload: s64 how many of the largest (negative: smallest) stay */
+	ACTION_NORMALIZE,  /* map; payload: s64 divisor, 1 = none */
+	ACTION_SORT,	   /* map; payload: u64 enum map_order, u64 descending */
+	ACTION_COMMIT, ACTION_DISCARD, /* payload: u64 id of the speculation */
 };
 
 enum conversion_kind { /* one %... of a format */
@@ -100,6 +106,8 @@ struct format {
 	u32 nparts;
 };
 
+#define PRINTA_MAP 0x10000u
+
 struct action {
 	enum action_kind kind;
 	struct span span;
@@ -107,6 +115,13 @@ struct action {
 	const struct type *payload;
 	bool has_tail;
 	u32 map;		/* index into maps */
+	/* ACTION_PRINTA, and ACTION_PRINT_MAP with a format: the maps side by side, and for each conversion in order where its value comes
+	 * from: a part of the key, or PRINTA_MAP | index into printa_maps. */
+	const u32 *printa_maps, *printa_sources;
+	u32 nprinta_maps;
+	/* Actions that print maps: those (bit 0: `map`; printa: bits in the order of printa_maps) that are cleared or zeroed as they are
+	 * read, because a clear() or zero() follows in the same block: no update between the two is lost or shown twice. */
+	u64 clears, zeroes;
 	u32 helper;		/* ACTION_HELPER_ERROR: BPF_FUNC_* */
 	u8 stream;		/* ACTION_PRINTF: 0 stdout, 1 stderr error, 2 stderr warning */
 	const char *separator;	/* join */
@@ -132,6 +147,7 @@ struct script_config {
 	u8 cache_user_symbols;		/* 0 none, 1 per program, 2 per pid */
 	enum stack_mode stack_mode;
 	const char *str_trunc_trailer, *license;
+	const char *clock_map;		/* tests: tseries() takes the time from this map */
 };
 
 struct script {

@@ -3,6 +3,7 @@
 
 #include "view/histogram.h"
 #include "view/stddev.h"
+#include "view/tseries.h"
 
 s64 map_average(const struct type *t, u64 total, u64 count)
 {
@@ -138,6 +139,15 @@ static bool is_stats(const struct type *t)
 	return t->kind == TYPE_AVG || t->kind == TYPE_STATS;
 }
 
+u64 map_row_number(const struct type *t, const struct map_row *row)
+{
+	if (t->kind == TYPE_AVG)
+		return (u64)map_average(t, row->total, row->count);
+	if (t->kind == TYPE_STDDEV)
+		return stddev_of((s64)row->total, row->count, row->squares);
+	return row->total;
+}
+
 /* A number of this type after division, in the medium's spelling. */
 static void add_number(struct strbuf *out, const struct type *t, u64 v, u64 divisor, bool is_json)
 {
@@ -175,6 +185,26 @@ static void add_stats(struct strbuf *out, const struct type *t, const struct map
 	strbuf_addstr(out, is_json ? "}" : " }");
 }
 
+static void add_tseries(struct strbuf *out, const struct type *t, const struct map_row *row,
+			bool is_json)
+{
+	const struct tseries_view v = {.ts = type_tseries_of(t),
+				       .points = (const struct tseries_point *)row->buckets,
+				       .npoints = row->nbuckets / 2,
+				       .last_epoch = row->count};
+
+	(is_json ? tseries_json : tseries_text)(out, &v);
+}
+
+static const char *json_kind(const struct type *t)
+{
+	if (type_is_histogram(t))
+		return "hist";
+	if (t->kind == TYPE_TSERIES)
+		return "tseries";
+	return is_stats(t) ? "stats" : "map";
+}
+
 static void add_value(struct value_printer *p, struct strbuf *out, const struct type *t,
 		      const struct map_row *row, u64 divisor, bool is_json)
 {
@@ -194,6 +224,9 @@ static void add_value(struct value_printer *p, struct strbuf *out, const struct 
 	case TYPE_STDDEV:
 		add_number(out, type_int(8, false),
 			   stddev_of((s64)row->total, row->count, row->squares), divisor, is_json);
+		return;
+	case TYPE_TSERIES:
+		add_tseries(out, t, row, is_json);
 		return;
 	case TYPE_STATS:
 		add_stats(out, t, row, divisor, is_json);
@@ -243,7 +276,7 @@ static void print_text(struct value_printer *p, struct output *out, const struct
 			value_key_text(p, &out->text, m->key, m->key_is_list, m->rows[i].key);
 			strbuf_addch(&out->text, ']');
 		}
-		strbuf_addstr(&out->text, type_is_histogram(m->value) ? ":\n" : ": ");
+		strbuf_addstr(&out->text, type_is_bucketed(m->value) ? ":\n" : ": ");
 		map_value_text(p, &out->text, m->value, &m->rows[i], options->divisor);
 		strbuf_addch(&out->text, '\n');
 	}
@@ -256,8 +289,7 @@ static void print_json(struct value_printer *p, struct output *out, const struct
 	struct strbuf key = STRBUF_INIT;
 
 	strbuf_addf(&out->text, "{\"type\": \"%s\", \"data\": {\"@%s\": %s",
-		    type_is_histogram(m->value) ? "hist" : (is_stats(m->value) ? "stats" : "map"),
-		    m->name, is_scalar ? "" : "{");
+		    json_kind(m->value), m->name, is_scalar ? "" : "{");
 	for (size_t i = first; i < m->nrows; i++) {
 		if (i > first)
 			strbuf_addstr(&out->text, ", ");

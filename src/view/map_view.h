@@ -5,6 +5,7 @@
 #ifndef PANTRACE_VIEW_MAP_VIEW_H
 #define PANTRACE_VIEW_MAP_VIEW_H
 
+#include "view/map_order.h"
 #include "view/output.h"
 #include "view/value.h"
 
@@ -12,13 +13,13 @@ struct map_row {
 	const u8 *key;	 /* without the bucket of histograms; NULL in a scalar map */
 	const u8 *value; /* plain types: as laid out by map_view.value */
 	u64 total;	 /* count, sum, min, max; total of avg and stats; all buckets together of histograms */
-	u64 count;	 /* avg, stats, stddev */
+	u64 count;	 /* avg, stats, stddev; tseries: the latest interval of the map */
 	unsigned __int128 squares; /* stddev: sum of the squares */
-	u64 *buckets;	 /* hist, lhist: by bucket number; malloc'ed */
+	u64 *buckets;	 /* hist, lhist: by bucket number; tseries: struct tseries_point, two each; malloc'ed */
 	u32 nbuckets;
 };
 
-enum map_order { ORDER_DEFAULT, ORDER_KEY, ORDER_VALUE };
+
 
 struct map_view {
 	const char *name;	 /* without '@' */
@@ -53,6 +54,8 @@ void map_view_print(struct value_printer *p, struct output *out, const struct ma
 
 /* Average of total/count, 0 if there were none. */
 s64 map_average(const struct type *t, u64 total, u64 count);
+/* count, sum, min, max, avg, stddev as the one number that they print. */
+u64 map_row_number(const struct type *t, const struct map_row *row);
 /* One value of a row. */
 void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t, const struct map_row *row, u64 divisor);
 void map_value_json(struct value_printer *p, struct strbuf *out, const struct type *t, const struct map_row *row, u64 divisor);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Taking everything out of a map, exactly. A program looks an element up and then adds to it; whoever reads and deletes
+ * the element in between loses what is added after. So maps that are cleared as they are printed exist twice, and programs find the one
+ * in use through an array of maps. Storing the other one there makes the kernel wait until every program that
+ * may still use the first has ended (maybe_wait_bpf_programs() in kernel/bpf/syscall.c, 5.0): then it is at rest, and is read and emptied
+ * at leisure.
+ */
+#include "engine/map_switch.h"
+
+#include <linux/bpf.h>
+
+#include "kernel/kernel.h"
+
+static int store(const struct open_map *outer, int inner)
+{
+	const u32 zero = 0;
+	u32 fd = (u32)inner;
+
+	return map_update(outer, &zero, &fd);
+}
+
+int map_switch_init(struct engine *e, u32 index)
+{
+	const struct open_map *outer = &e->maps[index];
+
+	return store(outer, e->maps[outer->info->switched].fd);
+}
+
+/* zero(): the keys stay, as zeros, unless a program has made them anew already. */
+static void put_zeros(const struct open_map *m, const struct map_elements *keys)
+{
+	u8 *zeros = xzalloc(m->stride);
+
+	for (size_t i = 0; i < keys->count; i++)
+		map_insert(m, keys->keys + i * m->info->key_size, zeros);
+	free(zeros);
+}
+
+/* As before there were two of it: what is added to an element while it is deleted is lost. */
+static int take_plain(struct open_map *m, bool is_zero, struct map_view *ret)
+{
+	int err;
+
+	if (is_zero) {
+		err = map_view_read(m, false, ret);
+		return err < 0 ? err : map_zero(m);
+	}
+	err = map_view_read(m, !m->is_array, ret);
+	if (err < 0)
+		return err;
+	if (m->is_array)
+		return map_clear(m);
+	m->zeroed = false;
+	m->cleared = true;
+	return 0;
+}
+
+int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
+{
+	struct open_map *m = &e->maps[index], old;
+	struct map_elements keys = {0};
+	int err;
+
+	*ret = (struct map_view){0};
+	if (!m->info->switched)
+		return take_plain(m, is_zero, ret);
+	if (m->spare_fd < 0)
+		m->spare_fd = engine_create_spare(e, m->info);
+	if (m->spare_fd < 0)
+		return m->spare_fd;
+	err = store(&e->maps[m->info->switched - 1], m->spare_fd);
+	if (err < 0)
+		return err;
+	old = *m;
+	m->fd = old.spare_fd;
+	m->spare_fd = old.fd;
+	m->zeroed = is_zero;
+	m->cleared |= !is_zero;
+	if (is_zero && !m->is_array && map_read(&old, false, &keys) == 0)
+		put_zeros(m, &keys);
+	map_elements_release(&keys);
+	err = map_view_read(&old, !m->is_array, ret);
+	if (!err && m->is_array)
+		err = map_clear(&old);
+	return err;
+}
