@@ -28,8 +28,9 @@ is "$total" "$((want + 3 - 1))" "all calls of the command by name"
 run syscount -cv -t 2 "$programs/syscalls" 50
 is "$(echo "$out" | awk '$1 == "PID" { t = 1; next } t' | wc -l | tr -d ' ')" 2 "-t 2 shows two rows"
 
-start syscount -d 30
+start syscount -v -d 30
 i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); : <"$work"; done
 stop
-unlike "$out" '^pantrace ' "the tool's own calls are not counted"
+like "$out" "^$$ +" "the shell that ran beside it is counted"
+unlike "$out" "^$tracer +" "the tool's own calls are not counted"
 done_testing
