@@ -69,8 +69,7 @@ int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), v
 
 	while (!result && dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, &split) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			result = fn(arg,
-				    type == DW_UT_skeleton && dwarf_tag(&split) ? &split : &unit);
+			result = fn(arg, type == DW_UT_skeleton && split.addr ? &split : &unit);
 	return result;
 }
 
@@ -89,6 +88,17 @@ static int unit_has_address(void *arg, Dwarf_Die *unit)
 	return 1;
 }
 
+/* -gsplit-dwarf: what is worth knowing is in the .dwo file that the unit here names. */
+static void to_split(Dwarf_Die *unit)
+{
+	Dwarf_Die split;
+	uint8_t type;
+
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+	    type == DW_UT_skeleton && split.addr)
+		*unit = split;
+}
+
 bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 {
 	struct find_unit q = {.address = address};
@@ -96,8 +106,10 @@ bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 
 	if (!dwarf)
 		return false;
-	if (dwarf_addrdie(dwarf, address, ret))
+	if (dwarf_addrdie(dwarf, address, ret)) {
+		to_split(ret);
 		return true;
+	}
 	/* clang writes no .debug_aranges. */
 	if (!debug_each_unit(f, unit_has_address, &q))
 		return false;
@@ -137,6 +149,7 @@ static bool path_ends_with(const char *path, const char *end)
 
 struct find_line {
 	const char *file;
+	u32 column; /* 0 = any */
 	u32 wanted, best; /* best: the line that will be taken; 0 = none yet */
 	struct hashmap
 		places; /* offset of the function's or inlined copy's DIE -> lowest address + 1 */
@@ -170,7 +183,7 @@ static int each_row(struct find_line *q, Dwarf_Die *unit,
 		bool is_statement = false, is_end = false;
 		const char *file;
 		Dwarf_Addr address;
-		int number;
+		int number, column;
 
 		/* The cheap questions first: the path is looked at only for lines that may count.
 		 */
@@ -178,6 +191,9 @@ static int each_row(struct find_line *q, Dwarf_Die *unit,
 		    dwarf_linebeginstatement(line, &is_statement) || !is_statement ||
 		    dwarf_lineendsequence(line, &is_end) || is_end ||
 		    dwarf_lineaddr(line, &address))
+			continue;
+		if (q->column && (number != (int)q->wanted || dwarf_linecol(line, &column) ||
+				  column != (int)q->column))
 			continue;
 		file = dwarf_linesrc(line, NULL, NULL);
 		if (file && path_ends_with(file, q->file))
@@ -215,10 +231,10 @@ static int choose_address_in(void *arg, Dwarf_Die *unit)
 	return each_row(arg, unit, choose_address);
 }
 
-int debug_each_address(struct elf_file *f, const char *file, u32 line,
+int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line)
 {
-	struct find_line q = {.file = file, .wanted = line};
+	struct find_line q = {.file = file, .wanted = line, .column = column};
 	int result = 0;
 
 	if (!debug_dwarf(f))

@@ -17,10 +17,10 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 /*
  * Calls fn for each virtual address where a probe at FILE:LINE belongs: one per function and per
  * inlined copy. FILE matches the end of a source path at a '/'. If no code stands at the line, the
- * nearest later one with code is meant; *ret_line (may be NULL) says which. Returns fn's non-zero
- * result, 0, -ENODATA or -ENOENT.
+ * nearest later one with code is meant; *ret_line (may be NULL) says which. With a column (0 = any)
+ * only code of exactly that line and column. Returns fn's non-zero result, 0, -ENODATA or -ENOENT.
  */
-int debug_each_address(struct elf_file *f, const char *file, u32 line,
+int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line);
 
 struct debug_function {

@@ -11,6 +11,7 @@ enum { MAX_DEPTH = 64, MAX_MEMBERS = 65536, MAX_SIZE = 1 << 30 };
 /* What a type that is still to be completed points back to (type.source_id). */
 struct origin {
 	struct elf_file *file;
+	Dwarf *dwarf; /* the file's, or that of a split unit */
 	Dwarf_Off offset;
 };
 
@@ -56,7 +57,7 @@ static struct type *new_lazy(struct elf_file *f, struct type_store *store, Dwarf
 	struct origin *o = arena_new(&store->arena, struct origin);
 	struct type *t = type_new(store, kind);
 
-	*o = (struct origin){f, dwarf_dieoffset(die)};
+	*o = (struct origin){f, dwarf_cu_getdwarf(die->cu), dwarf_dieoffset(die)};
 	t->source_id = (u64)(uintptr_t)o;
 	t->complete = complete;
 	t->name = name_of(store, die);
@@ -329,7 +330,7 @@ static int complete(struct type_store *store, struct type *type)
 	struct type_member m;
 	Dwarf_Die die, child;
 
-	if (!debug_dwarf(o->file) || !dwarf_offdie(debug_dwarf(o->file), o->offset, &die))
+	if (!dwarf_offdie(o->dwarf, o->offset, &die))
 		return -ENOENT;
 	if (dwarf_hasattr(&die, DW_AT_declaration) && !find_definition(o->file, &die))
 		return -ENOENT;

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "binary/elf_internal.h"
+#include "binary/process_maps.h"
 
 enum {
 	MINI_MAX = 256 << 20, /* bytes of decompressed .gnu_debugdata */
@@ -104,6 +105,64 @@ static struct elf_file *by_link(struct elf_file *f, const char *path, size_t roo
 	return d;
 }
 
+void elf_file_set_debug_path(struct elf_file *f, const char *path)
+{
+	f->debug_path = path;
+}
+
+/* Takes the candidate if the build-ids agree. */
+static struct elf_file *check_id(struct elf_file *f, struct elf_file *d)
+{
+	const char *id = elf_file_build_id(f), *other = d ? elf_file_build_id(d) : NULL;
+
+	if (id && other && str_eq(id, other))
+		return d;
+	elf_file_close(d);
+	return NULL;
+}
+
+/* DIR/.build-id/xx/yyyy.debug, DIR/NAME.debug, DIR/LINK. */
+static struct elf_file *in_folder(struct elf_file *f, const char *dir)
+{
+	const struct elf_section *s = elf_section_named(f, ".gnu_debuglink");
+	struct cursor c =
+		cursor_of(f->data + (s ? s->offset : 0), s && s->type != SHT_NOBITS ? s->size : 0);
+	const char *id = elf_file_build_id(f), *link = cursor_string(&c);
+	struct elf_file *d = NULL;
+
+	if (id && strlen(id) > 2)
+		d = check_id(f, open_candidate(f, xasprintf("%s/.build-id/%.2s/%s.debug", dir, id,
+							    id + 2)));
+	if (!d)
+		d = check_id(f, open_candidate(
+					f, xasprintf("%s/%s.debug", dir, path_base_name(f->path))));
+	if (!d && !c.failed && *link && !strchr(link, '/'))
+		d = check_id(f, open_candidate(f, xasprintf("%s/%s", dir, link)));
+	return d;
+}
+
+static struct elf_file *by_debug_path(struct elf_file *f)
+{
+	const char *slash = strrchr(f->path, '/');
+	struct elf_file *d = NULL;
+
+	for (const char *p = f->debug_path ? f->debug_path : ""; *p && !d;) {
+		const int n = (int)strcspn(p, ":");
+		char *dir = xasprintf("%.*s", n, p);
+
+		if (n)
+			d = in_folder(f, dir);
+		free(dir);
+		if (n && !d && *p != '/' && slash) {
+			dir = xasprintf("%.*s/%.*s", (int)(slash - f->path), f->path, n, p);
+			d = in_folder(f, dir);
+			free(dir);
+		}
+		p += n + (p[n] == ':');
+	}
+	return d;
+}
+
 struct elf_file *elf_debug_file(struct elf_file *f)
 {
 	char real[PATH_MAX];
@@ -112,6 +171,9 @@ struct elf_file *elf_debug_file(struct elf_file *f)
 	if (f->debug_searched)
 		return f->debug;
 	f->debug_searched = true;
+	f->debug = by_debug_path(f);
+	if (f->debug)
+		return f->debug;
 	root_len = root_length(f->path);
 	f->debug = by_build_id(f, f->path, root_len);
 	if (!f->debug && root_len)

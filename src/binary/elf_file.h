@@ -18,6 +18,9 @@ const char *elf_file_path(const struct elf_file *f);
 bool elf_file_is_64(const struct elf_file *f);
 bool elf_file_is_dynamic(const struct elf_file *f); /* ET_DYN */
 u16 elf_file_machine(const struct elf_file *f);
+/* More places of separate debug files, separated by ':'; a relative one is also looked for beside the file. The
+ * string must outlive f. */
+void elf_file_set_debug_path(struct elf_file *f, const char *path);
 /* Hex build-id in the file's memory, NULL = none. */
 const char *elf_file_build_id(struct elf_file *f);
 

@@ -324,6 +324,15 @@ static int run(struct lister *l, const char *pattern)
 	return err;
 }
 
+const char *list_join_paths(struct arena *a, const char *const *dirs, u32 n)
+{
+	const char *all = NULL;
+
+	for (u32 i = 0; i < n; i++)
+		all = all ? arena_printf(a, "%s:%s", all, dirs[i]) : dirs[i];
+	return all;
+}
+
 int list_probes(struct probe_env *env, const char *pattern, bool verbose, FILE *out)
 {
 	struct lister l = {.env = env,
@@ -341,6 +350,7 @@ struct list_options {
 	bool json;
 	u64 pid;
 	const char *btf;
+	struct string_list debug_dirs;
 };
 
 static const struct option_spec options[] = {
@@ -352,6 +362,8 @@ static const struct option_spec options[] = {
 	 offsetof(struct list_options, pid)},
 	{0, "btf", "FILE", "take the kernel's types from this file", OPTION_STRING,
 	 offsetof(struct list_options, btf)},
+	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
+	 OPTION_LIST, offsetof(struct list_options, debug_dirs)},
 	{0},
 };
 
@@ -386,6 +398,7 @@ int cmd_list(int argc, char **argv)
 	env.btf = btf_attach(&types, o.btf);
 	env.kernel = kernel_new();
 	env.pid = (pid_t)o.pid;
+	env.debug_path = list_join_paths(&arena, o.debug_dirs.items, o.debug_dirs.count);
 	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	run(&l, first < argc ? argv[first] : NULL);
@@ -398,5 +411,6 @@ int cmd_list(int argc, char **argv)
 	btf_release(env.btf);
 	type_store_release(&types);
 	arena_release(&arena);
+	free(o.debug_dirs.items);
 	return rc;
 }

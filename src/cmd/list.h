@@ -15,5 +15,7 @@ int cmd_list(int argc, char **argv);
  * USDT probes); NULL = all. env->list_only is set meanwhile. 0, or -ENOENT with a diagnostic if nothing matches.
  */
 int list_probes(struct probe_env *env, const char *pattern, bool verbose, FILE *out);
+/* "a:b" of several folders; NULL if there are none. */
+const char *list_join_paths(struct arena *a, const char *const *dirs, u32 n);
 
 #endif

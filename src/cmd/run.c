@@ -62,6 +62,7 @@ static void session_open(struct session *s, const struct run_request *r)
 		.unsafe = r->unsafe,
 		.max_probes = 1024,
 		.pid = r->pid,
+		.debug_path = list_join_paths(&s->arena, r->debug_dirs, r->ndebug_dirs),
 		.prepare_process = advance_child,
 		.prepare_arg = s,
 	};
@@ -228,7 +229,7 @@ int run_script(const struct run_request *r)
 
 struct run_options {
 	const char *program, *command, *pid, *output, *format, *buffering, *stage, *btf, *mode;
-	struct string_list include_dirs, includes;
+	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool list, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
 };
@@ -265,7 +266,8 @@ static const struct option_spec run_table[] = {
 	 OPTION_IGNORED, 0},
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
 	{0, "no-feature", "LIST", "accepted", OPTION_IGNORED_VALUE, 0},
-	{0, "debuginfo", "DIRS", "accepted", OPTION_IGNORED_VALUE, 0},
+	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
+	 OPTION_LIST, O(debug_dirs)},
 	{0, "traceable-functions", "FILE", "accepted", OPTION_IGNORED_VALUE, 0},
 	{0},
 };
@@ -351,6 +353,8 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->list_only = o->list;
 	r->include_dirs = o->include_dirs.items;
 	r->ninclude_dirs = o->include_dirs.count;
+	r->debug_dirs = o->debug_dirs.items;
+	r->ndebug_dirs = o->debug_dirs.count;
 	return 0;
 }
 
@@ -392,8 +396,10 @@ static int read_script(const struct run_options *o, const char *file, struct run
 /* -l without a script. */
 static int list_pattern(const struct run_options *o, const char *pattern, bool is_compatible)
 {
-	char *words[6] = {"list", NULL};
-	int n = 1, code;
+	char **words = xreallocarray(NULL, o->debug_dirs.count + 7, 2 * sizeof(*words));
+	int n = 0, code;
+
+	words[n++] = "list";
 
 	if (pattern && strlen(pattern) > 3 && str_eq(pattern + strlen(pattern) - 3, ".bt"))
 		fprintf(stderr,
@@ -406,9 +412,15 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 		words[n++] = "-p";
 		words[n++] = (char *)(uintptr_t)o->pid;
 	}
+	for (u32 i = 0; i < o->debug_dirs.count; i++) {
+		words[n++] = "--debuginfo";
+		words[n++] = (char *)(uintptr_t)o->debug_dirs.items[i];
+	}
 	if (pattern)
 		words[n++] = (char *)(uintptr_t)pattern;
+	words[n] = NULL;
 	code = cmd_list(n, words);
+	free(words);
 	return is_compatible && code == EXIT_FAILED ? EXIT_OK
 						    : code; /* nothing found is no failure there */
 }
@@ -453,6 +465,7 @@ static void print_help(bool is_compatible, FILE *out)
 static void free_options(struct run_options *o)
 {
 	free(o->include_dirs.items);
+	free(o->debug_dirs.items);
 	free(o->includes.items);
 }
 

@@ -19,6 +19,8 @@ struct run_request {
 	u32 nnamed;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
+	const char *const *debug_dirs; /* --debuginfo */
+	u32 ndebug_dirs;
 	const char *btf;     /* NULL = the kernel's */
 	pid_t pid;	     /* 0 = all */
 	const char *command; /* -c */

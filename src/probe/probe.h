@@ -41,6 +41,7 @@ struct probe_env {
 	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
 	int (*prepare_process)(void *arg);
 	void *prepare_arg;
+	const char *debug_path;	    /* --debuginfo: more places of separate debug files, separated by ':'; or NULL */
 	pid_t pid;		    /* -p for each(); expand takes it from the request */
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
 };

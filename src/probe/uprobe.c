@@ -31,6 +31,7 @@ struct expand_arg {
 	struct hashmap
 		places; /* file offset -> struct probe_target *, so that aliases are probed once */
 	u32 matched;
+	struct user_line line;
 };
 
 /* ---- making targets ---- */
@@ -345,6 +346,56 @@ static int parse_place(struct expand_arg *a, const char *word)
 	return 0;
 }
 
+/* ---- by source line ---- */
+
+static int add_line_address(void *arg, u64 address)
+{
+	struct expand_arg *a = arg;
+	struct elf_symbol s;
+	u64 offset, into = 1;
+
+	if (elf_file_offset(a->file, address, &offset) ||
+	    !elf_file_is_executable_offset(a->file, offset)) {
+		a->out->skipped++;
+		return 0;
+	}
+	if (!elf_file_symbol_at(a->file, address, &s, &into))
+		into = 1;
+	add_place(a, arena_printf(a->env->arena, "%" PRIu64, address), offset, !into);
+	vector_last(&a->out->list)->name = a->request->text;
+	return 0;
+}
+
+static int open_line_file(void *arg, const char *path)
+{
+	struct expand_arg *a = arg;
+	int err = user_open(a->env, a->request->span, path, true, &a->file);
+
+	a->path = arena_strdup(a->env->arena, path);
+	return err ? err
+		   : user_each_line_address(a->env, a->request, a->file, &a->line, add_line_address,
+					    a);
+}
+
+static int expand_line(struct expand_arg *a)
+{
+	struct probe_env *env = a->env;
+	int err;
+
+	if (a->provider == &probe_uretprobe) {
+		diag_error(env->diag, a->request->span, "Source code location not allowed");
+		diag_hint(env->diag, "a uretprobe fires when a function returns; use uprobe");
+		return -EINVAL;
+	}
+	err = probe_require(env, a->request->span, KERNEL_UPROBES, a->provider->name);
+	if (!err)
+		err = user_each_file(env, a->request, a->line.binary, open_line_file, a);
+	if (err || a->matched)
+		return err;
+	diag_error(env->diag, a->request->span, "No matches for %s.", a->request->text);
+	return -ENOENT;
+}
+
 static bool is_language(const char *word)
 {
 	return str_eq(word, "cpp") || str_eq(word, "c++") || str_eq(word, "rust");
@@ -361,13 +412,11 @@ static int expand_user(struct probe_env *env, const struct probe_request *r,
 	const char *file;
 	int err;
 
+	err = user_parse_line(env, r, &a.line);
+	if (err)
+		return err < 0 ? err : expand_line(&a);
 	if (!implied && probe_check_parts(env, r, p, 2, 3))
 		return -EINVAL;
-	if (!implied && strchr(r->parts[1], '@')) {
-		diag_error(env->diag, r->span, "attaching by source line is not supported yet");
-		diag_hint(env->diag, "give a function, function+offset, or an address");
-		return -EINVAL;
-	}
 	file = implied ? "" : r->parts[1];
 	if (r->count == (implied ? 3u : 4u)) {
 		a.demangled = is_language(r->parts[r->count - 2]);
@@ -555,7 +604,8 @@ static int each_uretprobe(struct probe_env *env, const char *glob,
 const struct probe_provider probe_uprobe = {
 	.name = "uprobe",
 	.aliases = {"u"},
-	.form = "uprobe:FILE:[cpp:]FUNCTION[+OFFSET] or uprobe:FILE:ADDRESS",
+	.form = "uprobe:FILE:[cpp:]FUNCTION[+OFFSET], uprobe:FILE:ADDRESS or "
+		"uprobe:FILE@SOURCE:LINE[:COLUMN]",
 	.doc = "functions and addresses of programs and libraries",
 	.needs = KERNEL_UPROBES,
 	.expand = expand_uprobe,

@@ -19,8 +19,10 @@ int user_open(struct probe_env *env, struct span at, const char *path, bool loud
 
 	if (!f) {
 		err = elf_file_open(path, &f);
-		if (!err)
+		if (!err) {
+			elf_file_set_debug_path(f, env->debug_path);
 			hashmap_puts(&c->files, path, f);
+		}
 	}
 	if (!err) {
 		*ret = f;

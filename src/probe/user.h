@@ -36,6 +36,17 @@ const char *user_layout_key(struct probe_env *env, const char *prefix, const str
 void user_describe_types(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
 /* args and retval of the function that begins there, if debug info knows it. */
 void user_describe_function(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
+/* ---- source_line.c ---- */
+struct user_line {
+	const char *binary, *source; /* binary "": the process's executable */
+	u32 line, column; /* column 0 = any */
+};
+/* Is it FILE@SOURCE:LINE[:COLUMN]? 1, 0 = no, or -EINVAL with a diagnostic. */
+int user_parse_line(struct probe_env *env, const struct probe_request *r, struct user_line *ret);
+/* Calls fn for the virtual addresses of the line. 0, fn's result, or -errno with a diagnostic. */
+int user_each_line_address(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
+			   const struct user_line *line, int (*fn)(void *arg, u64 address), void *arg);
+
 /* Makes the last n targets attach by one link per file if the kernel has such links and it pays. */
 void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first);
 int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n, bool is_return,

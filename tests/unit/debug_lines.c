@@ -224,7 +224,7 @@ static void test_lines(const char *path)
 	ok(elf_file_find_symbol(f, "main", &s) == 0, "lines");
 	for (u64 at = s.address; at < s.address + MIN(s.size, (u64)60); at += 7)
 		check_line(f, path, at);
-	is_int(debug_each_address(f, "d.c", 30, collect, &a, &line), 0, "addresses of a line");
+	is_int(debug_each_address(f, "d.c", 30, 0, collect, &a, &line), 0, "addresses of a line");
 	is_int(line, 30, "the line itself has code");
 	ok(a.count >= 1, "%u places", a.count);
 	for (unsigned int i = 0; i < a.count; i++) {
@@ -236,13 +236,13 @@ static void test_lines(const char *path)
 		   "back to the line");
 	}
 	a.count = 0;
-	ok(debug_each_address(f, "d.c", 26, collect, &a, &line) == 0 && line == 27,
+	ok(debug_each_address(f, "d.c", 26, 0, collect, &a, &line) == 0 && line == 27,
 	   "a line without code means the next one");
-	is_int(debug_each_address(f, "d.c", 1000, collect, &a, &line), -ENOENT,
+	is_int(debug_each_address(f, "d.c", 1000, 0, collect, &a, &line), -ENOENT,
 	       "a line after the end");
-	is_int(debug_each_address(f, "nothing.c", 1, collect, &a, &line), -ENOENT,
+	is_int(debug_each_address(f, "nothing.c", 1, 0, collect, &a, &line), -ENOENT,
 	       "an unknown file");
-	is_int(debug_each_address(f, ".c", 1, collect, &a, &line), -ENOENT, "half a file name");
+	is_int(debug_each_address(f, ".c", 1, 0, collect, &a, &line), -ENOENT, "half a file name");
 	elf_file_close(f);
 }
 

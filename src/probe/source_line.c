@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Attach points by source line: FILE@SOURCE:LINE[:COLUMN]. */
+#include "binary/debug_lines.h"
+#include "probe/user.h"
+
+static int bad_number(struct probe_env *env, const struct probe_request *r, const char *what,
+		      const char *word)
+{
+	diag_error(env->diag, r->span, "Invalid %s number: '%s'", what, word);
+	diag_hint(env->diag, "the form is FILE@SOURCE:LINE[:COLUMN], as in ./app@parse.c:42");
+	return -EINVAL;
+}
+
+int user_parse_line(struct probe_env *env, const struct probe_request *r, struct user_line *ret)
+{
+	const char *at = r->count >= 2 ? strrchr(r->parts[1], '@') : NULL;
+	u64 line, column = 0;
+
+	/* A file may have the character in its name: then a function stands behind it. */
+	if (!at || (r->count == 3 && !probe_parse_number(r->parts[2], &line) &&
+		    !glob_has_wildcard(r->parts[1]) && strchr(at, '/')))
+		return 0;
+	ret->binary = arena_strndup(env->arena, r->parts[1], (size_t)(at - r->parts[1]));
+	ret->source = at + 1;
+	if (r->count < 3 || r->count > 4 || !*ret->source || (!*ret->binary && r->pid <= 0)) {
+		diag_error(env->diag, r->span,
+			   "Invalid %s arguments, expected format: %s:TARGET@FILE:LINE[:COL]",
+			   r->parts[0], r->parts[0]);
+		return -EINVAL;
+	}
+	if (glob_has_wildcard(ret->binary) || glob_has_wildcard(ret->source)) {
+		diag_error(env->diag, r->span, "Cannot use wildcards with source code location");
+		return -EINVAL;
+	}
+	if (!probe_parse_number(r->parts[2], &line) || !line || line > UINT32_MAX)
+		return bad_number(env, r, "line", r->parts[2]);
+	if (r->count == 4 && (!probe_parse_number(r->parts[3], &column) || column > UINT32_MAX))
+		return bad_number(env, r, "column", r->parts[3]);
+	ret->line = (u32)line;
+	ret->column = (u32)column;
+	return 1;
+}
+
+int user_each_line_address(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
+			   const struct user_line *line, int (*fn)(void *arg, u64 address),
+			   void *arg)
+{
+	struct diag *d = env->diag;
+	const u32 column = line->column;
+	u32 found = 0;
+	int err;
+
+	err = debug_each_address(f, line->source, line->line, column, fn, arg, &found);
+	if (err == -ENODATA) {
+		diag_error(d, r->span,
+			   "No DWARF debug info found for '%s', cannot attach by source code "
+			   "location.",
+			   elf_file_path(f));
+		diag_hint(d, "build it with -g, install its debug symbols, or name their place by "
+			     "--debuginfo DIR");
+	} else if (err == -ENOENT) {
+		diag_error(d, r->span, "Unable to map '%s:%u%s' to address", line->source,
+			   line->line, column ? arena_printf(env->arena, ":%u", column) : "");
+		diag_hint(d,
+			  "no code of %s comes from there; the name of the source matches from "
+			  "its end, as in parse.c or lib/parse.c",
+			  elf_file_path(f));
+	} else if (!err && found != line->line) {
+		diag_warning(d, r->span, "no code stands at %s:%u: the probe is at line %u",
+			     line->source, line->line, found);
+	}
+	return err;
+}
