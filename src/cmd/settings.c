@@ -41,6 +41,7 @@ static const struct setting settings[] = {
 	{"STACK_MODE", SETTING_WORD, FIELD(stack_mode), stack_words},
 	{"STR_TRUNC_TRAILER", SETTING_TEXT, FIELD(str_trunc_trailer), NULL},
 	{"LICENSE", SETTING_TEXT, FIELD(license), NULL},
+	{"DUMMY_TS_MAP", SETTING_TEXT, FIELD(clock_map), NULL}, /* of bpftrace's tests */
 };
 
 static int parse_bool(const char *s, bool *ret)

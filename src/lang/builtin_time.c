@@ -54,27 +54,36 @@ static void check_nsecs(struct check *c, struct expr *call)
 	call->type = call->annotation;
 }
 
-/* TAI - BOOTTIME, with the reading of one clock between two of the other; the tightest of a few
+/* A clock - BOOTTIME, with the reading of one clock between two of the other; the tightest of a few
  * tries. */
-static s64 tai_offset(void)
+static s64 offset_of_clock(clockid_t clock)
 {
 	s64 best = INT64_MAX, offset = 0;
 
 	for (int i = 0; i < 5; i++) {
-		struct timespec a, b, tai;
+		struct timespec a, b, other;
 		s64 before, after;
 
 		clock_gettime(CLOCK_BOOTTIME, &a);
-		clock_gettime(CLOCK_TAI, &tai);
+		clock_gettime(clock, &other);
 		clock_gettime(CLOCK_BOOTTIME, &b);
 		before = a.tv_sec * 1000000000LL + a.tv_nsec;
 		after = b.tv_sec * 1000000000LL + b.tv_nsec;
 		if (after - before >= best)
 			continue;
 		best = after - before;
-		offset = tai.tv_sec * 1000000000LL + tai.tv_nsec - (before + best / 2);
+		offset = other.tv_sec * 1000000000LL + other.tv_nsec - (before + best / 2);
 	}
 	return offset;
+}
+
+ir_reg builtin_wall_clock(struct lower *l)
+{
+	const u32 helper =
+		l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
+	const ir_reg now = ir_call(l->f, helper, 0, NULL);
+
+	return ir_binary(l->f, IR_ADD, now, ir_const(l->f, offset_of_clock(CLOCK_REALTIME)));
 }
 
 static void lower_nsecs(struct lower *l, struct expr *call, struct value *ret)
@@ -87,7 +96,7 @@ static void lower_nsecs(struct lower *l, struct expr *call, struct value *ret)
 		helper = BPF_FUNC_ktime_get_ns;
 	r = ir_call(l->f, helper, 0, NULL);
 	if (str_eq(m->name, "sw_tai"))
-		r = ir_binary(l->f, IR_ADD, r, ir_const(l->f, tai_offset()));
+		r = ir_binary(l->f, IR_ADD, r, ir_const(l->f, offset_of_clock(CLOCK_TAI)));
 	*ret = value_register(call->type, r);
 }
 

@@ -6,9 +6,14 @@
 #include "lang/check_internal.h"
 
 /* A histogram has many elements per key. */
-#define BUCKETS_PER_KEY 8
-/* Larger maps are filled in as needed where the kernel can do that in any context (6.1). */
-#define PREALLOC_MAX (256u << 10)
+#define BUCKETS_PER_KEY 2
+/*
+ * Larger maps are filled in as needed where the kernel can do that in any context (6.1). It holds back a few dozen
+ * elements for moments in which it cannot get memory (interrupts off), but only three of per-CPU maps: more new
+ * keys in one go would be lost, so these are only left unfilled when they are very large.
+ */
+#define PREALLOC_MAX	    (256u << 10)
+#define PREALLOC_MAX_PERCPU (2u << 20)
 
 /* They are built in the scratch memory of one CPU (PCPU_MIN_UNIT_SIZE). */
 #define MAX_KEY	  16384u
@@ -148,7 +153,7 @@ static void size_map(struct check *c, const struct map_symbol *m, struct script_
 	sm->key_size = bucketed ? ALIGN_UP(m->key->size, 8u) + 8 : m->key->size;
 	sm->max_entries = (u32)MIN(keys * (bucketed ? BUCKETS_PER_KEY : 1), 1u << 30);
 	bytes = (u64)sm->max_entries * (sm->key_size + (sm->is_percpu ? 2u : 1u) * sm->value_size);
-	if ((bucketed || bytes > PREALLOC_MAX) && c->options->features.no_prealloc_safe &&
+	if (bytes > (sm->is_percpu ? PREALLOC_MAX_PERCPU : PREALLOC_MAX) && c->options->features.no_prealloc_safe &&
 	    (sm->bpf_type == BPF_MAP_TYPE_HASH || sm->bpf_type == BPF_MAP_TYPE_PERCPU_HASH))
 		sm->map_flags = BPF_F_NO_PREALLOC;
 }

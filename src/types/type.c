@@ -256,6 +256,30 @@ const struct type *type_llhist(struct type_store *s, const struct llhist *h)
 	return t;
 }
 
+const struct type *type_tseries(struct type_store *s, const struct tseries *ts)
+{
+	const s64 kind = (s64)ts->how << 1 | ts->is_signed;
+	bool is_new;
+	struct type *t = intern_derived(
+		s, (struct derived_key){TYPE_TSERIES, NULL, (s64)ts->interval_ns, ts->count, kind},
+		&is_new);
+
+	t->size = t->align = 8;
+	t->is_signed = ts->is_signed;
+	t->lhist_min = (s64)ts->interval_ns;
+	t->lhist_max = ts->count;
+	t->lhist_step = kind;
+	return t;
+}
+
+struct tseries type_tseries_of(const struct type *t)
+{
+	return (struct tseries){.interval_ns = (u64)t->lhist_min,
+				.count = (u32)t->lhist_max,
+				.how = (enum tseries_how)(t->lhist_step >> 1),
+				.is_signed = t->lhist_step & 1};
+}
+
 /* Lays members out as C does. */
 static void lay_out(struct type_store *s, struct type *t, const char *const *names,
 		    const struct type *const *types, u32 count)
@@ -673,6 +697,7 @@ static bool equal_within(const struct type *a, const struct type *b, u32 depth)
 		return a->hist_bits == b->hist_bits;
 	case TYPE_LHIST:
 	case TYPE_LLHIST:
+	case TYPE_TSERIES:
 		return a->lhist_min == b->lhist_min && a->lhist_max == b->lhist_max &&
 		       a->lhist_step == b->lhist_step;
 	default:

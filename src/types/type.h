@@ -58,7 +58,7 @@ enum type_kind {
 	TYPE_HIST,  /* one element per bucket: key ++ u64 bucket -> u64 count; see hist_bits */
 	TYPE_LHIST, /* the same; lhist_{min,max,step} */
 	TYPE_LLHIST, /* the same; struct llhist below, packed into lhist_{min,max,step} */
-	TYPE_TSERIES,
+	TYPE_TSERIES, /* one element per interval, as hist: s64/u64 value, u64 meta, u64 number of the interval; struct tseries below */
 	TYPE_KIND_COUNT
 };
 
@@ -163,6 +163,15 @@ void llhist_measure(const struct llhist *h, struct llhist_order *o);
 u32 llhist_buckets(const struct llhist *h);
 /* False: the bucket has no lower bound (the first one), or there is no such bucket. */
 bool llhist_lower_bound(const struct llhist *h, u32 bucket, s64 *ret);
+/*
+ * Time series: values by interval of the clock, the last `count` intervals. meta of an element: when the value was stored (last), how many
+ * there were (avg), whether there is one (min, max).
+ */
+enum tseries_how { TSERIES_LAST, TSERIES_AVG, TSERIES_MAX, TSERIES_MIN, TSERIES_SUM };
+struct tseries { u64 interval_ns; u32 count; enum tseries_how how; bool is_signed; };
+#define TSERIES_ELEMENT_SIZE 24
+const struct type *type_tseries(struct type_store *s, const struct tseries *ts);
+struct tseries type_tseries_of(const struct type *t);
 /* A new mutable type for a reader to fill in. */
 struct type *type_new(struct type_store *s, enum type_kind kind);
 
@@ -196,11 +205,13 @@ static inline bool type_is_aggregation(const struct type *t)
 {
 	return t->kind >= TYPE_COUNT && t->kind <= TYPE_TSERIES;
 }
-/* A map of these has one element per key and bucket. */
+/* Counts by bucket. */
 static inline bool type_is_histogram(const struct type *t)
 {
 	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST || t->kind == TYPE_LLHIST;
 }
+/* A map of these has one element per key and bucket. */
+static inline bool type_is_bucketed(const struct type *t) { return type_is_histogram(t) || t->kind == TYPE_TSERIES; }
 static inline bool type_is_record(const struct type *t) /* has members with offsets */
 {
 	return t->kind == TYPE_STRUCT || t->kind == TYPE_UNION || t->kind == TYPE_TUPLE || t->kind == TYPE_RECORD;
