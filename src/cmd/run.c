@@ -188,6 +188,7 @@ static int execute(struct session *s)
 		.unsafe = r->unsafe,
 		.dry_run = r->dry_run,
 		.is_tool = r->is_tool,
+		.trial = r->trial,
 		.colour = is_colourful(),
 		.duration_ns = r->duration_ns,
 		.rows = r->rows,
@@ -231,6 +232,7 @@ struct run_options {
 	const char *program, *command, *pid, *output, *format, *buffering, *stage, *btf, *mode;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
+	bool test, bench;
 	bool list, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
 };
 
@@ -258,6 +260,9 @@ static const struct option_spec run_table[] = {
 	{0, NULL, NULL, "Looking inside", OPTION_HEADING, 0},
 	{'d', "debug", "STAGE", "print a stage of the compiler and end: ast, types, ir, bpf, all",
 	 OPTION_STRING, O(stage)},
+	{0, "test", NULL, "run the probes test:NAME", OPTION_FLAG, O(test)},
+	{0, "bench", NULL, "measure the probes bench:NAME", OPTION_FLAG, O(bench)},
+	{0, "mode", "MODE", "test or bench, as --test and --bench", OPTION_STRING, O(mode)},
 	{0, "dry-run", NULL, "compile and load, but attach nothing", OPTION_FLAG, O(dry_run)},
 	{0, "info", NULL, "what the kernel offers, as bpftrace reports it", OPTION_FLAG, O(info)},
 	{'V', "version", NULL, "print the version", OPTION_FLAG, O(version)},
@@ -327,7 +332,14 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	static const char *const formats[] = {"text", "json", NULL};
 	static const char *const bufferings[] = {"line", "full", "none", NULL};
 	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
-	u32 format = 0, buffering = 0, stage = 0;
+	static const char *const modes[] = {"", "test", "bench", NULL};
+	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TRIAL_BENCH : o->test;
+
+	if (o->test + o->bench + (o->mode != NULL) > 1) {
+		fprintf(stderr, "ERROR: USAGE: --%s conflicts with existing --mode\n",
+			o->bench ? "bench" : "test");
+		return -EINVAL;
+	}
 
 	if (o->command && o->pid) {
 		fprintf(stderr, "ERROR: Cannot use both -c and -p.\n");
@@ -335,10 +347,12 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	}
 	if ((o->format && parse_word(o->format, formats, "output format", &format)) ||
 	    (o->buffering && parse_word(o->buffering, bufferings, "buffering mode", &buffering)) ||
+	    (o->mode && parse_word(o->mode, modes, "mode", &mode)) ||
 	    (o->stage && parse_word(o->stage, stages, "stage", &stage)) ||
 	    (o->pid && parse_pid(o->pid, &r->pid)))
 		return -EINVAL;
 	r->is_json = format == 1;
+	r->trial = (enum trial_mode)mode;
 	r->buffering = (enum output_buffering)buffering;
 	r->dump_stage = o->stage;
 	r->command = o->command;

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "engine/engine.h"
 #include "lang/script.h"
 #include "view/output.h"
 #include "view/row.h"
@@ -31,6 +32,7 @@ struct run_request {
 	bool quiet, verbose, unsafe, dry_run, no_warnings, report_helpers;
 	bool is_compatible; /* invoked as `bpftrace` */
 	bool is_tool;
+	enum trial_mode trial;
 	bool list_only; /* print the names of the probes instead of running */
 	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */
 	u64 duration_ns;	/* 0 = until something ends it */

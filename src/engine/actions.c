@@ -77,6 +77,7 @@ static void print_message(struct engine *e, const struct record *r)
 
 	if (!is_error && e->options->no_warnings)
 		return;
+	e->errors += is_error;
 	if (e->out->is_json) {
 		strbuf_addf(&e->out->text,
 			    "{\"type\": \"%s\", \"msg\": ", is_error ? "errorf" : "warnf");
@@ -89,8 +90,12 @@ static void print_message(struct engine *e, const struct record *r)
 	strbuf_add(&line, e->text.data, e->text.len);
 	if (line.data[line.len - 1] != '\n')
 		strbuf_addch(&line, '\n');
-	output_flush(e->out);
-	write_all(STDERR_FILENO, line.data, line.len);
+	if (e->captures_errors) {
+		strbuf_add(&e->out->text, line.data, line.len);
+	} else {
+		output_flush(e->out);
+		write_all(STDERR_FILENO, line.data, line.len);
+	}
 	strbuf_release(&line);
 }
 

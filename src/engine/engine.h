@@ -18,12 +18,15 @@
 #include "view/row.h"
 #include "view/value.h"
 
+enum trial_mode { TRIAL_NONE, TRIAL_TEST, TRIAL_BENCH };
+
 struct engine_options {
 	struct output *out;
 	pid_t pid;	     /* -p: the run ends with this process; 0 = none */
 	struct child *child; /* -c; NULL = none */
 	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
 	bool quiet, verbose, no_warnings, unsafe;
+	enum trial_mode trial; /* run the test or bench probes instead of attaching the others */
 	bool dry_run; /* load, but neither run nor attach anything */
 	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
 	bool colour;  /* of diagnostics on stderr */
@@ -54,6 +57,8 @@ struct engine {
 	bool is_exiting;	/* exit() was called: records after it are dropped */
 	bool is_iterating;	/* in an iterator exit() ends the run only after the last element */
 	bool is_giving_up;	/* records are counted as lost instead of handled */
+	bool captures_errors;	/* errorf() goes where the rest of the output does */
+	u64 errors;		/* that errorf() and the like said */
 	bool was_slow;		/* the last action may have taken long */
 	u64 given_up;
 	int exit_code;
@@ -87,9 +92,15 @@ bool engine_is_provider(const struct script_program *p, const char *name);
 u32 engine_count_targets(const struct engine *e, const char *provider);
 /* Runs the programs of one special provider, each once per attach point. Returns how many, or -errno with a diagnostic. */
 int engine_run_special(struct engine *e, const char *provider);
+/* Runs one program without an event; ret_value (may be NULL) is what it returned. 0 or -errno. */
+int engine_test_run(int prog_fd, u32 *ret_value);
 bool engine_has_signal(const struct engine *e, u32 signo);
 /* SIGUSR1 without a probe of its own prints the maps, as bpftrace 0.17 did. */
 void engine_run_signal(struct engine *e, u32 signo);
+
+/* ---- trial.c ---- */
+/* options->trial; drain(arg) acts upon the records that were sent. Returns 0, or -errno with a diagnostic; e->exit_code tells whether all passed. */
+int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg);
 
 /* ---- events.c ---- */
 /* A ring_handler; arg is the engine. */

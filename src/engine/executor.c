@@ -298,6 +298,24 @@ static int write_globals(struct engine *e)
 	return err;
 }
 
+static void drain_records(void *loop)
+{
+	read_all_records(loop);
+}
+
+/* Instead of start() and run_loop(). */
+static int run_trials(struct loop *l)
+{
+	struct engine *e = l->e;
+	int err = engine_run_special(e, "begin");
+
+	if (err >= 0)
+		err = engine_run_trials(e, drain_records, l);
+	output_flush(e->out);
+	unblock_signals(l);
+	return err;
+}
+
 /* begin, attach, go. Returns 0 or -errno with a diagnostic. */
 static int start(struct loop *l)
 {
@@ -317,7 +335,12 @@ static int start(struct loop *l)
 	e->attached = e->attachments.attached + special;
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached) {
-		diag_error(e->env->diag, NO_SPAN, "Attachment failed for all probes.");
+		diag_error(e->env->diag, NO_SPAN, "%s",
+			   engine_count_targets(e, "test")
+				   ? "No probes attached; use --test to run test probes."
+			   : engine_count_targets(e, "bench")
+				   ? "No probes attached; use --bench to run benchmark probes."
+				   : "Attachment failed for all probes.");
 		return -ENOENT;
 	}
 	if (e->options->child && (err = child_release(e->options->child)) < 0) {
@@ -377,6 +400,8 @@ static int run(struct loop *l)
 		err = write_globals(e);
 	if (err < 0 || e->options->dry_run)
 		return err;
+	if (e->options->trial)
+		return run_trials(l);
 	err = loop_open(l);
 	if (!err)
 		err = start(l);

@@ -12,13 +12,15 @@ bool engine_is_provider(const struct script_program *p, const char *name)
 	return p->ntargets && str_eq(p->targets[0]->provider->name, name);
 }
 
-static int test_run(int prog_fd)
+int engine_test_run(int prog_fd, u32 *ret_value)
 {
 	union bpf_attr attr = {0};
 	int r;
 
 	attr.test.prog_fd = (u32)prog_fd;
 	r = sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	if (ret_value)
+		*ret_value = attr.test.retval;
 	return r < 0 ? r : 0;
 }
 
@@ -34,7 +36,7 @@ int engine_run_special(struct engine *e, const char *provider)
 		if (!engine_is_provider(p, provider))
 			continue;
 		for (u32 t = 0; t < p->ntargets && !err; t++, count++)
-			err = test_run(e->programs[i]);
+			err = engine_test_run(e->programs[i], NULL);
 		if (err < 0) {
 			diag_error(e->env->diag, p->probe ? p->probe->span : NO_SPAN,
 				   "cannot run the %s probe: %s", provider, strerror(-err));
@@ -68,7 +70,7 @@ void engine_run_signal(struct engine *e, u32 signo)
 		for (u32 t = 0; t < p->ntargets; t++) {
 			if (p->targets[t]->config != signo)
 				continue;
-			test_run(e->programs[i]);
+			engine_test_run(e->programs[i], NULL);
 			any = true;
 		}
 	}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --test and --bench: the probes test:NAME and bench:NAME, run one after the other. */
+#include "engine/engine.h"
+
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/kernel.h"
+
+#define BENCH_NS	 1000000u /* a benchmark is repeated until it took this long */
+#define BENCH_MAX_ROUNDS (1u << 20)
+#define BENCH_BATCH	 256u /* runs before the buffers are emptied again */
+
+#define GREEN "\033[32m"
+#define RED   "\033[31m"
+#define PLAIN "\033[0m"
+
+struct trial {
+	const char *name;
+	size_t program;
+	bool passed;
+};
+
+struct trials {
+	struct engine *e;
+	struct output *out; /* of the run itself */
+	VECTOR(struct trial) list;
+	void (*drain)(void *arg); /* acts upon all records that there are */
+	void *arg;
+};
+
+static void collect(struct trials *t, const char *provider)
+{
+	const struct script *s = t->e->script;
+
+	for (size_t i = 0; i < s->programs.len; i++) {
+		const struct script_program *p = &s->programs.items[i];
+
+		for (u32 k = 0; engine_is_provider(p, provider) && k < p->ntargets; k++)
+			vector_push(&t->list, ((struct trial){p->targets[k]->function, i, false}));
+	}
+}
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+}
+
+static int run_once(struct trials *t, const struct trial *trial, u32 *ret_value)
+{
+	const struct script_program *p = &t->e->script->programs.items[trial->program];
+	const int err = engine_test_run(t->e->programs[trial->program], ret_value);
+
+	if (err < 0)
+		diag_error(t->e->env->diag, p->probe ? p->probe->span : NO_SPAN,
+			   "cannot run %s: %s", trial->name, strerror(-err));
+	return err;
+}
+
+/* What the program prints from now on goes into a file of its own, as text. Returns 0 or -errno. */
+static int capture_begin(struct trials *t, struct output *capture)
+{
+	*capture = (struct output){.fd = memfd_create("output", MFD_CLOEXEC),
+				   .buffering = OUTPUT_FULL,
+				   .owns_fd = true};
+	if (capture->fd < 0)
+		return -errno;
+	t->e->out = capture;
+	t->e->captures_errors = true;
+	t->e->errors = 0;
+	t->e->exit_code = 0;
+	t->e->is_exiting = false;
+	return 0;
+}
+
+/* The captured text, malloc'ed. */
+static char *capture_end(struct trials *t, struct output *capture, size_t *ret_len)
+{
+	char *text = NULL;
+
+	t->e->out = t->out;
+	t->e->captures_errors = false;
+	t->e->is_exiting = false;
+	*ret_len = 0;
+	output_flush(capture);
+	if (lseek(capture->fd, 0, SEEK_SET) == 0)
+		file_read_fd(capture->fd, 1 << 24, &text, ret_len);
+	output_close(capture);
+	return text;
+}
+
+/* ---- tests ---- */
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "test" : "tests";
+}
+
+static void add_duration(struct strbuf *out, u64 ns)
+{
+	static const struct {
+		u64 scale;
+		const char *unit;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	u32 i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units) && ns < units[i].scale)
+		i++;
+	strbuf_addf(out, "%" PRIu64 " %s", ns / units[i].scale, units[i].unit);
+}
+
+static void add_lines(struct strbuf *out, const char *text)
+{
+	while (text && *text) {
+		const size_t n = strcspn(text, "\n");
+
+		if (n)
+			strbuf_addf(out, "%.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static void print_summary(struct trials *t)
+{
+	struct strbuf *out = &t->out->text;
+	size_t failed = 0;
+
+	for (size_t i = 0; i < t->list.len; i++)
+		failed += !t->list.items[i].passed;
+	strbuf_addf(out, GREEN "[==========]" PLAIN " %zu %s ran.\n", t->list.len,
+		    plural(t->list.len));
+	strbuf_addf(out, GREEN "[  PASSED  ]" PLAIN " %zu %s.\n", t->list.len - failed,
+		    plural(t->list.len - failed));
+	if (!failed)
+		return;
+	strbuf_addf(out, RED "[  FAILED  ]" PLAIN " %zu %s, listed below:\n", failed,
+		    plural(failed));
+	for (size_t i = 0; i < t->list.len; i++)
+		if (!t->list.items[i].passed)
+			strbuf_addf(out, RED "[  FAILED  ]" PLAIN " %s\n", t->list.items[i].name);
+}
+
+static void print_test(struct trials *t, size_t index, u64 ns, const char *text)
+{
+	const struct trial *trial = &t->list.items[index];
+	struct strbuf *out = &t->out->text;
+
+	if (t->out->is_json) {
+		strbuf_addstr(out, "{\"type\": \"test_result\", \"data\": {");
+		json_string(out, trial->name, strlen(trial->name));
+		strbuf_addf(out, ": {\"duration\": %" PRIu64 ", \"passed\": %s, \"output\": ", ns,
+			    trial->passed ? "true" : "false");
+		json_string(out, text ? text : "", text ? strlen(text) : 0);
+		strbuf_addstr(out, "}}}\n");
+		return;
+	}
+	if (!index)
+		strbuf_addf(out, GREEN "[==========]" PLAIN " Running %zu tests.\n", t->list.len);
+	strbuf_addf(out, GREEN "[ RUN      ]" PLAIN " %s\n", trial->name);
+	if (!trial->passed)
+		add_lines(out, text);
+	strbuf_addf(out, "%s" PLAIN " %s (",
+		    trial->passed ? GREEN "[       OK ]" : RED "[  FAILED  ]", trial->name);
+	add_duration(out, ns);
+	strbuf_addstr(out, ")\n");
+	if (index + 1 == t->list.len)
+		print_summary(t);
+}
+
+static int run_test(struct trials *t, size_t index)
+{
+	struct trial *trial = &t->list.items[index];
+	struct output capture;
+	u32 value = 0;
+	size_t len;
+	char *text;
+	u64 begin, ns;
+	int err = capture_begin(t, &capture);
+
+	if (err)
+		return err;
+	begin = now_ns();
+	err = run_once(t, trial, &value);
+	ns = now_ns() - begin;
+	t->drain(t->arg);
+	trial->passed = !err && !value && !t->e->exit_code && !t->e->errors;
+	text = capture_end(t, &capture, &len);
+	if (!err)
+		print_test(t, index, ns, text);
+	free(text);
+	output_commit(t->out);
+	return err;
+}
+
+/* ---- benchmarks ---- */
+
+/* What the kernel itself measured (5.8): time and number of runs of a program. */
+static int run_time(int fd, u64 *ret_ns, u64 *ret_runs)
+{
+	struct bpf_prog_info info = {0};
+	union bpf_attr attr = {0};
+	int r;
+
+	attr.info.bpf_fd = (u32)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (u64)(uintptr_t)&info;
+	r = sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	*ret_ns = info.run_time_ns;
+	*ret_runs = info.run_cnt;
+	return r < 0 ? r : 0;
+}
+
+struct measurement {
+	u64 ns, runs;
+	bool is_skipped;
+};
+
+/* n runs; the buffers are emptied between batches so that they never are full. */
+static int run_batches(struct trials *t, const struct trial *trial, u32 n, struct measurement *ret)
+{
+	const int fd = t->e->programs[trial->program];
+	u64 ns_before, runs_before, ns_after, runs_after, clock = 0;
+	int err = run_time(fd, &ns_before, &runs_before);
+
+	for (u32 i = 0; i < n && !err && !ret->is_skipped; i++) {
+		const u64 begin = now_ns();
+		u32 value = 0;
+
+		err = run_once(t, trial, &value);
+		clock += now_ns() - begin;
+		if (i % BENCH_BATCH == BENCH_BATCH - 1 || i + 1 == n)
+			t->drain(t->arg);
+		ret->is_skipped = value != 0;
+	}
+	if (err || run_time(fd, &ns_after, &runs_after) < 0)
+		return err;
+	ret->runs = n;
+	ret->ns = clock;
+	if (runs_after > runs_before) {
+		ret->runs = runs_after - runs_before;
+		ret->ns = ns_after - ns_before;
+	}
+	return 0;
+}
+
+static void print_bench(struct trials *t, size_t index, const struct measurement *m, bool first)
+{
+	const char *name = t->list.items[index].name;
+	struct strbuf *out = &t->out->text;
+	const u64 average = m->ns / MAX(m->runs, (u64)1);
+	int width = 40;
+
+	if (t->out->is_json) {
+		strbuf_addstr(out, "{\"type\": \"benchmark_result\", \"data\": {");
+		json_string(out, name, strlen(name));
+		strbuf_addf(out, ": {\"average\": %" PRIu64 ", \"iters\": %" PRIu64 "}}}\n",
+			    average, m->runs);
+		return;
+	}
+	for (size_t i = 0; i < t->list.len; i++)
+		width = MAX(width, (int)strlen(t->list.items[i].name));
+	if (first) {
+		strbuf_addf(out, "%-*s%-15s%s\n", width + 1, "Benchmark", "Time(ns)", "Iterations");
+		for (int i = 0; i < width + 1 + 15 + 10; i++)
+			strbuf_addch(out, '-');
+		strbuf_addch(out, '\n');
+	}
+	strbuf_addf(out, "%-*s%-15" PRIu64 "%" PRIu64 "\n", width + 1, name, average, m->runs);
+}
+
+static int run_bench(struct trials *t, size_t index, bool *first)
+{
+	struct trial *trial = &t->list.items[index];
+	struct measurement m = {0};
+	struct output capture;
+	size_t len;
+	int err = capture_begin(t, &capture);
+
+	if (err)
+		return err;
+	for (u32 n = 1; !err && n <= BENCH_MAX_ROUNDS && m.ns < BENCH_NS && !m.is_skipped; n *= 4)
+		err = run_batches(t, trial, n, &m);
+	trial->passed = !err && !t->e->exit_code && !t->e->errors;
+	free(capture_end(t, &capture, &len));
+	if (err || (m.is_skipped && trial->passed))
+		return err;
+	if (trial->passed) {
+		print_bench(t, index, &m, *first);
+		*first = false;
+	} else {
+		diag_error(t->e->env->diag, NO_SPAN, "Benchmark '%s' failed.", trial->name);
+	}
+	output_commit(t->out);
+	return 0;
+}
+
+static int enable_statistics(void)
+{
+	union bpf_attr attr = {0};
+
+	attr.enable_stats.type = BPF_STATS_RUN_TIME;
+	return sys_bpf(BPF_ENABLE_STATS, &attr, sizeof(attr));
+}
+
+int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg)
+{
+	const bool bench = e->options->trial == TRIAL_BENCH;
+	struct trials t = {.e = e, .out = e->out, .drain = drain, .arg = arg};
+	int statistics = bench ? enable_statistics() : -1, err = 0;
+	bool first = true, failed = false;
+
+	collect(&t, bench ? "bench" : "test");
+	if (!t.list.len) {
+		diag_error(e->env->diag, NO_SPAN, "the script has no %s probes",
+			   bench ? "bench" : "test");
+		err = -ENOENT;
+	}
+	for (size_t i = 0; i < t.list.len && !err; i++) {
+		err = bench ? run_bench(&t, i, &first) : run_test(&t, i);
+		failed |= !t.list.items[i].passed;
+	}
+	e->exit_code = failed ? EXIT_FAILED : EXIT_OK;
+	e->attached = t.list.len;
+	if (statistics >= 0)
+		close(statistics);
+	vector_free(&t.list);
+	return err;
+}
