@@ -1,20 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs the tests through prove: unit tests, tests on this kernel, tests in the guest.
-#   scripts/check.sh BINARY UNIT_DIR [unit] [cli] [vm] [FILE...]
+#   scripts/check.sh BINARY UNIT_DIR [unit] [cli] [differential] [vm] [FILE...]
 set -eu
 
 PANTRACE=$(realpath "$1")
 units=$2
 shift 2
 export PANTRACE
-[ $# -gt 0 ] || set -- unit cli vm
+[ $# -gt 0 ] || set -- unit cli differential vm
 
 files=
 for word in "$@"; do
 	case $word in
 	unit) files="$files $(find "$units" -maxdepth 1 -type f -perm -u+x | sort | tr '\n' ' ')" ;;
 	cli) files="$files $(ls tests/cli/*.t | tr '\n' ' ')" ;;
+	differential) files="$files $(ls tests/differential/*.t | tr '\n' ' ')" ;;
 	vm) files="$files tests/vm/guest.t" ;;
 	*) files="$files $word" ;;
 	esac
@@ -26,7 +27,7 @@ tests/programs/build.sh build/programs
 log=$(mktemp)
 status=0
 # shellcheck disable=SC2086
-prove --exec '' --timer -j2 --rules='seq=tests/cli/*' --rules='par=**' $files >"$log" 2>&1 || status=$?
+prove --exec '' --timer -j2 --rules='seq={tests/cli/*,tests/differential/*}' --rules='par=**' $files >"$log" 2>&1 || status=$?
 cat "$log"
 if ! grep -Eq '^Files=[0-9]+, Tests=[1-9]' "$log"; then
 	echo "check.sh: no test ran"

@@ -9,9 +9,9 @@ ok()
 	tap_rc=$?
 	tests_run=$((tests_run + 1))
 	if [ $tap_rc -eq 0 ]; then
-		echo "ok $tests_run - $1"
+		printf '%s\n' "ok $tests_run - $1"
 	else
-		echo "not ok $tests_run - $1"
+		printf '%s\n' "not ok $tests_run - $1"
 		tests_failed=$((tests_failed + 1))
 	fi
 	return $tap_rc
