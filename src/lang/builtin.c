@@ -6,7 +6,8 @@ const struct builtin *const builtin_tables[] = {
 	builtins_symbol,  builtins_stack,   builtins_net,	builtins_output, builtins_abort,   builtins_aggregate,
 	builtins_map,	  builtins_type,    builtins_misc,
 	builtins_tseries, builtins_statistics, builtins_present,
-	builtins_row,	  builtins_path,    builtins_config,	NULL,
+	builtins_row,	  builtins_path,    builtins_config,
+	builtins_concat,  NULL,
 };
 
 /* About 130 rows, asked a few dozen times per script: a scan is faster than building an index. */

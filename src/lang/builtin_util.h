@@ -14,7 +14,7 @@ extern const struct builtin builtins_symbol[], builtins_stack[], builtins_net[],
 extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map[], builtins_type[], builtins_misc[];
 extern const struct builtin builtins_statistics[], builtins_present[], builtins_speculate[];
 extern const struct builtin builtins_tseries[];
-extern const struct builtin builtins_row[], builtins_path[], builtins_config[];
+extern const struct builtin builtins_row[], builtins_path[], builtins_config[], builtins_concat[];
 
 #define VARIABLE_OR_CALL (BUILTIN_VARIABLE | BUILTIN_CALL)
 
