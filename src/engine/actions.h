@@ -33,6 +33,10 @@ void do_normalize(struct engine *e, const struct record *r);
 void do_sort(struct engine *e, const struct record *r);
 void engine_map_failed(struct engine *e, const struct open_map *m, const char *what, int err);
 
+/* ---- speculate.c ---- */
+void do_commit(struct engine *e, const struct record *r);
+void do_discard(struct engine *e, const struct record *r);
+
 /* ---- printa.c ---- */
 void do_printa(struct engine *e, const struct record *r);
 

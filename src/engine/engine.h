@@ -51,7 +51,7 @@ struct engine {
 	u8 *record;		/* scratch: a record that was shorter than its payload, zero-padded */
 	size_t record_size;
 	u8 *element;		/* scratch: one map element with all CPUs */
-	u32 prefetched_clear;	/* map + 1 whose clear() was done together with its print(); 0 = none */
+	struct speculations *speculations; /* NULL: none yet */
 	struct watch *watch;	/* NULL: no names of processes are printed */
 	bool notes_processes;	/* engine_has_user_symbols() */
 	bool is_exiting;	/* exit() was called: records after it are dropped */
@@ -89,6 +89,8 @@ int engine_attach(struct engine *e);
 
 /* ---- special.c ---- */
 bool engine_is_provider(const struct script_program *p, const char *name);
+/* Attach points of probes that are not the script's own. */
+u32 engine_count_internal(const struct engine *e);
 u32 engine_count_targets(const struct engine *e, const char *provider);
 /* Runs the programs of one special provider, each once per attach point. Returns how many, or -errno with a diagnostic. */
 int engine_run_special(struct engine *e, const char *provider);
@@ -105,6 +107,10 @@ int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg);
 /* ---- events.c ---- */
 /* A ring_handler; arg is the engine. */
 bool engine_handle_record(void *arg, const void *data, u32 size, const void *next, u32 next_size);
+/* Speculation (speculate.c): the record waits for commit() or discard() of its id. */
+void engine_hold(struct engine *e, u32 id, const void *data, u32 size);
+void engine_report_speculations(struct engine *e);
+void engine_release_speculations(struct engine *e);
 /* New losses since the last call, as a line; total: also the sum at the end. */
 void engine_report_lost(struct engine *e, bool total);
 void engine_print_maps(struct engine *e);

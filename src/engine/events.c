@@ -64,12 +64,20 @@ bool engine_handle_record(void *arg, const void *data, u32 size, const void *nex
 {
 	struct engine *e = arg;
 	struct record r = {.action = action_of(e, data, size)};
+	u32 id;
 
 	if (e->is_exiting)
 		return true;
 	if (e->is_giving_up) {
 		e->given_up++;
 		return true;
+	}
+	if (r.action) {
+		memcpy(&id, (const u8 *)data + 4, sizeof(id));
+		if (id) {
+			engine_hold(e, id, data, size);
+			return true;
+		}
 	}
 	if (r.action)
 		r.payload = payload_of(e, r.action, (const u8 *)data + 8, size - 8);
@@ -137,6 +145,7 @@ void engine_report_lost(struct engine *e, bool total)
 	if (e->lost[LOST_STACKS])
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",
 			     e->lost[LOST_STACKS]);
+	engine_report_speculations(e);
 	if (e->malformed)
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " records were malformed",
 			     e->malformed);

@@ -332,7 +332,7 @@ static int start(struct loop *l)
 	if (err < 0)
 		return err;
 	special = (u32)begin + engine_count_targets(e, "end") + engine_count_targets(e, "self");
-	e->attached = e->attachments.attached + special;
+	e->attached = e->attachments.attached + special - engine_count_internal(e);
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached) {
 		diag_error(e->env->diag, NO_SPAN, "%s",
@@ -467,6 +467,7 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 	vector_free(&e.iterators);
 	vector_free(&e.attachments.list);
 	strbuf_release(&e.text);
+	engine_release_speculations(&e);
 	free(e.record);
 	free(e.element);
 	free(e.maps);

@@ -2,6 +2,7 @@
 /* print(@m), clear(@m), zero(@m) and the maps at the end of a run. */
 #include "engine/actions.h"
 #include "engine/map_switch.h"
+#include "lang/thread_local.h"
 
 static struct open_map *action_map(struct engine *e, const struct action *a)
 {
@@ -224,7 +225,8 @@ void engine_print_maps(struct engine *e)
 	size_t n = 0;
 
 	for (size_t i = 0; i < e->script->maps.len; i++)
-		if (e->script->maps.items[i].role == MAP_USER && e->script->maps.items[i].value)
+		if (e->script->maps.items[i].role == MAP_USER && e->script->maps.items[i].value &&
+		    !thread_local_is(e->script->maps.items[i].name))
 			sorted[n++] = &e->maps[i];
 	qsort(sorted, n, sizeof(*sorted), by_name);
 	if (!e->out->is_json && (n || e->options->is_compatible))

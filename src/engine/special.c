@@ -58,6 +58,16 @@ u32 engine_count_targets(const struct engine *e, const char *provider)
 	return n;
 }
 
+u32 engine_count_internal(const struct engine *e)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < e->script->programs.len; i++)
+		if (e->script->programs.items[i].probe && e->script->programs.items[i].probe->is_internal)
+			n += e->script->programs.items[i].ntargets;
+	return n;
+}
+
 void engine_run_signal(struct engine *e, u32 signo)
 {
 	bool any = false;

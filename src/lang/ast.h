@@ -140,6 +140,7 @@ struct probe {
 	u32 nattach;
 	struct expr *predicate;	  /* or NULL */
 	struct block *body;
+	bool is_internal;	  /* not the script's own: not counted among those attached */
 };
 
 struct config_entry {

@@ -12,6 +12,7 @@
 #include "lang/ast_walk.h"
 #include "lang/builtin.h"
 #include "lang/parse.h"
+#include "lang/thread_local.h"
 
 #define MACRO_MAX_NODES 100000 /* of all expansions of a script */
 
@@ -144,6 +145,8 @@ static void rename_map(struct frame *f, struct expr *e)
 {
 	const u32 param = find_param(f, EXPR_MAP, e->name);
 
+	if (thread_local_is(e->name))
+		return;
 	if (param != UINT32_MAX) {
 		e->name = f->args[param]->name;
 		return;

@@ -5,7 +5,7 @@ const struct builtin *const builtin_tables[] = {
 	builtins_process, builtins_context, builtins_time,	builtins_string, builtins_compare,
 	builtins_symbol,  builtins_stack,   builtins_net,	builtins_output, builtins_abort,   builtins_aggregate,
 	builtins_map,	  builtins_type,    builtins_misc,
-	builtins_tseries, builtins_statistics, builtins_present,
+	builtins_tseries, builtins_statistics, builtins_present, builtins_speculate,
 	builtins_row,	  builtins_path,    builtins_config,
 	builtins_concat,  NULL,
 };

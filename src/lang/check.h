@@ -54,6 +54,7 @@ struct unit {
 	struct probe_target **targets;
 	u32 ntargets;
 	bool uses_args, uses_probe, uses_function, uses_stack; /* [check] */
+	bool speculates;	 /* [check] calls speculate() */
 	bool uses_context;	 /* [lower] lower_context() was called: the context is read */
 	bool has_callbacks;	 /* [check] a loop runs as a callback: variables are shared through memory */
 	VECTOR(struct variable_symbol *) variables; /* every one, in order of declaration */

@@ -10,6 +10,7 @@
 #include "lang/parse.h"
 #include "lang/plan.h"
 #include "lang/script.h"
+#include "lang/thread_local.h"
 
 #define MAX_STATEMENTS 10000
 
@@ -37,6 +38,12 @@ static int pass_parse(struct compilation *k)
 	};
 
 	return parse_script(k->arena, o->env->types, k->diag, k->file, &options, &k->script->ast);
+}
+
+static int pass_thread_locals(struct compilation *k)
+{
+	thread_locals_add_probes(k->arena, &k->script->ast);
+	return 0;
 }
 
 static bool wants(const struct compilation *k, const char *stage)
@@ -466,7 +473,7 @@ static int pass_lower(struct compilation *k)
 }
 
 static int (*const passes[])(struct compilation *k) = {
-	pass_parse,	    pass_dump_ast, pass_settings,   pass_limits, pass_map_declarations,
+	pass_parse,	    pass_dump_ast, pass_thread_locals, pass_settings,   pass_limits, pass_map_declarations,
 	pass_attach_points, pass_check,	   pass_dump_types, pass_plan,	 pass_lower,
 };
 

@@ -13,11 +13,13 @@
  *
  *	0   the program's context
  *	8   control: FRAME_RETURN after `return` or exit() inside a callback
- *	16  one u64 per shared variable: its value, or the address of its memory
+ *	16  the id of the speculation that output belongs to, 0 = none
+ *	24  one u64 per shared variable: its value, or the address of its memory
  */
 #define FRAME_CONTEXT	 0
 #define FRAME_CONTROL	 8
-#define FRAME_VARIABLES	 16
+#define FRAME_SPECULATION 16
+#define FRAME_VARIABLES	 24
 #define FRAME_MAX_FIELDS 40
 #define FRAME_RETURN	 2
 
@@ -28,6 +30,7 @@ struct free_slot {
 
 struct lower_private {
 	ir_reg frame; /* address of the frame in the function being built; 0 = the program has none */
+	ir_reg speculation; /* its id in programs without a frame; 0 = never speculates */
 	u32 callbacks;
 	u32 depth; /* callbacks around the code being built */
 	VECTOR(struct free_slot) taken; /* by the statement being lowered */
@@ -94,6 +97,8 @@ void lower_for_map(struct lower *l, struct stmt *s);
 void lower_for_range(struct lower *l, struct stmt *s);
 
 /* ---- lower_output.c ---- */
+void lower_speculation_begin(struct lower *l);
+void lower_speculation_set(struct lower *l, ir_reg id);
 u32 lower_output_map(struct lower *l);
 
 static inline struct lower_private *lower_private(const struct lower *l)

@@ -98,11 +98,61 @@ static u32 tail_member(const struct type *payload)
 	return tail;
 }
 
+/* ---- speculation ---- */
+
+void lower_speculation_begin(struct lower *l)
+{
+	struct lower_private *p = lower_private(l);
+
+	p->speculation = 0;
+	if (!l->unit->speculates)
+		return;
+	p->speculation = ir_reg_new(l->f);
+	ir_assign_const(l->f, p->speculation, 0);
+}
+
+void lower_speculation_set(struct lower *l, ir_reg id)
+{
+	const struct lower_private *p = lower_private(l);
+
+	if (p->frame)
+		ir_store(l->f, p->frame, FRAME_SPECULATION, 8, id);
+	else
+		ir_assign(l->f, p->speculation, id);
+}
+
+/* Only what is shown waits. */
+static bool can_wait(enum action_kind kind)
+{
+	static const enum action_kind at_once[] = {
+		ACTION_EXIT,	  ACTION_CLEAR, ACTION_ZERO,   ACTION_TRUNC,	    ACTION_NORMALIZE,
+		ACTION_SORT,	  ACTION_COMMIT, ACTION_DISCARD, ACTION_HELPER_ERROR, ACTION_SYSTEM,
+		ACTION_WATCHPOINT,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(at_once); i++)
+		if (kind == at_once[i])
+			return false;
+	return true;
+}
+
+static void store_speculation(struct lower *l, ir_reg record, enum action_kind kind)
+{
+	const struct lower_private *p = lower_private(l);
+
+	if (!l->unit->speculates || !can_wait(kind))
+		ir_store_imm(l->f, record, 4, 4, 0);
+	else
+		ir_store(l->f, record, 4, 4,
+			 p->frame ? ir_load(l->f, p->frame, FRAME_SPECULATION, 8, false)
+				  : p->speculation);
+}
+
 static void store_members(struct lower *l, ir_reg record, const struct action *a,
 			  const struct value *values, u32 n, u32 skip, struct span at)
 {
 	ir_store_imm(l->f, record, 0, 4, (s64)(a - l->script->actions.items));
-	ir_store_imm(l->f, record, 4, 4, 0);
+	store_speculation(l, record, a->kind);
 	for (u32 i = 0; i < n && a->payload && i < a->payload->count; i++)
 		if (i != skip)
 			lower_store_value(l, record, RECORD_HEADER + a->payload->members[i].offset,

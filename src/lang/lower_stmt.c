@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Statements. */
 #include "lang/lower_internal.h"
+#include "lang/thread_local.h"
 
 static bool is_map(const struct expr *e)
 {
@@ -79,6 +80,13 @@ static void assign_map(struct lower *l, struct stmt *s)
 	}
 	if (type_is_aggregation(s->value->type)) {
 		assign_aggregation(l, s);
+		return;
+	}
+	if (thread_local_is(s->target->map->name) && s->value->is_comptime_known &&
+	    type_is_integer(s->value->type) && !s->value->integer) { /* absent reads as 0, too */
+		lower_map_delete(l, s->target->map,
+				 lower_map_key(l, s->target->map, s->target->args,
+					       key_count(s->target), s->span));
 		return;
 	}
 	lower_expr(l, s->value, &v);

@@ -115,6 +115,7 @@ void lower_frame_begin(struct lower *l)
 		if (v->is_captured && !type_is(v->type, TYPE_NONE))
 			v->slot = ++fields;
 	}
+	lower_speculation_begin(l);
 	if (!fields && !l->unit->has_callbacks)
 		return;
 	if (fields > FRAME_MAX_FIELDS) {
@@ -128,6 +129,8 @@ void lower_frame_begin(struct lower *l)
 	p->frame = ir_slot_address(f, slot);
 	ir_store(f, p->frame, FRAME_CONTEXT, 8, ir_context(f));
 	ir_store_imm(f, p->frame, FRAME_CONTROL, 8, 0);
+	if (l->unit->speculates)
+		ir_store_imm(f, p->frame, FRAME_SPECULATION, 8, 0);
 	for (size_t i = 0; i < l->unit->variables.len; i++) {
 		struct variable_symbol *v = l->unit->variables.items[i];
 		ir_reg address;

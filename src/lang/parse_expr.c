@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/parse_internal.h"
+#include "lang/thread_local.h"
 
 struct expr *parse_new(struct parser *p, enum expr_kind kind, struct span begin)
 {
@@ -207,6 +208,8 @@ static struct expr *parse_member(struct parser *p, struct expr *left, bool is_ar
 	}
 	e->name_span = t.span;
 	parse_next(p);
+	if (left->kind == EXPR_NAME && str_eq(left->name, "self") && t.kind == TOKEN_NAME)
+		e = thread_local_element(p->arena, t.text, parse_span_since(p, left->span));
 	return parse_node(p, e, height);
 }
 

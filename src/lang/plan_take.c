@@ -109,6 +109,7 @@ void plan_takes(struct check *c)
 		struct unit *u = c->units.items[i];
 
 		ast_each_expr(u->body, note_len, NULL);
-		pair_block(c, u->body);
+		if (!u->speculates) /* a print may wait, a clear() does not */
+			pair_block(c, u->body);
 	}
 }

@@ -6,7 +6,7 @@
  * Output records (ring or perf buffer), little endian:
  *
  *	u32 action    index into script.actions
- *	u32 reserved
+ *	u32 speculation  0, or the id under which it is held back
  *	payload       laid out as actions[action].payload (a TYPE_RECORD/TYPE_TUPLE; may be NULL = empty)
  *
  * If action.has_tail, the last member of the payload is a TYPE_STRING or TYPE_BUFFER that is cut to what was used: the
@@ -42,7 +42,9 @@ enum lost_counter { LOST_EVENTS, LOST_MAP_FULL, LOST_STACKS, LOST_COUNT };
 struct script_globals {
 	u64 start_ns; /* CLOCK_MONOTONIC at start, for `elapsed` */
 	u64 self_pid; /* tgid of pantrace, so that tools can leave themselves out */
+	u64 speculations; /* ids given out by speculation() */
 	u64 child_pid; /* cpid: the child of -c, 0 = none */
+	u64 is_over; /* exit() was called: nothing is recorded any more */
 };
 
 struct script_map {
@@ -108,6 +110,9 @@ struct format {
 
 #define PRINTA_MAP 0x10000u
 
+/* The u32 behind a record's action is 0, or the id of the speculation that the record waits for. */
+#define SPECULATION_NONE UINT32_MAX /* speculate(0): the record is dropped */
+
 struct action {
 	enum action_kind kind;
 	struct span span;
@@ -163,6 +168,7 @@ struct script {
 	u32 kstack_map, ustack_map;
 	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
 	bool needs_child;		   /* cpid is used: -c is required */
+	bool has_exit;			   /* exit() is called somewhere */
 };
 
 struct compile_options {
