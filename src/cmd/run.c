@@ -145,6 +145,22 @@ static int start_child(struct session *s)
 	return err;
 }
 
+/* --no-feature a,b */
+static int disable_features(struct session *s)
+{
+	char *words = s->r->no_feature ? arena_strdup(&s->arena, s->r->no_feature) : NULL, *save;
+	size_t n;
+
+	for (char *w = words ? strtok_r(words, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+		if (!kernel_disable(s->kernel, w))
+			continue;
+		diag_error(&s->diag, NO_SPAN, "--no-feature: there is no feature '%s'", w);
+		diag_hint_nearest(&s->diag, w, kernel_feature_names(&n), n);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_process(struct session *s)
 {
 	if (!s->r->pid || kill(s->r->pid, 0) == 0 || errno == EPERM)
@@ -205,7 +221,9 @@ int run_script(const struct run_request *r)
 	int err, code = EXIT_OK;
 
 	session_open(&s, r);
-	err = check_process(&s);
+	err = disable_features(&s);
+	if (!err)
+		err = check_process(&s);
 	if (!err)
 		err = start_child(&s);
 	if (!err)
@@ -229,7 +247,7 @@ int run_script(const struct run_request *r)
 /* ---- the command line ---- */
 
 struct run_options {
-	const char *program, *command, *pid, *output, *format, *buffering, *stage, *btf, *mode;
+	const char *program, *command, *pid, *output, *format, *buffering, *stage, *no_feature, *btf, *mode;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
@@ -270,7 +288,8 @@ static const struct option_spec run_table[] = {
 	{0, "usdt-file-activation", NULL, "accepted; semaphores are always activated by file",
 	 OPTION_IGNORED, 0},
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
-	{0, "no-feature", "LIST", "accepted", OPTION_IGNORED_VALUE, 0},
+	{0, "no-feature", "LIST", "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
+	 O(no_feature)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
 	 OPTION_LIST, O(debug_dirs)},
 	{0, "traceable-functions", "FILE", "accepted", OPTION_IGNORED_VALUE, 0},
@@ -358,6 +377,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->command = o->command;
 	r->output = o->output;
 	r->btf = o->btf;
+	r->no_feature = o->no_feature;
 	r->quiet = o->quiet;
 	r->verbose = o->verbose > 0;
 	r->unsafe = o->unsafe;

@@ -23,6 +23,7 @@ struct run_request {
 	const char *const *debug_dirs; /* --debuginfo */
 	u32 ndebug_dirs;
 	const char *btf;     /* NULL = the kernel's */
+	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
 	pid_t pid;	     /* 0 = all */
 	const char *command; /* -c */
 	char *const *words;  /* the same as words already split; NULL = use command */

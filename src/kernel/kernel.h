@@ -65,6 +65,13 @@ struct kernel *kernel_new(void);
 void kernel_release(struct kernel *k);
 
 const struct kernel_features *kernel_features(struct kernel *k);
+/*
+ * Pretend from now on that the kernel lacks something: the name of a feature ("ring_buffer") or of a capability
+ * ("kprobe_multi"). For --no-feature: to try what older kernels get. 0, or -ENOENT: no such name.
+ */
+int kernel_disable(struct kernel *k, const char *name);
+/* All those names, for "did you mean". */
+const char *const *kernel_feature_names(size_t *ret_count);
 const struct kernel_answer *kernel_ask(struct kernel *k, enum kernel_capability c);
 const char *kernel_capability_name(enum kernel_capability c); /* "kprobe_multi" */
 /* The kernel's CONFIG_x from /proc/config.gz or /boot/config-*: 'y', 'm', 'n' (not set) or '?' (unknown). */
