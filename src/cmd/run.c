@@ -150,12 +150,13 @@ static int disable_features(struct session *s)
 {
 	char *words = s->r->no_feature ? arena_strdup(&s->arena, s->r->no_feature) : NULL, *save;
 	size_t n;
+	const char *const *names = kernel_feature_names(&n);
 
 	for (char *w = words ? strtok_r(words, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
 		if (!kernel_disable(s->kernel, w))
 			continue;
 		diag_error(&s->diag, NO_SPAN, "--no-feature: there is no feature '%s'", w);
-		diag_hint_nearest(&s->diag, w, kernel_feature_names(&n), n);
+		diag_hint_nearest(&s->diag, w, names, n);
 		return -EINVAL;
 	}
 	return 0;
