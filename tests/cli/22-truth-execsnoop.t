@@ -25,6 +25,14 @@ stop
 like "$out" "/bin/true $many\$" "300 arguments are complete"
 like "$out" 'esc\\x1b\[31mred\\x0aline$' "control characters do not reach the terminal"
 
+start execsnoop
+/bin/true "$(head -c 8000 /dev/zero | tr '\0' x)"
+/bin/true "$(head -c 20000 /dev/zero | tr '\0' y)"
+sleep 0.3
+stop
+is "$(echo "$out" | awk '/xxxxx/ { print length($4), NF }')" "8000 4" "8,000 bytes are complete"
+like "$out" 'yyyy \[\.\.\.\]$' "what is cut is marked"
+
 start execsnoop -x
 "$programs/spawn" 1 /nonexistent/program one two 2>/dev/null
 sleep 0.3
