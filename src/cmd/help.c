@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "cmd/commands.h"
+#include "cmd/help_builtin.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
 
@@ -23,7 +24,7 @@ void help_short(FILE *out)
 	      "  pantrace doctor                           what this kernel allows, and why not\n"
 	      "\n"
 	      "`pantrace help` names all commands and tools, `pantrace COMMAND --help` explains "
-	      "one.\n",
+	      "one, `pantrace help printf` a function of the language.\n",
 	      out);
 }
 
@@ -68,6 +69,14 @@ int cmd_help(int argc, char **argv)
 		print_words();
 		return EXIT_OK;
 	}
+	if (str_eq(argv[1], "--reference")) {
+		help_reference();
+		return EXIT_OK;
+	}
+	if (str_eq(argv[1], "--examples")) {
+		help_examples();
+		return EXIT_OK;
+	}
 	help[0] = argv[1];
 	for (const struct command *c = commands; c->name; c++)
 		if (str_eq(c->name, argv[1]))
@@ -75,7 +84,12 @@ int cmd_help(int argc, char **argv)
 	tool = tool_find(argv[1]);
 	if (tool)
 		return cmd_tool(tool, 2, help);
-	fprintf(stderr, "pantrace: there is no command '%s'\nTry 'pantrace help'.\n", argv[1]);
+	if (help_builtin(argv[1]))
+		return EXIT_OK;
+	fprintf(stderr, "pantrace: there is no command, tool or function '%s'", argv[1]);
+	if (help_nearest_builtin(argv[1]))
+		fprintf(stderr, "; did you mean '%s'?", help_nearest_builtin(argv[1]));
+	fprintf(stderr, "\nTry 'pantrace help'.\n");
 	return EXIT_USAGE;
 }
 
