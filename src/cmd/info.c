@@ -82,7 +82,7 @@ int cmd_info(int argc, char **argv)
 	line("bfd", false);
 	line("bcc library path resolution", true);
 	line("libdw (DWARF support)", true);
-	line("dwunwind (DWARF stack unwinding)", false);
+	line("dwunwind (DWARF stack unwinding)", true);
 	line("blazesym (advanced symbolization)", false);
 	print_helpers(f);
 	print_features(k, f);

@@ -111,6 +111,7 @@ static int compile(struct session *s)
 		.ninclude_dirs = r->ninclude_dirs,
 		.pid = s->has_child ? s->child.pid : r->pid,
 		.has_child = s->has_child,
+		.has_unwind_target = s->has_child || r->pid || r->unwind_pid,
 		.unsafe = r->unsafe,
 		.report_helpers = r->report_helpers,
 		.features = *kernel_features(s->kernel),
@@ -197,6 +198,7 @@ static int execute(struct session *s)
 	struct engine_options options = {
 		.out = &s->out,
 		.pid = r->pid,
+		.unwind_pid = r->unwind_pid,
 		.child = s->has_child ? &s->child : NULL,
 		.is_compatible = r->is_compatible,
 		.quiet = r->quiet,
@@ -248,7 +250,7 @@ int run_script(const struct run_request *r)
 /* ---- the command line ---- */
 
 struct run_options {
-	const char *program, *command, *pid, *output, *format, *buffering, *stage, *no_feature, *btf, *mode;
+	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage, *no_feature, *btf, *mode;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
@@ -291,6 +293,8 @@ static const struct option_spec run_table[] = {
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
 	{0, "no-feature", "LIST", "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
 	 O(no_feature)},
+	{0, "dwarf-pid", "PID", "the process whose stacks dw_ustack unwinds, without -p or -c",
+	 OPTION_STRING, O(unwind_pid)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
 	 OPTION_LIST, O(debug_dirs)},
 	{0, "traceable-functions", "FILE", "accepted", OPTION_IGNORED_VALUE, 0},
@@ -369,7 +373,8 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	    (o->buffering && parse_word(o->buffering, bufferings, "buffering mode", &buffering)) ||
 	    (o->mode && parse_word(o->mode, modes, "mode", &mode)) ||
 	    (o->stage && parse_word(o->stage, stages, "stage", &stage)) ||
-	    (o->pid && parse_pid(o->pid, &r->pid)))
+	    (o->pid && parse_pid(o->pid, &r->pid)) ||
+	    (o->unwind_pid && parse_pid(o->unwind_pid, &r->unwind_pid)))
 		return -EINVAL;
 	r->is_json = format == 1;
 	r->trial = (enum trial_mode)mode;

@@ -25,6 +25,7 @@ struct run_request {
 	const char *btf;     /* NULL = the kernel's */
 	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
 	pid_t pid;	     /* 0 = all */
+	pid_t unwind_pid;    /* --dwarf-pid; 0 = none */
 	const char *command; /* -c */
 	char *const *words;  /* the same as words already split; NULL = use command */
 	const char *output;  /* file; NULL = standard output */

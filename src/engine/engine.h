@@ -9,6 +9,7 @@
 #ifndef PANTRACE_ENGINE_ENGINE_H
 #define PANTRACE_ENGINE_ENGINE_H
 
+#include "binary/unwind.h"
 #include "engine/child.h"
 #include "engine/maps.h"
 #include "engine/ring.h"
@@ -22,6 +23,7 @@ enum trial_mode { TRIAL_NONE, TRIAL_TEST, TRIAL_BENCH };
 
 struct engine_options {
 	struct output *out;
+	pid_t unwind_pid;    /* --dwarf-pid, if neither -p nor -c is given; 0 = none */
 	pid_t pid;	     /* -p: the run ends with this process; 0 = none */
 	struct child *child; /* -c; NULL = none */
 	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
@@ -65,6 +67,9 @@ struct engine {
 	u64 lost[LOST_COUNT];	/* already reported */
 	struct row_style plain_rows; /* if options->rows is NULL */
 	struct row_style *rows;
+	struct unwind_rows unwind; /* between engine_prepare_unwind() and engine_fill_unwind() */
+	u32 unwind_half;	/* rows for which each half of the table has room */
+	bool unwind_second;	/* the second half is in use */
 	u64 malformed;		/* records that did not fit their action */
 	u64 attached;
 };
@@ -78,6 +83,12 @@ int engine_create_maps(struct engine *e);
 int engine_create_spare(struct engine *e, const struct script_map *info);
 int engine_load_programs(struct engine *e);
 void engine_unload(struct engine *e);
+
+/* ---- unwind.c ---- */
+/* Before the maps are created: reads the process's tables, settles the size of the map. 0, or -errno with a diagnostic. */
+int engine_prepare_unwind(struct engine *e);
+/* Writes them into the half that is not in use, and which half into *g. */
+int engine_fill_unwind(struct engine *e, struct script_globals *g);
 
 /* ---- verifier.c ---- */
 /* What the verifier said, as a diagnostic at the script's place. log: its log, may be empty. error: -errno of the load. */

@@ -311,6 +311,9 @@ static int run_trials(struct loop *l)
 
 	if (err >= 0)
 		err = engine_run_trials(e, drain_records, l);
+	err = engine_fill_unwind(e, &g);
+	if (err < 0)
+		return err;
 	output_flush(e->out);
 	unblock_signals(l);
 	return err;
@@ -413,6 +416,8 @@ static int run(struct loop *l)
 		run_iterators(l);
 		l->is_over = true;
 	}
+	if (!err)
+		err = engine_prepare_unwind(e);
 	run_loop(l);
 	finish(l);
 	return 0;

@@ -19,6 +19,27 @@ static bool is_user_stack(const struct expr *call)
 	return !str_eq(call->builtin->name, "kstack");
 }
 
+/* dw_ustack, ustack(dwarf): by call frame information instead of frame pointers. */
+static bool is_dwarf(const struct expr *call)
+{
+	return str_eq(call->builtin->name, "dw_ustack") || call->annotation;
+}
+
+static void check_dwarf(struct check *c, struct expr *call)
+{
+	if (!c->options->has_unwind_target) {
+		check_error(c, call->span,
+			    "dw_ustack requires a target process. Use -p, -c, or --dwarf-pid to "
+			    "specify one.");
+	} else if (!c->options->features.bpf_loop) {
+		check_error(c, call->span, "dw_ustack needs the helper bpf_loop (Linux 5.17)");
+		check_hint(c, "ustack works where programs keep frame pointers "
+			      "(-fno-omit-frame-pointer)");
+	}
+	builtin_map(c->script, MAP_UNWIND);
+	builtin_map(c->script, MAP_GLOBAL);
+}
+
 static bool stack_mode(const char *name, enum stack_mode *ret)
 {
 	static const char *const names[] = {[STACK_BPFTRACE] = "bpftrace",
@@ -53,7 +74,11 @@ static void check_stack(struct check *c, struct expr *call)
 	s64 depth = DEFAULT_DEPTH;
 	u32 limit_at = 0;
 
-	if (call->nargs && call->args[0]->kind == EXPR_NAME &&
+	if (user && call->nargs && call->args[0]->kind == EXPR_NAME &&
+	    str_eq(call->args[0]->name, "dwarf")) {
+		call->annotation = call;
+		limit_at = 1;
+	} else if (call->nargs && call->args[0]->kind == EXPR_NAME &&
 	    stack_mode(call->args[0]->name, &mode))
 		limit_at = 1;
 	else if (call->nargs == 2)
@@ -84,6 +109,8 @@ static void check_stack(struct check *c, struct expr *call)
 				      "back to 'raw' mode.");
 		mode = STACK_RAW;
 	}
+	if (is_dwarf(call))
+		check_dwarf(c, call);
 	call->type = type_stack(c->types, user, mode, depth);
 	if (c->unit)
 		c->unit->uses_stack = true;
@@ -162,10 +189,22 @@ static ir_reg capture(struct lower *l, struct expr *call, bool user)
 	const u32 some = ir_block_new(l->f, "stack"), end = ir_block_new(l->f, "stack.end");
 	const u64 flags = user ? BPF_F_USER_STACK : 0;
 	ir_reg stack, bytes, count, id;
+	u32 slot;
 
-	lower_slot(l, type_string(l->types, value_size), "stack", &stack);
+	slot = lower_slot(l, type_string(l->types, value_size), "stack", &stack);
 	id = ir_reg_new(l->f);
 	ir_assign_const(l->f, id, 0);
+	if (is_dwarf(call)) {
+		l->f->slots.items[slot].force_scratch = true;
+		count = lower_unwind(l, ir_binary_imm(l->f, IR_ADD, stack, FRAMES_OFFSET), depth, end,
+				     call->span);
+		ir_branch_imm(l->f, IR_SGT, count, 0, some, end);
+		ir_switch_to(l->f, some);
+		ir_store(l->f, stack, 0, 8, count);
+		ir_assign(l->f, id, hash_frames(l, stack, count, depth));
+		store_frames(l, map, id, stack, end);
+		return id;
+	}
 	bytes = ir_call_n(l->f, BPF_FUNC_get_stack, lower_context(l),
 			  ir_binary_imm(l->f, IR_ADD, stack, FRAMES_OFFSET),
 			  ir_const(l->f, depth * 8), ir_const(l->f, flags));
@@ -206,5 +245,9 @@ const struct builtin builtins_stack[] = {
 	 "The stack of the traced process, at most limit frames (127, up to 1024); needs frame "
 	 "pointers in the program.",
 	 "", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 2, check_stack, lower_stack},
+	{"dw_ustack", "ustack_t dw_ustack([bpftrace|perf|raw|build_id] [,] [limit])",
+	 "The stack of the process of -p, -c or --dwarf-pid by its unwind tables: complete without "
+	 "frame pointers. Also ustack(dwarf).",
+	 "5.17", VARIABLE_OR_CALL | BUILTIN_RAW_ARGS, 0, 2, check_stack, lower_stack},
 	{0},
 };

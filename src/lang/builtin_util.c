@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "binary/unwind.h"
 #include "lang/builtin_util.h"
 
 const char *builtin_kind(const struct type *t)
@@ -111,12 +112,14 @@ static const struct {
 	[MAP_GLOBAL] = {"global", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct script_globals), 1, false},
 	[MAP_KSTACKS] = {"kstacks", BPF_MAP_TYPE_HASH, 8, 8, 65536, false},
 	[MAP_USTACKS] = {"ustacks", BPF_MAP_TYPE_HASH, 8, 8, 65536, false},
+	[MAP_UNWIND] = {"unwind", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_row), 1, false},
 };
 
 u32 builtin_map(struct script *s, enum map_role role)
 {
 	u32 *index = role == MAP_GLOBAL	   ? &s->global_map
 		     : role == MAP_KSTACKS ? &s->kstack_map
+		     : role == MAP_UNWIND  ? &s->unwind_map
 					   : &s->ustack_map;
 	struct script_map m = {
 		.role = role,

@@ -484,7 +484,7 @@ static void begin(struct compilation *k)
 	memset(s, 0, sizeof(*s));
 	s->arena = k->arena;
 	s->output_map = s->scratch_map = s->lost_map = s->global_map = IR_NO_MAP;
-	s->kstack_map = s->ustack_map = IR_NO_MAP;
+	s->kstack_map = s->ustack_map = s->unwind_map = IR_NO_MAP;
 	k->check.script = s;
 	k->check.options = k->options;
 	k->check.arena = k->arena;

@@ -96,6 +96,10 @@ void lower_unroll(struct lower *l, struct stmt *s);
 void lower_for_map(struct lower *l, struct stmt *s);
 void lower_for_range(struct lower *l, struct stmt *s);
 
+/* ---- lower_unwind.c ---- */
+/* Writes at most `depth` frames of the user stack; their number. Jumps to `none` where there is no stack. */
+ir_reg lower_unwind(struct lower *l, ir_reg frames, u32 depth, u32 none, struct span at);
+
 /* ---- lower_output.c ---- */
 void lower_speculation_begin(struct lower *l);
 void lower_speculation_set(struct lower *l, ir_reg id);

@@ -32,6 +32,7 @@ enum map_role {
 	MAP_KSTACKS,	/* hash: u64 id -> struct { u32 count; u32 pad; u64 frames[depth] } */
 	MAP_USTACKS,
 	MAP_JOIN,	/* anything else internal */
+	MAP_UNWIND,	/* array of struct unwind_row (binary/unwind.h): how to get from frame to frame in the process of -p or -c */
 	MAP_GLOBAL,	/* array of one: struct script_globals, written by the engine before attach */
 };
 
@@ -44,7 +45,9 @@ struct script_globals {
 	u64 self_pid; /* tgid of pantrace, so that tools can leave themselves out */
 	u64 speculations; /* ids given out by speculation() */
 	u64 child_pid; /* cpid: the child of -c, 0 = none */
-	u64 is_over; /* exit() was called: nothing is recorded any more */
+	u64 unwind_pid; /* whose frames the unwind table describes */
+	u64 unwind_table; /* index of its first row << 32 | rows */
+	u64 is_over; /* 1 + exit code: exit() was called, nothing is recorded any more */
 };
 
 struct script_map {
@@ -165,7 +168,7 @@ struct script {
 	VECTOR(const char *) probe_names;  /* by probe_target.cookie */
 	VECTOR(const char *) strings;	   /* strftime formats, cgroup filters */
 	u32 output_map, scratch_map, lost_map, global_map; /* indexes or IR_NO_MAP */
-	u32 kstack_map, ustack_map;
+	u32 kstack_map, ustack_map, unwind_map;
 	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
 	bool needs_child;		   /* cpid is used: -c is required */
 	bool has_exit;			   /* exit() is called somewhere */
@@ -180,6 +183,7 @@ struct compile_options {
 	u32 ninclude_dirs;
 	pid_t pid;		/* -p */
 	bool has_child;		/* -c */
+	bool has_unwind_target;	/* -p, -c or --dwarf-pid: dw_ustack can be used */
 	bool unsafe;
 	bool report_helpers;	/* -k: send ACTION_HELPER_ERROR when a helper fails */
 	struct kernel_features features;

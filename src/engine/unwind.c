@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table that programs unwind user stacks by. It has two halves: while the process maps a new
+ * library, its rows are written into the half that is not in use, then one word switches over.
+ */
+#include "binary/unwind.h"
+
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+#define SPARE_ROWS 65536u
+
+static pid_t target(const struct engine *e)
+{
+	return e->options->child ? e->options->child->pid
+	       : e->options->pid ? e->options->pid
+				 : e->options->unwind_pid;
+}
+
+static bool is_used(const struct engine *e)
+{
+	return e->script->unwind_map < e->script->maps.len;
+}
+
+int engine_prepare_unwind(struct engine *e)
+{
+	struct script_map *m;
+	int err = 0;
+
+	if (!is_used(e))
+		return 0;
+	m = &e->script->maps.items[e->script->unwind_map];
+	if (e->options->child && e->env->prepare_process)
+		err = e->env->prepare_process(e->env->prepare_arg);
+	if (!err)
+		err = unwind_read_process(&e->unwind, target(e));
+	if (err < 0) {
+		diag_error(e->env->diag, NO_SPAN, "cannot read the code of process %d: %s",
+			   target(e), strerror(-err));
+		return err;
+	}
+	if (e->unwind.list.len > UINT32_MAX / 8) {
+		diag_error(e->env->diag, NO_SPAN,
+			   "process %d has too much code to unwind: %zu rows", target(e),
+			   e->unwind.list.len);
+		return -E2BIG;
+	}
+	e->unwind_half = (u32)(e->unwind.list.len + e->unwind.list.len / 2) + SPARE_ROWS;
+	m->max_entries = 2 * e->unwind_half;
+	m->map_flags |= BPF_F_MMAPABLE;
+	return 0;
+}
+
+int engine_fill_unwind(struct engine *e, struct script_globals *g)
+{
+	const u32 n = (u32)MIN(e->unwind.list.len, (size_t)e->unwind_half);
+	const u32 first = e->unwind_second ? 0 : e->unwind_half;
+	const size_t size = ALIGN_UP((size_t)e->unwind_half * 2 * sizeof(struct unwind_row),
+				     (size_t)sysconf(_SC_PAGESIZE));
+	struct unwind_row *rows;
+
+	if (!is_used(e))
+		return 0;
+	rows = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    e->maps[e->script->unwind_map].fd, 0);
+	if (rows == MAP_FAILED) {
+		diag_error(e->env->diag, NO_SPAN, "cannot write the table of frames: %s",
+			   strerror(errno));
+		return -errno;
+	}
+	memcpy(rows + first, e->unwind.list.items, n * sizeof(*rows));
+	munmap(rows, size);
+	unwind_release(&e->unwind);
+	e->unwind_second = !e->unwind_second;
+	g->unwind_table = (u64)first << 32 | n;
+	g->unwind_pid = (u64)target(e);
+	return 0;
+}
