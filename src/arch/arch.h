@@ -24,6 +24,13 @@ u32 arch_stack_argument_offset(u32 n);
 u16 arch_retval_offset(void);
 u16 arch_ip_offset(void);
 u16 arch_sp_offset(void);
+/* Offsets in pt_regs, inside of a system call: its n-th (0-based) argument (-1 if there is none), its number. */
+int arch_syscall_argument_offset(u32 n);
+u16 arch_syscall_number_offset(void);
+/* Calls of another ABI (32-bit programs) have these bits in the member `status` of struct thread_info; 0 = there are none. */
+u32 arch_compat_status(void);
+/* The number of the call whose event is syscalls:sys_enter_NAME: NAME is the function's, which is not always the call's. */
+int arch_syscall_event_number(const char *name);
 /* System calls of the machine's native ABI. NULL / -1 if unknown. */
 const char *arch_syscall_name(u64 nr);
 int arch_syscall_number(const char *name);

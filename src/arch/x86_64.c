@@ -110,6 +110,24 @@ u32 arch_stack_argument_offset(u32 n)
 	return n < ARRAY_SIZE(arguments) ? 0 : 8 + 8 * (n - (u32)ARRAY_SIZE(arguments));
 }
 
+/* arch/x86/include/asm/syscall.h, syscall_get_arguments(): r10 stands in for rcx, which the instruction destroys. */
+static const u16 syscall_arguments[] = {DI, SI, DX, R10, R8, R9};
+
+int arch_syscall_argument_offset(u32 n)
+{
+	return n < ARRAY_SIZE(syscall_arguments) ? syscall_arguments[n] : -1;
+}
+
+u16 arch_syscall_number_offset(void)
+{
+	return ORIG_AX;
+}
+
+u32 arch_compat_status(void)
+{
+	return 0x0002; /* TS_COMPAT, arch/x86/include/asm/thread_info.h */
+}
+
 u16 arch_retval_offset(void)
 {
 	return AX;
@@ -146,4 +164,19 @@ int arch_syscall_number(const char *name)
 		if (x86_64_syscalls[i] && str_eq(x86_64_syscalls[i], name))
 			return (int)i;
 	return -1;
+}
+
+int arch_syscall_event_number(const char *name)
+{
+	static const struct {
+		const char *event, *call;
+	} others[] = {
+		{"newstat", "stat"},   {"newfstat", "fstat"},	   {"newlstat", "lstat"},
+		{"newuname", "uname"}, {"sendfile64", "sendfile"}, {"umount", "umount2"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (str_eq(others[i].event, name))
+			return arch_syscall_number(others[i].call);
+	return arch_syscall_number(name);
 }

@@ -219,6 +219,16 @@ static int open_ring(struct engine *e, const struct open_map *m, u32 entries)
 	return err;
 }
 
+static int fill_map(const struct open_map *m)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < m->info->max_entries && !err; i++)
+		if (m->info->contents[i])
+			err = map_update(m, &i, &m->info->contents[i]);
+	return err;
+}
+
 int engine_create_maps(struct engine *e)
 {
 	u32 ncpus = kernel_possible_cpus(e->env->kernel);
@@ -240,6 +250,8 @@ int engine_create_maps(struct engine *e)
 		}
 		if (info->role == MAP_SWITCH)
 			err = map_switch_init(e, (u32)i);
+		else if (info->contents)
+			err = fill_map(&e->maps[i]);
 		if (err < 0)
 			return err;
 		if (i == e->script->output_map)

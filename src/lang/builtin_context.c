@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "lang/builtin_util.h"
 #include "lang/check_internal.h"
+#include "lang/lower_internal.h"
 
 static const char *provider_name(const struct check *c)
 {
@@ -48,6 +49,10 @@ static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
 	if (l->unit->ntargets <= 1 || !l->unit->context.has_cookie) {
 		*ret = value_constant(call->type,
 				      l->unit->ntargets ? l->unit->targets[0]->cookie : 0);
+		return;
+	}
+	if (l->unit->context.syscalls) {
+		*ret = value_register(call->type, lower_syscall_cookie(l));
 		return;
 	}
 	l->program->uses_cookie = true;

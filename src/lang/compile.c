@@ -147,17 +147,34 @@ static int pass_map_declarations(struct compilation *k)
 
 /* What a body mentions decides whether one program can serve several targets. */
 struct mentions {
+	bool registers; /* the record or the registers themselves, or the stack below them */
 	bool arguments, names, probe;
 };
 
+/* A field that only the record of a system call's event has: common_*, copies of strings. */
+static bool is_record_field(const struct expr *e)
+{
+	return str_starts(e->name, "common_") ||
+	       (str_starts(e->name, "__") && !str_eq(e->name, "__syscall_nr"));
+}
+
 static bool find_mentions(void *arg, struct expr *e)
 {
+	static const char *const raw[] = {"args", "ctx",   "kstack",	"ustack",
+					  "reg",  "stack", "stack_len", "skboutput"};
 	struct mentions *m = arg;
 
+	if (e->kind == EXPR_MEMBER && e->left->kind == EXPR_NAME && str_eq(e->left->name, "args")) {
+		m->names = m->arguments = true;
+		m->registers |= is_record_field(e);
+		return false;
+	}
 	if (e->kind != EXPR_NAME && e->kind != EXPR_CALL)
 		return true;
 	if (str_eq(e->name, "probe"))
 		m->probe = true;
+	for (size_t i = 0; i < ARRAY_SIZE(raw); i++)
+		m->registers |= str_eq(e->name, raw[i]);
 	if (str_eq(e->name, "args") || str_eq(e->name, "retval"))
 		m->names = m->arguments = true;
 	if (str_eq(e->name, "ctx") || str_starts(e->name, "sarg") ||
@@ -262,6 +279,9 @@ struct group {
 static const char *group_key(struct compilation *k, const struct probe_target *t,
 			     const struct probe_context *x, struct mentions m, u32 number)
 {
+	if (x->syscalls)
+		return arena_printf(k->arena, "syscalls/%u/%s", x->attach_btf_id,
+				    m.arguments ? x->layout_key : "");
 	/* Attached by the id of one kernel function, or unable to tell which target fired. */
 	if (x->attach_btf_id || (m.probe && !(x->has_cookie && k->options->features.attach_cookie)))
 		return arena_printf(k->arena, "#%u", number);
@@ -313,7 +333,8 @@ static void add_unit(struct compilation *k, struct probe *p, struct group *g, bo
 
 	u->probe = p;
 	u->predicate = p->predicate && copy ? ast_clone_expr(k->arena, p->predicate) : p->predicate;
-	if (k->options->pid && g->targets.len && needs_pid_filter(g->targets.items[0]))
+	/* Of the command of -c all processes count. */
+	if (k->options->pid && !k->options->has_child && g->targets.len && needs_pid_filter(g->targets.items[0]))
 		u->predicate = add_pid_filter(k, p, u->predicate);
 	u->body = copy ? ast_clone_block(k->arena, p->body) : p->body;
 	u->context = g->context;
@@ -333,6 +354,7 @@ static int describe_targets(struct compilation *k, struct probe *p,
 	int err = 0;
 
 	env->skip_args = !m.arguments;
+	env->raw_syscalls = !m.registers;
 	env->skip_names = !m.names;
 	for (u32 i = 0; i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
@@ -395,6 +417,34 @@ static bool is_special(const struct probe_target *t)
 	return !strcasecmp(t->provider->name, "begin") || !strcasecmp(t->provider->name, "end");
 }
 
+/*
+ * A program on the raw tracepoint runs on every system call, if only to see that it is none of its
+ * own: many of them would cost more than they save.
+ */
+#define MAX_SYSCALL_PROGRAMS 4
+
+static int limit_syscall_programs(struct compilation *k)
+{
+	struct probe_env *env = k->options->env;
+	u32 n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < k->check.units.len; i++)
+		n += k->check.units.items[i]->context.syscalls != NULL;
+	if (n <= MAX_SYSCALL_PROGRAMS)
+		return 0;
+	env->raw_syscalls = false;
+	for (size_t i = 0; i < k->check.units.len && !err; i++) {
+		struct unit *u = k->check.units.items[i];
+
+		env->skip_args = !u->context.args;
+		if (u->context.syscalls)
+			err = u->targets[0]->provider->describe(env, u->targets[0], u->probe->span,
+								&u->context);
+	}
+	return err;
+}
+
 static int pass_attach_points(struct compilation *k)
 {
 	const struct ast *ast = &k->script->ast;
@@ -431,6 +481,8 @@ static int pass_attach_points(struct compilation *k)
 		diag_error(k->diag, NO_SPAN, "No probes to attach");
 		return -ENOENT;
 	}
+	if (limit_syscall_programs(k))
+		return -EIO;
 	return check_limits(k);
 }
 

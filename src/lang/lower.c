@@ -52,6 +52,8 @@ static void lower_body(struct lower *l, struct unit *u)
 
 	l->return_block = ir_block_new(f, "return");
 	lower_frame_begin(l);
+	if (u->context.syscalls)
+		lower_syscall_guard(l);
 	lower_variables_begin(l, u->body);
 	if (u->predicate) {
 		const u32 mark = lower_slot_mark(l), body = ir_block_new(f, "body");

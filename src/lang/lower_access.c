@@ -16,6 +16,9 @@ ir_reg lower_location(struct lower *l, const struct probe_location *loc)
 		return ir_extend(f, base, loc->size, loc->is_signed);
 	case LOCATION_CONSTANT:
 		return ir_const(f, loc->value);
+	case LOCATION_SYSCALL:
+		base = ir_load(f, lower_context(l), 0, 8, false);
+		return ir_load(f, base, loc->offset, loc->size, loc->is_signed);
 	case LOCATION_MEMORY:
 		address = ir_load(f, lower_context(l), loc->base, 8, false);
 		if (loc->index != 0xffff) {

@@ -31,6 +31,7 @@ struct free_slot {
 struct lower_private {
 	ir_reg frame; /* address of the frame in the function being built; 0 = the program has none */
 	ir_reg speculation; /* its id in programs without a frame; 0 = never speculates */
+	u32 syscall_table; /* map + 1 of the program on the raw tracepoint of all system calls; 0 = none yet */
 	u32 callbacks;
 	u32 depth; /* callbacks around the code being built */
 	VECTOR(struct free_slot) taken; /* by the statement being lowered */
@@ -39,6 +40,12 @@ struct lower_private {
 
 /* Beyond this many bytes a call of a helper is shorter than loads and stores. */
 #define INLINE_BYTES 64
+
+/* ---- lower_syscalls.c ---- */
+/* Returns at once if this system call is none of the unit's targets. */
+void lower_syscall_guard(struct lower *l);
+/* Of several targets the cookie of the one that fired. */
+ir_reg lower_syscall_cookie(struct lower *l);
 
 /* ---- lower_memory.c ---- */
 void lower_copy(struct lower *l, ir_reg dst, s64 dst_offset, ir_reg src, s64 src_offset, u32 size);

@@ -62,6 +62,7 @@ struct script_map {
 	bool is_bucketed;	 /* hist/lhist: the BPF key is key ++ u64 bucket (scalar: array index = bucket) */
 	bool is_read;
 	u32 switched;		 /* MAP_SWITCH: the user map; MAP_USER: its MAP_SWITCH + 1, 0 = none */
+	const u32 *contents;	 /* MAP_JOIN: an array map's elements at start, max_entries of them; NULL = zeroes */
 };
 
 enum action_kind {

@@ -36,6 +36,7 @@ struct probe_env {
 	bool unsafe;
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	u32 max_probes;
+	bool raw_syscalls;	    /* describe: events of system calls may be attached as raw tracepoints */
 	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */
 	bool skip_names;	    /* describe: it mentions neither `args` nor `retval` (saves reading debug info) */
 	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
@@ -53,6 +54,7 @@ enum location_kind {
 	LOCATION_REGISTER, /* the saved register at pt_regs + offset */
 	LOCATION_MEMORY,   /* *(base register + offset [+ index register * scale]) in user memory */
 	LOCATION_CONSTANT, /* value */
+	LOCATION_SYSCALL,  /* the saved register at offset of the registers that the context's first word points to (typed by BTF) */
 };
 
 struct probe_location {
@@ -72,6 +74,13 @@ enum context_kind {
 	CONTEXT_ARGUMENTS,  /* u64 array (raw tracepoint, fentry/fexit) */
 	CONTEXT_PERF_EVENT, /* struct bpf_perf_event_data: pt_regs first (profile, software, hardware, watchpoint) */
 	CONTEXT_ITERATOR,   /* struct bpf_iter__X */
+};
+
+/* How a program on the raw tracepoint of all system calls finds out whether this is one of its own. */
+struct probe_syscalls {
+	u16 number_offset; /* of the call's number in the saved registers */
+	u32 status_offset; /* of thread_info.status in struct task_struct */
+	u32 compat;	   /* bits of it: a call of another ABI, which has no event */
 };
 
 struct probe_context {
@@ -107,6 +116,11 @@ struct probe_context {
 	 * args nor ctx nor the cookie. The core then sets program_type to BPF_PROG_TYPE_RAW_TRACEPOINT before load and attach.
 	 */
 	const char *raw_tracepoint;
+	/*
+	 * Not NULL: the events of single system calls are views of one raw tracepoint for all, and the program is attached there:
+	 * it begins by asking for the number (target.syscall).
+	 */
+	const struct probe_syscalls *syscalls;
 	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */
 	const char *layout_key;
 };
@@ -125,6 +139,7 @@ struct probe_target {
 	u32 mode;	      /* watchpoint: HW_BREAKPOINT_* */
 	bool is_frequency;
 	pid_t pid;	      /* 0 = all */
+	s32 syscall;	      /* tracepoint:syscalls:*: the call's number; -1 = unknown */
 	u32 cookie;	      /* index into script.probe_names, delivered by bpf_get_attach_cookie where the kernel has it */
 	const void *private;  /* the provider's own (usdt argument string ...) */
 };

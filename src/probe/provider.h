@@ -26,6 +26,8 @@ struct probe_cache {
 	struct hashmap types;	     /* "path\nname" -> const struct type * of a file's debug info */
 	bool functions_known, functions_readable;
 	struct arena strings;
+	bool syscalls_tried;
+	struct probe_syscalls syscalls; /* number_offset 0: this kernel cannot */
 	bool cookie_tried[32], cookie[32]; /* bpf_get_attach_cookie, by program type */
 };
 struct probe_cache *probe_cache_of(struct probe_env *env);

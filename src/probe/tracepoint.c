@@ -4,6 +4,7 @@
  * it, except for the first eight bytes: there perf keeps a pointer of its own, and the verifier
  * refuses to read it (kernel/trace/bpf_trace.c, tp_prog_is_valid_access).
  */
+#include "arch/arch.h"
 #include "kernel/tracefs.h"
 #include "probe/provider.h"
 #include "types/tracefs_format.h"
@@ -17,6 +18,20 @@ struct expand_arg {
 	u32 added;
 };
 
+static bool is_syscall_entry(const char *event)
+{
+	return str_starts(event, "sys_enter_");
+}
+
+static int syscall_of(const char *event)
+{
+	if (is_syscall_entry(event))
+		return arch_syscall_event_number(event + strlen("sys_enter_"));
+	return str_starts(event, "sys_exit_")
+		       ? arch_syscall_event_number(event + strlen("sys_exit_"))
+		       : -1;
+}
+
 static void add(struct expand_arg *a, const char *category, const char *event)
 {
 	struct arena *arena = a->env->arena;
@@ -27,6 +42,7 @@ static void add(struct expand_arg *a, const char *category, const char *event)
 	t->module = arena_strdup(arena, category);
 	t->function = arena_strdup(arena, event);
 	t->perf_type = PERF_TYPE_TRACEPOINT;
+	t->syscall = str_eq(category, "syscalls") ? syscall_of(event) : -1;
 	a->added++;
 }
 
@@ -172,7 +188,85 @@ static const char *format_key(struct probe_env *env, const char *text)
 	return arena_strndup(env->arena, fields, end ? (size_t)(end - fields) : strlen(fields));
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+/* ---- system calls as raw tracepoints ---- */
+
+/*
+ * An event of one system call is a view of raw_syscalls:sys_enter or sys_exit: perf makes a record of it
+ * (kernel/trace/trace_syscalls.c, perf_syscall_enter()), and to detach from one takes two grace periods of RCU
+ * (75 ms). A program on the raw tracepoint itself reads the registers where they are, and many calls share it.
+ */
+static const struct probe_syscalls *find_syscalls(struct probe_env *env)
+{
+	struct probe_cache *c = probe_cache_of(env);
+	const struct type *info;
+	const struct type_member *status;
+	u32 offset;
+
+	if (c->syscalls_tried)
+		return c->syscalls.number_offset ? &c->syscalls : NULL;
+	c->syscalls_tried = true;
+	/* 5.15 has it, and bpf_get_current_task_btf() (5.11), which is needed, too. */
+	if (!kernel_features(env->kernel)->attach_cookie || btf_available(env->btf))
+		return NULL;
+	info = type_named(env->types, "struct thread_info");
+	status = info ? type_find_member(env->types, info, "status", &offset) : NULL;
+	if (!status || status->type->size != 4)
+		return NULL;
+	/* CONFIG_THREAD_INFO_IN_TASK: struct task_struct begins with it. */
+	c->syscalls = (struct probe_syscalls){.number_offset = arch_syscall_number_offset(),
+					      .status_offset = offset,
+					      .compat = arch_compat_status()};
+	return &c->syscalls;
+}
+
+/* Where the record's fields come from: syscall_get_arguments(), 8 bytes each. Fields of other kinds
+ * (copies of strings, 6.17) have no place. */
+static const struct probe_location *syscall_locations(struct probe_env *env, const struct type *args,
+						      bool is_entry)
+{
+	struct probe_location *ret =
+		arena_new_array(env->arena, struct probe_location, args->count + 1);
+
+	for (u32 i = 0; i < args->count; i++) {
+		const struct type_member *m = &args->members[i];
+		const u32 slot = m->offset < 16 ? 0 : (m->offset - 16) / 8;
+		const int offset = m->offset < 16 ? arch_syscall_number_offset()
+				   : is_entry	  ? arch_syscall_argument_offset(slot)
+						  : arch_retval_offset();
+
+		if (offset < 0 || m->is_data_loc || m->is_rel_loc || m->offset % 8 ||
+		    !m->type->size || m->type->size > 8 || type_is_record(m->type) ||
+		    (!is_entry && slot))
+			continue;
+		ret[i] = (struct probe_location){.kind = LOCATION_SYSCALL,
+						 .size = (u8)m->type->size,
+						 .is_signed = m->type->is_signed,
+						 .offset = (u16)offset};
+	}
+	return ret;
+}
+
+/* Changes the context of a system call's event to that of the raw tracepoint, if this kernel can. */
+static void describe_raw_syscall(struct probe_env *env, const struct probe_target *t,
+				 struct probe_context *c)
+{
+	const bool is_entry = is_syscall_entry(t->function);
+	const struct probe_syscalls *syscalls = find_syscalls(env);
+	struct btf_function f;
+
+	if (t->syscall < 0 || !syscalls ||
+	    btf_find_raw_tracepoint(env->btf, NULL, is_entry ? "sys_enter" : "sys_exit", &f))
+		return;
+	c->program_type = BPF_PROG_TYPE_TRACING;
+	c->expected_attach_type = BPF_TRACE_RAW_TP;
+	c->attach_btf_id = f.id;
+	c->has_cookie = true;
+	c->syscalls = syscalls;
+	if (c->args)
+		c->locations = syscall_locations(env, c->args, is_entry);
+}
+
+static int describe_record(struct probe_env *env, const struct probe_target *t, struct span at,
 		    struct probe_context *ret)
 {
 	const bool is_syscall = str_eq(t->module, "syscalls");
@@ -207,6 +301,16 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	}
 	ret->args = readable_record(env, t, record);
 	return 0;
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	const int err = describe_record(env, t, at, ret);
+
+	if (!err && env->raw_syscalls && str_eq(t->module, "syscalls"))
+		describe_raw_syscall(env, t, ret);
+	return err;
 }
 
 struct open_arg {
@@ -251,6 +355,21 @@ static int attach_raw(struct probe_env *env, int prog_fd, struct probe_target *c
 	return done || !n ? 0 : -EIO;
 }
 
+/* The program itself says which tracepoint it is for, and which calls are its own. */
+static int attach_syscalls(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			   u32 n, struct probe_attachments *out)
+{
+	const int fd = attach_raw_tracepoint(prog_fd, NULL, 0, false);
+
+	if (fd < 0) {
+		attach_failed(env, targets[0], fd, out);
+		out->failed += n - 1;
+		return fd;
+	}
+	attach_done(out, (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
+	return 0;
+}
+
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
@@ -259,6 +378,8 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 
 	if (context->program_type == BPF_PROG_TYPE_RAW_TRACEPOINT)
 		return attach_raw(env, prog_fd, targets, n, out);
+	if (context->syscalls)
+		return attach_syscalls(env, prog_fd, targets, n, out);
 	kernel_tracefs(env->kernel); /* found once, before threads ask */
 	if (kernel_online_cpus(env->kernel, &cpus))
 		arg.cpu = (int)cpus[0];
