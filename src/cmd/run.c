@@ -465,6 +465,18 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 						    : code; /* nothing found is no failure there */
 }
 
+/* -c as bpftrace reads it: words between blanks, quotes are part of them. text is cut up. */
+static char **split_command(char *text)
+{
+	char **words = xreallocarray(NULL, strlen(text) / 2 + 2, sizeof(*words)), *save = NULL;
+	size_t n = 0;
+
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		words[n++] = w;
+	words[n] = NULL;
+	return words;
+}
+
 /* What follows the script: `--name=value` (which can only stand behind `--`) and the rest. */
 static void split_arguments(char **words, int n, struct run_request *r)
 {
@@ -514,7 +526,7 @@ static int run_command(int argc, char **argv, bool is_compatible)
 	struct run_request r = {.is_compatible = is_compatible};
 	struct run_options o = {0};
 	int first = argc, rc = options_parse(&run_spec, argc, argv, &o, &first);
-	char *text = NULL;
+	char *text = NULL, *command = NULL, **words = NULL;
 
 	if (rc == EXIT_USAGE && is_compatible)
 		print_help(true, stderr);
@@ -541,11 +553,18 @@ static int run_command(int argc, char **argv, bool is_compatible)
 		if (!o.program)
 			first++;
 		split_arguments(argv + first, argc - first, &r);
+		if (is_compatible && o.command && *o.command) {
+			command = xstrdup(o.command);
+			words = split_command(command);
+			r.words = words[0] ? words : NULL;
+		}
 		rc = run_script(&r);
 		free((void *)(uintptr_t)r.positional);
 	}
 out:
 	free(text);
+	free(words);
+	free(command);
 	free_options(&o);
 	return rc;
 }

@@ -178,6 +178,7 @@ void engine_printer_init(struct engine *e)
 	const struct script *s = e->script;
 
 	e->printer = (struct value_printer){
+		.max_strlen = (u32)e->script->config.max_strlen,
 		.types = e->env->types,
 		.trunc_trailer = s->config.str_trunc_trailer,
 		.probe_names = s->probe_names.items,

@@ -106,8 +106,8 @@ static void check_strlen(struct check *c, struct expr *call)
 
 /*
  * Length by copying: the helper that reads a string returns it, where a loop would make the
- * verifier walk every byte. The copy goes behind its source's end in no case: size bytes are read,
- * of which the last becomes a NUL.
+ * verifier walk every byte. One byte more than the size is asked for, as a char array may have no
+ * NUL; whatever is there becomes one.
  */
 static ir_reg text_length(struct lower *l, const struct text *t)
 {
@@ -115,9 +115,9 @@ static ir_reg text_length(struct lower *l, const struct text *t)
 		  end = ir_block_new(l->f, "strlen.end");
 	ir_reg copy, length;
 
-	lower_slot(l, type_string(l->types, t->size), "strlen", &copy);
-	length = ir_move(l->f,
-			 lower_read_string(l, copy, 0, t->size, t->address, SPACE_KERNEL, NO_SPAN));
+	lower_slot(l, type_string(l->types, t->size + 1), "strlen", &copy);
+	length = ir_move(l->f, lower_read_string(l, copy, 0, t->size + 1, t->address, SPACE_KERNEL,
+						 NO_SPAN));
 	ir_branch_imm(l->f, IR_SLT, length, 1, short_text, end);
 	ir_switch_to(l->f, short_text);
 	ir_assign_const(l->f, length, 1);

@@ -14,7 +14,8 @@ static void check_concat(struct check *c, struct expr *call)
 				    type_str(c->arena, call->args[i]->type));
 }
 
-/* Reads a string to dst; how many bytes there are before the NUL, at most max. */
+/* Reads a string to dst, where there is room for one byte more than its type has: char arrays may
+ * have no NUL. Returns how many bytes there are before the NUL, at most max. */
 static ir_reg append(struct lower *l, ir_reg dst, struct expr *e, u32 max)
 {
 	struct value v, m;
@@ -22,7 +23,7 @@ static ir_reg append(struct lower *l, ir_reg dst, struct expr *e, u32 max)
 
 	lower_expr(l, e, &v);
 	m = lower_materialise(l, &v, e->span);
-	n = lower_read_string(l, dst, 0, MIN(m.type->size, max + 1), builtin_address(l, &m),
+	n = lower_read_string(l, dst, 0, MIN(m.type->size, max) + 1, builtin_address(l, &m),
 			      SPACE_KERNEL, e->span);
 	return builtin_bound(l, ir_binary_imm(l->f, IR_SUB, n, 1), max);
 }

@@ -172,7 +172,7 @@ static bool compare_literal(struct lower *l, struct expr *string, struct expr *l
 	if (!literal->is_comptime_known || !literal->string.data ||
 	    !type_is(string->type, TYPE_STRING))
 		return false;
-	if (string->type->size < text) { /* too short to be equal */
+	if (string->type->size < literal->string.len) { /* too short to be equal */
 		lower_expr(l, string, &v);
 		ir_jump(l->f, otherwise);
 		return true;

@@ -51,6 +51,9 @@ ir_reg lower_syscall_cookie(struct lower *l);
 void lower_copy(struct lower *l, ir_reg dst, s64 dst_offset, ir_reg src, s64 src_offset, u32 size);
 void lower_zero(struct lower *l, ir_reg dst, s64 offset, u32 size);
 ir_reg lower_address(struct lower *l, ir_reg base, s64 offset);
+/* lower_read_string() of a whole char array. */
+ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_reg from,
+			enum address_space space, struct span at);
 /* Scalars are loaded (bit-fields cut out), aggregates stay where they are. */
 struct value lower_fetch(struct lower *l, const struct value *memory, struct span at);
 /* Slots taken since mark may be used again. */

@@ -163,16 +163,36 @@ static void store_scalar(struct lower *l, ir_reg dst, s64 offset, const struct t
 	ir_store(l->f, dst, offset, size, lower_to_register(l, v));
 }
 
+/* A char array need not end in a NUL: where the helper put one over the last byte, that is read again. */
+ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_reg from,
+			enum address_space space, struct span at)
+{
+	const u32 full = ir_block_new(l->f, "chars.full"), end = ir_block_new(l->f, "chars");
+	const ir_reg result = lower_read_string(l, dst, offset, size, from, space, at);
+
+	ir_branch_imm(l->f, IR_EQ, result, size, full, end);
+	ir_switch_to(l->f, full);
+	lower_read(l, dst, offset + size - 1, 1, from, size - 1, space, at);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return result;
+}
+
 /* dst gets the text of v, cut to its size, and zeros after it. */
 static void store_string(struct lower *l, ir_reg dst, s64 offset, const struct type *to,
 			 const struct value *v, struct span at)
 {
+	const enum address_space space = is_local(v->space) ? SPACE_KERNEL : v->space;
 	const u32 n = MIN(to->size, v->type->size);
 
 	if (v->space != SPACE_BPF || !v->is_zero_padded) {
+		const ir_reg from = lower_address(l, v->reg, v->constant);
+
 		lower_zero(l, dst, offset, to->size);
-		lower_read_string(l, dst, offset, n, lower_address(l, v->reg, v->constant),
-				  is_local(v->space) ? SPACE_KERNEL : v->space, at);
+		if (v->space == SPACE_BPF || n < v->type->size)
+			lower_read_string(l, dst, offset, n, from, space, at);
+		else
+			lower_read_chars(l, dst, offset, n, from, space, at);
 		return;
 	}
 	if (to->size > n)
@@ -280,12 +300,37 @@ static ir_reg load_scalar(struct lower *l, const struct value *v, u32 size, bool
 	return ir_load(l->f, slot, 0, size, is_signed);
 }
 
+/* Of a packed struct: up to nine bytes from the one that the field begins in. */
+static ir_reg load_crossing_bits(struct lower *l, const struct value *v, u32 bytes, struct span at)
+{
+	static const struct type room = {.kind = TYPE_ARRAY, .size = 16};
+	ir_reg slot, low, high;
+
+	lower_slot(l, &room, "bits", &slot);
+	ir_zero(l->f, slot, 0, 16);
+	if (is_local(v->space))
+		ir_copy(l->f, slot, 0, v->reg, v->constant, bytes);
+	else
+		lower_read(l, slot, 0, bytes, v->reg, v->constant, v->space, at);
+	low = ir_binary_imm(l->f, IR_SHR, ir_load(l->f, slot, 0, 8, false), v->bit_offset);
+	if (bytes <= 8)
+		return low;
+	high = ir_binary_imm(l->f, IR_SHL, ir_load(l->f, slot, 8, 8, false), 64 - v->bit_offset);
+	return ir_binary(l->f, IR_OR, low, high);
+}
+
+/* Its bits as they are: the sign is not extended, as in bpftrace. */
 static ir_reg load_bits(struct lower *l, const struct value *v, u32 size, struct span at)
 {
-	const ir_reg unit = load_scalar(l, v, size, false, at);
-	const ir_reg up = ir_binary_imm(l->f, IR_SHL, unit, 64 - v->bit_offset - v->bit_size);
+	const u32 end = v->bit_offset + v->bit_size;
+	const u32 keep = 64 - MIN(v->bit_size, 64u);
+	ir_reg r;
 
-	return ir_binary_imm(l->f, v->type->is_signed ? IR_SAR : IR_SHR, up, 64 - v->bit_size);
+	if (end > 8 * size)
+		r = load_crossing_bits(l, v, (end + 7) / 8, at);
+	else
+		r = ir_binary_imm(l->f, IR_SHR, load_scalar(l, v, size, false, at), v->bit_offset);
+	return ir_binary_imm(l->f, IR_SHR, ir_binary_imm(l->f, IR_SHL, r, keep), keep);
 }
 
 ir_reg lower_to_register(struct lower *l, const struct value *v)
@@ -304,7 +349,7 @@ ir_reg lower_to_register(struct lower *l, const struct value *v)
 				    "A value of %u bytes can not be used as a number", size);
 			return ir_const(l->f, 0);
 		}
-		if (v->bit_size && v->bit_offset + v->bit_size <= 64)
+		if (v->bit_size)
 			return load_bits(l, v, size, l->f->span);
 		return load_scalar(l, v, size, v->type->is_signed, l->f->span);
 	default:
@@ -384,16 +429,29 @@ ir_reg lower_compare_memory(struct lower *l, ir_reg a, s64 a_offset, ir_reg b, s
 }
 
 /*
- * Both are padded with zeros, and the last byte of each is one: the strings are equal if the bytes
- * of the shorter type are.
+ * Both are padded with zeros: the strings are equal if the bytes of the shorter type are, and the
+ * longer one ends there if it had not before (char arrays may have no NUL).
  */
 ir_reg lower_compare_strings(struct lower *l, const struct value *a, const struct value *b,
 			     u32 limit, struct span at)
 {
 	const struct value x = lower_materialise(l, a, at), y = lower_materialise(l, b, at);
-	u32 n = MIN(x.type->size, y.type->size);
+	const struct value *longer = x.type->size > y.type->size ? &x : &y;
+	u32 n = MIN(x.type->size, y.type->size), end, look;
+	ir_reg equal;
 
-	if (limit && limit < n)
-		n = limit;
-	return lower_compare_memory(l, x.reg, x.constant, y.reg, y.constant, n);
+	if (limit && limit <= n)
+		return lower_compare_memory(l, x.reg, x.constant, y.reg, y.constant, limit);
+	equal = lower_compare_memory(l, x.reg, x.constant, y.reg, y.constant, n);
+	if (longer->type->size == n)
+		return equal;
+	look = ir_block_new(l->f, "compare.end");
+	end = ir_block_new(l->f, "compare.ended");
+	ir_branch_imm(l->f, IR_EQ, ir_load(l->f, longer->reg, longer->constant + n, 1, false), 0,
+		      end, look);
+	ir_switch_to(l->f, look);
+	ir_assign_const(l->f, equal, 0);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return equal;
 }

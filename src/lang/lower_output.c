@@ -210,7 +210,11 @@ static ir_reg store_tail(struct lower *l, ir_reg record, s64 offset, const struc
 		return n;
 	}
 	ir_store_imm(f, record, offset, 1, 0);
-	return bounded(l, lower_read_string(l, record, offset, max, from, space, at), 1, max);
+	if (v->space == SPACE_BPF && !v->is_zero_padded)
+		n = lower_read_string(l, record, offset, max, from, space, at);
+	else
+		n = lower_read_chars(l, record, offset, max, from, space, at);
+	return bounded(l, n, 1, max);
 }
 
 static void count_failure(struct lower *l, ir_reg result)

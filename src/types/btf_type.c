@@ -221,7 +221,7 @@ const struct type *btf_convert(const struct btf_blob *b, u32 id)
 
 /* ---- members, enumerators, parameters ---- */
 
-/* Places a bit-field in a storage unit of its type's size, or in 8 bytes where it crosses that. */
+/* Places a bit-field in a storage unit of its type's size, or from its first byte on where it crosses that. */
 static void place_bits(struct type_member *m, u32 bit, u32 size)
 {
 	const u32 unit = m->type->size;
@@ -236,8 +236,6 @@ static void place_bits(struct type_member *m, u32 bit, u32 size)
 	if (m->bit_offset + size > 8 * unit) { /* packed */
 		m->offset = bit / 8;
 		m->bit_offset = bit % 8;
-		m->bit_size = (u8)MIN(size, 64u - m->bit_offset);
-		m->type = type_int(8, m->type->is_signed);
 	}
 }
 

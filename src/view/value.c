@@ -37,9 +37,17 @@ s64 value_integer(const struct type *t, const void *data)
 
 s64 value_bit_field(const struct type_member *m, const void *record)
 {
-	u64 unit = load((const u8 *)record + m->offset, m->type->size ? m->type->size : 8);
+	const u8 *p = (const u8 *)record + m->offset;
+	const u32 shift = m->bit_offset & 63, end = shift + m->bit_size;
+	u64 bits = 0;
 
-	return widen(unit >> (m->bit_offset & 63), m->bit_size, m->type->is_signed);
+	/* As programs read it: no sign, and of packed structs up to nine bytes. */
+	for (u32 i = 0; i < MIN((end + 7) / 8, 8u); i++)
+		bits |= (u64)p[i] << (8 * i);
+	bits >>= shift;
+	if (end > 64)
+		bits |= (u64)p[8] << (64 - shift);
+	return widen(bits, m->bit_size, false);
 }
 
 static void add_decimal(struct strbuf *out, s64 n, bool is_signed)
@@ -250,8 +258,8 @@ static void add_string(struct value_printer *p, struct strbuf *out, const struct
 	size_t n = strnlen((const char *)data, t->size);
 
 	add_foreign(p, out, (const char *)data, n);
-	/* A string that fills its place to the last byte was cut. */
-	if (n && n == t->size && t->kind == TYPE_STRING && p->trunc_trailer)
+	/* A string that fills the largest place to the last byte was cut; smaller ones are char arrays. */
+	if (n && n == t->size && t->kind == TYPE_STRING && n >= p->max_strlen && p->trunc_trailer)
 		strbuf_addstr(out, p->trunc_trailer);
 }
 

@@ -19,6 +19,7 @@
 struct value_printer {
 	struct type_store *types;
 	const char *trunc_trailer;	 /* after strings that were cut; NULL = nothing */
+	u32 max_strlen;			 /* strings of this size can have been */
 	const char *const *probe_names;	 /* TYPE_PROBE_NAME */
 	size_t nprobe_names;
 	const char *const *strings; /* TYPE_TIMESTAMP formats, TYPE_CGROUP_PATH filters */
