@@ -341,13 +341,26 @@ static bool starts(struct parser *p, const char *word, enum token_kind kind, u32
 	return parse_peek(p, 1)->kind == kind && parse_peek(p, 1)->punct == punct;
 }
 
+/* Those that were just parsed; reading goes on behind the statement afterwards. */
+static void read_imports(struct parser *p)
+{
+	if (p->failed || p->done_imports >= p->imports.len)
+		return;
+	parse_as_text(p);
+	parse_import_file(p, &p->imports.items[p->done_imports++]);
+}
+
 /* One item of the script; text of attach points may follow that is not made of tokens, so only
  * names are looked at. */
 static void parse_item(struct parser *p)
 {
 	const struct token first = *parse_peek(p, 0);
-	const bool in_header = first.span.file != p->file;
+	const bool in_header = !parse_is_script_file(p, first.span.file);
 
+	if (first.span.file != p->probe_file) { /* another script */
+		p->probe_file = first.span.file;
+		p->seen_probe = false;
+	}
 	if (in_header || is_c_definition(p)) {
 		parse_c_definition(p, in_header);
 		return;
@@ -356,12 +369,15 @@ static void parse_item(struct parser *p)
 		return;
 	if (parse_is_name(p, "config") || parse_is_name(p, "import") || parse_is_name(p, "macro") ||
 	    parse_is_name(p, "fn") || parse_is_name(p, "let")) {
-		if (starts(p, "config", TOKEN_PUNCT, '=')) {
+		if (starts(p, "config", TOKEN_PUNCT, '=') && first.span.file != p->file) {
+			parse_error(p, first.span, "invalid `config` within import");
+		} else if (starts(p, "config", TOKEN_PUNCT, '=')) {
 			p->at++;
 			parse_config(p, first.span);
 		} else if (starts(p, "import", TOKEN_STRING, 0)) {
 			p->at++;
 			parse_import(p, first.span);
+			read_imports(p);
 		} else if (starts(p, "macro", TOKEN_NAME, 0)) {
 			p->at++;
 			parse_macro(p, first.span);
@@ -384,8 +400,12 @@ static void parse_items(struct parser *p)
 {
 	while (!p->failed) {
 		parse_as_text(p);
-		if (!preprocess_skip_layout(&p->pp))
-			break;
+		if (!preprocess_skip_layout(&p->pp)) {
+			if (p->done_imports >= p->imports.len || p->pp.failed)
+				break;
+			read_imports(p); /* of blocks */
+			continue;
+		}
 		p->nopen = p->depth = 0;
 		parse_item(p);
 	}
@@ -431,6 +451,7 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 	preprocess_release(&p.pp);
 	vector_free(&p.tokens);
 	hashmap_release(&p.defined);
+	hashmap_release(&p.imported);
 	vector_free(&p.configs);
 	vector_free(&p.imports);
 	vector_free(&p.maps);

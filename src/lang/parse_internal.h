@@ -40,7 +40,10 @@ struct parser {
 	bool seen_probe;
 	struct hashmap defined; /* "struct x" that the script itself has defined */
 	VECTOR(struct config_entry) configs;
-	VECTOR(struct import) imports;
+	VECTOR(struct import) imports; /* the first `done_imports` have been read */
+	size_t done_imports;
+	struct hashmap imported; /* real paths */
+	u16 probe_file; /* where seen_probe was set */
 	VECTOR(struct map_declaration) maps;
 	VECTOR(struct macro) macros;
 	VECTOR(struct subprogram) subprograms;
@@ -101,6 +104,10 @@ struct block *parse_block(struct parser *p, struct expr **ret_value);
 void parse_probe(struct parser *p);
 /* `import "path";` after the word. */
 void parse_import(struct parser *p, struct span begin);
+/* Reads on in the imported file. */
+void parse_import_file(struct parser *p, const struct import *import);
+/* A script, not a header: everything in it counts. */
+bool parse_is_script_file(const struct parser *p, u16 file);
 
 /* --- C definitions (cdecl.c) --- */
 /* At struct, union, enum or typedef. lenient: other declarations of a header are skipped. */

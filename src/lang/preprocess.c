@@ -257,12 +257,32 @@ static void end_group(struct preprocessor *pp, const struct token *word, bool is
 
 /* --- #include --- */
 
-static bool open_file(struct preprocessor *pp, struct span at, const char *path)
+bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *name, const char *text,
+			  size_t len)
+{
+	const char *copy;
+
+	if (pp->files.len >= PREPROCESS_MAX_INCLUDES || pp->opened >= PREPROCESS_MAX_FILES) {
+		diag_error(pp->diag, at,
+			   "#include is nested too deeply (limit %d, %d files in all)",
+			   PREPROCESS_MAX_INCLUDES, PREPROCESS_MAX_FILES);
+		fail(pp);
+		return true;
+	}
+	pp->opened++;
+	copy = arena_strndup(&pp->diag->arena, text, len);
+	vector_push(&pp->files,
+		    lexer_of(pp->arena, pp->diag,
+			     diag_add_source(pp->diag, arena_strdup(&pp->diag->arena, name), copy,
+					     len)));
+	return true;
+}
+
+bool preprocess_open(struct preprocessor *pp, struct span at, const char *path)
 {
 	char *text = NULL;
 	size_t len = 0;
 	const int r = file_read(path, LANG_MAX_SOURCE, &text, &len);
-	char *copy;
 
 	if (r == -ENOENT || r == -ENOTDIR || r == -EISDIR)
 		return false;
@@ -271,21 +291,8 @@ static bool open_file(struct preprocessor *pp, struct span at, const char *path)
 		fail(pp);
 		return true;
 	}
-	if (pp->files.len >= PREPROCESS_MAX_INCLUDES || pp->opened >= PREPROCESS_MAX_FILES) {
-		diag_error(pp->diag, at,
-			   "#include is nested too deeply (limit %d, %d files in all)",
-			   PREPROCESS_MAX_INCLUDES, PREPROCESS_MAX_FILES);
-		fail(pp);
-		free(text);
-		return true;
-	}
-	pp->opened++;
-	copy = arena_strndup(&pp->diag->arena, text, len);
+	preprocess_open_text(pp, at, path, text, len);
 	free(text);
-	vector_push(&pp->files,
-		    lexer_of(pp->arena, pp->diag,
-			     diag_add_source(pp->diag, arena_strdup(&pp->diag->arena, path), copy,
-					     len)));
 	return true;
 }
 
@@ -321,16 +328,16 @@ static void directive_include(struct preprocessor *pp, struct span at, const cha
 	const char *slash = strrchr(self->name, '/');
 
 	if (*name == '/') {
-		if (open_file(pp, at, name))
+		if (preprocess_open(pp, at, name))
 			return;
 	} else {
-		if (quoted && open_file(pp, at,
+		if (quoted && preprocess_open(pp, at,
 					arena_printf(pp->arena, "%.*s%s",
 						     slash ? (int)(slash - self->name) + 1 : 0,
 						     self->name, name)))
 			return;
 		for (u32 i = 0; i < pp->options->ninclude_dirs; i++)
-			if (open_file(pp, at,
+			if (preprocess_open(pp, at,
 				      arena_printf(pp->arena, "%s/%s", pp->options->include_dirs[i],
 						   name)))
 				return;

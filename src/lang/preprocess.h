@@ -47,6 +47,10 @@ void preprocess_init(struct preprocessor *pp, struct arena *arena, struct diag *
 void preprocess_release(struct preprocessor *pp);
 /* After an error: TOKEN_ERROR for ever. At the end of the script: TOKEN_END for ever. */
 struct token preprocess_next(struct preprocessor *pp);
+/* Reads on in this file or text, then where it was. False if there is no such file. */
+bool preprocess_open(struct preprocessor *pp, struct span at, const char *path);
+bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *name, const char *text,
+			  size_t len);
 /* Skips blanks, comments, directives and ends of included files. False at the end or after an
  * error. */
 bool preprocess_skip_layout(struct preprocessor *pp);
