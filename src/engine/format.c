@@ -187,6 +187,7 @@ static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
 	case TYPE_USERNAME:
 	case TYPE_SYSCALL_NAME:
 	case TYPE_SIGNAL_NAME:
+	case TYPE_DISK_NAME:
 		*ret = value_integer(t, data);
 		return true;
 	case TYPE_USYM:

@@ -128,8 +128,11 @@ void do_table(struct engine *e, const struct record *r)
 		engine_map_failed(e, m, "read", err);
 	else {
 		map_view_arrange(&view, record_u64(r, 0));
-		row_table(e->rows, &e->printer, e->out, &r->action->format, &view,
-			  record_u64(r, 0));
+		if (r->action->separator)
+			row_ranges(e->rows, &e->printer, e->out, r->action->separator, &view);
+		else
+			row_table(e->rows, &e->printer, e->out, &r->action->format, &view,
+				  record_u64(r, 0));
 	}
 	map_view_release(&view);
 }

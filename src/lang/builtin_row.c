@@ -36,6 +36,8 @@ static void check_table(struct check *c, struct expr *call)
 		m->is_read = true;
 	if (!check_arg_literal_string(c, call, 0))
 		return;
+	if (m && str_eq(call->builtin->name, "ranges") && m->key && !type_is_integer(m->key))
+		check_error(c, call->args[1]->span, "ranges() expects a map of counts by number");
 	if (call->nargs > 2) {
 		check_expr(c, call->args[2]);
 		if (check_known(c, call->args[2]))
@@ -57,11 +59,13 @@ static void lower_table(struct lower *l, struct expr *call, struct value *ret)
 	index = lower_action(l, ACTION_TABLE, types, 1, call->span);
 	action = &l->script->actions.items[index];
 	action->map = call->args[1]->map->index;
+	if (str_eq(call->builtin->name, "ranges"))
+		action->separator = call->args[0]->string.data;
 	if (taken) {
 		action->clears = taken->clears;
 		action->zeroes = taken->zeroes;
 	}
-	wrong = format_parse(l->arena, call->args[0]->string.data, call->args[0]->string.len,
+	wrong = action->separator ? NULL : format_parse(l->arena, call->args[0]->string.data, call->args[0]->string.len,
 			     &action->format, &count);
 	if (wrong)
 		lower_error(l, call->args[0]->span, "table: %s", wrong);
@@ -81,6 +85,15 @@ static void check_errno_name(struct check *c, struct expr *call)
 static void lower_errno_name(struct lower *l, struct expr *call, struct value *ret)
 {
 	*ret = value_register(call->type, lower_scalar(l, call->args[0]));
+}
+
+/* ---- disk_name ---- */
+
+static void check_disk_name(struct check *c, struct expr *call)
+{
+	call->type = type_simple(TYPE_DISK_NAME);
+	if (check_known(c, call->args[0]))
+		check_arg_integer(c, call, 0);
 }
 
 /* ---- tracer_pid ---- */
@@ -156,6 +169,14 @@ const struct builtin builtins_row[] = {
 	 "Prints a map as a table: a column for each part of the key, then the value: "
 	 "table(\"COMM=%-16s COUNT=%8d\", @m). Only the `top` last rows if that is not 0.",
 	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 3, check_table, lower_table},
+	{"ranges", "void ranges(const string bounds, map m)",
+	 "Prints a map of counts by number as a distribution over ranges: ranges(\"KB/1 I/O: 1 8 64\", "
+	 "@m), or over the powers of a number: ranges(\"ms/1000 I/O: *2 1000000\", @m), where the keys "
+	 "are divided by 1000.",
+	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 2, check_table, lower_table},
+	{"disk_name", "disk_name_t disk_name(dev_t dev)",
+	 "Prints the name of a block device by its number as the block tracepoints have it (\"sda\").",
+	 "", BUILTIN_CALL, 1, 1, check_disk_name, lower_errno_name},
 	{"errno_name", "errno_name_t errno_name(int errno)",
 	 "Prints the name of an error number (ENOENT); 0 prints as 0.", "", BUILTIN_CALL, 1, 1,
 	 check_errno_name, lower_errno_name},

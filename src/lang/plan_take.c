@@ -36,7 +36,8 @@ static int position_of(const struct stmt *s, const struct map_symbol *m)
 
 	if (!is_call(s))
 		return -1;
-	first = str_eq(e->name, "printa") || str_eq(e->name, "table");
+	first = str_eq(e->name, "printa") || str_eq(e->name, "table") ||
+		str_eq(e->name, "ranges");
 	if (!first && !str_eq(e->name, "print"))
 		return -1;
 	for (u32 i = first; i < e->nargs; i++)

@@ -133,7 +133,7 @@ struct action {
 	u64 clears, zeroes;
 	u32 helper;		/* ACTION_HELPER_ERROR: BPF_FUNC_* */
 	u8 stream;		/* ACTION_PRINTF: 0 stdout, 1 stderr error, 2 stderr warning */
-	const char *separator;	/* join */
+	const char *separator;	/* join; ACTION_TABLE: bounds of a distribution (row_ranges()), NULL = a table */
 };
 
 /* One BPF program and where it is attached. */

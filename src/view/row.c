@@ -7,11 +7,11 @@
 #include "base/escape.h"
 
 #define MAX_COLUMNS 32
+#define MAX_PARTS   128 /* of one column: conversions and the text between them */
 
 struct column {
 	char name[32];
 	struct format format; /* a range of the whole format's parts, the name cut off */
-	struct format_part parts[16];
 	int width;
 	bool left, hidden;
 };
@@ -30,7 +30,7 @@ static int name_start(const struct format_part *part)
 		return -1;
 	while (i > 0 && (isalnum((unsigned char)part->text[i - 1]) || part->text[i - 1] == '_'))
 		i--;
-	return i < (int)part->len - 1 ? i : -1;
+	return isupper((unsigned char)part->text[i]) ? i : -1;
 }
 
 static bool is_hidden(const struct row_style *s, const char *name)
@@ -48,7 +48,6 @@ static void begin_column(struct columns *c, const struct row_style *s, const cha
 	*col = (struct column){0};
 	snprintf(col->name, sizeof(col->name), "%.*s", (int)len, name);
 	col->hidden = is_hidden(s, col->name);
-	col->format.parts = col->parts;
 }
 
 static void split_columns(struct columns *c, const struct row_style *s, const struct format *f)
@@ -68,13 +67,12 @@ static void split_columns(struct columns *c, const struct row_style *s, const st
 		if (!c->count)
 			continue;
 		col = &c->list[c->count - 1];
-		if (col->format.nparts == ARRAY_SIZE(col->parts))
-			continue;
 		if (part->kind == CONVERSION_ARGUMENT && !col->width) {
 			col->width = part->width > 0 ? part->width : 0;
 			col->left = part->left;
 		}
-		col->parts[col->format.nparts++] = *part;
+		if (!col->format.nparts++)
+			col->format.parts = f->parts + i;
 	}
 }
 
@@ -149,7 +147,7 @@ static void limit_arguments(const struct row_style *s, const struct column *c, c
 			    u8 *payload)
 {
 	for (u32 i = 0; i < c->format.nparts; i++) {
-		const struct format_part *part = &c->parts[i];
+		const struct format_part *part = &c->format.parts[i];
 		u8 *buffer;
 		u32 len, words = 0;
 
@@ -208,7 +206,7 @@ static void json_words(struct strbuf *out, const u8 *data, u32 len)
 static void json_column(struct value_printer *p, struct strbuf *out, const struct column *c,
 			const struct type *t, const u8 *payload, const char *text, size_t len)
 {
-	const struct format_part *only = &c->parts[0];
+	const struct format_part *only = c->format.parts;
 	const struct type_member *m;
 
 	json_name(out, c->name);
@@ -233,12 +231,13 @@ static void json_column(struct value_printer *p, struct strbuf *out, const struc
 static void column_text(struct value_printer *p, struct strbuf *out, const struct column *c,
 			const struct type *t, const u8 *payload)
 {
-	struct column bare = *c;
+	struct format_part parts[MAX_PARTS];
+	struct format bare = {.parts = parts, .nparts = MIN(c->format.nparts, MAX_PARTS)};
 
-	bare.format.parts = bare.parts;
-	for (u32 i = 0; i < bare.format.nparts; i++)
-		bare.parts[i].width = -1;
-	format_text(p, out, &bare.format, t, payload);
+	memcpy(parts, c->format.parts, bare.nparts * sizeof(parts[0]));
+	for (u32 i = 0; i < bare.nparts; i++)
+		parts[i].width = -1;
+	format_text(p, out, &bare, t, payload);
 }
 
 static void print_columns(struct row_style *s, struct value_printer *p, struct output *out,

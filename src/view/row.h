@@ -3,7 +3,7 @@
  * Rows of a table, as the tools print them: row("PID=%-6d COMM=%-16s FILE=%s/%s", ...) and
  * table("COMM=%-16s COUNT=%8d", @map).
  *
- * A column begins at a word "NAME=" of the format and goes on to the next one; the first conversion's width
+ * A column begins at a word "NAME=" of the format (a capital letter first) and goes on to the next one; the first conversion's width
  * and alignment are the column's. The last column is never padded. The reader of the tool chooses which columns are seen
  * and which rows pass; JSON has one object per row with the names in lower case.
  */
@@ -42,5 +42,13 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 /* A whole map, in its order of printing: the key's parts, then the value. */
 void row_table(struct row_style *s, struct value_printer *p, struct output *out, const struct format *f,
 	       const struct map_view *m, u64 top);
+
+/*
+ * A map from lower bounds to counts as a distribution with bars. bounds: "UNIT/DIVISOR TITLE: 1 8 64", or "UNIT/DIVISOR
+ * TITLE: *4 1048576" for the powers of 4 up to a million; below the first bound lies the bucket 0. Every bucket between the
+ * lowest and the highest that is not empty is shown; of an explicit list all of them.
+ */
+void row_ranges(struct row_style *s, struct value_printer *p, struct output *out, const char *bounds,
+		const struct map_view *m);
 
 #endif

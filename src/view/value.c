@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "view/disk.h"
 #include "view/stack.h"
 
 static u64 load(const void *p, u32 size)
@@ -348,6 +349,9 @@ static bool add_word(struct value_printer *p, struct strbuf *out, const struct t
 	case TYPE_SIGNAL_NAME:
 		add_signal(p, out, n);
 		return true;
+	case TYPE_DISK_NAME:
+		disk_name_text(&p->disks, out, n);
+		return true;
 	case TYPE_ARRAY:
 		if (!t->element->is_char)
 			return false;
@@ -622,4 +626,5 @@ void value_printer_release(struct value_printer *p)
 		free(e->value);
 	hashmap_release(&p->users);
 	p->have_users = false;
+	disk_names_release(&p->disks);
 }

@@ -34,6 +34,7 @@ struct value_printer {
 	void (*cgroup_path)(void *arg, struct strbuf *out, u64 id, const char *filter);
 	struct hashmap users; /* uid -> name, read from /etc/passwd once */
 	bool have_users;
+	struct disk_names *disks; /* made on first use */
 	s64 boot_offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME */
 	s64 mono_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	bool have_offsets;

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Distributions over ranges that the user of a tool chose. */
+#include "view/row.h"
+
+#define BAR_WIDTH  38
+#define MAX_BOUNDS 128
+
+struct ranges {
+	char unit[32], title[32];
+	u64 divisor;
+	bool is_list;
+	u64 lower[MAX_BOUNDS]; /* ascending, the first one is 0 */
+	u64 counts[MAX_BOUNDS];
+	u32 n;
+};
+
+static void add_bound(struct ranges *r, u64 lower)
+{
+	if (r->n < MAX_BOUNDS && (!r->n || lower > r->lower[r->n - 1]))
+		r->lower[r->n++] = lower;
+}
+
+/* "UNIT/DIVISOR TITLE: BOUNDS" */
+static bool parse_bounds(struct ranges *r, const char *text)
+{
+	unsigned long long power, max, bound;
+	int used = 0;
+
+	*r = (struct ranges){.divisor = 1};
+	if (sscanf(text, "%31[^/]/%llu %31[^:]:%n", r->unit, &bound, r->title, &used) != 3 || !used || !bound)
+		return false;
+	r->divisor = bound;
+	text += used;
+	add_bound(r, 0);
+	r->is_list = sscanf(text, " *%llu %llu", &power, &max) != 2;
+	if (!r->is_list) {
+		for (bound = 1; power > 1 && bound <= max && r->n < MAX_BOUNDS; bound *= power) {
+			add_bound(r, bound);
+			if (bound > max / power)
+				break;
+		}
+		return true;
+	}
+	while (sscanf(text, "%llu%n", &bound, &used) == 1) {
+		add_bound(r, bound);
+		text += used;
+		text += strspn(text, ", ");
+	}
+	return true;
+}
+
+static void count(struct ranges *r, const struct map_view *m)
+{
+	for (size_t i = 0; i < m->nrows; i++) {
+		const u64 key = (u64)value_integer(m->key, m->rows[i].key);
+		u32 b = r->n - 1;
+
+		while (b && r->lower[b] > key)
+			b--;
+		r->counts[b] += map_row_number(m->value, &m->rows[i]);
+	}
+}
+
+/* A bound in the unit that is shown; with fractions where the unit is larger than what was counted. */
+static void add_scaled(struct strbuf *out, const struct ranges *r, u64 value, int width)
+{
+	if (r->divisor == 1)
+		strbuf_addf(out, "%*llu", width, (unsigned long long)value);
+	else
+		strbuf_addf(out, "%*.3f", width, (double)value / (double)r->divisor);
+}
+
+static void print_bar(struct strbuf *out, u64 n, u64 most)
+{
+	/* Something that happened is always seen. */
+	const int width = n ? MAX(1, (int)((double)n * BAR_WIDTH / (double)most)) : 0;
+
+	strbuf_addch(out, '|');
+	strbuf_addchars(out, '#', width);
+	strbuf_addchars(out, ' ', BAR_WIDTH - width);
+	strbuf_addstr(out, "|\n");
+}
+
+static void print_text(const struct ranges *r, struct strbuf *out, u32 first, u32 last, u64 most)
+{
+	char from[48], to[48];
+
+	snprintf(from, sizeof(from), ">=(%s)", r->unit);
+	snprintf(to, sizeof(to), "<(%s)", r->unit);
+	strbuf_addf(out, "%12s .. %-12s: %-8s |%-*s|\n", from, to, r->title, BAR_WIDTH, "Distribution");
+	for (u32 i = first; i <= last; i++) {
+		struct strbuf end = STRBUF_INIT;
+
+		add_scaled(out, r, r->lower[i], 12);
+		if (i + 1 < r->n)
+			add_scaled(&end, r, r->lower[i + 1], 0);
+		strbuf_addf(out, " -> %-12s: %-8llu ", end.data, (unsigned long long)r->counts[i]);
+		print_bar(out, r->counts[i], most);
+		strbuf_release(&end);
+	}
+}
+
+static void print_json(const struct ranges *r, struct strbuf *out, u32 first, u32 last)
+{
+	strbuf_addstr(out, "{\"unit\":");
+	json_string(out, r->unit, strlen(r->unit));
+	strbuf_addstr(out, ",\"buckets\":[");
+	for (u32 i = first; i <= last; i++) {
+		strbuf_addstr(out, i == first ? "{\"min\":" : ",{\"min\":");
+		add_scaled(out, r, r->lower[i], 0);
+		if (i + 1 < r->n) {
+			strbuf_addstr(out, ",\"below\":");
+			add_scaled(out, r, r->lower[i + 1], 0);
+		}
+		strbuf_addf(out, ",\"count\":%llu}", (unsigned long long)r->counts[i]);
+	}
+	strbuf_addstr(out, "]}\n");
+}
+
+void row_ranges(struct row_style *s, struct value_printer *p, struct output *out, const char *bounds,
+		const struct map_view *m)
+{
+	struct ranges r;
+	u32 first = 0, last;
+	u64 most = 0;
+
+	if (!parse_bounds(&r, bounds) || !type_is_integer(m->key))
+		return;
+	count(&r, m);
+	for (u32 i = 0; i < r.n; i++)
+		most = MAX(most, r.counts[i]);
+	last = r.n - 1;
+	if (!r.is_list && most) {
+		while (last && !r.counts[last])
+			last--;
+		while (first < last && !r.counts[first])
+			first++;
+	} else if (!r.is_list) {
+		last = 0;
+	}
+	if (out->is_json)
+		print_json(&r, &out->text, first, last);
+	else
+		print_text(&r, &out->text, first, last, most);
+}
