@@ -290,6 +290,9 @@ static int write_globals(struct engine *e)
 		return 0;
 	if (e->options->child)
 		g.child_pid = (u64)e->options->child->pid;
+	err = engine_fill_unwind(e, &g);
+	if (err < 0)
+		return err;
 	m = &e->maps[e->script->global_map];
 	value = xzalloc(m->stride);
 	memcpy(value, &g, MIN(sizeof(g), m->info->value_size));
@@ -311,9 +314,6 @@ static int run_trials(struct loop *l)
 
 	if (err >= 0)
 		err = engine_run_trials(e, drain_records, l);
-	err = engine_fill_unwind(e, &g);
-	if (err < 0)
-		return err;
 	output_flush(e->out);
 	unblock_signals(l);
 	return err;

@@ -2,6 +2,7 @@
 #include "view/disk.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/hashmap.h"
