@@ -69,6 +69,7 @@ struct engine {
 	struct row_style *rows;
 	struct unwind_rows unwind; /* between engine_prepare_unwind() and engine_fill_unwind() */
 	u32 unwind_half;	/* rows for which each half of the table has room */
+	u64 unwind_due;		/* CLOCK_MONOTONIC ns when the table is to be made again; 0 = it is good */
 	bool unwind_second;	/* the second half is in use */
 	u64 malformed;		/* records that did not fit their action */
 	u64 attached;
@@ -89,6 +90,13 @@ void engine_unload(struct engine *e);
 int engine_prepare_unwind(struct engine *e);
 /* Writes them into the half that is not in use, and which half into *g. */
 int engine_fill_unwind(struct engine *e, struct script_globals *g);
+
+/* Whose frames are unwound; 0 = nobody's. */
+pid_t engine_unwind_target(const struct engine *e);
+/* The process has mapped other code. */
+void engine_expire_unwind(struct engine *e);
+/* Makes the table again when it is time. */
+void engine_refresh_unwind(struct engine *e);
 
 /* ---- verifier.c ---- */
 /* What the verifier said, as a diagnostic at the script's place. log: its log, may be empty. error: -errno of the load. */

@@ -201,6 +201,8 @@ static int patience(const struct loop *l)
 {
 	const struct engine_options *o = l->e->options;
 
+	if (l->e->unwind_due)
+		return 2;
 	return o->child && o->child->pidfd < 0 ? 50 : -1;
 }
 
@@ -229,6 +231,7 @@ static void wait_and_handle(struct loop *l, bool more)
 			break;
 		}
 	}
+	engine_refresh_unwind(l->e);
 	if (l->e->options->child && child_poll(l->e->options->child))
 		l->is_over = true;
 }

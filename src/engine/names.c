@@ -160,7 +160,7 @@ void engine_watch_processes(struct engine *e)
 	e->notes_processes = engine_has_user_symbols(e);
 	if (!e->notes_processes)
 		return;
-	e->watch = watch_open(e->env->kernel);
+	e->watch = watch_open(e->env->kernel, engine_unwind_target(e));
 	if (e->options->child)
 		engine_note_process(e, e->options->child->pid);
 	if (e->options->pid)
@@ -169,8 +169,12 @@ void engine_watch_processes(struct engine *e)
 
 void engine_read_watch(struct engine *e)
 {
-	if (e->watch)
-		watch_read(e->watch, symbols(e));
+	if (!e->watch)
+		return;
+	watch_read(e->watch, symbols(e));
+	if (watch_has_changed(e->watch))
+		engine_expire_unwind(e);
+	engine_refresh_unwind(e);
 }
 
 void engine_printer_init(struct engine *e)

@@ -7,11 +7,13 @@
 
 #include <linux/bpf.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
 
 #define SPARE_ROWS 65536u
+#define DELAY_NS   1000000 /* the kernel tells of a mapping before /proc shows it */
 
 static pid_t target(const struct engine *e)
 {
@@ -78,4 +80,39 @@ int engine_fill_unwind(struct engine *e, struct script_globals *g)
 	g->unwind_table = (u64)first << 32 | n;
 	g->unwind_pid = (u64)target(e);
 	return 0;
+}
+
+pid_t engine_unwind_target(const struct engine *e)
+{
+	return is_used(e) ? target(e) : 0;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+void engine_expire_unwind(struct engine *e)
+{
+	e->unwind_due = now_ns() + DELAY_NS;
+}
+
+void engine_refresh_unwind(struct engine *e)
+{
+	const struct open_map *m = is_used(e) ? &e->maps[e->script->global_map] : NULL;
+	struct script_globals g;
+	const u32 zero = 0;
+
+	if (!e->unwind_due || now_ns() < e->unwind_due)
+		return;
+	e->unwind_due = 0;
+	if (unwind_read_process(&e->unwind, target(e)) < 0 || !e->unwind.list.len ||
+	    map_lookup(m, &zero, &g) < 0 || engine_fill_unwind(e, &g) < 0) {
+		unwind_release(&e->unwind);
+		return;
+	}
+	map_update(m, &zero, &g);
 }

@@ -14,10 +14,13 @@
 struct watch {
 	VECTOR(int) fds;
 	VECTOR(struct perf_ring) rings;
+	pid_t followed;
+	bool has_changed;
 };
 
 static int watch_cpu(struct watch *w, u32 cpu)
 {
+	const bool at_once = w->followed > 0;
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -27,10 +30,10 @@ static int watch_cpu(struct watch *w, u32 cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.watermark = 1,
+		.watermark = !at_once,
 		/* A process that is being started makes some 2 KiB: read then, not at each record.
 		 */
-		.wakeup_watermark = 2048,
+		.wakeup_watermark = at_once ? 1 : 2048, /* or wakeup_events */
 	};
 	struct perf_ring ring;
 	int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0), err;
@@ -47,12 +50,13 @@ static int watch_cpu(struct watch *w, u32 cpu)
 	return 0;
 }
 
-struct watch *watch_open(struct kernel *k)
+struct watch *watch_open(struct kernel *k, pid_t followed)
 {
 	struct watch *w = xzalloc(sizeof(*w));
 	const u32 *cpus;
 	u32 n = kernel_online_cpus(k, &cpus);
 
+	w->followed = followed;
 	for (u32 i = 0; i < n; i++) {
 		if (watch_cpu(w, cpus[i]) < 0 && !w->rings.len) {
 			watch_close(w);
@@ -111,9 +115,14 @@ static void tell_fork(struct symbolizer *s, struct cursor *c)
 		symbolizer_tell_fork(s, (pid_t)pid, (pid_t)parent);
 }
 
-static void tell(struct symbolizer *s, const struct perf_event_header *h)
+static void tell(struct watch *w, struct symbolizer *s, const struct perf_event_header *h)
 {
-	struct cursor c = cursor_of(h + 1, h->size - sizeof(*h));
+	struct cursor c = cursor_of(h + 1, h->size - sizeof(*h)), pid = c;
+	const bool is_exec = h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC;
+
+	if (w->followed && (h->type == PERF_RECORD_MMAP2 || is_exec) &&
+	    (pid_t)cursor_u32(&pid) == w->followed)
+		w->has_changed = true;
 
 	switch (h->type) {
 	case PERF_RECORD_MMAP2:
@@ -135,8 +144,16 @@ void watch_read(struct watch *w, struct symbolizer *s)
 
 	for (size_t i = 0; i < w->rings.len; i++) {
 		while ((h = perf_ring_next(&w->rings.items[i]))) {
-			tell(s, h);
+			tell(w, s, h);
 			perf_ring_done(&w->rings.items[i], h);
 		}
 	}
+}
+
+bool watch_has_changed(struct watch *w)
+{
+	const bool changed = w->has_changed;
+
+	w->has_changed = false;
+	return changed;
 }

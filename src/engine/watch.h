@@ -11,10 +11,12 @@
 struct watch;
 
 /* NULL if the kernel does not allow it: names are then found only while processes live. */
-struct watch *watch_open(struct kernel *k);
+struct watch *watch_open(struct kernel *k, pid_t followed); /* of one process changes are told at once; 0 = none */
 void watch_close(struct watch *w); /* NULL is fine */
 u32 watch_fds(const struct watch *w, const int **ret);
 /* Tells the symbolizer what has happened since. */
 void watch_read(struct watch *w, struct symbolizer *s);
+/* Has the followed process mapped other code since the last question? */
+bool watch_has_changed(struct watch *w);
 
 #endif
