@@ -52,7 +52,7 @@ Q := $(if $(V),,@)
 # The commands that set everything up themselves use all CPUs, unless make was told how many.
 JOBS := $(if $(findstring j,$(filter-out --%,$(MAKEFLAGS))),,-j$(shell nproc))
 
-.PHONY: all run check bench install clean deps unit fuzz format tools-check
+.PHONY: all run check bench doc install clean deps unit fuzz format tools-check
 all: $(BIN)
 
 deps:
@@ -103,6 +103,9 @@ bench: DEPS = test bench
 bench: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all
 	$(Q)bench/run.sh $(BIN)
+
+doc: all
+	$(Q)scripts/doc.sh $(BIN)
 
 install: all
 	$(Q)scripts/install.sh $(BIN) "$(DESTDIR)" "$(PREFIX)"
