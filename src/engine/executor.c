@@ -246,6 +246,24 @@ static void check_lost(struct loop *l)
 	engine_report_lost(l->e, false);
 }
 
+/* exit() was called, but its record found no room: the script must end all the same. */
+static void check_over(struct loop *l)
+{
+	struct script_globals g;
+	const struct script *s = l->e->script;
+	u32 zero = 0;
+
+	if (!s->has_exit || s->global_map >= s->maps.len ||
+	    s->maps.items[s->global_map].value_size != sizeof(g) ||
+	    map_lookup(&l->e->maps[s->global_map], &zero, &g) < 0 || !g.is_over)
+		return;
+	read_all_records(l);
+	if (l->e->is_exiting)
+		return;
+	l->e->exit_code = (int)(g.is_over - 1);
+	l->e->is_exiting = true;
+}
+
 static void run_loop(struct loop *l)
 {
 	while (!l->is_over && !l->e->is_exiting) {
@@ -254,7 +272,10 @@ static void run_loop(struct loop *l)
 		if (l->e->is_exiting || l->is_over)
 			break;
 		check_lost(l);
-		wait_and_handle(l, more);
+		if (!more)
+			check_over(l);
+		if (!l->e->is_exiting)
+			wait_and_handle(l, more);
 	}
 }
 

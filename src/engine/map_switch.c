@@ -9,6 +9,7 @@
 #include "engine/map_switch.h"
 
 #include <linux/bpf.h>
+#include <time.h>
 
 #include "kernel/kernel.h"
 
@@ -56,6 +57,31 @@ static int take_plain(struct open_map *m, bool is_zero, struct map_view *ret)
 	return 0;
 }
 
+/*
+ * The kernel's wait takes some ms, more on a busy machine. A script that prints a thousand times a second would wait all the time and lose
+ * events for it, so after each wait comes a while in which the map is taken without.
+ */
+#define WAIT_SHARE  4
+#define MAX_REST_NS 200000000u
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static int change_to_spare(struct engine *e, struct open_map *m)
+{
+	const u64 start = now_ns();
+	const int err = store(&e->maps[m->info->switched - 1], m->spare_fd);
+	const u64 end = now_ns();
+
+	m->switch_after = end + MIN((end - start) * WAIT_SHARE, (u64)MAX_REST_NS);
+	return err;
+}
+
 int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
 {
 	struct open_map *m = &e->maps[index], old;
@@ -63,13 +89,13 @@ int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *
 	int err;
 
 	*ret = (struct map_view){0};
-	if (!m->info->switched)
+	if (!m->info->switched || now_ns() < m->switch_after)
 		return take_plain(m, is_zero, ret);
 	if (m->spare_fd < 0)
 		m->spare_fd = engine_create_spare(e, m->info);
 	if (m->spare_fd < 0)
 		return m->spare_fd;
-	err = store(&e->maps[m->info->switched - 1], m->spare_fd);
+	err = change_to_spare(e, m);
 	if (err < 0)
 		return err;
 	old = *m;

@@ -476,18 +476,33 @@ u64 map_sum_u64(const struct open_map *m, u32 index)
 	return sum;
 }
 
+/* All at once (5.6): each single update may wait for the programs that run. */
+static int update_batch(const struct open_map *m, const struct map_elements *e)
+{
+	union bpf_attr attr = {0};
+	int r;
+
+	attr.batch.keys = pointer_u64(e->keys);
+	attr.batch.values = pointer_u64(e->values);
+	attr.batch.count = (u32)e->count;
+	attr.batch.map_fd = (u32)m->fd;
+	r = sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr));
+	return r < 0 ? r : 0;
+}
+
 static int write_zeros(const struct open_map *m)
 {
 	struct map_elements e;
-	u8 *zeros;
 	int r = map_read(m, false, &e);
 
 	if (r < 0)
 		return r;
-	zeros = xzalloc(m->stride);
+	if (e.count)
+		memset(e.values, 0, e.count * m->stride);
+	if (e.count > 1 && update_batch(m, &e) == 0)
+		e.count = 0;
 	for (size_t i = 0; i < e.count; i++)
-		map_update(m, e.keys + i * m->info->key_size, zeros);
-	free(zeros);
+		map_update(m, e.keys + i * m->info->key_size, e.values);
 	map_elements_release(&e);
 	return 0;
 }

@@ -80,6 +80,7 @@ static void lower_nothing(struct lower *l, struct expr *call, struct value *ret)
 static void check_assert(struct check *c, struct expr *call)
 {
 	call->type = type_none();
+	c->script->has_exit = true;
 	if (check_known(c, call->args[0]) && !builtin_is_number(call->args[0]->type))
 		check_error(c, call->span,
 			    "assert() expects a condition as first argument (%s provided)",

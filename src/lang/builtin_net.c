@@ -132,7 +132,12 @@ static void lower_macaddr(struct lower *l, struct expr *call, struct value *ret)
 	lower_expr(l, arg, &v);
 	lower_slot(l, call->type, "mac", &slot);
 	ir_zero(l->f, slot, 0, 8);
-	if (is_bytes(arg->type)) {
+	if (type_is(arg->type, TYPE_STRING) && v.kind == VALUE_MEMORY &&
+	    (v.space == SPACE_KERNEL || v.space == SPACE_USER || v.space == SPACE_UNKNOWN)) {
+		/* As a string it would lose its last byte, and end at a zero. */
+		result = lower_read(l, slot, 0, MAC_BYTES, v.reg, v.constant, v.space, call->span);
+		lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
+	} else if (is_bytes(arg->type)) {
 		v = lower_materialise(l, &v, call->span);
 		ir_copy(l->f, slot, 0, v.reg, v.constant + (arg->type->kind == TYPE_BUFFER ? 4 : 0),
 			MAC_BYTES);

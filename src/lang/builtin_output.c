@@ -306,6 +306,7 @@ static void lower_print(struct lower *l, struct expr *call, struct value *ret)
 static void check_exit(struct check *c, struct expr *call)
 {
 	call->type = type_none();
+	c->script->has_exit = true;
 	if (call->nargs && check_known(c, call->args[0]))
 		check_arg_integer(c, call, 0);
 }
@@ -317,6 +318,10 @@ void builtin_exit(struct lower *l, ir_reg code, struct span at)
 	struct value value = value_register(type, code);
 	struct stmt leave = {.kind = STMT_RETURN, .span = at};
 
+	/* First, so that whoever sees the buffer empty also sees that an exit did not fit in. */
+	code = ir_binary_imm(l->f, IR_AND, code, 0xff);
+	builtin_global_set(l, offsetof(struct script_globals, is_over),
+			   ir_binary_imm(l->f, IR_ADD, code, 1));
 	lower_send(l, action, &value, 1, at);
 	/* The statement knows how to leave from inside a loop's callback. */
 	lower_stmt(l, &leave);

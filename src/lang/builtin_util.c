@@ -155,14 +155,43 @@ static ir_reg array_element(struct lower *l, u32 map, u32 index)
 	return ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, map), key);
 }
 
-ir_reg builtin_global(struct lower *l, u32 offset, struct span at)
+/* Address of the globals, 0 if the kernel says that there are none. */
+static ir_reg globals(struct lower *l)
 {
 	const u32 map = builtin_map(l->script, MAP_GLOBAL);
-	const u32 found = ir_block_new(l->f, "global"), end = ir_block_new(l->f, "global.end");
-	ir_reg value = ir_reg_new(l->f), element;
+	ir_reg r;
 
+	if (!l->features->map_value_address)
+		return array_element(l, map, 0);
+	r = ir_reg_new(l->f);
+	ir_add(l->f, (struct ir_insn){.op = IR_MAP_VALUE, .dst = r, .imm = map, .imm2 = 0});
+	return r;
+}
+
+void builtin_global_set(struct lower *l, u32 offset, ir_reg value)
+{
+	const u32 found = ir_block_new(l->f, "global"), end = ir_block_new(l->f, "global.end");
+	const ir_reg element = globals(l);
+
+	if (!l->features->map_value_address)
+		ir_branch_imm(l->f, IR_NE, element, 0, found, end);
+	else
+		ir_jump(l->f, found);
+	ir_switch_to(l->f, found);
+	ir_store(l->f, element, offset, 8, value);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+}
+
+ir_reg builtin_global(struct lower *l, u32 offset, struct span at)
+{
+	const u32 found = ir_block_new(l->f, "global"), end = ir_block_new(l->f, "global.end");
+	ir_reg value, element = globals(l);
+
+	if (l->features->map_value_address)
+		return ir_load(l->f, element, offset, 8, false);
+	value = ir_reg_new(l->f);
 	ir_assign_const(l->f, value, 0);
-	element = array_element(l, map, 0);
 	ir_branch_imm(l->f, IR_NE, element, 0, found, end);
 	ir_switch_to(l->f, found);
 	ir_assign(l->f, value, ir_load(l->f, element, offset, 8, false));

@@ -37,6 +37,7 @@ bool builtin_is_number(const struct type *t);
 u32 builtin_map(struct script *s, enum map_role role);
 /* A field of struct script_globals. */
 ir_reg builtin_global(struct lower *l, u32 offset, struct span at);
+void builtin_global_set(struct lower *l, u32 offset, ir_reg value);
 /* A 64-bit slot that holds r; its address. */
 ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
 /* r limited to [0, max] as an unsigned number, in a new register that the verifier knows the range of. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lowering: one BPF program for each unit, then the shared scratch map, then code. */
+#include "lang/builtin_util.h"
 #include "lang/lower_internal.h"
 
 #include <stdio.h>
@@ -46,11 +47,27 @@ static const char *program_name(struct arena *a, const struct unit *u)
 	return name;
 }
 
+/* Once exit() was called, events on any CPU leave maps as they are until the probes are gone. Iterators end by themselves. */
+static void stop_when_over(struct lower *l, const struct unit *u)
+{
+	const enum context_kind kind = u->context.kind;
+	u32 body;
+	ir_reg over;
+
+	if (!l->script->has_exit || kind == CONTEXT_NONE || kind == CONTEXT_ITERATOR)
+		return;
+	body = ir_block_new(l->f, "running");
+	over = builtin_global(l, offsetof(struct script_globals, is_over), l->f->span);
+	ir_branch_imm(l->f, IR_NE, over, 0, l->return_block, body);
+	ir_switch_to(l->f, body);
+}
+
 static void lower_body(struct lower *l, struct unit *u)
 {
 	struct ir_function *f = l->f;
 
 	l->return_block = ir_block_new(f, "return");
+	stop_when_over(l, u);
 	lower_frame_begin(l);
 	if (u->context.syscalls)
 		lower_syscall_guard(l);
