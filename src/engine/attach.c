@@ -3,6 +3,8 @@
 
 #include <sys/resource.h>
 
+#include "base/glob.h"
+
 /*
  * The kernel runs the programs of one event in the order of attaching for some kinds of events and
  * in the reverse order for others; a script's own order is kept by attaching the latter from the
@@ -19,14 +21,29 @@ static bool runs_in_reverse(const struct script_program *p)
 	return false;
 }
 
-/* What went wrong while attaching, as the script's missing_probes wants it: an error, a warning, or
- * nothing. */
-static int judge_missing(struct engine *e, size_t first_message, unsigned int errors_before)
+static bool has_wildcard(const struct probe *p)
+{
+	for (u32 i = 0; p && i < p->nattach; i++)
+		for (u32 k = 1; k < p->attach_points[i].count; k++)
+			if (glob_has_wildcard(p->attach_points[i].parts[k]))
+				return true;
+	return false;
+}
+
+/*
+ * What went wrong while attaching, as the script's missing_probes wants it: an error, a warning, or
+ * nothing. Of what a wildcard matches, some is rarely fit for probing: it is left out, and counted.
+ */
+static int judge_missing(struct engine *e, const struct script_program *p, size_t first_message,
+			 unsigned int errors_before, u32 failed, u32 n)
 {
 	struct diag *d = e->env->diag;
+	const bool left_out = failed < n && has_wildcard(p->probe);
 
-	if (e->script->config.missing_probes == 0)
+	if (e->script->config.missing_probes == 0 && !left_out)
 		return -ENOENT;
+	if (left_out && e->script->config.missing_probes != 2)
+		diag_hint(d, "%u of %u probes that the wildcard matches are left out", failed, n);
 	d->errors = errors_before;
 	d->code = EXIT_OK;
 	if (e->script->config.missing_probes == 2)
@@ -63,7 +80,8 @@ static int attach_program(struct engine *e, size_t index)
 		     attachments++)
 			vector_push(&e->iterators, e->attachments.list.items[attachments].event_fd);
 		if (err < 0 || e->attachments.failed > failed)
-			err = judge_missing(e, messages, errors);
+			err = judge_missing(e, p, messages, errors,
+					    e->attachments.failed - failed, n);
 		if (err < 0) {
 			if (d->errors == errors)
 				diag_error(d, p->probe ? p->probe->span : NO_SPAN,

@@ -105,6 +105,7 @@ static const char *attach_reason(int error)
 		{E2BIG, "too many programs are attached there already"},
 		{EEXIST, "the program is attached there already"},
 		{EIO, "the file has no such code"},
+		{524, "the kernel cannot probe the instruction there"}, /* ENOTSUPP */
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
