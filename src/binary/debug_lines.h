@@ -23,6 +23,18 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line);
 
+struct debug_inline {
+	const char *function; /* mangled where the language does so */
+	const char *file; /* NULL = unknown */
+	u32 line;
+};
+/*
+ * The functions that are inlined at a virtual address, innermost first, each with the place that is executed in it.
+ * *ret_outer: the place in the function that has the address (function NULL). Strings live as long as f.
+ */
+u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, u32 max,
+		     struct debug_inline *ret_outer);
+
 struct debug_function {
 	const char *name; /* as in the source */
 	const struct type *args; /* struct with a member per parameter; NULL = none */

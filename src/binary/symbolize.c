@@ -11,6 +11,7 @@ struct symbolizer {
 	struct process_cache *processes;
 	struct arena arena; /* strings handed out */
 	struct hashmap shown; /* name as in the symbol table -> as shown */
+	struct hashmap places; /* struct place_key -> struct symbol_places */
 	struct hashmap strings; /* paths and build-ids */
 };
 
@@ -29,6 +30,7 @@ void symbolizer_release(struct symbolizer *s)
 		return;
 	process_cache_release(s->processes);
 	hashmap_release(&s->shown);
+	hashmap_release(&s->places);
 	hashmap_release(&s->strings);
 	arena_release(&s->arena);
 	free(s);
@@ -150,6 +152,51 @@ bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_
 	for (p = p ? process_cache_older(p) : NULL; p && !covered; p = process_cache_older(p))
 		covered = name_in_process(s, p, address, ret);
 	return ret->function != NULL;
+}
+
+struct place_key {
+	u64 device, inode, mtime, address;
+};
+
+static const struct symbol_places *places_in(struct symbolizer *s, const struct object *o,
+					     u64 address)
+{
+	const struct place_key key = {o->id.device, o->id.inode, o->id.mtime, address};
+	void **slot = hashmap_put(&s->places, &key, sizeof(key), NULL);
+	struct symbol_places *p = *slot;
+	struct debug_inline found[ARRAY_SIZE(p->inlines)], outer;
+
+	if (p)
+		return p;
+	*slot = p = arena_new(&s->arena, struct symbol_places);
+	p->count = debug_inlines_at(o->elf, address, found, ARRAY_SIZE(found), &outer);
+	for (u32 i = 0; i < p->count; i++)
+		p->inlines[i] = (struct symbol_place){shown_name(s, found[i].function),
+						      keep(s, found[i].file), found[i].line};
+	p->outer = (struct symbol_place){NULL, keep(s, outer.file), outer.line};
+	return p;
+}
+
+const struct symbol_places *symbolize_places(struct symbolizer *s, pid_t pid, u64 address,
+					     bool is_return)
+{
+	struct process *p = pid > 0 ? process_cache_get(processes(s), pid) : NULL;
+
+	address -= is_return;
+	for (; p; p = process_cache_older(p)) {
+		const struct process_mapping *m = process_maps_find(&p->maps, address);
+		const struct object *o = m ? p->objects[m - p->maps.list.items] : NULL;
+		u64 virtual;
+
+		if (!m)
+			continue;
+		if (!o || !o->elf || (m->kind != MAPPING_FILE && m->kind != MAPPING_DELETED) ||
+		    elf_file_address(o->elf, address - m->start + m->offset, &virtual) < 0 ||
+		    debug_available(o->elf) < 0)
+			return NULL;
+		return places_in(s, o, virtual);
+	}
+	return NULL;
 }
 
 void symbolizer_note_process(struct symbolizer *s, pid_t pid)

@@ -30,6 +30,16 @@ bool symbolize_kernel(struct symbolizer *s, u64 address, struct symbol_name *ret
  * far as they are known even then. Uses /proc/PID/maps (cached per process and re-read once when an address is
  * not covered), /proc/PID/root, separate debug files, /tmp/perf-PID.map of the process's owner. */
 bool symbolize_user(struct symbolizer *s, pid_t pid, u64 address, struct symbol_name *ret);
+/* Functions inlined at an address of a process, innermost first, and the place in the function around them. */
+struct symbol_places {
+	u32 count;
+	struct symbol_place {
+		const char *function, *file; /* file NULL = unknown; function NULL in outer */
+		u32 line;
+	} inlines[16], outer;
+};
+/* is_return: the address is where a call returns to; the call before it is meant. NULL without debug info; lives as long as s. */
+const struct symbol_places *symbolize_places(struct symbolizer *s, pid_t pid, u64 address, bool is_return);
 /* Remember the mappings of a process while it lives (on the first stack or usym seen from it, at exec). Cheap if known. */
 void symbolizer_note_process(struct symbolizer *s, pid_t pid);
 /*

@@ -206,6 +206,7 @@ static int execute(struct session *s)
 		.no_warnings = r->no_warnings,
 		.unsafe = r->unsafe,
 		.dry_run = r->dry_run,
+		.inlines = r->inlines,
 		.is_tool = r->is_tool,
 		.trial = r->trial,
 		.colour = is_colourful(),
@@ -254,7 +255,7 @@ struct run_options {
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
-	bool list, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
+	bool list, inlines, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
 };
 
 #define O(field) offsetof(struct run_options, field)
@@ -293,6 +294,8 @@ static const struct option_spec run_table[] = {
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
 	{0, "no-feature", "LIST", "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
 	 O(no_feature)},
+	{0, "inlines", NULL, "user stacks with the functions that were inlined (needs debug info)",
+	 OPTION_FLAG, O(inlines)},
 	{0, "dwarf-pid", "PID", "the process whose stacks dw_ustack unwinds, without -p or -c",
 	 OPTION_STRING, O(unwind_pid)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
@@ -388,6 +391,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->verbose = o->verbose > 0;
 	r->unsafe = o->unsafe;
 	r->dry_run = o->dry_run;
+	r->inlines = o->inlines;
 	r->no_warnings = o->no_warnings;
 	r->report_helpers = o->warnings;
 	r->list_only = o->list;

@@ -34,6 +34,7 @@ struct run_request {
 	bool quiet, verbose, unsafe, dry_run, no_warnings, report_helpers;
 	bool is_compatible; /* invoked as `bpftrace` */
 	bool is_tool;
+	bool inlines; /* --inlines */
 	enum trial_mode trial;
 	bool list_only; /* print the names of the probes instead of running */
 	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */

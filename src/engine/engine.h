@@ -29,6 +29,7 @@ struct engine_options {
 	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
 	bool quiet, verbose, no_warnings, unsafe;
 	enum trial_mode trial; /* run the test or bench probes instead of attaching the others */
+	bool inlines; /* user stacks with inlined functions */
 	bool dry_run; /* load, but neither run nor attach anything */
 	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
 	bool colour;  /* of diagnostics on stderr */

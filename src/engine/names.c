@@ -190,6 +190,7 @@ void engine_printer_init(struct engine *e)
 		.strings = s->strings.items,
 		.nstrings = s->strings.len,
 		.raw = e->out->is_json,
+		.show_inlines = e->options->inlines,
 		.show_debug_info = s->config.show_debug_info,
 		.is_compatible = e->options->is_compatible,
 		.arg = e,

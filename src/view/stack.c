@@ -7,6 +7,7 @@ struct frame {
 	u64 address;
 	struct symbol_name name;
 	bool is_known;
+	const struct symbol_places *places; /* with debug info, if it is wanted */
 };
 
 static void add_name(const struct value_printer *p, struct strbuf *out, const char *s)
@@ -28,11 +29,30 @@ static void add_symbol_offset(const struct value_printer *p, struct strbuf *out,
 	strbuf_addf(out, "+%" PRIu64, f->name.offset);
 }
 
+static void add_place(const struct value_printer *p, struct strbuf *out,
+		      const struct symbol_place *at)
+{
+	if (!at->file || !at->line)
+		return;
+	strbuf_addch(out, '@');
+	add_name(p, out, at->file);
+	strbuf_addf(out, ":%u", at->line);
+}
+
 static void add_bpftrace(const struct value_printer *p, struct strbuf *out, const struct frame *f)
 {
+	for (u32 i = 0; f->places && i < f->places->count; i++) {
+		strbuf_addstr(out, "        [inlined] ");
+		add_name(p, out, f->places->inlines[i].function);
+		if (p->show_debug_info)
+			add_place(p, out, &f->places->inlines[i]);
+		strbuf_addch(out, '\n');
+	}
 	strbuf_addstr(out, "        ");
 	add_symbol_offset(p, out, f);
-	if (p->show_debug_info && f->is_known && f->name.function && f->name.source_file) {
+	if (p->show_debug_info && f->places && f->is_known && f->name.function)
+		add_place(p, out, &f->places->outer);
+	else if (p->show_debug_info && f->is_known && f->name.function && f->name.source_file) {
 		strbuf_addch(out, '@');
 		add_name(p, out, f->name.source_file);
 		strbuf_addf(out, ":%u", f->name.line);
@@ -41,6 +61,11 @@ static void add_bpftrace(const struct value_printer *p, struct strbuf *out, cons
 
 static void add_perf(const struct value_printer *p, struct strbuf *out, const struct frame *f)
 {
+	for (u32 i = 0; f->places && i < f->places->count; i++) {
+		strbuf_addf(out, "\t%" PRIx64 " ", f->address);
+		add_name(p, out, f->places->inlines[i].function);
+		strbuf_addstr(out, " (inlined)\n");
+	}
 	strbuf_addf(out, "\t%" PRIx64 " ", f->address);
 	if (f->is_known && f->name.function)
 		add_symbol_offset(p, out, f);
@@ -106,6 +131,9 @@ void stack_text(struct value_printer *p, struct strbuf *out, const struct type *
 			f.is_known = t->kind == TYPE_USTACK
 					     ? symbolize_user(s, (pid_t)tgid, f.address, &f.name)
 					     : symbolize_kernel(s, f.address, &f.name);
+		if (s && t->kind == TYPE_USTACK && (p->show_debug_info || p->show_inlines) &&
+		    mode != STACK_BUILD_ID)
+			f.places = symbolize_places(s, (pid_t)tgid, f.address, i > 0);
 		writers[mode](p, out, &f);
 		strbuf_addch(out, '\n');
 	}
