@@ -25,11 +25,13 @@ static const struct family {
 	{builtins_abort, "Failing"},
 	{builtins_aggregate, "Aggregations"},
 	{builtins_statistics, "Aggregations beyond bpftrace's"},
+	{builtins_tseries, "Time series"},
 	{builtins_map, "Maps"},
 	{builtins_present, "Showing maps"},
 	{builtins_speculate, "Speculation"},
 	{builtins_type, "Types"},
 	{builtins_misc, "Others"},
+	{builtins_config, "Settings and options"},
 };
 
 static bool is_listed(const struct builtin *table)

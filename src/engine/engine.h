@@ -54,6 +54,8 @@ struct engine {
 	u8 *record;		/* scratch: a record that was shorter than its payload, zero-padded */
 	size_t record_size;
 	u8 *element;		/* scratch: one map element with all CPUs */
+	bool is_at_rest; /* map_switch_rest() */
+	u64 hasty_takes; /* maps that were printed and cleared while updates could get lost */
 	struct speculations *speculations; /* NULL: none yet */
 	struct watch *watch;	/* NULL: no names of processes are printed */
 	bool notes_processes;	/* engine_has_user_symbols() */

@@ -146,6 +146,13 @@ void engine_report_lost(struct engine *e, bool total)
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",
 			     e->lost[LOST_STACKS]);
 	engine_report_speculations(e);
+	if (e->hasty_takes) {
+		diag_warning(e->env->diag, NO_SPAN,
+			     "%" PRIu64 " reports were read and cleared in a hurry: updates in between may be "
+			     "lost",
+			     e->hasty_takes);
+		diag_hint(e->env->diag, "print less often, or give events a larger buffer: perf_rb_pages");
+	}
 	if (e->malformed)
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " records were malformed",
 			     e->malformed);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "engine/map_switch.h"
 #include "kernel/kernel.h"
 
 /* Records in one go before signals and the end of the child are looked at again. */
@@ -388,6 +389,7 @@ static void finish(struct loop *l)
 
 	unblock_signals(l);
 	probe_detach_all(&e->attachments);
+	map_switch_rest(e);
 	if (e->options->child)
 		child_stop(e->options->child);
 	engine_read_watch(e);
@@ -420,6 +422,8 @@ static int run(struct loop *l)
 	int err = watch_process(l);
 
 	if (!err)
+		err = engine_prepare_unwind(e);
+	if (!err)
 		err = engine_create_maps(e);
 	if (!err)
 		err = engine_load_programs(e);
@@ -440,8 +444,6 @@ static int run(struct loop *l)
 		run_iterators(l);
 		l->is_over = true;
 	}
-	if (!err)
-		err = engine_prepare_unwind(e);
 	run_loop(l);
 	finish(l);
 	return 0;

@@ -9,6 +9,9 @@
 #include "engine/map_switch.h"
 
 #include <linux/bpf.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "kernel/kernel.h"
@@ -59,7 +62,8 @@ static int take_plain(struct open_map *m, bool is_zero, struct map_view *ret)
 
 /*
  * The kernel's wait takes some ms, more on a busy machine. A script that prints a thousand times a second would wait all the time and lose
- * events for it, so after each wait comes a while in which the map is taken without.
+ * events for it, so while the event buffer fills, each wait is followed by a
+ * while in which the map is taken without; the end of the run tells how often.
  */
 #define WAIT_SHARE  4
 #define MAX_REST_NS 200000000u
@@ -82,6 +86,12 @@ static int change_to_spare(struct engine *e, struct open_map *m)
 	return err;
 }
 
+void map_switch_rest(struct engine *e)
+{
+	/* Waits for programs that still run (synchronize_rcu()); where that is not allowed, the switch goes on being used. */
+	e->is_at_rest = syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+}
+
 int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
 {
 	struct open_map *m = &e->maps[index], old;
@@ -89,8 +99,12 @@ int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *
 	int err;
 
 	*ret = (struct map_view){0};
-	if (!m->info->switched || now_ns() < m->switch_after)
+	if (!m->info->switched || e->is_at_rest)
 		return take_plain(m, is_zero, ret);
+	if (ring_is_filling(e->ring) && now_ns() < m->switch_after) {
+		e->hasty_takes++;
+		return take_plain(m, is_zero, ret);
+	}
 	if (m->spare_fd < 0)
 		m->spare_fd = engine_create_spare(e, m->info);
 	if (m->spare_fd < 0)

@@ -6,6 +6,8 @@
 
 /* A MAP_SWITCH that was just created: its user map is the one in use. */
 int map_switch_init(struct engine *e, u32 index);
+/* Everything is detached: from here on maps are at rest, and taking them needs no switch. */
+void map_switch_rest(struct engine *e);
 /* Reads a user map and empties it (is_zero: its keys stay), without losing or repeating an update if the map has a switch. */
 int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret);
 

@@ -137,6 +137,11 @@ u32 ring_fds(const struct ring *r, const int **ret)
 	return (u32)r->fds.len;
 }
 
+bool ring_is_filling(const struct ring *r)
+{
+	return r && r->consumer && *(volatile const unsigned long *)r->producer - *r->consumer > r->size / 4;
+}
+
 u64 ring_lost(const struct ring *r)
 {
 	return r->lost;
