@@ -2,6 +2,7 @@
 #include "engine/format.h"
 
 #include "base/escape.h"
+#include "view/gfp.h"
 
 #define MAX_WIDTH \
 	4096 /* of one conversion; more is cut: a width may come from traced data ("%*d") */
@@ -173,6 +174,14 @@ static void add_seconds(struct strbuf *out, const struct spec *s, u64 ns)
 	pad(out, s, start);
 }
 
+static void add_gfp(struct value_printer *p, struct strbuf *out, const struct spec *s, u64 flags)
+{
+	const size_t start = out->len;
+
+	gfp_text(out, p->types, flags);
+	pad(out, s, start);
+}
+
 /* The number behind values that %d and %x may be given: integers, pointers, symbols, errno ... */
 static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
 {
@@ -226,6 +235,9 @@ static void add_conversion(struct value_printer *p, struct strbuf *out, const st
 	case 'x':
 	case 'X':
 		add_integer(p, out, s, t, value);
+		return;
+	case 'r': /* %gr, of the others only that takes a number */
+		add_gfp(p, out, s, (u64)value);
 		return;
 	case 'T':
 		add_seconds(out, s, (u64)value);

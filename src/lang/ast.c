@@ -17,6 +17,7 @@ static void walk_type(struct ast_walk *w, struct type_name *t)
 {
 	if (!t || w->skip_types)
 		return;
+	walk_type(w, t->inner);
 	if (t->typeof_expr)
 		w->expr(w, &t->typeof_expr);
 	for (u32 i = 0; i < t->dimensions; i++)
@@ -109,6 +110,7 @@ static struct type_name *clone_type(struct arena *a, const struct type_name *t)
 	if (!t)
 		return NULL;
 	copy = arena_memdup(a, t, sizeof(*t));
+	copy->inner = clone_type(a, t->inner);
 	copy->typeof_expr = ast_clone_expr(a, t->typeof_expr);
 	for (u32 i = 0; i < t->dimensions; i++)
 		copy->counts[i] = ast_clone_expr(a, t->counts[i]);

@@ -56,6 +56,7 @@ struct type_name {
 	const char *name;	 /* "int32", "struct foo", "unsigned long", "string", "buffer"; NULL if typeof */
 	struct expr *typeof_expr;
 	u32 pointers;		 /* number of '*' */
+	struct type_name *inner; /* (int32[4]*): int32[4], in place of a name; the pointers come after it */
 	u32 dimensions;		 /* number of [N] */
 	struct expr *counts[4];	 /* sizes; NULL = [] */
 };

@@ -28,7 +28,12 @@ static void quoted(struct strbuf *out, const char *s, size_t n)
 /* "(struct foo **[2])" */
 static void type_words(struct strbuf *out, const struct type_name *t)
 {
-	strbuf_addf(out, " (%s%s", t->name ? t->name : "typeof", t->pointers ? " " : "");
+	if (t->inner) {
+		strbuf_addstr(out, " (");
+		type_words(out, t->inner);
+	} else {
+		strbuf_addf(out, " (%s%s", t->name ? t->name : "typeof", t->pointers ? " " : "");
+	}
 	strbuf_addchars(out, '*', (int)t->pointers);
 	for (u32 i = 0; i < t->dimensions; i++) {
 		const struct expr *n = t->counts[i];
@@ -96,6 +101,7 @@ static void dump_type(struct strbuf *out, const struct type_name *t, int indent,
 {
 	if (!t)
 		return;
+	dump_type(out, t->inner, indent, with_types);
 	child(out, "typeof", t->typeof_expr, indent, with_types);
 	for (u32 i = 0; i < t->dimensions; i++)
 		if (t->counts[i] && t->counts[i]->kind != EXPR_INTEGER)

@@ -252,6 +252,7 @@ static void visit_type_name(struct frame *f, struct type_name *t)
 
 	if (!t)
 		return;
+	visit_type_name(f, t->inner);
 	if (t->typeof_expr && t->typeof_expr->kind == EXPR_NAME) {
 		struct type_name *with = NULL;
 

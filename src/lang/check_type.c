@@ -194,6 +194,8 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 {
 	const struct type *t;
 
+	if (n->inner)
+		return check_type_name(c, n->inner);
 	if (n->typeof_expr) {
 		check_expr(c, n->typeof_expr);
 		return check_known(c, n->typeof_expr) ? n->typeof_expr->type : NULL;

@@ -62,6 +62,27 @@ static void stop_when_over(struct lower *l, const struct unit *u)
 	ir_switch_to(l->f, body);
 }
 
+/* Other programs return 0: what they return means something else to the kernel (a filter, an end). */
+static void result_begin(struct lower *l, const struct unit *u)
+{
+	struct lower_private *p = lower_private(l);
+	const char *provider = u->ntargets ? u->targets[0]->provider->name : "";
+
+	p->has_result = str_eq(provider, "test") || str_eq(provider, "bench");
+	if (p->has_result && p->frame)
+		ir_store_imm(l->f, p->frame, FRAME_RESULT, 8, 0);
+	else if (p->has_result)
+		p->result = ir_const(l->f, 0);
+}
+
+static ir_reg result_end(struct lower *l)
+{
+	const struct lower_private *p = lower_private(l);
+
+	return p->has_result && p->frame ? ir_load(l->f, p->frame, FRAME_RESULT, 8, false)
+					 : p->result;
+}
+
 static void lower_body(struct lower *l, struct unit *u)
 {
 	struct ir_function *f = l->f;
@@ -69,6 +90,7 @@ static void lower_body(struct lower *l, struct unit *u)
 	l->return_block = ir_block_new(f, "return");
 	stop_when_over(l, u);
 	lower_frame_begin(l);
+	result_begin(l, u);
 	if (u->context.syscalls)
 		lower_syscall_guard(l);
 	lower_variables_begin(l, u->body);
@@ -83,7 +105,7 @@ static void lower_body(struct lower *l, struct unit *u)
 	lower_block(l, u->body);
 	ir_jump(f, l->return_block);
 	ir_switch_to(f, l->return_block);
-	ir_return(f, 0);
+	ir_return(f, result_end(l));
 }
 
 static int lower_unit(struct check *c, struct script *script, struct unit *u,

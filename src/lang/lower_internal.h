@@ -14,12 +14,14 @@
  *	0   the program's context
  *	8   control: FRAME_RETURN after `return` or exit() inside a callback
  *	16  the id of the speculation that output belongs to, 0 = none
- *	24  one u64 per shared variable: its value, or the address of its memory
+ *	24  what a test returns
+ *	32  one u64 per shared variable: its value, or the address of its memory
  */
 #define FRAME_CONTEXT	 0
 #define FRAME_CONTROL	 8
 #define FRAME_SPECULATION 16
-#define FRAME_VARIABLES	 24
+#define FRAME_RESULT	 24
+#define FRAME_VARIABLES	 32
 #define FRAME_MAX_FIELDS 40
 #define FRAME_RETURN	 2
 
@@ -32,6 +34,8 @@ struct lower_private {
 	ir_reg frame; /* address of the frame in the function being built; 0 = the program has none */
 	ir_reg speculation; /* its id in programs without a frame; 0 = never speculates */
 	u32 syscall_table; /* map + 1 of the program on the raw tracepoint of all system calls; 0 = none yet */
+	bool has_result; /* a test or benchmark: `return n` counts */
+	ir_reg result;	 /* n, in programs without a frame */
 	u32 callbacks;
 	u32 depth; /* callbacks around the code being built */
 	VECTOR(struct free_slot) taken; /* by the statement being lowered */

@@ -173,10 +173,16 @@ static bool lower_plain_increment(struct lower *l, struct expr *e)
 
 static void lower_return(struct lower *l, struct stmt *s)
 {
-	struct value ignored;
+	struct lower_private *p = lower_private(l);
+	struct value v;
 
-	if (s->value)
-		lower_expr(l, s->value, &ignored);
+	if (s->value) {
+		lower_expr(l, s->value, &v);
+		if (p->has_result && p->frame)
+			ir_store(l->f, p->frame, FRAME_RESULT, 8, lower_to_register(l, &v));
+		else if (p->has_result)
+			ir_assign(l->f, p->result, lower_to_register(l, &v));
+	}
 	ir_jump(l->f, l->return_block);
 }
 

@@ -102,6 +102,17 @@ static void parse_dimension(struct parser *p, struct type_name *ret)
 	parse_close(p, ']');
 }
 
+/* A pointer to an array: what came so far becomes the inner type. */
+static void wrap(struct parser *p, struct type_name *t)
+{
+	struct type_name *inner = arena_new(p->arena, struct type_name);
+
+	*inner = *t;
+	*t = (struct type_name){.span = t->span, .inner = inner};
+	if (inner->inner && inner->inner->inner && inner->inner->inner->inner)
+		parse_error(p, t->span, "syntax error, more than 4 pointers to arrays");
+}
+
 static void parse_suffixes(struct parser *p, struct type_name *t)
 {
 	u32 height = p->height;
@@ -111,8 +122,7 @@ static void parse_suffixes(struct parser *p, struct type_name *t)
 			parse_next(p);
 		} else if (parse_is(p, '*')) {
 			if (t->dimensions)
-				parse_error(p, parse_peek(p, 0)->span,
-					    "syntax error, a pointer to an array has no spelling");
+				wrap(p, t);
 			if (++t->pointers > 16)
 				parse_error(p, t->span,
 					    "syntax error, more than 16 levels of pointers");

@@ -62,6 +62,35 @@ static void read_params(struct preprocessor *pp, struct lexer *line, struct pp_m
 	vector_free(&params);
 }
 
+static bool is_punct(const struct token *t, u32 punct)
+{
+	return t->kind == TOKEN_PUNCT && t->punct == punct;
+}
+
+static u32 find_param(const struct pp_macro *m, const struct token *t)
+{
+	if (t->kind == TOKEN_NAME)
+		for (u32 i = 0; i < m->nparams; i++)
+			if (str_eq(m->params[i], t->text))
+				return i;
+	return UINT32_MAX;
+}
+
+/* # stands before a parameter, ## between two tokens. */
+static void check_operators(struct preprocessor *pp, const struct pp_macro *m,
+			    const struct token_list *body)
+{
+	for (size_t i = 0; i < body->len && !pp->failed; i++) {
+		const struct token *t = &body->items[i];
+
+		if (is_punct(t, PUNCT('#', '#')) && (!i || i + 1 == body->len))
+			syntax(pp, t->span, "'##' at an end of a macro");
+		if (m->is_function && is_punct(t, '#') &&
+		    (i + 1 == body->len || find_param(m, t + 1) == UINT32_MAX))
+			syntax(pp, t->span, "'#' is not followed by a macro parameter");
+	}
+}
+
 void pp_define(struct preprocessor *pp, struct span at, struct lexer *line)
 {
 	struct pp_macro *m = arena_new(pp->arena, struct pp_macro);
@@ -86,11 +115,10 @@ void pp_define(struct preprocessor *pp, struct span at, struct lexer *line)
 			break;
 		if (t.kind == TOKEN_ERROR)
 			pp->failed = true;
-		else if (t.kind == TOKEN_PUNCT && (t.punct == '#' || t.punct == PUNCT('#', '#')))
-			syntax(pp, t.span, "'#' and '##' are not supported in macros");
 		else
 			vector_push(&body, t);
 	}
+	check_operators(pp, m, &body);
 	m->nbody = (u32)body.len;
 	m->body = arena_memdup(pp->arena, body.items, body.len * sizeof(*body.items));
 	vector_free(&body);
@@ -157,13 +185,100 @@ static size_t split_arguments(const struct pp_macro *m, const struct token *in, 
 	return i + 1;
 }
 
-static u32 find_param(const struct pp_macro *m, const struct token *t)
+/* As the token is written, for # and ##. */
+static void spell(struct strbuf *out, const struct token *t)
 {
-	if (t->kind == TOKEN_NAME)
-		for (u32 i = 0; i < m->nparams; i++)
-			if (str_eq(m->params[i], t->text))
-				return i;
-	return UINT32_MAX;
+	switch (t->kind) {
+	case TOKEN_PUNCT:
+		for (u32 p = t->punct; p; p >>= 8)
+			strbuf_addch(out, (char)p);
+		break;
+	case TOKEN_VARIABLE:
+	case TOKEN_MAP:
+		strbuf_addf(out, "%c%s", t->kind == TOKEN_MAP ? '@' : '$', t->text);
+		break;
+	case TOKEN_POSITIONAL:
+		strbuf_addf(out, "$%" PRIu64, t->value);
+		break;
+	case TOKEN_COUNT:
+		strbuf_addstr(out, "$#");
+		break;
+	case TOKEN_STRING:
+		strbuf_addf(out, "\"%.*s\"", (int)t->len, t->text);
+		break;
+	default:
+		strbuf_addstr(out, t->text ? t->text : "");
+	}
+}
+
+static struct token stringize(struct preprocessor *pp, const struct token *in, const struct argument *a,
+			      struct span use)
+{
+	struct token t = {.kind = TOKEN_STRING, .span = use};
+	struct strbuf text = STRBUF_INIT;
+
+	for (size_t i = a->begin; i < a->end; i++) {
+		if (i > a->begin && in[i].span.begin > in[i - 1].span.end)
+			strbuf_addch(&text, ' ');
+		spell(&text, &in[i]);
+	}
+	t.text = arena_strndup(pp->arena, text.data ? text.data : "", text.len);
+	t.len = (u32)text.len;
+	strbuf_release(&text);
+	return t;
+}
+
+/* Two tokens as one; what is no token then is refused. */
+static int paste(struct preprocessor *pp, struct token *left, const struct token *right)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct lexer l = {.arena = pp->arena, .diag = pp->diag, .file = left->span.file};
+	struct token t;
+
+	spell(&text, left);
+	spell(&text, right);
+	l.text = arena_strdup(pp->arena, text.data);
+	l.end = (u32)text.len;
+	strbuf_release(&text);
+	t = lex_next(&l);
+	t.span = left->span;
+	if (t.kind == TOKEN_ERROR || t.kind == TOKEN_END || l.pos < l.end) {
+		if (t.kind != TOKEN_ERROR)
+			diag_error(pp->diag, left->span, "'##' makes no token of \"%s\"", l.text);
+		pp->failed = true;
+		return -EINVAL;
+	}
+	*left = t;
+	return 0;
+}
+
+/* The argument as it was given, for an operand of ##. */
+static int emit_raw(struct preprocessor *pp, struct token_list *body, const struct token *in,
+		    const struct argument *a)
+{
+	int r = 0;
+
+	for (size_t i = a->begin; i < a->end && !r; i++)
+		r = emit(pp, body, &in[i]);
+	return r;
+}
+
+/* Puts what body[i] stands for behind `body`. */
+static int put(struct preprocessor *pp, const struct pp_macro *m, u32 i, bool is_operand,
+	       const struct token *in, const argument_list *args, struct token_list *body,
+	       const struct active *active, struct span use)
+{
+	const u32 param = find_param(m, &m->body[i]);
+	struct token t = m->body[i];
+
+	t.span = use;
+	t.line_start = false;
+	if (param == UINT32_MAX)
+		return emit(pp, body, &t);
+	if (is_operand)
+		return emit_raw(pp, body, in, &args->items[param]);
+	return expand(pp, in + args->items[param].begin,
+		      args->items[param].end - args->items[param].begin, body, active);
 }
 
 /* The body with arguments put in, then expanded itself. */
@@ -176,17 +291,27 @@ static int substitute(struct preprocessor *pp, const struct pp_macro *m, struct 
 	int r = 0;
 
 	for (u32 i = 0; i < m->nbody && !r; i++) {
-		const u32 param = find_param(m, &m->body[i]);
-		struct token t = m->body[i];
+		const bool pastes = i && is_punct(&m->body[i - 1], PUNCT('#', '#'));
+		const bool is_operand =
+			pastes || (i + 1 < m->nbody && is_punct(&m->body[i + 1], PUNCT('#', '#')));
+		const size_t before = body.len;
 
-		t.span = use;
-		t.line_start = false;
-		if (param == UINT32_MAX)
+		if (is_punct(&m->body[i], PUNCT('#', '#')))
+			continue;
+		if (m->is_function && is_punct(&m->body[i], '#')) {
+			const u32 param = find_param(m, &m->body[++i]);
+			const struct token t = stringize(pp, in, &args->items[param], use);
+
 			r = emit(pp, &body, &t);
-		else
-			r = expand(pp, in + args->items[param].begin,
-				   args->items[param].end - args->items[param].begin, &body,
-				   active);
+			continue;
+		}
+		r = put(pp, m, i, is_operand, in, args, &body, active, use);
+		if (r || !pastes || !before || body.len == before)
+			continue;
+		r = paste(pp, &body.items[before - 1], &body.items[before]);
+		memmove(&body.items[before], &body.items[before + 1],
+			(body.len - before - 1) * sizeof(*body.items));
+		body.len--;
 	}
 	if (!r)
 		r = expand(pp, body.items, body.len, out, &self);
