@@ -37,7 +37,7 @@ stop
 like "$out" '^opens +[0-9]+ +-1 +ENOENT +/nonexistent/file$' "-x shows failures"
 unlike "$out" '^opens .*/etc/passwd' "-x shows nothing else"
 
-start opensnoop -t passwd
+start opensnoop -t -n '^opens$' passwd
 "$programs/opens"
 sleep 0.3
 stop
