@@ -88,6 +88,12 @@ static int change_to_spare(struct engine *e, struct open_map *m)
 
 void map_switch_rest(struct engine *e)
 {
+	bool any = false;
+
+	for (size_t i = 0; i < e->script->maps.len; i++)
+		any |= e->script->maps.items[i].role == MAP_SWITCH;
+	if (!any)
+		return;
 	/* Waits for programs that still run (synchronize_rcu()); where that is not allowed, the switch goes on being used. */
 	e->is_at_rest = syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
 }

@@ -141,12 +141,12 @@ static void test_top_level(void)
 {
 	is_text(parse_dump(
 			"#!/usr/bin/env bpftrace\nconfig = { missing_probes = ignore; max_strlen "
-			"= 12 }\nimport \"x\";\n"
+			"= 12 }\nimport \"/sys/kernel\";\n"
 			"let @m = lruhash(10);\nfn f($a : uint64, $b : struct x *) : uint64 { "
 			"return $a; }\n"
 			"begin { }"),
 		"config missing_probes\n name: ignore\nconfig max_strlen\n int: 12\nimport "
-		"\"x\"\nmap @m lruhash\n int: 10\n"
+		"\"/sys/kernel\"\nmap @m lruhash\n int: 10\n"
 		"fn f (uint64)\n $a (uint64)\n $b (struct x *)\n body\n  return\n   variable: "
 		"$a\nprobe\n attach begin\n body\n",
 		"config, import, let, fn");
