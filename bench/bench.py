@@ -20,14 +20,19 @@ DEVNULL = subprocess.DEVNULL
 
 
 def run_once(argv):
-    """Wall seconds and peak memory (MB) of one run."""
+    """Wall seconds of one run."""
     start = time.monotonic()
     pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[
         (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
-    _, _, usage = os.wait4(pid, 0)
-    return time.monotonic() - start, usage.ru_maxrss / 1024
+    os.waitpid(pid, 0)
+    return time.monotonic() - start
+
+
+def peak_memory(argv):
+    """MB; through a small parent, see programs.c."""
+    return int(subprocess.check_output([WORK, "memory"] + argv)) / 1024
 
 
 def first_event(argv):
@@ -60,10 +65,31 @@ def under(tracer, script, workload):
     return ns
 
 
+def thousand_lines():
+    """A script of 1,000 lines: 50 probes that use what scripts use."""
+    body = """	$a{0} = nsecs - @start[tid, {0}];
+	if ($a{0} > 1000 && comm != "idle") {{
+		@hist[comm] = hist($a{0} / 1000);
+		@count[pid, {0}] = count();
+	}} else {{
+		@sum[cpu] = sum($a{0} % {0}7);
+	}}
+	$task{0} = (struct task_struct *)curtask;
+	$parent{0} = $task{0}->real_parent;
+	if ($parent{0}->pid == pid) {{
+		printf("%s %d %lld\\n", comm, $parent{0}->tgid, $a{0});
+	}}
+	@max = max($a{0});
+	@avg[comm, pid] = avg($a{0});
+	@start[tid, {0}] = nsecs;
+	@last = strftime("%H:%M:%S", nsecs);
+	delete(@start, (tid, {0}1));
+"""
+    return "".join(f"interval:s:{n} {{\n{body.format(n)}}}\n\n" for n in range(1, 51))
+
+
 def median(f, n):
     values = [f() for _ in range(n)]
-    if isinstance(values[0], tuple):
-        return tuple(statistics.median(v) for v in zip(*values))
     return statistics.median(values)
 
 
@@ -81,12 +107,21 @@ def main():
     peer = PEER if os.access(PEER, os.X_OK) else None
     print(f"{'':<58} {'pantrace':>12} {'bpftrace':>12} {'':<4} {'ratio':>8}")
 
+    if wanted("floor"):
+        for what in ("clock", "lock"):
+            row(f"floor: {what}", float(subprocess.check_output([WORK, what, "10000000"])), 0, "ns")
+        base = median(lambda: under(None, "", ["getppid", "1000000"]), 3)
+        row("floor: a system call", base, 0, "ns")
+        empty = median(lambda: under(PANTRACE, "rawtracepoint:sys_enter { }", ["getppid", "1000000"]), 3)
+        row("floor: an empty program on the raw tracepoint of system calls", empty - base, 0, "ns")
+
     if wanted("startup"):
         script = ["-e", "BEGIN { exit() }"]
         ours = median(lambda: run_once([PANTRACE] + script), 21)
-        theirs = median(lambda: run_once([peer] + script), 5) if peer else (0, 0)
-        row("startup: begin { exit() }: wall", ours[0] * 1e3, theirs[0] * 1e3, "ms")
-        row("startup: begin { exit() }: peak memory", ours[1], theirs[1], "MB")
+        theirs = median(lambda: run_once([peer] + script), 5) if peer else 0
+        row("startup: begin { exit() }: wall", ours * 1e3, theirs * 1e3, "ms")
+        row("startup: begin { exit() }: peak memory", peak_memory([PANTRACE] + script),
+            peak_memory([peer] + script) if peer else 0, "MB")
 
     if wanted("attach"):
         noise = subprocess.Popen([WORK, "forever"], stdout=DEVNULL)
@@ -97,11 +132,37 @@ def main():
         noise.wait()
         row("attach: exec to first event of a tracepoint", ours * 1e3, theirs * 1e3, "ms")
 
+    if wanted("compile"):
+        path = "/tmp/pantrace-bench.bt"
+        with open(path, "w") as f:
+            f.write(thousand_lines())
+        ours = median(lambda: run_once([PANTRACE, "-d", "bpf", path]), 11)
+        row("compile: a script of 1,000 lines to bytecode", ours * 1e3, 0, "ms")
+        ours = median(lambda: run_once([PANTRACE, "--dry-run", path]), 11)
+        theirs = median(lambda: run_once([peer, "-d", path]), 3) if peer else 0
+        row("compile: and loaded by the kernel (peer: not loaded)", ours * 1e3, theirs * 1e3, "ms")
+        os.unlink(path)
+
+    if wanted("list"):
+        for what in ("tracepoint:*", "kprobe:*"):
+            ours = median(lambda: run_once([PANTRACE, "-l", what]), 11)
+            theirs = median(lambda: run_once([peer, "-l", what]), 3) if peer else 0
+            row(f"list: {what}", ours * 1e3, theirs * 1e3, "ms")
+
+    if wanted("wildcard"):
+        script = ["-e", "tracepoint:syscalls:sys_enter_* { @ = count(); } interval:ms:10 { exit(); }"]
+        ours = median(lambda: run_once([PANTRACE] + script), 5)
+        theirs = run_once([peer] + script) if peer else 0
+        row("wildcard: 361 system calls, attach and detach", ours * 1e3, theirs * 1e3, "ms")
+
     n = 1000000
     rows = [
         ("count", "tracepoint:syscalls:sys_enter_getppid { @[comm] = count(); }", ["getppid", str(n)]),
         ("count, no key", "tracepoint:syscalls:sys_enter_getppid { @ = count(); }", ["getppid", str(n)]),
         ("hist", "tracepoint:syscalls:sys_enter_getppid { @ = hist(nsecs & 0xffff); }", ["getppid", str(n)]),
+        ("@[comm, args.fd] = sum()", "tracepoint:syscalls:sys_enter_openat { @[comm, args->dfd] = sum(args->flags); }",
+         ["open", str(n // 5)]),
+        ("no event of its own", "tracepoint:syscalls:sys_enter_reboot { @ = count(); }", ["getppid", str(n)]),
         ("@[comm, id] = sum()", "tracepoint:raw_syscalls:sys_enter { @[comm, args->id] = sum(1); }", ["getppid", str(n)]),
         ("raw_syscalls count by comm", "tracepoint:raw_syscalls:sys_enter { @[comm] = count(); }", ["getppid", str(n)]),
         ("ustack as key", "tracepoint:syscalls:sys_enter_getppid { @[ustack(8)] = count(); }", ["getppid", str(n)]),

@@ -73,10 +73,10 @@ void **hashmap_put(struct hashmap *m, const void *key, size_t key_len, bool *ret
 	}
 	e = &m->entries[m->len++];
 	*slot = (u32)m->len;
+	/* A NUL behind it: most are strings. */
 	*e = (struct hashmap_entry){
-		.key = xmalloc(key_len + 1), .key_len = (u32)key_len, .hash = hash};
+		.key = arena_alloc(&m->keys, key_len + 1), .key_len = (u32)key_len, .hash = hash};
 	memcpy(e->key, key, key_len);
-	((char *)e->key)[key_len] = '\0';
 	return &e->value;
 }
 
@@ -87,8 +87,7 @@ void hashmap_puts(struct hashmap *m, const char *key, void *value)
 
 void hashmap_release(struct hashmap *m)
 {
-	for (size_t i = 0; i < m->len; i++)
-		free(m->entries[i].key);
+	arena_release(&m->keys);
 	free(m->entries);
 	free(m->slots);
 	*m = (struct hashmap){0};

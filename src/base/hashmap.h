@@ -8,7 +8,7 @@
 #ifndef PANTRACE_BASE_HASHMAP_H
 #define PANTRACE_BASE_HASHMAP_H
 
-#include "base/base.h"
+#include "base/arena.h"
 
 struct hashmap_entry {
 	void *key;
@@ -22,6 +22,7 @@ struct hashmap {
 	size_t len, cap;
 	u32 *slots; /* index + 1 into entries; 0 = free */
 	size_t nslots;
+	struct arena keys;
 };
 
 /* NULL when absent. */

@@ -10,6 +10,13 @@
 
 enum list_format { LIST_TEXT, LIST_VERBOSE, LIST_JSON };
 
+/* A name that matched. */
+struct listed {
+	u64 head; /* its first 8 bytes behind the provider, as a big-endian number: nearly always
+		     tells two apart */
+	char *name;
+};
+
 struct lister {
 	struct probe_env *env;
 	enum list_format format;
@@ -17,7 +24,8 @@ struct lister {
 	struct strbuf line;
 	u64 count;
 	bool denied; /* a list could not be read */
-	VECTOR(char *) names; /* of one provider: told in order of the alphabet */
+	VECTOR(struct listed) names; /* of one provider: told in order of the alphabet */
+	struct arena name_arena;
 	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
 };
 
@@ -81,7 +89,8 @@ static void add_argument(struct lister *l, const char *name, const struct type *
 		strbuf_addstr(&l->line, "    ");
 		escape_line(&l->line, spelled.data, spelled.len);
 		strbuf_addf(&l->line, "%s",
-			    !spelling && spelled.len && spelled.data[spelled.len - 1] == '*' ? "" : " ");
+			    !spelling && spelled.len && spelled.data[spelled.len - 1] == '*' ? ""
+											     : " ");
 		escape_line(&l->line, name, strlen(name));
 		strbuf_addch(&l->line, '\n');
 	}
@@ -164,6 +173,16 @@ static int print_probe(struct lister *l, const char *name)
 	return 0;
 }
 
+static u64 head_of(const char *name)
+{
+	const u8 *p = (const u8 *)name + strcspn(name, ":");
+	u64 head = 0;
+
+	for (int i = 0; i < 8; i++)
+		head = head << 8 | (*p ? *p++ : 0);
+	return head;
+}
+
 static int remember(void *arg, const char *name)
 {
 	struct lister *l = arg;
@@ -171,13 +190,19 @@ static int remember(void *arg, const char *name)
 	if (l->word && !strstr(name, l->word))
 		return 0;
 	l->count++;
-	vector_push(&l->names, xstrdup(name));
+	vector_push(&l->names, ((struct listed){.head = head_of(name),
+						.name = arena_strdup(&l->name_arena, name)}));
 	return 0;
 }
 
+/* Names of one provider only are compared. */
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct listed *x = a, *y = b;
+
+	if (x->head != y->head)
+		return x->head < y->head ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 /* ---- patterns ---- */
@@ -193,13 +218,13 @@ static int each_of(struct lister *l, const struct probe_provider *p, const char 
 
 	l->denied |= err == -EACCES || err == -EPERM;
 	if (l->names.len)
-		qsort(l->names.items, l->names.len, sizeof(char *), compare_names);
+		qsort(l->names.items, l->names.len, sizeof(struct listed), compare_names);
 	for (size_t i = 0; i < l->names.len; i++) {
-		if (err != -EIO && print_probe(l, l->names.items[i]))
+		if (err != -EIO && print_probe(l, l->names.items[i].name))
 			err = -EIO;
-		free(l->names.items[i]);
 	}
 	vector_free(&l->names);
+	arena_release(&l->name_arena);
 	return err;
 }
 
