@@ -175,6 +175,53 @@ static void test_lhist(s64 min, s64 max, s64 step)
 	arena_release(&arena);
 }
 
+/* Where the bucket of v begins: the order of magnitude that v is in, in parts of base^(m+1) / steps. */
+static s64 llhist_begin_of(s64 v, const struct llhist *h)
+{
+	s64 to = 1, width;
+
+	for (u32 m = 0; m <= h->low; m++)
+		to *= h->base;
+	while (v >= to)
+		to *= h->base;
+	width = to > h->steps ? to / h->steps : 1;
+	return v / width * width;
+}
+
+static void test_llhist(u32 base, u32 low, u32 high, u32 steps)
+{
+	const struct llhist h = {base, low, high, steps};
+	struct arena arena = ARENA_INIT;
+	struct ir_program p = {.arena = &arena, .name = "test", .scratch_map = IR_NO_MAP};
+	ir_reg n;
+	struct ir_function *f = begin(&p, &n);
+	s64 first = 1, end = 1, lower = -1, step;
+	u32 wrong = 0, last = llhist_buckets(&h) - 1;
+
+	for (u32 m = 0; m <= high; m++) {
+		first *= m < low ? base : 1;
+		end *= base;
+	}
+	ir_return(f, aggregate_llhist_bucket(f, n, &h));
+	for (size_t i = 0; i < ARRAY_SIZE(edges); i++) {
+		const u64 bucket = run(f, edges[i]);
+
+		wrong += edges[i] < first ? bucket != 0 : edges[i] >= end && bucket != last;
+	}
+	for (s64 v = first; v < end; v += step) {
+		const u64 bucket = run(f, v);
+
+		step = MAX(v / 977, (s64)1);
+		wrong += !llhist_lower_bound(&h, bucket, &lower) || lower != llhist_begin_of(v, &h);
+		wrong += lower > first && run(f, lower - 1) != bucket - 1;
+	}
+	wrong += !llhist_lower_bound(&h, last, &lower) || lower != end || run(f, end) != last ||
+		 run(f, end - 1) != last - 1 || run(f, first) != 1;
+	wrong += llhist_lower_bound(&h, 0, &lower) || llhist_lower_bound(&h, last + 1, &lower);
+	is_int(wrong, 0, "llhist: every value in its bucket");
+	arena_release(&arena);
+}
+
 int main(void)
 {
 	is_int(hist_reference(225, 2), 28, "bpftrace's own example");
@@ -187,5 +234,10 @@ int main(void)
 	test_lhist(0, 1000, 1);
 	test_lhist(-50, 55, 10);
 	test_lhist(-2147483649LL, 4294967297LL, 1LL << 30);
+	test_llhist(10, 0, 6, 20);
+	test_llhist(10, 3, 5, 10);
+	test_llhist(10, 0, 17, 100);
+	test_llhist(2, 0, 61, 2);
+	test_llhist(2, 3, 20, 16);
 	return tap_done();
 }
