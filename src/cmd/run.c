@@ -122,7 +122,10 @@ static int compile(struct session *s)
 		.dump_arg = s,
 		.dump_stage = r->dump_stage && !str_eq(r->dump_stage, "all") ? r->dump_stage : NULL,
 	};
+	char reason[128];
+	regex_t filter;
 	u16 file;
+	int err;
 
 	if (r->len > LANG_MAX_SOURCE) {
 		diag_error(&s->diag, NO_SPAN,
@@ -130,8 +133,18 @@ static int compile(struct session *s)
 			   LANG_MAX_SOURCE);
 		return -EFBIG;
 	}
+	if (r->probe_filter &&
+	    (err = regcomp(&filter, r->probe_filter, REG_EXTENDED | REG_NOSUB)) != 0) {
+		regerror(err, &filter, reason, sizeof(reason));
+		diag_error(&s->diag, NO_SPAN, "Invalid --probe-filter regex: %s", reason);
+		return -EINVAL;
+	}
+	options.probe_filter = r->probe_filter ? &filter : NULL;
 	file = diag_add_source(&s->diag, r->name, r->text, r->len);
-	return script_compile(&s->arena, file, &options, &s->script);
+	err = script_compile(&s->arena, file, &options, &s->script);
+	if (r->probe_filter)
+		regfree(&filter);
+	return err;
 }
 
 static int start_child(struct session *s)
@@ -251,7 +264,7 @@ int run_script(const struct run_request *r)
 /* ---- the command line ---- */
 
 struct run_options {
-	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage, *no_feature, *btf, *mode;
+	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage, *no_feature, *probe_filter, *btf, *mode;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
@@ -294,6 +307,8 @@ static const struct option_spec run_table[] = {
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
 	{0, "no-feature", "LIST", "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
 	 O(no_feature)},
+	{0, "probe-filter", "REGEX", "use only the probes whose names match (begin and end always)",
+	 OPTION_STRING, O(probe_filter)},
 	{0, "inlines", NULL, "user stacks with the functions that were inlined (needs debug info)",
 	 OPTION_FLAG, O(inlines)},
 	{0, "dwarf-pid", "PID", "the process whose stacks dw_ustack unwinds, without -p or -c",
@@ -387,6 +402,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->output = o->output;
 	r->btf = o->btf;
 	r->no_feature = o->no_feature;
+	r->probe_filter = o->probe_filter;
 	r->quiet = o->quiet;
 	r->verbose = o->verbose > 0;
 	r->unsafe = o->unsafe;

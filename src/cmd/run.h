@@ -23,6 +23,7 @@ struct run_request {
 	const char *const *debug_dirs; /* --debuginfo */
 	u32 ndebug_dirs;
 	const char *btf;     /* NULL = the kernel's */
+	const char *probe_filter; /* regular expression; NULL = all */
 	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
 	pid_t pid;	     /* 0 = all */
 	pid_t unwind_pid;    /* --dwarf-pid; 0 = none */

@@ -40,12 +40,20 @@ static ir_reg saved_register(struct lower *l, u32 offset, u8 size)
 static void check_probe(struct check *c, struct expr *call)
 {
 	call->type = type_simple(TYPE_PROBE_NAME);
-	if (in_probe(c, call))
-		c->unit->uses_probe = true;
+	if (!in_probe(c, call))
+		return;
+	c->unit->uses_probe = true;
+	if (c->unit->probe_is_text && c->unit->ntargets == 1)
+		builtin_set_string(c, call, c->unit->targets[0]->name,
+				   strlen(c->unit->targets[0]->name));
 }
 
 static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
 {
+	if (l->unit->probe_is_text && l->unit->ntargets == 1) {
+		builtin_lower_literal(l, call, ret);
+		return;
+	}
 	if (l->unit->ntargets <= 1 || !l->unit->context.has_cookie) {
 		*ret = value_constant(call->type,
 				      l->unit->ntargets ? l->unit->targets[0]->cookie : 0);

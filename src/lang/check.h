@@ -53,6 +53,7 @@ struct unit {
 	struct probe_context context;
 	struct probe_target **targets;
 	u32 ntargets;
+	bool probe_is_text; /* `probe` is a string: the unit has one target */
 	bool uses_args, uses_probe, uses_function, uses_stack; /* [check] */
 	bool speculates;	 /* [check] calls speculate() */
 	bool uses_context;	 /* [lower] lower_context() was called: the context is read */

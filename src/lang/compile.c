@@ -149,6 +149,8 @@ static int pass_map_declarations(struct compilation *k)
 struct mentions {
 	bool registers; /* the record or the registers themselves, or the stack below them */
 	bool arguments, names, probe;
+	bool probe_text; /* its name is compared or searched: every target gets a program that knows
+			    it */
 };
 
 /* A field that only the record of a system call's event has: common_*, copies of strings. */
@@ -158,12 +160,32 @@ static bool is_record_field(const struct expr *e)
 	       (str_starts(e->name, "__") && !str_eq(e->name, "__syscall_nr"));
 }
 
+static bool is_probe_name(const struct expr *e)
+{
+	return e && (e->kind == EXPR_NAME || e->kind == EXPR_CALL) && e->name &&
+	       str_eq(e->name, "probe");
+}
+
+static bool reads_probe_name(const struct expr *e)
+{
+	static const char *const functions[] = {"strcontains", "strncmp", "strstr", "strlen", "len"};
+
+	if (e->kind == EXPR_BINARY)
+		return is_probe_name(e->left) || is_probe_name(e->right);
+	for (size_t i = 0; e->kind == EXPR_CALL && i < ARRAY_SIZE(functions); i++)
+		for (u32 k = 0; str_eq(e->name, functions[i]) && k < e->nargs; k++)
+			if (is_probe_name(e->args[k]))
+				return true;
+	return false;
+}
+
 static bool find_mentions(void *arg, struct expr *e)
 {
 	static const char *const raw[] = {"args", "ctx",   "kstack",	"ustack",
 					  "reg",  "stack", "stack_len", "skboutput"};
 	struct mentions *m = arg;
 
+	m->probe_text |= reads_probe_name(e);
 	if (e->kind == EXPR_MEMBER && e->left->kind == EXPR_NAME && str_eq(e->left->name, "args")) {
 		m->names = m->arguments = true;
 		m->registers |= is_record_field(e);
@@ -245,6 +267,40 @@ static bool may_be_missing(const struct compilation *k, const struct probe *p,
 	return false;
 }
 
+static bool is_always_kept(const char *provider)
+{
+	static const char *const names[] = {"begin", "end", "self", "test", "bench"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcasecmp(provider, names[i]))
+			return true;
+	return false;
+}
+
+/* --probe-filter: an attach point without wildcards need not even be looked up. */
+static bool is_filtered(const struct compilation *k, const struct attach_point *ap)
+{
+	const regex_t *filter = k->options->probe_filter;
+
+	return filter && ap->count && !is_always_kept(ap->parts[0]) &&
+	       !glob_has_wildcard(ap->text) && regexec(filter, ap->text, 0, NULL, 0);
+}
+
+static void drop_filtered(const struct compilation *k, struct probe_targets *targets, size_t from)
+{
+	const regex_t *filter = k->options->probe_filter;
+	size_t to = from;
+
+	for (size_t i = from; filter && i < targets->list.len; i++) {
+		struct probe_target *t = targets->list.items[i];
+
+		if (is_always_kept(t->provider->name) || !regexec(filter, t->name, 0, NULL, 0))
+			targets->list.items[to++] = t;
+	}
+	if (filter)
+		targets->list.len = to;
+}
+
 static int expand(struct compilation *k, const struct probe *p, const struct attach_point *ap,
 		  struct probe_targets *out)
 {
@@ -255,11 +311,11 @@ static int expand(struct compilation *k, const struct probe *p, const struct att
 					      .count = ap->count,
 					      .pid = k->options->pid};
 	const size_t messages = k->diag->messages.len, before = out->list.len;
-	int err = probe_expand(k->options->env, &request, out);
+	int err = is_filtered(k, ap) ? 0 : probe_expand(k->options->env, &request, out);
 
+	drop_filtered(k, out, before);
 	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(k, p, ap))) {
-		demote_errors(k, messages,
-			      s->config.missing_probes == 1 || is_older_spelling(k));
+		demote_errors(k, messages, s->config.missing_probes == 1 || is_older_spelling(k));
 		err = 0;
 	}
 	for (size_t i = before; i < out->list.len; i++) {
@@ -283,7 +339,7 @@ static const char *group_key(struct compilation *k, const struct probe_target *t
 		return arena_printf(k->arena, "syscalls/%u/%s", x->attach_btf_id,
 				    m.arguments ? x->layout_key : "");
 	/* Attached by the id of one kernel function, or unable to tell which target fired. */
-	if (x->attach_btf_id || (m.probe && !(x->has_cookie && k->options->features.attach_cookie)))
+	if (x->attach_btf_id || m.probe_text || (m.probe && !(x->has_cookie && k->options->features.attach_cookie)))
 		return arena_printf(k->arena, "#%u", number);
 	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%s", t->provider->name, x->program_type,
 			    x->expected_attach_type, x->kind, x->space,
@@ -314,8 +370,8 @@ static struct expr *add_pid_filter(struct compilation *k, const struct probe *p,
 	e->left = arena_new(k->arena, struct expr);
 	*e->left = (struct expr){.kind = EXPR_NAME, .span = p->span, .name = "pid"};
 	e->right = arena_new(k->arena, struct expr);
-	*e->right = (struct expr){
-		.kind = EXPR_INTEGER, .span = p->span, .integer = k->options->pid};
+	*e->right =
+		(struct expr){.kind = EXPR_INTEGER, .span = p->span, .integer = k->options->pid};
 	if (!predicate)
 		return e;
 	both = arena_new(k->arena, struct expr);
@@ -334,7 +390,8 @@ static void add_unit(struct compilation *k, struct probe *p, struct group *g, bo
 	u->probe = p;
 	u->predicate = p->predicate && copy ? ast_clone_expr(k->arena, p->predicate) : p->predicate;
 	/* Of the command of -c all processes count. */
-	if (k->options->pid && !k->options->has_child && g->targets.len && needs_pid_filter(g->targets.items[0]))
+	if (k->options->pid && !k->options->has_child && g->targets.len &&
+	    needs_pid_filter(g->targets.items[0]))
 		u->predicate = add_pid_filter(k, p, u->predicate);
 	u->body = copy ? ast_clone_block(k->arena, p->body) : p->body;
 	u->context = g->context;
@@ -378,6 +435,8 @@ static int describe_targets(struct compilation *k, struct probe *p,
 	for (size_t i = 0; i < groups.len; i++) {
 		if (!err)
 			add_unit(k, p, groups.items[i], groups.len > 1);
+		if (!err)
+			vector_last(&k->check.units)->probe_is_text = m.probe_text;
 		vector_free(&groups.items[i]->targets);
 	}
 	vector_free(&groups);
@@ -457,7 +516,8 @@ static int pass_attach_points(struct compilation *k)
 
 		for (u32 a = 0; a < p->nattach && !err; a++)
 			err = expand(k, p, &p->attach_points[a], &targets);
-		if (!err && !targets.list.len && !k->script->config.missing_probes) {
+		if (!err && !targets.list.len && !k->options->probe_filter &&
+		    !k->script->config.missing_probes) {
 			diag_error(k->diag, p->span,
 				   "No attach point of this probe matches anything");
 			err = -ENOENT;
@@ -525,8 +585,10 @@ static int pass_lower(struct compilation *k)
 }
 
 static int (*const passes[])(struct compilation *k) = {
-	pass_parse,	    pass_dump_ast, pass_thread_locals, pass_settings,   pass_limits, pass_map_declarations,
-	pass_attach_points, pass_check,	   pass_dump_types, pass_plan,	 pass_lower,
+	pass_parse,	    pass_dump_ast, pass_thread_locals,
+	pass_settings,	    pass_limits,   pass_map_declarations,
+	pass_attach_points, pass_check,	   pass_dump_types,
+	pass_plan,	    pass_lower,
 };
 
 static void begin(struct compilation *k)

@@ -15,6 +15,8 @@
 #ifndef PANTRACE_LANG_SCRIPT_H
 #define PANTRACE_LANG_SCRIPT_H
 
+#include <regex.h>
+
 #include "lang/ast.h"
 #include "kernel/kernel.h"
 #include "lang/emit.h"
@@ -184,6 +186,7 @@ struct compile_options {
 	u32 ninclude_dirs;
 	pid_t pid;		/* -p */
 	bool has_child;		/* -c */
+	const regex_t *probe_filter; /* --probe-filter: only probes whose name it matches; NULL = all */
 	bool has_unwind_target;	/* -p, -c or --dwarf-pid: dw_ustack can be used */
 	bool unsafe;
 	bool report_helpers;	/* -k: send ACTION_HELPER_ERROR when a helper fails */

@@ -47,10 +47,12 @@ static const struct perf_row hardware[] = {
 static void add(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
 		const struct probe_provider *p, const struct perf_row *row, bool hw, u64 period)
 {
+	const char *const event =
+		row->alias && str_eq(r->parts[1], row->alias) ? row->alias : row->name;
 	const char *name =
 		r->count == 3 && !str_eq(r->parts[2], "*")
-			? arena_printf(env->arena, "%s:%s:%s", p->name, row->name, r->parts[2])
-			: arena_printf(env->arena, "%s:%s:", p->name, row->name);
+			? arena_printf(env->arena, "%s:%s:%s", p->name, event, r->parts[2])
+			: arena_printf(env->arena, "%s:%s:", p->name, event);
 	struct probe_target *t = probe_add_target(env, out, p, r, name);
 
 	t->function = row->name;

@@ -47,7 +47,7 @@ static struct probe_target *add_place(struct expand_arg *a, const char *what, u6
 
 	site->at_entry = at_entry;
 	site->file = a->file;
-	site->is_32 = !elf_file_is_64(a->file);
+	site->is_32 = a->file && !elf_file_is_64(a->file);
 	t->private = site;
 	t->path = a->path;
 	t->function = arena_strdup(arena, what);
@@ -123,11 +123,11 @@ static int check_symbol(struct expand_arg *a, const struct elf_symbol *s)
 	struct diag *d = a->env->diag;
 
 	if (!s->size && !a->env->unsafe) {
-		diag_error(d, a->request->span,
-			   "Could not determine boundary for %s (symbol has size 0).", a->function);
-		diag_hint(d, "Use --unsafe to force attachment. WARNING: This option could lead to "
-			     "data corruption in the "
-			     "target process.");
+		diag_error(d, NO_SPAN,
+			   "Could not determine boundary for %s (symbol has size 0).\n"
+			   "Use --unsafe to force attachment. WARNING: This option could lead to "
+			   "data corruption in the target process.",
+			   a->function);
 		return -EINVAL;
 	}
 	if (s->size && a->offset >= s->size) {
@@ -257,7 +257,7 @@ static int add_address(struct expand_arg *a)
 	    !elf_file_is_executable_offset(a->file, offset)) {
 		/* Not a virtual address: then an offset in the file. */
 		if (!elf_file_is_executable_offset(a->file, a->address)) {
-			diag_error(a->env->diag, a->request->span,
+			diag_error(a->env->diag, NO_SPAN,
 				   "Could not resolve address: %s:0x%" PRIx64, a->path, a->address);
 			diag_hint(a->env->diag, "it is neither a virtual address nor a file offset "
 						"of code in this file");
@@ -268,7 +268,7 @@ static int add_address(struct expand_arg *a)
 	known = !elf_file_address(a->file, offset, &into) &&
 		elf_file_symbol_at(a->file, into, &s, &into);
 	if (!known && !a->env->unsafe) {
-		diag_error(a->env->diag, a->request->span,
+		diag_error(a->env->diag, NO_SPAN,
 			   "Could not resolve address: %s:0x%" PRIx64, a->path, a->address);
 		diag_hint(a->env->diag, "no symbol covers it, so nothing tells whether an "
 					"instruction begins there; --unsafe "
@@ -288,8 +288,18 @@ static int expand_file(void *arg, const char *path)
 {
 	struct expand_arg *a = arg;
 	const u32 before = a->matched;
-	int err = user_open(a->env, a->request->span, path, !a->quiet, &a->file);
+	/* Code needs no ELF around it, where somebody knows its offset and maps it. */
+	const bool may_be_flat = a->has_address && a->env->unsafe;
+	int err = user_open(a->env, a->request->span, path, !a->quiet && !may_be_flat, &a->file);
 
+	if (err == -ENOEXEC && may_be_flat) {
+		a->path = arena_strdup(a->env->arena, path);
+		add_place(a, arena_printf(a->env->arena, "0x%" PRIx64, a->address), a->address,
+			  false);
+		return 0;
+	}
+	if (err && may_be_flat && !a->quiet)
+		err = user_open(a->env, a->request->span, path, true, &a->file);
 	if (err)
 		return a->quiet ? 0 : err;
 	a->path = arena_strdup(a->env->arena, path);

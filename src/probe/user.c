@@ -168,8 +168,11 @@ void user_describe_types(struct probe_env *env, const struct probe_target *t,
 			 struct probe_context *ret)
 {
 	const struct user_site *site = t->private;
-	struct type_scope *scope = arena_new(env->arena, struct type_scope);
+	struct type_scope *scope;
 
+	if (!site->file)
+		return;
+	scope = arena_new(env->arena, struct type_scope);
 	*scope = (struct type_scope){site->file, &probe_cache_of(env)->types};
 	ret->find_type = find_type;
 	ret->find_type_arg = scope;

@@ -183,11 +183,11 @@ static void test_rates(struct fixture *f)
 
 static void test_perf(struct fixture *f)
 {
-	expands(f, "software:faults:10", "software:page-faults:10");
+	expands(f, "software:faults:10", "software:faults:10");
 	ok(f->targets.list.items[0]->config == 10 &&
 		   f->targets.list.items[0]->mode == PERF_COUNT_SW_PAGE_FAULTS,
 	   "alias and count");
-	expands(f, "s:cs", "software:context-switches:");
+	expands(f, "s:cs", "software:cs:");
 	ok(f->targets.list.items[0]->config == 1000, "default count");
 	is_str(expand(f, "software:*faults"), "", "wildcard");
 	is_int((long long)f->targets.list.len, 5, "  five kinds of faults");
