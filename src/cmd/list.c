@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/glob.h"
 #include "base/options.h"
+#include "cmd/list_types.h"
 #include "kernel/kernel.h"
 
 enum list_format { LIST_TEXT, LIST_VERBOSE, LIST_JSON };
@@ -26,6 +27,7 @@ struct lister {
 	bool denied; /* a list could not be read */
 	VECTOR(struct listed) names; /* of one provider: told in order of the alphabet */
 	struct arena name_arena;
+	bool everything; /* also what cannot be attached here */
 	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
 };
 
@@ -209,7 +211,7 @@ static int compare_names(const void *a, const void *b)
 
 static bool is_available(struct lister *l, const struct probe_provider *p)
 {
-	return kernel_ask(l->env->kernel, (enum kernel_capability)p->needs)->yes;
+	return l->everything || kernel_ask(l->env->kernel, (enum kernel_capability)p->needs)->yes;
 }
 
 static int each_of(struct lister *l, const struct probe_provider *p, const char *glob)
@@ -254,7 +256,7 @@ static int search_provider(struct lister *l, const struct probe_provider *p, con
 	/* A name without wildcards and without its middle part: "tracepoint:sched_switch". */
 	if (!err && l->count == before && !glob_has_wildcard(rest) && *rest && !strchr(rest, ':'))
 		err = each_of(l, p, arena_printf(l->env->arena, "%s:*:%s", p->name, rest));
-	if (l->count > before && !a->yes) {
+	if (l->count > before && !a->yes && !l->everything) {
 		diag_warning(l->env->diag, NO_SPAN, "%s probes cannot be attached here: %s",
 			     p->name, a->why ? a->why : strerror(a->error));
 		if (a->hint)
@@ -315,6 +317,36 @@ static int search(struct lister *l, const char *pattern)
 	return search_all(l, NULL);
 }
 
+static int search_types(struct lister *l, const char *pattern)
+{
+	const s64 n = list_types(l->env, pattern, l->format != LIST_TEXT, l->out);
+
+	if (n < 0)
+		return (int)n;
+	l->count += (u64)n;
+	return 0;
+}
+
+/* "kprobe:vfs_read,struct file" */
+static int search_each(struct lister *l, const char *patterns)
+{
+	char *rest, *copy, *one;
+	int err = 0;
+
+	if (!patterns || !strchr(patterns, ',') || !access(patterns, F_OK))
+		return patterns && list_is_type(patterns) ? search_types(l, patterns)
+							  : search(l, patterns);
+	copy = rest = xstrdup(patterns);
+	while (!err && (one = strsep(&rest, ","))) {
+		one += strspn(one, " ");
+		l->word = NULL;
+		if (*one)
+			err = list_is_type(one) ? search_types(l, one) : search(l, one);
+	}
+	free(copy);
+	return err;
+}
+
 static int run(struct lister *l, const char *pattern)
 {
 	const bool list_only = l->env->list_only;
@@ -322,7 +354,7 @@ static int run(struct lister *l, const char *pattern)
 	int err;
 
 	l->env->list_only = true;
-	err = search(l, pattern);
+	err = search_each(l, pattern);
 	l->env->list_only = list_only;
 	strbuf_release(&l->line);
 	if (err == -EIO)
@@ -340,7 +372,7 @@ static int run(struct lister *l, const char *pattern)
 						"'usdt:libc:*', or -p PID");
 		else if (!l->denied)
 			diag_hint(l->env->diag, "a pattern is like 'tracepoint:sched:*', "
-						"'kprobe:vfs_*', '*open*' or "
+						"'kprobe:vfs_*', '*open*', 'struct file' or "
 						"'uprobe:/bin/bash:*read*'");
 		else
 			diag_hint(l->env->diag, "most lists can only be read by root; `pantrace "
@@ -372,7 +404,7 @@ int list_probes(struct probe_env *env, const char *pattern, bool verbose, FILE *
 
 struct list_options {
 	int verbose;
-	bool json;
+	bool json, everything;
 	u64 pid;
 	const char *btf;
 	struct string_list debug_dirs;
@@ -383,6 +415,8 @@ static const struct option_spec options[] = {
 	 offsetof(struct list_options, verbose)},
 	{0, "json", NULL, "one JSON object a line, with arguments", OPTION_FLAG,
 	 offsetof(struct list_options, json)},
+	{0, "all", NULL, "also what this kernel cannot attach", OPTION_FLAG,
+	 offsetof(struct list_options, everything)},
 	{'p', "pid", "PID", "look into the files of this process (uprobe, usdt)", OPTION_U64,
 	 offsetof(struct list_options, pid)},
 	{0, "btf", "FILE", "take the kernel's types from this file", OPTION_STRING,
@@ -399,6 +433,7 @@ static const struct command_spec spec = {
 	.examples = "pantrace list 'tracepoint:sched:*'          # events of one category\n"
 		    "pantrace list -v tracepoint:sched:sched_switch  # its fields\n"
 		    "pantrace list '*open*'                      # anything with open in its name\n"
+		    "pantrace list -v 'struct file'              # a type of the kernel\n"
 		    "pantrace list 'uprobe:/bin/bash:*read*'     # functions of a program\n"
 		    "pantrace list 'usdt:libc:*'                 # static events of a library",
 	.options = options,
@@ -424,6 +459,7 @@ int cmd_list(int argc, char **argv)
 	env.kernel = kernel_new();
 	env.pid = (pid_t)o.pid;
 	env.debug_path = list_join_paths(&arena, o.debug_dirs.items, o.debug_dirs.count);
+	l.everything = o.everything;
 	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	run(&l, first < argc ? argv[first] : NULL);

@@ -60,6 +60,7 @@ static void session_open(struct session *s, const struct run_request *r)
 		.arena = &s->arena,
 		.diag = &s->diag,
 		.unsafe = r->unsafe,
+		.list_only = r->list_only,
 		.max_probes = 1024,
 		.pid = r->pid,
 		.debug_path = list_join_paths(&s->arena, r->debug_dirs, r->ndebug_dirs),
@@ -198,11 +199,24 @@ static int open_output(struct session *s)
 	return err;
 }
 
-static void list_targets(const struct script *script)
+/* bpftrace leaves out how often: "interval:ms:", "hardware:cache-misses:". */
+static void print_target(const struct probe_target *t, bool is_compatible)
+{
+	static const char *const counted[] = {"interval", "profile", "software", "hardware"};
+	size_t len = strlen(t->name);
+
+	for (size_t i = 0; is_compatible && i < ARRAY_SIZE(counted); i++)
+		if (str_eq(t->provider->name, counted[i]))
+			while (len && t->name[len - 1] != ':')
+				len--;
+	printf("%.*s\n", (int)len, t->name);
+}
+
+static void list_targets(const struct script *script, bool is_compatible)
 {
 	for (size_t i = 0; i < script->programs.len; i++)
 		for (u32 t = 0; t < script->programs.items[i].ntargets; t++)
-			puts(script->programs.items[i].targets[t]->name);
+			print_target(script->programs.items[i].targets[t], is_compatible);
 }
 
 static int execute(struct session *s)
@@ -246,7 +260,7 @@ int run_script(const struct run_request *r)
 	if (!err)
 		err = compile(&s);
 	if (!err && r->list_only)
-		list_targets(&s.script);
+		list_targets(&s.script, r->is_compatible);
 	else if (!err && !r->dump_stage) {
 		err = open_output(&s);
 		if (!err)
@@ -456,7 +470,7 @@ static int read_script(const struct run_options *o, const char *file, struct run
 /* -l without a script. */
 static int list_pattern(const struct run_options *o, const char *pattern, bool is_compatible)
 {
-	char **words = xreallocarray(NULL, o->debug_dirs.count + 7, 2 * sizeof(*words));
+	char **words = xreallocarray(NULL, o->debug_dirs.count + 8, 2 * sizeof(*words));
 	int n = 0, code;
 
 	words[n++] = "list";
@@ -466,6 +480,8 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 			"WARNING: It appears that '%s' is a filename but the file does not exist. "
 			"Treating '%s' as a search pattern.\n",
 			pattern, pattern);
+	if (is_compatible)
+		words[n++] = "--all";
 	if (o->verbose)
 		words[n++] = "-v";
 	if (o->pid) {

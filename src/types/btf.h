@@ -28,6 +28,8 @@ int btf_find_function(struct btf_source *btf, const char *module, const char *na
 /* Calls fn for each function whose name matches the glob. */
 int btf_each_function(struct btf_source *btf, const char *module_glob, const char *glob,
 		      int (*fn)(void *arg, const char *module, const char *name, u32 id), void *arg);
+/* Calls fn for each struct, union and enum that has a name; spelled is "struct NAME" and matches the glob. Forward declarations are left out. */
+int btf_each_record(struct btf_source *btf, const char *glob, int (*fn)(void *arg, const char *module, const char *spelled), void *arg);
 /* The prototype of a raw tracepoint: parameters of typedef btf_trace_NAME without the first (void *). */
 int btf_find_raw_tracepoint(struct btf_source *btf, const char *module, const char *name, struct btf_function *ret);
 /* Iterator targets: functions bpf_iter_NAME; context struct bpf_iter__NAME. id is for attach_btf_id. */

@@ -121,6 +121,44 @@ int btf_each_function(struct btf_source *s, const char *module_glob, const char 
 	return err;
 }
 
+static int each_record_in(struct btf_blob *b, const char *glob,
+			  int (*fn)(void *arg, const char *module, const char *spelled), void *arg)
+{
+	static const char *const words[PT_BTF_KIND_MAX + 1] = {[BTF_KIND_STRUCT] = "struct",
+							       [BTF_KIND_UNION] = "union",
+							       [BTF_KIND_ENUM] = "enum",
+							       [PT_BTF_ENUM64] = "enum"};
+	struct strbuf spelled = STRBUF_INIT;
+	int rc = 0;
+
+	for (u32 i = 0; i < b->count && !rc; i++) {
+		const struct btf_type *t = (const void *)(b->types + b->offsets[i]);
+		const u32 kind = btf_raw_kind(t);
+		const char *name = btf_name_at(b, t->name_off);
+
+		if (kind > PT_BTF_KIND_MAX || !words[kind] || !*name || !btf_raw_vlen(t))
+			continue;
+		strbuf_reset(&spelled);
+		strbuf_addf(&spelled, "%s %s", words[kind], name);
+		if (glob_match(glob, spelled.data))
+			rc = fn(arg, b->module, spelled.data);
+	}
+	strbuf_release(&spelled);
+	return rc;
+}
+
+int btf_each_record(struct btf_source *s, const char *glob,
+		    int (*fn)(void *arg, const char *module, const char *spelled), void *arg)
+{
+	struct btf_blob *b;
+	u32 next = 0;
+	int err = btf_open(&s->vmlinux);
+
+	while (!err && (b = btf_next_blob(s, &next)))
+		err = each_record_in(b, glob, fn, arg);
+	return err;
+}
+
 /* ---- raw tracepoints ---- */
 
 /* The same prototype without its first parameter, void *__data; nameless ones get "argN". */
