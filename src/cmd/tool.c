@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a single-purpose tool: its declaration becomes an option table, its options become getopt()
  * values. */
+#include <ctype.h>
+
+#include "base/file.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
 
 struct tool_values {
 	const char *duration, *output;
 	bool json;
-	/* One entry per option of the tool: the value, "" for a flag that is set, NULL for not
-	 * given. */
-	const char *given[32];
+	struct tool_given given;
 };
 
 /* Rows that every tool has. */
@@ -37,10 +38,14 @@ static struct option_spec *option_table(struct arena *a, const struct tool_spec 
 			.value = o->value,
 			.help = o->help,
 			.kind = o->value ? OPTION_STRING : OPTION_PRESENT,
-			.offset = offsetof(struct tool_values, given) + i * sizeof(char *),
+			.offset = offsetof(struct tool_values, given.options) + i * sizeof(char *),
 		};
 	}
 	memcpy(table + n, common_options, sizeof(common_options));
+	for (u32 i = n; i < n + ARRAY_SIZE(common_options); i++)
+		for (u32 k = 0; k < n; k++)
+			if (table[k].short_name == table[i].short_name)
+				table[i].short_name = 0;
 	return table;
 }
 
@@ -82,58 +87,6 @@ static void show_column(struct row_style *style, const char *column)
 		}
 }
 
-/* One option or argument that was given. Appends "--name=value" for the script. 0 or an exit code.
- */
-static int apply_option(const struct command_spec *command, const struct tool_option *o,
-			const char *value, struct arena *a, struct run_request *r,
-			const char **words)
-{
-	u64 number;
-
-	switch (o->effect) {
-	case TOOL_MATCH:
-		return row_style_match(r->rows, o->column, value) ? EXIT_OK : EXIT_USAGE;
-	case TOOL_SHOW:
-		show_column(r->rows, o->column);
-		break;
-	case TOOL_LIMIT:
-		if (parse_u64(value, &number) || !number)
-			return options_usage_error(command, "--%s takes a number, not '%s'",
-						   o->long_name, value);
-		r->rows->limited_column = o->column;
-		r->rows->limit = number;
-		break;
-	case TOOL_GETOPT:
-		if (o->value && parse_u64(value, &number))
-			return options_usage_error(command, "--%s takes a number, not '%s'",
-						   o->long_name, value);
-		break;
-	case TOOL_COMMAND:
-		break;
-	}
-	words[r->npositional++] = o->value ? arena_printf(a, "--%s=%s", o->long_name, value)
-					   : arena_printf(a, "--%s", o->long_name);
-	return EXIT_OK;
-}
-
-static int apply_arguments(const struct command_spec *command, const struct tool_spec *spec,
-			   int argc, char **argv, int first, struct run_request *r)
-{
-	const struct tool_option *o = &spec->argument;
-
-	if (first >= argc)
-		return EXIT_OK;
-	if (!o->long_name)
-		return options_usage_error(command, "'%s' is one word too many", argv[first]);
-	if (o->effect == TOOL_COMMAND) {
-		r->words = argv + first;
-		return EXIT_OK;
-	}
-	if (first + 1 < argc)
-		return options_usage_error(command, "'%s' is one word too many", argv[first + 1]);
-	return row_style_match(r->rows, o->column, argv[first]) ? EXIT_OK : EXIT_USAGE;
-}
-
 static int apply_duration(const struct command_spec *command, const char *text,
 			  struct run_request *r)
 {
@@ -147,6 +100,245 @@ static int apply_duration(const struct command_spec *command, const char *text,
 	return EXIT_OK;
 }
 
+/* Rising numbers, separated by blanks or commas; brought into one spelling. */
+static const char *number_list(struct arena *a, const char *text)
+{
+	struct strbuf sb = STRBUF_INIT;
+	unsigned long long last = 0;
+	const char *result;
+
+	for (const char *p = text + strspn(text, " ,"); *p; p += strspn(p, " ,")) {
+		char *end;
+		unsigned long long n = strtoull(p, &end, 10);
+
+		if (end == p || !strchr(" ,", *end) || (sb.len && n <= last)) {
+			strbuf_release(&sb);
+			return NULL;
+		}
+		strbuf_addf(&sb, "%s%llu", sb.len ? " " : "", n);
+		last = n;
+		p = end;
+	}
+	result = sb.len ? arena_strdup(a, sb.data) : NULL;
+	strbuf_release(&sb);
+	return result;
+}
+
+static bool is_name(const char *s, const char *further)
+{
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("_./:-+@,", *s) && !strchr(further, *s))
+			return false;
+	return true;
+}
+
+/* "1.5" seconds as milliseconds, which an interval probe takes. */
+static const char *milliseconds(struct arena *a, const char *text)
+{
+	double seconds;
+
+	if (parse_double(text, &seconds) || seconds < 0.001 || seconds > 1e6)
+		return NULL;
+	return arena_printf(a, "%llu", (unsigned long long)(seconds * 1000 + 0.5));
+}
+
+/* "vda", "/dev/vda" or "254,0" as the kernel numbers devices: 12 bits of major, 20 of minor. */
+static const char *device_number(struct arena *a, const char *text)
+{
+	unsigned int major, minor;
+	char *data = NULL;
+	size_t len;
+	int used = 0;
+
+	if (str_starts(text, "/dev/"))
+		text += strlen("/dev/");
+	if (sscanf(text, "%u%*[,:]%u%n", &major, &minor, &used) == 2 && !text[used])
+		return arena_printf(a, "%u", major << 20 | minor);
+	if (!*text || strchr(text, '/') ||
+	    file_read(arena_printf(a, "/sys/class/block/%s/dev", text), 64, &data, &len))
+		return NULL;
+	used = sscanf(data, "%u:%u", &major, &minor);
+	free(data);
+	return used == 2 ? arena_printf(a, "%u", major << 20 | minor) : NULL;
+}
+
+static const char *glob_expression(struct arena *a, const char *glob)
+{
+	struct strbuf sb = STRBUF_INIT;
+	const char *result;
+
+	strbuf_addch(&sb, '^');
+	for (; *glob; glob++) {
+		if (*glob == '*')
+			strbuf_addstr(&sb, ".*");
+		else if (*glob == '?')
+			strbuf_addch(&sb, '.');
+		else if (isalnum((unsigned char)*glob))
+			strbuf_addch(&sb, *glob);
+		else
+			strbuf_addf(&sb, "[%c]", *glob);
+	}
+	strbuf_addch(&sb, '$');
+	result = arena_strdup(a, sb.data);
+	strbuf_release(&sb);
+	return result;
+}
+
+/* What is being run, for the functions below. */
+struct tool_run {
+	const struct command_spec *command;
+	struct arena *arena;
+	struct run_request *request;
+	const char **words; /* getopt() values */
+	const char *script;
+};
+
+static int refuse(const struct tool_run *t, const struct tool_option *o, const char *what,
+		  const char *value)
+{
+	return options_usage_error(t->command, "%s%s takes %s, not '%s'", o->help ? "--" : "",
+				   o->help ? o->long_name : o->value, what, value);
+}
+
+/* One option or argument that was given; *value is brought into the form that the script takes.
+ * Appends "--name=value" for getopt(). 0 or an exit code. */
+static int apply(const struct tool_run *t, const struct tool_option *o, const char **value)
+{
+	struct run_request *r = t->request;
+	const char *why;
+	u64 number;
+
+	switch (o->effect) {
+	case TOOL_MATCH:
+		return row_style_match(r->rows, o->column, *value) ? EXIT_OK : EXIT_USAGE;
+	case TOOL_SHOW:
+		show_column(r->rows, o->column);
+		break;
+	case TOOL_LIMIT:
+		if (parse_u64(*value, &number) || !number)
+			return refuse(t, o, "a number", *value);
+		r->rows->limited_column = o->column;
+		r->rows->limit = number;
+		break;
+	case TOOL_GETOPT:
+	case TOOL_NUMBER:
+		if (o->value && parse_u64(*value, &number))
+			return refuse(t, o, "a number", *value);
+		break;
+	case TOOL_COUNT:
+		if (parse_u64(*value, &number) || !number)
+			return refuse(t, o, "a number", *value);
+		break;
+	case TOOL_NAME:
+		if (!is_name(*value, ""))
+			return refuse(t, o, "a name", *value);
+		break;
+	case TOOL_PROBES:
+	case TOOL_EVENTS:
+		if (!**value || !is_name(*value, "*?[]~$"))
+			return refuse(t, o, "names of probes", *value);
+		break;
+	case TOOL_NUMBERS:
+		why = *value;
+		*value = number_list(t->arena, why);
+		if (!*value)
+			return refuse(t, o, "rising numbers", why);
+		break;
+	case TOOL_SECONDS:
+		why = *value;
+		*value = milliseconds(t->arena, why);
+		if (!*value)
+			return refuse(t, o, "a number of seconds", why);
+		break;
+	case TOOL_FILTER:
+		if (!tool_filter(t->arena, *value, &why))
+			return options_usage_error(t->command, "filter '%s': %s", *value, why);
+		return EXIT_OK;
+	case TOOL_GLOB:
+		return row_style_match(r->rows, o->column, glob_expression(t->arena, *value))
+			       ? EXIT_OK
+			       : EXIT_USAGE;
+	case TOOL_DEVICE:
+		why = *value;
+		*value = device_number(t->arena, why);
+		if (!*value)
+			return refuse(t, o, "the name of a disk", why);
+		break;
+	case TOOL_DURATION:
+		return apply_duration(t->command, *value, r);
+	case TOOL_TEXT:
+	case TOOL_LIST:
+	case TOOL_FORMAT:
+	case TOOL_COMMAND:
+		break;
+	}
+	if (o->help && strstr(t->script, arena_printf(t->arena, "getopt(\"%s\"", o->long_name)))
+		t->words[r->nnamed++] =
+			o->value ? arena_printf(t->arena, "--%s=%s", o->long_name, *value)
+				 : arena_printf(t->arena, "--%s", o->long_name);
+	return EXIT_OK;
+}
+
+static const char *default_value(const struct tool_option *o)
+{
+	return o->effect == TOOL_NUMBERS || o->effect == TOOL_NUMBER || o->effect == TOOL_SECONDS
+		       ? o->column
+		       : NULL;
+}
+
+static int apply_options(const struct tool_run *t, const struct tool_spec *spec,
+			 struct tool_given *given)
+{
+	int rc = EXIT_OK;
+
+	for (size_t i = 0; i < spec->options.len && !rc; i++) {
+		if (!given->options[i])
+			given->options[i] = default_value(&spec->options.items[i]);
+		if (given->options[i])
+			rc = apply(t, &spec->options.items[i], &given->options[i]);
+	}
+	return rc;
+}
+
+static int apply_arguments(const struct tool_run *t, const struct tool_spec *spec, int argc,
+			   char **argv, int first, struct tool_given *given)
+{
+	int rc = EXIT_OK;
+
+	for (size_t i = 0; i < spec->arguments.len && !rc; i++) {
+		const struct tool_option *o = &spec->arguments.items[i];
+
+		if (first < argc && o->effect == TOOL_COMMAND) {
+			t->request->words = argv + first;
+			return EXIT_OK;
+		}
+		if (first >= argc && !o->is_optional && o->effect != TOOL_COMMAND &&
+		    o->effect != TOOL_MATCH)
+			return options_usage_error(t->command, "%s is missing", o->value);
+		given->arguments[i] = first < argc ? argv[first++] : default_value(o);
+		if (given->arguments[i])
+			rc = apply(t, o, &given->arguments[i]);
+	}
+	if (!rc && first < argc)
+		return options_usage_error(t->command, "'%s' is one word too many", argv[first]);
+	return rc;
+}
+
+/* The option with this effect if it was given. */
+static bool is_given(const struct tool_spec *spec, const struct tool_given *given,
+		     enum tool_effect effect)
+{
+	for (size_t i = 0; i < spec->options.len; i++)
+		if (spec->options.items[i].effect == effect && given->options[i])
+			return true;
+	return false;
+}
+
+static bool takes_command(const struct tool_spec *spec)
+{
+	return spec->arguments.len && vector_last(&spec->arguments).effect == TOOL_COMMAND;
+}
+
 static int run_tool(struct arena *a, const struct embedded_tool *tool, const struct tool_spec *spec,
 		    int argc, char **argv)
 {
@@ -157,19 +349,14 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		.examples = example_text(a, spec),
 		.details = field_text(a, spec),
 		.options = option_table(a, spec),
-		.stop_at_argument = spec->argument.effect == TOOL_COMMAND,
+		.stop_at_argument = takes_command(spec),
 	};
 	const char **words = arena_new_array(a, const char *, spec->options.len + 1);
 	struct row_style style = {0};
 	struct tool_values values = {0};
 	struct run_request r = {
-		.name = tool->name,
-		.text = tool->text,
-		.len = tool->len,
-		.positional = words,
-		.is_tool = true,
-		.rows = &style,
-	};
+		.name = tool->name, .named = words, .is_tool = true, .rows = &style};
+	const struct tool_run t = {&command, a, &r, words, tool->text};
 	int first, rc = options_parse(&command, argc, argv, &values, &first);
 
 	if (rc != OPTIONS_GO_ON)
@@ -179,14 +366,22 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	r.is_json = values.json;
 	r.output = values.output;
 	rc = apply_duration(&command, values.duration, &r);
-	for (size_t i = 0; i < spec->options.len && !rc; i++)
-		if (values.given[i])
-			rc = apply_option(&command, &spec->options.items[i], values.given[i], a, &r,
-					  words);
 	if (!rc)
-		rc = apply_arguments(&command, spec, argc, argv, first, &r);
+		rc = apply_options(&t, spec, &values.given);
 	if (!rc)
-		rc = run_script(&r);
+		rc = apply_arguments(&t, spec, argc, argv, first, &values.given);
+	if (!rc && (is_given(spec, &values.given, TOOL_LIST) ||
+		    is_given(spec, &values.given, TOOL_FORMAT))) {
+		rc = tool_list_events(a, spec, values.given.arguments[0],
+				      is_given(spec, &values.given, TOOL_FORMAT));
+	} else if (!rc && spec->arguments.len && spec->arguments.items[0].effect == TOOL_EVENTS &&
+		   !values.given.arguments[0]) {
+		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
+	} else if (!rc) {
+		r.text = tool_text(a, spec, &values.given, tool->text);
+		r.len = r.text ? strlen(r.text) : 0;
+		rc = r.text ? run_script(&r) : EXIT_FAILED;
+	}
 	row_style_release(&style);
 	return rc;
 }
@@ -198,7 +393,8 @@ int cmd_tool(const struct embedded_tool *tool, int argc, char **argv)
 	int rc = EXIT_FAILED;
 
 	if (tool_parse(&arena, tool->text, &spec) ||
-	    spec.options.len > ARRAY_SIZE(((struct tool_values *)0)->given))
+	    spec.options.len > ARRAY_SIZE(((struct tool_given *)0)->options) ||
+	    spec.arguments.len > ARRAY_SIZE(((struct tool_given *)0)->arguments))
 		fprintf(stderr, "pantrace: the tool %s is malformed\n", tool->name);
 	else
 		rc = run_tool(&arena, tool, &spec, argc, argv);

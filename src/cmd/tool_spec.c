@@ -35,10 +35,13 @@ static int parse_effect(char *words, struct tool_option *o)
 	static const struct {
 		const char *word;
 		enum tool_effect effect;
-	} effects[] = {{"show", TOOL_SHOW},
-		       {"match", TOOL_MATCH},
-		       {"limit", TOOL_LIMIT},
-		       {"command", TOOL_COMMAND}};
+	} effects[] = {
+		{"show", TOOL_SHOW},	   {"match", TOOL_MATCH},	{"limit", TOOL_LIMIT},
+		{"command", TOOL_COMMAND}, {"text", TOOL_TEXT},		{"name", TOOL_NAME},
+		{"numbers", TOOL_NUMBERS}, {"number", TOOL_NUMBER},	{"filter", TOOL_FILTER},
+		{"probes", TOOL_PROBES},   {"events", TOOL_EVENTS},	{"seconds", TOOL_SECONDS},
+		{"count", TOOL_COUNT},	   {"duration", TOOL_DURATION}, {"device", TOOL_DEVICE},
+		{"glob", TOOL_GLOB},	   {"list", TOOL_LIST},		{"format", TOOL_FORMAT}};
 	char *save, *word;
 
 	if (!words)
@@ -47,8 +50,8 @@ static int parse_effect(char *words, struct tool_option *o)
 	for (size_t i = 0; word && i < ARRAY_SIZE(effects); i++)
 		if (str_eq(word, effects[i].word)) {
 			o->effect = effects[i].effect;
-			o->column = strtok_r(NULL, " ", &save);
-			return o->column || o->effect == TOOL_COMMAND ? 0 : -EINVAL;
+			o->column = strtok_r(NULL, "", &save);
+			return o->column || o->effect >= TOOL_COMMAND ? 0 : -EINVAL;
 		}
 	return -EINVAL;
 }
@@ -76,8 +79,22 @@ static int parse_option(struct tool_spec *spec, char *rest)
 
 static int parse_argument(struct tool_spec *spec, char *rest)
 {
-	spec->argument = (struct tool_option){.long_name = next_part(&rest)};
-	return parse_effect(next_part(&rest), &spec->argument);
+	struct tool_option o = {0};
+	char *name = next_part(&rest), *end;
+
+	o.value = name;
+	o.is_optional = *name == '[';
+	name += o.is_optional;
+	end = name + strlen(name);
+	if (end > name && end[-1] == ']')
+		*--end = '\0';
+	for (char *p = name; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	o.long_name = name;
+	if (parse_effect(next_part(&rest), &o))
+		return -EINVAL;
+	vector_push(&spec->arguments, o);
+	return 0;
 }
 
 static void parse_pair(char *rest, struct tool_field *ret)
@@ -101,7 +118,13 @@ static int parse_line(struct tool_spec *spec, char *key, char *rest)
 		return parse_option(spec, rest);
 	else if (str_eq(key, "argument"))
 		return parse_argument(spec, rest);
-	else if (str_eq(key, "hide"))
+	else if (str_eq(key, "have")) {
+		pair.name = strtok_r(rest, " ", &save);
+		pair.meaning = strtok_r(NULL, " ", &save);
+		if (!pair.meaning)
+			return -EINVAL;
+		vector_push(&spec->haves, pair);
+	} else if (str_eq(key, "hide"))
 		for (char *w = strtok_r(rest, " ", &save); w; w = strtok_r(NULL, " ", &save))
 			vector_push(&spec->hidden, w);
 	else if (str_eq(key, "example") || str_eq(key, "field")) {
@@ -148,4 +171,6 @@ void tool_spec_release(struct tool_spec *spec)
 	vector_free(&spec->options);
 	vector_free(&spec->fields);
 	vector_free(&spec->hidden);
+	vector_free(&spec->arguments);
+	vector_free(&spec->haves);
 }

@@ -197,6 +197,7 @@ static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
 	case TYPE_SYSCALL_NAME:
 	case TYPE_SIGNAL_NAME:
 	case TYPE_DISK_NAME:
+	case TYPE_MEMINFO:
 		*ret = value_integer(t, data);
 		return true;
 	case TYPE_USYM:

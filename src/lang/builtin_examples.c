@@ -76,6 +76,7 @@ static const struct example {
 	{"uaddr", "uprobe:/bin/bash:readline { printf(\"%p\\n\", uaddr(\"ps1_prompt\")); }"},
 	{"percpu_kaddr", "begin { printf(\"%p\\n\", percpu_kaddr(\"process_counts\", 0)); }"},
 	{"strerror", "tracepoint:syscalls:sys_exit_openat /args.ret < 0/ { @[strerror(-args.ret)] = count(); }"},
+	{"meminfo", "interval:s:1 { printf(\"%s MB\\n\", meminfo(\"Cached\")); }"},
 	{"disk_name", "tracepoint:block:block_rq_issue { @[disk_name(args.dev)] = count(); }"},
 	{"ranges", "tracepoint:block:block_rq_issue { @[(uint64)args.bytes / 1024] = count(); } end { ranges(\"KB/1 I/O: 1 8 64 128\", @); clear(@); }"},
 	{"errno_name", "tracepoint:syscalls:sys_exit_openat /args.ret < 0/ { @[errno_name(-args.ret)] = count(); }"},

@@ -96,6 +96,20 @@ static void check_disk_name(struct check *c, struct expr *call)
 		check_arg_integer(c, call, 0);
 }
 
+/* ---- meminfo ---- */
+
+static void check_meminfo(struct check *c, struct expr *call)
+{
+	call->type = type_simple(TYPE_MEMINFO);
+	check_arg_literal_string(c, call, 0);
+}
+
+static void lower_meminfo(struct lower *l, struct expr *call, struct value *ret)
+{
+	*ret = value_register(call->type, ir_const(l->f, l->script->strings.len));
+	vector_push(&l->script->strings, builtin_literal(call->args[0]));
+}
+
 /* ---- tracer_pid ---- */
 
 static void check_tracer_pid(struct check *c, struct expr *call)
@@ -174,6 +188,9 @@ const struct builtin builtins_row[] = {
 	 "@m), or over the powers of a number: ranges(\"ms/1000 I/O: *2 1000000\", @m), where the keys "
 	 "are divided by 1000.",
 	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 2, check_table, lower_table},
+	{"meminfo", "meminfo_t meminfo(const string name)",
+	 "Prints a line of /proc/meminfo as it is when the event is shown, in MB: meminfo(\"Cached\").",
+	 "", BUILTIN_CALL, 1, 1, check_meminfo, lower_meminfo},
 	{"disk_name", "disk_name_t disk_name(dev_t dev)",
 	 "Prints the name of a block device by its number as the block tracepoints have it (\"sda\").",
 	 "", BUILTIN_CALL, 1, 1, check_disk_name, lower_errno_name},

@@ -47,6 +47,7 @@ enum type_kind {
 	TYPE_PROBE_NAME,  /* u64 index into script.probe_names; size 8: the `probe` builtin */
 	TYPE_SYSCALL_NAME, /* u64 nr; size 8 */
 	TYPE_SIGNAL_NAME,  /* u64 nr; size 8 */
+	TYPE_MEMINFO,	   /* u64 index of a name among the strings; size 8: prints this line of /proc/meminfo, in MB */
 	TYPE_DISK_NAME,	   /* u64 dev_t of the kernel (12 bits of major, 20 of minor); size 8: prints "sda", else "8,0" */
 	/* Aggregations: only as the value of a map. Per-CPU layout: */
 	TYPE_COUNT, /* u64 */

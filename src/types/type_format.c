@@ -24,6 +24,7 @@ static const char *const kind_names[TYPE_KIND_COUNT] = {
 	[TYPE_PROBE_NAME] = "probe_name_t",
 	[TYPE_SYSCALL_NAME] = "syscall_name_t",
 	[TYPE_SIGNAL_NAME] = "signal_name_t",
+	[TYPE_MEMINFO] = "meminfo_t",
 	[TYPE_DISK_NAME] = "disk_name_t",
 	[TYPE_COUNT] = "count_t",
 	[TYPE_HIST] = "hist_t",

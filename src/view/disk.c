@@ -11,7 +11,8 @@ struct disk_names {
 	struct hashmap by_number; /* dev -> malloc'ed name */
 };
 
-/* /sys/dev/block/MAJOR:MINOR is a link that ends in the name (Documentation/ABI/stable/sysfs-devices). */
+/* /sys/dev/block/MAJOR:MINOR is a link that ends in the name
+ * (Documentation/ABI/stable/sysfs-devices). */
 static char *look_up(u32 major, u32 minor)
 {
 	char path[64], target[PATH_MAX], *slash;

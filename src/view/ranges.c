@@ -7,7 +7,7 @@
 
 struct ranges {
 	char unit[32], title[32];
-	u64 divisor;
+	u64 divisor; /* of the keys: the unit in which they are shown */
 	bool is_list;
 	u64 lower[MAX_BOUNDS]; /* ascending, the first one is 0 */
 	u64 counts[MAX_BOUNDS];
@@ -27,7 +27,9 @@ static bool parse_bounds(struct ranges *r, const char *text)
 	int used = 0;
 
 	*r = (struct ranges){.divisor = 1};
-	if (sscanf(text, "%31[^/]/%llu %31[^:]:%n", r->unit, &bound, r->title, &used) != 3 || !used || !bound)
+	if (*text != '/')
+		text += sscanf(text, "%31[^/]", r->unit) == 1 ? strlen(r->unit) : 0;
+	if (sscanf(text, "/%llu %31[^:]:%n", &bound, r->title, &used) != 2 || !used || !bound)
 		return false;
 	r->divisor = bound;
 	text += used;
@@ -42,7 +44,7 @@ static bool parse_bounds(struct ranges *r, const char *text)
 		return true;
 	}
 	while (sscanf(text, "%llu%n", &bound, &used) == 1) {
-		add_bound(r, bound);
+		add_bound(r, bound * r->divisor);
 		text += used;
 		text += strspn(text, ", ");
 	}
@@ -61,11 +63,12 @@ static void count(struct ranges *r, const struct map_view *m)
 	}
 }
 
-/* A bound in the unit that is shown; with fractions where the unit is larger than what was counted. */
+/* A bound in the unit that is shown; with fractions where the unit is larger than what was counted.
+ */
 static void add_scaled(struct strbuf *out, const struct ranges *r, u64 value, int width)
 {
-	if (r->divisor == 1)
-		strbuf_addf(out, "%*llu", width, (unsigned long long)value);
+	if (r->divisor == 1 || r->is_list)
+		strbuf_addf(out, "%*llu", width, (unsigned long long)(value / r->divisor));
 	else
 		strbuf_addf(out, "%*.3f", width, (double)value / (double)r->divisor);
 }
@@ -85,9 +88,10 @@ static void print_text(const struct ranges *r, struct strbuf *out, u32 first, u3
 {
 	char from[48], to[48];
 
-	snprintf(from, sizeof(from), ">=(%s)", r->unit);
-	snprintf(to, sizeof(to), "<(%s)", r->unit);
-	strbuf_addf(out, "%12s .. %-12s: %-8s |%-*s|\n", from, to, r->title, BAR_WIDTH, "Distribution");
+	snprintf(from, sizeof(from), *r->unit ? ">=(%s)" : ">=", r->unit);
+	snprintf(to, sizeof(to), *r->unit ? "<(%s)" : "<", r->unit);
+	strbuf_addf(out, "%12s .. %-12s: %-8s |%-*s|\n", from, to, r->title, BAR_WIDTH,
+		    "Distribution");
 	for (u32 i = first; i <= last; i++) {
 		struct strbuf end = STRBUF_INIT;
 
@@ -117,8 +121,8 @@ static void print_json(const struct ranges *r, struct strbuf *out, u32 first, u3
 	strbuf_addstr(out, "]}\n");
 }
 
-void row_ranges(struct row_style *s, struct value_printer *p, struct output *out, const char *bounds,
-		const struct map_view *m)
+void row_ranges(struct row_style *s, struct value_printer *p, struct output *out,
+		const char *bounds, const struct map_view *m)
 {
 	struct ranges r;
 	u32 first = 0, last;

@@ -28,9 +28,9 @@ static int name_start(const struct format_part *part)
 
 	if (part->kind != CONVERSION_LITERAL || i < 1 || part->text[i] != '=')
 		return -1;
-	while (i > 0 && (isalnum((unsigned char)part->text[i - 1]) || part->text[i - 1] == '_'))
+	while (i > 0 && (isalnum((unsigned char)part->text[i - 1]) || strchr("_:-", part->text[i - 1])))
 		i--;
-	return isupper((unsigned char)part->text[i]) ? i : -1;
+	return isupper((unsigned char)part->text[i]) || str_starts(part->text + i, "--=") ? i : -1;
 }
 
 static bool is_hidden(const struct row_style *s, const char *name)
@@ -203,6 +203,23 @@ static void json_words(struct strbuf *out, const u8 *data, u32 len)
 	strbuf_addch(out, ']');
 }
 
+/* A column made of integers, like "%u.%03u", that reads as a number. */
+static bool is_number_text(const struct column *c, const struct type *t, const char *text)
+{
+	const char *point = strchr(text, '.');
+
+	for (u32 i = 0; i < c->format.nparts; i++) {
+		const struct format_part *part = &c->format.parts[i];
+
+		if (part->kind == CONVERSION_ARGUMENT &&
+		    (!type_is_integer(t->members[part->argument].type) || !strchr("duT", part->conversion)))
+			return false;
+	}
+	text += *text == '-';
+	return isdigit((unsigned char)*text) && (text[0] != '0' || !isdigit((unsigned char)text[1])) &&
+	       strspn(text, "0123456789.") == strlen(text) && (!point || (point[1] && !strchr(point + 1, '.')));
+}
+
 static void json_column(struct value_printer *p, struct strbuf *out, const struct column *c,
 			const struct type *t, const u8 *payload, const char *text, size_t len)
 {
@@ -224,7 +241,10 @@ static void json_column(struct value_printer *p, struct strbuf *out, const struc
 			return;
 		}
 	}
-	json_string(out, text, len);
+	if (is_number_text(c, t, text))
+		strbuf_add(out, text, len);
+	else
+		json_string(out, text, len);
 }
 
 /* Text of one column without the padding of its conversions. */
@@ -235,8 +255,12 @@ static void column_text(struct value_printer *p, struct strbuf *out, const struc
 	struct format bare = {.parts = parts, .nparts = MIN(c->format.nparts, MAX_PARTS)};
 
 	memcpy(parts, c->format.parts, bare.nparts * sizeof(parts[0]));
+	/* The first width is the column's; the others belong to their numbers ("%u.%03u"). */
 	for (u32 i = 0; i < bare.nparts; i++)
-		parts[i].width = -1;
+		if (parts[i].kind == CONVERSION_ARGUMENT) {
+			parts[i].width = -1;
+			break;
+		}
 	format_text(p, out, &bare, t, payload);
 }
 

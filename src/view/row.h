@@ -3,7 +3,7 @@
  * Rows of a table, as the tools print them: row("PID=%-6d COMM=%-16s FILE=%s/%s", ...) and
  * table("COMM=%-16s COUNT=%8d", @map).
  *
- * A column begins at a word "NAME=" of the format (a capital letter first) and goes on to the next one; the first conversion's width
+ * A column begins at a word "NAME=" of the format (a capital letter first, or "--") and goes on to the next one; the first conversion's width
  * and alignment are the column's. The last column is never padded. The reader of the tool chooses which columns are seen
  * and which rows pass; JSON has one object per row with the names in lower case.
  */

@@ -186,6 +186,23 @@ static void add_timestamp(struct value_printer *p, struct strbuf *out, const u8 
 	time_text(out, index < p->nstrings ? p->strings[index] : "%H:%M:%S", ns);
 }
 
+/* A line of /proc/meminfo as it is now, in MB. */
+static void add_meminfo(struct value_printer *p, struct strbuf *out, u64 index)
+{
+	unsigned long long kilobytes = 0;
+	char *data, *line = NULL, name[64];
+	size_t len;
+
+	if (index < p->nstrings && !file_read("/proc/meminfo", 65536, &data, &len)) {
+		snprintf(name, sizeof(name), "\n%s:", p->strings[index]);
+		line = strstr(data, name);
+		if (line)
+			sscanf(line + strlen(name), "%llu", &kilobytes);
+		free(data);
+	}
+	strbuf_addf(out, "%llu", kilobytes / 1024);
+}
+
 static void read_users(struct value_printer *p)
 {
 	char *text, *line, *save;
@@ -348,6 +365,9 @@ static bool add_word(struct value_printer *p, struct strbuf *out, const struct t
 		return true;
 	case TYPE_SIGNAL_NAME:
 		add_signal(p, out, n);
+		return true;
+	case TYPE_MEMINFO:
+		add_meminfo(p, out, n);
 		return true;
 	case TYPE_DISK_NAME:
 		disk_name_text(&p->disks, out, n);
