@@ -72,6 +72,7 @@ struct engine {
 	struct row_style *rows;
 	struct unwind_rows unwind; /* between engine_prepare_unwind() and engine_fill_unwind() */
 	u32 unwind_half;	/* rows for which each half of the table has room */
+	u64 unwind_delay;	/* ns before the table is made once more */
 	u64 unwind_due;		/* CLOCK_MONOTONIC ns when the table is to be made again; 0 = it is good */
 	bool unwind_second;	/* the second half is in use */
 	u64 malformed;		/* records that did not fit their action */

@@ -13,7 +13,11 @@
 #include "engine/engine.h"
 
 #define SPARE_ROWS 65536u
-#define DELAY_NS   1000000 /* the kernel tells of a mapping before /proc shows it */
+/*
+ * The kernel tells of a mapping before /proc shows it, and the process may be set aside in between:
+ * the table is made 1, 10 and 100 ms later.
+ */
+#define DELAY_NS 1000000
 
 static pid_t target(const struct engine *e)
 {
@@ -98,6 +102,7 @@ static u64 now_ns(void)
 void engine_expire_unwind(struct engine *e)
 {
 	e->unwind_due = now_ns() + DELAY_NS;
+	e->unwind_delay = DELAY_NS;
 }
 
 void engine_refresh_unwind(struct engine *e)
@@ -108,7 +113,8 @@ void engine_refresh_unwind(struct engine *e)
 
 	if (!e->unwind_due || now_ns() < e->unwind_due)
 		return;
-	e->unwind_due = 0;
+	e->unwind_delay *= 10;
+	e->unwind_due = e->unwind_delay <= 100 * DELAY_NS ? now_ns() + e->unwind_delay : 0;
 	if (unwind_read_process(&e->unwind, target(e)) < 0 || !e->unwind.list.len ||
 	    map_lookup(m, &zero, &g) < 0 || engine_fill_unwind(e, &g) < 0) {
 		unwind_release(&e->unwind);

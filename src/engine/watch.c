@@ -30,10 +30,10 @@ static int watch_cpu(struct watch *w, u32 cpu)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.watermark = !at_once,
+		.watermark = 1,
 		/* A process that is being started makes some 2 KiB: read then, not at each record.
 		 */
-		.wakeup_watermark = at_once ? 1 : 2048, /* or wakeup_events */
+		.wakeup_watermark = at_once ? 1 : 2048,
 	};
 	struct perf_ring ring;
 	int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0), err;
