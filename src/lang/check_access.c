@@ -183,6 +183,13 @@ static bool check_special_index(struct check *c, struct expr *e, const struct ty
 	s64 index;
 
 	if (type_is(t, TYPE_STRING)) {
+		if (e->args[0]->is_comptime_known &&
+		    (e->args[0]->integer < 0 || e->args[0]->integer >= t->size)) {
+			check_error(c, e->span,
+				    "the index %" PRId64 " is out of bounds for array of size %u",
+				    e->args[0]->integer, t->size);
+			return true;
+		}
 		e->type = type_int(1, true);
 		e->space = SPACE_UNKNOWN;
 		return true;

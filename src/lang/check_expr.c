@@ -151,6 +151,11 @@ void check_condition(struct check *c, struct expr *e)
 	check_error(c, e->span, "Invalid condition: %s", check_kind_text(c, e->type));
 }
 
+static bool is_statement(const struct expr *e)
+{
+	return e->builtin && e->builtin->flags & BUILTIN_STATEMENT;
+}
+
 void check_ternary(struct check *c, struct expr *e)
 {
 	struct expr *left = e->left ? e->left : e->condition;
@@ -168,9 +173,16 @@ void check_ternary(struct check *c, struct expr *e)
 
 			if (!c->final)
 				e->type = known;
-			else if (!(left->builtin && left->builtin->flags & BUILTIN_STATEMENT) &&
-				 !(e->right->builtin &&
-				   e->right->builtin->flags & BUILTIN_STATEMENT)) {
+			else if (is_statement(left) != is_statement(e->right))
+				check_error(c, e->span,
+					    "Branches must return the same type or compatible "
+					    "types: have '%s' and '%s'",
+					    is_statement(left) ? "void"
+							       : check_type_text(c, left->type),
+					    is_statement(e->right)
+						    ? "void"
+						    : check_type_text(c, e->right->type));
+			else if (!is_statement(left) && !is_statement(e->right)) {
 				check_known(c, left);
 				check_known(c, e->right);
 			}
@@ -198,11 +210,11 @@ static bool cast_allowed(const struct type *from, const struct type *to)
 	switch (to->kind) {
 	case TYPE_INT:
 	case TYPE_ENUM:
-		return type_is_scalar(from) || (type_is(from, TYPE_ARRAY) && from->size <= 8);
+		return type_is_scalar(from) || (type_is(from, TYPE_ARRAY) && from->size == to->size);
 	case TYPE_BOOL:
 		return scalar || type_is(from, TYPE_STRING);
 	case TYPE_POINTER:
-		return scalar || type_is(from, TYPE_ARRAY);
+		return scalar || type_is(from, TYPE_ARRAY) || type_is(from, TYPE_STRING);
 	case TYPE_STRING:
 		return (type_is(from, TYPE_STRING) && to->size >= from->size) ||
 		       (type_is(from, TYPE_ARRAY) && from->element->size == 1);
@@ -239,6 +251,13 @@ void check_cast(struct check *c, struct expr *e)
 	if (type_is(to, TYPE_ARRAY) && !to->count && to->element->size &&
 	    from->size % to->element->size == 0)
 		to = type_array(c->types, to->element, from->size / to->element->size);
+	if (type_is(to, TYPE_ENUM) && to->name && e->left->kind == EXPR_INTEGER &&
+	    type_complete(c->types, to) == 0 && to->count &&
+	    !type_enumerator_name(c->types, to, e->left->integer)) {
+		check_error(c, e->span, "Enum: %s doesn't contain a variant value of %lld", to->name,
+			    (long long)e->left->integer);
+		return;
+	}
 	if (!cast_allowed(from, to)) {
 		check_error(c, e->span, "Cannot cast from \"%s\" to \"%s\"",
 			    check_type_text(c, from), check_type_text(c, to));

@@ -29,6 +29,9 @@ static bool check_map_copy(struct check *c, struct map_symbol *to, struct expr *
 
 	if (!t || !type_is_aggregation(t))
 		return true;
+	/* Into a map of numbers goes the number. */
+	if (to->value && type_is_integer(to->value) && check_aggregation_scalar(t))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++)
 		if (examples[i].kind == t->kind)
 			check_error(
@@ -90,6 +93,22 @@ static void check_assign_map(struct check *c, struct stmt *s)
 	check_map_value(c, m, type, s->span);
 }
 
+/* let $x : uint8 = 300 */
+static bool check_fits(struct check *c, const struct variable_symbol *v, const struct expr *value,
+		       struct span at)
+{
+	if (!v->is_typed || !value->is_comptime_known || !type_is_integer(value->type) ||
+	    !type_is(v->type, TYPE_INT) || fold_convert(value->integer, v->type) == value->integer)
+		return true;
+	check_error(c, at,
+		    "Type mismatch for $%s: trying to assign value of type '%s' when variable "
+		    "already has a type '%s'",
+		    v->name, check_type_text(c, value->type), check_type_text(c, v->type));
+	check_hint(c, "%lld does not fit; a cast cuts it: (%s)%lld", (long long)value->integer,
+		   check_type_text(c, v->type), (long long)value->integer);
+	return false;
+}
+
 static void check_assign_variable(struct check *c, struct stmt *s)
 {
 	struct expr *target = s->target, *value = s->value;
@@ -107,7 +126,9 @@ static void check_assign_variable(struct check *c, struct stmt *s)
 	v = check_variable_target(c, target->name, type, target->span);
 	target->variable = v;
 	check_variable_use(c, v);
-	check_variable_assign(c, v, type, s->op == OP_NONE ? value->space : v->space, s->span);
+	if (s->op != OP_NONE || check_fits(c, v, value, s->span))
+		check_variable_assign(c, v, type, s->op == OP_NONE ? value->space : v->space,
+				      s->span);
 	target->type = v->type;
 }
 
@@ -166,7 +187,7 @@ static void check_let(struct check *c, struct stmt *s)
 		v->space = SPACE_UNKNOWN;
 		c->changed = true;
 	}
-	if (s->value && check_known(c, s->value))
+	if (s->value && check_known(c, s->value) && check_fits(c, v, s->value, s->span))
 		check_variable_assign(c, v, s->value->type, s->value->space, s->span);
 	s->target->type = v->type;
 	s->variable = v;
@@ -174,8 +195,17 @@ static void check_let(struct check *c, struct stmt *s)
 
 static void check_if(struct check *c, struct stmt *s)
 {
+	const struct expr *e = s->condition;
+
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
+	if (e->kind == EXPR_COMPTIME && e->is_comptime_known && type_is_integer(e->type)) {
+		/* What is decided now leaves the other branch out, whatever is in it. */
+		if (e->integer && s->else_body)
+			s->else_body->count = 0;
+		else if (!e->integer)
+			s->body->count = 0;
+	}
 	check_block(c, s->body);
 	if (s->else_body)
 		check_block(c, s->else_body);

@@ -147,7 +147,7 @@ static void size_map(struct check *c, const struct map_symbol *m, struct script_
 	sm->value_size = element_size(m->value);
 	if (scalar) {
 		sm->key_size = 4;
-		sm->max_entries = bucketed ? bucket_count(m->value) : 1;
+		sm->max_entries = MAX(bucketed ? bucket_count(m->value) : 1, m->declared_size);
 		return;
 	}
 	sm->key_size = bucketed ? ALIGN_UP(m->key->size, 8u) + 8 : m->key->size;
@@ -165,11 +165,11 @@ static int plan_map(struct check *c, struct map_symbol *m, struct script_map *sm
 				   : (percpu ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_HASH);
 	const struct map_kind *declared = m->declared_type ? kind_of(m->declared_type) : NULL;
 
-	if (declared && (scalar || declared->is_percpu != percpu)) {
+	if (declared && declared->is_percpu != percpu) {
 		diag_error(c->diag, m->span,
 			   "Incompatible map types. Type from declaration: %s. Type from value/key "
 			   "type: %s",
-			   declared->name, kind_of(natural)->name);
+			   declared->name, percpu ? "percpuhash" : "hash");
 		return -EINVAL;
 	}
 	m->key = storage_type(c, m->key, true);

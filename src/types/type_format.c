@@ -110,6 +110,18 @@ static void format_pointer(struct strbuf *out, const struct type *t, u32 depth)
 	strbuf_addstr(out, " *");
 }
 
+/* "ustack_perf_10": stacks of different modes or depths are different types. */
+static void format_stack(struct strbuf *out, const struct type *t)
+{
+	static const char *const modes[] = {[STACK_BPFTRACE] = "bpftrace",
+					    [STACK_PERF] = "perf",
+					    [STACK_RAW] = "raw",
+					    [STACK_BUILD_ID] = "build_id"};
+
+	strbuf_addf(out, "%s_%s_%u", t->kind == TYPE_KSTACK ? "kstack" : "ustack",
+		    t->stack_mode < ARRAY_SIZE(modes) ? modes[t->stack_mode] : "?", t->stack_depth);
+}
+
 static void format_within(struct strbuf *out, const struct type *t, u32 depth)
 {
 	if (depth > MAX_NESTING) {
@@ -134,6 +146,10 @@ static void format_within(struct strbuf *out, const struct type *t, u32 depth)
 		return;
 	case TYPE_POINTER:
 		format_pointer(out, t, depth);
+		return;
+	case TYPE_KSTACK:
+	case TYPE_USTACK:
+		format_stack(out, t);
 		return;
 	case TYPE_FUNCTION:
 		format_function(out, t, "", depth);

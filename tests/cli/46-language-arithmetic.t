@@ -68,6 +68,23 @@ like "$err" "HINT: expected program options: --who, --on, --s, --n" "and those t
 run -q -e "$opt" -- --help
 like "$err" "--who: whom to greet" "--help: what they are for"
 
+# --- types ---
+refuses()
+{
+	run -d bpf -e "$1"
+	like "$err" "$2" "$3"
+}
+refuses 'begin { let $b : uint8 = 256; }' "trying to assign value of type 'int16' when variable already has a type 'uint8'" \
+	"a number that does not fit a declared variable"
+refuses 'enum colour { red = 4 } begin { print((enum colour)5) }' "Enum: colour doesn't contain a variant value of 5" \
+	"a number that is no member of an enum"
+refuses 'begin { $s = "ab"; print($s[3]) }' "the index 3 is out of bounds for array of size 3" "an index beyond a string"
+refuses 'struct T { char c[8]; } begin { $t = (struct T *)0; $x = (int32)$t->c; }' "Cannot cast from" "a cast that would lose half"
+refuses 'begin { @s = nsecs ? kstack(2) : kstack(perf, 2) }' "have 'kstack_bpftrace_2' and 'kstack_perf_2'" "stacks of two modes"
+says 'begin { @n = (uint64)1; @c = count(); @n = @c; print(@n); clear(@n); clear(@c) }' "@n: 1" "a count becomes a number of a map of numbers"
+says 'let @one = lruhash(3); begin { @one = 5; print(@one); clear(@one) }' "@one: 5" "a declared map without keys"
+says 'begin { if comptime (1 > 2) { fail("never"); } else { print("else") } }' "else" "a branch that is left out is not looked at"
+
 # --- container_of ---
 says 'begin { $t = (struct task_struct *)curtask; $p = (uint64)$t + offsetof(struct task_struct, pid);
 print(container_of((int32 *)$p, typeof(struct task_struct), pid) == $t) }' true "container_of"
