@@ -88,11 +88,11 @@ static void lower_body(struct lower *l, struct unit *u)
 	struct ir_function *f = l->f;
 
 	l->return_block = ir_block_new(f, "return");
-	stop_when_over(l, u);
 	lower_frame_begin(l);
 	result_begin(l, u);
 	if (u->context.syscalls)
 		lower_syscall_guard(l);
+	stop_when_over(l, u);
 	lower_variables_begin(l, u->body);
 	if (u->predicate) {
 		const u32 mark = lower_slot_mark(l), body = ir_block_new(f, "body");
