@@ -418,3 +418,8 @@ bool elf_file_is_executable_offset(struct elf_file *f, u64 offset)
 	}
 	return false;
 }
+
+const void *elf_file_bytes(const struct elf_file *f, u64 offset, u64 n)
+{
+	return elf_bytes(f, offset, n);
+}

@@ -41,6 +41,8 @@ int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset);
 int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);
 /* What must be added to virtual addresses when the file's bytes from `offset` on are mapped executable at `start`. 0 or -ENOENT. */
 int elf_file_load_bias(struct elf_file *f, u64 start, u64 offset, u64 *ret_bias);
+/* n bytes of the file, in its memory; NULL if they are not all there. */
+const void *elf_file_bytes(const struct elf_file *f, u64 offset, u64 n);
 bool elf_file_is_executable_offset(struct elf_file *f, u64 offset); /* inside a PT_LOAD with PF_X */
 u64 elf_file_entry(const struct elf_file *f);
 const char *elf_file_interpreter(struct elf_file *f); /* PT_INTERP or NULL */

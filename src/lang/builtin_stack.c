@@ -4,6 +4,7 @@
  * stack as a key or value is only its id. A 64-bit hash instead of the kernel's 32-bit stack map:
  * no collision that would show a wrong stack.
  */
+#include "arch/arch.h"
 #include "lang/builtin_util.h"
 #include "lang/lower_internal.h"
 
@@ -79,7 +80,7 @@ static void check_stack(struct check *c, struct expr *call)
 		call->annotation = call;
 		limit_at = 1;
 	} else if (call->nargs && call->args[0]->kind == EXPR_NAME &&
-	    stack_mode(call->args[0]->name, &mode))
+		   stack_mode(call->args[0]->name, &mode))
 		limit_at = 1;
 	else if (call->nargs == 2)
 		check_error(c, call->span, "Expected stack mode as first argument");
@@ -181,13 +182,63 @@ static void store_frames(struct lower *l, u32 map, ir_reg id, ir_reg stack, u32 
 	ir_switch_to(l->f, end);
 }
 
+/* bpf_get_stack() of at most depth frames, the first of them at stack + offset; bytes or an error.
+ */
+static ir_reg get_stack(struct lower *l, ir_reg stack, u32 offset, u32 depth, bool user)
+{
+	return ir_call_n(l->f, BPF_FUNC_get_stack, lower_context(l),
+			 ir_binary_imm(l->f, IR_ADD, stack, offset), ir_const(l->f, depth * 8),
+			 ir_const(l->f, user ? BPF_F_USER_STACK : 0));
+}
+
+/*
+ * The user stack at the first instruction of a function, with its caller (enum entry_kind). Where
+ * the kernel has not put it in, the stack is taken one place further on, and the first two places
+ * are written here.
+ */
+static ir_reg get_entry_stack(struct lower *l, ir_reg stack, u32 depth, struct span at)
+{
+	const u32 offset = FRAMES_OFFSET, readable = ir_block_new(l->f, "entry"),
+		  missing = ir_block_new(l->f, "entry.missing"),
+		  some = ir_block_new(l->f, "entry.some"), end = ir_block_new(l->f, "entry.end");
+	ir_reg bytes = ir_reg_new(l->f), word, caller, failed;
+
+	ir_assign(l->f, bytes, get_stack(l, stack, offset, depth, true));
+	lower_slot(l, type_int(8, false), "caller", &word);
+	failed = lower_read(l, word, 0, 8,
+			    ir_load(l->f, lower_context(l), arch_sp_offset(), 8, false), 0,
+			    SPACE_USER, at);
+	ir_branch_imm(l->f, IR_EQ, failed, 0, readable, end);
+	ir_switch_to(l->f, readable);
+	caller = ir_load(l->f, word, 0, 8, false);
+	if (l->unit->context.entry == ENTRY_PUSH) {
+		const u32 two = ir_block_new(l->f, "entry.two");
+
+		ir_branch_imm(l->f, IR_SGE, bytes, 16, two, missing);
+		ir_switch_to(l->f, two);
+		ir_branch(l->f, IR_EQ, ir_load(l->f, stack, offset + 8, 8, false), caller, end,
+			  missing);
+	} else {
+		ir_jump(l->f, missing);
+	}
+	ir_switch_to(l->f, missing);
+	ir_assign(l->f, bytes, get_stack(l, stack, offset + 8, depth - 1, true));
+	ir_branch_imm(l->f, IR_SGT, bytes, 0, some, end);
+	ir_switch_to(l->f, some);
+	ir_store(l->f, stack, offset, 8, ir_load(l->f, stack, offset + 8, 8, false));
+	ir_store(l->f, stack, offset + 8, 8, caller);
+	ir_assign(l->f, bytes, ir_binary_imm(l->f, IR_ADD, bytes, 8));
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return bytes;
+}
+
 static ir_reg capture(struct lower *l, struct expr *call, bool user)
 {
 	const u32 map = builtin_map(l->script, user ? MAP_USTACKS : MAP_KSTACKS);
 	const u32 value_size = l->script->maps.items[map].value_size,
 		  depth = call->type->stack_depth;
 	const u32 some = ir_block_new(l->f, "stack"), end = ir_block_new(l->f, "stack.end");
-	const u64 flags = user ? BPF_F_USER_STACK : 0;
 	ir_reg stack, bytes, count, id;
 	u32 slot;
 
@@ -196,8 +247,8 @@ static ir_reg capture(struct lower *l, struct expr *call, bool user)
 	ir_assign_const(l->f, id, 0);
 	if (is_dwarf(call)) {
 		l->f->slots.items[slot].force_scratch = true;
-		count = lower_unwind(l, ir_binary_imm(l->f, IR_ADD, stack, FRAMES_OFFSET), depth, end,
-				     call->span);
+		count = lower_unwind(l, ir_binary_imm(l->f, IR_ADD, stack, FRAMES_OFFSET), depth,
+				     end, call->span);
 		ir_branch_imm(l->f, IR_SGT, count, 0, some, end);
 		ir_switch_to(l->f, some);
 		ir_store(l->f, stack, 0, 8, count);
@@ -205,9 +256,9 @@ static ir_reg capture(struct lower *l, struct expr *call, bool user)
 		store_frames(l, map, id, stack, end);
 		return id;
 	}
-	bytes = ir_call_n(l->f, BPF_FUNC_get_stack, lower_context(l),
-			  ir_binary_imm(l->f, IR_ADD, stack, FRAMES_OFFSET),
-			  ir_const(l->f, depth * 8), ir_const(l->f, flags));
+	bytes = user && l->unit->context.entry && depth > 1
+			? get_entry_stack(l, stack, depth, call->span)
+			: get_stack(l, stack, FRAMES_OFFSET, depth, user);
 	/* A task without user space, or an interrupted vsyscall, has no stack: id 0, which prints
 	 * as empty. */
 	ir_branch_imm(l->f, IR_SGT, bytes, 0, some, end);

@@ -343,6 +343,7 @@ static const char *group_key(struct compilation *k, const struct probe_target *t
 		return arena_printf(k->arena, "#%u", number);
 	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%s", t->provider->name, x->program_type,
 			    x->expected_attach_type, x->kind, x->space,
+			    m.registers ? x->entry : ENTRY_NONE,
 			    m.arguments && x->layout_key ? x->layout_key : "");
 }
 

@@ -83,6 +83,12 @@ struct probe_syscalls {
 	u32 compat;	   /* bits of it: a call of another ABI, which has no event */
 };
 
+/*
+ * At the first instruction of a user function the return address lies at *sp, and the frame pointer is still the caller's: a walk
+ * by frame pointers misses the caller. Since 6.11 the kernel puts it in where the function begins with `push %rbp` or `endbr64`.
+ */
+enum entry_kind { ENTRY_NONE, ENTRY_PUSH, ENTRY_OTHER };
+
 struct probe_context {
 	enum context_kind kind;
 	u32 program_type;	   /* BPF_PROG_TYPE_* */
@@ -110,6 +116,7 @@ struct probe_context {
 	u8 argn_count;		   /* 0 = argN not available */
 	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
 	bool is_return;
+	enum entry_kind entry; /* user functions (64 bits) */
 	bool has_cookie;	   /* bpf_get_attach_cookie gives target.cookie; false: a shared program cannot know its target */
 	/*
 	 * Not NULL: the event may also be attached as a raw tracepoint (cheaper: no record is filled in) if the body reads neither

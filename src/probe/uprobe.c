@@ -487,6 +487,17 @@ static void describe_32(struct probe_context *ret)
 	ret->argn_count = ARRAY_SIZE(ret->argn);
 }
 
+/* As is_uprobe_at_func_entry() in arch/x86/events/core.c has it. */
+static enum entry_kind entry_of(const struct user_site *site, u64 offset)
+{
+	static const u8 endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const u8 *code = site->file ? elf_file_bytes(site->file, offset, sizeof(endbr64)) : NULL;
+
+	if (!site->at_entry || site->is_32 || !code)
+		return ENTRY_NONE;
+	return code[0] == 0x55 || !memcmp(code, endbr64, sizeof(endbr64)) ? ENTRY_PUSH : ENTRY_OTHER;
+}
+
 static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
 		    struct probe_context *ret)
 {
@@ -509,6 +520,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		ret->expected_attach_type = UAPI_BPF_TRACE_UPROBE_MULTI;
 	user_describe_types(env, t, ret);
 	if (!is_return) {
+		ret->entry = entry_of(site, t->address);
 		user_describe_function(env, t, ret);
 		return 0;
 	}

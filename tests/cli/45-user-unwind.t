@@ -54,4 +54,28 @@ like "$out" '^ *main[+]' "from within the kernel"
 like "$out" ']: 200$' "  each time"
 run -q -e "uprobe:$work/frames:leaf { print(dw_ustack) }"
 like "$err" 'dw_ustack requires a target process' "without a process it is refused"
+
+# ustack walks frame pointers: at the first instruction of a function the caller is known from the stack alone.
+gcc -O2 -g -fno-omit-frame-pointer -o "$work/entry" "$top/tests/programs/entry.c"
+cat >"$work/gdb" <<'G'
+set pagination off
+set backtrace past-main off
+break *bare
+commands
+bt
+continue
+end
+break *pushes
+commands
+bt
+continue
+end
+run
+G
+gdb -q -batch -x "$work/gdb" "$work/entry" 2>/dev/null | sed -En 's/^#[0-9]+ +(0x[0-9a-f]+ in )?([a-z]+) \(.*/\2/p' >"$work/want"
+run -q -c "$work/entry" -e "uprobe:$work/entry:bare, uprobe:$work/entry:pushes { print(ustack); }"
+echo "$out" | sed -En 's/^ *(bare|pushes|recurse|main)[+][0-9]+$/\1/p' >"$work/got"
+is "$(cat "$work/got")" "$(cat "$work/want")" "the caller at a function's first instruction, with and without push"
+run -q -c "$work/entry" -e "uprobe:$work/entry:bare { @[ustack(2)] = count(); }"
+is "$(echo "$out" | grep -c '[+]')" 2 "  within the limit of frames"
 done_testing
