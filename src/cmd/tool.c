@@ -206,13 +206,16 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 {
 	struct run_request *r = t->request;
 	const char *why;
+	char *word, *save;
 	u64 number;
 
 	switch (o->effect) {
 	case TOOL_MATCH:
 		return row_style_match(r->rows, o->column, *value) ? EXIT_OK : EXIT_USAGE;
 	case TOOL_SHOW:
-		show_column(r->rows, o->column);
+		for (word = strtok_r(arena_strdup(t->arena, o->column), " ", &save); word;
+		     word = strtok_r(NULL, " ", &save))
+			show_column(r->rows, word);
 		break;
 	case TOOL_LIMIT:
 		if (parse_u64(*value, &number) || !number)

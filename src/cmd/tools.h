@@ -9,7 +9,7 @@
  *	example: words | what they do
  *	option: -x --failed | help                      a flag; the script reads getopt("failed")
  *	option: -p --pid PID | help                     with a value: getopt("pid", 0)
- *	option: ... | help | show COLUMN                shows a column that is hidden otherwise
+ *	option: ... | help | show COLUMN ...            shows columns that are hidden otherwise
  *	option: ... | help | match COLUMN               the value is a regular expression for this column
  *	option: ... | help | limit COLUMN               the value bounds the words of an argument list
  *	option: ... | help | text                       the value is any text

@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The block tools see exactly what dd was told to do to a loop device, and what /proc/diskstats counted.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+dd if=/dev/urandom of="$work/image" bs=1M count=64 2>/dev/null
+loop=$(losetup -f --show "$work/image" 2>/dev/null) || { echo "1..0 # SKIP no loop device"; exit 0; }
+trap 'losetup -d "$loop"; rm -rf "$work"' EXIT
+name=${loop#/dev/}
+stat() { awk -v d="$name" '$3 == d { print $4, $6, $8, $10 }' /proc/diskstats; }
+
+start iosnoop -d "$name" -n '^dd$'
+before=$(stat)
+dd if="$loop" of=/dev/null bs=64k count=200 iflag=direct 2>/dev/null
+dd if=/dev/zero of="$loop" bs=4k count=300 oflag=direct 2>/dev/null
+after=$(stat)
+sleep 0.3
+stop
+awk '$1 == "dd" { print $3, $5, $6 }' "$work/trace" >"$work/got"
+{
+	for i in $(seq 0 199); do echo "RS $((i * 128)) 65536"; done
+	for i in $(seq 0 299); do echo "WS $((i * 8)) 4096"; done
+} >"$work/want"
+sed 's/^WFS/WS/' "$work/got" >"$work/got2"
+cmp -s "$work/got2" "$work/want"; ok "500 of 500 requests: type, sector and size, in order" || diff "$work/got2" "$work/want" | head -5
+like "$out" '^COMM +PID +TYPE +DEV +BLOCK +BYTES +LATms$' "columns"
+unlike "$(awk '$1 == "dd" { print $4 }' "$work/trace" | sort -u)" "[^a-z0-9]" "names of disks"
+is "$(awk '$1 == "dd" { if (!($7 > 0 && $7 < 60000)) n++ } END { print n + 0 }' "$work/trace")" 0 "every latency is above 0 and below a minute"
+reads=$(($(echo "$after" | cut -d' ' -f1) - $(echo "$before" | cut -d' ' -f1)))
+is "$(awk '$1 == "dd" && $3 ~ /^R/' "$work/trace" | wc -l | tr -d ' ')" "$reads" "as many reads as /proc/diskstats counted"
+
+# Many requests in flight at once: none is paired with another's start.
+start iosnoop -st -d "$loop" -i '*R*'
+for j in 0 1 2 3; do
+	dd if="$loop" of=/dev/null bs=16k count=300 skip=$((j * 300)) iflag=direct 2>/dev/null &
+	pids="$pids $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+sleep 0.3
+stop
+awk '$3 == "dd" { print $7 }' "$work/trace" | sort -n >"$work/got"
+for i in $(seq 0 1199); do echo $((i * 32)); done >"$work/want"
+cmp -s "$work/got" "$work/want"; ok "1200 reads of four processes at once, each sector once"
+is "$(awk '$3 == "dd" { d = ($2 - $1) * 1000 - $9; if (d > 0.002 || d < -0.002) n++ } END { print n + 0 }' "$work/trace")" 0 "LATms is ENDs - STARTs"
+
+start iosnoop --json -d "$name"
+dd if="$loop" of=/dev/null bs=8k count=5 iflag=direct 2>/dev/null
+sleep 0.3
+stop
+grep '"comm":"dd"' "$work/trace" | python3 -c '
+import json, sys
+rows = [json.loads(l) for l in sys.stdin]
+assert [r["block"] for r in rows] == [0, 16, 32, 48, 64], rows
+assert all(isinstance(r["latms"], float) and r["bytes"] == 8192 for r in rows), rows'
+ok "--json: one object per request, numbers as numbers"
+
+start iolatency -d "$name" -T 30 1
+dd if="$loop" of=/dev/null bs=4k count=400 iflag=direct 2>/dev/null
+sleep 0.3
+stop
+run iolatency -d "$name" 1 2
+is "$(echo "$out" | grep -c 'Distribution')" 2 "iolatency 1 2: two histograms"
+"$pantrace" iolatency -d "$name" 3 1 >"$work/trace" 2>&1 &
+tracer=$!
+sleep 1.5
+dd if="$loop" of=/dev/null bs=4k count=400 iflag=direct 2>/dev/null
+wait $tracer
+out=$(cat "$work/trace")
+is "$(awk '/->/ { n += $5 } END { print n }' "$work/trace")" 400 "iolatency: 400 requests in all buckets together"
+like "$out" ' 0\.[0-9]{3} -> 0\.[0-9]{3} ' "iolatency: ranges below a millisecond"
+
+"$pantrace" bitesize -D "$name" 3 >"$work/trace" 2>&1 &
+tracer=$!
+sleep 1.5
+for spec in 4k:70 32k:50 64k:30 256k:10; do
+	dd if="$loop" of=/dev/null bs="${spec%:*}" count="${spec#*:}" iflag=direct 2>/dev/null
+done
+wait $tracer
+out=$(cat "$work/trace")
+like "$out" '^ +1 -> 8 +: 70 ' "bitesize: 70 of 4 KB"
+like "$out" '^ +8 -> 64 +: 50 ' "bitesize: 50 of 32 KB"
+like "$out" '^ +64 -> 128 +: 30 ' "bitesize: 30 of 64 KB"
+like "$out" '^ +128 -> +: 10 ' "bitesize: 10 of 256 KB"
+"$pantrace" bitesize -b '4 32' -D "$name" --json 3 >"$work/trace" 2>&1 &
+tracer=$!
+sleep 1.5
+dd if="$loop" of=/dev/null bs=4k count=7 iflag=direct 2>/dev/null
+wait $tracer
+python3 -c '
+import json, sys
+b = json.loads(open(sys.argv[1]).read())["buckets"]
+assert [(x["min"], x["count"]) for x in b] == [(0, 0), (4, 7), (32, 0)], b' "$work/trace"
+ok "bitesize -b --json"
+
+run iosnoop -d nosuchdisk 1
+is "$rc" 2 "an unknown disk is a usage error"
+like "$err" "takes the name of a disk, not 'nosuchdisk'" "and it is said"
+done_testing

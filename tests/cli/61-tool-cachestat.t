@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A process reads a file of 32 MB when it is not in the cache, then when it is, and writes 16 MB of it.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+file=${TMPDIR:-/var/tmp}/pantrace-cachestat.$$
+trap 'rm -rf "$work" "$file"' EXIT
+dd if=/dev/urandom of="$file" bs=1M count=32 2>/dev/null
+sync "$file"
+cat >"$work/io.py" <<'P'
+import os, sys, time
+what, path = sys.argv[1:]
+fd = os.open(path, os.O_RDWR)
+buffer = bytearray(65536)
+if what == "cold": os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+time.sleep(1.7)
+if what == "some":
+    for i in range(100): os.pread(fd, 1 << 20, (32 << 20) - 4096) # beyond the end, there is one page
+elif what == "write":
+    for i in range(256): os.write(fd, buffer)
+else:
+    while os.readv(fd, [buffer]): pass
+time.sleep(3)
+P
+
+# measure WHAT: one interval around it, for this process alone
+measure()
+{
+	python3 "$work/io.py" "$1" "$file" &
+	io=$!
+	sleep 0.2
+	"$pantrace" cachestat -p $io -D 3 1 >"$work/out" 2>"$work/err"
+	wait $io
+	# shellcheck disable=SC2046
+	set -- $(awk '$1 ~ /^[0-9]+$/' "$work/out" | tail -1)
+	hits=$1 misses=$2 dirties=$3 ratio=$4
+	echo "# $*"
+}
+
+measure cold
+[ "$misses" -ge 8192 ] && [ "$misses" -le 8300 ]; ok "8192 pages were missing: $misses"
+[ "$hits" -le 300 ]; ok "none was found: $hits"
+measure warm
+[ "$hits" -ge 8192 ] && [ "$hits" -le 8300 ]; ok "8192 pages were found: $hits"
+[ "$misses" -le 50 ]; ok "none was missing: $misses"
+[ "${ratio%.*}" -ge 99 ]; ok "a ratio of 100 %: $ratio"
+measure some
+[ "$hits" -ge 100 ] && [ "$hits" -le 260 ]; ok "what lies beyond the end of the file is not counted: $hits"
+sync "$file"
+measure write
+[ "$dirties" -ge 4096 ] && [ "$dirties" -le 4200 ]; ok "4096 pages became dirty: $dirties"
+[ "$misses" -le 50 ]; ok "writes are no misses: $misses"
+like "$(cat "$work/out")" '^ +HITS +MISSES +DIRTIES RATIO BUFFERS_MB CACHE_MB ' "columns"
+run cachestat -t 0.3 2
+is "$(echo "$out" | grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9] ')" 2 "-t: rows with the time; COUNT ends it"
+done_testing

@@ -1,0 +1,101 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tpoint, perf-stat-hist and funccount against programs whose calls are known.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+start tpoint syscalls:sys_enter_tgkill,syscalls:sys_exit_tgkill 'common_pid > 0'
+"$programs/kills" >"$work/child"
+sleep 0.3
+stop
+pid=$(cat "$work/child")
+like "$out" '^ +TASK CPU +TIME EVENT +FIELDS$' "columns"
+like "$out" "^ +kills-[0-9]+ +[0-9]+ +[0-9]+\.[0-9]{6} sys_enter_tgkill +__syscall_nr=234 tgid=$pid pid=$pid sig=23\$" "all fields of an event"
+like "$out" 'sys_exit_tgkill +__syscall_nr=234 ret=0$' "and of the other one"
+
+start tpoint sched:sched_process_exec 'filename ~ "*true*"'
+/bin/true
+/bin/false
+sleep 0.3
+stop
+like "$out" 'sched_process_exec filename=[a-z/]*/true pid=[0-9]+ old_pid=[0-9]+$' "a filter on a string that lies behind the record"
+unlike "$out" 'false' "keeps others out"
+
+start tpoint -s sched:sched_process_exec
+/bin/true
+sleep 0.3
+stop
+like "$out" 'bprm_execve|exec_binprm|begin_new_exec' "-s: the kernel's stack"
+
+start tpoint --json sched:sched_process_exec
+/bin/true
+sleep 0.3
+stop
+echo "$out" | grep '"true-' | python3 -c '
+import json, sys
+assert all(json.loads(l)["event"] == "sched_process_exec" for l in sys.stdin)'
+ok "--json"
+
+run tpoint -l 'sched:sched_process_e*'
+is "$out" "sched:sched_process_exec
+sched:sched_process_exit" "-l lists"
+run tpoint -v sched:sched_process_exec
+is "$out" "$(cat /sys/kernel/tracing/events/sched/sched_process_exec/format)" "-v shows the format"
+run tpoint sched:nosuchevent
+like "$err" "there is no tracepoint 'sched:nosuchevent'" "an unknown tracepoint is said"
+run tpoint sched:sched_switch 'next_comm ~ '
+like "$err" "~ stands between a field and a pattern" "a bad filter is said"
+is "$rc" 2 "and is a usage error"
+run tpoint sched:sched_switch 'x;system("ls")'
+is "$rc" 2 "a filter cannot smuggle code in"
+
+# head ends after its lines, and so does the tool, soon
+begin=$(date +%s)
+timeout 20 "$pantrace" tpoint raw_syscalls:sys_enter 2>/dev/null | head -100 >"$work/head"
+[ $(($(date +%s) - begin)) -lt 10 ]; ok "| head -100 ends at once"
+is "$(wc -l <"$work/head" | tr -d ' ')" 100 "with 100 lines"
+
+"$pantrace" perf-stat-hist -f 'fd == 9' syscalls:sys_enter_write count 4 >"$work/trace" 2>"$work/err" &
+tracer=$!
+sleep 2
+python3 -c '
+import os
+fd = os.open("/dev/null", os.O_WRONLY); os.dup2(fd, 9)
+for n, times in ((0, 3), (3, 5), (15, 7), (16, 11), (5000, 13), (4 << 20, 17)):
+    for i in range(times): os.write(9, b"x" * n)'
+wait $tracer
+out=$(cat "$work/trace")
+is "$(awk '/->/ { for (i = 1; i <= NF; i++) if ($i == ":") print $1, $(i + 1) }' "$work/trace" | grep -v ' 0$' | tr '\n' ';')" \
+	"0 3;1 5;4 7;16 11;4096 13;1048576 17;" "perf-stat-hist: powers of 4, up to the last"
+"$pantrace" perf-stat-hist -P 2 -m 64 -f 'fd == 9' syscalls:sys_enter_write count 4 >"$work/trace" 2>"$work/err" &
+tracer=$!
+sleep 2
+python3 -c '
+import os
+fd = os.open("/dev/null", os.O_WRONLY); os.dup2(fd, 9)
+for n in (1, 2, 3, 63, 64, 1000): os.write(9, b"x" * n)'
+wait $tracer
+is "$(awk '/->/ { for (i = 1; i <= NF; i++) if ($i == ":") print $1, $(i + 1) }' "$work/trace" | grep -v ' 0$' | tr '\n' ';')" \
+	"1 1;2 2;32 1;64 2;" "perf-stat-hist -P 2 -m 64"
+
+start funccount -u "$programs/calls.dyn" 'work,neg*'
+"$programs/calls.dyn" 1234 >/dev/null
+stop
+like "$out" '^work +1234$' "funccount -u: calls of a user function"
+like "$out" '^negative +1234$' "funccount -u: by pattern"
+like "$out" '^FUNC +COUNT$' "columns"
+"$pantrace" funccount -T -i 0.5 -t 1 -d 1.7 -u "$programs/calls.dyn" '*' >"$work/trace" 2>"$work/err"
+is "$(grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]$' "$work/trace")" 3 "-T -i: three intervals"
+run funccount vfs_read
+if [ "$rc" != 0 ]; then like "$err" 'kprobe' "without kprobes the reason is said"; fi
+
+start funcslower -a -u "$programs/calls.dyn" work 0
+"$programs/calls.dyn" 10 >/dev/null
+stop
+is "$(echo "$out" | grep -c ' work$')" 10 "funcslower -u: every call is above 0"
+like "$out" '^TIMEs +CPU +TASK +DURATIONus FUNC$' "columns of -a"
+for t in iosnoop iolatency bitesize cachestat tcpretrans perf-stat-hist funccount funcslower tpoint; do
+	run $t --help
+	like "$out" "^  pantrace $t " "$t --help has examples"
+done
+done_testing

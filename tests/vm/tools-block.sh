@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Block and cache tools on a distribution's kernel: the truth is what dd was told to do.
+dd if=/dev/zero of=/tmp/disk bs=1M count=48 2>/dev/null
+losetup /dev/loop0 /tmp/disk
+
+pantrace iosnoop -d loop0 12 >/tmp/out 2>&1 &
+pantrace iolatency -d loop0 12 1 >/tmp/out2 2>&1 &
+pantrace bitesize -D loop0 12 >/tmp/out3 2>&1 &
+sleep 6
+dd if=/dev/loop0 of=/dev/null bs=64k count=20 iflag=direct 2>/dev/null
+dd if=/dev/zero of=/dev/loop0 bs=4k count=30 oflag=direct 2>/dev/null
+wait
+is "$(awk '$3 == "R" || $3 == "RS" { n++; if ($6 == 65536) b++ } END { print n, b }' /tmp/out)" "20 20" "iosnoop: 20 reads of 64 KB"
+is "$(awk '$3 ~ /^W/ { b += $6 } END { print b }' /tmp/out)" 122880 "iosnoop: all that was written"
+like "$(head -3 /tmp/out)" '^COMM +PID +TYPE +DEV +BLOCK +BYTES +LATms$' "iosnoop: columns"
+is "$(awk '/ -> / { for (i = 1; i <= NF; i++) if ($i == ":") n += $(i + 1) } END { print n }' /tmp/out2)" 50 "iolatency: 50 requests in all"
+like "$(cat /tmp/out3)" ' 1 -> 8 +: 30 ' "bitesize: 30 of 4 KB"
+like "$(cat /tmp/out3)" ' 64 -> 128 +: 20 ' "bitesize: 20 of 64 KB"
+
+# A file of 8 MB read twice: 2048 pages come in, then 2048 are found.
+dd if=/dev/zero of=/tmp/disk2 bs=1M count=32 2>/dev/null
+losetup /dev/loop1 /tmp/disk2
+pantrace cachestat -D 14 1 >/tmp/out 2>&1 &
+sleep 7
+dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null
+dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null
+wait
+hits=$(awk '$1 ~ /^[0-9]/ { print $1 }' /tmp/out)
+misses=$(awk '$1 ~ /^[0-9]/ { print $2 }' /tmp/out)
+[ "$misses" -ge 2048 ] && [ "$misses" -le 2600 ]; ok "cachestat: 2048 pages were missing: $misses"
+[ "$hits" -ge 1900 ] && [ "$hits" -le 3500 ]; ok "cachestat: 2048 pages were found: $hits"
+sed 's/^/# /' /tmp/out
+losetup -d /dev/loop0
+losetup -d /dev/loop1
+done_testing

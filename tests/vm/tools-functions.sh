@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# funccount, funcslower, tpoint and tcpretrans -l, which need kprobes.
+pantrace funccount -d 10 'ksys_write,__x64_sys_getppid' >/tmp/out 2>&1 &
+sleep 6
+/programs/syscalls 100 >/dev/null
+wait
+like "$(cat /tmp/out)" '^__x64_sys_getppid +300$' "funccount: getppid of three processes"
+like "$(head -1 /tmp/out)" '^FUNC +COUNT$' "funccount: columns"
+
+pantrace funccount -d 20 'tcp_*' >/tmp/out 2>&1 &
+sleep 18
+wait
+like "$(cat /tmp/out)" '^FUNC +COUNT$' "funccount: a pattern of many functions"
+
+pantrace funcslower -a -d 12 __x64_sys_clock_nanosleep,__x64_sys_nanosleep 1500000 >/tmp/out 2>&1 &
+sleep 5
+sleep 2
+sleep 1
+wait
+is "$(grep -c 'nanosleep$' /tmp/out)" 1 "funcslower: one of two sleeps is long enough"
+like "$(cat /tmp/out)" ' (2|3)[0-9]{6}\.[0-9]{3} __x64_sys_(clock_)?nanosleep$' "funcslower: its duration"
+pantrace funcslower -C -d 12 __x64_sys_clock_nanosleep,__x64_sys_nanosleep 1500000 >/tmp/out 2>&1 &
+sleep 5
+sleep 2
+wait
+is "$(grep -c 'nanosleep$' /tmp/out)" 0 "funcslower -C: sleep does not count"
+
+pantrace tcpretrans -l -d 6 >/tmp/out 2>&1
+like "$(cat /tmp/out)" 'LADDR:LPORT +-- +RADDR:RPORT +STATE' "tcpretrans -l attaches"
+done_testing
