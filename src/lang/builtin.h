@@ -20,6 +20,7 @@ enum builtin_flags {
 	BUILTIN_UNSAFE = 1 << 2,    /* needs --unsafe */
 	BUILTIN_AGGREGATION = 1 << 3, /* only as `@m = f(...)` */
 	BUILTIN_STATEMENT = 1 << 4, /* gives no value: only as a statement */
+	BUILTIN_LIBRARY = 1 << 6,   /* bpftrace has it in its library: other words where it is refused */
 	BUILTIN_RAW_ARGS = 1 << 5,  /* check() looks at the arguments itself before they are checked (maps, type names) */
 };
 

@@ -502,7 +502,7 @@ const struct builtin builtins_context[] = {
 	{"override", "void override(uint64 rc)",
 	 "The probed function is not executed and returns rc instead (kprobe on functions that "
 	 "allow error injection).",
-	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_STATEMENT, 1, 1, check_override,
+	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_LIBRARY | BUILTIN_STATEMENT, 1, 1, check_override,
 	 lower_override},
 	{0},
 };

@@ -82,7 +82,10 @@ void check_call(struct check *c, struct expr *e)
 	e->builtin = b;
 	note_use(c->unit, b->name);
 	if ((b->flags & BUILTIN_UNSAFE) && !c->options->unsafe) {
-		check_error(c, e->span, "%s() is an unsafe function being used in safe mode",
+		check_error(c, e->span,
+			    b->flags & BUILTIN_LIBRARY
+				    ? "%s() is unsafe. To use you need the --unsafe flag"
+				    : "%s() is an unsafe function being used in safe mode",
 			    b->name);
 		check_hint(c, "--unsafe allows it");
 	}

@@ -283,7 +283,10 @@ void check_sizeof(struct check *c, struct expr *e)
 			return;
 		t = e->left->type;
 	}
-	if (type_complete(c->types, t) == 0)
+	/* An enumerator by itself is a 64-bit number, however small its enum. */
+	if (e->left && type_is(t, TYPE_ENUM) && e->left->is_comptime_known)
+		set_constant(e, type_int(8, false), 8);
+	else if (type_complete(c->types, t) == 0)
 		set_constant(e, type_int(8, false), t->size);
 }
 

@@ -100,6 +100,15 @@ void check_map_value(struct check *c, struct map_symbol *m, const struct type *v
 		return;
 	}
 	both = check_unify(c, m->value, value);
+	if (!both && m->value->kind == value->kind && type_is_bucketed(value)) {
+		check_error(c, at, "Different %s in a single %s unsupported",
+			    type_is(value, TYPE_HIST)	   ? "bits"
+			    : type_is(value, TYPE_TSERIES) ? "tseries bounds"
+			    : type_is(value, TYPE_LHIST)   ? "lhist bounds"
+							   : "llhist bounds",
+			    type_is(value, TYPE_HIST) ? "hist" : "map");
+		return;
+	}
 	if (!both) {
 		check_error(c, at,
 			    "Type mismatch for @%s: trying to assign value of type '%s' when map "

@@ -84,8 +84,13 @@ void config_defaults(struct script_config *config)
 	};
 }
 
+/* "max_strlen", or as the environment variable is called: "BPFTRACE_MAX_STRLEN". */
 static const struct setting *find(const char *name)
 {
+	static const char prefix[] = "BPFTRACE_";
+
+	if (!strncasecmp(name, prefix, sizeof(prefix) - 1))
+		name += sizeof(prefix) - 1;
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		if (!strcasecmp(settings[i].name, name))
 			return &settings[i];
