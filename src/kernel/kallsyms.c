@@ -148,14 +148,17 @@ static const char *module_name(struct kallsyms *ks, const struct line *line)
 	return *place;
 }
 
-/* Of several names for one address the most telling: a global one, without compiler suffixes. */
+/* Of several names for one address the most telling: a global one, without compiler suffixes; of a system call that the 64-bit and
+ * the 32-bit table share, the 64-bit name. */
 static u32 name_rank(const struct line *line)
 {
 	const bool is_global = line->kind >= 'A' && line->kind <= 'Z';
 	const bool is_odd = line->name[0] == '_' || memchr(line->name, '.', line->name_len) ||
 			    line->name[0] == '$';
 
-	return (is_global ? 2u : 0u) + (is_odd ? 0u : 1u);
+	const bool is_compat = line->name_len > 7 && !memcmp(line->name, "__ia32_", 7);
+
+	return (is_global ? 4u : 0u) + (is_odd ? 0u : 2u) + (is_compat ? 0u : 1u);
 }
 
 bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret)
