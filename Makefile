@@ -116,4 +116,5 @@ format:
 clean:
 	rm -rf $(O)
 
+include lib/lib.mk
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The rate of the time stamp counter and its place on the system's clocks. The kernel publishes the
+ * conversion it uses itself in the page of any perf event (linux/perf_event.h, cap_user_time);
+ * where that is denied, the counter is compared with CLOCK_MONOTONIC_RAW for 2 ms.
+ */
+#include "internal.h"
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#define CALIBRATION_NS 2000000ull
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t rate_of_kernel(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const long page_size = sysconf(_SC_PAGESIZE);
+	const struct perf_event_mmap_page *page;
+	uint64_t rate = 0;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	page = mmap(NULL, (size_t)page_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (page != MAP_FAILED) {
+		/* ns = (ticks * time_mult) >> time_shift */
+		if (page->cap_user_time && page->time_mult)
+			rate = (uint64_t)(((unsigned __int128)1000000000ull << page->time_shift) /
+					  page->time_mult);
+		munmap((void *)page, (size_t)page_size);
+	}
+	close(fd);
+	return rate;
+}
+
+static uint64_t rate_by_comparison(void)
+{
+	const uint64_t start_ns = now_ns(CLOCK_MONOTONIC_RAW), start = __rdtsc();
+	uint64_t end_ns, end;
+
+	do {
+		end_ns = now_ns(CLOCK_MONOTONIC_RAW);
+		end = __rdtsc();
+	} while (end_ns - start_ns < CALIBRATION_NS);
+	return (uint64_t)((unsigned __int128)(end - start) * 1000000000ull / (end_ns - start_ns));
+}
+
+void pt_clock_read(struct pt_clock *ret)
+{
+	uint64_t best = UINT64_MAX;
+
+	ret->tsc_hz = rate_of_kernel();
+	if (!ret->tsc_hz)
+		ret->tsc_hz = rate_by_comparison();
+	/* the tightest of a few readings: an interrupt in between would shift the clocks */
+	for (int i = 0; i < 5; i++) {
+		const uint64_t before = __rdtsc();
+		const uint64_t monotonic = now_ns(CLOCK_MONOTONIC);
+		const uint64_t realtime = now_ns(CLOCK_REALTIME);
+		const uint64_t after = __rdtsc();
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		ret->tsc = before + best / 2;
+		ret->monotonic_ns = monotonic;
+		ret->realtime_ns = realtime;
+	}
+}

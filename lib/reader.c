@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The reader. A packet is copied first and then checked to have been stable: in discard mode the
+ * writer never enters a sub-buffer that was not consumed; in overwrite mode it may, and then the
+ * copy is thrown away and the reader goes on with the oldest packet that is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pantrace/reader.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RINGS_MAX 4096u
+#define HEADER	  sizeof(struct pantrace_packet)
+
+struct ring_cursor {
+	uint64_t position; /* up to which events were returned */
+	bool bad;
+};
+
+struct pantrace_reader {
+	char *map;
+	size_t size;
+	struct pantrace_shm header; /* a checked copy: the mapping may change under us */
+	uint64_t ring_size;
+	bool consume;
+	unsigned char *copy; /* one sub-buffer */
+	struct pantrace_packet packet;
+	struct ring_cursor *cursor;
+	struct pantrace_event_type **types; /* by id, 0 is none */
+	uint32_t nr_types;
+	uint64_t meta_read;
+};
+
+static bool power_of_two(uint64_t x)
+{
+	return x && !(x & (x - 1));
+}
+
+static bool inside(uint64_t offset, uint64_t length, uint64_t size)
+{
+	return offset <= size && length <= size - offset && !(offset & 7);
+}
+
+static int header_check(const struct pantrace_shm *h, uint64_t size)
+{
+	if (h->magic != PANTRACE_SHM_MAGIC)
+		return -EINVAL;
+	if (h->version != PANTRACE_SHM_VERSION)
+		return -EPROTONOSUPPORT;
+	if (!h->nr_rings || h->nr_rings > RINGS_MAX || !power_of_two(h->sub_size) ||
+	    h->sub_size < 4096 || h->sub_size > 1u << 30 || !power_of_two(h->nr_subs) ||
+	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode > PANTRACE_OVERWRITE || !h->tsc_hz)
+		return -EBADMSG;
+	if (!inside(h->ring_off, (uint64_t)h->nr_rings * sizeof(struct pantrace_ring), size) ||
+	    (h->ring_off & 63) || !inside(h->meta_off, h->meta_size, size) ||
+	    !inside(h->data_off, (uint64_t)h->nr_rings * h->nr_subs * h->sub_size, size))
+		return -EBADMSG;
+	return 0;
+}
+
+int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
+{
+	struct pantrace_reader *reader = calloc(1, sizeof(*reader));
+	struct stat st;
+	int rc = -ENOMEM;
+
+	if (!reader)
+		return -ENOMEM;
+	if (fstat(fd, &st)) {
+		rc = -errno;
+		goto out;
+	}
+	rc = -EINVAL;
+	if (st.st_size < (off_t)sizeof(struct pantrace_shm))
+		goto out;
+	reader->size = (size_t)st.st_size;
+	reader->consume = consume;
+	reader->map = mmap(NULL, reader->size, PROT_READ | (consume ? PROT_WRITE : 0), MAP_SHARED, fd,
+			   0);
+	if (reader->map == MAP_FAILED) {
+		reader->map = NULL;
+		rc = -errno;
+		goto out;
+	}
+	memcpy(&reader->header, reader->map, sizeof(reader->header));
+	rc = header_check(&reader->header, reader->size);
+	if (rc)
+		goto out;
+	rc = -ENOMEM;
+	reader->ring_size = (uint64_t)reader->header.nr_subs * reader->header.sub_size;
+	reader->copy = malloc(reader->header.sub_size);
+	reader->cursor = calloc(reader->header.nr_rings, sizeof(*reader->cursor));
+	if (!reader->copy || !reader->cursor)
+		goto out;
+	*ret = reader;
+	return 0;
+out:
+	pantrace_reader_close(reader);
+	return rc;
+}
+
+int pantrace_reader_open(const char *path, struct pantrace_reader **ret)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = pantrace_reader_open_fd(fd, false, ret);
+	close(fd);
+	return rc;
+}
+
+void pantrace_reader_close(struct pantrace_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->map)
+		munmap(reader->map, reader->size);
+	for (uint32_t i = 0; i < reader->nr_types; i++)
+		free(reader->types[i]);
+	free(reader->types);
+	free(reader->cursor);
+	free(reader->copy);
+	free(reader);
+}
+
+const struct pantrace_shm *pantrace_reader_header(const struct pantrace_reader *reader)
+{
+	return &reader->header;
+}
+
+uint32_t pantrace_reader_rings(const struct pantrace_reader *reader)
+{
+	return reader->header.nr_rings;
+}
+
+static struct pantrace_ring *ring_of(const struct pantrace_reader *reader, uint32_t ring)
+{
+	return (struct pantrace_ring *)(reader->map + reader->header.ring_off) + ring;
+}
+
+int pantrace_reader_state(struct pantrace_reader *reader, uint32_t ring,
+			  struct pantrace_ring_state *ret)
+{
+	const struct pantrace_ring *from;
+	uint64_t again;
+
+	if (ring >= reader->header.nr_rings)
+		return -EINVAL;
+	from = ring_of(reader, ring);
+	/* position and events change together; equal positions mean that events is of the same moment */
+	do {
+		ret->position = __atomic_load_n(&from->position, __ATOMIC_ACQUIRE);
+		ret->events = __atomic_load_n(&from->events, __ATOMIC_ACQUIRE);
+		again = __atomic_load_n(&from->position, __ATOMIC_ACQUIRE);
+	} while (again != ret->position);
+	ret->lost = __atomic_load_n(&from->lost, __ATOMIC_ACQUIRE);
+	return 0;
+}
+
+/* ---- event types ---- */
+
+static struct pantrace_event_type *type_make(const struct pantrace_event_record *record,
+					     uint32_t size)
+{
+	const uint32_t strings = size - (uint32_t)sizeof(*record);
+	struct pantrace_event_type *type;
+	const char *p, *end;
+
+	type = calloc(1, sizeof(*type) + strings + 1);
+	if (!type)
+		return NULL;
+	memcpy(type + 1, record->strings, strings); /* with a NUL behind */
+	p = (const char *)(type + 1);
+	end = p + strings;
+	type->id = record->id;
+	type->nr_fields = record->nr_fields;
+	if (type->nr_fields > 16)
+		goto bad;
+	type->provider = p;
+	p += strlen(p) + 1;
+	if (p >= end)
+		goto bad;
+	type->name = p;
+	p += strlen(p) + 1;
+	for (uint32_t i = 0; i < type->nr_fields; i++) {
+		if (p >= end)
+			goto bad;
+		type->field[i].type = (unsigned char)*p++;
+		type->field[i].name = p;
+		p += strlen(p) + 1;
+	}
+	return type;
+bad:
+	free(type);
+	return NULL;
+}
+
+static void types_read(struct pantrace_reader *reader)
+{
+	const struct pantrace_shm *shared = (const void *)reader->map;
+	uint64_t used = __atomic_load_n(&shared->meta_used, __ATOMIC_ACQUIRE);
+
+	if (used > reader->header.meta_size)
+		used = reader->header.meta_size;
+	while (used - reader->meta_read >= sizeof(struct pantrace_event_record)) {
+		const struct pantrace_event_record *record =
+			(const void *)(reader->map + reader->header.meta_off + reader->meta_read);
+		const uint32_t size = __atomic_load_n(&record->size, __ATOMIC_RELAXED);
+		struct pantrace_event_type *type, **more;
+
+		if (size < sizeof(*record) || size > used - reader->meta_read || (size & 7))
+			return;
+		type = type_make(record, size);
+		/* ids count from 1 in the order of the records */
+		if (!type || type->id != reader->nr_types + 1) {
+			free(type);
+			return;
+		}
+		more = realloc(reader->types, (reader->nr_types + 1) * sizeof(*more));
+		if (!more) {
+			free(type);
+			return;
+		}
+		reader->types = more;
+		reader->types[reader->nr_types++] = type;
+		reader->meta_read += size;
+	}
+}
+
+const struct pantrace_event_type *pantrace_reader_type(struct pantrace_reader *reader, uint32_t id)
+{
+	if (id > reader->nr_types)
+		types_read(reader);
+	return id && id <= reader->nr_types ? reader->types[id - 1] : NULL;
+}
+
+/* ---- packets ---- */
+
+/* First position of the oldest sub-buffer that the writer of POSITION leaves alone. The one behind the
+ * writer's is given up in overwrite mode: its header may be being written. */
+static uint64_t oldest(const struct pantrace_reader *reader, uint64_t position)
+{
+	const uint64_t sub = reader->header.sub_size;
+	const uint64_t current = (position - 1) & ~(sub - 1);
+	uint64_t keep = reader->ring_size - sub;
+
+	if (reader->header.mode == PANTRACE_OVERWRITE)
+		keep -= sub;
+	return current > keep ? current - keep : 0;
+}
+
+static int packet_check(struct pantrace_reader *reader, uint32_t ring, uint64_t start, uint64_t size)
+{
+	const struct pantrace_packet *packet = &reader->packet;
+
+	if (packet->magic != PANTRACE_CTF_MAGIC || packet->stream_id ||
+	    memcmp(packet->uuid, reader->header.uuid, sizeof(packet->uuid)) ||
+	    packet->packet_seq_num != start / reader->header.sub_size || packet->cpu_id != ring)
+		return -EBADMSG;
+	return size < HEADER || size > reader->header.sub_size ? -EBADMSG : 0;
+}
+
+int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
+			   struct pantrace_packet_view *ret)
+{
+	const uint64_t sub = reader->header.sub_size;
+	struct pantrace_ring_state state, after;
+	struct ring_cursor *cursor;
+
+	if (ring >= reader->header.nr_rings)
+		return -EINVAL;
+	cursor = &reader->cursor[ring];
+	if (cursor->bad)
+		return 0;
+	for (;;) {
+		uint64_t start, size, data, events_end;
+		bool finished;
+		int rc;
+
+		pantrace_reader_state(reader, ring, &state);
+		if (state.position <= cursor->position)
+			return 0;
+		/* where the next unread byte is: position 0 and a full sub-buffer begin the next one */
+		start = cursor->position & ~(sub - 1);
+		if (start < oldest(reader, state.position))
+			start = oldest(reader, state.position);
+		data = reader->header.data_off + ring * reader->ring_size +
+		       (start & (reader->ring_size - 1));
+		finished = ((state.position - 1) & ~(sub - 1)) != start;
+		memcpy(reader->copy, reader->map + data, finished ? sub : state.position - start);
+		events_end = state.events;
+		if (finished) {
+			const uint64_t next = reader->header.data_off + ring * reader->ring_size +
+					      ((start + sub) & (reader->ring_size - 1));
+
+			memcpy(&events_end,
+			       reader->map + next + offsetof(struct pantrace_packet, events_before), 8);
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		pantrace_reader_state(reader, ring, &after);
+		if (start < oldest(reader, after.position))
+			continue; /* overtaken while copying */
+		memcpy(&reader->packet, reader->copy, HEADER);
+		size = finished ? reader->packet.content_size / 8 : state.position - start;
+		rc = packet_check(reader, ring, start, size);
+		if (rc || events_end < reader->packet.events_before) {
+			cursor->bad = true;
+			return -EBADMSG;
+		}
+		if (!finished) {
+			reader->packet.content_size = size * 8;
+			reader->packet.events_discarded = state.lost;
+			reader->packet.timestamp_end = reader->packet.timestamp_begin;
+		}
+		*ret = (struct pantrace_packet_view){
+			.packet = &reader->packet,
+			.data = reader->copy,
+			.size = size,
+			.from = HEADER,
+			.events = events_end - reader->packet.events_before,
+			.finished = finished,
+		};
+		if (cursor->position > start + HEADER)
+			ret->from = cursor->position - start;
+		cursor->position = finished ? start + sub : state.position;
+		if (reader->consume)
+			__atomic_store_n(&ring_of(reader, ring)->consumed, cursor->position,
+					 __ATOMIC_RELEASE);
+		if (ret->from >= size && !finished)
+			return 0;
+		if (ret->from < size || ret->from == HEADER)
+			return 1;
+	}
+}
+
+long pantrace_field_size(unsigned char type, const unsigned char *data, size_t size)
+{
+	static const unsigned char sizes[PANTRACE_T_STRING] = {
+		[PANTRACE_T_I8] = 1,  [PANTRACE_T_U8] = 1,  [PANTRACE_T_I16] = 2, [PANTRACE_T_U16] = 2,
+		[PANTRACE_T_I32] = 4, [PANTRACE_T_U32] = 4, [PANTRACE_T_I64] = 8, [PANTRACE_T_U64] = 8,
+		[PANTRACE_T_F32] = 4, [PANTRACE_T_F64] = 8, [PANTRACE_T_PTR] = 8, [PANTRACE_T_BOOL] = 1,
+	};
+	const unsigned char element = type & (PANTRACE_T_SEQUENCE - 1);
+	size_t need;
+	uint16_t n;
+
+	if (type > PANTRACE_T_END && type < PANTRACE_T_STRING) {
+		need = sizes[type];
+	} else if (type == PANTRACE_T_STRING) {
+		const unsigned char *end = memchr(data, 0, size);
+
+		if (!end)
+			return -EBADMSG;
+		need = (size_t)(end - data) + 1;
+	} else if (type == PANTRACE_T_TEXT ||
+		   (type == (PANTRACE_T_SEQUENCE | element) && element && element <= PANTRACE_T_F64)) {
+		if (size < 2)
+			return -EBADMSG;
+		memcpy(&n, data, 2);
+		need = 2 + (size_t)n * (type == PANTRACE_T_TEXT ? 1 : sizes[element]);
+	} else {
+		return -EBADMSG;
+	}
+	return need > size ? -EBADMSG : (long)need;
+}
+
+int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_packet_view *packet,
+			  size_t *at, struct pantrace_event_view *ret)
+{
+	const size_t start = (*at + 7) & ~(size_t)7;
+	const unsigned char *p = packet->data + start;
+	uint32_t id;
+
+	if (start >= packet->size)
+		return 0;
+	if (packet->size - start < 12)
+		return -EBADMSG;
+	memcpy(&ret->tsc, p, 8);
+	memcpy(&id, p + 8, 4);
+	ret->type = pantrace_reader_type(reader, id);
+	if (!ret->type)
+		return -EBADMSG;
+	ret->fields = p + 12;
+	ret->size = 0;
+	for (uint32_t i = 0; i < ret->type->nr_fields; i++) {
+		const long size = pantrace_field_size(ret->type->field[i].type,
+						      ret->fields + ret->size,
+						      packet->size - start - 12 - ret->size);
+
+		if (size < 0)
+			return -EBADMSG;
+		ret->size += (size_t)size;
+	}
+	*at = start + 12 + ret->size;
+	return 1;
+}
