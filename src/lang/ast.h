@@ -105,7 +105,7 @@ enum stmt_kind {
 	STMT_FOR_RANGE,	/* for $i : a..b body */
 	STMT_BREAK,
 	STMT_CONTINUE,
-	STMT_RETURN,	/* value or NULL */
+	STMT_RETURN,	/* value or NULL; in a function with a result: target, the variable that it sets */
 	STMT_BLOCK,
 };
 
@@ -125,6 +125,7 @@ struct block {
 	struct stmt **stmts;
 	u32 count;
 	bool is_bare_scope; /* { } written as a statement */
+	bool is_function;   /* body of an inlined function: its returns leave this block (ast_function.c) */
 };
 
 struct attach_point {
@@ -163,6 +164,7 @@ struct macro {			  /* macro name($a, @b, c) { ... } */
 	u32 nparams;
 	struct block *body;
 	struct expr *value;	  /* trailing expression or NULL */
+	bool is_function;	  /* made from a function: sees maps, but none of the caller's variables */
 };
 
 struct subprogram {		  /* fn name($a : type, ...) : type { ... } */
@@ -189,6 +191,8 @@ struct ast {
 	struct probe *probes;		u32 nprobes;
 };
 
+/* Functions of the script become macros; before ast_expand_macros(). */
+void ast_functions_to_macros(struct arena *arena, struct ast *ast);
 /* A deep copy, for compiling one body once per attach point. [check] fields are cleared. */
 struct expr *ast_clone_expr(struct arena *a, const struct expr *e);
 struct block *ast_clone_block(struct arena *a, const struct block *b);

@@ -137,7 +137,7 @@ static void rename_variable(struct frame *f, struct expr *e)
 
 	if (param != UINT32_MAX)
 		e->name = f->args[param]->name;
-	else if (hashmap_gets(&f->assigned, e->name))
+	else if (f->macro->is_function || hashmap_gets(&f->assigned, e->name))
 		e->name = arena_printf(f->x->arena, "%s.%u.%s", f->macro->name, f->number, e->name);
 }
 
@@ -145,7 +145,7 @@ static void rename_map(struct frame *f, struct expr *e)
 {
 	const u32 param = find_param(f, EXPR_MAP, e->name);
 
-	if (thread_local_is(e->name))
+	if (f->macro->is_function || thread_local_is(e->name))
 		return;
 	if (param != UINT32_MAX) {
 		e->name = f->args[param]->name;
@@ -522,7 +522,5 @@ int ast_expand_macros(struct arena *arena, struct diag *diag, struct ast *ast)
 			visit(&script.walk, &ast->probes[i].predicate);
 		ast_walk_block(&script.walk, ast->probes[i].body);
 	}
-	for (u32 i = 0; i < ast->nsubprograms && !x.failed; i++)
-		ast_walk_block(&script.walk, ast->subprograms[i].body);
 	return x.failed ? -EINVAL : 0;
 }

@@ -363,8 +363,39 @@ static void check_jump(struct check *c, struct stmt *s)
 			    s->kind == STMT_BREAK ? "break" : "continue");
 }
 
+/* A return of an inlined function: it sets the result and leaves the function's block. */
+static void check_function_return(struct check *c, struct stmt *s)
+{
+	if (c->callback_depth != c->function_callback_depth)
+		check_error(c, s->span,
+			    "A function cannot return from inside a loop over a map or over a long "
+			    "range");
+	if (s->target && !s->value)
+		check_error(c, s->span, "The function has a result: 'return' needs a value");
+	else if (s->value && !s->target)
+		check_error(c, s->value->span, "A function of type void cannot return a value");
+	else if (s->target)
+		check_assign(c, s);
+}
+
+static void check_function(struct check *c, struct block *b)
+{
+	struct block *const outer = c->function;
+	const u32 depth = c->function_callback_depth;
+
+	c->function = b;
+	c->function_callback_depth = c->callback_depth;
+	check_block(c, b);
+	c->function = outer;
+	c->function_callback_depth = depth;
+}
+
 static void check_return(struct check *c, struct stmt *s)
 {
+	if (c->function) {
+		check_function_return(c, s);
+		return;
+	}
 	if (!s->value)
 		return;
 	check_expr(c, s->value);
@@ -417,7 +448,10 @@ static void check_stmt(struct check *c, struct stmt *s)
 		check_return(c, s);
 		break;
 	case STMT_BLOCK:
-		check_block(c, s->body);
+		if (s->body->is_function)
+			check_function(c, s->body);
+		else
+			check_block(c, s->body);
 		break;
 	}
 }

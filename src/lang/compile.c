@@ -92,13 +92,6 @@ static int pass_limits(struct compilation *k)
 	const struct ast *ast = &k->script->ast;
 	u32 n = 0;
 
-	if (ast->nsubprograms) {
-		diag_error(k->diag, ast->subprograms[0].span,
-			   "User-defined functions are not supported");
-		diag_hint(k->diag, "a macro can do the same: macro %s(...) { ... }",
-			  ast->subprograms[0].name);
-		return -EINVAL;
-	}
 	if (!ast->nprobes) {
 		diag_error(k->diag, NO_SPAN, "The script has no probes");
 		return -EINVAL;
@@ -341,7 +334,7 @@ static const char *group_key(struct compilation *k, const struct probe_target *t
 	/* Attached by the id of one kernel function, or unable to tell which target fired. */
 	if (x->attach_btf_id || m.probe_text || (m.probe && !(x->has_cookie && k->options->features.attach_cookie)))
 		return arena_printf(k->arena, "#%u", number);
-	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%s", t->provider->name, x->program_type,
+	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%u/%s", t->provider->name, x->program_type,
 			    x->expected_attach_type, x->kind, x->space,
 			    m.registers ? x->entry : ENTRY_NONE,
 			    m.arguments && x->layout_key ? x->layout_key : "");

@@ -48,6 +48,7 @@ struct lower {
 	u32 break_block, continue_block; /* of the innermost loop in this function */
 	bool in_callback;
 	u32 return_block;
+	u32 function_end;	/* of the inlined function being lowered: its returns go there; 0 = none */
 	bool failed;
 	/*
 	 * While the builtin of `@m[k] = count()` is lowered: the map assigned to and its key expressions (nargs 0 = scalar). The

@@ -176,6 +176,12 @@ static void lower_return(struct lower *l, struct stmt *s)
 	struct lower_private *p = lower_private(l);
 	struct value v;
 
+	if (l->function_end) {
+		if (s->target)
+			lower_assign(l, s);
+		ir_jump(l->f, l->function_end);
+		return;
+	}
 	if (s->value) {
 		lower_expr(l, s->value, &v);
 		if (p->has_result && p->frame)
@@ -184,6 +190,17 @@ static void lower_return(struct lower *l, struct stmt *s)
 			ir_assign(l->f, p->result, lower_to_register(l, &v));
 	}
 	ir_jump(l->f, l->return_block);
+}
+
+static void lower_function(struct lower *l, struct block *b)
+{
+	const u32 outer = l->function_end;
+
+	l->function_end = ir_block_new(l->f, "function.end");
+	lower_block(l, b);
+	ir_jump(l->f, l->function_end);
+	ir_switch_to(l->f, l->function_end);
+	l->function_end = outer;
 }
 
 static void lower_expression(struct lower *l, struct stmt *s)
@@ -235,7 +252,10 @@ void lower_stmt(struct lower *l, struct stmt *s)
 		lower_return(l, s);
 		break;
 	case STMT_BLOCK:
-		lower_block(l, s->body);
+		if (s->body->is_function)
+			lower_function(l, s->body);
+		else
+			lower_block(l, s->body);
 		break;
 	}
 	l->f->span = outer;

@@ -446,6 +446,7 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 	parse_items(&p);
 	if (!p.failed) {
 		finish(&p, &ast);
+		ast_functions_to_macros(arena, &ast);
 		p.failed = ast_expand_macros(arena, diag, &ast) < 0;
 	}
 	preprocess_release(&p.pp);
