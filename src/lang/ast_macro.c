@@ -498,10 +498,13 @@ static void check_definitions(struct expander *x)
 				    !str_eq(m->params[j]->name, m->params[k]->name))
 					continue;
 				diag_error(x->diag, m->params[j]->span,
-					   "%s for macro argument has already been used: %s",
+					   "%s for macro argument has already been used: %s%s",
 					   m->params[j]->kind == EXPR_MAP	 ? "Map"
 					   : m->params[j]->kind == EXPR_VARIABLE ? "Variable"
 										 : "Ident",
+					   m->params[j]->kind == EXPR_MAP	 ? "@"
+					   : m->params[j]->kind == EXPR_VARIABLE ? "$"
+										 : "",
 					   m->params[j]->name);
 				x->failed = true;
 			}

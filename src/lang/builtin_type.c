@@ -63,6 +63,11 @@ static void check_is_scalar(struct check *c, struct expr *call)
 
 /* ---- typeinfo ---- */
 
+struct typeinfo {
+	const struct type *type;
+	const char *text[2]; /* .base_type, .full_type */
+};
+
 /* The argument is a node of the grammar that holds a type or an expression. */
 static void check_typeinfo(struct check *c, struct expr *call)
 {
@@ -70,6 +75,7 @@ static void check_typeinfo(struct check *c, struct expr *call)
 	struct expr *arg = call->args[0];
 	struct type_name *name = arg->type_name;
 	const struct type *t, *types[3];
+	struct typeinfo *info;
 
 	call->type = type_none();
 	if (name && name->typeof_expr) {
@@ -85,14 +91,33 @@ static void check_typeinfo(struct check *c, struct expr *call)
 	types[0] = type_int(8, false);
 	types[1] = type_string(c->types, strlen(builtin_kind(t)) + 1);
 	types[2] = type_string(c->types, strlen(type_str(c->arena, t)) + 1);
-	call->annotation = (void *)t;
+	info = arena_new(c->arena, struct typeinfo);
+	*info = (struct typeinfo){t, {builtin_kind(t), type_str(c->arena, t)}};
+	call->annotation = info;
 	call->type = type_record(c->types, names, types, 3);
+}
+
+void typeinfo_member(const struct expr *call, struct expr *e)
+{
+	const struct typeinfo *info = call->annotation;
+	const bool full = str_eq(e->name, "full_type");
+
+	e->is_comptime_known = info != NULL;
+	if (!info)
+		return;
+	if (str_eq(e->name, "btf_id")) {
+		e->integer = (u32)info->type->source_id;
+		return;
+	}
+	e->string.data = info->text[full];
+	e->string.len = (u32)strlen(info->text[full]);
 }
 
 static void lower_typeinfo(struct lower *l, struct expr *call, struct value *ret)
 {
-	const struct type *t = call->annotation, *record = call->type;
-	const char *text[] = {builtin_kind(t), type_str(l->arena, t)};
+	const struct typeinfo *info = call->annotation;
+	const struct type *t = info->type, *record = call->type;
+	const char *const *text = info->text;
 	ir_reg slot;
 
 	lower_slot(l, record, "typeinfo", &slot);

@@ -28,6 +28,9 @@ void builtin_lower_literal(struct lower *l, struct expr *call, struct value *ret
 /* The literal string of an argument, NULL if it is none (after check_arg_literal_string() refused it). */
 const char *builtin_literal(const struct expr *e);
 
+/* e = typeinfo(...).member is known when the script is compiled. */
+void typeinfo_member(const struct expr *call, struct expr *e);
+
 /* The space of the memory that a pointer or integer points into, as far as it is known. */
 enum address_space builtin_space(const struct expr *e);
 /* Integers, pointers and aggregations that read as a number. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Members, indexes and the probe's own `args`. */
+#include "lang/builtin_util.h"
 #include "lang/check_internal.h"
 
 bool check_is_args(const struct expr *e)
@@ -118,6 +119,30 @@ static void check_tuple_member(struct check *c, struct expr *e, const struct typ
 	hint_members(c, t, e->name);
 }
 
+/* A member of a record of literals is one itself: config.max_strlen, typeinfo($x).full_type. */
+static void check_literal_member(struct expr *e)
+{
+	const struct expr *record = e->left, *value = NULL;
+
+	if (record->kind == EXPR_CALL && record->builtin && str_eq(record->builtin->name, "typeinfo")) {
+		typeinfo_member(record, e);
+		return;
+	}
+	if (record->kind != EXPR_RECORD)
+		return;
+	for (u32 i = 0; i < record->nargs; i++) {
+		if (!record->args[i]->is_comptime_known)
+			return;
+		if (str_eq(record->names[i], e->name))
+			value = record->args[i];
+	}
+	if (!value)
+		return;
+	e->is_comptime_known = true;
+	e->integer = value->integer;
+	e->string = value->string;
+}
+
 void check_member(struct check *c, struct expr *e)
 {
 	const struct type *t;
@@ -146,6 +171,7 @@ void check_member(struct check *c, struct expr *e)
 	}
 	if (type_is(t, TYPE_TUPLE) || type_is(t, TYPE_RECORD)) {
 		check_tuple_member(c, e, t);
+		check_literal_member(e);
 		return;
 	}
 	if (!type_is_record(t)) {

@@ -139,10 +139,27 @@ static bool is_literal(const struct expr *e)
 	return type_equal(e->type, check_literal_type((u64)e->integer, e->integer < 0));
 }
 
+/* Two texts that are known now: typeinfo($x).full_type == "uint64". */
+static bool fold_texts(struct expr *e)
+{
+	const struct expr *l = e->left, *r = e->right;
+
+	if (!l->is_comptime_known || !r->is_comptime_known || !type_is(l->type, TYPE_STRING) ||
+	    !type_is(r->type, TYPE_STRING) || !l->string.data || !r->string.data ||
+	    (e->op != OP_EQ && e->op != OP_NE) || !type_is(e->type, TYPE_BOOL))
+		return false;
+	e->is_comptime_known = true;
+	e->integer = str_eq(l->string.data, r->string.data) == (e->op == OP_EQ);
+	return true;
+}
+
 static void fold(struct check *c, struct expr *e)
 {
 	struct expr *l = e->left, *r = e->right;
 	s64 value;
+
+	if (fold_texts(e))
+		return;
 
 	if (!l->is_comptime_known || !r->is_comptime_known || !type_is_integer(l->type) ||
 	    !type_is_integer(r->type) || !type_is_integer(e->type))

@@ -196,18 +196,20 @@ static void check_let(struct check *c, struct stmt *s)
 static void check_if(struct check *c, struct stmt *s)
 {
 	const struct expr *e = s->condition;
+	bool decided;
 
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
-	if (e->kind == EXPR_COMPTIME && e->is_comptime_known && type_is_integer(e->type)) {
-		/* What is decided now leaves the other branch out, whatever is in it. */
-		if (e->integer && s->else_body)
-			s->else_body->count = 0;
-		else if (!e->integer)
-			s->body->count = 0;
-	}
-	check_block(c, s->body);
-	if (s->else_body)
+	/* What is decided now leaves the other branch out, whatever is in it. Types may change until
+	 * the last pass, and the decision with them. */
+	decided = e->kind == EXPR_COMPTIME && e->is_comptime_known && type_is_integer(e->type);
+	if (decided && c->final && e->integer && s->else_body)
+		s->else_body->count = 0;
+	else if (decided && c->final && !e->integer)
+		s->body->count = 0;
+	if (!decided || e->integer)
+		check_block(c, s->body);
+	if (s->else_body && (!decided || !e->integer))
 		check_block(c, s->else_body);
 }
 

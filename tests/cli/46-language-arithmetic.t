@@ -85,6 +85,11 @@ says 'begin { @n = (uint64)1; @c = count(); @n = @c; print(@n); clear(@n); clear
 says 'let @one = lruhash(3); begin { @one = 5; print(@one); clear(@one) }' "@one: 5" "a declared map without keys"
 says 'begin { if comptime (1 > 2) { fail("never"); } else { print("else") } }' "else" "a branch that is left out is not looked at"
 
+says 'begin { $x = (int16)3; if comptime (typeinfo($x).full_type == "int16") { print("short") } else { fail("no") } }' short \
+	"types are known at compile time"
+refuses 'macro twice($x, $x) { $x } begin { }' 'has already been used: \$x' "a parameter of a macro twice"
+says 'begin { $text = "ab"; for $i : 1..3 { $last = $text[$i]; } print(1) }' 1 "an index within a string"
+
 # --- container_of ---
 says 'begin { $t = (struct task_struct *)curtask; $p = (uint64)$t + offsetof(struct task_struct, pid);
 print(container_of((int32 *)$p, typeof(struct task_struct), pid) == $t) }' true "container_of"
