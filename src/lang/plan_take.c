@@ -18,7 +18,7 @@ static bool is_passable(const struct stmt *s)
 {
 	static const char *const leaving[] = {"exit", "fail", "assert", "speculate"};
 
-	if (s->kind == STMT_ASSIGN || (s->kind == STMT_BLOCK && !s->body)) /* a clear() that was paired */
+	if (s->kind == STMT_ASSIGN || (s->kind == STMT_BLOCK && !s->body->count)) /* a clear() that was paired */
 		return true;
 	if (!is_call(s) || !(s->value->builtin->flags & BUILTIN_STATEMENT))
 		return false;
@@ -69,7 +69,9 @@ static void pair(struct check *c, struct block *b, u32 clear)
 		if (position >= 0 && position < PRINTA_MAX_MAPS) {
 			take(c, b->stmts[i]->value, (u32)position, str_eq(s->value->name, "zero"));
 			m->is_taken = true;
-			*s = (struct stmt){.kind = STMT_BLOCK, .span = s->span};
+			*s = (struct stmt){.kind = STMT_BLOCK,
+					   .span = s->span,
+					   .body = arena_new(c->arena, struct block)};
 			return;
 		}
 		if (!is_passable(b->stmts[i]))
