@@ -235,7 +235,8 @@ void ast_dump(struct strbuf *out, const struct ast *ast, bool with_types)
 		ast_dump_expr(out, ast->maps[i].size, 1, with_types);
 	}
 	for (u32 i = 0; i < ast->nmacros; i++)
-		dump_macro(out, &ast->macros[i], with_types);
+		if (!ast->macros[i].is_function)
+			dump_macro(out, &ast->macros[i], with_types);
 	for (u32 i = 0; i < ast->nsubprograms; i++)
 		dump_subprogram(out, &ast->subprograms[i], with_types);
 	for (u32 i = 0; i < ast->nprobes; i++)

@@ -148,7 +148,7 @@ static void test_top_level(void)
 		"config missing_probes\n name: ignore\nconfig max_strlen\n int: 12\nimport "
 		"\"/sys/kernel\"\nmap @m lruhash\n int: 10\n"
 		"fn f (uint64)\n $a (uint64)\n $b (struct x *)\n body\n  return\n   variable: "
-		"$a\nprobe\n attach begin\n body\n",
+		"$return\n   variable: $a\nprobe\n attach begin\n body\n",
 		"config, import, let, fn");
 }
 
