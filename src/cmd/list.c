@@ -137,11 +137,19 @@ static void add_arguments(struct lister *l, const char *name)
 	struct probe_targets targets = {0};
 	struct probe_request request = {.span = NO_SPAN, .text = name, .pid = 0};
 	const char *parts[5];
-	char *rest = xstrdup(name), *copy = rest, *part;
+	char *rest = xstrdup(name), *copy = rest, *part, *end;
 	struct probe_context context;
 
-	while (request.count < ARRAY_SIZE(parts) && (part = strsep(&rest, ":")))
+	while (request.count < ARRAY_SIZE(parts) && rest) {
+		if (*rest == '"' && (end = strchr(rest + 1, '"'))) { /* may hold colons */
+			part = rest + 1;
+			*end = '\0';
+			rest = end[1] ? end + 2 : NULL;
+		} else {
+			part = strsep(&rest, ":");
+		}
 		parts[request.count++] = part;
+	}
 	request.parts = parts;
 	env->diag = &quiet;
 	if (!probe_expand(env, &request, &targets) && targets.list.len &&

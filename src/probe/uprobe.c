@@ -75,27 +75,6 @@ static int add_alias(struct expand_arg *a, const struct elf_symbol *s, u64 file_
 	return 0;
 }
 
-/* "ns::f" also names ns::f(int) and ns::f<T>(T). */
-static bool demangled_matches(const char *pattern, const char *mangled)
-{
-	char *name, *paren;
-	bool found;
-
-	if (!str_starts(mangled, "_Z") && !str_starts(mangled, "_R") && !str_starts(mangled, "_D"))
-		return false;
-	name = demangle(mangled);
-	if (!name)
-		return false;
-	found = glob_match(pattern, name);
-	paren = strchr(name, '(');
-	if (!found && paren) {
-		*paren = '\0';
-		found = glob_match(pattern, name);
-	}
-	free(name);
-	return found;
-}
-
 static int add_matching(void *arg, const struct elf_symbol *s)
 {
 	struct expand_arg *a = arg;
@@ -103,7 +82,7 @@ static int add_matching(void *arg, const struct elf_symbol *s)
 
 	if (!s->is_function && !s->is_ifunc)
 		return 0;
-	if (!(a->demangled && demangled_matches(a->function, s->name)) &&
+	if (!(a->demangled && user_name_matches(a->function, s->name)) &&
 	    !glob_match(a->function, s->name))
 		return 0;
 	/* Of an indirect function the symbol is only its resolver; without a size nothing says that
@@ -268,8 +247,8 @@ static int add_address(struct expand_arg *a)
 	known = !elf_file_address(a->file, offset, &into) &&
 		elf_file_symbol_at(a->file, into, &s, &into);
 	if (!known && !a->env->unsafe) {
-		diag_error(a->env->diag, NO_SPAN,
-			   "Could not resolve address: %s:0x%" PRIx64, a->path, a->address);
+		diag_error(a->env->diag, NO_SPAN, "Could not resolve address: %s:0x%" PRIx64,
+			   a->path, a->address);
 		diag_hint(a->env->diag, "no symbol covers it, so nothing tells whether an "
 					"instruction begins there; --unsafe "
 					"attaches all the same");
@@ -495,7 +474,8 @@ static enum entry_kind entry_of(const struct user_site *site, u64 offset)
 
 	if (!site->at_entry || site->is_32 || !code)
 		return ENTRY_NONE;
-	return code[0] == 0x55 || !memcmp(code, endbr64, sizeof(endbr64)) ? ENTRY_PUSH : ENTRY_OTHER;
+	return code[0] == 0x55 || !memcmp(code, endbr64, sizeof(endbr64)) ? ENTRY_PUSH
+									  : ENTRY_OTHER;
 }
 
 static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
@@ -547,80 +527,16 @@ static int attach_uretprobe(struct probe_env *env, int prog_fd, const struct pro
 
 /* ---- list ---- */
 
-struct each_arg {
-	struct probe_env *env;
-	const char *provider, *path, *function_glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
-	struct hashmap seen; /* a name may stand in .symtab at several addresses */
-};
-
-static int each_symbol(void *arg, const struct elf_symbol *s)
-{
-	struct each_arg *a = arg;
-	struct strbuf sb = STRBUF_INIT;
-	bool is_new;
-	int err;
-
-	if (!s->is_function || !glob_match(a->function_glob, s->name))
-		return 0;
-	hashmap_put(&a->seen, s->name, strlen(s->name), &is_new);
-	if (!is_new)
-		return 0;
-	strbuf_addf(&sb, "%s:%s:%s", a->provider, a->path, s->name);
-	err = a->fn(a->arg, sb.data);
-	strbuf_release(&sb);
-	return err;
-}
-
-static int each_file(void *arg, const char *path)
-{
-	struct each_arg *a = arg;
-	struct elf_file *f;
-	int err;
-
-	if (user_open(a->env, NO_SPAN, path, false, &f))
-		return 0;
-	a->path = path;
-	err = elf_file_each_symbol(f, each_symbol, a);
-	hashmap_release(&a->seen);
-	a->seen = (struct hashmap){0};
-	return err;
-}
-
-/* Only "uprobe:FILE:FUNCTION" can be listed: without a file there is no end to the symbols of a
- * machine. */
-static int each_user(struct probe_env *env, const char *provider, const char *glob,
-		     int (*fn)(void *arg, const char *name), void *arg)
-{
-	struct each_arg a = {.env = env, .provider = provider, .fn = fn, .arg = arg};
-	const size_t prefix = strlen(provider) + 1;
-	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
-	const char *colon, *file;
-
-	if (!glob && env->pid && str_eq(provider, "uprobe"))
-		glob = "uprobe:*";
-	if (!glob || !str_starts(glob, provider) || strlen(glob) <= prefix)
-		return 0;
-	colon = strrchr(glob + prefix, ':');
-	a.function_glob = colon ? colon + 1 : "*";
-	file = colon ? arena_strndup(env->arena, glob + prefix, (size_t)(colon - glob) - prefix)
-		     : glob + prefix;
-	if (!env->pid && (!*file || str_eq(file, "*")))
-		return 0;
-	return user_each_file(env, &r, file, each_file, &a);
-}
-
 static int each_uprobe(struct probe_env *env, const char *glob,
 		       int (*fn)(void *arg, const char *name), void *arg)
 {
-	return each_user(env, "uprobe", glob, fn, arg);
+	return user_each_function(env, "uprobe", glob, fn, arg);
 }
 
 static int each_uretprobe(struct probe_env *env, const char *glob,
 			  int (*fn)(void *arg, const char *name), void *arg)
 {
-	return each_user(env, "uretprobe", glob, fn, arg);
+	return user_each_function(env, "uretprobe", glob, fn, arg);
 }
 
 const struct probe_provider probe_uprobe = {

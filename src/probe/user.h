@@ -36,6 +36,13 @@ const char *user_layout_key(struct probe_env *env, const char *prefix, const str
 void user_describe_types(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
 /* args and retval of the function that begins there, if debug info knows it. */
 void user_describe_function(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
+/* ---- user_names.c ---- */
+/* Does a pattern like "ns::f" or "ns::f(int)" mean this mangled name? */
+bool user_name_matches(const char *pattern, const char *mangled);
+/* For lists: the functions that "PROVIDER:FILE:[cpp:]FUNCTION" matches. */
+int user_each_function(struct probe_env *env, const char *provider, const char *glob,
+		       int (*fn)(void *arg, const char *name), void *arg);
+
 /* ---- source_line.c ---- */
 struct user_line {
 	const char *binary, *source; /* binary "": the process's executable */

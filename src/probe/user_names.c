@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of functions in files: as people write them in C++ and Rust, and in lists. */
+#include <stdio.h>
+
+#include "probe/user.h"
+
+/* The name in "int ns::f<int>(int)": names of templates have the return type before them. */
+static char *behind_return_type(char *name)
+{
+	char *start = name;
+	int depth = 0;
+
+	for (char *p = name; *p && (depth || *p != '('); p++) {
+		if (str_starts(p, "operator"))
+			break;
+		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+		if (!depth && *p == ' ')
+			start = p + 1;
+	}
+	return start;
+}
+
+/* "ns::f" also names ns::f(int) and ns::f<T>(T). */
+bool user_name_matches(const char *pattern, const char *mangled)
+{
+	char *name, *paren, *bare;
+	bool found;
+
+	if (!str_starts(mangled, "_Z") && !str_starts(mangled, "_R") && !str_starts(mangled, "_D"))
+		return false;
+	name = demangle(mangled);
+	if (!name)
+		return false;
+	bare = behind_return_type(name);
+	found = glob_match(pattern, name) || glob_match(pattern, bare);
+	paren = strchr(bare, '(');
+	if (!found && paren) {
+		*paren = '\0';
+		found = glob_match(pattern, bare);
+	}
+	if (!found && (paren = strchr(bare, '<'))) {
+		*paren = '\0';
+		found = glob_match(pattern, bare);
+	}
+	free(name);
+	return found;
+}
+
+struct each_arg {
+	struct probe_env *env;
+	const char *provider, *path, *function_glob;
+	const char *language; /* "cpp", "rust": names as people write them; NULL = as in the file */
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+	struct hashmap seen; /* a name may stand in .symtab at several addresses */
+};
+
+static int each_symbol(void *arg, const struct elf_symbol *s)
+{
+	struct each_arg *a = arg;
+	struct strbuf sb = STRBUF_INIT;
+	char *readable = NULL;
+	bool is_new;
+	int err;
+
+	if (!s->is_function || !(a->language ? user_name_matches(a->function_glob, s->name)
+					     : glob_match(a->function_glob, s->name)))
+		return 0;
+	hashmap_put(&a->seen, s->name, strlen(s->name), &is_new);
+	if (!is_new)
+		return 0;
+	if (a->language && (readable = demangle(s->name)))
+		strbuf_addf(&sb, "%s:%s:%s:\"%s\"", a->provider, a->path, a->language,
+			    behind_return_type(readable));
+	else
+		strbuf_addf(&sb, "%s:%s:%s", a->provider, a->path, s->name);
+	err = a->fn(a->arg, sb.data);
+	free(readable);
+	strbuf_release(&sb);
+	return err;
+}
+
+static int each_file(void *arg, const char *path)
+{
+	struct each_arg *a = arg;
+	struct elf_file *f;
+	int err;
+
+	if (user_open(a->env, NO_SPAN, path, false, &f))
+		return 0;
+	a->path = path;
+	err = elf_file_each_symbol(f, each_symbol, a);
+	hashmap_release(&a->seen);
+	a->seen = (struct hashmap){0};
+	return err;
+}
+
+/* "FILE:cpp:NAME", "FILE:rust:NAME": the colon behind FILE; NULL: it is none of these. */
+static const char *language_of(struct probe_env *env, const char *words, struct each_arg *a)
+{
+	static const char *const languages[] = {"cpp", "c++", "rust"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(languages); i++) {
+		const char *tag = arena_printf(env->arena, ":%s:", languages[i]);
+		const char *at = strstr(words, tag), *name;
+		size_t len;
+
+		if (!at)
+			continue;
+		name = at + strlen(tag);
+		len = strlen(name);
+		if (*name == '"' && len > 1 && name[len - 1] == '"')
+			name = arena_strndup(env->arena, name + 1, len - 2);
+		a->language = languages[i];
+		a->function_glob = name;
+		return at;
+	}
+	return NULL;
+}
+
+/* Only "uprobe:FILE:FUNCTION" can be listed: without a file there is no end to the symbols of a
+ * machine. */
+int user_each_function(struct probe_env *env, const char *provider, const char *glob,
+		       int (*fn)(void *arg, const char *name), void *arg)
+{
+	struct each_arg a = {.env = env, .provider = provider, .fn = fn, .arg = arg};
+	const size_t prefix = strlen(provider) + 1;
+	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
+	const char *colon, *file;
+
+	if (!glob && env->pid && str_eq(provider, "uprobe"))
+		glob = "uprobe:*";
+	if (!glob || !str_starts(glob, provider) || strlen(glob) <= prefix)
+		return 0;
+	colon = language_of(env, glob + prefix, &a);
+	if (!colon) {
+		colon = strrchr(glob + prefix, ':');
+		a.function_glob = colon ? colon + 1 : "*";
+	}
+	file = colon ? arena_strndup(env->arena, glob + prefix, (size_t)(colon - glob) - prefix)
+		     : glob + prefix;
+	if (!env->pid && (!*file || str_eq(file, "*")))
+		return 0;
+	return user_each_file(env, &r, file, each_file, &a);
+}
