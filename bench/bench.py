@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pantrace beside its peer, in one run: medians of several, printed as a table with ratios.
+"""pantrace beside its peer, in one run, printed as a table with ratios: medians of several, of costs of events the minimum.
 
     bench/bench.py BINARY WORKLOADS [ROWS...]
 """
@@ -173,12 +173,13 @@ def main():
         if not wanted("event " + name):
             continue
         pairs = []
-        for _ in range(3):  # interleaved, so that a noisy minute hits all three alike
+        for _ in range(5):  # interleaved, so that a noisy minute hits all three alike
             base = under(None, "", workload)
             ours = under(PANTRACE, script, workload)
             theirs = under(peer, script, workload) if peer else 0
-            pairs.append((ours - base, max(theirs - base, 0)))
-        row("event: " + name, statistics.median(p[0] for p in pairs), statistics.median(p[1] for p in pairs), "ns")
+            pairs.append((base, ours, theirs))
+        base, ours, theirs = (min(p[i] for p in pairs) for i in range(3))
+        row("event: " + name, ours - base, theirs - base if peer else 0, "ns")
 
     if wanted("size"):
         stripped = "/tmp/pantrace-bench-stripped"

@@ -328,7 +328,7 @@ struct group {
 static const char *group_key(struct compilation *k, const struct probe_target *t,
 			     const struct probe_context *x, struct mentions m, u32 number)
 {
-	if (x->syscalls)
+	if (x->syscalls && !m.probe_text)
 		return arena_printf(k->arena, "syscalls/%u/%s", x->attach_btf_id,
 				    m.arguments ? x->layout_key : "");
 	/* Attached by the id of one kernel function, or unable to tell which target fired. */

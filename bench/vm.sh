@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bench/vm.sh BINARY [PATTERN...]: kprobes by wildcard in the guest (kprobes need a kernel that has them), beside bpftrace.
+#   VM_KERNEL=DIR boots another kernel than the tests' own: with multi-links (Debian's 6.12) or without (6.1).
+set -eu
+binary=$1
+shift
+extra=build/bench/guest
+rm -rf "$extra"
+mkdir -p "$extra/tests" "$extra/lib64" "$extra/lib/x86_64-linux-gnu" "$extra/bin"
+cp bench/vm/scale.sh "$extra/tests/"
+echo "$*" >"$extra/patterns"
+peer=$(command -v bpftrace || true)
+if [ -n "$peer" ]; then
+	cp -L "$peer" "$extra/bin/bpftrace"
+	ldd "$peer" | awk '/=>/ { print $3 } /ld-linux/ { print $1 }' | while read -r l; do
+		case $l in
+		*/ld-linux*) cp -L "$l" "$extra/lib64/" ;;
+		*) cp -L "$l" "$extra/lib/x86_64-linux-gnu/" ;;
+		esac
+	done
+fi
+VM_TESTS=scale VM_EXTRA=$extra VM_MEMORY=4096 VM_TIMEOUT=1200 PANTRACE=$binary exec sh tests/vm/guest.t
