@@ -37,6 +37,9 @@ says 'begin { $s = str_concat("left", "right"); $s = str_concat($s, "!"); print(
 10" "str_concat"
 says 'config = { max_strlen = 6 } begin { print(str_concat("abcd", "efgh")) }' abcde "str_concat: cut to max_strlen"
 
+# --- maps that are printed and emptied ---
+says 'begin { @a["x"] = avg(4); @a["y"] = avg(8); print(@a, 1, 2); clear(@a) }' "@a[y]: 4" "print() and clear() of a map"
+
 # --- the preprocessor ---
 says '#define WORD(x) #x
 #define GLUE(a, b) a##b
