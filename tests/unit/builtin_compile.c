@@ -193,11 +193,9 @@ static const struct {
 	 "Type mismatch for @: trying to assign value of type 'sum_t' when map already has a type "
 	 "'count_t'"},
 	{"begin { @ = lhist(1,0,10,1); @ = lhist(1,0,20,1); }",
-	 "Type mismatch for @: trying to assign value of type 'lhist_t' when map already has a "
-	 "type 'lhist_t'"},
+	 "Different lhist bounds in a single map unsupported"},
 	{"begin { @ = hist(1); @ = hist(1, 2); }",
-	 "Type mismatch for @: trying to assign value of type 'hist_t' when map already has a type "
-	 "'hist_t'"},
+	 "Different bits in a single hist unsupported"},
 	{"begin { str(); }", "str() requires at least one argument (0 provided)"},
 	{"begin { str(comm, -1); }", "str cannot use negative length (-1)"},
 	{"begin { print(str((1,2))); }", "str() expects a string, integer or a pointer type as "
