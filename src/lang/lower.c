@@ -47,14 +47,14 @@ static const char *program_name(struct arena *a, const struct unit *u)
 	return name;
 }
 
-/* Once exit() was called, events on any CPU leave maps as they are until the probes are gone. Iterators end by themselves. */
+/* Once exit() was called the script's own clocks stand still, however long it takes until they are gone. Other events still count, as in bpftrace. */
 static void stop_when_over(struct lower *l, const struct unit *u)
 {
-	const enum context_kind kind = u->context.kind;
+	const char *kind = u->ntargets ? u->targets[0]->provider->name : "";
 	u32 body;
 	ir_reg over;
 
-	if (!l->script->has_exit || kind == CONTEXT_NONE || kind == CONTEXT_ITERATOR)
+	if (!l->script->has_exit || (!str_eq(kind, "interval") && !str_eq(kind, "profile")))
 		return;
 	body = ir_block_new(l->f, "running");
 	over = builtin_global(l, offsetof(struct script_globals, is_over), l->f->span);

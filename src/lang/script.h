@@ -49,7 +49,7 @@ struct script_globals {
 	u64 child_pid; /* cpid: the child of -c, 0 = none */
 	u64 unwind_pid; /* whose frames the unwind table describes */
 	u64 unwind_table; /* index of its first row << 32 | rows */
-	u64 is_over; /* 1 + exit code: exit() was called, nothing is recorded any more */
+	u64 is_over; /* 1 + exit code: exit() was called */
 };
 
 struct script_map {
