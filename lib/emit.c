@@ -78,6 +78,10 @@ bool pt_rseq_here(void)
 static inline enum outcome record_rseq(struct pt_state *state, struct rseq *area,
 				       const void *record, uint64_t size, uint64_t *ret_cpu)
 {
+	/* The id and the first four bytes, joined in a register: loading them as one from two stores
+	 * that have just been made would wait for both to reach the cache. */
+	const uint32_t *const words = record;
+	const uint64_t first = words[2] | (uint64_t)words[3] << 32;
 	uint64_t cpu, ring, to, n;
 	uint32_t outcome;
 
@@ -111,13 +115,16 @@ static inline enum outcome record_rseq(struct pt_state *state, struct rseq *area
 			 "	punpcklqdq %%xmm1, %%xmm0\n" /* {position, events} */
 			 "	andq 24(%[state]), %[n]\n"
 			 "	addq %[n], %[to]\n"
-			 "	movl $8, %k[n]\n"
+			 "	movq %[first], 8(%[to])\n"
+			 "	movl $16, %k[n]\n"
+			 "	cmpq %[size], %[n]\n"
+			 "	jae 6f\n"
 			 "5:	movq (%[record], %[n]), %%rax\n"
 			 "	movq %%rax, (%[to], %[n])\n"
 			 "	addq $8, %[n]\n"
 			 "	cmpq %[size], %[n]\n"
 			 "	jb 5b\n"
-			 "	rdtsc\n"
+			 "6:	rdtsc\n"
 			 "	shlq $32, %%rdx\n"
 			 "	orq %%rdx, %%rax\n"
 			 "	movq %%rax, (%[to])\n"
@@ -125,7 +132,8 @@ static inline enum outcome record_rseq(struct pt_state *state, struct rseq *area
 			 "	movdqa %%xmm0, (%[ring])\n" SECTION_END
 			 : [cpu] "=&r"(cpu), [ring] "=&r"(ring), [to] "=&r"(to), [n] "=&r"(n),
 			   [outcome] "=&r"(outcome)
-			 : [state] "r"(state), [area] "r"(area), [record] "r"(record), [size] "r"(size)
+			 : [state] "r"(state), [area] "r"(area), [record] "r"(record), [size] "r"(size),
+			   [first] "r"(first)
 			 : "rax", "rdx", "xmm0", "xmm1", "memory", "cc");
 	*ret_cpu = cpu;
 	return (enum outcome)outcome;
@@ -355,8 +363,8 @@ void pantrace_emit(const struct pantrace_event *event, void *record, size_t size
 
 	if (__builtin_expect(!state, 0))
 		return;
-	__builtin_memcpy((char *)record + 8, &event->id, 4);
-	if (__builtin_expect(!state->per_thread && (int32_t)area->cpu_id >= 0, 1) &&
+	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
+	if (__builtin_expect(!__atomic_load_n(&state->per_thread, __ATOMIC_RELAXED) && (int32_t)area->cpu_id >= 0, 1) &&
 	    __builtin_expect(record_rseq(state, area, record, size, &cpu) == DONE, 1))
 		return;
 	if (!__atomic_load_n(&state->active, __ATOMIC_ACQUIRE) && !pt_session_of_child())
@@ -373,7 +381,23 @@ unsigned char *pantrace_put_string(unsigned char *to, unsigned char *end, const 
 {
 	const char *from = string ? string : "(null)";
 
-	/* one pass: another thread may change the string meanwhile, the copy ends with its NUL */
+	/*
+	 * One pass: another thread may change the string meanwhile, the copy ends with its own NUL.
+	 * Sixteen bytes at a time as long as they are on one page; what is behind the NUL is overwritten
+	 * by the next field. (Assembly, because the load is meant to go past the end of the string.)
+	 */
+	while (end - to >= 16 && ((uintptr_t)from & 4095) <= 4096 - 16) {
+		__m128i bytes;
+		int zeros;
+
+		__asm__("movdqu %1, %0" : "=x"(bytes) : "m"(*(const char(*)[16])from));
+		_mm_storeu_si128((__m128i *)to, bytes);
+		zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+		if (zeros)
+			return to + __builtin_ctz((unsigned int)zeros) + 1;
+		to += 16;
+		from += 16;
+	}
 	while (to < end) {
 		const unsigned char c = (unsigned char)*from++;
 

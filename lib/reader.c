@@ -302,7 +302,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			memcpy(&events_end,
 			       reader->map + next + offsetof(struct pantrace_packet, events_before), 8);
 		}
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		__asm__ volatile("" ::: "memory"); /* loads stay in order on x86-64 */
 		pantrace_reader_state(reader, ring, &after);
 		if (start < oldest(reader, after.position))
 			continue; /* overtaken while copying */

@@ -192,7 +192,7 @@ static int session_make(uint32_t pid, uint32_t parent)
 	state->sub_mask = header.sub_size - 1;
 	state->ring_mask = ring_size - 1;
 	state->overwrite = header.mode == PANTRACE_OVERWRITE;
-	state->per_thread = settings.per_thread;
+	__atomic_store_n(&state->per_thread, settings.per_thread, __ATOMIC_RELAXED);
 	state->generation = ++ring_generation;
 	state->ids = settings.ids;
 	state->shm = shm;
