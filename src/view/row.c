@@ -318,6 +318,22 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	free(copy);
 }
 
+/* Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. */
+static void table_probe(struct value_printer *p, struct strbuf *out, const u8 *key, bool as_json)
+{
+	struct strbuf name = STRBUF_INIT;
+	const char *last;
+
+	value_text(p, &name, type_simple(TYPE_PROBE_NAME), key);
+	last = strrchr(name.data, ':');
+	last = last ? last + 1 : name.data;
+	if (as_json)
+		json_string(out, last, strlen(last));
+	else
+		strbuf_addstr(out, last);
+	strbuf_release(&name);
+}
+
 /* One cell of a table: the n-th part of the key, or the value behind the last. */
 static void table_cell(struct value_printer *p, struct strbuf *out, const struct map_view *m,
 		       const struct map_row *row, u32 n, u32 nkeys, bool as_json)
@@ -331,6 +347,8 @@ static void table_cell(struct value_printer *p, struct strbuf *out, const struct
 	}
 	if (m->key_is_list && type_is(m->key, TYPE_TUPLE))
 		print(p, out, m->key->members[n].type, row->key + m->key->members[n].offset);
+	else if (type_is(m->key, TYPE_PROBE_NAME))
+		table_probe(p, out, row->key, as_json);
 	else
 		print(p, out, m->key, row->key);
 }

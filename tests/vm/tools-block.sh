@@ -20,16 +20,24 @@ like "$(cat /tmp/out3)" ' 64 -> 128 +: 20 ' "bitesize: 20 of 64 KB"
 # A file of 8 MB read twice: 2048 pages come in, then 2048 are found.
 dd if=/dev/zero of=/tmp/disk2 bs=1M count=32 2>/dev/null
 losetup /dev/loop1 /tmp/disk2
-pantrace cachestat -D 14 1 >/tmp/out 2>&1 &
-sleep 7
-dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null
-dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null
-wait
-hits=$(awk '$1 ~ /^[0-9]/ { print $1 }' /tmp/out)
-misses=$(awk '$1 ~ /^[0-9]/ { print $2 }' /tmp/out)
-[ "$misses" -ge 2048 ] && [ "$misses" -le 2600 ]; ok "cachestat: 2048 pages were missing: $misses"
-[ "$hits" -ge 1900 ] && [ "$hits" -le 3500 ]; ok "cachestat: 2048 pages were found: $hits"
-sed 's/^/# /' /tmp/out
+exec 9</dev/loop1 # the last one to close a block device drops its cache
+for round in cold warm; do
+	(sleep 7; exec dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null) &
+	pantrace cachestat -p $! -D 14 1 >/tmp/out 2>&1
+	wait
+	hits=$(awk '$1 ~ /^[0-9]/ { print $1 }' /tmp/out)
+	misses=$(awk '$1 ~ /^[0-9]/ { print $2 }' /tmp/out)
+	sed 's/^/# /' /tmp/out
+	if [ $round = cold ]; then
+		[ "$misses" -ge 2048 ] && [ "$misses" -le 2200 ]; ok "cachestat: 2048 pages were missing: $misses"
+		others=$hits # of the pages of dd itself, which are marked when it ends
+	else
+		hits=$((hits - others))
+		[ "$hits" -ge 1900 ] && [ "$hits" -le 2200 ]; ok "cachestat: 2048 pages were found: $hits"
+		[ "$misses" -le 100 ]; ok "cachestat: none was missing: $misses"
+	fi
+done
+exec 9<&-
 losetup -d /dev/loop0
 losetup -d /dev/loop1
 done_testing
