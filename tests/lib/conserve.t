@@ -38,4 +38,9 @@ one "rseq registered by the library" gcc -O2 -- GLIBC_TUNABLES=glibc.pthread.rse
 one "rings of threads" gcc -O2 -- thread
 one "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- A=1
 one "TSan" gcc -O1 -fsanitize=thread -- TSAN_OPTIONS=report_signal_unsafe=0
+
+# shellcheck disable=SC2086
+gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined $flags tests/lib/damage.c lib/*.c -o "$dir/damage" -lpthread &&
+	"$dir/damage" >"$dir/out" 2>&1 && ! grep -q '^not ok' "$dir/out"
+ok "damaged files do no harm" || sed 's/^/# /' "$dir/out" | head -20
 done_testing
