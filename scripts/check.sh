@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the tests through prove: unit tests, tests on this kernel, tests in the guest.
-#   scripts/check.sh BINARY UNIT_DIR [unit] [cli] [differential] [vm] [FILE...]
+# Runs the tests through prove: unit tests, tests on this kernel, of the library, in the guest.
+#   scripts/check.sh BINARY UNIT_DIR [unit] [cli] [differential] [lib] [vm] [FILE...]
 set -eu
 
 PANTRACE=$(realpath "$1")
 units=$2
 shift 2
 export PANTRACE
-[ $# -gt 0 ] || set -- unit cli differential vm
+[ $# -gt 0 ] || set -- unit cli differential lib vm
 
 files=
 for word in "$@"; do
@@ -16,6 +16,7 @@ for word in "$@"; do
 	unit) files="$files $(find "$units" -maxdepth 1 -type f -perm -u+x | sort | tr '\n' ' ')" ;;
 	cli) files="$files $(ls tests/cli/*.t | tr '\n' ' ')" ;;
 	differential) files="$files $(ls tests/differential/*.t | tr '\n' ' ')" ;;
+	lib) files="$files $(ls tests/lib/*.t | tr '\n' ' ')" ;;
 	vm) files="$files tests/vm/guest.t" ;;
 	*) files="$files $word" ;;
 	esac
@@ -25,13 +26,15 @@ tests/programs/build.sh build/programs
 
 # Tests on this kernel see each other's events, so they run one after the other; the rest may overlap.
 log=$(mktemp)
-status=0
 # shellcheck disable=SC2086
-prove --exec '' --timer -j2 --rules='seq={tests/cli/*,tests/differential/*}' --rules='par=**' $files >"$log" 2>&1 || status=$?
-cat "$log"
+{
+	prove --exec '' --timer -j2 --rules='seq={tests/cli/*,tests/differential/*}' --rules='par=**' $files 2>&1
+	echo $? >"$log.status"
+} | tee "$log"
+status=$(cat "$log.status")
 if ! grep -Eq '^Files=[0-9]+, Tests=[1-9]' "$log"; then
 	echo "check.sh: no test ran"
 	status=1
 fi
-rm -f "$log"
+rm -f "$log" "$log.status"
 exit $status
