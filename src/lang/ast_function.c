@@ -92,7 +92,8 @@ void ast_functions_to_macros(struct arena *arena, struct ast *ast)
 
 	if (!ast->nsubprograms)
 		return;
-	memcpy(all, ast->macros, ast->nmacros * sizeof(*all));
+	if (ast->nmacros)
+		memcpy(all, ast->macros, ast->nmacros * sizeof(*all));
 	for (u32 i = 0; i < ast->nsubprograms; i++)
 		all[ast->nmacros + i] = to_macro(arena, &ast->subprograms[i]);
 	ast->macros = all;
