@@ -28,8 +28,8 @@ tests/programs/build.sh build/programs
 log=$(mktemp)
 # shellcheck disable=SC2086
 {
-	prove --exec '' --timer -j2 --rules='seq={tests/cli/*,tests/differential/*}' --rules='par=**' $files 2>&1
-	echo $? >"$log.status"
+	prove --exec '' --timer -j2 --rules='seq={tests/cli/*,tests/differential/*}' --rules='par=**' $files 2>&1 && echo 0 >"$log.status" ||
+		echo $? >"$log.status"
 } | tee "$log"
 status=$(cat "$log.status")
 if ! grep -Eq '^Files=[0-9]+, Tests=[1-9]' "$log"; then

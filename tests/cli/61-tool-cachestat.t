@@ -14,6 +14,10 @@ what, path = sys.argv[1:]
 fd = os.open(path, os.O_RDWR)
 buffer = bytearray(65536)
 if what == "cold": os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+if what == "warm": # locked, so that no reclaim takes pages away before they are read
+    import ctypes, mmap
+    pages = mmap.mmap(fd, 0)
+    ctypes.CDLL(None).mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(pages))), ctypes.c_size_t(len(pages)))
 time.sleep(1.7)
 if what == "some":
     for i in range(100): os.pread(fd, 1 << 20, (32 << 20) - 4096) # beyond the end, there is one page
