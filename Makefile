@@ -4,7 +4,7 @@
 #   make run           trace this machine for a few seconds; ARGS='opensnoop -d 5' runs any command
 #   make check         all tests: unit, cli (this kernel), vm (a Debian kernel under QEMU)
 #   make bench         benchmarks against the peers, in one run
-#   make install PREFIX=/usr/local DESTDIR=
+#   make install PREFIX=/usr/local DESTDIR=   (make man: only the manual pages, into build/man)
 #
 # BUILD=release|asan|tsan|fuzz|cov   NO_DEPS=1 installs nothing   V=1 shows commands
 
@@ -52,7 +52,7 @@ Q := $(if $(V),,@)
 # The commands that set everything up themselves use all CPUs, unless make was told how many.
 JOBS := $(if $(findstring j,$(filter-out --%,$(MAKEFLAGS))),,-j$(shell nproc))
 
-.PHONY: all run check bench doc install clean deps unit fuzz format tools-check
+.PHONY: all run check bench doc man install clean deps unit fuzz format tools-check
 all: $(BIN)
 
 deps:
@@ -107,8 +107,11 @@ bench: deps
 doc: all
 	$(Q)scripts/doc.sh $(BIN)
 
-install: all
-	$(Q)scripts/install.sh $(BIN) "$(DESTDIR)" "$(PREFIX)"
+man: all
+	$(Q)scripts/man.sh $(BIN) $(O)/man
+
+install: man
+	$(Q)scripts/install.sh $(BIN) $(O)/man "$(DESTDIR)" "$(PREFIX)"
 
 format:
 	clang-format -i $(shell git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' 'tests/*.h')

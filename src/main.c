@@ -66,6 +66,9 @@ int main(int argc, char **argv)
 		return cmd_run_compatible(argc, argv);
 	if (tool)
 		return cmd_tool(tool, argc, argv);
+	for (const struct command *c = commands; c->name; c++) /* a link by its name */
+		if (str_eq(c->name, name))
+			return c->run(argc, argv);
 	if (!word || str_eq(word, "--help") || str_eq(word, "-h")) {
 		help_short(word ? stdout : stderr);
 		return word ? EXIT_OK : EXIT_USAGE;

@@ -283,4 +283,8 @@ void options_help(const struct command_spec *spec, FILE *out)
 		fputs("  -h, --help                  this text\n", out);
 	if (spec->details)
 		fprintf(out, "\n%s", spec->details);
+	if (spec->fields && spec->fields->name)
+		fputs("\nColumns:\n", out);
+	for (const struct option_field *f = spec->fields; f && f->name; f++)
+		fprintf(out, "  %-10s %s\n", f->name, f->meaning);
 }

@@ -51,12 +51,18 @@ struct option_spec {
 	size_t offset;	       /* of the field in the caller's struct */
 };
 
+/* A column of what the command prints. */
+struct option_field {
+	const char *name, *meaning;
+};
+
 struct command_spec {
 	const char *name;     /* "opensnoop" */
 	const char *synopsis; /* "[options] [FILENAME]" */
 	const char *summary;  /* one line */
 	const char *examples; /* lines "command   # what it does", shown first in --help */
 	const char *details;  /* further paragraphs or NULL */
+	const struct option_field *fields; /* columns of its output, shown last; ends with name NULL; may be NULL */
 	const struct option_spec *options; /* ends with an empty row; -h/--help is always there unless 'h' is a row */
 	bool stop_at_argument;	/* everything after the first argument is the argument list */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The option table as a manual page (man(7)) and as words for shell completion. */
+/* The option table as a manual page (man(7)) and as words for shell completion. scripts/man.awk takes single sections out
+ * of the page. */
 #include "base/options.h"
 
 #include <ctype.h>
@@ -22,8 +23,17 @@ static void troff(FILE *out, const char *s)
 	}
 }
 
+static void bold(FILE *out, const char *s)
+{
+	fputs("\\fB", out);
+	troff(out, s);
+	fputs("\\fR", out);
+}
+
 static void man_option(const struct option_spec *o, FILE *out)
 {
+	char name[] = {'-', o->short_name, '\0'};
+
 	if (o->kind == OPTION_IGNORED || o->kind == OPTION_IGNORED_VALUE)
 		return;
 	if (o->kind == OPTION_HEADING) {
@@ -32,17 +42,55 @@ static void man_option(const struct option_spec *o, FILE *out)
 	}
 	fputs(".TP\n", out);
 	if (o->short_name)
-		fprintf(out, "\\fB\\-%c\\fR%s", o->short_name, o->long_name ? ", " : "");
+		bold(out, name);
+	if (o->short_name && o->long_name)
+		fputs(", ", out);
 	if (o->long_name) {
-		fputs("\\fB\\-\\-", out);
-		troff(out, o->long_name);
-		fputs("\\fR", out);
+		fputs("\\fB\\-\\-\\fR", out);
+		bold(out, o->long_name);
 	}
 	if (o->value)
-		fprintf(out, " \\fI%s\\fR", o->value);
+		fprintf(out, o->kind == OPTION_OPTIONAL ? "[=\\fI%s\\fR]" : " \\fI%s\\fR",
+			o->value);
 	fputc('\n', out);
 	troff(out, o->help);
 	fputc('\n', out);
+}
+
+static void man_options(const struct command_spec *spec, FILE *out)
+{
+	bool has_h = false;
+
+	fputs(".SH OPTIONS\n", out);
+	for (const struct option_spec *o = spec->options; o->help; o++) {
+		man_option(o, out);
+		has_h |= o->kind != OPTION_HEADING && o->short_name == 'h';
+	}
+	if (!has_h)
+		fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\na short form of this text\n", out);
+}
+
+static void man_fields(const struct command_spec *spec, FILE *out)
+{
+	if (!spec->fields || !spec->fields->name)
+		return;
+	fputs(".SH FIELDS\n", out);
+	for (const struct option_field *f = spec->fields; f->name; f++) {
+		fputs(".TP\n", out);
+		bold(out, f->name);
+		fputc('\n', out);
+		troff(out, f->meaning);
+		fputc('\n', out);
+	}
+}
+
+static void man_text(const char *heading, const char *text, FILE *out)
+{
+	if (!text)
+		return;
+	fprintf(out, ".SH %s\n.nf\n", heading);
+	troff(out, text);
+	fputs(".fi\n", out);
 }
 
 void options_man(const struct command_spec *spec, FILE *out)
@@ -54,30 +102,27 @@ void options_man(const struct command_spec *spec, FILE *out)
 	troff(out, spec->name);
 	fputs(" \\- ", out);
 	troff(out, spec->summary);
-	fprintf(out, "\n.SH SYNOPSIS\n\\fBpantrace %s\\fR ", spec->name);
+	fputs("\n.SH SYNOPSIS\n", out);
+	bold(out, "pantrace");
+	fputc(' ', out);
+	bold(out, spec->name);
+	fputc(' ', out);
 	troff(out, spec->synopsis);
-	if (spec->examples) {
-		fputs("\n.SH EXAMPLES\n.nf\n", out);
-		troff(out, spec->examples);
-		fputs(".fi", out);
-	}
-	fputs("\n.SH OPTIONS\n", out);
-	for (const struct option_spec *o = spec->options; o->help; o++)
-		man_option(o, out);
-	if (spec->details) {
-		fputs(".SH DETAILS\n.nf\n", out);
-		troff(out, spec->details);
-		fputs(".fi\n", out);
-	}
+	fputc('\n', out);
+	man_options(spec, out);
+	man_text("EXAMPLES", spec->examples, out);
+	man_text("DETAILS", spec->details, out);
+	man_fields(spec, out);
 	fputs(".SH EXIT STATUS\n0 success, 1 failure, 2 usage, 3 finished but events were lost, 4 missing privilege, "
-	      "5 the kernel lacks the feature.\n.SH SEE ALSO\npantrace(8)\n",
+	      "5 the kernel lacks the feature.\n.SH SEE ALSO\n.BR pantrace (8)\n",
 	      out);
 }
 
 void options_words(const struct command_spec *spec, FILE *out)
 {
 	for (const struct option_spec *o = spec->options; o->help; o++) {
-		if (o->kind == OPTION_HEADING || o->kind == OPTION_IGNORED || o->kind == OPTION_IGNORED_VALUE)
+		if (o->kind == OPTION_HEADING || o->kind == OPTION_IGNORED ||
+		    o->kind == OPTION_IGNORED_VALUE)
 			continue;
 		if (o->short_name)
 			fprintf(out, "-%c\t%s\n", o->short_name, o->help);

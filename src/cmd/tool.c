@@ -62,19 +62,14 @@ static const char *example_text(struct arena *a, const struct tool_spec *spec)
 	return text;
 }
 
-static const char *field_text(struct arena *a, const struct tool_spec *spec)
+static const struct option_field *field_table(struct arena *a, const struct tool_spec *spec)
 {
-	struct strbuf sb = STRBUF_INIT;
-	char *text;
+	struct option_field *table = arena_new_array(a, struct option_field, spec->fields.len + 1);
 
-	if (spec->fields.len)
-		strbuf_addstr(&sb, "Columns:\n");
 	for (size_t i = 0; i < spec->fields.len; i++)
-		strbuf_addf(&sb, "  %-10s %s\n", spec->fields.items[i].name,
-			    spec->fields.items[i].meaning);
-	text = arena_strdup(a, sb.data);
-	strbuf_release(&sb);
-	return text;
+		table[i] = (struct option_field){spec->fields.items[i].name,
+						 spec->fields.items[i].meaning};
+	return table;
 }
 
 static void show_column(struct row_style *style, const char *column)
@@ -350,7 +345,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		.synopsis = spec->usage,
 		.summary = spec->summary,
 		.examples = example_text(a, spec),
-		.details = field_text(a, spec),
+		.fields = field_table(a, spec),
 		.options = option_table(a, spec),
 		.stop_at_argument = takes_command(spec),
 	};
