@@ -170,7 +170,14 @@ static void add_seconds(struct strbuf *out, const struct spec *s, u64 ns)
 {
 	size_t start = out->len;
 
-	strbuf_addf(out, "%" PRIu64 ".%06" PRIu64, ns / 1000000000, ns % 1000000000 / 1000);
+	char buf[32], *end = buf + sizeof(buf), *p = end;
+	u64 us = ns % 1000000000 / 1000;
+
+	for (int i = 0; i < 6; i++, us /= 10)
+		*--p = (char)('0' + us % 10);
+	*--p = '.';
+	p = digits(p, ns / 1000000000, 10, false);
+	strbuf_add(out, p, (size_t)(end - p));
 	pad(out, s, start);
 }
 

@@ -7,18 +7,26 @@
 #include "base/escape.h"
 
 #define MAX_COLUMNS 32
-#define MAX_PARTS   128 /* of one column: conversions and the text between them */
 
 struct column {
 	char name[32];
-	struct format format; /* a range of the whole format's parts, the name cut off */
+	struct format format; /* a range of the whole format's parts, the name cut off and without
+				 the column's own width */
 	int width;
-	bool left, hidden;
+	bool has_width, left, hidden, is_matched;
 };
 
 struct columns {
 	struct column list[MAX_COLUMNS];
 	u32 count;
+};
+
+/* What a format means for this reader: read once, used for each row. */
+struct row_layout {
+	const struct format *format;
+	struct columns columns;
+	u32 last; /* the last column that is seen */
+	struct format_part *parts;
 };
 
 /* Where "NAME=" begins at the end of a literal; -1 if the literal does not name a column. */
@@ -28,7 +36,8 @@ static int name_start(const struct format_part *part)
 
 	if (part->kind != CONVERSION_LITERAL || i < 1 || part->text[i] != '=')
 		return -1;
-	while (i > 0 && (isalnum((unsigned char)part->text[i - 1]) || strchr("_:-", part->text[i - 1])))
+	while (i > 0 &&
+	       (isalnum((unsigned char)part->text[i - 1]) || strchr("_:-", part->text[i - 1])))
 		i--;
 	return isupper((unsigned char)part->text[i]) || str_starts(part->text + i, "--=") ? i : -1;
 }
@@ -50,11 +59,13 @@ static void begin_column(struct columns *c, const struct row_style *s, const cha
 	col->hidden = is_hidden(s, col->name);
 }
 
-static void split_columns(struct columns *c, const struct row_style *s, const struct format *f)
+/* parts: a copy of the format's, which the columns point into. */
+static void split_columns(struct columns *c, const struct row_style *s, const struct format *f,
+			  struct format_part *parts)
 {
 	c->count = 0;
 	for (u32 i = 0; i < f->nparts; i++) {
-		const struct format_part *part = &f->parts[i];
+		struct format_part *part = &parts[i];
 		int start = name_start(part);
 		struct column *col;
 
@@ -67,13 +78,53 @@ static void split_columns(struct columns *c, const struct row_style *s, const st
 		if (!c->count)
 			continue;
 		col = &c->list[c->count - 1];
-		if (part->kind == CONVERSION_ARGUMENT && !col->width) {
+		if (!col->format.nparts++)
+			col->format.parts = part;
+		/* The first width is the column's; the others belong to their numbers ("%u.%03u").
+		 */
+		if (part->kind == CONVERSION_ARGUMENT && !col->has_width) {
+			col->has_width = true;
 			col->width = part->width > 0 ? part->width : 0;
 			col->left = part->left;
+			part->width = -1;
 		}
-		if (!col->format.nparts++)
-			col->format.parts = f->parts + i;
 	}
+}
+
+static u32 last_visible(const struct columns *c)
+{
+	u32 last = 0;
+
+	for (u32 i = 0; i < c->count; i++)
+		if (!c->list[i].hidden)
+			last = i;
+	return last;
+}
+
+static struct row_layout *layout_of(struct row_style *s, const struct format *f)
+{
+	struct row_layout *l = s->last_layout;
+	bool is_new;
+	void **place;
+
+	if (l && l->format == f)
+		return l;
+	place = hashmap_put(&s->layouts, &f, sizeof(f), &is_new);
+	if (is_new) {
+		l = xzalloc(sizeof(*l));
+		l->format = f;
+		l->parts = xreallocarray(NULL, f->nparts + 1, sizeof(*l->parts));
+		memcpy(l->parts, f->parts, f->nparts * sizeof(*l->parts));
+		split_columns(&l->columns, s, f, l->parts);
+		l->last = last_visible(&l->columns);
+		for (size_t i = 0; i < s->matches.len; i++)
+			for (u32 k = 0; k < l->columns.count; k++)
+				if (str_eq(l->columns.list[k].name, s->matches.items[i].column))
+					l->columns.list[k].is_matched = true;
+		*place = l;
+	}
+	s->last_layout = *place;
+	return *place;
 }
 
 bool row_style_match(struct row_style *s, const char *column, const char *expression)
@@ -97,47 +148,53 @@ void row_style_release(struct row_style *s)
 		regfree(&s->matches.items[i].regex);
 	vector_free(&s->matches);
 	vector_free(&s->hidden);
+	hashmap_each (&s->layouts, e) {
+		struct row_layout *l = e->value;
+
+		free(l->parts);
+		free(l);
+	}
+	hashmap_release(&s->layouts);
+	strbuf_release(&s->cell);
+	s->last_layout = NULL;
 }
 
-static void pad(struct strbuf *out, const struct column *c, const char *text, size_t len,
-		bool is_last)
+/* Pads what stands in out from `start` on to the column's width. */
+static void pad(struct strbuf *out, const struct column *c, size_t start, bool is_last)
 {
+	size_t len = out->len - start;
 	int fill = c->width - (int)len;
 
-	if (!c->left)
-		strbuf_addchars(out, ' ', fill);
-	strbuf_add(out, text, len);
-	if (c->left && !is_last)
-		strbuf_addchars(out, ' ', fill);
-}
-
-static u32 last_visible(const struct columns *c)
-{
-	u32 last = 0;
-
-	for (u32 i = 0; i < c->count; i++)
-		if (!c->list[i].hidden)
-			last = i;
-	return last;
+	if (fill <= 0 || (c->left && is_last))
+		return;
+	strbuf_addchars(out, ' ', fill);
+	if (!c->left) {
+		memmove(out->data + start + fill, out->data + start, len);
+		memset(out->data + start, ' ', (size_t)fill);
+	}
 }
 
 void row_header(struct row_style *s, struct output *out, const struct format *f)
 {
-	struct columns c;
+	const struct row_layout *l;
 	bool first = true;
 
 	if (s->header_done || out->is_json)
 		return;
 	s->header_done = true;
-	split_columns(&c, s, f);
-	for (u32 i = 0; i < c.count; i++) {
-		if (c.list[i].hidden)
+	l = layout_of(s, f);
+	for (u32 i = 0; i < l->columns.count; i++) {
+		const struct column *c = &l->columns.list[i];
+		size_t start;
+
+		if (c->hidden)
 			continue;
 		if (!first)
 			strbuf_addch(&out->text, ' ');
 		first = false;
-		pad(&out->text, &c.list[i], c.list[i].name, strlen(c.list[i].name),
-		    i == last_visible(&c));
+		start = out->text.len;
+		strbuf_addstr(&out->text, c->name);
+		pad(&out->text, c, start, i == l->last);
 	}
 	strbuf_addch(&out->text, '\n');
 }
@@ -212,12 +269,15 @@ static bool is_number_text(const struct column *c, const struct type *t, const c
 		const struct format_part *part = &c->format.parts[i];
 
 		if (part->kind == CONVERSION_ARGUMENT &&
-		    (!type_is_integer(t->members[part->argument].type) || !strchr("duT", part->conversion)))
+		    (!type_is_integer(t->members[part->argument].type) ||
+		     !strchr("duT", part->conversion)))
 			return false;
 	}
 	text += *text == '-';
-	return isdigit((unsigned char)*text) && (text[0] != '0' || !isdigit((unsigned char)text[1])) &&
-	       strspn(text, "0123456789.") == strlen(text) && (!point || (point[1] && !strchr(point + 1, '.')));
+	return isdigit((unsigned char)*text) &&
+	       (text[0] != '0' || !isdigit((unsigned char)text[1])) &&
+	       strspn(text, "0123456789.") == strlen(text) &&
+	       (!point || (point[1] && !strchr(point + 1, '.')));
 }
 
 static void json_column(struct value_printer *p, struct strbuf *out, const struct column *c,
@@ -247,74 +307,82 @@ static void json_column(struct value_printer *p, struct strbuf *out, const struc
 		json_string(out, text, len);
 }
 
-/* Text of one column without the padding of its conversions. */
-static void column_text(struct value_printer *p, struct strbuf *out, const struct column *c,
-			const struct type *t, const u8 *payload)
+/* Expressions are matched with what the kernel said, not with how a terminal is shown it. */
+static bool row_passes(struct row_style *s, struct value_printer *p, const struct columns *c,
+		       const struct type *t, const u8 *payload)
 {
-	struct format_part parts[MAX_PARTS];
-	struct format bare = {.parts = parts, .nparts = MIN(c->format.nparts, MAX_PARTS)};
+	bool all = true;
 
-	memcpy(parts, c->format.parts, bare.nparts * sizeof(parts[0]));
-	/* The first width is the column's; the others belong to their numbers ("%u.%03u"). */
-	for (u32 i = 0; i < bare.nparts; i++)
-		if (parts[i].kind == CONVERSION_ARGUMENT) {
-			parts[i].width = -1;
-			break;
-		}
-	format_text(p, out, &bare, t, payload);
+	p->raw = true;
+	for (u32 i = 0; i < c->count && all; i++) {
+		if (!c->list[i].is_matched)
+			continue;
+		strbuf_reset(&s->cell);
+		format_text(p, &s->cell, &c->list[i].format, t, payload);
+		all = passes(s, c->list[i].name, s->cell.data);
+	}
+	p->raw = false;
+	return all;
 }
 
-static void print_columns(struct row_style *s, struct value_printer *p, struct output *out,
-			  const struct columns *c, const struct type *t, const u8 *payload)
+static void text_row(struct value_printer *p, struct strbuf *out, const struct row_layout *l,
+		     const struct type *t, const u8 *payload)
 {
-	struct strbuf line = STRBUF_INIT, cell = STRBUF_INIT;
-	u32 last = last_visible(c);
 	bool first = true;
 
-	p->raw = out->is_json;
-	if (out->is_json)
-		strbuf_addch(&line, '{');
-	for (u32 i = 0; i < c->count; i++) {
-		const struct column *col = &c->list[i];
+	p->one_line = true;
+	for (u32 i = 0; i < l->columns.count; i++) {
+		const struct column *c = &l->columns.list[i];
+		size_t start;
 
-		strbuf_reset(&cell);
-		column_text(p, &cell, col, t, payload);
-		if (!passes(s, col->name, cell.data))
-			goto out;
-		if (col->hidden && !out->is_json)
+		if (c->hidden)
 			continue;
 		if (!first)
-			strbuf_addch(&line, out->is_json ? ',' : ' ');
+			strbuf_addch(out, ' ');
 		first = false;
-		if (out->is_json)
-			json_column(p, &line, col, t, payload, cell.data, cell.len);
-		else
-			pad(&line, col, cell.data, cell.len, i == last);
+		start = out->len;
+		format_text(p, out, &c->format, t, payload);
+		pad(out, c, start, i == l->last);
 	}
-	strbuf_addstr(&line, out->is_json ? "}\n" : "\n");
-	strbuf_add(&out->text, line.data, line.len);
-out:
+	p->one_line = false;
+	strbuf_addch(out, '\n');
+}
+
+static void json_row(struct row_style *s, struct value_printer *p, struct strbuf *out,
+		     const struct columns *c, const struct type *t, const u8 *payload)
+{
+	p->raw = true;
+	for (u32 i = 0; i < c->count; i++) {
+		strbuf_addch(out, i ? ',' : '{');
+		strbuf_reset(&s->cell);
+		format_text(p, &s->cell, &c->list[i].format, t, payload);
+		json_column(p, out, &c->list[i], t, payload, s->cell.data, s->cell.len);
+	}
 	p->raw = false;
-	strbuf_release(&line);
-	strbuf_release(&cell);
+	strbuf_addstr(out, "}\n");
 }
 
 void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	       const struct format *f, const struct type *payload_type, const u8 *payload)
 {
-	struct columns c;
+	const struct row_layout *l = layout_of(s, f);
 	u8 *copy = NULL;
 
 	row_header(s, out, f);
-	split_columns(&c, s, f);
+	if (s->matches.len && !row_passes(s, p, &l->columns, payload_type, payload))
+		return;
 	if (s->limit && s->limited_column) {
 		copy = xmalloc(payload_type->size);
 		memcpy(copy, payload, payload_type->size);
-		for (u32 i = 0; i < c.count; i++)
-			if (str_eq(c.list[i].name, s->limited_column))
-				limit_arguments(s, &c.list[i], payload_type, copy);
+		for (u32 i = 0; i < l->columns.count; i++)
+			if (str_eq(l->columns.list[i].name, s->limited_column))
+				limit_arguments(s, &l->columns.list[i], payload_type, copy);
+		payload = copy;
 	}
-	print_columns(s, p, out, &c, payload_type, copy ? copy : payload);
+	if (out->is_json)
+		json_row(s, p, &out->text, &l->columns, payload_type, payload);
+	else
+		text_row(p, &out->text, l, payload_type, payload);
 	free(copy);
 }
 
@@ -359,26 +427,26 @@ void row_table(struct row_style *s, struct value_printer *p, struct output *out,
 	u32 nkeys = type_is(m->key, TYPE_NONE)			    ? 0
 		    : m->key_is_list && type_is(m->key, TYPE_TUPLE) ? m->key->count
 								    : 1;
-	struct strbuf cell = STRBUF_INIT;
-	struct columns c;
+	const struct columns *c = &layout_of(s, f)->columns;
 
 	row_header(s, out, f);
-	split_columns(&c, s, f);
 	for (size_t i = top && m->nrows > top ? m->nrows - top : 0; i < m->nrows; i++) {
-		for (u32 k = 0; k < c.count; k++) {
-			strbuf_reset(&cell);
-			table_cell(p, &cell, m, &m->rows[i], k, nkeys, out->is_json);
+		for (u32 k = 0; k < c->count; k++) {
+			size_t start;
+
 			if (out->is_json) {
 				strbuf_addch(&out->text, k ? ',' : '{');
-				json_name(&out->text, c.list[k].name);
-				strbuf_add(&out->text, cell.data, cell.len);
-			} else {
-				if (k)
-					strbuf_addch(&out->text, ' ');
-				pad(&out->text, &c.list[k], cell.data, cell.len, k == c.count - 1);
+				json_name(&out->text, c->list[k].name);
+			} else if (k) {
+				strbuf_addch(&out->text, ' ');
 			}
+			start = out->text.len;
+			p->one_line = true;
+			table_cell(p, &out->text, m, &m->rows[i], k, nkeys, out->is_json);
+			p->one_line = false;
+			if (!out->is_json)
+				pad(&out->text, &c->list[k], start, k == c->count - 1);
 		}
 		strbuf_addstr(&out->text, out->is_json ? "}\n" : "\n");
 	}
-	strbuf_release(&cell);
 }

@@ -12,6 +12,7 @@
 
 #include <regex.h>
 
+#include "base/hashmap.h"
 #include "engine/format.h"
 #include "view/map_view.h"
 #include "view/output.h"
@@ -28,6 +29,9 @@ struct row_style {
 	const char *limited_column;	  /* argument lists (%a): show at most `limit` */
 	u64 limit;			  /* 0 = all */
 	bool header_done;
+	struct hashmap layouts;		  /* const struct format * -> struct row_layout *, made at a format's first row */
+	struct row_layout *last_layout;
+	struct strbuf cell;
 };
 
 /* False with a message on stderr if the expression is bad. */

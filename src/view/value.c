@@ -68,6 +68,8 @@ static void add_foreign(const struct value_printer *p, struct strbuf *out, const
 {
 	if (p->raw)
 		strbuf_add(out, s, n);
+	else if (p->one_line)
+		escape_line(out, s, n);
 	else
 		escape_terminal(out, s, n);
 }
@@ -288,7 +290,7 @@ static void add_errno_name(struct strbuf *out, u64 n)
 	if (name)
 		strbuf_addstr(out, name);
 	else
-		strbuf_addf(out, "%" PRId64, (s64)n);
+		add_decimal(out, (s64)n, true);
 }
 
 static void add_signal(const struct value_printer *p, struct strbuf *out, u64 nr)

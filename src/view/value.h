@@ -25,6 +25,7 @@ struct value_printer {
 	const char *const *strings; /* TYPE_TIMESTAMP formats, TYPE_CGROUP_PATH filters */
 	size_t nstrings;
 	bool raw;
+	bool one_line; /* newlines and tabs in strings are escaped, too: the text is a cell of a table */
 	bool show_inlines; /* user frames with the functions inlined there */
 	bool show_debug_info; /* frames with @file:line */
 	bool is_compatible;   /* as bpftrace does even where that is less than could be said */
