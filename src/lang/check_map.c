@@ -158,7 +158,7 @@ struct map_symbol *check_arg_map(struct check *c, struct expr *call, u32 n)
 	}
 	arg->map = check_map_symbol(c, arg->name, arg->span);
 	arg->type = type_none();
-	if (c->final && !arg->map->value && !arg->map->declared_type) {
+	if (c->final && !arg->map->value) {
 		VECTOR(const char *) names = {0};
 
 		check_error(c, arg->span, "Undefined map: @%s", arg->name);

@@ -1,19 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # tests/fuzz/run.sh TARGET SECONDS: runs one fuzz target over seeds made from the project's own scripts.
-# Build first: make BUILD=fuzz fuzz
+# Build first: make BUILD=fuzz fuzz        (O=DIR here as there)
 set -eu
 target=$1 seconds=$2
-corpus=build/fuzz/corpus-$target
+out=${O:-build}/fuzz
+corpus=$out/corpus-$target
 mkdir -p "$corpus"
+
+# Texts of C string literals, one script a line.
+unquote() { sed 's/\\"/"/g; s/\\n/\n/g; s/\\\\/\\/g'; }
+
 case $target in
 parse | compile)
-	cp tools/*.bt "$corpus/"
+	cp tools/*.bt tests/fuzz/seeds/*.bt "$corpus/"
 	# every string of the unit tests that looks like a script
-	sed -n 's/^[[:space:]]*{\{0,1\}"\(.*[{}].*\)",\{0,1\}.*/\1/p' tests/unit/*.c | sed 's/\\"/"/g; s/\\n/\n/g' |
-		split -l 1 - "$corpus/unit-"
+	sed -n 's/^[[:space:]]*{\{0,1\}"\(.*[{}].*\)",\{0,1\}.*/\1/p' tests/unit/*.c | unquote |
+		split -a 4 -l 1 - "$corpus/unit-"
+	# one script for each builtin
+	sed -n 's/^[[:space:]]*{"[a-z_0-9]*", "\(.*\)"},$/\1/p' src/lang/builtin_examples.c | unquote |
+		split -a 4 -l 1 - "$corpus/builtin-"
+	# what the documentation shows
+	sed -n "s/^\$ pantrace .*-e '\(.*\)'.*/\1/p" doc/language.md doc/tutorial.md |
+		split -a 4 -l 1 - "$corpus/doc-"
+	{
+		sed -n 's/^[[:space:]]*{"\([a-z_0-9]*\)", "[^"].*/"\1("/p' src/lang/builtin_*.c | sort -u
+		grep -v '^# ' tests/fuzz/words | sed 's/[\\"]/\\&/g; s/.*/"&"/'
+	} >"$out/words.dict"
+	set -- -dict="$(realpath "$out")/words.dict"
 	;;
-elf) cp build/programs/*.dyn "$corpus/" ;;
+elf)
+	cp "${O:-build}"/programs/*.dyn "$corpus/"
+	set --
+	;;
+*) set -- ;;
 esac
-exec build/fuzz/"$target" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
-	-artifact_prefix=build/fuzz/ "$corpus"
+# Imports of the seeds are relative to this directory, which nobody else writes to.
+out=$(realpath "$out") corpus=$(realpath "$corpus")
+cd tests/fuzz/seeds
+exec "$out/$target" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+	-artifact_prefix="$out/" "$@" "$corpus"
