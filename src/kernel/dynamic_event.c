@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/dynamic_event.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vector.h"
+#include "kernel/tracefs_owner.h"
+
+/* Names of events have at most 63 characters (kernel/trace/trace_probe.h, MAX_EVENT_NAME_LEN). */
+#define NAME_MAX_LEN 63
+
+struct dynamic_events {
+	struct kernel *kernel;
+	struct diag *diag;
+	struct arena arena;
+	VECTOR(struct dynamic_event *) events;
+	char group[TRACEFS_OWNER_NAME];
+};
+
+static const struct kind_row {
+	const char *file; /* where it is defined */
+	const char *prefix; /* of the definition */
+	const char *what; /* in messages */
+	const char *profile; /* of hits */
+} kinds[] = {
+	[DYNAMIC_KPROBE] = {"kprobe_events", "p:", "the probe", "kprobe_profile"},
+	[DYNAMIC_KRETPROBE] = {"kprobe_events", "r:", "the return probe", "kprobe_profile"},
+	[DYNAMIC_UPROBE] = {"uprobe_events", "p:", "the probe", "uprobe_profile"},
+	[DYNAMIC_URETPROBE] = {"uprobe_events", "r:", "the return probe", "uprobe_profile"},
+	[DYNAMIC_EPROBE] = {"dynamic_events", "e:", "the event probe", NULL},
+	[DYNAMIC_SYNTHETIC] = {"synthetic_events", NULL, "the synthetic event", NULL},
+};
+
+struct dynamic_events *dynamic_events_new(struct kernel *k, struct diag *d)
+{
+	struct dynamic_events *set = xzalloc(sizeof(*set));
+	const struct tracefs_owner self = tracefs_owner_self();
+
+	set->kernel = k;
+	set->diag = d;
+	tracefs_owner_name(&self, '_', set->group);
+	return set;
+}
+
+static bool is_taken(const struct dynamic_events *set, const char *group, const char *name)
+{
+	return dynamic_events_find(set, group, name) != NULL;
+}
+
+/* The kernel's name of what the user calls `shown`: valid, not too long, not taken. */
+static const char *kernel_name(struct dynamic_events *set, enum dynamic_kind kind,
+			       const char *group, const char *shown)
+{
+	char base[NAME_MAX_LEN + 1], name[NAME_MAX_LEN + 1];
+	size_t n = 0;
+
+	if (kind == DYNAMIC_SYNTHETIC)
+		n = (size_t)snprintf(base, sizeof(base), "%s_", set->group);
+	else if (isdigit((unsigned char)*shown) || !*shown)
+		base[n++] = '_';
+	/* Room for a number behind it. */
+	for (const char *p = shown; *p && n < NAME_MAX_LEN - 6; p++)
+		base[n++] = isalnum((unsigned char)*p) ? *p : '_';
+	base[n] = '\0';
+	memcpy(name, base, sizeof(name));
+	for (u32 i = 2; is_taken(set, group, name); i++)
+		snprintf(name, sizeof(name), "%.*s_%u", NAME_MAX_LEN - 8, base, i % 100000);
+	return arena_strdup(&set->arena, name);
+}
+
+/* Why the file that defines such events is not there. */
+static int refuse_kind(struct dynamic_events *set, enum dynamic_kind kind)
+{
+	static const enum kernel_capability needs[] = {
+		[DYNAMIC_KPROBE] = KERNEL_KPROBES, [DYNAMIC_KRETPROBE] = KERNEL_KPROBES,
+		[DYNAMIC_UPROBE] = KERNEL_UPROBES, [DYNAMIC_URETPROBE] = KERNEL_UPROBES,
+		[DYNAMIC_EPROBE] = KERNEL_TRACEFS, [DYNAMIC_SYNTHETIC] = KERNEL_SYNTHETIC_EVENTS,
+	};
+	const struct kernel_answer *a = kernel_ask(set->kernel, needs[kind]);
+
+	diag_error(set->diag, NO_SPAN, "%s cannot be made: %s", kinds[kind].what,
+		   a->yes || !a->why ? "the kernel does not offer it" : a->why);
+	if (!a->yes && a->hint)
+		diag_hint(set->diag, "%s", a->hint);
+	diag_code(set->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
+static bool has_file(struct dynamic_events *set, const char *file)
+{
+	char *path = xasprintf("%s/%s", kernel_tracefs(set->kernel), file);
+	const bool yes = !access(path, F_OK);
+
+	free(path);
+	return yes;
+}
+
+int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, const char *shown,
+			  const struct tracefs_command *tail, const struct dynamic_event **ret)
+{
+	const struct kind_row *row = &kinds[kind];
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	struct dynamic_event *e;
+	char what[160];
+	int err;
+
+	*ret = NULL;
+	if (!kernel_tracefs(set->kernel) || !has_file(set, row->file))
+		return refuse_kind(set, kind);
+	e = arena_new(&set->arena, struct dynamic_event);
+	e->kind = kind;
+	e->group = kind == DYNAMIC_SYNTHETIC ? "synthetic" : set->group;
+	e->name = kernel_name(set, kind, e->group, shown);
+	e->shown = arena_strdup(&set->arena, shown);
+	if (row->prefix)
+		tracefs_command_add(&c, "%s%s/%s ", row->prefix, e->group, e->name);
+	else
+		tracefs_command_add(&c, "%s ", e->name);
+	tracefs_command_join(&c, tail);
+	snprintf(what, sizeof(what), "%s '%s'", row->what, shown);
+	err = tracefs_command_write(set->kernel, kernel_tracefs(set->kernel), row->file, O_APPEND,
+				    &c, set->diag, what);
+	tracefs_command_release(&c);
+	if (err)
+		return err;
+	vector_push(&set->events, e);
+	*ret = e;
+	return 0;
+}
+
+static int remove_event(struct dynamic_events *set, const struct dynamic_event *e)
+{
+	const struct kind_row *row = &kinds[e->kind];
+	char *path = xasprintf("%s/%s", kernel_tracefs(set->kernel), row->file);
+	char *line = row->prefix ? xasprintf("-:%s/%s\n", e->group, e->name)
+				 : xasprintf("!%s\n", e->name);
+	const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	int err = fd < 0 ? -errno : 0;
+
+	if (!err)
+		err = write_all(fd, line, strlen(line));
+	if (fd >= 0)
+		close(fd);
+	free(line);
+	free(path);
+	return err == -ENOENT ? 0 : err;
+}
+
+void dynamic_events_release(struct dynamic_events *set)
+{
+	if (!set)
+		return;
+	for (size_t i = set->events.len; i-- > 0;) {
+		const struct dynamic_event *e = set->events.items[i];
+		const int err = remove_event(set, e);
+
+		if (err)
+			diag_warning(set->diag, NO_SPAN, "the event %s/%s could not be removed: %s",
+				     e->group, e->name, strerror(-err));
+	}
+	vector_free(&set->events);
+	arena_release(&set->arena);
+	free(set);
+}
+
+size_t dynamic_events_count(const struct dynamic_events *set)
+{
+	return set->events.len;
+}
+
+const struct dynamic_event *dynamic_events_at(const struct dynamic_events *set, size_t i)
+{
+	return set->events.items[i];
+}
+
+const struct dynamic_event *dynamic_events_find(const struct dynamic_events *set, const char *group,
+						const char *name)
+{
+	for (size_t i = 0; i < set->events.len; i++) {
+		const struct dynamic_event *e = set->events.items[i];
+
+		if (str_eq(e->name, name) && str_eq(e->group, group))
+			return e;
+	}
+	return NULL;
+}
+
+/*
+ * "  NAME  HITS  MISSED", of uprobes "  PATH  NAME  HITS" (kernel/trace/trace_kprobe.c,
+ * trace_uprobe.c: probes_profile_seq_show()).
+ */
+int dynamic_event_counts(struct dynamic_events *set, const struct dynamic_event *e, u64 *ret_hits,
+			 u64 *ret_missed)
+{
+	const struct kind_row *row = &kinds[e->kind];
+	const bool is_user = e->kind == DYNAMIC_UPROBE || e->kind == DYNAMIC_URETPROBE;
+	char *path, *text, *line, *rest;
+	int err;
+
+	if (!row->profile)
+		return -ENOENT;
+	path = xasprintf("%s/%s", kernel_tracefs(set->kernel), row->profile);
+	err = file_read(path, (size_t)64 << 20, &text, NULL);
+	free(path);
+	if (err)
+		return err;
+	err = -ENOENT;
+	for (line = strtok_r(text, "\n", &rest); line && err; line = strtok_r(NULL, "\n", &rest)) {
+		unsigned long long hits = 0, missed = 0;
+		char name[128];
+		int n;
+
+		if (is_user)
+			n = sscanf(line, "%*s %127s %llu", name, &hits);
+		else
+			n = sscanf(line, "%127s %llu %llu", name, &hits, &missed);
+		if (n < 2 || !str_eq(name, e->name))
+			continue;
+		*ret_hits = hits;
+		*ret_missed = missed;
+		err = 0;
+	}
+	free(text);
+	return err;
+}
