@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A CTF 1.8 trace from the rings: packets go out as they stand. What babeltrace2 refuses and
- * therefore is put right here: the last packet of a ring has no end yet, so its sizes and its last
- * time stamp come from its events.
+ * The metadata of a CTF 1.8 trace. Text only grows, event by event, so that whoever follows a trace
+ * reads on where it was.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <pantrace/reader.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/utsname.h>
+#include <time.h>
 
 static const char *const integer_types[PANTRACE_T_STRING] = {
 	[PANTRACE_T_I8] = "integer { size = 8; align = 8; signed = true; }",
@@ -50,9 +49,9 @@ static void put_field(FILE *file, const struct pantrace_field_type *field)
 		fprintf(file, "%s __", integer_types[PANTRACE_T_U16]);
 		put_name(file, field->name);
 		fprintf(file, "_length;\n\t\t%s _",
-			type == PANTRACE_T_TEXT ?
-				"integer { size = 8; align = 8; signed = false; encoding = UTF8; }" :
-				integer_types[element]);
+			type == PANTRACE_T_TEXT ? "integer { size = 8; align = 8; signed = false; "
+						  "encoding = UTF8; }"
+						: integer_types[element]);
 		put_name(file, field->name);
 		fputs("[ __", file);
 		put_name(file, field->name);
@@ -93,6 +92,95 @@ static void put_uuid(FILE *file, const uint8_t uuid[16])
 		fprintf(file, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
+static void put_quoted(FILE *file, const char *text, size_t size)
+{
+	fputc('"', file);
+	for (size_t i = 0; i < size && text[i]; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		fputc(c < ' ' || c == '"' || c == '\\' || c > '~' ? '_' : c, file);
+	}
+	fputc('"', file);
+}
+
+#define U64_HEX "integer { size = 64; align = 8; signed = false; base = 16; }"
+
+static const char *const context_fields[PANTRACE_CONTEXT_MAX] = {
+	[PANTRACE_CONTEXT_VPID] = "\t\tint32_t _vpid;\n",
+	[PANTRACE_CONTEXT_VTID] = "\t\tint32_t _vtid;\n",
+	[PANTRACE_CONTEXT_PROCNAME] = "\t\tinteger { size = 8; align = 8; signed = true; encoding "
+				      "= UTF8; } _procname[16];\n",
+	[PANTRACE_CONTEXT_CPU_ID] = "\t\tuint32_t _cpu_id;\n",
+	[PANTRACE_CONTEXT_CONTEXT_SWITCHES] = "\t\tuint64_t _perf_thread_context_switches;\n",
+	[PANTRACE_CONTEXT_PAGE_FAULTS] = "\t\tuint64_t _perf_thread_page_faults;\n",
+	[PANTRACE_CONTEXT_CPU_MIGRATIONS] = "\t\tuint64_t _perf_thread_cpu_migrations;\n",
+	[PANTRACE_CONTEXT_IP] = "\t\t" U64_HEX " _ip;\n",
+	[PANTRACE_CONTEXT_USER_STACK] =
+		"\t\tinteger { size = 16; align = 8; signed = false; } __callstack_user_length;\n"
+		"\t\t" U64_HEX " _callstack_user[ __callstack_user_length ];\n",
+};
+
+static void put_contexts(FILE *file, uint64_t mask)
+{
+	if (!mask)
+		return;
+	fputs("\tevent.context := struct {\n", file);
+	for (; mask; mask &= mask - 1)
+		fputs(context_fields[__builtin_ctzll(mask)], file);
+	fputs("\t};\n", file);
+}
+
+static void put_env(FILE *file, const struct pantrace_shm *h)
+{
+	const time_t start = (time_t)(h->realtime_start_ns / 1000000000u);
+	struct utsname system;
+	struct tm tm;
+	char date[32];
+
+	fputs("env {\n\tdomain = \"ust\";\n\ttracer_name = \"pantrace\";\n\ttracer_major = 0;\n"
+	      "\ttracer_minor = 1;\n\tarchitecture_bit_width = 64;\n\tprocname = ",
+	      file);
+	put_quoted(file, h->comm, sizeof(h->comm));
+	fprintf(file, ";\n\tvpid = %u;\n", h->pid);
+	if (!uname(&system)) {
+		fputs("\thostname = ", file);
+		put_quoted(file, system.nodename, sizeof(system.nodename));
+		fputs(";\n", file);
+	}
+	if (gmtime_r(&start, &tm) && strftime(date, sizeof(date), "%Y%m%dT%H%M%S+0000", &tm))
+		fprintf(file, "\ttrace_creation_datetime = \"%s\";\n", date);
+	fputs("};\n\n", file);
+}
+
+/* Stream 1: what was loaded where. Its events are the library's own. */
+static void put_objects(FILE *file)
+{
+	static const char *const names[] = {"load", "unload"};
+
+	for (unsigned int i = 0; i < 2; i++)
+		fprintf(file,
+			"event {\n\tname = \"pantrace:object_%s\";\n\tid = %u;\n\tstream_id = 1;\n"
+			"\tfields := struct {\n\t\t%s _base;\n\t\t%s _start;\n\t\t%s _end;\n"
+			"\t\tstring { encoding = UTF8; } _build_id;\n"
+			"\t\tstring { encoding = UTF8; } _path;\n\t};\n};\n\n",
+			names[i], i, U64_HEX, U64_HEX, U64_HEX);
+}
+
+static void put_stream(FILE *file, unsigned int id, uint64_t contexts)
+{
+	fprintf(file,
+		"stream {\n\tid = %u;\n\tpacket.context := struct {\n"
+		"\t\ttsc_t timestamp_begin;\n\t\ttsc_t timestamp_end;\n"
+		"\t\tuint64_t content_size;\n\t\tuint64_t packet_size;\n"
+		"\t\tuint64_t packet_seq_num;\n\t\tuint64_t events_discarded;\n"
+		"\t\tuint64_t events_before;\n\t\tuint32_t cpu_id;\n\t\tuint32_t reserved;\n\t};\n"
+		"\tevent.header := struct {\n\t\ttsc_t timestamp;\n\t\tuint32_t id;\n"
+		"\t} align(64);\n",
+		id);
+	put_contexts(file, contexts);
+	fputs("};\n\n", file);
+}
+
 static void put_metadata(FILE *file, struct pantrace_reader *reader)
 {
 	const struct pantrace_shm *h = pantrace_reader_header(reader);
@@ -104,6 +192,7 @@ static void put_metadata(FILE *file, struct pantrace_reader *reader)
 
 	fputs("/* CTF 1.8 */\n\n"
 	      "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+	      "typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
 	      "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n\n"
 	      "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"",
 	      file);
@@ -111,120 +200,41 @@ static void put_metadata(FILE *file, struct pantrace_reader *reader)
 	fputs("\";\n\tbyte_order = le;\n\tpacket.header := struct {\n"
 	      "\t\tuint32_t magic;\n"
 	      "\t\tinteger { size = 8; align = 8; signed = false; } uuid[16];\n"
-	      "\t\tuint32_t stream_id;\n\t};\n};\n\nenv {\n"
-	      "\tdomain = \"ust\";\n\ttracer_name = \"pantrace\";\n\ttracer_major = 0;\n"
-	      "\ttracer_minor = 1;\n\tprocname = \"",
+	      "\t\tuint32_t stream_id;\n\t};\n};\n\n",
 	      file);
-	for (size_t i = 0; i < sizeof(h->comm) && h->comm[i]; i++) {
-		const unsigned char c = (unsigned char)h->comm[i];
-
-		fputc(c < ' ' || c == '"' || c == '\\' || c > '~' ? '_' : c, file);
-	}
+	put_env(file, h);
+	/* digits of a fixed width: the rate is measured again when a long session ends */
 	fprintf(file,
-		"\";\n\tvpid = %u;\n};\n\n"
 		"clock {\n\tname = \"tsc\";\n\tdescription = \"time stamp counter\";\n"
-		"\tfreq = %llu;\n\toffset_s = %llu;\n\toffset = %llu;\n\tabsolute = true;\n};\n\n"
-		"typealias integer { size = 64; align = 8; signed = false; map = clock.tsc.value; } "
+		"\tfreq = %-12llu;\n\toffset_s = %-12llu;\n\toffset = %-12llu;\n"
+		"\tabsolute = true;\n};\n\n"
+		"typealias integer { size = 64; align = 8; signed = false; map = clock.tsc.value; "
+		"} "
 		":= tsc_t;\n\n",
-		h->pid, (unsigned long long)h->tsc_hz, (unsigned long long)(offset / h->tsc_hz),
+		(unsigned long long)h->tsc_hz, (unsigned long long)(offset / h->tsc_hz),
 		(unsigned long long)(offset % h->tsc_hz));
-	fputs("stream {\n\tid = 0;\n\tpacket.context := struct {\n"
-	      "\t\ttsc_t timestamp_begin;\n\t\ttsc_t timestamp_end;\n"
-	      "\t\tuint64_t content_size;\n\t\tuint64_t packet_size;\n"
-	      "\t\tuint64_t packet_seq_num;\n\t\tuint64_t events_discarded;\n"
-	      "\t\tuint64_t events_before;\n\t\tuint32_t cpu_id;\n\t\tuint32_t reserved;\n\t};\n"
-	      "\tevent.header := struct {\n\t\ttsc_t timestamp;\n\t\tuint32_t id;\n"
-	      "\t} align(64);\n};\n\n",
-	      file);
+	put_stream(file, 0, h->contexts);
+	put_stream(file, 1, 0);
+	put_objects(file);
 	for (uint32_t id = 1; (type = pantrace_reader_type(reader, id)); id++)
 		if (fields_good(type))
 			put_event(file, type);
 }
 
-static int write_all(int fd, const void *data, size_t size)
+int pantrace_ctf_metadata(struct pantrace_reader *reader, char **ret_text, size_t *ret_size)
 {
-	const char *p = data;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
 
-	while (size) {
-		const ssize_t n = write(fd, p, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		p += n;
-		size -= (size_t)n;
+	if (!file)
+		return -ENOMEM;
+	put_metadata(file, reader);
+	if (fclose(file)) {
+		free(text);
+		return -ENOMEM;
 	}
+	*ret_text = text;
+	*ret_size = size;
 	return 0;
-}
-
-/* The packet with sizes that end at its last event, and a time stamp that covers it. */
-static int put_packet(int fd, struct pantrace_reader *reader, const struct pantrace_packet_view *view)
-{
-	struct pantrace_packet packet = *view->packet;
-	struct pantrace_event_view event;
-	size_t at = sizeof(packet);
-	int rc;
-
-	if (!view->finished) {
-		while ((rc = pantrace_reader_event(reader, view, &at, &event)) > 0)
-			if (event.tsc > packet.timestamp_end)
-				packet.timestamp_end = event.tsc;
-		if (rc)
-			return rc;
-	}
-	packet.content_size = view->size * 8;
-	packet.packet_size = packet.content_size;
-	rc = write_all(fd, &packet, sizeof(packet));
-	return rc ? rc : write_all(fd, view->data + sizeof(packet), view->size - sizeof(packet));
-}
-
-static int put_ring(struct pantrace_reader *reader, uint32_t ring, int directory)
-{
-	struct pantrace_packet_view view;
-	char name[32];
-	int fd = -1, rc;
-
-	while ((rc = pantrace_reader_packet(reader, ring, &view)) > 0) {
-		if (fd < 0) {
-			snprintf(name, sizeof(name), "ring_%u", ring);
-			fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-			if (fd < 0)
-				return -errno;
-		}
-		rc = put_packet(fd, reader, &view);
-		if (rc || !view.finished)
-			break;
-	}
-	if (fd >= 0 && close(fd) && !rc)
-		rc = -errno;
-	return rc;
-}
-
-int pantrace_ctf_write(struct pantrace_reader *reader, const char *directory)
-{
-	int at, fd, rc = 0;
-	FILE *file;
-
-	if (mkdir(directory, 0700) && errno != EEXIST)
-		return -errno;
-	at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (at < 0)
-		return -errno;
-	for (uint32_t i = 0; i < pantrace_reader_rings(reader) && !rc; i++)
-		rc = put_ring(reader, i, at);
-	/* after the packets: it knows every event that they hold */
-	fd = openat(at, "metadata", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!file) {
-		rc = rc ? rc : -errno;
-		if (fd >= 0)
-			close(fd);
-	} else {
-		put_metadata(file, reader);
-		if (fclose(file) && !rc)
-			rc = -errno;
-	}
-	close(at);
-	return rc;
 }

@@ -33,6 +33,10 @@ struct pantrace_reader {
 	struct pantrace_event_type **types; /* by id, 0 is none */
 	uint32_t nr_types;
 	uint64_t meta_read;
+	struct pantrace_object_record **objects;
+	uint32_t nr_objects;
+	bool keep;
+	bool in_place; /* packets are stable where they are: no copy */
 };
 
 static bool power_of_two(uint64_t x)
@@ -53,13 +57,19 @@ static int header_check(const struct pantrace_shm *h, uint64_t size)
 		return -EPROTONOSUPPORT;
 	if (!h->nr_rings || h->nr_rings > RINGS_MAX || !power_of_two(h->sub_size) ||
 	    h->sub_size < 4096 || h->sub_size > 1u << 30 || !power_of_two(h->nr_subs) ||
-	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode > PANTRACE_OVERWRITE || !h->tsc_hz)
+	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode > PANTRACE_OVERWRITE ||
+	    !h->tsc_hz || h->contexts >> PANTRACE_CONTEXT_MAX)
 		return -EBADMSG;
 	if (!inside(h->ring_off, (uint64_t)h->nr_rings * sizeof(struct pantrace_ring), size) ||
 	    (h->ring_off & 63) || !inside(h->meta_off, h->meta_size, size) ||
 	    !inside(h->data_off, (uint64_t)h->nr_rings * h->nr_subs * h->sub_size, size))
 		return -EBADMSG;
 	return 0;
+}
+
+static struct pantrace_ring *ring_of(const struct pantrace_reader *reader, uint32_t ring)
+{
+	return (struct pantrace_ring *)(reader->map + reader->header.ring_off) + ring;
 }
 
 int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
@@ -96,6 +106,10 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 	reader->cursor = calloc(reader->header.nr_rings, sizeof(*reader->cursor));
 	if (!reader->copy || !reader->cursor)
 		goto out;
+	/* where an earlier consumer stopped */
+	for (uint32_t i = 0; consume && i < reader->header.nr_rings; i++)
+		reader->cursor[i].position = __atomic_load_n(&ring_of(reader, i)->consumed,
+							     __ATOMIC_ACQUIRE);
 	*ret = reader;
 	return 0;
 out:
@@ -124,6 +138,9 @@ void pantrace_reader_close(struct pantrace_reader *reader)
 	for (uint32_t i = 0; i < reader->nr_types; i++)
 		free(reader->types[i]);
 	free(reader->types);
+	for (uint32_t i = 0; i < reader->nr_objects; i++)
+		free(reader->objects[i]);
+	free(reader->objects);
 	free(reader->cursor);
 	free(reader->copy);
 	free(reader);
@@ -137,11 +154,6 @@ const struct pantrace_shm *pantrace_reader_header(const struct pantrace_reader *
 uint32_t pantrace_reader_rings(const struct pantrace_reader *reader)
 {
 	return reader->header.nr_rings;
-}
-
-static struct pantrace_ring *ring_of(const struct pantrace_reader *reader, uint32_t ring)
-{
-	return (struct pantrace_ring *)(reader->map + reader->header.ring_off) + ring;
 }
 
 int pantrace_reader_state(struct pantrace_reader *reader, uint32_t ring,
@@ -201,6 +213,30 @@ bad:
 	return NULL;
 }
 
+/* Records that are not of events; what this version does not know is passed over. */
+static bool other_read(struct pantrace_reader *reader, const struct pantrace_event_record *record,
+		       uint32_t size)
+{
+	struct pantrace_object_record *object, **more;
+
+	if (record->nr_fields != PANTRACE_RECORD_OBJECT || size < sizeof(*object))
+		return true;
+	object = malloc(size + 1u);
+	more = realloc(reader->objects, (reader->nr_objects + 1) * sizeof(*more));
+	if (more)
+		reader->objects = more;
+	if (!object || !more) {
+		free(object);
+		return false;
+	}
+	memcpy(object, record, size);
+	((char *)object)[size] = 0;
+	if (object->build_id_size > sizeof(object->build_id))
+		object->build_id_size = 0;
+	more[reader->nr_objects++] = object;
+	return true;
+}
+
 static void types_read(struct pantrace_reader *reader)
 {
 	const struct pantrace_shm *shared = (const void *)reader->map;
@@ -216,6 +252,12 @@ static void types_read(struct pantrace_reader *reader)
 
 		if (size < sizeof(*record) || size > used - reader->meta_read || (size & 7))
 			return;
+		if (!record->id) {
+			if (!other_read(reader, record, size))
+				return;
+			reader->meta_read += size;
+			continue;
+		}
 		type = type_make(record, size);
 		/* ids count from 1 in the order of the records */
 		if (!type || type->id != reader->nr_types + 1) {
@@ -238,6 +280,49 @@ const struct pantrace_event_type *pantrace_reader_type(struct pantrace_reader *r
 	if (id > reader->nr_types)
 		types_read(reader);
 	return id && id <= reader->nr_types ? reader->types[id - 1] : NULL;
+}
+
+const struct pantrace_object_record *pantrace_reader_object(struct pantrace_reader *reader,
+							    uint32_t index)
+{
+	if (index >= reader->nr_objects)
+		types_read(reader);
+	return index < reader->nr_objects ? reader->objects[index] : NULL;
+}
+
+/* ---- what was returned and what is given back ---- */
+
+void pantrace_reader_keep(struct pantrace_reader *reader)
+{
+	reader->keep = true;
+	reader->in_place = reader->consume && reader->header.mode != PANTRACE_OVERWRITE;
+}
+
+uint64_t pantrace_reader_tell(const struct pantrace_reader *reader, uint32_t ring)
+{
+	return ring < reader->header.nr_rings ? reader->cursor[ring].position : 0;
+}
+
+void pantrace_reader_seek(struct pantrace_reader *reader, uint32_t ring, uint64_t position)
+{
+	if (ring < reader->header.nr_rings)
+		reader->cursor[ring].position = position;
+}
+
+void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint64_t position)
+{
+	if (ring < reader->header.nr_rings && reader->consume)
+		__atomic_store_n(&ring_of(reader, ring)->consumed, position, __ATOMIC_RELEASE);
+}
+
+uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
+{
+	uint64_t lost = __atomic_load_n(&((struct pantrace_shm *)reader->map)->lost,
+					__ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < reader->header.nr_rings; i++)
+		lost += __atomic_load_n(&ring_of(reader, i)->lost, __ATOMIC_ACQUIRE);
+	return lost;
 }
 
 /* ---- packets ---- */
@@ -280,6 +365,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		return 0;
 	for (;;) {
 		uint64_t start, size, data, events_end;
+		const unsigned char *bytes;
 		bool finished;
 		int rc;
 
@@ -293,7 +379,9 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		data = reader->header.data_off + ring * reader->ring_size +
 		       (start & (reader->ring_size - 1));
 		finished = ((state.position - 1) & ~(sub - 1)) != start;
-		memcpy(reader->copy, reader->map + data, finished ? sub : state.position - start);
+		if (!reader->in_place)
+			memcpy(reader->copy, reader->map + data,
+			       finished ? sub : state.position - start);
 		events_end = state.events;
 		if (finished) {
 			const uint64_t next = reader->header.data_off + ring * reader->ring_size +
@@ -306,7 +394,8 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		pantrace_reader_state(reader, ring, &after);
 		if (start < oldest(reader, after.position))
 			continue; /* overtaken while copying */
-		memcpy(&reader->packet, reader->copy, HEADER);
+		bytes = reader->in_place ? (unsigned char *)reader->map + data : reader->copy;
+		memcpy(&reader->packet, bytes, HEADER);
 		size = finished ? reader->packet.content_size / 8 : state.position - start;
 		rc = packet_check(reader, ring, start, size);
 		if (rc || events_end < reader->packet.events_before) {
@@ -320,7 +409,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		}
 		*ret = (struct pantrace_packet_view){
 			.packet = &reader->packet,
-			.data = reader->copy,
+			.data = bytes,
 			.size = size,
 			.from = HEADER,
 			.events = events_end - reader->packet.events_before,
@@ -329,7 +418,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		if (cursor->position > start + HEADER)
 			ret->from = cursor->position - start;
 		cursor->position = finished ? start + sub : state.position;
-		if (reader->consume)
+		if (reader->consume && !reader->keep)
 			__atomic_store_n(&ring_of(reader, ring)->consumed, cursor->position,
 					 __ATOMIC_RELEASE);
 		if (ret->from >= size && !finished)
@@ -337,6 +426,36 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		if (ret->from < size || ret->from == HEADER)
 			return 1;
 	}
+}
+
+long pantrace_contexts_size(uint64_t mask, const unsigned char *data, size_t size)
+{
+	static const unsigned char sizes[PANTRACE_CONTEXT_MAX] = {
+		[PANTRACE_CONTEXT_VPID] = 4,
+		[PANTRACE_CONTEXT_VTID] = 4,
+		[PANTRACE_CONTEXT_PROCNAME] = 16,
+		[PANTRACE_CONTEXT_CPU_ID] = 4,
+		[PANTRACE_CONTEXT_CONTEXT_SWITCHES] = 8,
+		[PANTRACE_CONTEXT_PAGE_FAULTS] = 8,
+		[PANTRACE_CONTEXT_CPU_MIGRATIONS] = 8,
+		[PANTRACE_CONTEXT_IP] = 8,
+	};
+	size_t need = 0;
+	uint16_t n;
+
+	for (; mask; mask &= mask - 1) {
+		const int context = __builtin_ctzll(mask);
+
+		if (context != PANTRACE_CONTEXT_USER_STACK) {
+			need += sizes[context];
+			continue;
+		}
+		if (size < 2 || need > size - 2)
+			return -EBADMSG;
+		memcpy(&n, data + need, 2);
+		need += 2 + 8 * (size_t)n;
+	}
+	return need > size ? -EBADMSG : (long)need;
 }
 
 long pantrace_field_size(unsigned char type, const unsigned char *data, size_t size)
@@ -375,6 +494,7 @@ int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_
 {
 	const size_t start = (*at + 7) & ~(size_t)7;
 	const unsigned char *p = packet->data + start;
+	size_t room;
 	uint32_t id;
 
 	if (start >= packet->size)
@@ -386,17 +506,27 @@ int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_
 	ret->type = pantrace_reader_type(reader, id);
 	if (!ret->type)
 		return -EBADMSG;
-	ret->fields = p + 12;
+	ret->contexts = p + 12;
+	ret->contexts_size = 0;
+	room = packet->size - start - 12;
+	if (reader->header.contexts) {
+		const long size = pantrace_contexts_size(reader->header.contexts, p + 12, room);
+
+		if (size < 0)
+			return -EBADMSG;
+		ret->contexts_size = (size_t)size;
+		room -= (size_t)size;
+	}
+	ret->fields = ret->contexts + ret->contexts_size;
 	ret->size = 0;
 	for (uint32_t i = 0; i < ret->type->nr_fields; i++) {
 		const long size = pantrace_field_size(ret->type->field[i].type,
-						      ret->fields + ret->size,
-						      packet->size - start - 12 - ret->size);
+						      ret->fields + ret->size, room - ret->size);
 
 		if (size < 0)
 			return -EBADMSG;
 		ret->size += (size_t)size;
 	}
-	*at = start + 12 + ret->size;
+	*at = start + 12 + ret->contexts_size + ret->size;
 	return 1;
 }

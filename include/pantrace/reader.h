@@ -49,6 +49,8 @@ struct pantrace_packet_view {
 struct pantrace_event_view {
 	uint64_t tsc;
 	const struct pantrace_event_type *type;
+	const unsigned char *contexts; /* as the header's bits say */
+	size_t contexts_size;
 	const unsigned char *fields;
 	size_t size; /* of the fields */
 };
@@ -65,14 +67,80 @@ int pantrace_reader_state(struct pantrace_reader *reader, uint32_t ring,
 /* NULL for an id that the session does not have. */
 const struct pantrace_event_type *pantrace_reader_type(struct pantrace_reader *reader, uint32_t id);
 
+/* Objects that were loaded or unloaded, in the order in which that was seen; NULL behind the last. */
+const struct pantrace_object_record *pantrace_reader_object(struct pantrace_reader *reader,
+							    uint32_t index);
+
+/*
+ * What a consuming reader has returned stays in the ring until pantrace_reader_release() names a
+ * position: for whoever must first know that it arrived elsewhere. pantrace_reader_tell() is the
+ * position behind the last packet that was returned, pantrace_reader_seek() reads again from there
+ * (or from the oldest that is left).
+ */
+void pantrace_reader_keep(struct pantrace_reader *reader);
+uint64_t pantrace_reader_tell(const struct pantrace_reader *reader, uint32_t ring);
+void pantrace_reader_seek(struct pantrace_reader *reader, uint32_t ring, uint64_t position);
+void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint64_t position);
+/* Events that the process lost so far: of all rings, and those that found no ring. */
+uint64_t pantrace_reader_lost(struct pantrace_reader *reader);
+
 /* 1: the next packet of RING, or the same one with more events; 0: nothing new. */
 int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			   struct pantrace_packet_view *ret);
 /* Walks the events of a packet: *AT starts as view->from. 1, 0 at the end. */
 int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_packet_view *packet,
 			  size_t *at, struct pantrace_event_view *ret);
+/* Bytes that the contexts of the bits MASK take at DATA, or -EBADMSG. */
+long pantrace_contexts_size(uint64_t mask, const unsigned char *data, size_t size);
 /* Bytes of one field of TYPE at DATA, or -EBADMSG when SIZE is too small. */
 long pantrace_field_size(unsigned char type, const unsigned char *data, size_t size);
+
+/* ---- CTF 1.8 ---- */
+
+/* Metadata of the events that are known by now. What a later call returns begins with what an earlier one
+ * did (free(3) it), but for the digits of the clock, which keep their place. */
+int pantrace_ctf_metadata(struct pantrace_reader *reader, char **ret_text, size_t *ret_size);
+
+/* Where a stream stands, all zero at first: one a ring, and one more for what found no ring. */
+struct pantrace_ctf_stream {
+	uint64_t written;     /* packets, and those that were overwritten before they could be read */
+	uint64_t next;	      /* of the ring's own numbers */
+	uint64_t last_tsc;    /* time of the last event or end of packet */
+	uint64_t events;      /* of the ring, before the next packet */
+	uint64_t lost;	      /* that packets have told so far */
+	uint64_t lost_before; /* of these, in earlier traces */
+};
+
+/* A new trace goes on where the last one ended: packets and losses count from 0. */
+static inline void pantrace_ctf_stream_continue(struct pantrace_ctf_stream *stream)
+{
+	stream->written = 0;
+	stream->lost_before = stream->lost;
+}
+
+/* A packet as it goes to disk: the header, then SIZE bytes, then PADDING zero bytes. */
+struct pantrace_ctf_packet {
+	struct pantrace_packet header;
+	const unsigned char *data; /* valid until the next call for any ring */
+	size_t size;
+	size_t padding;
+	uint64_t events;
+};
+
+/*
+ * 1: the next packet of RING. FLUSH: also what stands in the sub-buffer that is being written, and a
+ * packet without events when events were lost since; else only whole sub-buffers. 0: nothing more.
+ * RING goes up to and with pantrace_reader_rings(): the last stands for what found no ring.
+ */
+int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
+		      struct pantrace_ctf_stream *stream, struct pantrace_ctf_packet *ret);
+/* A packet of the objects that were loaded and unloaded (file "objects", stream 1) since the last
+ * call with STREAM; 0: none. free(3) *ret_data. */
+int pantrace_ctf_objects(struct pantrace_reader *reader, struct pantrace_ctf_stream *stream,
+			 char **ret_data, size_t *ret_size);
+/* The name of the file of RING, at most 32 bytes: "ring_0"; "ring_none" for the last of
+ * pantrace_reader_rings() + 1. */
+void pantrace_ctf_stream_name(struct pantrace_reader *reader, uint32_t ring, char name[32]);
 
 /* Writes what the rings hold as a CTF 1.8 trace: DIRECTORY/metadata, DIRECTORY/ring_N. */
 int pantrace_ctf_write(struct pantrace_reader *reader, const char *directory);

@@ -28,13 +28,16 @@
 #include <stdint.h>
 
 #define PANTRACE_SHM_MAGIC	  0x45434152544e4150ull /* "PANTRACE" */
-#define PANTRACE_SHM_VERSION	  1
+#define PANTRACE_SHM_VERSION	  2
 #define PANTRACE_CTF_MAGIC	  0xc1fc1fc1u
+#define PANTRACE_SESSION_NAME	  64 /* bytes, with the NUL */
 #define PANTRACE_RINGS_PER_THREAD 1u /* flag: rings belong to threads, not to CPUs */
 
 enum pantrace_mode {
 	PANTRACE_DISCARD,   /* a full ring loses the new event and counts it */
 	PANTRACE_OVERWRITE, /* the oldest sub-buffer gives way */
+	PANTRACE_BLOCK,	    /* as PANTRACE_DISCARD, after waiting up to block_us for the reader */
+	PANTRACE_MODE_MAX,
 };
 
 /* Types of fields, as sites and event records carry them. */
@@ -57,6 +60,23 @@ enum pantrace_type {
 	PANTRACE_T_MAX,
 	PANTRACE_T_GATE = 0x1f,	    /* in sites: PANTRACE_ENABLED, no event of its own */
 	PANTRACE_T_SEQUENCE = 0x20, /* | element type (I8 .. F64): u16 count, that many elements */
+};
+
+/*
+ * What every event of a session can carry besides its fields, packed between the id and the fields
+ * in this order.
+ */
+enum pantrace_context {
+	PANTRACE_CONTEXT_VPID,		   /* i32, in the process's pid namespace */
+	PANTRACE_CONTEXT_VTID,		   /* i32 */
+	PANTRACE_CONTEXT_PROCNAME,	   /* char[16], of the thread, NUL-padded */
+	PANTRACE_CONTEXT_CPU_ID,	   /* u32; packets of rings of CPUs say it too */
+	PANTRACE_CONTEXT_CONTEXT_SWITCHES, /* u64, of the thread since its first event */
+	PANTRACE_CONTEXT_PAGE_FAULTS,	   /* u64 */
+	PANTRACE_CONTEXT_CPU_MIGRATIONS,   /* u64 */
+	PANTRACE_CONTEXT_IP,		   /* u64, behind the site */
+	PANTRACE_CONTEXT_USER_STACK,	   /* u16 count, u64 each: return addresses, innermost first */
+	PANTRACE_CONTEXT_MAX,
 };
 
 struct pantrace_shm {
@@ -82,6 +102,10 @@ struct pantrace_shm {
 	uint32_t parent;    /* pid whose fork made this session, or 0 */
 	uint8_t uuid[16];
 	char comm[16];
+	uint64_t contexts;  /* a bit an enum pantrace_context: what stands between id and fields */
+	uint32_t block_us;  /* PANTRACE_BLOCK: the longest wait of one event */
+	uint32_t reserved;
+	char session[PANTRACE_SESSION_NAME]; /* "" is the session that the program itself started */
 };
 
 struct pantrace_ring {
@@ -91,8 +115,11 @@ struct pantrace_ring {
 	uint64_t lost;	 /* discarded since the ring was made */
 	uint32_t owner;	 /* thread id, in rings of threads */
 	uint32_t cpu;	 /* the number that packets carry */
+	uint64_t last_tsc; /* at least that of the last event: a lower one may not follow */
 	/* the reader's line */
 	uint64_t consumed __attribute__((aligned(64))); /* position up to which a reader is done */
+	uint32_t waiters; /* writers that wait for room: a futex that the reader wakes */
+	uint32_t room;	  /* counts up when a reader has given room back to waiters: the futex */
 };
 
 struct pantrace_packet {
@@ -117,6 +144,25 @@ struct pantrace_event_record {
 	uint32_t nr_fields;
 	uint32_t reserved;
 	char strings[];
+};
+
+/* A record with id 0 is none of an event; nr_fields says what it is. */
+enum pantrace_record {
+	PANTRACE_RECORD_OBJECT = 1, /* struct pantrace_object_record */
+};
+
+/* An executable or library as it was mapped: what addresses in events are to be looked up in. */
+struct pantrace_object_record {
+	uint32_t size; /* of the record, a multiple of 8 */
+	uint32_t id;   /* 0 */
+	uint32_t kind; /* PANTRACE_RECORD_OBJECT */
+	uint32_t unloaded;  /* 1: it is gone by tsc */
+	uint64_t tsc;	    /* when the library saw it */
+	uint64_t base;	    /* address - base is the address in the file's own numbering */
+	uint64_t start, end; /* of its mappings */
+	uint32_t build_id_size; /* bytes, at most 32 */
+	uint8_t build_id[32];
+	char path[]; /* NUL-ended */
 };
 
 #ifdef __cplusplus
