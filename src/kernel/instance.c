@@ -174,28 +174,42 @@ static int lock_top(struct instance *in)
 	return -EBUSY;
 }
 
+/* An event that is on in the top buffer; malloc'ed or NULL. That of bpf_trace_printk() is switched
+ * on by the kernel itself, for good (kernel/trace/bpf_trace.c). */
+static char *enabled_event(const struct instance *in)
+{
+	char *text, *line, *rest, *found = NULL;
+
+	if (instance_read(in, "set_event", &text))
+		return NULL;
+	for (line = strtok_r(text, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest))
+		if (!str_eq(line, "bpf_trace:bpf_trace_printk"))
+			found = xstrdup(line);
+	free(text);
+	return found;
+}
+
 /* Somebody traces there already: with a tracer, or with events. */
 static int check_top_is_free(struct instance *in)
 {
-	char *tracer = NULL, *events = NULL;
-	int err = 0;
+	char *tracer = NULL, *event = enabled_event(in);
+	int err = -EBUSY;
 
-	if (!tracefs_value_read(in->directory, "current_tracer", &tracer) &&
-	    !str_eq(tracer, "nop")) {
+	if (tracefs_value_read(in->directory, "current_tracer", &tracer))
+		tracer = NULL;
+	if (tracer && !str_eq(tracer, "nop"))
 		diag_error(in->diag, NO_SPAN,
 			   "somebody else runs the tracer '%s' in the top trace buffer", tracer);
-		err = -EBUSY;
-	} else if (!tracefs_value_read(in->directory, "set_event", &events) && *events) {
+	else if (event)
 		diag_error(in->diag, NO_SPAN,
-			   "somebody else traces events in the top trace buffer (%.*s ...)",
-			   (int)strcspn(events, "\n"), events);
-		err = -EBUSY;
-	}
+			   "somebody else traces events in the top trace buffer: %s", event);
+	else
+		err = 0;
 	if (err)
-		diag_hint(in->diag,
-			  "'pantrace reset-ftrace' shows what is switched on there, and ends it");
+		diag_hint(in->diag, "'pantrace reset-ftrace' shows what is switched on there, and "
+				    "ends it");
 	free(tracer);
-	free(events);
+	free(event);
 	return err;
 }
 

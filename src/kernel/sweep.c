@@ -117,7 +117,8 @@ static char *event_name(const char *line, bool synthetic)
 	return len ? xstrndup(p, len) : NULL;
 }
 
-static void sweep_events(struct sweeper *s, const char *file, bool synthetic)
+/* skip: kinds of definitions that another file shows, too. */
+static void sweep_events(struct sweeper *s, const char *file, bool synthetic, const char *skip)
 {
 	char *path = xasprintf("%s/%s", s->root, file), *text, *line, *rest;
 	const int err = file_read(path, (size_t)64 << 20, &text, NULL);
@@ -129,7 +130,7 @@ static void sweep_events(struct sweeper *s, const char *file, bool synthetic)
 		char *name = event_name(line, synthetic), *command;
 		int error = 0;
 
-		if (name && belongs_to_dead(s, name)) {
+		if (name && !strchr(skip, line[0]) && belongs_to_dead(s, name)) {
 			command = xasprintf(synthetic ? "!%s\n" : "-:%s\n", name);
 			if (!s->only_look)
 				error = -append_line(s->root, file, command);
@@ -157,10 +158,10 @@ int tracefs_sweep(struct kernel *k, bool only_look, struct sweep_report *report)
 	/* In this order: an event that an instance has enabled cannot be removed. */
 	tracefs_saved_each_stale(k, only_look, note_setting, &s);
 	sweep_instances(&s);
-	sweep_events(&s, "kprobe_events", false);
-	sweep_events(&s, "uprobe_events", false);
-	sweep_events(&s, "synthetic_events", true);
-	sweep_events(&s, "dynamic_events", false); /* what is left: event probes */
+	sweep_events(&s, "kprobe_events", false, "");
+	sweep_events(&s, "uprobe_events", false, "");
+	sweep_events(&s, "synthetic_events", true, "");
+	sweep_events(&s, "dynamic_events", false, "prs"); /* event probes */
 	hashmap_release(&s.owners);
 	return 0;
 }

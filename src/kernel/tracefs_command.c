@@ -266,6 +266,22 @@ static void say_errno(struct kernel *k, struct diag *d, const char *what, const 
 	}
 }
 
+/* The parser of filters points behind the field that it does not know
+ * (kernel/trace/trace_events_filter.c, parse_pred()). */
+static size_t place_of(const struct tracefs_command *c, const struct tracefs_complaint *complaint)
+{
+	const char *const text = c->text.data;
+	size_t at = complaint->offset;
+
+	if (at == SIZE_MAX || !str_eq(complaint->text, "Field not found"))
+		return at;
+	while (at && isspace((unsigned char)text[at - 1]))
+		at--;
+	while (at && (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_'))
+		at--;
+	return at;
+}
+
 int tracefs_command_write(struct kernel *k, const char *directory, const char *file, int flags,
 			  const struct tracefs_command *c, struct diag *d, const char *what)
 {
@@ -292,7 +308,7 @@ int tracefs_command_write(struct kernel *k, const char *directory, const char *f
 		found = read_complaint(directory, c, &complaint, &only);
 	}
 	if (found) {
-		diag_error(d, tracefs_command_span(c, d, complaint.offset), "%s: %s", what,
+		diag_error(d, tracefs_command_span(c, d, place_of(c, &complaint)), "%s: %s", what,
 			   complaint.text);
 		/* The log was empty before: so it shall be. */
 		if (only) {

@@ -62,7 +62,7 @@ bool tracefs_owner_parse(const char *name, struct tracefs_owner *ret, const char
 		return false;
 	ret->pid = (pid_t)pid;
 	ret->start = strtoull(end + 1, &end, 10);
-	if (*end && *end != separator)
+	if (*end && *end != separator && *end != '/')
 		return false;
 	if (ret_rest)
 		*ret_rest = end;

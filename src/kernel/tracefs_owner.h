@@ -27,7 +27,7 @@ struct tracefs_owner {
 struct tracefs_owner tracefs_owner_self(void);
 /* Fills in "pantrace?PID?START" with the separator '-' (instances) or '_' (events). */
 void tracefs_owner_name(const struct tracefs_owner *o, char separator, char ret[TRACEFS_OWNER_NAME]);
-/* Does the name begin with an owner's? *ret_rest (may be NULL): what stands behind it ("" or "_x", "-2"). */
+/* Does the name begin with an owner's? *ret_rest (may be NULL): what stands behind it ("", "/x", "_x", "-2"). */
 bool tracefs_owner_parse(const char *name, struct tracefs_owner *ret, const char **ret_rest);
 /*
  * Is the owner still there: as a process, or (from another PID namespace) by the lock that it holds on its instance?
