@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
+#include "cmd/hist.h"
 #include "cmd/list.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
@@ -14,6 +15,7 @@ const struct command commands[] = {
 	 cmd_run},
 	{"list", "what can be traced", cmd_list},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},
+	{"hist", "counts and sums by keys in the kernel (histogram triggers)", cmd_hist},
 	{"info", "the same as bpftrace --info", cmd_info},
 	{"help", "this overview, or a command's help", cmd_help},
 	{"version", "the version", cmd_version},

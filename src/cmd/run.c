@@ -167,7 +167,8 @@ static int disable_features(struct session *s)
 	size_t n;
 	const char *const *names = kernel_feature_names(&n);
 
-	for (char *w = words ? strtok_r(words, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+	for (char *w = words ? strtok_r(words, ",", &save) : NULL; w;
+	     w = strtok_r(NULL, ",", &save)) {
 		if (!kernel_disable(s->kernel, w))
 			continue;
 		diag_error(&s->diag, NO_SPAN, "--no-feature: there is no feature '%s'", w);
@@ -239,6 +240,7 @@ static int execute(struct session *s)
 		.colour = is_colourful(),
 		.duration_ns = r->duration_ns,
 		.rows = r->rows,
+		.reporter = r->reporter,
 	};
 
 	diag_print(&s->diag, stderr, options.colour); /* warnings of the compiler */
@@ -278,7 +280,8 @@ int run_script(const struct run_request *r)
 /* ---- the command line ---- */
 
 struct run_options {
-	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage, *no_feature, *probe_filter, *btf, *mode;
+	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage,
+		*no_feature, *probe_filter, *btf, *mode;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
@@ -319,7 +322,8 @@ static const struct option_spec run_table[] = {
 	{0, "usdt-file-activation", NULL, "accepted; semaphores are always activated by file",
 	 OPTION_IGNORED, 0},
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
-	{0, "no-feature", "LIST", "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
+	{0, "no-feature", "LIST",
+	 "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
 	 O(no_feature)},
 	{0, "probe-filter", "REGEX", "use only the probes whose names match (begin and end always)",
 	 OPTION_STRING, O(probe_filter)},

@@ -41,6 +41,7 @@ struct run_request {
 	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */
 	u64 duration_ns;	/* 0 = until something ends it */
 	struct row_style *rows;
+	const struct engine_reporter *reporter; /* NULL = none */
 };
 
 /* Compiles and runs; prints every message itself. Returns the exit code. */

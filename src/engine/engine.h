@@ -21,8 +21,19 @@
 
 enum trial_mode { TRIAL_NONE, TRIAL_TEST, TRIAL_BENCH };
 
+struct engine;
+
+/* A caller that makes its own reports of the script's maps. */
+struct engine_reporter {
+	void *arg;
+	int fd; /* wake() is called when it is readable; -1 = none */
+	bool (*wake)(void *arg, struct engine *e); /* false: end the run */
+	void (*report)(void *arg, struct engine *e); /* after the last event, instead of printing the maps */
+};
+
 struct engine_options {
 	struct output *out;
+	const struct engine_reporter *reporter; /* NULL = none */
 	pid_t unwind_pid;    /* --dwarf-pid, if neither -p nor -c is given; 0 = none */
 	pid_t pid;	     /* -p: the run ends with this process; 0 = none */
 	struct child *child; /* -c; NULL = none */

@@ -135,7 +135,7 @@ void engine_report_lost(struct engine *e, bool total)
 		diag_hint(e->env->diag,
 			  "a larger buffer loses less: perf_rb_pages in a config block");
 	}
-	if (e->lost[LOST_MAP_FULL]) {
+	if (e->lost[LOST_MAP_FULL] && !e->options->reporter) {
 		diag_warning(e->env->diag, NO_SPAN,
 			     "Map full; can't update element: %" PRIu64 " updates were lost",
 			     e->lost[LOST_MAP_FULL]);

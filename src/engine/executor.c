@@ -19,13 +19,26 @@
 #define DRAIN_NS	  1000000000u
 /* Lost events are looked for this often while records flow. */
 #define LOST_INTERVAL_NS 500000000u
+/* With full buffering: the pause between two looks at the ring, and the records in a round above
+ * which there is none. A million records a second that begin in a pause make 650 KB in it. */
+#define PAUSE_NS	  5000000u
+#define RECORDS_PER_PAUSE 50u
 
-enum waiting_for { WAIT_RING, WAIT_SIGNAL, WAIT_PROCESS, WAIT_CHILD, WAIT_TIMER, WAIT_WATCH };
+enum waiting_for {
+	WAIT_RING,
+	WAIT_SIGNAL,
+	WAIT_PROCESS,
+	WAIT_CHILD,
+	WAIT_TIMER,
+	WAIT_WATCH,
+	WAIT_REPORTER
+};
 
 struct loop {
 	struct engine *e;
 	int epoll, signals, process, timer;
 	u32 budget; /* records left in this round */
+	u32 read; /* records of the last round */
 	u64 round_ends;
 	u64 next_lost_check;
 	bool is_over;
@@ -83,6 +96,7 @@ static bool read_records(struct loop *l)
 	l->round_ends = now_ns() + ROUND_NS;
 	engine_read_watch(l->e); /* records may need what it tells */
 	ring_consume(l->e->ring, handle_record, l);
+	l->read = RECORDS_PER_ROUND - l->budget;
 	if (l->e->out->error)
 		l->is_over = true;
 	return !l->budget;
@@ -165,6 +179,8 @@ static int loop_open(struct loop *l)
 		err = add_source(l, o->child->pidfd, WAIT_CHILD);
 	if (!err && l->process >= 0)
 		err = add_source(l, l->process, WAIT_PROCESS);
+	if (!err && o->reporter && o->reporter->fd >= 0)
+		err = add_source(l, o->reporter->fd, WAIT_REPORTER);
 	if (!err && o->duration_ns) {
 		struct itimerspec when = {.it_value = {(time_t)(o->duration_ns / 1000000000),
 						       (long)(o->duration_ns % 1000000000)}};
@@ -207,13 +223,26 @@ static int patience(const struct loop *l)
 	return o->child && o->child->pidfd < 0 ? 50 : -1;
 }
 
+/* Nobody waits for what is buffered anyway: events are let come together, so that one wake-up
+ * serves many. Not while they come so fast that a buffer could fill meanwhile. */
+static void let_come_together(const struct loop *l)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (l->e->out->buffering == OUTPUT_FULL && l->read < RECORDS_PER_PAUSE &&
+	    !l->e->notes_processes)
+		nanosleep(&pause, NULL);
+}
+
 static void wait_and_handle(struct loop *l, bool more)
 {
 	struct epoll_event events[16];
 	int n;
 
-	if (!more)
+	if (!more) {
 		output_idle(l->e->out);
+		let_come_together(l);
+	}
 	n = epoll_wait(l->epoll, events, ARRAY_SIZE(events), more ? 0 : patience(l));
 	for (int i = 0; i < n; i++) {
 		switch (events[i].data.u32) {
@@ -229,6 +258,10 @@ static void wait_and_handle(struct loop *l, bool more)
 			break;
 		case WAIT_WATCH:
 			engine_read_watch(l->e);
+			break;
+		case WAIT_REPORTER:
+			l->is_over |=
+				!l->e->options->reporter->wake(l->e->options->reporter->arg, l->e);
 			break;
 		}
 	}
@@ -398,7 +431,9 @@ static void finish(struct loop *l)
 	engine_run_special(e, "end");
 	read_all_records(l);
 	engine_report_lost(e, true);
-	if (e->script->config.print_maps_on_exit && !e->options->is_tool)
+	if (e->options->reporter)
+		e->options->reporter->report(e->options->reporter->arg, e);
+	else if (e->script->config.print_maps_on_exit && !e->options->is_tool)
 		engine_print_maps(e);
 	output_flush(e->out);
 }
