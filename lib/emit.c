@@ -9,10 +9,12 @@
  */
 #include "internal.h"
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/rseq.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -21,15 +23,17 @@
 #define STRINGIFY(x)  STRINGIFY_(x)
 #define RETRIES	     10000 /* aborts in a row after which something single-steps us */
 
-enum outcome { DONE, FULL, ABORTED, INACTIVE, NO_RING };
+enum outcome { DONE, FULL, ABORTED, INACTIVE, NO_RING, STALE };
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
 static __thread struct rseq own_rseq
 	__attribute__((tls_model("initial-exec"))) = { .cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED };
-static __thread uint32_t thread_ring __attribute__((tls_model("initial-exec"))); /* + 1 */
-static __thread uint32_t thread_generation __attribute__((tls_model("initial-exec")));
+static __thread struct {
+	uint32_t ring; /* + 1 */
+	uint32_t generation;
+} thread_slot[PT_SESSIONS] __attribute__((tls_model("initial-exec")));
 static __thread uint32_t thread_id __attribute__((tls_model("initial-exec")));
 static __thread volatile uint32_t thread_writes __attribute__((tls_model("initial-exec")));
 
@@ -74,68 +78,98 @@ bool pt_rseq_here(void)
 	"	jmp 2b\n"                                                                          \
 	"	.popsection\n"
 
-/* Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it. */
-static inline enum outcome record_rseq(struct pt_state *state, struct rseq *area,
-				       const void *record, uint64_t size, uint64_t *ret_cpu)
+/*
+ * Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it.
+ * STAMP puts the time into rax: a reading of the counter, or the one that another session's event had.
+ */
+#define RECORD(stamp, ...)                                                                         \
+	__asm__ volatile(SECTION_BEGIN                                                             \
+			 "	movl 4(%[area]), %k[cpu]\n"                                        \
+			 "	movl $3, %[outcome]\n"                                             \
+			 "	cmpl $0, (%[session])\n"                                           \
+			 "	je 2f\n"                                                           \
+			 "	movl $4, %[outcome]\n"                                             \
+			 "	cmpl 4(%[session]), %k[cpu]\n"                                     \
+			 "	jae 2f\n"                                                          \
+			 "	movl $1, %[outcome]\n"                                             \
+			 "	movq %[cpu], %[n]\n"                                               \
+			 "	shlq $4, %[n]\n"                                                   \
+			 "	movq 128(%[session], %[n]), %[ring]\n"                             \
+			 "	movq 136(%[session], %[n]), %[to]\n"                               \
+			 "	movq (%[ring]), %[n]\n"                                            \
+			 "	addq $7, %[n]\n"                                                   \
+			 "	andq $-8, %[n]\n" /* where the event begins */                     \
+			 "	movq %[n], %%rax\n"                                                \
+			 "	andq 8(%[session]), %%rax\n"                                       \
+			 "	je 2f\n" /* at the very end of a sub-buffer */                     \
+			 "	addq %[size], %%rax\n"                                             \
+			 "	cmpq 16(%[session]), %%rax\n"                                      \
+			 "	ja 2f\n"                                                           \
+			 "	leaq (%[n], %[size]), %%rdx\n"                                     \
+			 "	movq %%rdx, %%xmm0\n"                                              \
+			 "	movq 8(%[ring]), %%rdx\n"                                          \
+			 "	incq %%rdx\n"                                                      \
+			 "	movq %%rdx, %%xmm1\n"                                              \
+			 "	punpcklqdq %%xmm1, %%xmm0\n" /* {position, events} */              \
+			 "	andq 24(%[session]), %[n]\n"                                       \
+			 "	addq %[n], %[to]\n"                                                \
+			 "	movq %[first], 8(%[to])\n"                                         \
+			 "	movl $16, %k[n]\n"                                                 \
+			 "	cmpq %[size], %[n]\n"                                              \
+			 "	jae 6f\n"                                                          \
+			 "5:	movq (%[record], %[n]), %%rax\n"                                   \
+			 "	movq %%rax, (%[to], %[n])\n"                                       \
+			 "	addq $8, %[n]\n"                                                   \
+			 "	cmpq %[size], %[n]\n"                                              \
+			 "	jb 5b\n"                                                           \
+			 "6:\n" stamp "	movq %%rax, (%[to])\n"                              \
+			 "	movq %%rax, 32(%[ring])\n"                                         \
+			 "	xorl %[outcome], %[outcome]\n"                                     \
+			 "	movdqa %%xmm0, (%[ring])\n" SECTION_END                            \
+			 : [cpu] "=&r"(cpu), [ring] "=&r"(ring), [to] "=&r"(to), [n] "=&r"(n),     \
+			   [outcome] "=&r"(outcome), "=&a"(tsc)                                    \
+			 : [session] "r"(session), [area] "r"(area), [record] "r"(record),         \
+			   [size] "r"(size), [first] "r"(first)__VA_ARGS__                         \
+			 : "rdx", "xmm0", "xmm1", "memory", "cc")
+
+/* The id and the first four bytes of a record, joined in a register: loading them as one from two
+ * stores that have just been made would wait for both to reach the cache. */
+static inline uint64_t first_word(const void *record)
 {
-	/* The id and the first four bytes, joined in a register: loading them as one from two stores
-	 * that have just been made would wait for both to reach the cache. */
 	const uint32_t *const words = record;
-	const uint64_t first = words[2] | (uint64_t)words[3] << 32;
-	uint64_t cpu, ring, to, n;
+
+	return words[2] | (uint64_t)words[3] << 32;
+}
+
+static inline enum outcome record_rseq(struct pt_session *session, struct rseq *area,
+				       const void *record, uint64_t size, uint64_t *ret_cpu,
+				       uint64_t *ret_tsc)
+{
+	const uint64_t first = first_word(record);
+	uint64_t cpu, ring, to, n, tsc;
 	uint32_t outcome;
 
-	__asm__ volatile(SECTION_BEGIN
-			 "	movl 4(%[area]), %k[cpu]\n"
-			 "	movl $3, %[outcome]\n"
-			 "	cmpl $0, (%[state])\n"
-			 "	je 2f\n"
-			 "	movl $4, %[outcome]\n"
-			 "	cmpl 4(%[state]), %k[cpu]\n"
-			 "	jae 2f\n"
-			 "	movl $1, %[outcome]\n"
-			 "	movq %[cpu], %[n]\n"
-			 "	shlq $4, %[n]\n"
-			 "	movq 72(%[state], %[n]), %[ring]\n"
-			 "	movq 80(%[state], %[n]), %[to]\n"
-			 "	movq (%[ring]), %[n]\n"
-			 "	addq $7, %[n]\n"
-			 "	andq $-8, %[n]\n" /* where the event begins */
-			 "	movq %[n], %%rax\n"
-			 "	andq 8(%[state]), %%rax\n"
-			 "	je 2f\n" /* at the very end of a sub-buffer */
-			 "	addq %[size], %%rax\n"
-			 "	cmpq 16(%[state]), %%rax\n"
-			 "	ja 2f\n"
-			 "	leaq (%[n], %[size]), %%rdx\n"
-			 "	movq %%rdx, %%xmm0\n"
-			 "	movq 8(%[ring]), %%rdx\n"
-			 "	incq %%rdx\n"
-			 "	movq %%rdx, %%xmm1\n"
-			 "	punpcklqdq %%xmm1, %%xmm0\n" /* {position, events} */
-			 "	andq 24(%[state]), %[n]\n"
-			 "	addq %[n], %[to]\n"
-			 "	movq %[first], 8(%[to])\n"
-			 "	movl $16, %k[n]\n"
-			 "	cmpq %[size], %[n]\n"
-			 "	jae 6f\n"
-			 "5:	movq (%[record], %[n]), %%rax\n"
-			 "	movq %%rax, (%[to], %[n])\n"
-			 "	addq $8, %[n]\n"
-			 "	cmpq %[size], %[n]\n"
-			 "	jb 5b\n"
-			 "6:	rdtsc\n"
-			 "	shlq $32, %%rdx\n"
-			 "	orq %%rdx, %%rax\n"
-			 "	movq %%rax, (%[to])\n"
-			 "	xorl %[outcome], %[outcome]\n"
-			 "	movdqa %%xmm0, (%[ring])\n" SECTION_END
-			 : [cpu] "=&r"(cpu), [ring] "=&r"(ring), [to] "=&r"(to), [n] "=&r"(n),
-			   [outcome] "=&r"(outcome)
-			 : [state] "r"(state), [area] "r"(area), [record] "r"(record), [size] "r"(size),
-			   [first] "r"(first)
-			 : "rax", "rdx", "xmm0", "xmm1", "memory", "cc");
+	RECORD("	rdtsc\n"
+	       "	shlq $32, %%rdx\n"
+	       "	orq %%rdx, %%rax\n");
 	*ret_cpu = cpu;
+	*ret_tsc = tsc;
+	return (enum outcome)outcome;
+}
+
+/* The same with the time WHEN: STALE if the ring has a later event by now. */
+static inline enum outcome record_rseq_at(struct pt_session *session, struct rseq *area,
+					  const void *record, uint64_t size, const uint64_t *when)
+{
+	const uint64_t first = first_word(record);
+	uint64_t cpu, ring, to, n, tsc;
+	uint32_t outcome;
+
+	RECORD("	movq %[when], %%rax\n"
+	       "	movl $5, %[outcome]\n"
+	       "	cmpq 32(%[ring]), %%rax\n"
+	       "	jb 2f\n",
+	       , [when] "m"(*when));
 	return (enum outcome)outcome;
 }
 
@@ -149,7 +183,7 @@ struct change {
 	struct pantrace_packet image;
 };
 
-static enum outcome change_rseq(const struct pt_state *state, struct rseq *area, uint64_t cpu,
+static enum outcome change_rseq(const struct pt_session *session, struct rseq *area, uint64_t cpu,
 				struct pantrace_ring *ring, const struct change *change)
 {
 	uint64_t n, old = (uint64_t)change->old, new = (uint64_t)change->new;
@@ -157,7 +191,7 @@ static enum outcome change_rseq(const struct pt_state *state, struct rseq *area,
 
 	__asm__ volatile(SECTION_BEGIN
 			 "	movl $2, %[outcome]\n"
-			 "	cmpl $0, (%[state])\n"
+			 "	cmpl $0, (%[session])\n"
 			 "	je 2f\n"
 			 "	cmpl %k[cpu], 4(%[area])\n"
 			 "	jne 2f\n"
@@ -179,11 +213,12 @@ static enum outcome change_rseq(const struct pt_state *state, struct rseq *area,
 			 "	orq %%rdx, %%rax\n"
 			 "	movq %%rax, %c[p_end](%[old])\n"
 			 "	movq %%rax, %c[p_begin](%[new])\n"
+			 "	movq %%rax, 32(%[ring])\n"
 			 "	movq 8(%[change]), %%rax\n"
 			 "	xorl %[outcome], %[outcome]\n"
 			 "	movq %%rax, (%[ring])\n" SECTION_END
 			 : [n] "=&r"(n), [outcome] "=&r"(outcome)
-			 : [state] "r"(state), [area] "r"(area), [cpu] "r"(cpu), [ring] "r"(ring),
+			 : [session] "r"(session), [area] "r"(area), [cpu] "r"(cpu), [ring] "r"(ring),
 			   [change] "r"(change), [old] "r"(old), [new] "r"(new),
 			   [bytes] "i"(sizeof(struct pantrace_packet)),
 			   [image] "i"(offsetof(struct change, image)),
@@ -198,16 +233,16 @@ static enum outcome change_rseq(const struct pt_state *state, struct rseq *area,
 }
 
 /* False when a reader has yet to take the sub-buffer that comes next. */
-static bool change_plan(const struct pt_state *state, const struct pantrace_ring *ring, char *data,
+static bool change_plan(const struct pt_session *session, const struct pantrace_ring *ring, char *data,
 			struct pantrace_packet *scratch, struct change *ret)
 {
-	const uint64_t sub = state->sub_size, mask = state->ring_mask;
+	const uint64_t sub = session->sub_size, mask = session->ring_mask;
 	const uint64_t from = __atomic_load_n(&ring->position, __ATOMIC_ACQUIRE);
 	const uint64_t events = __atomic_load_n(&ring->events, __ATOMIC_RELAXED);
 	const uint64_t next = from ? ((from - 1) & ~(sub - 1)) + sub : 0;
 	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) & ~(sub - 1);
 
-	if (!state->overwrite && next - consumed > mask)
+	if (session->mode != PANTRACE_OVERWRITE && next - consumed > mask)
 		return false;
 	*ret = (struct change){
 		.from = from,
@@ -223,7 +258,7 @@ static bool change_plan(const struct pt_state *state, const struct pantrace_ring
 			.cpu_id = ring->cpu,
 		},
 	};
-	memcpy(ret->image.uuid, state->shm->uuid, sizeof(ret->image.uuid));
+	memcpy(ret->image.uuid, session->shm->uuid, sizeof(ret->image.uuid));
 	if (from) {
 		ret->old = (struct pantrace_packet *)(data + ((next - sub) & mask));
 		ret->content = (from - (next - sub)) * 8;
@@ -231,42 +266,71 @@ static bool change_plan(const struct pt_state *state, const struct pantrace_ring
 	return true;
 }
 
-static void lose(struct pt_state *state, uint64_t *count)
+static void lose(uint64_t *count)
 {
-	(void)state;
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 }
 
-static __attribute__((noinline)) void emit_slowly(struct pt_state *state, struct rseq *area,
-						  const void *record, uint64_t size)
+/*
+ * PANTRACE_BLOCK: waits until a reader gives room back, for at most block_us. False: none did, the event
+ * is lost. Without progress since the last vain wait nobody reads, and no event waits again. Keeps errno.
+ */
+static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
+{
+	const uint32_t room = __atomic_load_n(&ring->room, __ATOMIC_ACQUIRE);
+	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
+	const struct timespec limit = { .tv_sec = session->block_us / 1000000,
+					.tv_nsec = session->block_us % 1000000 * 1000 };
+	const int saved = errno;
+	bool progress;
+
+	if (session->mode != PANTRACE_BLOCK || !session->block_us ||
+	    __atomic_load_n(&ring->vain, __ATOMIC_RELAXED) == consumed + 1)
+		return false;
+	__atomic_fetch_add(&ring->waiters, 1, __ATOMIC_SEQ_CST);
+	/* the reader moves `consumed`, then looks at `waiters`: one of both sees the other */
+	if (__atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST) == consumed)
+		syscall(SYS_futex, &ring->room, FUTEX_WAIT, room, &limit, NULL, 0);
+	__atomic_fetch_sub(&ring->waiters, 1, __ATOMIC_SEQ_CST);
+	progress = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) != consumed;
+	if (!progress)
+		__atomic_store_n(&ring->vain, consumed + 1, __ATOMIC_RELAXED);
+	errno = saved;
+	return progress;
+}
+
+static __attribute__((noinline)) void emit_slowly(struct pt_session *session, struct rseq *area,
+						  const void *record, uint64_t size, uint64_t *ret_tsc)
 {
 	struct pantrace_packet scratch;
 	struct change change;
 	uint64_t cpu;
 
-	if (size > state->sub_size - sizeof(struct pantrace_packet)) {
-		lose(state, &state->shm->lost);
+	if (size > session->sub_size - sizeof(struct pantrace_packet)) {
+		lose(&session->shm->lost);
 		return;
 	}
 	for (int i = 0; i < RETRIES; i++) {
-		const enum outcome outcome = record_rseq(state, area, record, size, &cpu);
+		const enum outcome outcome = record_rseq(session, area, record, size, &cpu, ret_tsc);
 
 		if (outcome == DONE)
 			return;
+		*ret_tsc = 0;
 		if (outcome == INACTIVE) /* stopped: what is off is neither an event nor lost */
 			return;
 		if (outcome == NO_RING)
 			break;
 		if (outcome == ABORTED)
 			continue;
-		if (!change_plan(state, state->place[cpu].ring, state->place[cpu].data, &scratch,
-				 &change)) {
-			lose(state, &state->place[cpu].ring->lost);
+		if (change_plan(session, session->place[cpu].ring, session->place[cpu].data, &scratch,
+				&change)) {
+			change_rseq(session, area, cpu, session->place[cpu].ring, &change);
+		} else if (!room_wait(session, session->place[cpu].ring)) {
+			lose(&session->place[cpu].ring->lost);
 			return;
 		}
-		change_rseq(state, area, cpu, state->place[cpu].ring, &change);
 	}
-	lose(state, &state->shm->lost);
+	lose(&session->shm->lost);
 }
 
 /* ---- rings of threads ---- */
@@ -277,14 +341,14 @@ static bool owner_gone(uint32_t owner)
 }
 
 /* A free ring, or one whose thread has died: the number + 1, or 0. Keeps errno, calls no libc lock. */
-static uint32_t ring_claim(struct pt_state *state)
+static uint32_t ring_claim(struct pt_session *session)
 {
 	const int saved = errno;
 	const uint32_t self = (uint32_t)syscall(SYS_gettid);
 	uint32_t found = 0;
 
-	for (uint32_t i = 0; i < state->nr_rings && !found; i++) {
-		struct pantrace_ring *ring = state->place[i].ring;
+	for (uint32_t i = 0; i < session->nr_rings && !found; i++) {
+		struct pantrace_ring *ring = session->place[i].ring;
 		uint32_t owner = __atomic_load_n(&ring->owner, __ATOMIC_RELAXED);
 
 		if (owner && owner != self && !owner_gone(owner))
@@ -295,8 +359,8 @@ static uint32_t ring_claim(struct pt_state *state)
 	}
 	errno = saved;
 	thread_id = self;
-	thread_generation = state->generation;
-	thread_ring = found;
+	thread_slot[session->number].generation = session->generation;
+	thread_slot[session->number].ring = found;
 	return found;
 }
 
@@ -307,9 +371,11 @@ static void publish(struct pantrace_ring *ring, uint64_t position, uint64_t even
 	__asm__ volatile("movdqa %1, (%0)" : : "r"(ring), "x"(pair) : "memory");
 }
 
-static void emit_per_thread(struct pt_state *state, void *record, uint64_t size)
+static void emit_per_thread(struct pt_session *session, void *record, uint64_t size)
 {
-	uint32_t slot = thread_generation == state->generation ? thread_ring : 0;
+	const uint32_t number = session->number;
+	uint32_t slot = thread_slot[number].generation == session->generation ? thread_slot[number].ring :
+										 0;
 	struct pantrace_packet scratch;
 	struct pantrace_ring *ring;
 	uint64_t start, tsc;
@@ -317,22 +383,25 @@ static void emit_per_thread(struct pt_state *state, void *record, uint64_t size)
 
 	/* A handler that interrupts a write of its own thread cannot write: counted, never torn. */
 	if (thread_writes) {
-		lose(state, &state->shm->lost);
+		lose(&session->shm->lost);
 		return;
 	}
 	thread_writes = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!slot)
-		slot = ring_claim(state);
-	if (!slot || size > state->sub_size - sizeof(struct pantrace_packet)) {
-		lose(state, &state->shm->lost);
+		slot = ring_claim(session);
+	if (!slot || size > session->sub_size - sizeof(struct pantrace_packet)) {
+		lose(&session->shm->lost);
 		goto out;
 	}
-	ring = state->place[slot - 1].ring;
+	ring = session->place[slot - 1].ring;
 	start = (ring->position + 7) & ~7ull;
-	if (!(start & state->sub_mask) || (start & state->sub_mask) + size > state->sub_size) {
-		if (!change_plan(state, ring, state->place[slot - 1].data, &scratch, &change)) {
-			lose(state, &ring->lost);
+	if (!(start & session->sub_mask) || (start & session->sub_mask) + size > session->sub_size) {
+		while (!change_plan(session, ring, session->place[slot - 1].data, &scratch, &change)) {
+			if (__atomic_load_n(&session->active, __ATOMIC_ACQUIRE) &&
+			    room_wait(session, ring))
+				continue;
+			lose(&ring->lost);
 			goto out;
 		}
 		tsc = __rdtsc();
@@ -346,7 +415,7 @@ static void emit_per_thread(struct pt_state *state, void *record, uint64_t size)
 	}
 	tsc = __rdtsc();
 	memcpy(record, &tsc, sizeof(tsc));
-	memcpy(state->place[slot - 1].data + (start & state->ring_mask), record, size);
+	memcpy(session->place[slot - 1].data + (start & session->ring_mask), record, size);
 	publish(ring, start + size, ring->events + 1);
 out:
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -355,26 +424,63 @@ out:
 
 /* ---- what sites call ---- */
 
+/* One session's copy of the event, where the short way did not do. */
+static void emit_one(struct pt_session *session, void *record, size_t size, uint64_t *ret_tsc)
+{
+	if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE) && !pt_session_of_child(session))
+		return;
+	if (__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED)) {
+		emit_per_thread(session, record, size);
+		return;
+	}
+	/* seen by whoever unmaps the rings; not counted twice in a handler that interrupts this */
+	__atomic_fetch_add(&session->users, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&session->active, __ATOMIC_SEQ_CST))
+		;
+	else if (pt_rseq_here())
+		emit_slowly(session, rseq_area(), record, size, ret_tsc);
+	else
+		lose(&session->shm->lost);
+	__atomic_fetch_sub(&session->users, 1, __ATOMIC_SEQ_CST);
+}
+
+/* All sessions of the bits; those behind the first take its time where they can. */
+static __attribute__((noinline)) void emit_rest(struct pt_state *state, uint32_t sessions, void *record,
+						size_t size, uint64_t tsc)
+{
+	for (; sessions; sessions &= sessions - 1) {
+		struct pt_session *const session = &state->session[__builtin_ctz(sessions)];
+		struct rseq *const area = rseq_area();
+
+		if (tsc && !__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED) &&
+		    record_rseq_at(session, area, record, size, &tsc) == DONE)
+			continue;
+		emit_one(session, record, size, &tsc);
+	}
+}
+
 void pantrace_emit(const struct pantrace_event *event, void *record, size_t size)
 {
 	struct pt_state *const state = pt_state;
 	struct rseq *const area = rseq_area();
-	uint64_t cpu;
+	uint32_t sessions = __atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE);
+	struct pt_session *session;
+	uint64_t cpu, tsc = 0;
 
-	if (__builtin_expect(!state, 0))
+	if (__builtin_expect(!state || !sessions, 0))
 		return;
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
-	if (__builtin_expect(!__atomic_load_n(&state->per_thread, __ATOMIC_RELAXED) && (int32_t)area->cpu_id >= 0, 1) &&
-	    __builtin_expect(record_rseq(state, area, record, size, &cpu) == DONE, 1))
-		return;
-	if (!__atomic_load_n(&state->active, __ATOMIC_ACQUIRE) && !pt_session_of_child())
-		return;
-	if (state->per_thread)
-		emit_per_thread(state, record, size);
-	else if (pt_rseq_here())
-		emit_slowly(state, rseq_area(), record, size);
-	else
-		lose(state, &state->shm->lost);
+	session = &state->session[__builtin_ctz(sessions)];
+	if (__builtin_expect(!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED) &&
+				     (int32_t)area->cpu_id >= 0, 1) &&
+	    __builtin_expect(record_rseq(session, area, record, size, &cpu, &tsc) == DONE, 1)) {
+		sessions &= sessions - 1;
+		if (__builtin_expect(!sessions, 1))
+			return;
+	} else {
+		tsc = 0;
+	}
+	emit_rest(state, sessions, record, size, tsc);
 }
 
 unsigned char *pantrace_put_string(unsigned char *to, unsigned char *end, const char *string)

@@ -112,13 +112,19 @@ uint32_t pt_event_id(struct pantrace_event *event)
 	union record_buffer buffer;
 	int id;
 
-	if (event->id && event->session == pt_state->ids)
+	if (event->id)
 		return event->id;
 	record_make(event, &buffer);
+	buffer.record.id = 1; /* an event's; the number is given below */
 	id = pt_record_append(&buffer.record);
 	if (id < 0)
 		return 0;
-	event->session = pt_state->ids;
 	__atomic_store_n(&event->id, (uint32_t)id, __ATOMIC_RELEASE);
 	return (uint32_t)id;
+}
+
+uint8_t pt_event_level(const struct pantrace_event *event)
+{
+	(void)event;
+	return 13; /* LTTng's TRACE_DEBUG_LINE, its default */
 }

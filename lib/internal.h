@@ -15,34 +15,73 @@
 
 #define PT_HIDDEN   __attribute__((visibility("hidden")))
 #define PT_MAX_RING 1024
+#define PT_SESSIONS 8 /* at once in a process; bits of pantrace_event.sessions */
 
 struct pt_place {
 	struct pantrace_ring *ring;
 	char *data;
 };
 
-/* Offsets of the first members are known to the assembly in emit.c. */
-struct pt_state {
+/*
+ * What the event path knows of a session. Offsets are known to the assembly in emit.c. Bit N of an
+ * event's `sessions` is session N; number 0 is the one that the program itself starts.
+ */
+struct pt_session {
 	uint32_t active;     /* 0: record nothing; set last, cleared first */
 	uint32_t nr_rings;
 	uint64_t sub_mask;   /* sub_size - 1 */
 	uint64_t sub_size;
 	uint64_t ring_mask;
 	struct pantrace_shm *shm;
-	uint32_t overwrite;
+	uint32_t mode;	     /* enum pantrace_mode */
 	uint32_t per_thread;
 	uint32_t generation; /* of the rings: differs from session to session and in a child */
-	uint32_t ids;	     /* of the event ids: a child has its parent's */
-	int32_t lock;	     /* a futex: 0 free, 1 taken, 2 taken and waited for */
+	uint32_t number;
+	uint64_t contexts;   /* bits, enum pantrace_context */
+	uint32_t block_us;
+	uint32_t users;	     /* threads that look at the rings outside of a critical section */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
-	struct pt_place place[PT_MAX_RING];
+	struct pt_place place[PT_MAX_RING] __attribute__((aligned(128)));
 };
 
-_Static_assert(offsetof(struct pt_state, nr_rings) == 4, "emit.c");
-_Static_assert(offsetof(struct pt_state, sub_mask) == 8, "emit.c");
-_Static_assert(offsetof(struct pt_state, sub_size) == 16, "emit.c");
-_Static_assert(offsetof(struct pt_state, ring_mask) == 24, "emit.c");
-_Static_assert(offsetof(struct pt_state, place) == 72, "emit.c");
+struct pt_state {
+	int32_t lock; /* a futex: 0 free, 1 taken, 2 taken and waited for */
+	struct pt_session session[PT_SESSIONS] __attribute__((aligned(128)));
+};
+
+_Static_assert(offsetof(struct pt_session, nr_rings) == 4, "emit.c");
+_Static_assert(offsetof(struct pt_session, sub_mask) == 8, "emit.c");
+_Static_assert(offsetof(struct pt_session, sub_size) == 16, "emit.c");
+_Static_assert(offsetof(struct pt_session, ring_mask) == 24, "emit.c");
+_Static_assert(offsetof(struct pt_session, place) == 128, "emit.c");
+_Static_assert(offsetof(struct pantrace_ring, last_tsc) == 32, "emit.c");
+
+struct pt_clock {
+	uint64_t tsc_hz, tsc, monotonic_ns, realtime_ns;
+};
+
+/* ---- rules.c: which events a session wants. The last rule that matches an event decides. ---- */
+
+#define PT_RULES      64
+#define PT_RULE_GLOB  256 /* bytes, with the NUL */
+#define PT_LEVEL_ANY  255
+
+struct pt_rule {
+	bool on;
+	bool exactly;	/* this log level only; else it and the more severe (lower) ones */
+	uint8_t level;	/* PT_LEVEL_ANY: all */
+	char glob[PT_RULE_GLOB]; /* over "provider:name" */
+};
+
+struct pt_rules {
+	unsigned int nr;
+	struct pt_rule rule[PT_RULES];
+};
+
+/* 0, -EINVAL, -ENAMETOOLONG, -ENOSPC. The rule replaces an equal one; off "*" replaces all. */
+PT_HIDDEN int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on, uint8_t level,
+			   bool exactly);
+PT_HIDDEN bool pt_rules_want(const struct pt_rules *rules, const char *full, uint8_t level);
 
 extern PT_HIDDEN struct pt_state *pt_state; /* NULL before the first session, then constant */
 
@@ -50,24 +89,65 @@ extern PT_HIDDEN struct pt_state *pt_state; /* NULL before the first session, th
 PT_HIDDEN void pt_lock(void);
 PT_HIDDEN bool pt_trylock(void);
 PT_HIDDEN void pt_unlock(void);
-/* A child's first event: makes its session. With errno kept; false when there is none to make. */
 PT_HIDDEN int pt_state_get(void); /* makes pt_state */
-PT_HIDDEN bool pt_running(void); /* lock held */
-PT_HIDDEN bool pt_session_of_child(void);
-/* Appends to the records of the session; the lock is held. */
+PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
+/* A child's first event: makes its part of SESSION. With errno kept; false when there is none to make. */
+PT_HIDDEN bool pt_session_of_child(struct pt_session *session);
+/* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
+PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
+/* The id of RECORD, which goes to the records of all sessions, or -ENOSPC. The lock is held. */
 PT_HIDDEN int pt_record_append(const struct pantrace_event_record *record);
+
+/*
+ * What a session is asked for: by the program (session 0), by a tool, or by the description of a
+ * session that waits for programs (spec.c; protocol.h has its text). Ordinary memory: a child inherits it.
+ */
+struct pt_spec {
+	char name[PANTRACE_SESSION_NAME];
+	char directory[512]; /* of ring files; "": memory only */
+	uint32_t mode, sub_size, nr_subs, per_thread, block_us;
+	uint64_t contexts;
+	bool has_clock;
+	struct pt_clock clock;
+};
+
+enum pt_session_state {
+	PT_NONE,
+	PT_ARMED,   /* waits for a site that a rule names; no rings yet */
+	PT_RUNNING,
+	PT_STOPPED, /* rings are kept, sites are off */
+};
+
+/* Of sessions that a tool asked for, by name. The lock is not held; 0 or a negative errno. */
+PT_HIDDEN int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules);
+PT_HIDDEN int pt_session_stop(const char *name);
+PT_HIDDEN int pt_session_resume(const char *name);
+PT_HIDDEN int pt_session_destroy(const char *name);
+/* Rules of RULES follow those that the session has. */
+PT_HIDDEN int pt_session_rules(const char *name, const struct pt_rules *rules);
+
+struct pt_session_info {
+	struct pt_spec spec;
+	enum pt_session_state state;
+	int error;	    /* why the rings could not be made, or 0 */
+	int fd;		    /* of the rings, the library's; -1: none, or the file has a name */
+	uint32_t events_on; /* events that the session has on */
+	char file[64];	    /* its name in spec.directory, or "" */
+	struct pantrace_counts counts;
+};
+/* Session NUMBER; false when there is none. */
+PT_HIDDEN bool pt_session_info(unsigned int number, struct pt_session_info *ret);
+/* Faults the rings of new sessions in, so that events do not have to. */
+PT_HIDDEN void pt_sessions_populate(void);
 
 /* event.c: the id of EVENT in the running session, 0 when its records are full. Lock held. */
 PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 
 /* site.c */
-PT_HIDDEN void pt_sites_all_off(void); /* lock held, these two */
-PT_HIDDEN void pt_sites_follow(void); /* every site as the patterns say */
+PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
+PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 
 /* clock.c */
-struct pt_clock {
-	uint64_t tsc_hz, tsc, monotonic_ns, realtime_ns;
-};
 PT_HIDDEN void pt_clock_read(struct pt_clock *ret);
 
 /* emit.c */

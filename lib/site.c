@@ -10,26 +10,14 @@
 #include "internal.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <linux/membarrier.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define OFF	     0xa9 /* test $imm32, %eax */
 #define ON	     0xe9 /* jmp rel32 */
-#define NR_PATTERNS  64
-#define PATTERN_SIZE 256
 
 static struct pantrace_object *objects;
-
-/* The last one that matches decides; what no pattern names is off. */
-static struct pattern {
-	bool on;
-	char glob[PATTERN_SIZE];
-} patterns[NR_PATTERNS];
-static unsigned int nr_patterns;
 
 static unsigned char *site_code(const struct pantrace_site *site)
 {
@@ -39,17 +27,6 @@ static unsigned char *site_code(const struct pantrace_site *site)
 static struct pantrace_event *site_event(const struct pantrace_site *site)
 {
 	return (struct pantrace_event *)((char *)&site->event + site->event);
-}
-
-static bool wanted(const struct pantrace_event *event)
-{
-	char full[2 * PATTERN_SIZE];
-
-	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
-	for (unsigned int i = nr_patterns; i-- > 0;)
-		if (!fnmatch(patterns[i].glob, full, 0))
-			return patterns[i].on;
-	return false;
 }
 
 /* 1: changed, 0: was so, or something else (a breakpoint) is in place; negative errno. */
@@ -66,7 +43,7 @@ static int site_switch(int fd, const struct pantrace_site *site, bool on)
 }
 
 /* Brings the sites of FIRST and all further objects (or of FIRST alone) to what is wanted. */
-static int follow(struct pantrace_object *first, bool alone, bool force_off)
+static int follow(struct pantrace_object *first, bool alone)
 {
 	const struct pantrace_event *last = NULL;
 	bool last_on = false;
@@ -83,12 +60,15 @@ static int follow(struct pantrace_object *first, bool alone, bool force_off)
 
 			if (event != last) {
 				last = event;
-				last_on = !force_off && wanted(event);
+				uint32_t sessions = pt_sessions_wanting(event);
+
 				/* an id first: whoever jumps finds it */
-				if (last_on && *event->types != PANTRACE_T_GATE && !pt_event_id(event)) {
-					last_on = false;
+				if (sessions && *event->types != PANTRACE_T_GATE && !pt_event_id(event)) {
+					sessions = 0;
 					rc = -ENOSPC;
 				}
+				__atomic_store_n(&event->sessions, sessions, __ATOMIC_RELEASE);
+				last_on = sessions;
 			}
 			const int one = site_switch(fd, site, last_on);
 
@@ -104,15 +84,10 @@ static int follow(struct pantrace_object *first, bool alone, bool force_off)
 	return rc && !changed ? rc : changed;
 }
 
-void pt_sites_follow(void)
+int pt_sites_follow(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-	follow(objects, false, false);
-}
-
-void pt_sites_all_off(void)
-{
-	follow(objects, false, true);
+	return follow(objects, false);
 }
 
 void pantrace_object_add(struct pantrace_object *object, const struct pantrace_site *sites,
@@ -127,7 +102,7 @@ void pantrace_object_add(struct pantrace_object *object, const struct pantrace_s
 		object->next = objects;
 		objects = object;
 		if (pt_running())
-			follow(object, true, false);
+			follow(object, true);
 	}
 	pt_unlock();
 }
@@ -146,50 +121,6 @@ void pantrace_object_remove(struct pantrace_object *object)
 		}
 	}
 	pt_unlock();
-}
-
-static int pattern_set(const char *glob, bool on)
-{
-	int rc = 0;
-
-	if (!glob || !*glob)
-		return -EINVAL;
-	if (strlen(glob) >= PATTERN_SIZE)
-		return -ENAMETOOLONG;
-	rc = pt_state_get();
-	if (rc)
-		return rc;
-	pt_lock();
-	for (unsigned int i = 0; i < nr_patterns; i++) {
-		if (strcmp(patterns[i].glob, glob))
-			continue;
-		memmove(&patterns[i], &patterns[i + 1],
-			(nr_patterns - i - 1) * sizeof(*patterns));
-		nr_patterns--;
-		break;
-	}
-	if (!on && !strcmp(glob, "*")) {
-		nr_patterns = 0;
-	} else if (nr_patterns == NR_PATTERNS) {
-		rc = -ENOSPC;
-	} else {
-		patterns[nr_patterns].on = on;
-		memcpy(patterns[nr_patterns++].glob, glob, strlen(glob) + 1);
-	}
-	if (!rc && pt_running())
-		rc = follow(objects, false, false);
-	pt_unlock();
-	return rc;
-}
-
-int pantrace_enable(const char *pattern)
-{
-	return pattern_set(pattern, true);
-}
-
-int pantrace_disable(const char *pattern)
-{
-	return pattern_set(pattern, false);
 }
 
 int pantrace_sites(int (*fn)(const char *provider, const char *name, int on, void *ctx), void *ctx)

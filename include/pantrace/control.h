@@ -22,6 +22,8 @@ struct pantrace_options {
 	uint32_t sub_size;     /* bytes, rounded up to a power of two; 0: 256 KiB */
 	uint32_t nr_subs;      /* a CPU, rounded up to a power of two; 0: 8 */
 	uint32_t per_thread;   /* not 0: rings of threads even where rseq works */
+	uint32_t block_us;     /* PANTRACE_BLOCK: the longest that one event waits for room */
+	uint64_t contexts;     /* bits, enum pantrace_context */
 };
 
 struct pantrace_counts {

@@ -49,8 +49,8 @@ struct pantrace_event {
 	const char *name;
 	const char *fields;	    /* the text of the arguments */
 	const unsigned char *types; /* enum pantrace_type, ends with PANTRACE_T_END */
-	uint32_t id;		    /* of the running session; the library's */
-	uint32_t session;	    /* which session gave the id; the library's */
+	uint32_t id;		    /* in this process; the library's */
+	uint32_t sessions;	    /* bits: the sessions that want it; the library's */
 };
 
 /* Both are relative to the address of the field itself: no relocation at load time. */

@@ -116,6 +116,7 @@ struct pantrace_ring {
 	uint32_t owner;	 /* thread id, in rings of threads */
 	uint32_t cpu;	 /* the number that packets carry */
 	uint64_t last_tsc; /* at least that of the last event: a lower one may not follow */
+	uint64_t vain;	 /* `consumed` + 1 when an event last waited in vain for room */
 	/* the reader's line */
 	uint64_t consumed __attribute__((aligned(64))); /* position up to which a reader is done */
 	uint32_t waiters; /* writers that wait for room: a futex that the reader wakes */
