@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a tool controls an instrumented process. Needed by tools only.
+ *
+ * Where
+ *	RUNTIME is $XDG_RUNTIME_DIR/pantrace, /run/pantrace for root (where XDG_RUNTIME_DIR is not set),
+ *	else /tmp/pantrace-UID: a directory of its user's, mode 0700 (root's: 0755). It holds
+ *
+ *	RUNTIME/PID-TICKS	a socket (SOCK_SEQPACKET, mode 0600) of each instrumented process; TICKS (hex)
+ *				is the time stamp counter when it was made
+ *	RUNTIME/sessions/NAME	descriptions of sessions that wait for programs
+ *
+ *	A program looks for sessions in its own RUNTIME and in /run/pantrace when it starts, and again
+ *	when its socket is ready: who first describes a session and then asks all sockets misses nobody.
+ *	PANTRACE_SESSION=FILE names one more description. Setuid programs do none of this.
+ *
+ * Requests
+ *	One message, one answer of one or more messages, then the connection ends. Only root and the
+ *	process's own user are heard (SO_PEERCRED). Text, lines end with \n; a message has at most
+ *	PANTRACE_MESSAGE_MAX bytes.
+ *
+ *	pantrace 1 0.1.0 VERB [SESSION]		protocol, version of the tool
+ *	further lines: a description, or part of one
+ *
+ *	hello					process, library, its sessions
+ *	list					its events
+ *	start					with a whole description
+ *	rules SESSION				with enable and disable lines, which follow the others
+ *	stop SESSION, resume SESSION		its events off and on; the rings stay
+ *	status SESSION				counts
+ *	attach SESSION				the file of the rings
+ *	destroy SESSION				all of it away; a file with a name is left to the tool
+ *
+ * Answers
+ *	ok | more | error ERRNO text		the last message says ok or error, those before it more
+ *	then lines of a word and its values:
+ *	library PROTOCOL VERSION
+ *	process PID PARENT NAME			in the process's pid namespace
+ *	event SITES SESSIONS LEVEL PROVIDER:NAME TYPE:FIELD...	SESSIONS: how many have it on
+ *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped; FILE "-": see below
+ *
+ *	To attach, a process whose rings have no name in a directory (it may not write there, or sees another file
+ *	system) passes the descriptor of its rings (SCM_RIGHTS) with the answer.
+ *
+ * Descriptions (sizes in bytes, times in microseconds)
+ *	pantrace-session 1
+ *	name NAME				letters, digits, "-", "_", "."; not first "."
+ *	for all | for name GLOB | for pid N | for environment	who joins by itself when it starts
+ *	directory PATH				of ring files; a process that cannot write there keeps its
+ *						rings in memory
+ *	mode discard|overwrite|block
+ *	sub-size N, subs N			of a ring (one a CPU)
+ *	block N					the longest wait of an event
+ *	threads					rings of threads, not of CPUs
+ *	contexts NAME,NAME...			vpid vtid procname cpu_id context_switches page_faults
+ *						cpu_migrations ip user_stack
+ *	clock HZ TICKS MONOTONIC_NS REALTIME_NS	one clock for all processes
+ *	enable GLOB [LEVEL | =LEVEL]		events at least as severe as LEVEL (0..14) | of this LEVEL
+ *	disable GLOB [LEVEL | =LEVEL]		the last line that matches an event decides
+ *	filter GLOB HEX				of the events of GLOB only those that the program (eBPF) accepts
+ *
+ *	An unknown word is refused: what is asked for is done, or nothing.
+ */
+#ifndef PANTRACE_PROTOCOL_H
+#define PANTRACE_PROTOCOL_H
+
+#define PANTRACE_PROTOCOL    1
+#define PANTRACE_MESSAGE_MAX 65536
+
+#endif
