@@ -41,7 +41,8 @@ LDFLAGS := $(LDFLAGS_$(BUILD)) -Wl,--gc-sections
 LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -liberty -lpthread -lm -ldl
 
 SRC	  := $(sort $(shell find src -name '*.c'))
-OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o
+OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o \
+	     $(OBJ)/lib/reader.o $(OBJ)/lib/ctf.o $(OBJ)/lib/ctf_packet.o # the library's readers are the tool's too
 CORE	  := $(OBJ)/libcore.a
 UNIT	  := $(sort $(wildcard tests/unit/*.c))
 UNIT_BINS := $(UNIT:tests/unit/%.c=$(OBJ)/unit/%)
