@@ -7,7 +7,7 @@ const struct builtin *const builtin_tables[] = {
 	builtins_map,	  builtins_type,    builtins_misc,
 	builtins_tseries, builtins_statistics, builtins_present, builtins_speculate,
 	builtins_row,	  builtins_path,    builtins_config,
-	builtins_concat,  NULL,
+	builtins_concat,  builtins_kernel, NULL,
 };
 
 /* About 130 rows, asked a few dozen times per script: a scan is faster than building an index. */

@@ -42,6 +42,8 @@ static const struct example {
 	{"cgroupid", "tracepoint:raw_syscalls:sys_enter /cgroup == cgroupid(\"/sys/fs/cgroup\")/ { @ = count(); }"},
 	{"cgroup_path", "tracepoint:raw_syscalls:sys_enter { @[cgroup_path(cgroup)] = count(); }"},
 	{"tracer_pid", "tracepoint:raw_syscalls:sys_enter /pid != tracer_pid/ { @[comm] = count(); }"},
+	{"kfunc_exist", "begin { if (kfunc_exist(\"bpf_task_from_pid\")) { printf(\"Linux 6.2 or later\\n\"); } }"},
+	{"kfunc_allowed", "iter:task { if comptime (kfunc_allowed(\"bpf_task_from_pid\")) { printf(\"%s\\n\", comm(pid)); } }"},
 	/* time */
 	{"nsecs", "tracepoint:syscalls:sys_enter_read { self.t = nsecs; } tracepoint:syscalls:sys_exit_read /self.t/ { @ns = hist(nsecs - self.t); }"},
 	{"elapsed", "interval:s:1 { printf(\"%d s\\n\", elapsed / 1000000000); }"},
@@ -144,8 +146,6 @@ static const struct example {
 	{"is_ptr", "begin { printf(\"%d\\n\", is_ptr(curtask)); }"},
 	{"is_array", "begin { printf(\"%d\\n\", is_array(curtask)); }"},
 	{"is_err", "begin { printf(\"%d\\n\", is_err((void *)0)); }"},
-	{"kfunc_exist", "begin { if (kfunc_exist(\"bpf_task_from_pid\")) { printf(\"yes\\n\"); } }"},
-	{"kfunc_allowed", "begin { if (kfunc_allowed(\"bpf_task_from_pid\")) { printf(\"yes\\n\"); } }"},
 	{"getopt", "begin { printf(\"%d\\n\", getopt(\"n\", 10, \"how many\")); }"},
 	{"config", "begin { printf(\"%d\\n\", config.max_strlen); }"},
 	{"signal", "tracepoint:syscalls:sys_enter_execve /comm == \"forbidden\"/ { signal(\"KILL\"); }"},

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include "lang/builtin_util.h"
+#include "lang/format.h"
+#include "lang/kernel_call.h"
 
 #define COMM_SIZE 16
 /* inode of the initial PID namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h */
@@ -145,22 +147,79 @@ static void lower_pid(struct lower *l, struct expr *call, struct value *ret)
 
 /* ---- comm ---- */
 
+struct comm_functions {
+	u32 from_pid, release; /* ids in BTF */
+	u32 offset; /* of comm in struct task_struct */
+};
+
 static void check_comm(struct check *c, struct expr *call)
 {
+	struct comm_functions *f = call->annotation;
+	const struct type *t;
+
 	call->type = type_string(c->types, COMM_SIZE);
 	if (!call->nargs)
 		return;
+	if (!f)
+		call->annotation = f = arena_new(c->arena, struct comm_functions);
+	if (!check_known(c, call->args[0]) || !c->final)
+		return;
+	if (!builtin_is_number(call->args[0]->type)) {
+		check_error(c, call->span, "Only integer supported for comm()'s pid");
+		return;
+	}
+	f->from_pid = kernel_function_id(c, "bpf_task_from_pid", NULL);
+	f->release = kernel_function_id(c, "bpf_task_release", NULL);
+	if (kernel_function_allowed(c, "bpf_task_from_pid") && f->release &&
+	    builtin_member(c, "struct task_struct", "comm", &t, &f->offset))
+		return;
 	check_error(c, call->span,
-		    "comm() of another process needs the kernel function bpf_task_from_pid, which "
-		    "programs here do not call");
+		    f->from_pid ? "Syntax comm(PID) is not supported in this probe type yet. Type: %s"
+				: "comm(PID) needs the kernel function bpf_task_from_pid (Linux 6.2) for %s",
+		    c->unit->ntargets ? c->unit->targets[0]->provider->name : "this probe");
 	check_hint(c, "comm without an argument is the current thread's name; pcomm and "
 		      "leader_comm take a task");
+}
+
+/* The name of a task by its pid in the initial namespace; what there is no task for is said, and N/A. */
+static void lower_comm_of(struct lower *l, struct expr *call, struct value *ret)
+{
+	const u32 found = ir_block_new(l->f, "comm.found"), missing = ir_block_new(l->f, "comm.missing"),
+		  end = ir_block_new(l->f, "comm.end");
+	const struct comm_functions *f = call->annotation;
+	const struct type *types[] = {type_int(4, true)};
+	const char *text = "No such process (pid=%d)";
+	ir_reg pid = ir_extend(l->f, lower_scalar(l, call->args[0]), 4, true), slot, task;
+	const struct value value = value_register(types[0], pid);
+	u32 action, nargs;
+
+	lower_slot(l, call->type, "comm", &slot);
+	ir_zero(l->f, slot, 0, COMM_SIZE);
+	task = ir_call_kernel(l->f, f->from_pid, 1, &pid);
+	ir_branch_imm(l->f, IR_EQ, task, 0, missing, found);
+	ir_switch_to(l->f, found);
+	lower_read(l, slot, 0, COMM_SIZE, task, f->offset, SPACE_KERNEL, call->span);
+	ir_call_kernel(l->f, f->release, 1, &task);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, missing);
+	ir_store_imm(l->f, slot, 0, 4, 'N' | '/' << 8 | 'A' << 16);
+	action = lower_action(l, ACTION_PRINTF, types, 1, call->span);
+	l->script->actions.items[action].stream = 2;
+	format_parse(l->arena, text, strlen(text), &l->script->actions.items[action].format, &nargs);
+	lower_send(l, action, &value, 1, call->span);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
 }
 
 static void lower_comm(struct lower *l, struct expr *call, struct value *ret)
 {
 	ir_reg addr, result;
 
+	if (call->nargs) {
+		lower_comm_of(l, call, ret);
+		return;
+	}
 	lower_slot(l, call->type, "comm", &addr);
 	ir_zero(l->f, addr, 0, COMM_SIZE); /* the helper pads only since Linux 6.6: keys must not hold what was there */
 	result = ir_call_n(l->f, BPF_FUNC_get_current_comm, addr, ir_const(l->f, COMM_SIZE));
@@ -355,7 +414,9 @@ const struct builtin builtins_process[] = {
 	{"username", "username_t username",
 	 "Name of the current user, looked up when it is printed.", "", VARIABLE_OR_CALL, 0, 0,
 	 check_username, lower_username},
-	{"comm", "string comm", "Name of the current thread, at most 15 characters.", "",
+	{"comm", "string comm([uint32 pid])",
+	 "Name of the current thread, at most 15 characters, or of the process with this number (in programs that may call "
+	 "bpf_task_from_pid; Linux 6.2).", "",
 	 VARIABLE_OR_CALL, 0, 1, check_comm, lower_comm},
 	{"cpid", "uint64 cpid", "Process id of the command started by -c; 0 without one.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_cpid, lower_cpid},

@@ -220,23 +220,6 @@ static void check_container_of(struct check *c, struct expr *call)
 	check_expr(c, call);
 }
 
-/* ---- kernel functions ---- */
-
-static void check_kfunc(struct check *c, struct expr *call)
-{
-	struct btf_function f;
-	bool value = false;
-
-	call->type = type_bool();
-	if (!check_arg_literal_string(c, call, 0) || !c->final)
-		return;
-	/* Programs here call no kernel functions, so none is allowed, whatever the kernel has. */
-	if (str_eq(call->builtin->name, "kfunc_exist"))
-		value = !btf_find_function(c->options->env->btf, NULL,
-					   builtin_literal(call->args[0]), &f);
-	builtin_set_integer(call, type_bool(), value);
-}
-
 #define QUESTION(name, doc)                                                                       \
 	{                                                                                         \
 		name, "bool " name "(expression)", doc " Known when the script is compiled.", "", \
@@ -272,11 +255,5 @@ const struct builtin builtins_type[] = {
 	{"is_err", "bool is_err(void *p)",
 	 "True if a kernel pointer is an error number in disguise (IS_ERR).", "", BUILTIN_CALL, 1,
 	 1, check_is_err, lower_is_err},
-	{"kfunc_exist", "bool kfunc_exist(\"function\")",
-	 "True if the kernel's BTF has the function.", "", BUILTIN_CALL, 1, 1, check_kfunc,
-	 builtin_lower_literal},
-	{"kfunc_allowed", "bool kfunc_allowed(\"function\")",
-	 "True if the probe may call the kernel function; always false, as scripts here call none.",
-	 "", BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
 	{0},
 };

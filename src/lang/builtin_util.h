@@ -13,7 +13,7 @@ extern const struct builtin builtins_process[], builtins_context[], builtins_tim
 extern const struct builtin builtins_symbol[], builtins_stack[], builtins_net[], builtins_output[];
 extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map[], builtins_type[], builtins_misc[];
 extern const struct builtin builtins_statistics[], builtins_present[], builtins_speculate[];
-extern const struct builtin builtins_tseries[];
+extern const struct builtin builtins_tseries[], builtins_kernel[];
 extern const struct builtin builtins_row[], builtins_path[], builtins_config[], builtins_concat[];
 
 #define VARIABLE_OR_CALL (BUILTIN_VARIABLE | BUILTIN_CALL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Calls and bare builtins: which row, how many arguments, where it may stand. */
 #include "lang/check_internal.h"
+#include "lang/kernel_call.h"
 
 static bool check_count(struct check *c, struct expr *call, const struct builtin *b)
 {
@@ -68,7 +69,8 @@ void check_call(struct check *c, struct expr *e)
 	struct map_symbol *assign = c->assign_map;
 
 	if (!b) {
-		check_unknown_function(c, e);
+		if (!kernel_call_check(c, e))
+			check_unknown_function(c, e);
 		return;
 	}
 	if (e->kind == EXPR_NAME && !(b->flags & BUILTIN_VARIABLE)) {

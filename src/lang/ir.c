@@ -199,6 +199,16 @@ ir_reg ir_call(struct ir_function *f, u32 helper, u32 nargs, const ir_reg *args)
 	return add_value(f, insn);
 }
 
+ir_reg ir_call_kernel(struct ir_function *f, u32 btf_id, u32 nargs, const ir_reg *args)
+{
+	struct ir_insn insn = {
+		.op = IR_CALL, .is_kernel = true, .imm = btf_id, .nargs = (u8)nargs};
+
+	for (u32 i = 0; i < nargs && i < ARRAY_SIZE(insn.args); i++)
+		insn.args[i] = args[i];
+	return add_value(f, insn);
+}
+
 ir_reg ir_map(struct ir_function *f, u32 map)
 {
 	return add_value(f, (struct ir_insn){.op = IR_MAP, .imm = map});

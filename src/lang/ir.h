@@ -54,6 +54,7 @@ struct ir_insn {
 	enum ir_cond cond;
 	u8 size, nargs;
 	bool is_signed;
+	bool is_kernel; /* IR_CALL: a function of the kernel by its BTF id, not a helper */
 	ir_reg dst, a, b, c;
 	ir_reg args[5];
 	s64 imm, imm2;
@@ -134,6 +135,8 @@ void ir_copy(struct ir_function *f, ir_reg dst, s64 dst_offset, ir_reg src, s64 
 ir_reg ir_call(struct ir_function *f, u32 helper, u32 nargs, const ir_reg *args);
 #define ir_call_n(f, helper, ...) \
 	ir_call((f), (helper), sizeof((ir_reg[]){__VA_ARGS__}) / sizeof(ir_reg), (ir_reg[]){__VA_ARGS__})
+/* A function of the kernel itself (kfunc) by its id in the BTF of vmlinux. */
+ir_reg ir_call_kernel(struct ir_function *f, u32 btf_id, u32 nargs, const ir_reg *args);
 ir_reg ir_map(struct ir_function *f, u32 map);
 u32 ir_slot(struct ir_function *f, u32 size, u32 align, const char *label);
 ir_reg ir_slot_address(struct ir_function *f, u32 slot);

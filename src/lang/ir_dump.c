@@ -56,14 +56,15 @@ static void dump_block_name(struct strbuf *out, const struct ir_function *f, u32
 
 static void dump_call(struct strbuf *out, const struct ir_program *p, const struct ir_insn *insn)
 {
-	const char *name = insn->op == IR_CALL ? bpf_helper_name((u32)insn->imm) : NULL;
+	const bool is_helper = insn->op == IR_CALL && !insn->is_kernel;
+	const char *name = is_helper ? bpf_helper_name((u32)insn->imm) : NULL;
 
 	if (insn->op == IR_CALL_FUNCTION && (u64)insn->imm < p->functions.len)
 		name = p->functions.items[insn->imm]->name;
 	if (name)
 		strbuf_addf(out, "%s(", name);
 	else
-		strbuf_addf(out, "#%" PRId64 "(", insn->imm);
+		strbuf_addf(out, "%s#%" PRId64 "(", insn->is_kernel ? "kernel" : "", insn->imm);
 	for (u32 i = 0; i < insn->nargs; i++)
 		strbuf_addf(out, "%s%%%u", i ? ", " : "", insn->args[i]);
 	strbuf_addch(out, ')');

@@ -80,7 +80,7 @@ static u8 result_kind(const struct pressure *p, const struct ir_insn *insn)
 		    insn->imm == BPF_FUNC_map_lookup_percpu_elem ||
 		    insn->imm == BPF_FUNC_ringbuf_reserve)
 			return MEMORY;
-		return gives_scalar(insn->imm) ? SCALAR : POINTER;
+		return !insn->is_kernel && gives_scalar(insn->imm) ? SCALAR : POINTER;
 	case IR_MOVE:
 	case IR_ADD:
 	case IR_SUB:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Expressions: literals, names, calls, conditional values, casts, tuples. */
+#include "lang/kernel_call.h"
 #include "lang/lower_internal.h"
 
 ir_reg lower_scalar(struct lower *l, struct expr *e)
@@ -345,6 +346,8 @@ static void lower_call(struct lower *l, struct expr *e, struct value *ret)
 {
 	if (e->builtin)
 		e->builtin->lower(l, e, ret);
+	else if (e->kind == EXPR_CALL && e->annotation)
+		kernel_call_lower(l, e, ret);
 	else
 		lower_error(l, e->span, "Unknown function: '%s'", e->name);
 }
