@@ -94,3 +94,27 @@ void escape_json(struct strbuf *out, const char *s, size_t n)
 		i += MAX(len, (size_t)1);
 	}
 }
+
+void escape_xml(struct strbuf *out, const char *s, size_t n)
+{
+	static const struct {
+		char c;
+		const char *entity;
+	} entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+
+	for (size_t i = 0; i < n;) {
+		u32 code = 0;
+		size_t len = utf8_sequence((const u8 *)s + i, n - i, &code), k = 0;
+
+		while (k < ARRAY_SIZE(entities) && s[i] != entities[k].c)
+			k++;
+		if (k < ARRAY_SIZE(entities))
+			strbuf_addstr(out, entities[k].entity);
+		else if (!len || (code < 0x20 && code != '\t' && code != '\n') || code == 0x7f ||
+			 code == 0xfffe || code == 0xffff)
+			strbuf_addf(out, "\\x%02x", (u8)s[i]);
+		else
+			strbuf_add(out, s + i, len);
+		i += MAX(len, (size_t)1);
+	}
+}

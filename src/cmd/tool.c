@@ -2,10 +2,14 @@
 /* Runs a single-purpose tool: its declaration becomes an option table, its options become getopt()
  * values. */
 #include <ctype.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
+#include "view/heatmap.h"
 
 struct tool_values {
 	const char *duration, *output;
@@ -179,6 +183,12 @@ static const char *glob_expression(struct arena *a, const char *glob)
 	return result;
 }
 
+struct tool_heatmap {
+	const char *path;
+	int fd; /* 0 = none is asked for */
+	enum heatmap_format format;
+};
+
 /* What is being run, for the functions below. */
 struct tool_run {
 	const struct command_spec *command;
@@ -186,6 +196,8 @@ struct tool_run {
 	struct run_request *request;
 	const char **words; /* getopt() values */
 	const char *script;
+	const char *title; /* the command line */
+	struct tool_heatmap *heatmap;
 };
 
 static int refuse(const struct tool_run *t, const struct tool_option *o, const char *what,
@@ -193,6 +205,57 @@ static int refuse(const struct tool_run *t, const struct tool_option *o, const c
 {
 	return options_usage_error(t->command, "%s%s takes %s, not '%s'", o->help ? "--" : "",
 				   o->help ? o->long_name : o->value, what, value);
+}
+
+/* The file is made before anything is traced: nobody waits an hour to be told that it cannot be written. */
+static int open_heatmap(const struct tool_run *t, const struct tool_option *o, const char *path)
+{
+	struct tool_heatmap *h = t->heatmap;
+	struct timespec now;
+
+	if (!heatmap_format_of(path, &h->format))
+		return refuse(t, o, "a file whose name ends in .svg or .html", path);
+	h->path = path;
+	h->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (h->fd < 0) {
+		fprintf(stderr, "pantrace %s: cannot write %s: %s%s\n", t->command->name, path,
+			strerror(errno),
+			errno == ELOOP ? " (a symbolic link; name the file itself)" : "");
+		h->fd = 0;
+		return EXIT_FAILED;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	t->request->rows->heatmap = heatmap_new(t->title, o->column);
+	t->request->rows->heatmap_from_ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+	return EXIT_OK;
+}
+
+static int close_heatmap(const struct tool_run *t, int rc)
+{
+	struct tool_heatmap *h = t->heatmap;
+	int err;
+
+	if (!h->fd)
+		return rc;
+	err = heatmap_write(t->request->rows->heatmap, h->fd, h->format);
+	if (close(h->fd) < 0 && !err)
+		err = -errno;
+	heatmap_free(t->request->rows->heatmap);
+	if (!err)
+		return rc;
+	fprintf(stderr, "pantrace %s: cannot write %s: %s\n", t->command->name, h->path,
+		strerror(-err));
+	return EXIT_FAILED;
+}
+
+/* "pantrace iolatency -d loop0 1 10" */
+static const char *command_line(struct arena *a, int argc, char **argv)
+{
+	const char *line = "pantrace";
+
+	for (int i = 0; i < argc; i++)
+		line = arena_printf(a, "%s %s", line, argv[i]);
+	return line;
 }
 
 /* One option or argument that was given; *value is brought into the form that the script takes.
@@ -262,6 +325,8 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 		if (!*value)
 			return refuse(t, o, "the name of a disk", why);
 		break;
+	case TOOL_HEATMAP:
+		return open_heatmap(t, o, *value);
 	case TOOL_DURATION:
 		return apply_duration(t->command, *value, r);
 	case TOOL_TEXT:
@@ -332,6 +397,18 @@ static bool is_given(const struct tool_spec *spec, const struct tool_given *give
 	return false;
 }
 
+/* Does it print by the clock? */
+static bool has_interval(const struct tool_spec *spec)
+{
+	for (size_t i = 0; i < spec->options.len; i++)
+		if (spec->options.items[i].effect == TOOL_SECONDS)
+			return true;
+	for (size_t i = 0; i < spec->arguments.len; i++)
+		if (spec->arguments.items[i].effect == TOOL_SECONDS)
+			return true;
+	return false;
+}
+
 static bool takes_command(const struct tool_spec *spec)
 {
 	return spec->arguments.len && vector_last(&spec->arguments).effect == TOOL_COMMAND;
@@ -354,7 +431,14 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	struct tool_values values = {0};
 	struct run_request r = {
 		.name = tool->name, .named = words, .is_tool = true, .rows = &style};
-	const struct tool_run t = {&command, a, &r, words, tool->text};
+	struct tool_heatmap heatmap = {0};
+	const struct tool_run t = {.command = &command,
+				   .arena = a,
+				   .request = &r,
+				   .words = words,
+				   .script = tool->text,
+				   .title = command_line(a, argc, argv),
+				   .heatmap = &heatmap};
 	int first, rc = options_parse(&command, argc, argv, &values, &first);
 
 	if (rc != OPTIONS_GO_ON)
@@ -368,6 +452,9 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = apply_options(&t, spec, &values.given);
 	if (!rc)
 		rc = apply_arguments(&t, spec, argc, argv, first, &values.given);
+	/* As with the originals: who says how long is in no hurry to see, and rows written together are cheap. */
+	if (r.duration_ns && !has_interval(spec))
+		r.buffering = OUTPUT_FULL;
 	if (!rc && (is_given(spec, &values.given, TOOL_LIST) ||
 		    is_given(spec, &values.given, TOOL_FORMAT))) {
 		rc = tool_list_events(a, spec, values.given.arguments[0],
@@ -380,6 +467,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		r.len = r.text ? strlen(r.text) : 0;
 		rc = r.text ? run_script(&r) : EXIT_FAILED;
 	}
+	rc = close_heatmap(&t, rc);
 	row_style_release(&style);
 	return rc;
 }

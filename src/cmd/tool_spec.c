@@ -37,6 +37,7 @@ static int parse_effect(char *words, struct tool_option *o)
 		enum tool_effect effect;
 	} effects[] = {
 		{"show", TOOL_SHOW},	   {"match", TOOL_MATCH},	{"limit", TOOL_LIMIT},
+		{"heatmap", TOOL_HEATMAP},
 		{"command", TOOL_COMMAND}, {"text", TOOL_TEXT},		{"name", TOOL_NAME},
 		{"numbers", TOOL_NUMBERS}, {"number", TOOL_NUMBER},	{"filter", TOOL_FILTER},
 		{"probes", TOOL_PROBES},   {"events", TOOL_EVENTS},	{"seconds", TOOL_SECONDS},

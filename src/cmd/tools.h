@@ -12,6 +12,7 @@
  *	option: ... | help | show COLUMN ...            shows columns that are hidden otherwise
  *	option: ... | help | match COLUMN               the value is a regular expression for this column
  *	option: ... | help | limit COLUMN               the value bounds the words of an argument list
+ *	option: ... | help | heatmap UNIT               the value is a file for a heat map of what ranges() shows; UNIT: of the map's keys
  *	option: ... | help | text                       the value is any text
  *	option: ... | help | name                       the value is a name: letters, digits and _ . / : - + @ ,
  *	option: ... | help | numbers [LIST]             the value is a list of rising numbers; LIST is the default
@@ -63,6 +64,7 @@ enum tool_effect {
 	TOOL_SHOW,
 	TOOL_MATCH,
 	TOOL_LIMIT,
+	TOOL_HEATMAP,
 	TOOL_COMMAND,
 	TOOL_TEXT,
 	TOOL_NAME,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Distributions over ranges that the user of a tool chose. */
+#include <time.h>
+
+#include "view/heatmap.h"
 #include "view/row.h"
 
 #define BAR_WIDTH  38
@@ -121,6 +124,21 @@ static void print_json(const struct ranges *r, struct strbuf *out, u32 first, u3
 	strbuf_addstr(out, "]}\n");
 }
 
+/* What was counted since the last report. */
+static void add_to_heatmap(struct row_style *s, const struct map_view *m)
+{
+	struct timespec ts;
+	u64 now;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	now = (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+	heatmap_begin_column(s->heatmap, s->heatmap_from_ns ? s->heatmap_from_ns : now, now);
+	s->heatmap_from_ns = now;
+	for (size_t i = 0; i < m->nrows; i++)
+		heatmap_add(s->heatmap, (u64)value_integer(m->key, m->rows[i].key),
+			    map_row_number(m->value, &m->rows[i]));
+}
+
 void row_ranges(struct row_style *s, struct value_printer *p, struct output *out,
 		const char *bounds, const struct map_view *m)
 {
@@ -131,6 +149,8 @@ void row_ranges(struct row_style *s, struct value_printer *p, struct output *out
 	if (!parse_bounds(&r, bounds) || !type_is_integer(m->key))
 		return;
 	count(&r, m);
+	if (s->heatmap)
+		add_to_heatmap(s, m);
 	for (u32 i = 0; i < r.n; i++)
 		most = MAX(most, r.counts[i]);
 	last = r.n - 1;

@@ -28,6 +28,8 @@ struct row_style {
 	VECTOR(struct row_match) matches; /* all must match */
 	const char *limited_column;	  /* argument lists (%a): show at most `limit` */
 	u64 limit;			  /* 0 = all */
+	struct heatmap *heatmap;	  /* row_ranges() adds a column to it at each call; NULL = none */
+	u64 heatmap_from_ns;		  /* when its next column begins; 0 = the first one, which begins with the run */
 	bool header_done;
 	struct hashmap layouts;		  /* const struct format * -> struct row_layout *, made at a format's first row */
 	struct row_layout *last_layout;

@@ -5,7 +5,7 @@
 need_root
 
 rm -rf /tmp/pantrace-opens
-start opensnoop -n '^opens$'
+start opensnoop -e -n '^opens$'
 (cd / && strace -f -e trace=open,openat,openat2,creat -o "$work/strace" "$programs/opens")
 sleep 0.3
 stop
@@ -28,7 +28,7 @@ perl -ne '
 	print join(" ", $fd, $err || "-", $file), "\n";
 ' "$work/trace" >"$work/got"
 is "$(cat "$work/got")" "$(cat "$work/want")" "every open with result, error name and full file name, as strace saw them"
-like "$out" '^COMM +PID +FD +ERR +FILE$' "columns"
+like "$out" '^COMM +PID +FD +ERR +FILE$' "columns of -e"
 
 start opensnoop -x
 "$programs/opens"
@@ -37,12 +37,15 @@ stop
 like "$out" '^opens +[0-9]+ +-1 +ENOENT +/nonexistent/file$' "-x shows failures"
 unlike "$out" '^opens .*/etc/passwd' "-x shows nothing else"
 
+like "$out" '^COMM +PID +FD +ERR +FILE$' "-x shows the error"
+
 start opensnoop -t -n '^opens$' passwd
 "$programs/opens"
 sleep 0.3
 stop
 is "$(echo "$out" | grep -c ' /etc/passwd$')" 1 "FILENAME matches"
 unlike "$out" 'made' "FILENAME leaves the rest out"
+like "$out" '^TIMEs +COMM +PID +FD +FILE$' "columns"
 like "$out" '^[0-9]+\.[0-9]{6} +opens' "-t shows the time in seconds"
 rm -rf /tmp/pantrace-opens
 done_testing

@@ -6,7 +6,7 @@ sleep 3
 wait
 is "$(grep -c '/bin/true one two words [0-9]*$' /tmp/out)" 100 "execsnoop: 100 of 100"
 
-pantrace opensnoop -d 6 -n '^opens$' >/tmp/out 2>&1 &
+pantrace opensnoop -e -d 6 -n '^opens$' >/tmp/out 2>&1 &
 sleep 3
 /programs/opens
 wait
