@@ -173,7 +173,7 @@ static void put_stream(FILE *file, unsigned int id, uint64_t contexts)
 		"\t\ttsc_t timestamp_begin;\n\t\ttsc_t timestamp_end;\n"
 		"\t\tuint64_t content_size;\n\t\tuint64_t packet_size;\n"
 		"\t\tuint64_t packet_seq_num;\n\t\tuint64_t events_discarded;\n"
-		"\t\tuint64_t events_before;\n\t\tuint32_t cpu_id;\n\t\tuint32_t reserved;\n\t};\n"
+		"\t\tuint32_t cpu_id;\n\t};\n"
 		"\tevent.header := struct {\n\t\ttsc_t timestamp;\n\t\tuint32_t id;\n"
 		"\t} align(64);\n",
 		id);

@@ -15,8 +15,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define HEADER sizeof(struct pantrace_packet)
-#define NO_CPU UINT32_MAX
+#define RING_HEADER sizeof(struct pantrace_packet)
+#define HEADER	    sizeof(struct pantrace_ctf_header)
+#define NO_CPU	    UINT32_MAX
 
 static uint64_t max(uint64_t a, uint64_t b)
 {
@@ -49,7 +50,6 @@ static int lost_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t lost
 				.magic = PANTRACE_CTF_MAGIC,
 				.timestamp_begin = now,
 				.timestamp_end = now,
-				.events_before = stream->events,
 				.cpu_id = cpu,
 			},
 	};
@@ -87,7 +87,7 @@ int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
 	const uint64_t before = pantrace_reader_tell(reader, ring);
 	struct pantrace_packet_view view;
 	struct pantrace_event_view event;
-	uint64_t number, end, events;
+	uint64_t number, end, events, first;
 	size_t from;
 	int rc;
 
@@ -111,16 +111,24 @@ int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
 	if (from > view.size)
 		from = view.size;
 	*ret = (struct pantrace_ctf_packet){
-		.header = *view.packet,
+		.header =
+			{
+				.magic = PANTRACE_CTF_MAGIC,
+				.timestamp_begin = view.packet->timestamp_begin,
+				.timestamp_end = view.packet->timestamp_end,
+				.cpu_id = view.packet->cpu_id,
+			},
 		.data = view.data + from,
 		.size = view.size - from,
 	};
 	events = view.packet->events_before + view.events;
-	if (view.from > HEADER) {
-		ret->header.events_before = stream->events;
+	first = view.packet->events_before;
+	if (view.from > RING_HEADER) {
+		first = stream->events;
 		ret->header.timestamp_begin = stream->last_tsc;
 	}
-	ret->events = events > ret->header.events_before ? events - ret->header.events_before : 0;
+	memcpy(ret->header.uuid, view.packet->uuid, sizeof(ret->header.uuid));
+	ret->events = events > first ? events - first : 0;
 	stream->events = events;
 	ret->header.timestamp_begin = max(ret->header.timestamp_begin, stream->last_tsc);
 	end = view.finished ? ret->header.timestamp_end : 0;
@@ -174,7 +182,6 @@ int pantrace_ctf_objects(struct pantrace_reader *reader, struct pantrace_ctf_str
 	if (!file)
 		return -ENOMEM;
 	memcpy(packet.header.uuid, h->uuid, sizeof(h->uuid));
-	packet.header.events_before = stream->events;
 	packet.header.timestamp_begin = max(stream->last_tsc, h->tsc_start);
 	packet.header.timestamp_end = packet.header.timestamp_begin;
 	fwrite(&packet.header, HEADER, 1, file);

@@ -118,9 +118,24 @@ static inline void pantrace_ctf_stream_continue(struct pantrace_ctf_stream *stre
 	stream->lost_before = stream->lost;
 }
 
+/* A packet's header on disk; as struct pantrace_packet, without what only readers of rings need. */
+struct pantrace_ctf_header {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t stream_id;
+	uint64_t timestamp_begin;
+	uint64_t timestamp_end;
+	uint64_t content_size; /* bits */
+	uint64_t packet_size;  /* bits */
+	uint64_t packet_seq_num;
+	uint64_t events_discarded;
+	uint32_t cpu_id;
+	uint32_t padding; /* events begin at multiples of 8 */
+};
+
 /* A packet as it goes to disk: the header, then SIZE bytes, then PADDING zero bytes. */
 struct pantrace_ctf_packet {
-	struct pantrace_packet header;
+	struct pantrace_ctf_header header;
 	const unsigned char *data; /* valid until the next call for any ring */
 	size_t size;
 	size_t padding;

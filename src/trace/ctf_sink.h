@@ -63,7 +63,7 @@ struct ctf_output {
 	struct ctf_output_totals totals;
 };
 
-#define CTF_HEADER sizeof(struct pantrace_packet)
+#define CTF_HEADER sizeof(struct pantrace_ctf_header)
 
 int ctf_directory_sink(struct ctf_output *o, struct diag *d);
 int ctf_relay_sink(struct ctf_output *o, struct diag *d);
