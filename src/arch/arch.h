@@ -17,6 +17,8 @@ struct arch_register {
 
 /* Any usual spelling: "di", "rdi", "%rdi", "edi", "dil", "r8d". NULL if unknown. */
 const struct arch_register *arch_register_find(const char *name);
+/* The whole register at an offset of struct pt_regs; NULL if none is there. */
+const struct arch_register *arch_register_at(u16 offset);
 /* Offset in pt_regs of the n-th (0-based) integer argument of a function; -1 if it is on the stack. */
 int arch_argument_offset(u32 n);
 /* Offset from the stack pointer at a function's entry of the n-th argument when it is on the stack. */

@@ -99,6 +99,14 @@ const struct arch_register *arch_register_find(const char *name)
 	return NULL;
 }
 
+const struct arch_register *arch_register_at(u16 offset)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
+		if (spellings[i].reg.offset == offset && spellings[i].reg.size == 8)
+			return &spellings[i].reg;
+	return NULL;
+}
+
 int arch_argument_offset(u32 n)
 {
 	return n < ARRAY_SIZE(arguments) ? arguments[n] : -1;

@@ -23,16 +23,16 @@ struct dynamic_events {
 
 static const struct kind_row {
 	const char *file; /* where it is defined */
-	const char *prefix; /* of the definition */
+	char letter; /* of the definition; 0 = none */
 	const char *what; /* in messages */
 	const char *profile; /* of hits */
 } kinds[] = {
-	[DYNAMIC_KPROBE] = {"kprobe_events", "p:", "the probe", "kprobe_profile"},
-	[DYNAMIC_KRETPROBE] = {"kprobe_events", "r:", "the return probe", "kprobe_profile"},
-	[DYNAMIC_UPROBE] = {"uprobe_events", "p:", "the probe", "uprobe_profile"},
-	[DYNAMIC_URETPROBE] = {"uprobe_events", "r:", "the return probe", "uprobe_profile"},
-	[DYNAMIC_EPROBE] = {"dynamic_events", "e:", "the event probe", NULL},
-	[DYNAMIC_SYNTHETIC] = {"synthetic_events", NULL, "the synthetic event", NULL},
+	[DYNAMIC_KPROBE] = {"kprobe_events", 'p', "the probe", "kprobe_profile"},
+	[DYNAMIC_KRETPROBE] = {"kprobe_events", 'r', "the return probe", "kprobe_profile"},
+	[DYNAMIC_UPROBE] = {"uprobe_events", 'p', "the probe", "uprobe_profile"},
+	[DYNAMIC_URETPROBE] = {"uprobe_events", 'r', "the return probe", "uprobe_profile"},
+	[DYNAMIC_EPROBE] = {"dynamic_events", 'e', "the event probe", NULL},
+	[DYNAMIC_SYNTHETIC] = {"synthetic_events", 0, "the synthetic event", NULL},
 };
 
 struct dynamic_events *dynamic_events_new(struct kernel *k, struct diag *d)
@@ -99,8 +99,9 @@ static bool has_file(struct dynamic_events *set, const char *file)
 	return yes;
 }
 
-int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, const char *shown,
-			  const struct tracefs_command *tail, const struct dynamic_event **ret)
+int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
+			     const char *modifier, const char *shown,
+			     const struct tracefs_command *tail, const struct dynamic_event **ret)
 {
 	const struct kind_row *row = &kinds[kind];
 	struct tracefs_command c = TRACEFS_COMMAND_INIT;
@@ -116,8 +117,8 @@ int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, co
 	e->group = kind == DYNAMIC_SYNTHETIC ? "synthetic" : set->group;
 	e->name = kernel_name(set, kind, e->group, shown);
 	e->shown = arena_strdup(&set->arena, shown);
-	if (row->prefix)
-		tracefs_command_add(&c, "%s%s/%s ", row->prefix, e->group, e->name);
+	if (row->letter)
+		tracefs_command_add(&c, "%c%s:%s/%s ", row->letter, modifier, e->group, e->name);
 	else
 		tracefs_command_add(&c, "%s ", e->name);
 	tracefs_command_join(&c, tail);
@@ -132,11 +133,17 @@ int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, co
 	return 0;
 }
 
+int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, const char *shown,
+			  const struct tracefs_command *tail, const struct dynamic_event **ret)
+{
+	return dynamic_events_define_as(set, kind, "", shown, tail, ret);
+}
+
 static int remove_event(struct dynamic_events *set, const struct dynamic_event *e)
 {
 	const struct kind_row *row = &kinds[e->kind];
 	char *path = xasprintf("%s/%s", kernel_tracefs(set->kernel), row->file);
-	char *line = row->prefix ? xasprintf("-:%s/%s\n", e->group, e->name)
+	char *line = row->letter ? xasprintf("-:%s/%s\n", e->group, e->name)
 				 : xasprintf("!%s\n", e->name);
 	const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	int err = fd < 0 ? -errno : 0;

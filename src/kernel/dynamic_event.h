@@ -48,6 +48,9 @@ void dynamic_events_release(struct dynamic_events *set);
  */
 int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, const char *shown,
 			  const struct tracefs_command *tail, const struct dynamic_event **ret);
+/* The same with letters behind the first of the definition: "10" of "r10:", how many calls a return probe follows at once. */
+int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind, const char *modifier, const char *shown,
+			     const struct tracefs_command *tail, const struct dynamic_event **ret);
 size_t dynamic_events_count(const struct dynamic_events *set);
 const struct dynamic_event *dynamic_events_at(const struct dynamic_events *set, size_t i);
 /* The event that the kernel knows by these names, or NULL: to show the user's name. */
