@@ -283,6 +283,26 @@ static void add_events(struct tool_texter *t, struct strbuf *out, const char *be
 	}
 }
 
+/* The greatest of the option's rising numbers that is not above $v, else 0. */
+static void add_floor(struct tool_texter *t, struct strbuf *out, const char *name)
+{
+	const char *value;
+	VECTOR(const char *) numbers = {0};
+	char *save, *word;
+
+	find(t, name, &value);
+	if (!value) /* in a part of the script that #ifdef leaves out */
+		return;
+	for (word = strtok_r(arena_strdup(t->arena, value), " ", &save); word;
+	     word = strtok_r(NULL, " ", &save))
+		vector_push(&numbers, word);
+	strbuf_addch(out, '(');
+	for (size_t i = numbers.len; i--;)
+		strbuf_addf(out, "$v >= %s ? (uint64)%s : ", numbers.items[i], numbers.items[i]);
+	strbuf_addstr(out, "(uint64)0)");
+	vector_free(&numbers);
+}
+
 static void add_placeholder(struct tool_texter *t, struct strbuf *out, char *name,
 			    const struct event_text *e)
 {
@@ -300,6 +320,8 @@ static void add_placeholder(struct tool_texter *t, struct strbuf *out, char *nam
 		strbuf_addstr(out, e->format.data);
 	else if (e && str_eq(name, "fields"))
 		strbuf_addf(out, "%s%s", e->nfields ? ", " : "", e->fields.data);
+	else if (prefix && str_eq(name, "floor"))
+		add_floor(t, out, prefix);
 	else {
 		o = find(t, name, &value);
 		if (!o)

@@ -40,6 +40,7 @@
  *
  *	%{NAME}             is the text of an option (its long name) or argument (in lower case), "" if it was not given;
  *	%{NAME PREFIX}      is a list of probes, each with PREFIX before it; <NAME> in the prefix as above;
+ *	%{floor NAME}       is the greatest of an option's rising numbers that is not above $v, else 0;
  *	%{each} ... %{end}  is repeated for every event: within, %{event} is SYSTEM:EVENT, %{name} the event's own name, %{format} a
  *	                    row's format for its fields and %{fields} their values;
  */
