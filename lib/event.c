@@ -107,6 +107,25 @@ static void record_make(const struct pantrace_event *event, union record_buffer 
 		(uint32_t)((sizeof(buffer->record) + (size_t)(to - buffer->record.strings) + 7) & ~7ul);
 }
 
+void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size)
+{
+	union record_buffer buffer;
+	const char *p;
+	size_t n = 0;
+
+	record_make(event, &buffer);
+	p = buffer.record.strings;
+	p += strlen(p) + 1;
+	p += strlen(p) + 1;
+	*ret = 0;
+	for (uint32_t i = 0; i < buffer.record.nr_fields && n < size; i++) {
+		const unsigned char type = (unsigned char)*p++;
+
+		n += (size_t)snprintf(ret + n, size - n, " %u:%s", type, p);
+		p += strlen(p) + 1;
+	}
+}
+
 uint32_t pt_event_id(struct pantrace_event *event)
 {
 	union record_buffer buffer;

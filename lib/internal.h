@@ -130,20 +130,75 @@ struct pt_session_info {
 	struct pt_spec spec;
 	enum pt_session_state state;
 	int error;	    /* why the rings could not be made, or 0 */
-	int fd;		    /* of the rings, the library's; -1: none, or the file has a name */
 	uint32_t events_on; /* events that the session has on */
 	char file[64];	    /* its name in spec.directory, or "" */
 	struct pantrace_counts counts;
 };
 /* Session NUMBER; false when there is none. */
 PT_HIDDEN bool pt_session_info(unsigned int number, struct pt_session_info *ret);
+/* A new descriptor of the rings of session NUMBER, or -ENOENT: they have a name, or are out of reach. */
+PT_HIDDEN int pt_session_fd(unsigned int number);
 /* Faults the rings of new sessions in, so that events do not have to. */
 PT_HIDDEN void pt_sessions_populate(void);
 
+/* ---- spec.c: the text of protocol.h ---- */
+
+#define PT_JOIN_NAMES 8
+
+struct pt_description {
+	struct pt_spec spec;
+	struct pt_rules rules;
+	bool join_all, join_environment;
+	unsigned int nr_join;
+	char join[PT_JOIN_NAMES][64]; /* globs over names of programs */
+	unsigned int line;	      /* of an error, from 1 */
+};
+
+/* Words of one line, cut at single blanks; parsers share it. */
+struct pt_line {
+	const char *at, *end;
+};
+PT_HIDDEN bool pt_line_next(const char **text, const char *end, struct pt_line *ret);
+PT_HIDDEN bool pt_word_next(struct pt_line *line, struct pt_line *ret);
+PT_HIDDEN bool pt_word_is(const struct pt_line *word, const char *text);
+PT_HIDDEN bool pt_word_number(const struct pt_line *word, uint64_t most, uint64_t *ret);
+/* false when it does not fit or is no good name of a session. */
+PT_HIDDEN bool pt_word_name(const struct pt_line *word, char ret[PANTRACE_SESSION_NAME]);
+
+/* Lines as they follow a "pantrace-session 1" line. 0, or a negative errno with ret->line set. */
+PT_HIDDEN int pt_description_parse(const char *text, size_t n, struct pt_description *ret);
+/* A file: with its first line. */
+PT_HIDDEN int pt_description_parse_file(const char *text, size_t n, struct pt_description *ret);
+
+/* ---- request.c: answers what came in over the socket ---- */
+
+struct pt_answer {
+	char *text; /* mapped; grows to ANSWER_MAX */
+	size_t used, room;
+	bool cut;
+	int fd; /* to pass with it, or -1 */
+};
+PT_HIDDEN void pt_answer_add(struct pt_answer *answer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* 0, or a negative errno; the answer's text is the lines behind ok, or the text of the error. */
+PT_HIDDEN int pt_request(const char *text, size_t n, struct pt_answer *answer);
+
+/* ---- join.c: sessions that wait for programs ---- */
+
+PT_HIDDEN int pt_runtime_directory(char *ret, size_t size); /* the path; -ENAMETOOLONG */
+PT_HIDDEN void pt_join_waiting(void);
+
+/* control.c: the helper thread; called once, before main() */
+PT_HIDDEN void pt_control_begin(void);
+
+/* event.c: "type:name type:name" of the fields of EVENT */
+PT_HIDDEN void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size);
 /* event.c: the id of EVENT in the running session, 0 when its records are full. Lock held. */
 PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 
 /* site.c */
+/* Calls FN for each site of the loaded objects, those of an event mostly together; lock held. */
+PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
 PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
 PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 

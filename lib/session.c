@@ -142,6 +142,21 @@ static void file_remove(struct settings *set)
 	set->file[0] = 0;
 }
 
+/* Of the process, whichever thread asks. */
+static void comm_read(char comm[16])
+{
+	const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, comm, 15);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0) {
+		prctl(PR_GET_NAME, comm);
+		return;
+	}
+	comm[comm[n - 1] == '\n' ? n - 1 : n] = 0;
+}
+
 static void header_fill(const struct settings *set, struct pantrace_shm *shm, uint32_t pid,
 			uint32_t parent)
 {
@@ -178,7 +193,7 @@ static void header_fill(const struct settings *set, struct pantrace_shm *shm, ui
 
 		memcpy(shm->uuid, seed, sizeof(seed));
 	}
-	prctl(PR_GET_NAME, shm->comm);
+	comm_read(shm->comm);
 }
 
 /* Whether the descriptor is still the one of the rings. */
@@ -232,8 +247,12 @@ static int session_make(struct settings *set, uint32_t pid, uint32_t parent)
 	int fd, rc = 0;
 
 	fd = file_open(set, pid);
+	/* a tool's directory may be on another's side of a mount or of permissions: it is handed a
+	 * descriptor */
+	if ((fd == -ENOENT || fd == -EACCES || fd == -EPERM || fd == -EROFS) && set != settings)
+		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return fd == -1 ? -errno : fd;
 	header_fill(set, &header, pid, parent);
 	/* reserved now: a write to a full file system later would be a SIGBUS for the program */
 	if (syscall(SYS_fallocate, fd, 0, 0l, (long)header.file_size) || fstat(fd, &st)) {
@@ -616,13 +635,38 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 		.spec = set->spec,
 		.state = set->state,
 		.error = set->error,
-		.fd = fd_ours(set) ? set->fd : -1,
 	};
 	memcpy(ret->file, set->file, sizeof(ret->file));
 	if (session->shm && set->state != PT_ARMED)
 		count(session, &ret->counts);
 	pt_unlock();
 	return true;
+}
+
+int pt_session_fd(unsigned int number)
+{
+	const struct settings *const set = &settings[number];
+	char path[32];
+	struct stat st;
+	int fd = -1;
+
+	pt_lock();
+	if (set->state == PT_NONE || set->state == PT_ARMED || set->file[0])
+		goto out;
+	/* made by the helper, or by a thread of the program, whose descriptors are others */
+	if (fd_ours(set)) {
+		fd = fcntl(set->fd, F_DUPFD_CLOEXEC, 0);
+		goto out;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != set->inode)) {
+		close(fd);
+		fd = -1;
+	}
+out:
+	pt_unlock();
+	return fd < 0 ? -ENOENT : fd;
 }
 
 void pt_sessions_populate(void)
@@ -749,7 +793,7 @@ int pantrace_count(struct pantrace_counts *ret)
 
 /* PANTRACE_RECORD=DIRECTORY with PANTRACE_EVENTS='app:*,lib:request_*' records without a line of
  * code. Ignored where the caller of the program has fewer rights than the program. */
-__attribute__((constructor(102))) static void start_by_environment(void)
+static void start_by_environment(void)
 {
 	const char *directory = secure_getenv("PANTRACE_RECORD");
 	const char *events = secure_getenv("PANTRACE_EVENTS");
@@ -770,4 +814,10 @@ __attribute__((constructor(102))) static void start_by_environment(void)
 		pantrace_enable(pattern);
 		p += n + (p[n] == ',');
 	}
+}
+
+__attribute__((constructor(102))) static void begin(void)
+{
+	start_by_environment();
+	pt_control_begin();
 }

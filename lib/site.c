@@ -123,6 +123,13 @@ void pantrace_object_remove(struct pantrace_object *object)
 	pt_unlock();
 }
 
+void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx)
+{
+	for (const struct pantrace_object *object = objects; object; object = object->next)
+		for (const struct pantrace_site *site = object->sites; site < object->end; site++)
+			fn(site_event(site), ctx);
+}
+
 int pantrace_sites(int (*fn)(const char *provider, const char *name, int on, void *ctx), void *ctx)
 {
 	int rc = pt_state_get();

@@ -35,7 +35,7 @@
  *	ok | more | error ERRNO text		the last message says ok or error, those before it more
  *	then lines of a word and its values:
  *	library PROTOCOL VERSION
- *	process PID PARENT NAME			in the process's pid namespace
+ *	process PID PARENT			in the process's pid namespace
  *	event SITES SESSIONS LEVEL PROVIDER:NAME TYPE:FIELD...	SESSIONS: how many have it on
  *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped; FILE "-": see below
  *

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The helper: one thread that sleeps in accept(2) until a tool comes (pantrace/protocol.h).
+ *
+ * It has a table of descriptors of its own (unshare(CLONE_FILES)): the program neither sees its
+ * socket nor can close it, and no number changes that the program would have been given. Where that
+ * is refused, it shares the program's table, keeps to high numbers, and looks before each use
+ * whether the socket is still there.
+ */
+#include "internal.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pantrace/protocol.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/membarrier.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_SIZE (256u << 10)
+#define HIGH_FD	   48 /* below 64, where a table of descriptors would have to grow */
+#define WAIT_MS	   250 /* for a client that connects and says nothing */
+#define CHILD_NS   50000000l /* a child that only goes on to exec leaves no socket behind */
+
+static struct control {
+	bool wanted;
+	bool child_safe; /* of a fork that is going on */
+	bool own_table;
+	bool ending; /* main() is over: no socket is to be left behind */
+	int seccomp; /* mode when the library was loaded */
+	int fd;
+	uint64_t inode;
+	pid_t pid; /* whose socket PATH is */
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+} control = {.fd = -1};
+
+/* ---- the socket ---- */
+
+static bool directory_good(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022);
+}
+
+static int directory_make(const char *path)
+{
+	if (mkdir(path, geteuid() ? 0700 : 0755) && errno != EEXIST)
+		return -errno;
+	return directory_good(path) ? 0 : -EPERM;
+}
+
+/* Whether somebody listens at ADDRESS. */
+static bool listened_to(const struct sockaddr_un *address)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool yes;
+
+	if (fd < 0)
+		return true;
+	yes = !connect(fd, (const struct sockaddr *)address, sizeof(*address)) || errno == EAGAIN;
+	close(fd);
+	return yes;
+}
+
+static int socket_bind(int fd, const char *directory)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const unsigned int pid = (unsigned int)getpid();
+	int rc;
+
+	for (int attempt = 0; attempt < 3; attempt++) {
+		/* the plain name, unless a process of another pid namespace has it */
+		if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path),
+				     attempt == 2 ? "%s/%u-%llx" : "%s/%u", directory, pid,
+				     (unsigned long long)__builtin_ia32_rdtsc()) >=
+		    sizeof(address.sun_path))
+			return -ENAMETOOLONG;
+		rc = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+		if (!rc) {
+			memcpy(control.path, address.sun_path, sizeof(control.path));
+			control.pid = (pid_t)pid;
+			return 0;
+		}
+		if (rc != -EADDRINUSE)
+			return rc;
+		if (attempt == 0 && !listened_to(&address))
+			unlink(address.sun_path);
+	}
+	return rc;
+}
+
+static int socket_make(void)
+{
+	char directory[sizeof(control.path)];
+	struct stat st;
+	int fd, high, rc = pt_runtime_directory(directory, sizeof(directory));
+
+	if (rc)
+		return rc;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (!control.own_table && (high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD)) >= 0) {
+		close(fd);
+		fd = high;
+	}
+	/* the mode that the socket's name will have */
+	if (fchmod(fd, 0600) || fstat(fd, &st)) {
+		rc = -errno;
+		goto out;
+	}
+	rc = directory_good(directory) ? 0 : directory_make(directory);
+	if (!rc)
+		rc = socket_bind(fd, directory);
+	if (!rc && listen(fd, 64))
+		rc = -errno;
+	if (rc)
+		goto out;
+	control.fd = fd;
+	control.inode = st.st_ino;
+	return 0;
+out:
+	close(fd);
+	return rc;
+}
+
+static bool socket_ours(void)
+{
+	struct stat st;
+
+	return control.fd >= 0 && !fstat(control.fd, &st) && S_ISSOCK(st.st_mode) &&
+	       st.st_ino == control.inode;
+}
+
+/* ---- a connection ---- */
+
+/* Only root and the process's own user: neither a former user nor one of another namespace. */
+static bool peer_good(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || size != sizeof(peer))
+		return false;
+	return !peer.uid || peer.uid == geteuid();
+}
+
+static int send_part(int fd, const char *head, const char *text, size_t n, int pass)
+{
+	struct iovec iov[] = {{(void *)head, strlen(head)}, {(void *)text, n}};
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} ancillary = {0};
+	struct msghdr message = {.msg_iov = iov, .msg_iovlen = 2};
+
+	if (pass >= 0) {
+		message.msg_control = &ancillary;
+		message.msg_controllen = sizeof(ancillary);
+		ancillary.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+						    .cmsg_level = SOL_SOCKET,
+						    .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&ancillary.header), &pass, sizeof(pass));
+	}
+	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void answer_send(int fd, const struct pt_answer *answer, int rc)
+{
+	const size_t most = PANTRACE_MESSAGE_MAX / 2;
+	const char *at = answer->text, *const end = answer->text + answer->used;
+	char head[300];
+
+	if (rc) {
+		snprintf(head, sizeof(head), "error %d %s%s%.*s\n", -rc, strerrordesc_np(-rc),
+			 answer->used ? ": " : "", (int)(answer->used > 200 ? 200 : answer->used),
+			 answer->used ? answer->text : "");
+		send_part(fd, head, NULL, 0, -1);
+		return;
+	}
+	while ((size_t)(end - at) > most) {
+		const char *cut = memrchr(at, '\n', most);
+
+		if (!cut || send_part(fd, "more\n", at, (size_t)(cut + 1 - at), -1))
+			return;
+		at = cut + 1;
+	}
+	send_part(fd, "ok\n", at, (size_t)(end - at), answer->fd);
+}
+
+static void serve(int fd)
+{
+	static char text[PANTRACE_MESSAGE_MAX];
+	const struct timeval limit = {.tv_usec = WAIT_MS * 1000};
+	struct pt_answer answer = {.fd = -1};
+	ssize_t n;
+	int rc;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (!peer_good(fd))
+		return;
+	/* descriptors that are sent along are dropped by the kernel: there is no room for them */
+	n = recv(fd, text, sizeof(text), MSG_TRUNC);
+	if (n <= 0)
+		return;
+	rc = (size_t)n > sizeof(text) ? -EMSGSIZE : pt_request(text, (size_t)n, &answer);
+	answer_send(fd, &answer, rc);
+	if (answer.fd >= 0)
+		close(answer.fd);
+	if (answer.text)
+		munmap(answer.text, answer.room);
+}
+
+/* ---- the thread ---- */
+
+static void table_unshare(void)
+{
+	struct rlimit limit = {0};
+
+	control.own_table = !unshare(CLONE_FILES);
+	if (!control.own_table || !syscall(SYS_close_range, 0u, ~0u, 0u))
+		return;
+	/* before Linux 5.9 */
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (int fd = 0; fd < (int)(limit.rlim_cur > 65536 ? 65536 : limit.rlim_cur); fd++)
+		close(fd);
+}
+
+static void *helper(void *delay)
+{
+	const struct timespec wait = {.tv_nsec = CHILD_NS}, pause = {.tv_nsec = 100000000};
+
+	if (delay) {
+		nanosleep(&wait, NULL);
+		/* a sandbox that was entered meanwhile may kill whoever makes a socket */
+		if (prctl(PR_GET_SECCOMP) != control.seccomp)
+			return NULL;
+	}
+	prctl(PR_SET_NAME, "pantrace");
+	table_unshare();
+	control.fd = -1;
+	for (;;) {
+		int fd;
+
+		if (!socket_ours()) {
+			if (control.pid == getpid())
+				unlink(control.path);
+			if (socket_make())
+				return NULL;
+			if (__atomic_load_n(&control.ending, __ATOMIC_SEQ_CST)) {
+				unlink(control.path);
+				return NULL;
+			}
+			/* described since this process began, before there was a socket to ask */
+			pt_join_waiting();
+		}
+		fd = accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+			    errno == ENOBUFS)
+				nanosleep(&pause, NULL);
+			else if (errno == EPERM || errno == ENOSYS)
+				return NULL;
+			continue;
+		}
+		serve(fd);
+		close(fd);
+		pt_sessions_populate();
+	}
+	return NULL;
+}
+
+static void helper_start(bool delay)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr))
+		return;
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all,
+			&before); /* handlers are the program's threads' business */
+	pthread_create(&thread, &attr, helper, delay ? &control : NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+/*
+ * A child gets a helper of its own when making a thread is safe there: it calls malloc, whose locks
+ * another thread may have held while the process forked. The C library's malloc copes with that.
+ */
+static void fork_prepare(void)
+{
+	struct stat st;
+	Dl_info one, other;
+
+	/* this thread, the helper, and the two entries that every directory has */
+	control.child_safe = (!stat("/proc/self/task", &st) && st.st_nlink <= 4) ||
+			     (dladdr((void *)malloc, &one) && dladdr((void *)getpid, &other) &&
+			      one.dli_fbase == other.dli_fbase && getauxval(AT_BASE));
+}
+
+static void fork_child(void)
+{
+	if (!control.own_table && socket_ours())
+		close(control.fd);
+	control.fd = -1;
+	if (control.child_safe && prctl(PR_GET_SECCOMP) == control.seccomp)
+		helper_start(true);
+}
+
+void pt_control_begin(void)
+{
+	const char *given = getenv("PANTRACE_CONTROL");
+
+	/* whoever has started a program that has more rights than he has does not control it */
+	if (getauxval(AT_SECURE) || (given && !strcmp(given, "0")) || pt_state_get())
+		return;
+	/* while there is one thread only, this is free; later it waits for all CPUs */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+	control.seccomp = prctl(PR_GET_SECCOMP);
+	control.wanted = true;
+	pt_join_waiting();
+	pthread_atfork(fork_prepare, NULL, fork_child);
+	helper_start(false);
+}
+
+__attribute__((destructor)) static void control_end(void)
+{
+	__atomic_store_n(&control.ending, true, __ATOMIC_SEQ_CST);
+	if (control.pid && control.pid == getpid())
+		unlink(control.path);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sessions that wait for programs: described by files in RUNTIME/sessions, the user's own and
+ * root's. Runs before main(): without such a directory it costs two failing system calls.
+ */
+#include "internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pantrace/protocol.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ROOT_RUNTIME "/run/pantrace"
+
+int pt_runtime_directory(char *ret, size_t size)
+{
+	const char *given = secure_getenv("PANTRACE_RUNTIME"),
+		   *user = secure_getenv("XDG_RUNTIME_DIR");
+	const uid_t uid = geteuid();
+	int n;
+
+	if (given && *given == '/')
+		n = snprintf(ret, size, "%s", given);
+	else if (!uid)
+		n = snprintf(ret, size, ROOT_RUNTIME);
+	else if (user && *user == '/')
+		n = snprintf(ret, size, "%s/pantrace", user);
+	else
+		n = snprintf(ret, size, "/tmp/pantrace-%u", (unsigned int)uid);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+struct reading {
+	struct pt_description description;
+	char text[PANTRACE_MESSAGE_MAX];
+};
+
+static bool joins(const struct pt_description *description, bool environment)
+{
+	if (environment)
+		return true;
+	if (description->join_all)
+		return true;
+	for (unsigned int i = 0; i < description->nr_join; i++)
+		if (!fnmatch(description->join[i], program_invocation_short_name, 0))
+			return true;
+	return false;
+}
+
+/* A file that others than root and ourselves could have written says nothing. */
+static void join_file(int directory, const char *name, struct reading *reading, bool environment)
+{
+	const int fd =
+		openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
+	    (!st.st_uid || st.st_uid == geteuid()))
+		n = read(fd, reading->text, sizeof(reading->text));
+	close(fd);
+	if (n <= 0 || pt_description_parse_file(reading->text, (size_t)n, &reading->description))
+		return;
+	/* -EEXIST: it was told already */
+	if (joins(&reading->description, environment))
+		pt_session_start(&reading->description.spec, &reading->description.rules);
+}
+
+struct entry64 {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
+static void join_directory(const char *runtime, struct reading **reading)
+{
+	char path[512], entries[2048] __attribute__((aligned(8)));
+	struct stat st;
+	long n;
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/sessions", runtime) >= sizeof(path))
+		return;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) || (st.st_mode & 022) || (st.st_uid && st.st_uid != geteuid()))
+		goto out;
+	while ((n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct entry64 *const entry = (const void *)(entries + at);
+
+			at += entry->size;
+			if (entry->name[0] == '.')
+				continue;
+			if (!*reading)
+				*reading = mmap(NULL, sizeof(**reading), PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			if (*reading == MAP_FAILED) {
+				*reading = NULL;
+				goto out;
+			}
+			join_file(fd, entry->name, *reading, false);
+		}
+	}
+out:
+	close(fd);
+}
+
+void pt_join_waiting(void)
+{
+	const char *file = secure_getenv("PANTRACE_SESSION");
+	struct reading *reading = NULL;
+	char runtime[512];
+
+	if (!pt_runtime_directory(runtime, sizeof(runtime))) {
+		join_directory(runtime, &reading);
+		if (strcmp(runtime, ROOT_RUNTIME))
+			join_directory(ROOT_RUNTIME, &reading);
+	}
+	if (file && !reading)
+		reading = mmap(NULL, sizeof(*reading), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (reading == MAP_FAILED)
+		return;
+	if (file)
+		join_file(AT_FDCWD, file, reading, true);
+	if (reading)
+		munmap(reading, sizeof(*reading));
+}
