@@ -7,6 +7,7 @@
 #include "cmd/doctor.h"
 #include "cmd/hist.h"
 #include "cmd/list.h"
+#include "cmd/reset_ftrace.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
 
@@ -16,6 +17,7 @@ const struct command commands[] = {
 	{"list", "what can be traced", cmd_list},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},
 	{"hist", "counts and sums by keys in the kernel (histogram triggers)", cmd_hist},
+	{"reset-ftrace", "show what ftrace has switched on, and switch it off", cmd_reset_ftrace},
 	{"info", "the same as bpftrace --info", cmd_info},
 	{"help", "this overview, or a command's help", cmd_help},
 	{"version", "the version", cmd_version},

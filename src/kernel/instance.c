@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "kernel/instance_internal.h"
+#include "kernel/tracefs_triggers.h"
 #include "kernel/sweep.h"
 
 /* ---- words ---- */
@@ -150,6 +151,22 @@ static pid_t lock_holder(int fd)
 	}
 	free(text);
 	return pid;
+}
+
+pid_t instance_top_owner(struct kernel *k)
+{
+	const char *const root = kernel_tracefs(k);
+	const int fd = root ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	pid_t holder = 0;
+
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		holder = lock_holder(fd);
+		holder = holder ? holder : -1;
+	}
+	close(fd);
+	return holder;
 }
 
 static int lock_top(struct instance *in)
@@ -297,6 +314,8 @@ static void close_own(struct instance *in)
 	instance_try(in, "tracing_on", "0");
 	instance_try(in, "events/enable", "0");
 	instance_try(in, "current_tracer", "nop");
+	if (in->has_triggers)
+		tracefs_triggers_remove(in->directory);
 	err = remove_directory(in->directory);
 	if (err)
 		diag_warning(in->diag, NO_SPAN, "%s could not be removed: %s", in->directory,

@@ -41,6 +41,9 @@ int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, str
  */
 void instance_close(struct instance *in);
 
+/* The process that has the top buffer at this moment; 0 = none, -1 = one that cannot be seen from here. */
+pid_t instance_top_owner(struct kernel *k);
+
 const char *instance_directory(const struct instance *in); /* absolute, without a slash at the end */
 const char *instance_name(const struct instance *in);	   /* "pantrace-PID-START"; "" = top */
 bool instance_is_top(const struct instance *in);

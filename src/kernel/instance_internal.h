@@ -14,6 +14,7 @@ struct instance {
 	char *directory, *name;
 	int lock;		     /* descriptor of the directory, flock'ed */
 	struct tracefs_saved *saved; /* top buffer only: what it was before */
+	bool has_triggers;
 };
 
 /* An error with the cause that the errno has for files of tracefs. Returns err. */

@@ -324,5 +324,6 @@ int instance_add_trigger(struct instance *in, const char *system, const char *ev
 	/* A trigger in the top buffer would outlive us: only what is ours alone may have one. */
 	if (in->kind == INSTANCE_TOP)
 		return instance_refused(in, -EINVAL, "trigger", "a trigger needs an instance");
+	in->has_triggers = true;
 	return command_event(in, system, event, "trigger", O_APPEND, trigger, "the trigger");
 }

@@ -10,6 +10,7 @@
 #include "base/hashmap.h"
 #include "kernel/tracefs_owner.h"
 #include "kernel/tracefs_saved.h"
+#include "kernel/tracefs_triggers.h"
 
 struct sweeper {
 	struct kernel *kernel;
@@ -57,7 +58,10 @@ static void sweep_instance(struct sweeper *s, const char *name)
 	int error = 0;
 
 	if (!s->only_look && rmdir(path) && errno != ENOENT) {
-		error = errno;
+		tracefs_triggers_remove(path);
+		error = rmdir(path) && errno != ENOENT ? errno : 0;
+	}
+	if (error) {
 		/* Somebody reads in it. At least it shall cost nothing. */
 		write_value(path, "tracing_on", "0");
 		write_value(path, "events/enable", "0");
