@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/options.h"
+#include "kernel/ftrace_features.h"
 #include "kernel/kernel.h"
 #include "probe/probe.h"
 
@@ -131,6 +132,23 @@ static void text_kernel(struct doctor *d)
 	}
 }
 
+static void text_ftrace(struct doctor *d)
+{
+	struct ftrace_feature *f;
+	const size_t n = ftrace_features(d->kernel, &f);
+
+	if (n)
+		strbuf_addstr(&d->out, "\nFtrace\n");
+	for (size_t i = 0; i < n; i++) {
+		strbuf_addf(&d->out, "  %-4s %-24s %s", f[i].yes ? "yes" : "NO", f[i].name,
+			    f[i].doc);
+		if (!f[i].yes && f[i].error != ENOENT)
+			strbuf_addf(&d->out, " (%s)", strerror(f[i].error));
+		strbuf_addch(&d->out, '\n');
+	}
+	free(f);
+}
+
 static void text_privileges(struct doctor *d)
 {
 	const u64 held = effective_capabilities();
@@ -178,6 +196,19 @@ static void json_answer(struct strbuf *out, const char *name, const struct kerne
 	strbuf_addch(out, '}');
 }
 
+static void json_ftrace(struct doctor *d)
+{
+	struct ftrace_feature *f;
+	const size_t n = ftrace_features(d->kernel, &f);
+
+	strbuf_addstr(&d->out, "\"ftrace\":[");
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(&d->out, "%s{\"name\":\"%s\",\"available\":%s,\"errno\":%d}",
+			    i ? "," : "", f[i].name, f[i].yes ? "true" : "false", f[i].error);
+	strbuf_addstr(&d->out, "],");
+	free(f);
+}
+
 static void json_all(struct doctor *d)
 {
 	struct strbuf *out = &d->out;
@@ -205,7 +236,9 @@ static void json_all(struct doctor *d)
 		json_answer(out, kernel_capability_name((enum kernel_capability)c),
 			    kernel_ask(d->kernel, (enum kernel_capability)c));
 	}
-	strbuf_addstr(out, "],\"capabilities\":{");
+	strbuf_addstr(out, "],");
+	json_ftrace(d);
+	strbuf_addstr(out, "\"capabilities\":{");
 	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
 		strbuf_addf(out, "%s\"%s\":%s", i ? "," : "", capabilities[i].name,
 			    held >> capabilities[i].bit & 1 ? "true" : "false");
@@ -256,6 +289,7 @@ int cmd_doctor(int argc, char **argv)
 		text_head(&d);
 		text_providers(&d);
 		text_kernel(&d);
+		text_ftrace(&d);
 		text_privileges(&d);
 	}
 	write_all(STDOUT_FILENO, d.out.data, d.out.len);

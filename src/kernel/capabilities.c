@@ -370,14 +370,23 @@ static int try_tracer(struct kernel *k, const char *name)
 	return found ? 0 : -ENOENT;
 }
 
+/* Listed is not usable: under lockdown the tracer is there, and its files may not be opened. */
 static int try_function_tracer(struct kernel *k)
 {
-	return try_tracer(k, "function");
+	const int err = try_tracer(k, "function");
+	char path[128];
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s/set_ftrace_filter", kernel_tracefs(k));
+	return try_file(path);
 }
 
 static int try_function_graph(struct kernel *k)
 {
-	return try_tracer(k, "function_graph");
+	const int err = try_tracer(k, "function_graph");
+
+	return err ? err : try_function_tracer(k);
 }
 
 static int try_hist_triggers(struct kernel *k)
@@ -490,6 +499,8 @@ static void why_available(struct kernel *k, struct kernel_answer *a)
 
 	if (!root)
 		why_tracefs(k, a);
+	else if (a->error == EPERM || a->error == EACCES)
+		say_not_permitted(k, a, a->error);
 	else
 		say(a, a->error, "the kernel does not offer this tracer",
 		    "it may have switched function tracing off at boot or by lockdown");
