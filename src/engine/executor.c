@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <signal.h>
+#include <linux/bpf.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 
 #include "base/file.h"
 #include "engine/map_switch.h"
+#include "engine/pace.h"
 #include "kernel/kernel.h"
 
 /* Records in one go before signals and the end of the child are looked at again. */
@@ -19,10 +21,6 @@
 #define DRAIN_NS	  1000000000u
 /* Lost events are looked for this often while records flow. */
 #define LOST_INTERVAL_NS 500000000u
-/* With full buffering: the pause between two looks at the ring, and the records in a round above
- * which there is none. A million records a second that begin in a pause make 650 KB in it. */
-#define PAUSE_NS	  5000000u
-#define RECORDS_PER_PAUSE 50u
 
 enum waiting_for {
 	WAIT_RING,
@@ -39,6 +37,7 @@ struct loop {
 	int epoll, signals, process, timer;
 	u32 budget; /* records left in this round */
 	u32 read; /* records of the last round */
+	struct pace pace;
 	u64 round_ends;
 	u64 next_lost_check;
 	bool is_over;
@@ -162,6 +161,18 @@ static void handle_signals(struct loop *l)
 	}
 }
 
+static void open_pace(struct loop *l)
+{
+	const struct engine *e = l->e;
+	const u32 globals = e->script->global_map;
+	const bool has_flags = globals < e->script->maps.len &&
+			       e->script->maps.items[globals].map_flags & BPF_F_MMAPABLE;
+
+	/* Processes of which names are wanted may end any time: their records are read at once. */
+	pace_open(&l->pace, has_flags && !e->notes_processes ? e->maps[globals].fd : -1, e->ring,
+		  e->out->buffering == OUTPUT_FULL);
+}
+
 static int loop_open(struct loop *l)
 {
 	const struct engine_options *o = l->e->options;
@@ -172,6 +183,7 @@ static int loop_open(struct loop *l)
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0)
 		return -errno;
+	open_pace(l);
 	err = add_source(l, l->signals, WAIT_SIGNAL);
 	for (u32 i = 0; i < n && !err; i++)
 		err = add_source(l, fds[i], WAIT_RING);
@@ -207,6 +219,7 @@ static void loop_close(struct loop *l)
 {
 	int fds[] = {l->epoll, l->signals, l->process, l->timer};
 
+	pace_close(&l->pace);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -223,27 +236,19 @@ static int patience(const struct loop *l)
 	return o->child && o->child->pidfd < 0 ? 50 : -1;
 }
 
-/* Nobody waits for what is buffered anyway: events are let come together, so that one wake-up
- * serves many. Not while they come so fast that a buffer could fill meanwhile. */
-static void let_come_together(const struct loop *l)
-{
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
-	if (l->e->out->buffering == OUTPUT_FULL && l->read < RECORDS_PER_PAUSE &&
-	    !l->e->notes_processes)
-		nanosleep(&pause, NULL);
-}
-
 static void wait_and_handle(struct loop *l, bool more)
 {
 	struct epoll_event events[16];
-	int n;
+	int timeout = 0, pace, n;
 
 	if (!more) {
 		output_idle(l->e->out);
-		let_come_together(l);
+		timeout = patience(l);
+		pace = l->e->ring ? pace_wait(&l->pace, l->read, l->e->ring) : -1;
+		if (pace >= 0)
+			timeout = timeout < 0 ? pace : MIN(timeout, pace);
 	}
-	n = epoll_wait(l->epoll, events, ARRAY_SIZE(events), more ? 0 : patience(l));
+	n = epoll_wait(l->epoll, events, ARRAY_SIZE(events), timeout);
 	for (int i = 0; i < n; i++) {
 		switch (events[i].data.u32) {
 		case WAIT_SIGNAL:

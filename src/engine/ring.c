@@ -142,6 +142,11 @@ bool ring_is_filling(const struct ring *r)
 	return r && r->consumer && *(volatile const unsigned long *)r->producer - *r->consumer > r->size / 4;
 }
 
+u64 ring_size(const struct ring *r)
+{
+	return r->size;
+}
+
 u64 ring_lost(const struct ring *r)
 {
 	return r->lost;

@@ -25,6 +25,8 @@ void ring_close(struct ring *r); /* NULL is fine */
 u32 ring_fds(const struct ring *r, const int **ret);
 /* More than a quarter of the buffer is waiting to be read (the ring buffer; perf buffers: never). */
 bool ring_is_filling(const struct ring *r);
+/* Bytes for records; 0 of perf buffers. */
+u64 ring_size(const struct ring *r);
 /* Hands out what is there. Returns the number of records. */
 u64 ring_consume(struct ring *r, ring_handler handler, void *arg);
 /* Records that the kernel could not store (perf buffers; the ring buffer's are counted by the programs). */

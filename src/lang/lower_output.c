@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records for user space: their layout, and the code that fills them in and sends them. */
+#include "lang/builtin_util.h"
 #include "lang/lower_internal.h"
 
 #define RECORD_HEADER 8 /* u32 action, u32 reserved */
@@ -228,6 +229,17 @@ static void count_failure(struct lower *l, ir_reg result)
 	ir_switch_to(l->f, end);
 }
 
+/* Whether the reader is to be woken; it says so itself (engine/pace.h). Kernels with ring buffers (5.8) can map arrays (5.5). */
+static ir_reg wake_flags(struct lower *l, struct span at)
+{
+	const u32 map = builtin_map(l->script, MAP_GLOBAL);
+
+	if (!l->features->map_value_address)
+		return ir_const(l->f, 0);
+	l->script->maps.items[map].map_flags |= BPF_F_MMAPABLE;
+	return builtin_global(l, offsetof(struct script_globals, wake_flags), at);
+}
+
 static void send_copy(struct lower *l, const struct action *a, const struct value *values, u32 n,
 		      struct span at)
 {
@@ -252,7 +264,7 @@ static void send_copy(struct lower *l, const struct action *a, const struct valu
 	}
 	if (l->features->ring_buffer)
 		result = ir_call_n(f, BPF_FUNC_ringbuf_output, ir_map(f, lower_output_map(l)),
-				   record, used, ir_const(f, 0));
+				   record, used, wake_flags(l, at));
 	else
 		result = ir_call_n(f, BPF_FUNC_perf_event_output, lower_context(l),
 				   ir_map(f, lower_output_map(l)), ir_const(f, BPF_F_CURRENT_CPU),
@@ -277,7 +289,7 @@ static void send_in_place(struct lower *l, const struct action *a, const struct 
 	ir_jump(f, end);
 	ir_switch_to(f, room);
 	store_members(l, record, a, values, n, UINT32_MAX, at);
-	ir_call_n(f, BPF_FUNC_ringbuf_submit, record, ir_const(f, 0));
+	ir_call_n(f, BPF_FUNC_ringbuf_submit, record, wake_flags(l, at));
 	ir_jump(f, end);
 	ir_switch_to(f, end);
 }

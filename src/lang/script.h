@@ -50,6 +50,7 @@ struct script_globals {
 	u64 unwind_pid; /* whose frames the unwind table describes */
 	u64 unwind_table; /* index of its first row << 32 | rows */
 	u64 is_over; /* 1 + exit code: exit() was called */
+	u64 wake_flags; /* for bpf_ringbuf_submit() and _output(); engine/pace.h */
 };
 
 struct script_map {
