@@ -187,10 +187,42 @@ static void print_message(const struct diag *d, const struct diag_message *m, FI
 		print_excerpt(s, m->span, column, out, colour);
 }
 
+u16 diag_add_expansion(struct diag *d, u16 file, struct span call)
+{
+	struct source s;
+
+	if (file >= d->sources.len || d->sources.len == UINT16_MAX)
+		return file;
+	s = d->sources.items[file];
+	s.origin = s.is_expansion ? s.origin : file;
+	s.is_expansion = true;
+	s.call = call;
+	vector_push(&d->sources, s);
+	return (u16)(d->sources.len - 1);
+}
+
+void diag_print_expansions(const struct diag *d, enum diag_level level, struct span at, FILE *out,
+			   bool colour)
+{
+	struct diag_message m = {.level = level, .span = at, .text = "expanded from"};
+
+	if (at.begin == UINT32_MAX)
+		return;
+	/* A call is added after what it stands in, so the chain ends. */
+	while (m.span.file < d->sources.len && d->sources.items[m.span.file].is_expansion) {
+		m.span = d->sources.items[m.span.file].call;
+		print_message(d, &m, out, colour);
+	}
+}
+
 void diag_print(struct diag *d, FILE *out, bool colour)
 {
-	for (size_t i = 0; i < d->messages.len; i++)
-		print_message(d, &d->messages.items[i], out, colour);
+	for (size_t i = 0; i < d->messages.len; i++) {
+		const struct diag_message *m = &d->messages.items[i];
+
+		print_message(d, m, out, colour);
+		diag_print_expansions(d, m->level, m->span, out, colour);
+	}
 	d->messages.len = 0;
 }
 

@@ -30,6 +30,9 @@ struct source {
 	const char *name; /* "stdin", a path */
 	const char *text; /* NUL-terminated */
 	size_t len;
+	bool is_expansion; /* the text as a macro's call got it: see diag_add_expansion() */
+	u16 origin;	   /* then: the file that it is */
+	struct span call;
 };
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING, DIAG_HINT };
@@ -53,6 +56,14 @@ struct diag {
 
 /* Registers a script; text must outlive the diag. Returns the file index for spans. */
 u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
+
+/*
+ * A macro of `file` is called at `call`: the file index for the spans of what it expands to, whose messages say so. When there are
+ * too many to tell apart that is `file` itself.
+ */
+u16 diag_add_expansion(struct diag *d, u16 file, struct span call);
+/* "expanded from" with an excerpt for every macro that the place came by, the innermost first. */
+void diag_print_expansions(const struct diag *d, enum diag_level level, struct span at, FILE *out, bool colour);
 
 void diag_error(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warning(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -95,6 +95,9 @@ static void print_message(struct engine *e, const struct record *r)
 	} else {
 		output_flush(e->out);
 		write_all(STDERR_FILENO, line.data, line.len);
+		diag_print_expansions(e->env->diag, is_error ? DIAG_ERROR : DIAG_WARNING,
+				      r->action->span, stderr, e->options->colour);
+		fflush(stderr);
 	}
 	strbuf_release(&line);
 }

@@ -135,6 +135,8 @@ static bool place(struct builder *b, struct span at, struct bpf_line_info *ret)
 	if (!b->sources || at.file >= b->sources->sources.len ||
 	    at.begin > b->sources->sources.items[at.file].len)
 		return false;
+	if (b->sources->sources.items[at.file].is_expansion)
+		at.file = b->sources->sources.items[at.file].origin;
 	l = source_lines(b, at.file);
 	line = find_line(l, at.begin);
 	ret->file_name_off = l->name;
