@@ -56,6 +56,7 @@ struct engine {
 	struct open_map *maps;	/* script->maps.len; fd -1 = not created */
 	int *programs;		/* script->programs.len; fd or -1 */
 	struct ring *ring;	/* NULL: the script sends no records */
+	struct packets *packets; /* NULL: it has no skboutput() */
 	struct probe_attachments attachments;
 	VECTOR(int) iterators;	/* sequence files, owned by attachments */
 	struct value_printer printer;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/engine.h"
+#include "engine/packets.h"
 
 #include <signal.h>
 #include <linux/bpf.h>
@@ -89,6 +90,7 @@ static bool handle_record(void *arg, const void *data, u32 size, const void *nex
 /* Returns true if there may be more. */
 static bool read_records(struct loop *l)
 {
+	packets_read(l->e);
 	if (!l->e->ring)
 		return false;
 	l->budget = RECORDS_PER_ROUND;
@@ -185,6 +187,9 @@ static int loop_open(struct loop *l)
 		return -errno;
 	open_pace(l);
 	err = add_source(l, l->signals, WAIT_SIGNAL);
+	for (u32 i = 0; i < n && !err; i++)
+		err = add_source(l, fds[i], WAIT_RING);
+	n = l->e->packets ? packets_fds(l->e->packets, &fds) : 0;
 	for (u32 i = 0; i < n && !err; i++)
 		err = add_source(l, fds[i], WAIT_RING);
 	if (!err && o->child)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/engine.h"
 #include "engine/map_switch.h"
+#include "engine/packets.h"
 
 #include <linux/bpf.h>
 #include <linux/btf.h>
@@ -219,6 +220,15 @@ static int open_ring(struct engine *e, const struct open_map *m, u32 entries)
 	return err;
 }
 
+static int open_packets(struct engine *e, int fd)
+{
+	const int err = packets_open(e, fd, &e->packets);
+
+	if (err < 0)
+		diag_error(e->env->diag, NO_SPAN, "cannot map the buffer of packets: %s", strerror(-err));
+	return err;
+}
+
 static int fill_map(const struct open_map *m)
 {
 	int err = 0;
@@ -256,6 +266,8 @@ int engine_create_maps(struct engine *e)
 			return err;
 		if (i == e->script->output_map)
 			err = open_ring(e, &e->maps[i], entries);
+		if (i == e->script->packet_map)
+			err = open_packets(e, fd);
 		if (err < 0)
 			return err;
 	}
@@ -402,6 +414,8 @@ int engine_load_programs(struct engine *e)
 
 void engine_unload(struct engine *e)
 {
+	packets_close(e->packets);
+	e->packets = NULL;
 	ring_close(e->ring);
 	e->ring = NULL;
 	for (size_t i = 0; i < e->script->programs.len; i++)

@@ -68,6 +68,7 @@ void ast_walk_block(struct ast_walk *w, struct block *b)
 		else
 			ast_walk_stmt(w, b->stmts[i]);
 	}
+	walk_slot(w, &b->result);
 	w->depth--;
 }
 
@@ -170,6 +171,7 @@ struct block *ast_clone_block(struct arena *a, const struct block *b)
 	if (!b)
 		return NULL;
 	copy = arena_memdup(a, b, sizeof(*b));
+	copy->result = ast_clone_expr(a, b->result);
 	copy->stmts = b->count ? arena_new_array(a, struct stmt *, b->count) : NULL;
 	for (u32 i = 0; i < b->count; i++)
 		copy->stmts[i] = clone_stmt(a, b->stmts[i]);

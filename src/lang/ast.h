@@ -125,7 +125,8 @@ struct block {
 	struct stmt **stmts;
 	u32 count;
 	bool is_bare_scope; /* { } written as a statement */
-	bool is_function;   /* body of an inlined function: its returns leave this block (ast_function.c) */
+	const struct subprogram *function; /* body of this inlined function: its returns leave the block (ast_function.c) */
+	struct expr *result; /* then: the variable that they set, NULL = void */
 };
 
 struct attach_point {
@@ -165,6 +166,7 @@ struct macro {			  /* macro name($a, @b, c) { ... } */
 	struct block *body;
 	struct expr *value;	  /* trailing expression or NULL */
 	bool is_function;	  /* made from a function: sees maps, but none of the caller's variables */
+	bool is_called;
 };
 
 struct subprogram {		  /* fn name($a : type, ...) : type { ... } */
@@ -189,6 +191,7 @@ struct ast {
 	struct macro *macros;		u32 nmacros;
 	struct subprogram *subprograms;	u32 nsubprograms;
 	struct probe *probes;		u32 nprobes;
+	struct probe *uncalled;		u32 nuncalled; /* bodies of functions that nobody calls, to be checked */
 };
 
 /* Functions of the script become macros; before ast_expand_macros(). */

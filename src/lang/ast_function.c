@@ -4,7 +4,7 @@
  *
  * A function becomes a macro whose parameters are copied into typed variables and whose body is a
  *block of its own; what `return` gives is assigned to one more variable, and the block is left
- *(struct block.is_function):
+ *(struct block.function):
  *
  *	macro add(a, b) { let $a : int64 = a; let $b : int64 = b; let $return : int64; { body }
  *$return }
@@ -79,7 +79,9 @@ static struct macro to_macro(struct arena *a, const struct subprogram *f)
 	body->kind = STMT_BLOCK;
 	body->span = f->span;
 	body->body = f->body;
-	body->body->is_function = true;
+	body->body->function = f;
+	if (!is_void)
+		body->body->result = new_expr(a, EXPR_VARIABLE, f->span, RESULT);
 	m.body->stmts[n++] = body;
 	m.body->count = n;
 	return m;

@@ -33,6 +33,7 @@ struct frame {
 	const struct macro *macro;
 	struct expr *const *args;
 	u32 number;
+	u16 file; /* for the spans of what the macro becomes */
 	struct hashmap assigned; /* names of variables that the body assigns */
 };
 
@@ -91,8 +92,10 @@ static const struct macro *find(struct expander *x, const struct expr *call)
 
 		if (!str_eq(m->name, call->name))
 			continue;
-		if (fits(m, call))
+		if (fits(m, call)) {
+			x->ast->macros[i].is_called = true;
 			return m;
+		}
 		same_name = m;
 	}
 	if (same_name && !builtin_find(call->name))
@@ -364,7 +367,9 @@ static void expand(struct frame *f, struct expr **slot, const struct macro *m)
 		.caller = f,
 		.macro = m,
 		.args = call->args,
-		.number = ++f->x->expansions};
+		.number = ++f->x->expansions,
+		.file = m->is_function ? m->span.file
+				       : diag_add_expansion(f->x->diag, m->span.file, call->span)};
 	const struct expr body = {.kind = EXPR_BLOCK, .block = m->body, .left = m->value};
 
 	if (is_recursive(f, m, call->span) ||
@@ -431,6 +436,8 @@ static void visit(struct ast_walk *w, struct expr **slot)
 		f->x->failed = true;
 		return;
 	}
+	if (f->macro && e->span.file == f->macro->span.file)
+		e->span.file = e->name_span.file = f->file;
 	if (e->kind == EXPR_NAME || e->kind == EXPR_CALL) {
 		visit_call(f, slot);
 	} else if (e->kind == EXPR_SIZEOF || e->kind == EXPR_OFFSETOF || e->kind == EXPR_TYPEOF ||
@@ -462,6 +469,8 @@ static void visit_stmt(struct ast_walk *w, struct stmt **slot)
 		f->x->failed = true;
 		return;
 	}
+	if (f->macro && s->span.file == f->macro->span.file)
+		s->span.file = f->file;
 	f->x->depth++;
 	visit_type_name(f, s->type_name);
 	if (s->kind == STMT_ASSIGN && s->target->kind == EXPR_NAME) {
@@ -511,6 +520,33 @@ static void check_definitions(struct expander *x)
 	}
 }
 
+/* The body of a function for arguments that are known by their types only. */
+static void add_uncalled(struct frame *script, struct macro *m, struct ast *ast)
+{
+	struct expander *x = script->x;
+	struct expr *call = arena_new(x->arena, struct expr), *e = call;
+	struct probe *p = &ast->uncalled[ast->nuncalled];
+
+	call->kind = EXPR_CALL;
+	call->span = m->span;
+	call->name = m->name;
+	call->nargs = m->nparams;
+	call->args = arena_new_array(x->arena, struct expr *, m->nparams + 1);
+	for (u32 i = 0; i < m->nparams; i++) {
+		call->args[i] = arena_new(x->arena, struct expr);
+		call->args[i]->kind = EXPR_INTEGER;
+		call->args[i]->span = m->span;
+	}
+	expand(script, &e, m);
+	if (x->failed || e->kind != EXPR_BLOCK)
+		return;
+	for (u32 i = 0; i < m->nparams; i++)
+		e->block->stmts[i]->value = NULL;
+	p->span = m->span;
+	p->body = e->block;
+	ast->nuncalled++;
+}
+
 int ast_expand_macros(struct arena *arena, struct diag *diag, struct ast *ast)
 {
 	struct expander x = {.arena = arena, .diag = diag, .ast = ast};
@@ -525,5 +561,9 @@ int ast_expand_macros(struct arena *arena, struct diag *diag, struct ast *ast)
 			visit(&script.walk, &ast->probes[i].predicate);
 		ast_walk_block(&script.walk, ast->probes[i].body);
 	}
+	ast->uncalled = arena_new_array(arena, struct probe, ast->nmacros);
+	for (u32 i = 0; i < ast->nmacros && !x.failed; i++)
+		if (ast->macros[i].is_function && !ast->macros[i].is_called)
+			add_uncalled(&script, &ast->macros[i], ast);
 	return x.failed ? -EINVAL : 0;
 }

@@ -87,8 +87,8 @@ static const struct example {
 	{"ntop", "begin { printf(\"%s\\n\", ntop(0x0100007f)); }"},
 	{"pton", "begin { $a = pton(\"127.0.0.1\"); printf(\"%d\\n\", $a[0]); }"},
 	{"macaddr", "tracepoint:net:net_dev_xmit { $skb = (struct sk_buff *)args.skbaddr; printf(\"%s\\n\", macaddr($skb.dev.dev_addr)); }"},
+	{"skboutput", "rawtracepoint:consume_skb { skboutput(\"/tmp/packets.pcap\", args.skb, 128, 14); }"},
 	{"socket_cookie", "fentry:tcp_rcv_established { @[socket_cookie(args.sk)] = count(); }"},
-	{"skboutput", "fentry:__dev_queue_xmit { skboutput(\"out.pcap\", args.skb, args.skb.len, 0); }"},
 	/* output */
 	{"printf", "begin { printf(\"%s: %d of %5.1s|%-8x|\\n\", comm, 1, \"two\", 255); }"},
 	{"print", "begin { @m[1] = 2; print(@m); print((1, \"text\")); print(@m, \"key %d has %d\\n\"); }"},

@@ -199,7 +199,7 @@ static void check_socket_cookie(struct check *c, struct expr *call)
 			    t->kind == TYPE_POINTER ? type_str(c->arena, t) : builtin_kind(t));
 	if (!c->unit->context.attach_btf_id)
 		check_error(c, call->span,
-			    "socket_cookie can only be used with 'fentry' and 'fexit' probes");
+			    "socket_cookie can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
 }
 
 static void lower_socket_cookie(struct lower *l, struct expr *call, struct value *ret)
@@ -207,6 +207,57 @@ static void lower_socket_cookie(struct lower *l, struct expr *call, struct value
 	ir_reg r = lower_scalar(l, call->args[0]);
 
 	*ret = value_register(call->type, ir_call_n(l->f, BPF_FUNC_get_socket_cookie, r));
+}
+
+/* ---- skboutput ---- */
+
+#define PACKET_MAX 65535 /* bytes that are asked for at most; also BPF_F_CTXLEN_MASK has more */
+
+static void check_skboutput(struct check *c, struct expr *call)
+{
+	const struct type *t;
+	s64 offset;
+
+	call->type = type_int(4, true);
+	if (!check_arg_literal_string(c, call, 0) || !check_known(c, call->args[1]))
+		return;
+	t = call->args[1]->type;
+	if (t->kind != TYPE_POINTER || t->element->kind != TYPE_STRUCT || !t->element->name ||
+	    (!str_eq(t->element->name, "sk_buff") && !str_eq(t->element->name, "struct sk_buff")))
+		check_error(c, call->span,
+			    "skboutput() only supports 'struct sk_buff *' as the second argument (%s provided)",
+			    t->kind == TYPE_POINTER ? type_str(c->arena, t) : builtin_kind(t));
+	check_arg_integer(c, call, 2);
+	if (check_arg_constant(c, call, 3, &offset) && (offset < 0 || offset > PACKET_MAX))
+		check_error(c, call->args[3]->span, "skboutput(): the offset must be 0..%d", PACKET_MAX);
+	if (!c->unit->context.attach_btf_id)
+		check_error(c, call->span,
+			    "skboutput can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
+}
+
+/* struct packet_header of engine/packets.c, then the kernel adds the packet. */
+static void lower_skboutput(struct lower *l, struct expr *call, struct value *ret)
+{
+	const u32 map = builtin_map(l->script, MAP_PACKETS);
+	const u32 index = lower_action(l, ACTION_SKBOUTPUT, NULL, 0, call->span);
+	struct action *a = &l->script->actions.items[index];
+	const u32 clock = l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
+	ir_reg skb, flags, header;
+
+	a->format.text = builtin_literal(call->args[0]);
+	a->packet_offset = (u32)call->args[3]->integer;
+	skb = lower_scalar(l, call->args[1]);
+	flags = builtin_bound(l, lower_scalar(l, call->args[2]), PACKET_MAX);
+	flags = ir_binary(l->f, IR_OR, ir_binary_imm(l->f, IR_SHL, flags, 32),
+			  ir_const(l->f, BPF_F_CURRENT_CPU));
+	header = ir_slot_address(l->f, ir_slot(l->f, 16, 8, "packet"));
+	ir_store_imm(l->f, header, 0, 4, index);
+	ir_store_imm(l->f, header, 4, 4, 0);
+	ir_store(l->f, header, 8, 8, ir_call(l->f, clock, 0, NULL));
+	*ret = value_register(call->type, ir_extend(l->f,
+						    ir_call_n(l->f, BPF_FUNC_skb_output, skb, ir_map(l->f, map),
+							      flags, header, ir_const(l->f, 16)),
+						    4, true));
 }
 
 const struct builtin builtins_net[] = {
@@ -225,7 +276,12 @@ const struct builtin builtins_net[] = {
 	 "The bytes of n in reverse order; the width is that of n.", "", BUILTIN_CALL, 1, 1,
 	 check_bswap, lower_bswap},
 	{"socket_cookie", "uint64 socket_cookie(struct sock *sk)",
-	 "The kernel's unique number for a socket, the same for the socket's life (fentry, fexit).",
+	 "The kernel's unique number for a socket, the same for the socket's life (fentry, fexit, rawtracepoint).",
 	 "5.12", BUILTIN_CALL, 1, 1, check_socket_cookie, lower_socket_cookie},
+	{"skboutput", "int32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 offset)",
+	 "Writes the first `length` bytes of a packet, without the first `offset` ones, to a capture file for tcpdump "
+	 "and Wireshark, whose packets begin with the IP header (skip 14 bytes of Ethernet where they are there). 0, or "
+	 "a negative error.",
+	 "5.5", BUILTIN_CALL, 4, 4, check_skboutput, lower_skboutput},
 	{0},
 };

@@ -97,6 +97,14 @@ static void check_typeinfo(struct check *c, struct expr *call)
 	call->type = type_record(c->types, names, types, 3);
 }
 
+const struct type *typeinfo_type(const struct expr *e)
+{
+	const struct typeinfo *info = e->annotation;
+	const bool is_typeinfo = e->kind == EXPR_CALL && e->builtin && str_eq(e->builtin->name, "typeinfo");
+
+	return is_typeinfo && info ? info->type : NULL;
+}
+
 void typeinfo_member(const struct expr *call, struct expr *e)
 {
 	const struct typeinfo *info = call->annotation;

@@ -112,6 +112,7 @@ static const struct {
 	[MAP_GLOBAL] = {"global", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct script_globals), 1, false},
 	[MAP_KSTACKS] = {"kstacks", BPF_MAP_TYPE_HASH, 8, 8, 65536, false},
 	[MAP_USTACKS] = {"ustacks", BPF_MAP_TYPE_HASH, 8, 8, 65536, false},
+	[MAP_PACKETS] = {"packets", BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, 4, 0, false},
 	[MAP_UNWIND] = {"unwind", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct unwind_row), 1, false},
 };
 
@@ -120,6 +121,7 @@ u32 builtin_map(struct script *s, enum map_role role)
 	u32 *index = role == MAP_GLOBAL	   ? &s->global_map
 		     : role == MAP_KSTACKS ? &s->kstack_map
 		     : role == MAP_UNWIND  ? &s->unwind_map
+		     : role == MAP_PACKETS ? &s->packet_map
 					   : &s->ustack_map;
 	struct script_map m = {
 		.role = role,

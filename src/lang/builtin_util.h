@@ -29,6 +29,8 @@ void builtin_lower_literal(struct lower *l, struct expr *call, struct value *ret
 const char *builtin_literal(const struct expr *e);
 
 /* e = typeinfo(...).member is known when the script is compiled. */
+/* T of typeinfo(T); NULL if e is something else. */
+const struct type *typeinfo_type(const struct expr *e);
 void typeinfo_member(const struct expr *call, struct expr *e);
 
 /* The space of the memory that a pointer or integer points into, as far as it is known. */

@@ -79,8 +79,7 @@ struct check {
 	bool changed;		 /* this pass learnt something */
 	bool final;		 /* errors are reported */
 	u32 loop_depth, callback_depth;
-	struct block *function;		/* inlined function being checked, and the callback depth of its body */
-	u32 function_callback_depth;
+	struct block *function;		/* inlined function being checked */
 	bool failed;		 /* an error was reported */
 	bool said;		 /* the last message was new: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */

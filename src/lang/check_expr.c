@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Expressions: dispatch, literals, names, variables, tuples, conditional expressions, casts, sizes.
  */
+#include "lang/builtin_util.h"
 #include "lang/check_internal.h"
 
 #include <stdio.h>
@@ -258,6 +259,10 @@ void check_cast(struct check *c, struct expr *e)
 			    (long long)e->left->integer);
 		return;
 	}
+	if (!cast_allowed(from, to) && (type_is(from, TYPE_STRUCT) || type_is(from, TYPE_UNION))) {
+		check_error(c, e->span, "Cannot cast from C type \"%s\"", check_type_text(c, from));
+		return;
+	}
 	if (!cast_allowed(from, to)) {
 		check_error(c, e->span, "Cannot cast from \"%s\" to \"%s\"",
 			    check_type_text(c, from), check_type_text(c, to));
@@ -362,6 +367,11 @@ static void check_comptime(struct check *c, struct expr *e)
 	check_expr(c, e->left);
 	if (!check_known(c, e->left))
 		return;
+	if (typeinfo_type(e->left)) { /* all of it is known, but it is no literal */
+		e->type = e->left->type;
+		e->space = e->left->space;
+		return;
+	}
 	if (!e->left->is_comptime_known) {
 		check_error(c, e->span, "Unable to resolve comptime expression");
 		return;

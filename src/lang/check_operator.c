@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Operators: widths, signs, and what may be combined with what. */
+#include "lang/builtin_util.h"
 #include "lang/check_internal.h"
 
 bool op_is_comparison(enum op op)
@@ -153,6 +154,19 @@ static bool fold_texts(struct expr *e)
 	return true;
 }
 
+/* typeinfo($x) == typeinfo("abc") */
+static bool fold_types(struct expr *e)
+{
+	const struct type *l = typeinfo_type(e->left), *r = typeinfo_type(e->right);
+
+	if (!l || !r || (e->op != OP_EQ && e->op != OP_NE))
+		return false;
+	e->type = type_bool();
+	e->is_comptime_known = true;
+	e->integer = type_equal(l, r) == (e->op == OP_EQ);
+	return true;
+}
+
 static void fold(struct check *c, struct expr *e)
 {
 	struct expr *l = e->left, *r = e->right;
@@ -193,6 +207,8 @@ void check_binary(struct check *c, struct expr *e)
 		fold(c, e);
 		return;
 	}
+	if (fold_types(e))
+		return;
 	e->type = check_binary_type(c, e, e->op, e->left, e->right);
 	/* lower: which of the two comparisons, divisions or shifts it is */
 	e->is_unsigned_literal =
@@ -211,7 +227,7 @@ static void check_deref(struct check *c, struct expr *e)
 {
 	const struct type *t = e->left->type;
 
-	if (type_is_integer(t)) { /* older scripts: *kaddr("jiffies") */
+	if (type_is_integer(t) && !type_is(t, TYPE_BOOL)) { /* older scripts: *kaddr("jiffies") */
 		e->type = type_int(8, false);
 		e->space = e->left->space;
 		return;
@@ -240,6 +256,11 @@ static void check_address(struct check *c, struct expr *e)
 		e->space = SPACE_BPF;
 		return;
 	}
+	if (e->left->kind == EXPR_MAP) { /* the map itself, for functions of the kernel */
+		e->type = type_pointer(c->types, type_void(), SPACE_BPF);
+		e->space = SPACE_BPF;
+		return;
+	}
 	if (e->left->kind == EXPR_MEMBER || e->left->kind == EXPR_INDEX ||
 	    (e->left->kind == EXPR_UNARY && e->left->op == OP_DEREF)) {
 		if (e->left->space == SPACE_KERNEL || e->left->space == SPACE_USER ||
@@ -255,6 +276,15 @@ void check_unary(struct check *c, struct expr *e)
 {
 	struct expr *left = e->left;
 
+	if (e->op == OP_ADDRESS && left->kind == EXPR_MAP) {
+		left->map = check_map_symbol(c, left->name, left->span);
+		left->type = type_none();
+		left->map->is_read = true;
+		if (c->final && !left->map->value)
+			check_error(c, left->span, "Undefined map: @%s", left->name);
+		check_address(c, e);
+		return;
+	}
 	check_expr(c, left);
 	if (!check_known(c, left)) {
 		if (e->op == OP_NOT)
@@ -269,7 +299,7 @@ void check_unary(struct check *c, struct expr *e)
 		check_address(c, e);
 		return;
 	}
-	if (!type_is_integer(left->type) &&
+	if ((!type_is_integer(left->type) || (e->op == OP_BITNOT && type_is(left->type, TYPE_BOOL))) &&
 	    !(e->op == OP_NOT && type_is(left->type, TYPE_POINTER))) {
 		check_error(c, e->span,
 			    "The %s operator can not be used on expressions of type '%s'",

@@ -59,6 +59,13 @@ static const struct type *compound_type(struct check *c, struct stmt *s, const s
 	s->target->type = type_is(target, TYPE_NONE) ? type_int(8, true) : target;
 	t = check_binary_type(c, s->target, s->op, s->target, s->value);
 	s->target->type = saved;
+	/* What is left of a pointer must be one: $p += 4, but not $p %= 4 or $p -= $p. */
+	if (type_is(target, TYPE_POINTER) && !type_is(t, TYPE_POINTER) && !type_is(t, TYPE_NONE)) {
+		check_error(c, s->span, "The %s= operator can not be used on expressions of types %s, %s",
+			    op_names[s->op], check_type_text(c, target),
+			    check_type_text(c, s->value->type));
+		return type_none();
+	}
 	return t;
 }
 
@@ -176,7 +183,8 @@ static void check_let(struct check *c, struct stmt *s)
 	v = check_variable_declare(c, s->target->name, s->target->span);
 	v->is_declared = true;
 	s->target->variable = v;
-	if (type && type_is(v->type, TYPE_NONE)) {
+	if (type && (type_is(v->type, TYPE_NONE) ||
+		     (s->type_name->typeof_expr && !type_equal(v->type, type)))) {
 		if (type_is_aggregation(type) || !type->size) {
 			check_error(c, s->span, "Invalid variable declaration type: %s",
 				    check_type_text(c, type));
@@ -358,6 +366,16 @@ bool check_range_is_callback(const struct check *c, const struct stmt *s)
 	return e->integer > b->integer && (u64)e->integer - (u64)b->integer > RANGE_PLAIN_MAX;
 }
 
+/* What a function may return where it says `type`: numbers of any size, else the same. */
+static bool returns_as(const struct type *type, const struct type *got)
+{
+	if (type_is_integer(type))
+		return type_is_integer(got);
+	if (type_is(type, TYPE_POINTER))
+		return type_is(got, TYPE_POINTER) || type_is_integer(got);
+	return type->kind == got->kind;
+}
+
 static void check_jump(struct check *c, struct stmt *s)
 {
 	if (!c->loop_depth)
@@ -365,31 +383,66 @@ static void check_jump(struct check *c, struct stmt *s)
 			    s->kind == STMT_BREAK ? "break" : "continue");
 }
 
+static void function_mismatch(struct check *c, struct span at, const struct type *type,
+			      const struct type *got)
+{
+	check_error(c, at, "Function %s is of type %s, cannot return %s", c->function->function->name,
+		    type ? check_type_text(c, type) : "void", got ? check_type_text(c, got) : "void");
+}
+
 /* A return of an inlined function: it sets the result and leaves the function's block. */
 static void check_function_return(struct check *c, struct stmt *s)
 {
-	if (c->callback_depth != c->function_callback_depth)
-		check_error(c, s->span,
-			    "A function cannot return from inside a loop over a map or over a long "
-			    "range");
-	if (s->target && !s->value)
-		check_error(c, s->span, "The function has a result: 'return' needs a value");
-	else if (s->value && !s->target)
-		check_error(c, s->value->span, "A function of type void cannot return a value");
-	else if (s->target)
-		check_assign(c, s);
+	struct variable_symbol *v = s->target ? check_variable_find(c, s->target->name) : NULL;
+	struct expr *value = s->value;
+
+	if (value)
+		check_expr(c, value);
+	if (value && !check_known(c, value))
+		return;
+	if (!value != !v || (v && !returns_as(v->type, value->type))) {
+		function_mismatch(c, s->span, v ? v->type : NULL, value ? value->type : NULL);
+		return;
+	}
+	if (!v)
+		return;
+	s->target->variable = v;
+	s->target->type = v->type;
+	check_variable_use(c, v);
+	if (check_fits(c, v, value, s->span))
+		check_variable_assign(c, v, value->type, value->space, s->span);
+}
+
+/* Does every way through the block end in a return? */
+static bool always_returns(const struct block *b)
+{
+	for (u32 i = 0; b && i < b->count; i++) {
+		const struct stmt *s = b->stmts[i];
+
+		if (s->kind == STMT_RETURN)
+			return true;
+		if (s->kind == STMT_BLOCK && !s->body->function && always_returns(s->body))
+			return true;
+		if (s->kind == STMT_IF && s->else_body && always_returns(s->body) &&
+		    always_returns(s->else_body))
+			return true;
+	}
+	return false;
 }
 
 static void check_function(struct check *c, struct block *b)
 {
 	struct block *const outer = c->function;
-	const u32 depth = c->function_callback_depth;
 
 	c->function = b;
-	c->function_callback_depth = c->callback_depth;
 	check_block(c, b);
+	if (b->result && !always_returns(b)) {
+		const struct variable_symbol *v = check_variable_find(c, b->result->name);
+
+		if (v)
+			function_mismatch(c, b->function->span, v->type, NULL);
+	}
 	c->function = outer;
-	c->function_callback_depth = depth;
 }
 
 static void check_return(struct check *c, struct stmt *s)
@@ -406,6 +459,25 @@ static void check_return(struct check *c, struct stmt *s)
 			    check_type_text(c, s->value->type));
 }
 
+/* Is there a reason to evaluate e other than its value? */
+static bool has_effect(const struct check *c, const struct expr *e)
+{
+	static const char *const calls[] = {"delete", "find", "signal", "signal_thread", "override",
+					    "skboutput", "write_user", "unwatch", "speculation"};
+
+	if (e->kind == EXPR_INCREMENT || e->kind == EXPR_TERNARY || e->kind == EXPR_IF)
+		return true;
+	/* The result of a function of the script. */
+	if (e->kind == EXPR_VARIABLE && strchr(e->name, '.'))
+		return true;
+	if (e->kind == EXPR_CALL && !e->builtin)
+		return true;
+	for (size_t i = 0; e->builtin && i < ARRAY_SIZE(calls); i++)
+		if (str_eq(calls[i], e->builtin->name))
+			return true;
+	return false;
+}
+
 static void check_expression(struct check *c, struct stmt *s)
 {
 	struct expr *e = s->value;
@@ -413,6 +485,8 @@ static void check_expression(struct check *c, struct stmt *s)
 	check_expr(c, e);
 	if (e->kind == EXPR_MAP || e->kind == EXPR_INDEX || e->kind == EXPR_VARIABLE)
 		check_known(c, e);
+	if (c->final && !has_effect(c, e) && !type_is(e->type, TYPE_NONE) && !type_is(e->type, TYPE_VOID))
+		check_warning(c, e->span, "Return value discarded.");
 }
 
 static void check_stmt(struct check *c, struct stmt *s)
@@ -450,7 +524,7 @@ static void check_stmt(struct check *c, struct stmt *s)
 		check_return(c, s);
 		break;
 	case STMT_BLOCK:
-		if (s->body->is_function)
+		if (s->body->function)
 			check_function(c, s->body);
 		else
 			check_block(c, s->body);

@@ -98,6 +98,9 @@ static const struct type *unify_pointers(struct check *c, const struct type *a,
 		return type_pointer(c->types, b->element, space);
 	if (type_is(b->element, TYPE_VOID))
 		return type_pointer(c->types, a->element, space);
+	/* &$x of a variable that grew meanwhile */
+	if (space == SPACE_BPF && type_is_integer(a->element) && type_is_integer(b->element))
+		return a->element->size >= b->element->size ? a : b;
 	return NULL;
 }
 
@@ -196,6 +199,16 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 
 	if (n->inner)
 		return check_type_name(c, n->inner);
+	if (n->typeof_expr && n->typeof_expr->kind == EXPR_MAP) {
+		/* The type of a map with keys is that of its key. */
+		const struct map_symbol *m =
+			check_map_symbol(c, n->typeof_expr->name, n->typeof_expr->span);
+
+		if (m->key && !type_is(m->key, TYPE_NONE))
+			return m->key;
+		if (!m->value && !c->final)
+			return NULL;
+	}
 	if (n->typeof_expr) {
 		check_expr(c, n->typeof_expr);
 		return check_known(c, n->typeof_expr) ? n->typeof_expr->type : NULL;
@@ -211,7 +224,10 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 		if (t)
 			return t;
 	}
-	check_error(c, n->span, "Cannot resolve unknown type \"%s\"", n->name);
+	if (str_starts(n->name, "enum "))
+		check_error(c, n->span, "Unknown enum: %s", n->name + 5);
+	else
+		check_error(c, n->span, "Cannot resolve unknown type \"%s\"", n->name);
 	return NULL;
 }
 

@@ -142,6 +142,7 @@ static int pass_map_declarations(struct compilation *k)
 struct mentions {
 	bool registers; /* the record or the registers themselves, or the stack below them */
 	bool arguments, names, probe;
+	bool typed; /* functions that take only what the verifier knows by BTF */
 	bool probe_text; /* its name is compared or searched: every target gets a program that knows
 			    it */
 };
@@ -188,6 +189,9 @@ static bool find_mentions(void *arg, struct expr *e)
 		return true;
 	if (str_eq(e->name, "probe"))
 		m->probe = true;
+	if (str_eq(e->name, "skboutput") || str_eq(e->name, "socket_cookie") ||
+	    (e->kind == EXPR_CALL && !builtin_find(e->name)))
+		m->typed = true;
 	for (size_t i = 0; i < ARRAY_SIZE(raw); i++)
 		m->registers |= str_eq(e->name, raw[i]);
 	if (str_eq(e->name, "args") || str_eq(e->name, "retval"))
@@ -407,6 +411,7 @@ static int describe_targets(struct compilation *k, struct probe *p,
 	env->skip_args = !m.arguments;
 	env->raw_syscalls = !m.registers;
 	env->skip_names = !m.names;
+	env->typed_arguments = m.typed;
 	for (u32 i = 0; i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
 		struct probe_context context = {0};
@@ -542,10 +547,37 @@ static int pass_attach_points(struct compilation *k)
 
 /* ---- the rest ---- */
 
+/* A function that nobody calls is checked, too, unless it needs a probe to make sense. */
+static void add_uncalled(struct compilation *k)
+{
+	const struct ast *ast = &k->script->ast;
+
+	for (u32 i = 0; i < ast->nuncalled; i++) {
+		const struct mentions m = mentions_of(&ast->uncalled[i]);
+		struct unit *u;
+
+		if (m.registers || m.arguments || m.names || m.probe)
+			continue;
+		u = arena_new(k->arena, struct unit);
+		u->probe = &ast->uncalled[i];
+		u->body = ast->uncalled[i].body;
+		u->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+		vector_push(&k->check.units, u);
+	}
+}
+
 static int pass_check(struct compilation *k)
 {
-	const int err = check_units(&k->check);
+	const size_t probes = k->check.units.len;
+	int err;
 
+	add_uncalled(k);
+	err = check_units(&k->check);
+	/* They are not lowered. */
+	while (k->check.units.len > probes) {
+		vector_free(&vector_last(&k->check.units)->variables);
+		k->check.units.len--;
+	}
 	return err ? err : check_options(&k->check);
 }
 
@@ -592,7 +624,7 @@ static void begin(struct compilation *k)
 	memset(s, 0, sizeof(*s));
 	s->arena = k->arena;
 	s->output_map = s->scratch_map = s->lost_map = s->global_map = IR_NO_MAP;
-	s->kstack_map = s->ustack_map = s->unwind_map = IR_NO_MAP;
+	s->kstack_map = s->ustack_map = s->unwind_map = s->packet_map = IR_NO_MAP;
 	k->check.script = s;
 	k->check.options = k->options;
 	k->check.arena = k->arena;

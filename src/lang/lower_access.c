@@ -254,6 +254,10 @@ void lower_address_of(struct lower *l, struct expr *e, struct value *ret)
 		*ret = value_register(e->type, lower_variable_address(l, of->variable));
 		return;
 	}
+	if (of->kind == EXPR_MAP) {
+		*ret = value_register(e->type, lower_map_pointer(l, of->map));
+		return;
+	}
 	if (of->kind == EXPR_UNARY) {
 		*ret = value_register(e->type, lower_scalar(l, of->left));
 		return;

@@ -12,7 +12,7 @@
  * The frame: memory on the main function's stack that callbacks of loops get the address of.
  *
  *	0   the program's context
- *	8   control: FRAME_RETURN after `return` or exit() inside a callback
+ *	8   control: FRAME_RETURN after `return` or exit() inside a callback, FRAME_FUNCTION after `return` of an inlined function
  *	16  the id of the speculation that output belongs to, 0 = none
  *	24  what a test returns
  *	32  one u64 per shared variable: its value, or the address of its memory
@@ -24,6 +24,7 @@
 #define FRAME_VARIABLES	 32
 #define FRAME_MAX_FIELDS 40
 #define FRAME_RETURN	 2
+#define FRAME_FUNCTION	 3
 
 /* A slot that a statement gave back. */
 struct free_slot {

@@ -128,7 +128,7 @@ struct caller {
 	struct ir_function *f;
 	struct lower_private private;
 	struct jumps jumps;
-	u32 return_block;
+	u32 return_block, function_end;
 	bool in_callback;
 };
 
@@ -146,6 +146,14 @@ static void return_constant(struct ir_function *f, u32 block, s64 value)
 	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = value});
 }
 
+/* Ends the loop, and tells what comes after it why. */
+static void return_with(struct ir_function *f, u32 block, ir_reg frame, s64 control)
+{
+	ir_switch_to(f, block);
+	ir_store_imm(f, frame, FRAME_CONTROL, 8, control);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+}
+
 /* Starts a function whose parameter `frame` is the frame's address. */
 static void callback_begin(struct lower *l, struct caller *saved, const char *name, u32 nparams)
 {
@@ -156,6 +164,7 @@ static void callback_begin(struct lower *l, struct caller *saved, const char *na
 				 .private = *p,
 				 .jumps = {l->break_block, l->continue_block},
 				 .return_block = l->return_block,
+				 .function_end = l->function_end,
 				 .in_callback = l->in_callback};
 	f = ir_function_new(l->ir, arena_printf(l->arena, "%s_%u", name, p->callbacks++));
 	f->is_callback = true;
@@ -169,6 +178,8 @@ static void callback_begin(struct lower *l, struct caller *saved, const char *na
 	l->break_block = ir_block_new(f, "break");
 	l->continue_block = ir_block_new(f, "continue");
 	l->return_block = ir_block_new(f, "return");
+	if (l->function_end)
+		l->function_end = ir_block_new(f, "function.end");
 }
 
 static struct ir_function *callback_end(struct lower *l, struct caller *saved)
@@ -180,9 +191,9 @@ static struct ir_function *callback_end(struct lower *l, struct caller *saved)
 	ir_jump(f, l->continue_block);
 	return_constant(f, l->continue_block, 0);
 	return_constant(f, l->break_block, 1);
-	ir_switch_to(f, l->return_block);
-	ir_store_imm(f, p->frame, FRAME_CONTROL, 8, FRAME_RETURN);
-	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	return_with(f, l->return_block, p->frame, FRAME_RETURN);
+	if (l->function_end)
+		return_with(f, l->function_end, p->frame, FRAME_FUNCTION);
 	vector_free(&p->taken);
 	vector_free(&p->free);
 	*p = saved->private;
@@ -191,6 +202,7 @@ static struct ir_function *callback_end(struct lower *l, struct caller *saved)
 	l->break_block = saved->jumps.break_block;
 	l->continue_block = saved->jumps.continue_block;
 	l->return_block = saved->return_block;
+	l->function_end = saved->function_end;
 	l->in_callback = saved->in_callback;
 	return f;
 }
@@ -209,9 +221,23 @@ static ir_reg function_address(struct lower *l, struct ir_function *callback)
 static void after_callback(struct lower *l)
 {
 	const u32 on = ir_block_new(l->f, "for.end");
-	const ir_reg control = ir_load(l->f, lower_private(l)->frame, FRAME_CONTROL, 8, false);
+	const ir_reg frame = lower_private(l)->frame,
+		     control = ir_load(l->f, frame, FRAME_CONTROL, 8, false);
+	u32 rest, function;
 
-	ir_branch_imm(l->f, IR_EQ, control, FRAME_RETURN, l->return_block, on);
+	if (!l->function_end) {
+		ir_branch_imm(l->f, IR_EQ, control, FRAME_RETURN, l->return_block, on);
+		ir_switch_to(l->f, on);
+		return;
+	}
+	rest = ir_block_new(l->f, "for.left");
+	function = ir_block_new(l->f, "for.function");
+	ir_branch_imm(l->f, IR_EQ, control, 0, on, rest);
+	ir_switch_to(l->f, rest);
+	ir_branch_imm(l->f, IR_EQ, control, FRAME_FUNCTION, function, l->return_block);
+	ir_switch_to(l->f, function);
+	ir_store_imm(l->f, frame, FRAME_CONTROL, 8, 0);
+	ir_jump(l->f, l->function_end);
 	ir_switch_to(l->f, on);
 }
 

@@ -252,7 +252,7 @@ void lower_stmt(struct lower *l, struct stmt *s)
 		lower_return(l, s);
 		break;
 	case STMT_BLOCK:
-		if (s->body && s->body->is_function)
+		if (s->body && s->body->function)
 			lower_function(l, s->body);
 		else
 			lower_block(l, s->body);

@@ -136,6 +136,7 @@ struct action {
 	u64 clears, zeroes;
 	u32 helper;		/* ACTION_HELPER_ERROR: BPF_FUNC_* */
 	u8 stream;		/* ACTION_PRINTF: 0 stdout, 1 stderr error, 2 stderr warning */
+	u32 packet_offset;	/* ACTION_SKBOUTPUT: bytes of the packet to leave out; format.text is the file */
 	const char *separator;	/* join; ACTION_TABLE: bounds of a distribution (row_ranges()), NULL = a table */
 };
 
@@ -172,7 +173,7 @@ struct script {
 	VECTOR(const char *) probe_names;  /* by probe_target.cookie */
 	VECTOR(const char *) strings;	   /* strftime formats, cgroup filters */
 	u32 output_map, scratch_map, lost_map, global_map; /* indexes or IR_NO_MAP */
-	u32 kstack_map, ustack_map, unwind_map;
+	u32 kstack_map, ustack_map, unwind_map, packet_map;
 	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
 	bool needs_child;		   /* cpid is used: -c is required */
 	bool has_exit;			   /* exit() is called somewhere */

@@ -160,6 +160,8 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
 		    struct probe_context *ret)
 {
+	struct btf_function f;
+
 	*ret = (struct probe_context){
 		.kind = CONTEXT_ARGUMENTS,
 		.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
@@ -173,6 +175,14 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 			.kind = LOCATION_CONTEXT, .size = 8, .offset = (u16)(8 * i)};
 	if (!env->skip_args)
 		describe_arguments(env, t, ret);
+	if (env->typed_arguments &&
+	    !btf_find_raw_tracepoint(env->btf, t->module, t->function, &f)) {
+		ret->program_type = BPF_PROG_TYPE_TRACING;
+		ret->expected_attach_type = BPF_TRACE_RAW_TP;
+		ret->attach_btf_id = f.id;
+		ret->attach_btf_fd = f.module_fd;
+		ret->has_cookie = false;
+	}
 	return 0;
 }
 
@@ -182,7 +192,9 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	const u32 attached = out->attached;
 
 	for (u32 i = 0; i < n; i++) {
-		int fd = attach_raw_tracepoint(prog_fd, targets[i]->function, targets[i]->cookie,
+		/* Programs that are typed by BTF know their tracepoint. */
+		const char *name = context->attach_btf_id ? NULL : targets[i]->function;
+		int fd = attach_raw_tracepoint(prog_fd, name, targets[i]->cookie,
 					       context->has_cookie);
 
 		if (fd < 0)

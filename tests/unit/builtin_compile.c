@@ -280,8 +280,8 @@ static const struct {
 	{"begin { print(socket_cookie(1)); }",
 	 "socket_cookie() only supports 'struct sock *' as the argument (int provided)"},
 	{"begin { find(@x, 1, 5); }", "Undefined map: @x"},
-	{"begin { print(comm(1)); }", "comm() of another process needs the kernel function "
-				      "bpf_task_from_pid, which programs here do not call"},
+	{"begin { print(comm(1)); }",
+	 "Syntax comm(PID) is not supported in this probe type yet. Type: begin"},
 	{"begin { debugf(\"%d %d %d %d\", 1, 2, 3, 4); }",
 	 "cannot use more than 3 conversion specifiers"},
 	{"begin { print(getopt(\"x\", rand)); }",

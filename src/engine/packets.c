@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/packets.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/ring.h"
+#include "kernel/kernel.h"
+
+/*
+ * A capture file (draft-ietf-opsawg-pcap): a file header, then for each packet a record header and
+ * its bytes, all in our byte order. This magic number: times are in nanoseconds. Link type 101:
+ * packets begin with the IP header.
+ */
+#define PCAP_MAGIC	  0xa1b23c4d
+#define PCAP_LINKTYPE_RAW 101
+#define PCAP_SNAPLEN	  65535
+
+struct pcap_header {
+	u32 magic;
+	u16 major, minor;
+	s32 zone;
+	u32 accuracy, snaplen, linktype;
+};
+
+struct pcap_record {
+	u32 seconds, nanoseconds, captured, length;
+};
+
+/* What the program puts before the bytes of the packet (lower_skboutput()). */
+struct packet_header {
+	u32 action, reserved;
+	u64 time; /* CLOCK_BOOTTIME */
+};
+
+struct capture {
+	const char *path;
+	FILE *file; /* NULL: could not be opened, which was said */
+};
+
+struct packets {
+	struct ring *ring;
+	struct engine *engine;
+	u64 boot_to_real; /* ns */
+	VECTOR(struct capture) captures;
+};
+
+static u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+int packets_open(struct engine *e, int map_fd, struct packets **ret)
+{
+	struct packets *p = xzalloc(sizeof(*p));
+	u64 per_cpu, pages = 1;
+	const u32 *cpus;
+	const u32 ncpus = kernel_online_cpus(e->env->kernel, &cpus);
+	int err;
+
+	/* At least room for a few of the largest packets. */
+	per_cpu = MAX(e->script->config.perf_rb_pages / MAX(ncpus, 1u), (u64)64);
+	while (pages * 2 <= per_cpu)
+		pages *= 2;
+	p->engine = e;
+	p->boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	err = ring_open_perf(map_fd, cpus, ncpus, (u32)pages, &p->ring);
+	if (err < 0) {
+		free(p);
+		return err;
+	}
+	*ret = p;
+	return 0;
+}
+
+static FILE *create(struct engine *e, const char *path)
+{
+	const struct pcap_header header = {.magic = PCAP_MAGIC,
+					   .major = 2,
+					   .minor = 4,
+					   .snaplen = PCAP_SNAPLEN,
+					   .linktype = PCAP_LINKTYPE_RAW};
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (f && fwrite(&header, sizeof(header), 1, f) == 1)
+		return f;
+	diag_error(e->env->diag, NO_SPAN, "skboutput(): cannot write to %s: %s", path,
+		   strerror(errno));
+	diag_print(e->env->diag, stderr, e->options->colour);
+	if (f)
+		fclose(f);
+	return NULL;
+}
+
+static FILE *capture_of(struct packets *p, const char *path)
+{
+	struct capture c = {.path = path};
+
+	for (size_t i = 0; i < p->captures.len; i++)
+		if (str_eq(p->captures.items[i].path, path))
+			return p->captures.items[i].file;
+	c.file = create(p->engine, path);
+	vector_push(&p->captures, c);
+	return c.file;
+}
+
+static bool handle_packet(void *arg, const void *data, u32 size, const void *next, u32 next_size)
+{
+	struct packets *p = arg;
+	const struct script *s = p->engine->script;
+	struct packet_header h;
+	const struct action *a;
+	struct pcap_record r;
+	u32 skip;
+	FILE *f;
+
+	if (size < sizeof(h))
+		return true;
+	memcpy(&h, data, sizeof(h));
+	a = h.action < s->actions.len ? &s->actions.items[h.action] : NULL;
+	if (!a || a->kind != ACTION_SKBOUTPUT)
+		return true;
+	f = capture_of(p, a->format.text);
+	size -= sizeof(h);
+	skip = MIN(a->packet_offset, size);
+	h.time += p->boot_to_real;
+	r = (struct pcap_record){.seconds = (u32)(h.time / 1000000000),
+				 .nanoseconds = (u32)(h.time % 1000000000),
+				 .captured = size - skip,
+				 .length = size - skip};
+	if (f && (fwrite(&r, sizeof(r), 1, f) != 1 ||
+		  fwrite((const u8 *)data + sizeof(h) + skip, 1, r.captured, f) != r.captured))
+		p->engine->errors++;
+	return true;
+}
+
+void packets_read(struct engine *e)
+{
+	if (e->packets)
+		ring_consume(e->packets->ring, handle_packet, e->packets);
+}
+
+u32 packets_fds(const struct packets *p, const int **ret)
+{
+	return ring_fds(p->ring, ret);
+}
+
+u64 packets_lost(const struct packets *p)
+{
+	return p ? ring_lost(p->ring) : 0;
+}
+
+void packets_close(struct packets *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->captures.len; i++)
+		if (p->captures.items[i].file)
+			fclose(p->captures.items[i].file);
+	vector_free(&p->captures);
+	ring_close(p->ring);
+	free(p);
+}
