@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Arguments of traced functions (the options func-args and funcgraph-args, 6.15), named and typed by BTF as
+ * print_function_args() of kernel/trace/trace_output.c does: "(file=0xffff..., count=0x10)".
+ */
+#ifndef PANTRACE_TRACE_FUNCTION_ARGS_H
+#define PANTRACE_TRACE_FUNCTION_ARGS_H
+
+#include "trace/symbols.h"
+#include "types/btf.h"
+
+struct function_args {
+	struct btf_source *btf; /* NULL: "()" */
+	struct hashmap functions; /* name -> type of the function, &none = unknown */
+};
+
+/* args: count unsigned longs, not aligned. */
+void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
+			 struct strbuf *out);
+void function_args_release(struct function_args *f);
+
+#endif

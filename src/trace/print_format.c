@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/print_format.h"
+
+#include <ctype.h>
+
+#include "base/vector.h"
+#include "trace/print_format_internal.h"
+
+#define MAX_WIDTH 200
+
+struct compiler {
+	struct pf_parser parser;
+	VECTOR(struct pf_op) ops;
+	const char *format; /* what is left of the format string */
+	bool is_probe; /* of kprobe_events ...: the address at the front is a symbol */
+};
+
+/* ---- the format string ---- */
+
+static void add_text(struct compiler *c, const char *s, size_t n)
+{
+	struct pf_op op = {.code = OP_TEXT, .text = s, .len = (u32)n};
+
+	if (n)
+		vector_push(&c->ops, op);
+}
+
+static int parse_count(struct compiler *c, const struct pf_node **ret_node)
+{
+	int v = 0;
+
+	if (*c->format != '*') {
+		for (; isdigit((unsigned char)*c->format); c->format++)
+			v = MIN(v * 10 + (*c->format - '0'), MAX_WIDTH);
+		return v;
+	}
+	c->format++;
+	*ret_node = pf_expect(&c->parser, ",") ? pf_parse_argument(&c->parser) : NULL;
+	if (*ret_node && (*ret_node)->type.value != PF_NUMBER)
+		pf_refuse(&c->parser, "a width that is no number");
+	return -1;
+}
+
+static void parse_flags(struct compiler *c, struct pf_spec *s)
+{
+	for (;; c->format++) {
+		switch (*c->format) {
+		case '-':
+			s->left = true;
+			break;
+		case '+':
+			s->plus = true;
+			break;
+		case ' ':
+			s->space = true;
+			break;
+		case '#':
+			s->alternate = true;
+			break;
+		case '0':
+			s->zero = true;
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+static u8 parse_length(struct compiler *c)
+{
+	if (*c->format == 'h') {
+		c->format++;
+		if (*c->format != 'h')
+			return 2;
+		c->format++;
+		return 1;
+	}
+	if (!*c->format || !strchr("lLzZtqj", *c->format))
+		return 4;
+	if (*c->format++ == 'l' && *c->format == 'l')
+		c->format++;
+	return 8;
+}
+
+static void parse_conversion(struct compiler *c, struct pf_spec *s)
+{
+	const char conversion = *c->format;
+	size_t n = 0;
+
+	if (conversion)
+		c->format++;
+	s->base = 10;
+	switch (conversion) {
+	case 'd':
+	case 'i':
+		s->conversion = 'd';
+		break;
+	case 'u':
+		s->conversion = 'u';
+		break;
+	case 'X':
+		s->upper = true;
+		s->conversion = 'u';
+		s->base = 16;
+		break;
+	case 'x':
+		s->conversion = 'u';
+		s->base = 16;
+		break;
+	case 'o':
+		s->conversion = 'u';
+		s->base = 8;
+		break;
+	case 'c':
+	case 's':
+		s->conversion = conversion;
+		break;
+	case 'p':
+		s->conversion = 'p';
+		s->size = 8;
+		/* As vsnprintf() does: all letters and digits behind it belong to it. */
+		for (; isalnum((unsigned char)*c->format); c->format++)
+			if (n < sizeof(s->pointer) - 1)
+				s->pointer[n++] = *c->format;
+		break;
+	default:
+		pf_refuse(&c->parser, "the conversion %%%c", conversion);
+	}
+}
+
+/* ---- fast operations for what is most common ---- */
+
+static bool is_plain(const struct pf_spec *s)
+{
+	return s->width <= 0 && s->precision < 0 && !s->left && !s->plus && !s->space &&
+	       !s->alternate && !s->upper;
+}
+
+static u8 size_index(u8 size)
+{
+	return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+}
+
+static void choose_number(struct pf_op *op)
+{
+	const struct pf_spec *s = &op->spec;
+	const struct pf_node *n = op->node;
+
+	if (n->kind != PF_LOAD || n->type.is_pointer || n->type.size > s->size || op->node_width ||
+	    op->node_precision)
+		return;
+	if (s->base == 16 && s->zero && s->width > 0 && s->width <= 16 && s->precision < 0 &&
+	    n->type.size == 8 && !s->left && !s->alternate && !s->upper && s->size == 8) {
+		op->code = OP_ZX;
+		op->width = (u8)s->width;
+		op->offset = n->offset;
+		return;
+	}
+	if (!is_plain(s) || s->base == 8)
+		return;
+	/* The value must be the same in the type of the conversion. */
+	if (n->type.is_signed && (s->conversion != 'd') &&
+	    (n->type.size < s->size || s->base == 16))
+		if (n->type.size != s->size)
+			return;
+	if (s->conversion == 'd' && !n->type.is_signed && n->type.size == s->size)
+		op->code = (u8)(OP_S8 + size_index(n->type.size));
+	else if (s->conversion == 'd')
+		op->code = (u8)((n->type.is_signed ? OP_S8 : OP_U8) + size_index(n->type.size));
+	else
+		op->code = (u8)((s->base == 16 ? OP_X8 : OP_U8) + size_index(n->type.size));
+	op->offset = n->offset;
+}
+
+static void choose_string(struct pf_op *op)
+{
+	if (op->spec.width > 0 || op->spec.precision >= 0 || op->node_width || op->node_precision)
+		return;
+	if (op->node->kind == PF_PLACE && op->node->bytes != UINT32_MAX) {
+		op->code = OP_CHARS;
+		op->offset = op->node->offset;
+		op->len = op->node->bytes;
+	} else if (op->node->kind == PF_DYNAMIC) {
+		op->code = OP_DYNAMIC_STRING;
+		op->offset = op->node->offset;
+	}
+}
+
+static void choose_pointer(struct compiler *c, struct pf_op *op)
+{
+	const char kind = op->spec.pointer[0];
+	const char *why = pf_pointer_check(&op->spec, op->node);
+
+	if (why)
+		pf_refuse(&c->parser, "%%p%s: %s", op->spec.pointer, why);
+	if ((kind != 'S' && kind != 's') || op->node->kind != PF_LOAD || op->node->type.size != 8 ||
+	    op->spec.width > 0 || op->node_width)
+		return;
+	op->code = OP_SYMBOL;
+	op->style = kind == 'S' ? SYMBOL_OFFSET : SYMBOL_MODULE;
+	op->offset = op->node->offset;
+}
+
+/* "%lx" of __probe_ip and its kind. */
+static bool is_probe_address(struct compiler *c, const struct pf_op *op)
+{
+	const struct type_member *m;
+
+	if (!c->is_probe || op->node->kind != PF_LOAD || op->node->type.size != 8)
+		return false;
+	m = pf_member(&c->parser, "__probe_ip", 10);
+	if (m && m->offset == op->node->offset)
+		return true;
+	m = pf_member(&c->parser, "__probe_ret_ip", 14);
+	if (m && m->offset == op->node->offset)
+		return true;
+	m = pf_member(&c->parser, "__probe_func", 12);
+	return m && m->offset == op->node->offset;
+}
+
+static void choose(struct compiler *c, struct pf_op *op)
+{
+	if (op->node->type.unknown) {
+		op->code = OP_UNKNOWN;
+		return;
+	}
+	if (is_probe_address(c, op)) {
+		const struct type_member *m = pf_member(&c->parser, "__probe_func", 12);
+
+		op->code = OP_PROBE_ADDRESS;
+		op->style = m && m->offset == op->node->offset ? SYMBOL_PLAIN : SYMBOL_OFFSET;
+		op->offset = op->node->offset;
+		return;
+	}
+	switch (op->spec.conversion) {
+	case 'd':
+	case 'u':
+	case 'c':
+		if (op->node->type.value != PF_NUMBER)
+			pf_refuse(&c->parser, "text printed as a number");
+		else if (op->spec.conversion != 'c')
+			choose_number(op);
+		break;
+	case 's':
+		choose_string(op);
+		break;
+	case 'p':
+		choose_pointer(c, op);
+		break;
+	default:
+		break;
+	}
+}
+
+static void compile_conversion(struct compiler *c)
+{
+	struct pf_op op = {.code = OP_NODE, .spec = {.width = -1, .precision = -1}};
+
+	parse_flags(c, &op.spec);
+	op.spec.width = (s16)parse_count(c, &op.node_width);
+	if (*c->format == '.') {
+		c->format++;
+		op.spec.precision = (s16)parse_count(c, &op.node_precision);
+	}
+	op.spec.size = parse_length(c);
+	parse_conversion(c, &op.spec);
+	if (c->parser.refused || !pf_expect(&c->parser, ","))
+		return;
+	op.node = pf_parse_argument(&c->parser);
+	if (!op.node)
+		return;
+	choose(c, &op);
+	if (!c->parser.refused)
+		vector_push(&c->ops, op);
+}
+
+static void compile_format(struct compiler *c)
+{
+	const char *percent;
+
+	while (!c->parser.refused && (percent = strchr(c->format, '%'))) {
+		add_text(c, c->format, (size_t)(percent - c->format));
+		c->format = percent + 1;
+		if (*c->format == '%') {
+			add_text(c, c->format, 1);
+			c->format++;
+			continue;
+		}
+		compile_conversion(c);
+	}
+	add_text(c, c->format, strlen(c->format));
+}
+
+static struct print_format *finish(struct compiler *c)
+{
+	struct print_format *f = arena_new(c->parser.arena, struct print_format);
+
+	f->ops = arena_memdup(c->parser.arena, c->ops.items,
+			      MAX(c->ops.len, (size_t)1) * sizeof(*c->ops.items));
+	f->count = (u32)c->ops.len;
+	f->fixed_end = c->parser.fixed_end;
+	vector_free(&c->ops);
+	return f;
+}
+
+static void compiler_init(struct compiler *c, struct type_store *store, const struct type *record)
+{
+	*c = (struct compiler){
+		.parser = {.store = store, .arena = &store->arena, .record = record}};
+	vector_reserve(&c->ops, 8);
+}
+
+/* Probe events and uprobes have one of these fields. */
+static bool has_probe_field(struct compiler *c)
+{
+	return pf_member(&c->parser, "__probe_ip", 10) ||
+	       pf_member(&c->parser, "__probe_func", 12) ||
+	       pf_member(&c->parser, "__probe_ret_ip", 14);
+}
+
+struct print_format *print_format_compile(struct type_store *store, const char *system,
+					  const char *name, const struct type *record,
+					  const char *text, const char **ret_refused)
+{
+	struct compiler c;
+	u32 len = 0;
+
+	compiler_init(&c, store, record);
+	c.is_probe = has_probe_field(&c);
+	c.parser.at = text;
+	c.format = pf_parse_string(&c.parser, &len);
+	if (!c.format)
+		pf_refuse(&c.parser, *text ? "the print format does not begin with a string"
+					   : "no print format");
+	else if (strlen(c.format) != len)
+		pf_refuse(&c.parser, "a NUL in the print format");
+	else
+		compile_format(&c);
+	while (isspace((unsigned char)*c.parser.at))
+		c.parser.at++;
+	if (!c.parser.refused && *c.parser.at)
+		pf_refuse(&c.parser, "not understood: '%.20s'", c.parser.at);
+	if (ret_refused)
+		*ret_refused = c.parser.refused;
+	if (!c.parser.refused)
+		return finish(&c);
+	vector_free(&c.ops);
+	return print_format_fields(store, record);
+}
+
+/* ---- field=value ---- */
+
+static void add_field(struct compiler *c, const struct type_member *m)
+{
+	const struct type *t = m->type;
+	struct pf_op op = {.code = OP_NODE,
+			   .spec = {.width = -1, .precision = -1, .base = 10, .size = 8}};
+	char *label = arena_printf(c->parser.arena, "%s%s=", c->ops.len ? " " : "", m->name);
+	const struct type *element = t->kind == TYPE_ARRAY ? t->element : NULL;
+
+	add_text(c, label, strlen(label));
+	op.node = pf_field_node(&c->parser, m);
+	if (op.node->type.value == PF_BYTES && element && element->is_char) {
+		op.spec.conversion = 's';
+		choose_string(&op);
+	} else if (op.node->type.value == PF_BYTES) {
+		op.code = OP_FIELD_ARRAY;
+	} else if (op.node->type.is_pointer) {
+		op.spec.conversion = 'u';
+		op.spec.base = 16;
+		op.spec.alternate = true;
+	} else {
+		op.spec.conversion = op.node->type.is_signed ? 'd' : 'u';
+		choose_number(&op);
+	}
+	vector_push(&c->ops, op);
+}
+
+struct print_format *print_format_fields(struct type_store *store, const struct type *record)
+{
+	struct compiler c;
+
+	compiler_init(&c, store, record);
+	for (u32 i = 0; i < record->count; i++)
+		if (!str_starts(record->members[i].name, "common_"))
+			add_field(&c, &record->members[i]);
+	return finish(&c);
+}
+
+/* ---- running ---- */
+
+#define LOAD(type)                                               \
+	({                                                       \
+		type v_;                                         \
+		memcpy(&v_, r->record + op->offset, sizeof(v_)); \
+		v_;                                              \
+	})
+
+static void run_dynamic_string(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
+{
+	const u32 location = LOAD(u32), offset = location & 0xffff, len = location >> 16;
+
+	if (offset > r->size || len > r->size - offset)
+		strbuf_addstr(out, "(bad)");
+	else
+		pf_print_chars(r, r->record + offset,
+			       strnlen((const char *)r->record + offset, len), out);
+}
+
+static void run_probe_address(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
+{
+	const u64 address = LOAD(u64);
+
+	if (address >> 63) {
+		symbol_print(r->context->symbols, address, op->style, out);
+		return;
+	}
+	strbuf_addstr(out, "0x");
+	text_hex(out, address);
+}
+
+/* "{1,2,3}" of the fields' form. */
+static void run_field_array(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
+{
+	const struct pf_type *t = &op->node->type;
+	const struct pf_bytes b = pf_eval_bytes(r, op->node);
+	const u8 size = t->element_size ? t->element_size : 1;
+	const struct pf_spec spec = {.base = t->element_size ? 10 : 16,
+				     .conversion = t->element_signed ? 'd' : 'u'};
+
+	if (!b.at) {
+		strbuf_addstr(out, "(bad)");
+		return;
+	}
+	strbuf_addch(out, '{');
+	for (size_t at = 0; at + size <= b.len; at += size) {
+		u64 v = 0;
+
+		memcpy(&v, b.at + at, size);
+		if (t->element_signed && size < 8)
+			v = (u64)((s64)(v << (64 - 8 * size)) >> (64 - 8 * size));
+		if (at)
+			strbuf_addch(out, ',');
+		pf_print_number(out, v, &spec, -1, -1);
+	}
+	strbuf_addch(out, '}');
+}
+
+static int count_of(const struct pf_run *r, const struct pf_node *n, int fixed)
+{
+	s64 v;
+
+	if (!n)
+		return fixed;
+	v = (s64)(s32)pf_eval(r, n);
+	return (int)MIN(MAX(v, (s64)-MAX_WIDTH), (s64)65536);
+}
+
+/* The argument in the type of its conversion. */
+static u64 converted(u64 v, const struct pf_spec *s)
+{
+	const u32 shift = 64 - 8 * s->size;
+
+	return s->conversion == 'd' ? (u64)((s64)(v << shift) >> shift) : v << shift >> shift;
+}
+
+static void pad_string(struct strbuf *out, size_t begin, int width, bool left)
+{
+	const int pad = width - (int)(out->len - begin);
+
+	if (pad <= 0)
+		return;
+	strbuf_addchars(out, ' ', pad);
+	if (left)
+		return;
+	memmove(out->data + begin + pad, out->data + begin, out->len - begin - (size_t)pad);
+	memset(out->data + begin, ' ', (size_t)pad);
+}
+
+static void run_node(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
+{
+	struct pf_spec spec = op->spec;
+	const size_t begin = out->len;
+	int width = count_of(r, op->node_width, spec.width),
+	    precision = count_of(r, op->node_precision, spec.precision);
+
+	if (op->node_width && width < 0) {
+		spec.left = true;
+		width = -width;
+	}
+	switch (spec.conversion) {
+	case 's':
+		pf_print_string(r, op->node, precision, out);
+		pad_string(out, begin, width, spec.left);
+		break;
+	case 'p':
+		pf_print_pointer(r, &spec, op->node, width, out);
+		break;
+	case 'c': {
+		const u8 ch = (u8)pf_eval(r, op->node);
+
+		pf_print_chars(r, &ch, 1, out);
+		pad_string(out, begin, width, spec.left);
+		break;
+	}
+	default:
+		pf_print_number(out, converted(pf_eval(r, op->node), &spec), &spec, width,
+				precision);
+	}
+}
+
+static void run_chars(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
+{
+	const u8 *s = r->record + op->offset;
+	const void *end = memchr(s, 0, op->len);
+
+	pf_print_chars(r, s, end ? (size_t)((const u8 *)end - s) : op->len, out);
+}
+
+static void run_text(const struct pf_op *op, struct strbuf *out)
+{
+	char *p = text_room(out, op->len + 1);
+
+	memcpy(p, op->text, op->len);
+	text_end(out, p + op->len);
+}
+
+void print_format_run(const struct print_format *f, const struct print_context *c,
+		      const void *record, size_t size, struct strbuf *out)
+{
+	const struct pf_run run = {c, record, size}, *r = &run;
+
+	if (size < f->fixed_end) {
+		strbuf_addstr(out, "(record too short)");
+		return;
+	}
+	for (const struct pf_op *op = f->ops, *end = op + f->count; op < end; op++) {
+		switch (op->code) {
+		case OP_TEXT:
+			run_text(op, out);
+			break;
+		case OP_U8:
+			text_unsigned(out, LOAD(u8));
+			break;
+		case OP_U16:
+			text_unsigned(out, LOAD(u16));
+			break;
+		case OP_U32:
+			text_unsigned(out, LOAD(u32));
+			break;
+		case OP_U64:
+			text_unsigned(out, LOAD(u64));
+			break;
+		case OP_S8:
+			text_signed(out, LOAD(s8));
+			break;
+		case OP_S16:
+			text_signed(out, LOAD(s16));
+			break;
+		case OP_S32:
+			text_signed(out, LOAD(s32));
+			break;
+		case OP_S64:
+			text_signed(out, LOAD(s64));
+			break;
+		case OP_X8:
+			text_hex(out, LOAD(u8));
+			break;
+		case OP_X16:
+			text_hex(out, LOAD(u16));
+			break;
+		case OP_X32:
+			text_hex(out, LOAD(u32));
+			break;
+		case OP_X64:
+			text_hex(out, LOAD(u64));
+			break;
+		case OP_ZX:
+			text_hex_padded(out, LOAD(u64), op->width);
+			break;
+		case OP_CHARS:
+			run_chars(r, op, out);
+			break;
+		case OP_DYNAMIC_STRING:
+			run_dynamic_string(r, op, out);
+			break;
+		case OP_SYMBOL:
+			symbol_print(c->symbols, LOAD(u64), op->style, out);
+			break;
+		case OP_PROBE_ADDRESS:
+			run_probe_address(r, op, out);
+			break;
+		case OP_UNKNOWN:
+			strbuf_addstr(out, "(unknown)");
+			break;
+		case OP_FIELD_ARRAY:
+			run_field_array(r, op, out);
+			break;
+		default:
+			run_node(r, op, out);
+		}
+	}
+}

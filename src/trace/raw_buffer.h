@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The events of one ring buffer (tracefs itself or an instance), read in binary from per_cpu/cpuN/trace_pipe_raw and
+ * merged by their clock. What is read is consumed.
+ *
+ *	raw_buffer_open(instance_directory(in), &rb);
+ *	while (going) {
+ *		poll(raw_buffer_fd(rb), 100 ms)
+ *		now = clock of the instance (mono: CLOCK_MONOTONIC)
+ *		raw_buffer_drain(rb);
+ *		while (raw_buffer_next(rb, now, &e)) use(&e);
+ *	}
+ *	write 0 to tracing_on
+ *	raw_buffer_drain(rb);
+ *	while (raw_buffer_next(rb, UINT64_MAX, &e)) use(&e);
+ *	raw_buffer_stats(rb, &stats);
+ *	raw_buffer_close(rb);		before the instance is removed
+ *
+ * All that drain() found is kept in memory until it was given out, so that the ring in the kernel gets room at once.
+ */
+#ifndef PANTRACE_TRACE_RAW_BUFFER_H
+#define PANTRACE_TRACE_RAW_BUFFER_H
+
+#include "trace/page.h"
+
+struct raw_buffer;
+
+struct raw_event {
+	struct page_event event;
+	u32 cpu;
+	u64 lost; /* events of this CPU lost just before; 0 = none; PAGE_LOST_UNKNOWN = some */
+};
+
+/* Sums of per_cpu/cpuN/stats and of the pages. */
+struct raw_buffer_stats {
+	u64 read;      /* events given out */
+	u64 lost;      /* overwritten before they were read, or dropped because the buffer was full */
+	u64 entries;   /* still in the kernel's buffer */
+	u64 overrun, commit_overrun, dropped; /* the parts of lost, from the stats files */
+	u64 damaged;   /* pages that could not be read to their end */
+};
+
+/* 0 or -errno (no diagnostic; the file is DIRECTORY/per_cpu/cpu0/trace_pipe_raw). -EBUSY: somebody else reads it. */
+int raw_buffer_open(const char *directory, struct raw_buffer **ret);
+void raw_buffer_close(struct raw_buffer *rb);
+/* An epoll descriptor: readable when a CPU's buffer is filled to buffer_percent. */
+int raw_buffer_fd(const struct raw_buffer *rb);
+/* Takes everything that the kernel has, without waiting. 0 or -errno. */
+int raw_buffer_drain(struct raw_buffer *rb);
+/* The oldest event with time <= until. Its data is valid until the next call. False: none. */
+bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret);
+/* Bytes that were drained and not yet given out. */
+size_t raw_buffer_pending(const struct raw_buffer *rb);
+int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret);
+const struct page_layout *raw_buffer_layout(const struct raw_buffer *rb);
+/* How many CPUs it has (their numbers may have holes). */
+u32 raw_buffer_cpus(const struct raw_buffer *rb);
+
+#endif
