@@ -458,6 +458,50 @@ static int resolve_column(struct hist_spec *s, struct diag *d, struct type_store
 		 : unknown_field(d, s->places[column], c->name, record);
 }
 
+/* Words of filters that are no fields of the event: kernel/trace/trace_events_filter.c */
+static bool is_filter_word(const char *name)
+{
+	static const char *const words[] = {"comm",	  "COMM",	 "cpu",	      "CPU",
+					    "common_pid", "common_comm", "common_cpu"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_eq(words[i], name))
+			return true;
+	return false;
+}
+
+/* The kernel refuses a trigger with a wrong filter without a word on the place. */
+static int resolve_filter(struct hist_spec *s, struct diag *d, struct type_store *store,
+			  const struct type *record)
+{
+	const char *p = s->filter;
+	char name[64];
+	u32 offset;
+
+	while (p && *p) {
+		const size_t n = word_length(p);
+
+		if (*p == '"' || *p == '\'') {
+			const char *end = strchr(p + 1, *p);
+
+			p = end ? end + 1 : p + strlen(p);
+			continue;
+		}
+		if (n && n < sizeof(name) && !isdigit((unsigned char)*p)) {
+			const u32 at = (u32)(p - s->text);
+
+			memcpy(name, p, n);
+			name[n] = '\0';
+			if (!is_filter_word(name) && !(s->has_latency && str_eq(name, "latency")) &&
+			    !type_find_member(store, record, name, &offset))
+				return unknown_field(d, (struct span){at, at + (u32)n, s->file},
+						     name, record);
+		}
+		p += MAX(n, (size_t)1);
+	}
+	return 0;
+}
+
 int hist_spec_resolve(struct hist_spec *s, struct diag *d, struct type_store *store,
 		      const struct type *record)
 {
@@ -465,7 +509,7 @@ int hist_spec_resolve(struct hist_spec *s, struct diag *d, struct type_store *st
 
 	for (u32 c = 0; c < s->ncolumns && !err; c++)
 		err = resolve_column(s, d, store, record, c);
-	return err;
+	return err ? err : resolve_filter(s, d, store, record);
 }
 
 /* ---- back to text ---- */

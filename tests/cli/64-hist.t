@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `pantrace hist` on this kernel: known numbers of system calls, and what is refused.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+run hist raw_syscalls:sys_enter keys=id.syscall 'if id == 110 || id == 1' -- "$programs/syscalls" 200
+is "$rc" 0 "it ends with the command"
+like "$out" '^getppid \[110\] +[0-9]+ ' "getppid by its name"
+run hist syscalls:sys_enter_getppid keys=common_pid.execname 'if COMM == "syscalls"' -- "$programs/syscalls" 200
+is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *200 ')" 3 "three processes with 200 calls each"
+like "$out" '^Totals: 600 hits, 3 entries, 0 dropped$' "totals"
+
+# Each process writes 1 + 2 + ... + 50 bytes.
+run hist syscalls:sys_enter_write keys=common_pid.execname:vals=count:sort=count.descending 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *50 *1275 ')" 3 "sums, by thread"
+run hist syscalls:sys_enter_write keys=count.log2 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+is "$(echo "$out" | sed -n 's/^~ 2^\([0-9]*\) *\([0-9]*\) .*/\1=\2/p' | tr '\n' ' ')" "0=3 1=3 2=6 3=12 4=24 5=48 6=54 " "powers of two, upward"
+run hist syscalls:sys_enter_write keys=count.buckets=20 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+is "$(echo "$out" | sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) .*/\1=\2/p' | tr '\n' ' ')" "0-19=57 20-39=60 40-59=33 " "buckets"
+run hist syscalls:sys_enter_write keys=fd:vals=count.percent,count.hex 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+like "$out" ' 150 +100\.00% +ef1 ' "values in percent and in hexadecimal"
+
+run hist -j syscalls:sys_enter_write -k common_pid.execname,count.log2 -v count -f 'COMM == "syscalls"' -- "$programs/syscalls" 20
+is "$(echo "$out" | python3 -c '
+import json, sys
+t = json.load(sys.stdin)
+print(t["engine"] in ("bpf", "kernel"), t["hits"], t["entries"], t["dropped"], sum(r["hitcount"] for r in t["rows"]),
+      sum(r["values"]["count"] for r in t["rows"]), {r["keys"]["common_pid"]["name"] for r in t["rows"]},
+      all(r["keys"]["count"]["min"] <= r["values"]["count"] / r["hitcount"] <= r["keys"]["count"]["max"] for r in t["rows"]))
+')" "True 60 18 0 60 630 {'syscalls'} True" "options instead of parts; JSON"
+
+run hist -K syscalls:sys_enter_write keys=count.log2,fd.hex:vals=count 'if COMM == "syscalls"' -- "$programs/syscalls" 2
+like "$out" '^\{ count: ~ 2\^1 *, fd: [0-9a-f]+ \} hitcount: +3  count: +6$' "the layout of the kernel's hist files"
+like "$out" '^    Hits: 6$' "its totals"
+
+run hist syscalls:sys_enter_openat keys=filename.string 'if COMM == "opens"' -- "$programs/opens"
+like "$out" '^/etc/passwd +1 ' "the string that a pointer points to"
+run hist sched:sched_process_exec keys=filename -- /bin/true
+like "$out" '^/bin/true +1 ' "a string of the event"
+run hist sched:sched_process_exec keys=stacktrace -- /bin/true
+like "$out" '^ +do_syscall_64\+[0-9]+$' "stacks"
+run hist --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep -m common_pid keys=latency.buckets=1000000 'if COMM == "sleep"' -- sleep 1
+like "$out" '^~ 1000000-1999999 +1 ' "the latency of a sleep of a second"
+run hist syscalls:sys_enter_getppid keys=cpu:name=both 'if COMM == "syscalls"' syscalls:sys_enter_write keys=cpu:name=both 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+like "$out" '^Totals: 300 hits' "two events in one histogram"
+run hist syscalls:sys_enter_getppid keys=cpu syscalls:sys_enter_write keys=fd -- "$programs/syscalls" 50
+is "$(echo "$out" | grep -c '^Totals')" 2 "and in two"
+run hist syscalls:sys_enter_getppid keys=cpu -i 1 -c 'if COMM == "syscalls"' -- sh -c "sleep 1; $programs/syscalls 10; sleep 1; $programs/syscalls 20"
+is "$(echo "$out" | sed -n 's/^Totals: \([0-9]*\) hits.*/\1/p' | awk '{ n += $1 } END { print n }')" 90 "intervals lose nothing and count nothing twice"
+run hist syscalls:sys_enter_write keys=count:size=10 'if COMM == "syscalls"' -- "$programs/syscalls" 100
+like "$out" '^Totals: 30 hits, 10 entries, 270 dropped$' "what found no room is counted"
+is "$rc" 3 "and the exit code says so"
+
+"$pantrace" hist -n t$$ sched:sched_switch keys=prev_comm:pause >"$work/hist" 2>&1 &
+for _ in $(seq 50); do
+	"$pantrace" hist show t$$ >/dev/null 2>&1 && break
+	sleep 0.1
+done
+run hist show t$$
+like "$out" 'paused\]$' "it starts paused"
+like "$out" '^Totals: 0 hits' "and counts nothing"
+run hist -n t$$ sched:sched_switch keys=prev_comm
+like "$err" "there is a histogram 't$$' already" "a name belongs to one run"
+"$pantrace" hist continue t$$
+sleep 0.5
+run hist show t$$
+like "$out" '^Totals: [1-9][0-9]* hits' "it goes on"
+"$pantrace" hist pause t$$
+"$pantrace" hist clear t$$
+run hist show t$$
+like "$out" '^Totals: 0 hits' "it was emptied"
+"$pantrace" hist stop t$$
+wait
+run hist show t$$
+like "$err" "there is no histogram 't$$'" "it is gone"
+is "$(ls /run/pantrace 2>/dev/null | grep -c "t$$")" 0 "its socket, too"
+
+refused()
+{
+	want=$1
+	shift
+	run hist "$@" -d 1
+	like "$err" "$want" "refused: $*"
+	[ "$rc" != 0 ]
+	ok "with an exit code: $*"
+}
+refused "did you mean 'sched:sched_switch'" sched:sched_switc keys=prev_pid
+refused "did you mean 'prev_pid'" sched:sched_switch keys=prev_pidd
+refused "did you mean 'log2'" sched:sched_switch keys=prev_pid.log
+refused 'is a string, not a number' sched:sched_switch keys=prev_pid:vals=next_comm
+refused 'a histogram needs keys' sched:sched_switch
+refused 'at most 3 keys' sched:sched_switch keys=prev_pid,next_pid,prev_prio,next_prio
+refused "no field 'prev_pod'" sched:sched_switch keys=prev_pid if 'prev_pod == 1'
+refused 'neither a key nor a value' sched:sched_switch keys=prev_pid:sort=next_pid
+refused 'needs the width' sched:sched_switch keys=prev_pid.buckets
+refused 'from 1 to 131072' sched:sched_switch keys=prev_pid:size=0
+refused 'belong together' --from sched:sched_waking keys=prev_pid
+refused 'no part of a histogram' sched:sched_switch keys=prev_pid:onmatch
+refused 'is no pointer' sched:sched_switch keys=prev_pid.string
+refused 'is not common_pid' sched:sched_switch keys=prev_pid.execname
+refused 'different keys or values' sched:sched_switch keys=prev_pid:name=x sched:sched_waking keys=pid:name=x
+if grep -q hist: /sys/kernel/tracing/README; then
+	ok "this kernel has histogram triggers"
+else
+	run hist --engine kernel sched:sched_switch keys=prev_pid -d 1
+	is "$rc" 5 "the kernel's triggers are missing here"
+	like "$err" '--engine bpf' "and it is said what to do"
+fi
+done_testing
