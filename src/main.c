@@ -7,16 +7,25 @@
 #include "cmd/doctor.h"
 #include "cmd/hist.h"
 #include "cmd/list.h"
+#include "cmd/probe_tool.h"
 #include "cmd/reset_ftrace.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
+#include "cmd/user.h"
+#include "cmd/tpoint.h"
 
 const struct command commands[] = {
 	{"run", "compile and run a script (also without the word: pantrace -e ..., pantrace FILE)",
 	 cmd_run},
 	{"list", "what can be traced", cmd_list},
+	{"record", "record events of instrumented programs, as CTF", cmd_record},
+	{"user", "instrumented programs and their sessions", cmd_user},
+	{"crash", "the last events of programs that were killed", cmd_crash},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},
 	{"hist", "counts and sums by keys in the kernel (histogram triggers)", cmd_hist},
+	{"tpoint", "trace tracepoints: every event as the kernel prints it", cmd_tpoint},
+	{"kprobe", "trace calls or returns of kernel functions", cmd_kprobe},
+	{"uprobe", "trace calls or returns of functions of programs and libraries", cmd_uprobe},
 	{"reset-ftrace", "show what ftrace has switched on, and switch it off", cmd_reset_ftrace},
 	{"info", "the same as bpftrace --info", cmd_info},
 	{"help", "this overview, or a command's help", cmd_help},

@@ -38,11 +38,11 @@ static const struct command_spec spec = {
 	.name = "reset-ftrace",
 	.synopsis = "[-fdqvaj] [--stale]",
 	.summary = "show what ftrace has switched on, and switch it off",
-	.examples = "pantrace reset-ftrace           # shows what is not as after boot, asks, "
+	.examples = "  pantrace reset-ftrace           # shows what is not as after boot, asks, "
 		    "takes it back\n"
-		    "pantrace reset-ftrace -d        # only shows\n"
-		    "pantrace reset-ftrace --stale   # only what killed runs of pantrace left\n"
-		    "pantrace reset-ftrace -f        # without asking",
+		    "  pantrace reset-ftrace -d        # only shows\n"
+		    "  pantrace reset-ftrace --stale   # only what killed runs of pantrace left\n"
+		    "  pantrace reset-ftrace -f        # without asking\n",
 	.details = "Tracers, events, filters, triggers, lists of functions and threads, options "
 		   "and sizes of\n"
 		   "the top trace buffer, probes, synthetic events, and instances that dead runs "
@@ -214,7 +214,7 @@ static void say_failures(const struct tracefs_state *s)
 
 		if (i->error)
 			fprintf(stderr,
-				"pantrace reset-ftrace: %s%s%s could not be taken back: %s\n",
+				"  pantrace reset-ftrace: %s%s%s could not be taken back: %s\n",
 				i->instance, *i->instance ? ": " : "", i->file, strerror(i->error));
 	}
 }
@@ -256,7 +256,7 @@ static int reset_all(struct reset *r)
 		return EXIT_OK;
 	if (!r->o.force && !r->o.quiet) {
 		if (!isatty(STDIN_FILENO)) {
-			fprintf(stderr, "pantrace reset-ftrace: nothing was changed: -f takes it "
+			fprintf(stderr, "  pantrace reset-ftrace: nothing was changed: -f takes it "
 					"back without asking\n");
 			return EXIT_FAILED;
 		}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/ftrace_session.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/tracefs.h"
+
+#define LIVE_MS	    100 /* how long an event waits at most to be seen */
+#define BUFFERED_MS 1000 /* -d: the size is looked at */
+#define BUFFERED_BYTES \
+	((size_t)1 << 30) /* -d: what is kept in memory; beyond it is printed before the end */
+#define EVENTS_PER_LOOK 4096 /* printed events after which signals and the output are looked at */
+
+static bool use_colour(void)
+{
+	return isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+/* ---- options ---- */
+
+static int parse_id(struct ftrace_session *s, const char *name, const char *text, pid_t *ret)
+{
+	u64 n;
+
+	if (!text)
+		return EXIT_OK;
+	if (parse_u64(text, &n) || !n || n > INT32_MAX)
+		return options_usage_error(s->spec, "%s takes a number, not '%s'", name, text);
+	*ret = (pid_t)n;
+	return EXIT_OK;
+}
+
+static int parse_options(struct ftrace_session *s)
+{
+	const struct ftrace_options *o = s->options;
+	double seconds;
+	u64 kb;
+	int rc;
+
+	if (o->duration) {
+		if (parse_double(o->duration, &seconds) || seconds <= 0 || seconds > 1e9)
+			return options_usage_error(
+				s->spec, "-d takes a number of seconds, not '%s'", o->duration);
+		s->duration_ns = (u64)(seconds * 1e9);
+	}
+	if (o->buffer && (parse_u64(o->buffer, &kb) || !kb || kb > 1u << 24))
+		return options_usage_error(s->spec, "-b takes a number of KB, not '%s'", o->buffer);
+	if (o->pid && o->thread)
+		return options_usage_error(s->spec, "-p and -L cannot be combined");
+	rc = parse_id(s, "-p", o->pid, &s->pid);
+	return rc ? rc : parse_id(s, "-L", o->thread, &s->thread);
+}
+
+/* ---- open ---- */
+
+static int follow(struct ftrace_session *s, bool functions)
+{
+	const unsigned int what = FOLLOW_EVENTS | (functions ? FOLLOW_FUNCTIONS : 0);
+	char self[16];
+
+	if (s->pid)
+		return instance_follow_process(s->instance, s->pid, what | FOLLOW_CHILDREN);
+	if (s->thread) {
+		if (kill(s->thread, 0) && errno == ESRCH) {
+			diag_error(&s->diag, NO_SPAN, "there is no thread %d", (int)s->thread);
+			return -ESRCH;
+		}
+		return instance_follow_threads(s->instance, &s->thread, 1, what);
+	}
+	/* What this process does to print is no news, and would never end. Kernels before 5.7
+	 * cannot leave it out. */
+	snprintf(self, sizeof(self), "%d\n", (int)getpid());
+	if (instance_has(s->instance, "set_event_notrace_pid"))
+		instance_try(s->instance, "set_event_notrace_pid", self);
+	if (functions && instance_has(s->instance, "set_ftrace_notrace_pid"))
+		instance_try(s->instance, "set_ftrace_notrace_pid", self);
+	return 0;
+}
+
+static int open_instance(struct ftrace_session *s, const char *tracer)
+{
+	u64 kb = 0;
+	int err;
+
+	if (tracer)
+		err = instance_open_for_tracer(s->kernel, &s->diag, tracer, &s->instance);
+	else
+		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
+	if (!err && s->options->buffer && !parse_u64(s->options->buffer, &kb))
+		err = instance_set_buffer(s->instance, kb);
+	if (!err && s->options->stack)
+		err = instance_set_option(s->instance, "stacktrace", true);
+	return err ? err : follow(s, tracer != NULL);
+}
+
+/* From the start: what is switched on must be taken back. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Constant strings of formats (printk_formats); often empty. */
+static const struct string_table *live_strings(struct kernel *k)
+{
+	char *path = xasprintf("%s/printk_formats", kernel_tracefs(k)), *text;
+	const struct string_table *t = NULL;
+
+	if (!file_read(path, (size_t)16 << 20, &text, NULL)) {
+		t = string_table_new(text);
+		free(text);
+	}
+	free(path);
+	return t;
+}
+
+/* ftrace's own records: no list of events has them, and they have no id file, only a format. */
+static void announce_own(struct ftrace_session *s)
+{
+	static const char *const names[] = {"function",	      "funcgraph_entry",
+					    "funcgraph_exit", "kernel_stack",
+					    "user_stack",     "print",
+					    "bprint",	      "bputs",
+					    "raw_data",	      "fgraph_retaddr_entry"};
+	char *text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!tracefs_event_format(s->kernel, "ftrace", names[i], &text)) {
+			event_table_add(s->text.events, "ftrace", text, strlen(text));
+			free(text);
+		}
+}
+
+static void open_text(struct ftrace_session *s)
+{
+	struct trace_text *t = &s->text;
+
+	t->events = event_table_live(s->kernel);
+	announce_own(s);
+	t->tasks = task_names_new(s->options->json);
+	task_names_follow(t->tasks, kernel_tracefs(s->kernel));
+	t->context.symbols = symbol_table_live();
+	t->context.strings = live_strings(s->kernel);
+	t->context.raw_strings = s->options->json;
+}
+
+int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spec,
+			const struct ftrace_options *o, const char *tracer)
+{
+	int rc, err;
+
+	*s = (struct ftrace_session){.spec = spec,
+				     .options = o,
+				     .diag = DIAG_INIT,
+				     .out = {.fd = -1, .text = STRBUF_INIT},
+				     .signals = -1};
+	s->kernel = kernel_new();
+	rc = parse_options(s);
+	if (rc)
+		return rc;
+	s->signals = open_signals();
+	if (open_instance(s, tracer))
+		return diag_exit_code(&s->diag);
+	s->events = dynamic_events_new(s->kernel, &s->diag);
+	err = output_open(&s->out, o->output, OUTPUT_LINE, o->json);
+	if (err) {
+		diag_error(&s->diag, NO_SPAN, "cannot write to %s: %s", o->output, strerror(-err));
+		return EXIT_FAILED;
+	}
+	open_text(s);
+	return EXIT_OK;
+}
+
+void ftrace_session_expect(struct ftrace_session *s, const char *system, const char *event,
+			   const char *shown)
+{
+	event_table_expect(s->text.events, system, event);
+	if (shown)
+		event_table_rename(s->text.events, system, event, shown);
+}
+
+void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->options->quiet)
+		return;
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+struct symbolizer *ftrace_session_symbols(struct ftrace_session *s)
+{
+	if (!s->symbolizer)
+		s->symbolizer = symbolizer_new(s->kernel, true);
+	return s->symbolizer;
+}
+
+int ftrace_session_user_stacks(struct ftrace_session *s)
+{
+	s->user_stacks = true;
+	/* The process may be gone when its stack is printed: what it maps is noted as it happens.
+	 */
+	s->watch = watch_open(s->kernel, 0);
+	return instance_set_option(s->instance, "userstacktrace", true);
+}
+
+/* ---- the loop ---- */
+
+struct loop {
+	struct ftrace_session *session;
+	struct raw_buffer *buffer;
+	int signals; /* signalfd */
+	u64 end; /* 0 = none */
+	bool stop;
+};
+
+static void print_event(struct ftrace_session *s, const struct raw_event *e)
+{
+	struct strbuf *out = &s->out.text;
+	const struct event_info *info;
+
+	s->printed++;
+	if (s->print) {
+		s->print(s, e, out);
+	} else if (s->options->json) {
+		ftrace_json_event(s, e, out);
+	} else {
+		info = s->user_stacks ? event_table_get(s->text.events, page_event_id(&e->event))
+				      : NULL;
+		if (!info || !ftrace_user_stack(s, info, e, out))
+			trace_text_event(&s->text, e, out);
+	}
+	output_commit(&s->out);
+}
+
+static void check_signals(struct loop *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == sizeof(info))
+		l->stop = true;
+	/* Whoever read us is gone (| head). */
+	if (l->session->out.error)
+		l->stop = true;
+}
+
+/* Prints what is older than `until`. */
+static void print_until(struct loop *l, u64 until)
+{
+	struct raw_event e;
+
+	for (u32 n = 1; raw_buffer_next(l->buffer, until, &e); n++) {
+		print_event(l->session, &e);
+		if (n % EVENTS_PER_LOOK)
+			continue;
+		check_signals(l);
+		if (l->session->out.error)
+			return;
+	}
+	output_idle(&l->session->out);
+}
+
+static int wait_ms(const struct loop *l, bool buffered)
+{
+	const u64 limit = buffered ? BUFFERED_MS : LIVE_MS, now = now_ns();
+
+	if (!l->end)
+		return (int)limit;
+	return now >= l->end ? 0 : (int)MIN((l->end - now) / 1000000 + 1, limit);
+}
+
+enum { POLL_SIGNALS, POLL_BUFFER, POLL_OUTPUT, POLL_FIXED };
+
+/* What is waited for; the descriptors of the watch come last. Malloc'ed. */
+static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
+{
+	const int *fds = NULL;
+	const u32 n = l->session->watch ? watch_fds(l->session->watch, &fds) : 0;
+	struct pollfd *set = xreallocarray(NULL, POLL_FIXED + n, sizeof(*set));
+
+	set[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+	set[POLL_BUFFER] = (struct pollfd){.fd = raw_buffer_fd(l->buffer), .events = POLLIN};
+	/* POLLERR: nobody reads any more. It comes also when nothing is written. */
+	set[POLL_OUTPUT] = (struct pollfd){.fd = l->session->out.fd};
+	for (u32 i = 0; i < n; i++)
+		set[POLL_FIXED + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+	*ret_count = POLL_FIXED + n;
+	return set;
+}
+
+static int loop(struct loop *l)
+{
+	const bool buffered = l->end != 0;
+	struct ftrace_session *s = l->session;
+	nfds_t count;
+	struct pollfd *set = poll_set(l, &count);
+	int err = 0;
+
+	while (!l->stop && !err && (!l->end || now_ns() < l->end)) {
+		u64 until;
+
+		poll(set, count, wait_ms(l, buffered));
+		check_signals(l);
+		l->stop |= (set[POLL_OUTPUT].revents & (POLLERR | POLLHUP)) != 0;
+		if (s->watch)
+			watch_read(s->watch, ftrace_session_symbols(s));
+		if (buffered && !(set[POLL_BUFFER].revents & POLLIN))
+			continue;
+		/* What happens from now on may come out of order. */
+		until = now_ns();
+		err = raw_buffer_drain(l->buffer);
+		if (!buffered || raw_buffer_pending(l->buffer) > BUFFERED_BYTES)
+			print_until(l, until);
+		check_signals(l);
+	}
+	free(set);
+	return err;
+}
+
+static bool was_switched_off(struct ftrace_session *s)
+{
+	char *value;
+	bool off;
+
+	if (instance_read(s->instance, "tracing_on", &value))
+		return false;
+	off = *value == '0';
+	free(value);
+	return off;
+}
+
+static int say_losses(struct ftrace_session *s, struct raw_buffer *buffer)
+{
+	struct raw_buffer_stats stats;
+
+	if (raw_buffer_stats(buffer, &stats))
+		return EXIT_OK;
+	if (stats.damaged)
+		diag_warning(&s->diag, NO_SPAN,
+			     "%" PRIu64 " pages of the buffer could not be read to their end",
+			     stats.damaged);
+	if (!stats.lost)
+		return stats.damaged ? EXIT_LOST : EXIT_OK;
+	diag_warning(&s->diag, NO_SPAN, "%" PRIu64 " events were lost, %" PRIu64 " were printed",
+		     stats.lost, s->printed);
+	diag_hint(&s->diag,
+		  "a filter (-p, FILTER) makes them fewer, -b KB makes the buffer larger");
+	return EXIT_LOST;
+}
+
+static int run_loop(struct ftrace_session *s, struct loop *l)
+{
+	int err, rc;
+
+	if (s->options->header && !s->options->json)
+		trace_text_columns(&s->text, &s->out.text);
+	output_idle(&s->out);
+	err = loop(l);
+	if (was_switched_off(s))
+		diag_warning(&s->diag, NO_SPAN,
+			     "somebody wrote 0 to %s/tracing_on: nothing was recorded since then",
+			     instance_directory(s->instance));
+	instance_try(s->instance, "tracing_on", "0");
+	if (!err && !s->out.error)
+		err = raw_buffer_drain(l->buffer);
+	if (s->watch)
+		watch_read(s->watch, ftrace_session_symbols(s));
+	if (!s->out.error)
+		print_until(l, UINT64_MAX);
+	if (err)
+		diag_error(&s->diag, NO_SPAN, "the trace buffer cannot be read: %s",
+			   strerror(-err));
+	rc = say_losses(s, l->buffer);
+	return err ? EXIT_FAILED : rc;
+}
+
+/* For tests and scripts that must not begin before we do. */
+static void notify_attached(struct ftrace_session *s)
+{
+	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
+		strbuf_addstr(&s->out.text, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
+		output_flush(&s->out);
+	}
+}
+
+int ftrace_session_run(struct ftrace_session *s)
+{
+	struct loop l = {.session = s, .signals = s->signals};
+	int rc, err;
+
+	err = raw_buffer_open(instance_directory(s->instance), &l.buffer);
+	if (err) {
+		diag_error(&s->diag, NO_SPAN, "cannot read %s/per_cpu/*/trace_pipe_raw: %s",
+			   instance_directory(s->instance), strerror(-err));
+		return EXIT_FAILED;
+	}
+	if (s->duration_ns)
+		l.end = now_ns() + s->duration_ns;
+	notify_attached(s);
+	rc = run_loop(s, &l);
+	raw_buffer_close(l.buffer);
+	return rc;
+}
+
+static void close_text(struct trace_text *t)
+{
+	if (t->events)
+		event_table_release(t->events);
+	if (t->tasks)
+		task_names_release(t->tasks);
+	if (t->context.symbols)
+		symbol_table_release((struct symbol_table *)t->context.symbols);
+	if (t->context.strings)
+		string_table_release((struct string_table *)t->context.strings);
+}
+
+int ftrace_session_close(struct ftrace_session *s, int rc)
+{
+	int err = 0;
+
+	instance_close(s->instance);
+	dynamic_events_release(s->events);
+	if (s->out.fd >= 0)
+		err = output_close(&s->out);
+	if (err && err != -EPIPE && rc == EXIT_OK) {
+		diag_error(&s->diag, NO_SPAN, "cannot write the output: %s", strerror(-err));
+		rc = EXIT_FAILED;
+	}
+	if (rc == EXIT_OK)
+		rc = diag_exit_code(&s->diag);
+	diag_print(&s->diag, stderr, use_colour());
+	close_text(&s->text);
+	watch_close(s->watch);
+	symbolizer_release(s->symbolizer);
+	kernel_release(s->kernel);
+	diag_release(&s->diag);
+	if (s->signals >= 0)
+		close(s->signals);
+	return rc;
+}

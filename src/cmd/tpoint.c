@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `pantrace tpoint`: tracepoints, each event as the kernel itself prints it. */
+#include "cmd/tpoint.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/glob.h"
+#include "cmd/ftrace_session.h"
+#include "kernel/tracefs.h"
+
+struct tpoint_options {
+	struct ftrace_options common;
+	bool list, format;
+};
+
+static const struct option_spec options[] = {
+	FTRACE_OPTION_ROWS(struct tpoint_options, common),
+	{'s', "stack", NULL, "the kernel's stack after each event", OPTION_FLAG,
+	 offsetof(struct tpoint_options, common.stack)},
+	{'l', "list", NULL, "only list the tracepoints that match", OPTION_FLAG,
+	 offsetof(struct tpoint_options, list)},
+	{'v', "format", NULL, "only show the fields of the tracepoints, for a filter", OPTION_FLAG,
+	 offsetof(struct tpoint_options, format)},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "tpoint",
+	.synopsis = "[options] TRACEPOINT[,TRACEPOINT...] [FILTER]  |  -l [PATTERN]",
+	.summary = "trace tracepoints: every event as the kernel prints it",
+	.examples =
+		"  pantrace tpoint block:block_rq_issue                         # every event, "
+		"until "
+		"Ctrl-C\n"
+		"  pantrace tpoint -d 5 sched:sched_process_exec,sched:sched_process_exit   # two "
+		"of "
+		"them\n"
+		"  pantrace tpoint -s block:block_rq_insert 'rwbs ~ \"*R*\"'      # reads, with "
+		"the "
+		"kernel's stack\n"
+		"  pantrace tpoint -p 181 'syscalls:sys_enter_*'                # system calls of "
+		"one process\n"
+		"  pantrace tpoint -l 'block:*'                                 # what there is\n"
+		"  pantrace tpoint -v block:block_rq_issue                      # the fields of "
+		"one\n",
+	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
+		   "FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~ "
+		   "(a pattern of text),\n"
+		   "&& || ! and parentheses.\n"
+		   "Columns: thread's name and id, CPU, flags (irqs off, reschedule, hard or soft "
+		   "irq, preemption\n"
+		   "depth, migration), seconds since boot, event, and what the event's own format "
+		   "makes of its fields.",
+	.options = options,
+};
+
+struct event_name {
+	char *system, *event;
+};
+
+struct tpoint {
+	struct ftrace_session session;
+	struct tpoint_options o;
+	VECTOR(struct event_name) events;
+};
+
+/* ---- which ---- */
+
+static int add_event(void *arg, const char *system, const char *event)
+{
+	struct tpoint *t = arg;
+
+	vector_push(&t->events, (struct event_name){xstrdup(system), xstrdup(event)});
+	return 0;
+}
+
+/* One part of the list. False: nothing is called so, or it is no name. */
+static bool expand_one(struct tpoint *t, struct kernel *k, char *word)
+{
+	char *colon = strchr(word, ':');
+	const size_t before = t->events.len;
+
+	if (!colon && (colon = strchr(word, '/')) == NULL)
+		return false;
+	*colon = '\0';
+	tracefs_each_event(k, word, colon + 1, add_event, t);
+	*colon = ':';
+	return t->events.len > before;
+}
+
+/* The nearest names are found by the instance when it is asked for it. */
+static int expand(struct tpoint *t, struct kernel *k, const char *list)
+{
+	char *copy = xstrdup(list), *word, *rest;
+	int rc = EXIT_OK;
+
+	for (word = strtok_r(copy, ",", &rest); word && !rc; word = strtok_r(NULL, ",", &rest)) {
+		char *colon;
+
+		if (expand_one(t, k, word))
+			continue;
+		colon = strchr(word, ':');
+		if (!colon) {
+			rc = options_usage_error(&spec, "a tracepoint is SYSTEM:EVENT, not '%s'",
+						 word);
+		} else if (glob_has_wildcard(word) || !t->session.instance) {
+			fprintf(stderr, "  pantrace tpoint: there is no tracepoint '%s'\n", word);
+			rc = EXIT_FAILED;
+		} else {
+			*colon = '\0';
+			instance_enable_event(t->session.instance, word, colon + 1, true);
+			rc = EXIT_FAILED;
+		}
+	}
+	free(copy);
+	if (!rc && !t->events.len)
+		rc = options_usage_error(&spec, "which tracepoint?");
+	return rc;
+}
+
+static void release_events(struct tpoint *t)
+{
+	for (size_t i = 0; i < t->events.len; i++) {
+		free(t->events.items[i].system);
+		free(t->events.items[i].event);
+	}
+	vector_free(&t->events);
+}
+
+/* ---- -l and -v ---- */
+
+static int show(struct tpoint *t, const char *list)
+{
+	struct kernel *k = kernel_new();
+	struct strbuf out = STRBUF_INIT;
+	int rc = EXIT_OK;
+	char *text;
+
+	if (!kernel_ask(k, KERNEL_TRACEFS)->yes) {
+		const struct kernel_answer *a = kernel_ask(k, KERNEL_TRACEFS);
+
+		fprintf(stderr, "  pantrace tpoint: %s%s%s\n", a->why, a->hint ? ": " : "",
+			a->hint ? a->hint : "");
+		rc = geteuid() ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED;
+	} else {
+		rc = expand(t, k, list ? list : "*:*");
+	}
+	for (size_t i = 0; i < t->events.len && !rc; i++) {
+		const struct event_name *e = &t->events.items[i];
+
+		if (!t->o.format) {
+			strbuf_addf(&out, "%s:%s\n", e->system, e->event);
+		} else if (!tracefs_event_format(k, e->system, e->event, &text)) {
+			strbuf_addstr(&out, text);
+			free(text);
+		} else {
+			fprintf(stderr, "  pantrace tpoint: cannot read the format of %s:%s\n",
+				e->system, e->event);
+			rc = EXIT_FAILED;
+		}
+	}
+	write_all(STDOUT_FILENO, out.data, out.len);
+	strbuf_release(&out);
+	kernel_release(k);
+	return rc;
+}
+
+/* ---- tracing ---- */
+
+static int apply_filter(struct tpoint *t, const char *filter)
+{
+	struct ftrace_session *s = &t->session;
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	int err = 0;
+
+	tracefs_command_from(&c, &s->diag, "filter", filter);
+	for (size_t i = 0; i < t->events.len && !err; i++)
+		err = instance_set_filter(s->instance, t->events.items[i].system,
+					  t->events.items[i].event, &c);
+	if (err)
+		diag_hint(&s->diag, "  pantrace tpoint -v TRACEPOINT shows the fields");
+	tracefs_command_release(&c);
+	return err;
+}
+
+static int enable(struct tpoint *t)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < t->events.len && !err; i++) {
+		const struct event_name *e = &t->events.items[i];
+
+		ftrace_session_expect(&t->session, e->system, e->event, NULL);
+		err = instance_enable_event(t->session.instance, e->system, e->event, true);
+	}
+	return err;
+}
+
+static int trace(struct tpoint *t, const char *list, const char *filter)
+{
+	struct ftrace_session *s = &t->session;
+	int rc = expand(t, s->kernel, list);
+
+	if (rc)
+		return rc;
+	if ((filter && apply_filter(t, filter)) || enable(t))
+		return (int)diag_exit_code(&s->diag);
+	ftrace_session_say(s, "Tracing %s%s.%s", list, filter ? " with a filter" : "",
+			   s->duration_ns ? "" : " Ctrl-C to end.");
+	return ftrace_session_run(s);
+}
+
+int cmd_tpoint(int argc, char **argv)
+{
+	struct tpoint t = {0};
+	int first, rc = options_parse(&spec, argc, argv, &t.o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (first + 2 < argc)
+		return options_usage_error(
+			&spec, "unexpected argument '%s': a filter with blanks needs quotes",
+			argv[first + 2]);
+	if (t.o.list || t.o.format) {
+		if (t.o.format && first == argc)
+			return options_usage_error(&spec,
+						   "-v shows the fields of which tracepoint?");
+		rc = show(&t, argv[first]);
+	} else if (first == argc) {
+		rc = options_usage_error(&spec, "which tracepoint?");
+	} else {
+		rc = ftrace_session_open(&t.session, &spec, &t.o.common, NULL);
+		if (!rc)
+			rc = trace(&t, argv[first], argv[first + 1]);
+		rc = ftrace_session_close(&t.session, rc);
+	}
+	release_events(&t);
+	return rc;
+}
