@@ -4,12 +4,21 @@
  *	programs getppid N      N system calls; prints nanoseconds per call
  *	programs open N         N failing openat(2) of a 20-character name; prints nanoseconds per call
  *	programs forever        getppid until killed
+ *	programs paced N RATE   N calls of getppid, RATE each second; prints the rate that it came to
+ *	programs kill N         N signals 0 to itself; nanoseconds each
+ *	programs spawn N        N times /bin/true, one after the other; nanoseconds each
+ *	programs call N         N calls of the function bench_function; nanoseconds each
+ *	programs read N FILE    N reads of 4 KiB, from the beginning again at the end; nanoseconds each
+ *	programs direct N FILE  the same past the page cache
  *	programs clock N        N reads of the clock (vdso); nanoseconds each
  *	programs lock N         N locked additions; nanoseconds each
  *	programs memory CMD...  runs the command; prints its peak memory in KiB (a parent that is larger would count
  *	                        as its own: the kernel keeps the highest mark across exec)
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +53,50 @@ static int memory(char **argv)
 	return 0;
 }
 
+/* In bursts of 100: a clock read for each call would be a good part of the work. */
+static int paced(long n, double rate)
+{
+	const double start = now();
+
+	for (long i = 0; i < n; i++) {
+		while (i % 100 == 0 && now() - start < (double)i * 1e9 / rate)
+			;
+		syscall(SYS_getppid);
+	}
+	printf("%.0f\n", (double)n * 1e9 / (now() - start));
+	return 0;
+}
+
+__attribute__((noinline)) void bench_function(long n)
+{
+	__asm__ volatile("" : : "r"(n) : "memory");
+}
+
+static void spawn(void)
+{
+	char *const argv[] = {"true", NULL};
+	pid_t pid;
+
+	if (!posix_spawn(&pid, "/bin/true", NULL, NULL, argv, NULL))
+		waitpid(pid, NULL, 0);
+}
+
+static int read_file(long n, const char *path, int flags)
+{
+	const int fd = open(path, O_RDONLY | flags);
+	static char buffer[4096] __attribute__((aligned(4096)));
+	const off_t pages = lseek(fd, 0, SEEK_END) / 4096;
+	const double start = now();
+
+	if (fd < 0 || pages < 1)
+		return 1;
+	for (long i = 0; i < n; i++)
+		if (pread(fd, buffer, sizeof(buffer), i % pages * 4096) < 0)
+			return 1;
+	printf("%.2f\n", (now() - start) / (double)n);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static long counter;
@@ -53,6 +106,12 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "memory") && argc > 2)
 		return memory(argv + 2);
+	if (!strcmp(what, "paced") && argc > 3)
+		return paced(n, atof(argv[3]));
+	if (!strcmp(what, "read") && argc > 3)
+		return read_file(n, argv[3], 0);
+	if (!strcmp(what, "direct") && argc > 3)
+		return read_file(n, argv[3], O_DIRECT);
 	for (long i = 0; i < n || !strcmp(what, "forever"); i++) {
 		if (!strcmp(what, "open"))
 			syscall(SYS_openat, AT_FDCWD, "/nonexistent/file-20", O_RDONLY);
@@ -60,6 +119,12 @@ int main(int argc, char **argv)
 			now();
 		else if (!strcmp(what, "lock"))
 			__atomic_fetch_add(&counter, 1, __ATOMIC_SEQ_CST);
+		else if (!strcmp(what, "kill"))
+			kill(getpid(), 0);
+		else if (!strcmp(what, "spawn"))
+			spawn();
+		else if (!strcmp(what, "call"))
+			bench_function(i);
 		else
 			syscall(SYS_getppid);
 	}

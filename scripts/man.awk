@@ -50,17 +50,16 @@ function flush_table(	i, n, cells, row, layout)
 	n = split(table[1], cells, /[ \t]*\|[ \t]*/)
 	layout = ""
 	for (i = 2; i < n; i++)
-		layout = layout (i > 2 ? " " : "") "l"
+		layout = layout (i > 2 ? " " : "") "lx"
 	print ".TS"
 	print layout "."
 	for (row = 1; row <= ntable; row++) {
 		if (table[row] ~ /^\|[-:| \t]+\|$/)
 			continue
 		n = split(table[row], cells, /[ \t]*\|[ \t]*/)
-		line = ""
-		for (i = 2; i < n; i++)
-			line = line (i > 2 ? "\t" : "") (row == 1 ? "\\fB" plain(cells[i]) "\\fR" : prose(cells[i]))
-		print line
+		for (i = 2; i < n; i++) # a block of text each, so that long ones are broken
+			print (i > 2 ? "T}\t" : "") "T{\n" (row == 1 ? "\\fB" plain(cells[i]) "\\fR" : prose(cells[i]))
+		print "T}"
 	}
 	print ".TE"
 	ntable = 0
