@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A line of text for each event. For each kind of event there is a program: pieces of constant
+ * text, each followed by one value that is taken from the packet in the plainest way its type
+ * allows. Most lines consist of copies and decimal numbers.
+ */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/glob.h"
+#include "trace/ctf_value.h"
+#include "trace/number_text.h"
+
+#define CHUNK (256u << 10)
+
+enum step_kind {
+	STEP_U8,
+	STEP_U16,
+	STEP_U32,
+	STEP_U64,
+	STEP_S8,
+	STEP_S16,
+	STEP_S32,
+	STEP_S64,
+	STEP_HEX, /* little endian, whole bytes */
+	STEP_STRING,
+	STEP_ADDRESS, /* as STEP_HEX, with a name */
+	STEP_ADDRESSES, /* an array of addresses, with names */
+	STEP_SKIP, /* decoded, not shown */
+	STEP_ALIGN,
+	STEP_OTHER,
+	STEP_END,
+};
+
+struct step {
+	enum step_kind kind;
+	u32 align; /* bits */
+	u32 slot;
+	u32 text, text_size; /* before the value, in program.text */
+	const struct ctf_type *type;
+};
+
+struct program {
+	bool wanted;
+	char *head; /* "host:process:(pid) app:event: " */
+	u32 head_size;
+	char *text;
+	struct step *steps;
+	size_t room; /* bytes of a line, but for what step_slowly() adds */
+};
+
+struct ctf_printer {
+	struct ctf_print_options options;
+	int fd;
+	int error;
+	struct strbuf out;
+	struct arena arena; /* programs */
+	s64 last_ns;
+	bool has_last;
+	s64 second; /* that `clock_text` is of */
+	char clock_text[48];
+	u32 clock_size;
+	/* the packet context of the stream that was printed last */
+	const struct ctf_stream *packet_stream;
+	u64 packet_number;
+	struct strbuf packet_text;
+};
+
+struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int fd)
+{
+	struct ctf_printer *p = xzalloc(sizeof(*p));
+
+	p->options = *options;
+	p->fd = fd;
+	p->second = INT64_MIN;
+	p->out = (struct strbuf)STRBUF_INIT;
+	p->packet_text = (struct strbuf)STRBUF_INIT;
+	strbuf_reserve(&p->out, CHUNK * 2);
+	return p;
+}
+
+/* ---- programs ---- */
+
+struct compiler {
+	struct ctf_printer *p;
+	VECTOR(struct step) steps;
+	struct strbuf text; /* all pieces */
+	size_t piece; /* where the current one begins */
+};
+
+static void add_step(struct compiler *k, enum step_kind kind, const struct ctf_type *t, u32 slot)
+{
+	struct step step = {
+		.kind = kind,
+		.align = t ? MAX(t->align, 1u) : 1,
+		.slot = slot,
+		.text = (u32)k->piece,
+		.text_size = (u32)(k->text.len - k->piece),
+		.type = t,
+	};
+
+	vector_push(&k->steps, step);
+	k->piece = k->text.len;
+}
+
+static enum step_kind kind_of(const struct ctf_type *t)
+{
+	static const enum step_kind plain[2][4] = {{STEP_U8, STEP_U16, STEP_U32, STEP_U64},
+						   {STEP_S8, STEP_S16, STEP_S32, STEP_S64}};
+	const u32 bytes = t->size / 8;
+
+	if (t->kind == CTF_STRING)
+		return STEP_STRING;
+	if (t->kind != CTF_INTEGER || t->size % 8 || t->align < 8 || t->byte_order != CTF_LITTLE ||
+	    (bytes & (bytes - 1)))
+		return STEP_OTHER;
+	if (t->base == 10)
+		return plain[t->is_signed][__builtin_ctz(bytes)];
+	return t->base == 16 ? STEP_HEX : STEP_OTHER;
+}
+
+static bool shows_addresses(const struct compiler *k, const struct ctf_field *f)
+{
+	return k->p->options.format == CTF_FORMAT_TEXT && k->p->options.address &&
+	       ctf_is_address(f->shown);
+}
+
+static void compile_struct(struct compiler *k, const struct ctf_type *t)
+{
+	const bool all = k->p->options.format == CTF_FORMAT_BABELTRACE;
+	bool first = true;
+
+	if (t->align > 8)
+		add_step(k, STEP_ALIGN, t, CTF_NO_SLOT);
+	strbuf_addch(&k->text, '{');
+	for (u32 i = 0; i < t->count; i++) {
+		const struct ctf_field *f = &t->fields[i];
+		enum step_kind kind = f->slot == CTF_NO_SLOT ? kind_of(f->type) : STEP_OTHER;
+
+		if (!all && ctf_is_length(t, i)) {
+			add_step(k, STEP_SKIP, f->type, f->slot);
+			continue;
+		}
+		strbuf_addf(&k->text, "%s%s = ", first ? " " : ", ", f->shown);
+		first = false;
+		if (f->type->kind == CTF_STRUCT) {
+			compile_struct(k, f->type);
+			continue;
+		}
+		if (kind == STEP_HEX && shows_addresses(k, f))
+			kind = STEP_ADDRESS;
+		if (f->type->kind == CTF_SEQUENCE && shows_addresses(k, f) &&
+		    f->type->element->kind == CTF_INTEGER)
+			kind = STEP_ADDRESSES;
+		add_step(k, kind, f->type, f->slot);
+	}
+	strbuf_addstr(&k->text, " }");
+}
+
+static void head_of(const struct ctf_event *event, struct strbuf *out)
+{
+	const struct ctf_metadata *m = event->stream->trace->metadata;
+	const struct ctf_env *process = ctf_metadata_env(m, "procname"),
+			     *pid = ctf_metadata_env(m, "vpid");
+	const char *host = event->stream->trace->hostname;
+
+	if (host)
+		strbuf_addstr(out, host);
+	if (process && process->text)
+		strbuf_addf(out, "%s%s", out->len ? ":" : "", process->text);
+	if (pid && !pid->text)
+		strbuf_addf(out, "%s(%lld)", out->len ? ":" : "", (long long)pid->number);
+	if (out->len)
+		strbuf_addch(out, ' ');
+	strbuf_addf(out, "%s: ", *event->class->name ? event->class->name : "<unknown>");
+}
+
+static bool wanted(const struct ctf_printer *p, const char *name)
+{
+	if (!p->options.nr_events)
+		return true;
+	for (size_t i = 0; i < p->options.nr_events; i++)
+		if (glob_match(p->options.events[i], name))
+			return true;
+	return false;
+}
+
+static struct program *compile(struct ctf_printer *p, const struct ctf_event *event)
+{
+	const struct ctf_type *parts[] = {event->stream->class->event_context,
+					  event->class->context, event->class->fields};
+	struct compiler k = {.p = p, .text = STRBUF_INIT};
+	struct strbuf head = STRBUF_INIT;
+	struct program *program = arena_new(&p->arena, struct program);
+	bool first = true;
+
+	program->wanted = wanted(p, event->class->name);
+	head_of(event, &head);
+	program->head_size = (u32)head.len;
+	program->head = arena_alloc(&p->arena,
+				    head.len + 64); /* copied 32 bytes at a time, as the pieces */
+	memcpy(program->head, head.data, head.len);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i])
+			continue;
+		if (!first)
+			strbuf_addstr(&k.text, ", ");
+		first = false;
+		compile_struct(&k, parts[i]);
+	}
+	strbuf_addch(&k.text, '\n');
+	add_step(&k, STEP_END, NULL, CTF_NO_SLOT);
+	program->room = head.len + k.text.len + 24 * k.steps.len + 256;
+	program->text = arena_alloc(&p->arena, k.text.len + 64);
+	memcpy(program->text, k.text.data, k.text.len);
+	program->steps =
+		arena_memdup(&p->arena, k.steps.items, k.steps.len * sizeof(*k.steps.items));
+	strbuf_release(&head);
+	strbuf_release(&k.text);
+	vector_free(&k.steps);
+	event->class->user = program;
+	return program;
+}
+
+static inline struct program *program_of(struct ctf_printer *p, const struct ctf_event *event)
+{
+	return event->class->user ? event->class->user : compile(p, event);
+}
+
+bool ctf_print_wants(struct ctf_printer *p, const struct ctf_event *event)
+{
+	return program_of(p, event)->wanted;
+}
+
+/* ---- the beginning of a line ---- */
+
+static char *nine_digits(char *p, u32 v)
+{
+	const u32 high = v / 10000, low = v % 10000, top = high / 10000, middle = high % 10000;
+
+	*p = (char)('0' + top);
+	memcpy(p + 1, text_pairs + middle / 100 * 2, 2);
+	memcpy(p + 3, text_pairs + middle % 100 * 2, 2);
+	memcpy(p + 5, text_pairs + low / 100 * 2, 2);
+	memcpy(p + 7, text_pairs + low % 100 * 2, 2);
+	return p + 9;
+}
+
+/* "[12:34:56." */
+static void clock_text(struct ctf_printer *p, s64 second)
+{
+	const time_t time = (time_t)second;
+	struct tm tm;
+
+	p->second = second;
+	if (!p->options.seconds &&
+	    (p->options.gmt ? gmtime_r(&time, &tm) : localtime_r(&time, &tm)))
+		p->clock_size = (u32)snprintf(p->clock_text, sizeof(p->clock_text),
+					      "[%02d:%02d:%02d.", tm.tm_hour, tm.tm_min, tm.tm_sec);
+	else
+		p->clock_size = (u32)snprintf(p->clock_text, sizeof(p->clock_text), "[%lld.",
+					      (long long)second);
+}
+
+static char *put_time(struct ctf_printer *p, char *to, s64 ns)
+{
+	s64 second = ns / 1000000000, rest = ns % 1000000000;
+	u64 delta;
+
+	if (rest < 0) {
+		second--;
+		rest += 1000000000;
+	}
+	if (second != p->second)
+		clock_text(p, second);
+	memcpy(to, p->clock_text, 32);
+	to = nine_digits(to + p->clock_size, (u32)rest);
+	if (!p->has_last) {
+		memcpy(to,
+		       "] (+?.????????"
+		       "?) ",
+		       17);
+		p->has_last = true;
+		p->last_ns = ns;
+		return to + 17;
+	}
+	delta = (u64)(ns - p->last_ns);
+	p->last_ns = ns;
+	memcpy(to, "] (+", 4);
+	to = text_put_digits(to + 4, delta / 1000000000u);
+	*to++ = '.';
+	to = nine_digits(to, (u32)(delta % 1000000000u));
+	memcpy(to, ") ", 2);
+	return to + 2;
+}
+
+static void packet_text(struct ctf_printer *p, const struct ctf_event *event)
+{
+	struct ctf_stream *s = event->stream;
+	const struct ctf_type *t = s->class->packet_context;
+	const struct ctf_value_style style = {&p->options, s->trace, event->ns};
+	struct ctf_cursor c = s->at;
+	bool first = true;
+
+	p->packet_stream = s;
+	p->packet_number = s->number;
+	strbuf_reset(&p->packet_text);
+	if (!t)
+		return;
+	c.at = s->context_at;
+	ctf_align(&c, t->align);
+	strbuf_addch(&p->packet_text, '{');
+	for (u32 i = 0; i < t->count && !c.failed; i++) {
+		if (ctf_is_about_packet(t->fields[i].name)) {
+			ctf_skip(&c, t->fields[i].type);
+			continue;
+		}
+		strbuf_addf(&p->packet_text, "%s%s = ", first ? " " : ", ", t->fields[i].shown);
+		ctf_put_text(&p->packet_text, &c, t->fields[i].type, t->fields[i].slot, &style);
+		first = false;
+	}
+	strbuf_addstr(&p->packet_text, " }, ");
+}
+
+/* ---- steps ---- */
+
+static inline char *copy(char *to, const char *from, u32 n)
+{
+	if (__builtin_expect(n <= 32, 1)) {
+		memcpy(to, from, 32);
+		return to + n;
+	}
+	memcpy(to, from, n);
+	return to + n;
+}
+
+static inline char *put_signed(char *to, s64 value)
+{
+	if (value >= 0)
+		return text_put_digits(to, (u64)value);
+	*to++ = '-';
+	return text_put_digits(to, 0 - (u64)value);
+}
+
+/* A little endian integer of 8 << log bits at a whole byte. */
+static inline bool take(struct ctf_cursor *c, u32 align, u32 log, u64 *ret)
+{
+	const u64 at = (c->at + align - 1) & ~((u64)align - 1);
+	u64 value = 0;
+
+	if (__builtin_expect(at > c->end || (8u << log) > c->end - at, 0)) {
+		c->failed = true;
+		return false;
+	}
+	switch (log) {
+	case 0:
+		memcpy(&value, c->data + at / 8, 1);
+		break;
+	case 1:
+		memcpy(&value, c->data + at / 8, 2);
+		break;
+	case 2:
+		memcpy(&value, c->data + at / 8, 4);
+		break;
+	default:
+		memcpy(&value, c->data + at / 8, 8);
+	}
+	c->at = at + (8u << log);
+	*ret = value;
+	return true;
+}
+
+static void put_named(struct ctf_printer *p, const struct ctf_event *event, u64 address)
+{
+	strbuf_addf(&p->out, "0x%" PRIX64, address);
+	p->options.address(p->options.arg, event->stream->trace, event->ns, address, &p->out);
+}
+
+/* What takes more than a few instructions; goes through the buffer. */
+static void step_slowly(struct ctf_printer *p, const struct ctf_event *event,
+			const struct step *step, struct ctf_cursor *c)
+{
+	const struct ctf_value_style style = {&p->options, event->stream->trace, event->ns};
+	const char *s;
+	size_t n;
+	u64 count;
+
+	switch (step->kind) {
+	case STEP_HEX:
+		ctf_put_integer(&p->out, ctf_integer(c, step->type), step->type);
+		break;
+	case STEP_ADDRESS:
+		put_named(p, event, ctf_integer(c, step->type));
+		break;
+	case STEP_ADDRESSES:
+		ctf_align(c, step->type->align);
+		count = ctf_count(c, step->type);
+		strbuf_addch(&p->out, '[');
+		for (u64 i = 0; i < count && !c->failed; i++) {
+			strbuf_addstr(&p->out, i ? ", " : " ");
+			put_named(p, event, ctf_integer(c, step->type->element));
+		}
+		strbuf_addstr(&p->out, " ]");
+		break;
+	case STEP_STRING:
+		s = ctf_string(c, &n);
+		ctf_put_string(&p->out, s ? s : "", n, p->options.escape);
+		break;
+	case STEP_ALIGN:
+		ctf_align(c, step->align);
+		break;
+	case STEP_SKIP:
+		ctf_noted(c, step->type, step->slot);
+		break;
+	default:
+		ctf_put_text(&p->out, c, step->type, step->slot, &style);
+	}
+}
+
+static void run(struct ctf_printer *p, const struct ctf_event *event, const struct program *program,
+		struct ctf_cursor *c)
+{
+	char *to = p->out.data + p->out.len;
+	u64 value;
+
+	for (const struct step *step = program->steps; !c->failed; step++) {
+		to = copy(to, program->text + step->text, step->text_size);
+		switch (step->kind) {
+		case STEP_U8:
+		case STEP_U16:
+		case STEP_U32:
+		case STEP_U64:
+			if (take(c, step->align, step->kind - STEP_U8, &value))
+				to = text_put_digits(to, value);
+			break;
+		case STEP_S8:
+			if (take(c, step->align, 0, &value))
+				to = put_signed(to, (s8)value);
+			break;
+		case STEP_S16:
+			if (take(c, step->align, 1, &value))
+				to = put_signed(to, (s16)value);
+			break;
+		case STEP_S32:
+			if (take(c, step->align, 2, &value))
+				to = put_signed(to, (s32)value);
+			break;
+		case STEP_S64:
+			if (take(c, step->align, 3, &value))
+				to = put_signed(to, (s64)value);
+			break;
+		case STEP_END:
+			p->out.len = (size_t)(to - p->out.data);
+			return;
+		default:
+			p->out.len = (size_t)(to - p->out.data);
+			step_slowly(p, event, step, c);
+			to = text_room(&p->out, program->room);
+		}
+	}
+	p->out.len = (size_t)(to - p->out.data);
+}
+
+/* ---- JSON ---- */
+
+static void json_line(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c)
+{
+	const struct ctf_value_style style = {&p->options, event->stream->trace, event->ns};
+	const struct ctf_metadata *m = event->stream->trace->metadata;
+	const struct ctf_env *process = ctf_metadata_env(m, "procname"),
+			     *pid = ctf_metadata_env(m, "vpid");
+	const struct {
+		const char *key;
+		const struct ctf_type *type;
+	} parts[] = {{"context", event->stream->class->event_context},
+		     {"event_context", event->class->context},
+		     {"fields", event->class->fields}};
+	struct strbuf *out = &p->out;
+
+	strbuf_addf(out, "{\"time_ns\":%lld,\"event\":\"", (long long)event->ns);
+	escape_json(out, event->class->name, strlen(event->class->name));
+	strbuf_addch(out, '"');
+	if (event->stream->trace->hostname) {
+		strbuf_addstr(out, ",\"host\":\"");
+		escape_json(out, event->stream->trace->hostname,
+			    strlen(event->stream->trace->hostname));
+		strbuf_addch(out, '"');
+	}
+	if (process && process->text) {
+		strbuf_addstr(out, ",\"process\":\"");
+		escape_json(out, process->text, strlen(process->text));
+		strbuf_addch(out, '"');
+	}
+	if (pid && !pid->text)
+		strbuf_addf(out, ",\"pid\":%lld", (long long)pid->number);
+	if (event->stream->cpu != UINT64_MAX)
+		strbuf_addf(out, ",\"cpu\":%llu", (unsigned long long)event->stream->cpu);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i].type)
+			continue;
+		strbuf_addf(out, ",\"%s\":", parts[i].key);
+		ctf_put_json(out, c, parts[i].type, CTF_NO_SLOT, &style);
+	}
+	strbuf_addstr(out, "}\n");
+}
+
+/* ---- lines ---- */
+
+int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c)
+{
+	const struct program *program = program_of(p, event);
+	const size_t begin = p->out.len;
+	const s64 last = p->last_ns;
+	const bool had_last = p->has_last;
+	char *to;
+
+	if (p->options.format == CTF_FORMAT_JSON) {
+		json_line(p, event, c);
+	} else {
+		if (p->packet_stream != event->stream || p->packet_number != event->stream->number)
+			packet_text(p, event);
+		to = text_room(&p->out, program->room + p->packet_text.len);
+		if (event->stream->trace->has_clock)
+			to = put_time(p, to, event->ns);
+		to = copy(to, program->head, program->head_size);
+		memcpy(to, p->packet_text.data, p->packet_text.len);
+		p->out.len = (size_t)(to + p->packet_text.len - p->out.data);
+		run(p, event, program, c);
+	}
+	if (c->failed) { /* half an event is no event */
+		p->out.len = begin;
+		p->last_ns = last;
+		p->has_last = had_last;
+		return 0;
+	}
+	return p->out.len < CHUNK ? p->error : ctf_print_flush(p);
+}
+
+int ctf_print_flush(struct ctf_printer *p)
+{
+	if (p->out.len && !p->error)
+		p->error = write_all(p->fd, p->out.data, p->out.len);
+	strbuf_reset(&p->out);
+	return p->error;
+}
+
+void ctf_printer_release(struct ctf_printer *p)
+{
+	strbuf_release(&p->out);
+	strbuf_release(&p->packet_text);
+	arena_release(&p->arena);
+	free(p);
+}
