@@ -8,6 +8,7 @@
 #include "cmd/hist.h"
 #include "cmd/list.h"
 #include "cmd/probe_tool.h"
+#include "cmd/report.h"
 #include "cmd/reset_ftrace.h"
 #include "cmd/run.h"
 #include "cmd/tools.h"
@@ -21,6 +22,7 @@ const struct command commands[] = {
 	{"record", "record events of instrumented programs, as CTF", cmd_record},
 	{"user", "instrumented programs and their sessions", cmd_user},
 	{"crash", "the last events of programs that were killed", cmd_crash},
+	{"report", "print recorded traces of instrumented programs (CTF)", cmd_report},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},
 	{"hist", "counts and sums by keys in the kernel (histogram triggers)", cmd_hist},
 	{"tpoint", "trace tracepoints: every event as the kernel prints it", cmd_tpoint},
