@@ -55,6 +55,15 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 	return copy;
 }
 
+char *arena_text(struct arena *a, const char *s, size_t n)
+{
+	char *copy = arena_alloc(a, n + 1);
+
+	if (n)
+		memcpy(copy, s, n);
+	return copy;
+}
+
 char *arena_strdup(struct arena *a, const char *s)
 {
 	return arena_strndup(a, s, strlen(s));

@@ -114,6 +114,7 @@ static int compile(struct session *s)
 		.has_child = s->has_child,
 		.has_unwind_target = s->has_child || r->pid || r->unwind_pid,
 		.unsafe = r->unsafe,
+		.show_debug_info = r->is_compatible,
 		.report_helpers = r->report_helpers,
 		.features = *kernel_features(s->kernel),
 		.env = &s->env,

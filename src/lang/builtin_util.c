@@ -56,7 +56,7 @@ void builtin_set_integer(struct expr *call, const struct type *t, s64 value)
 
 void builtin_set_string(struct check *c, struct expr *call, const char *text, size_t len)
 {
-	call->string.data = arena_strndup(c->arena, text, len);
+	call->string.data = arena_text(c->arena, text, len);
 	call->string.len = len;
 	call->type = type_string(c->types, len + 1);
 	call->is_comptime_known = true;

@@ -71,6 +71,7 @@ static int pass_settings(struct compilation *k)
 	int err;
 
 	config_defaults(config);
+	config->show_debug_info = k->options->show_debug_info;
 	err = config_apply(k->diag, &k->script->ast, config);
 	if (!err && k->options->setting)
 		err = k->options->setting(k->options->setting_arg, config);

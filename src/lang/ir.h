@@ -100,6 +100,7 @@ struct ir_program {
 	VECTOR(struct ir_function *) functions;
 	u32 scratch_map;	   /* index of the per-CPU scratch map (array; key = scratch_index) or IR_NO_MAP */
 	u32 scratch_index;	   /* this program's entry */
+	u32 scratch_stride;	   /* 0 = scratch_map is per CPU; else it is a plain array with this many entries for each CPU */
 	bool scratch_of_task;	   /* scratch_map is task storage: one entry per task instead */
 	u32 lost_map, lost_index;  /* where a run that gets no scratch memory is counted; IR_NO_MAP = nowhere */
 	u32 scratch_size;	   /* out: bytes of scratch that the program needs, 0 = none. Filled in by ir_assign_slots() */

@@ -122,13 +122,24 @@ static bool find_scratch_place(const struct ir_function *f, u32 *ret_block, u32 
 	return true;
 }
 
+/* A program stays on its CPU until it ends. */
+static ir_reg index_of_cpu(const struct ir_program *p, struct ir_function *f)
+{
+	const ir_reg cpu = ir_call(f, BPF_FUNC_get_smp_processor_id, 0, NULL);
+
+	return ir_binary_imm(f, IR_ADD, ir_binary_imm(f, IR_MUL, cpu, p->scratch_stride), p->scratch_index);
+}
+
 /* The program's memory: 0 if there is none (task storage that could not be allocated). */
 static ir_reg scratch_address(struct ir_program *p, struct ir_function *f, ir_reg key)
 {
 	ir_reg task;
 
 	if (!p->scratch_of_task) {
-		ir_store_imm(f, key, 0, 4, p->scratch_index);
+		if (p->scratch_stride)
+			ir_store(f, key, 0, 4, index_of_cpu(p, f));
+		else
+			ir_store_imm(f, key, 0, 4, p->scratch_index);
 		return ir_call_n(f, BPF_FUNC_map_lookup_elem, ir_map(f, p->scratch_map), key);
 	}
 	task = ir_call(f, BPF_FUNC_get_current_task_btf, 0, NULL);

@@ -272,7 +272,7 @@ static struct token lex_string(struct lexer *l)
 			l->pos++;
 			t.span = span_from(l, begin);
 			t.len = (u32)text.len;
-			t.text = arena_strndup(l->arena, text.data, text.len);
+			t.text = arena_text(l->arena, text.data, text.len); /* "\0" is a byte */
 			break;
 		}
 		if (!n) {

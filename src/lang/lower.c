@@ -8,8 +8,13 @@
 #include "lang/plan.h"
 
 #define PROGRAM_NAME_MAX 15
-/* PCPU_MIN_UNIT_SIZE (include/linux/percpu.h): no per-CPU allocation is larger. */
-#define SCRATCH_MAX 32768u
+/*
+ * PCPU_MIN_UNIT_SIZE (include/linux/percpu.h): no per-CPU allocation is larger. What needs more gets an element of a plain array for each
+ * CPU. The storage of a task ends at U16_MAX with its header (BPF_LOCAL_STORAGE_MAX_VALUE_SIZE).
+ */
+#define SCRATCH_PER_CPU_MAX 32768u
+#define SCRATCH_MAX	    (1u << 20)
+#define SCRATCH_TASK_MAX    65280u
 
 void lower_error(struct lower *l, struct span at, const char *fmt, ...)
 {
@@ -153,11 +158,14 @@ static bool is_preemptible(const struct script_program *p)
 
 static int check_scratch(struct check *c, const struct script_program *p)
 {
-	if (p->ir->scratch_size <= SCRATCH_MAX)
+	const bool of_task = p->ir->scratch_of_task;
+	const u32 limit = of_task ? SCRATCH_TASK_MAX : SCRATCH_MAX;
+
+	if (p->ir->scratch_size <= limit)
 		return 0;
 	diag_error(c->diag, p->probe->span,
-		   "The probe needs %u bytes of memory per CPU for its strings, more than %u",
-		   p->ir->scratch_size, SCRATCH_MAX);
+		   "The probe needs %u bytes of memory per %s for its strings, more than %u",
+		   p->ir->scratch_size, of_task ? "thread" : "CPU", limit);
 	diag_hint(c->diag, "make strings shorter: config = { max_strlen = %" PRIu64 " }",
 		  c->script->config.max_strlen / 4);
 	return -E2BIG;
@@ -176,6 +184,19 @@ static u32 add_scratch_map(struct script *script, bool of_task)
 					.map_flags = of_task ? BPF_F_NO_PREALLOC : 0,
 					.is_percpu = !of_task});
 	return (u32)script->maps.len - 1;
+}
+
+static void use_plain_array(struct check *c, struct script *script, u32 map)
+{
+	struct script_map *m = &script->maps.items[map];
+	const u32 stride = m->max_entries;
+
+	m->bpf_type = BPF_MAP_TYPE_ARRAY;
+	m->is_percpu = false;
+	m->max_entries = stride * MAX(kernel_possible_cpus(c->options->env->kernel), 1u);
+	for (size_t i = 0; i < script->programs.len; i++)
+		if (script->programs.items[i].ir->scratch_map == map)
+			script->programs.items[i].ir->scratch_stride = stride;
 }
 
 /*
@@ -205,6 +226,8 @@ static int assign_scratch(struct check *c, struct script *script)
 		m->value_size = MAX(m->value_size, ALIGN_UP(p->ir->scratch_size, 8u));
 	}
 	script->scratch_map = maps[0];
+	if (!err && maps[0] != IR_NO_MAP && script->maps.items[maps[0]].value_size > SCRATCH_PER_CPU_MAX)
+		use_plain_array(c, script, maps[0]);
 	return err;
 }
 

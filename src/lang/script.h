@@ -35,6 +35,7 @@ enum map_role {
 	MAP_USTACKS,
 	MAP_JOIN,	/* anything else internal */
 	MAP_UNWIND,	/* array of struct unwind_row (binary/unwind.h): how to get from frame to frame in the process of -p or -c */
+	MAP_PACKETS,	/* perf event array: what skboutput() sends */
 	MAP_GLOBAL,	/* array of one: struct script_globals, written by the engine before attach */
 };
 
@@ -135,8 +136,8 @@ struct action {
 	 * read, because a clear() or zero() follows in the same block: no update between the two is lost or shown twice. */
 	u64 clears, zeroes;
 	u32 helper;		/* ACTION_HELPER_ERROR: BPF_FUNC_* */
-	u8 stream;		/* ACTION_PRINTF: 0 stdout, 1 stderr error, 2 stderr warning */
 	u32 packet_offset;	/* ACTION_SKBOUTPUT: bytes of the packet to leave out; format.text is the file */
+	u8 stream;		/* ACTION_PRINTF: 0 stdout, 1 stderr error, 2 stderr warning */
 	const char *separator;	/* join; ACTION_TABLE: bounds of a distribution (row_ranges()), NULL = a table */
 };
 
@@ -191,6 +192,7 @@ struct compile_options {
 	const regex_t *probe_filter; /* --probe-filter: only probes whose name it matches; NULL = all */
 	bool has_unwind_target;	/* -p, -c or --dwarf-pid: dw_ustack can be used */
 	bool unsafe;
+	bool show_debug_info;	/* what the setting of this name is unless the script or the environment says it */
 	bool report_helpers;	/* -k: send ACTION_HELPER_ERROR when a helper fails */
 	struct kernel_features features;
 	struct probe_env *env;	/* types, btf, kernel, diag */
