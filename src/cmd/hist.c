@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "base/options.h"
 #include "kernel/tracefs.h"
+#include "probe/definition.h"
 #include "types/tracefs_format.h"
 
 struct hist_options {
@@ -222,11 +223,43 @@ static int read_record(struct hist_run *run, const char *system, const char *eve
 	return err;
 }
 
+static const struct hist_definition *find_definition(const struct hist_run *run,
+						     const struct hist_spec *s)
+{
+	for (u32 i = 0; !s->system && i < run->ndefinitions; i++)
+		if (str_eq(run->definitions[i].name, s->event))
+			return &run->definitions[i];
+	return NULL;
+}
+
+/* The kernel's name of a dynamic event. */
+static const struct dynamic_event *find_dynamic(const struct hist_run *run, const char *name)
+{
+	for (size_t i = 0; i < dynamic_events_count(run->events); i++)
+		if (str_eq(dynamic_events_at(run->events, i)->shown, name))
+			return dynamic_events_at(run->events, i);
+	return NULL;
+}
+
 static int resolve_spec(struct hist_run *run, struct hist_spec *s)
 {
+	const struct hist_definition *definition = find_definition(run, s);
+	const struct dynamic_event *dynamic;
 	const struct type *record;
-	int err = find_system(run, s->event_at, &s->system, s->event);
+	int err;
 
+	if (definition && !run->events) {
+		s->definition = definition;
+		s->shown = s->event;
+		return hist_spec_resolve(s, run->diag, run->types, definition->record);
+	}
+	dynamic = definition ? find_dynamic(run, s->event) : NULL;
+	if (dynamic) {
+		s->shown = s->event;
+		s->system = dynamic->group;
+		s->event = dynamic->name;
+	}
+	err = find_system(run, s->event_at, &s->system, s->event);
 	if (!err)
 		err = read_record(run, s->system, s->event, &record);
 	if (err)
@@ -465,29 +498,60 @@ static int find_command(int argc, char **argv)
 	return argc;
 }
 
-static int choose_engine(struct hist_run *run, const char *word)
+/* *ret_kernel: the kernel's triggers count. */
+static int choose_engine(struct hist_run *run, const char *word, bool *ret_kernel)
 {
 	const char *why;
-	const bool can = hist_kernel_can(run, &why);
 
-	if (word && str_eq(word, "bpf"))
-		return hist_run_bpf(run);
-	if (can)
-		return hist_run_kernel(run);
-	if (word && str_eq(word, "kernel")) {
-		diag_error(run->diag, NO_SPAN, "the kernel's histogram triggers cannot do this: %s",
-			   why);
-		diag_hint(run->diag, "--engine bpf counts with a BPF program");
-		diag_code(run->diag, EXIT_UNSUPPORTED);
-		return EXIT_UNSUPPORTED;
+	*ret_kernel = hist_kernel_can(run, &why) && !(word && str_eq(word, "bpf"));
+	if (*ret_kernel || !word || !str_eq(word, "kernel"))
+		return 0;
+	diag_error(run->diag, NO_SPAN, "the kernel's histogram triggers cannot do this: %s", why);
+	diag_hint(run->diag, "--engine bpf counts with a BPF program");
+	diag_code(run->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
+static int make_definitions(struct hist_run *run, const struct hist_options *o, bool kernel)
+{
+	int err = 0;
+
+	run->definitions =
+		arena_new_array(run->arena, struct hist_definition, o->definitions.count + 1);
+	if (kernel)
+		run->events = dynamic_events_new(run->kernel, run->diag);
+	for (u32 i = 0; i < o->definitions.count && !err; i++) {
+		struct hist_definition *definition = &run->definitions[run->ndefinitions++];
+		struct definition_request request = {.text = o->definitions.items[i],
+						     .pid = run->pid};
+		struct definition_result made = {0};
+
+		err = hist_definition_parse(run->arena, run->diag, run->types, request.text,
+					    !kernel, definition);
+		if (err || !kernel)
+			continue;
+		request.is_user = definition->is_user;
+		err = definition_make(run->kernel, run->diag, run->events, &request, &made);
+		if (!err && made.count > 1) {
+			diag_error(run->diag, NO_SPAN, "'%s' is %u events, a histogram is of one",
+				   request.text, made.count);
+			diag_hint(run->diag,
+				  "name one function, or --engine bpf counts all of them together");
+			err = -EINVAL;
+		}
+		definition_result_release(&made);
 	}
-	return hist_run_bpf(run);
+	return err;
 }
 
 static int run_hist(struct hist_run *run, const struct hist_options *o, u64 interval_ns)
 {
-	int err = 0, code = EXIT_FAILED;
+	int code = EXIT_FAILED;
+	bool kernel;
+	int err = choose_engine(run, o->engine, &kernel);
 
+	if (!err)
+		err = make_definitions(run, o, kernel);
 	for (size_t i = 0; i < run->specs.len && !err; i++)
 		err = resolve_spec(run, &run->specs.items[i]);
 	if (!err && run->latency.from_event)
@@ -497,10 +561,13 @@ static int run_hist(struct hist_run *run, const struct hist_options *o, u64 inte
 	if (!err && (o->name || interval_ns))
 		err = hist_control_open(&run->control, run->diag, o->name, interval_ns);
 	if (!err)
-		code = choose_engine(run, o->engine);
+		code = kernel ? hist_run_kernel(run) : hist_run_bpf(run);
 	if (run->control)
 		hist_control_close(run->control);
-	return err ? EXIT_FAILED : code;
+	dynamic_events_release(run->events);
+	if (err)
+		code = (int)diag_exit_code(run->diag);
+	return err && !code ? EXIT_FAILED : code;
 }
 
 static int send_order(int argc, char **argv)
@@ -536,8 +603,7 @@ int cmd_hist(int argc, char **argv)
 	struct diag diag = DIAG_INIT;
 	struct type_store types;
 	struct hist_options o = {0};
-	struct hist_run run = {
-		.arena = &arena, .diag = &diag, .types = &types, .definitions = &o.definitions};
+	struct hist_run run = {.arena = &arena, .diag = &diag, .types = &types};
 	const int command = find_command(argc, argv), words = command < argc ? command - 1 : argc;
 	u64 interval_ns = 0;
 	int first, rc = send_order(argc, argv);

@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 #include "base/options.h"
+#include "cmd/hist_definition.h"
 #include "cmd/hist_spec.h"
-#include "kernel/kernel.h"
+#include "kernel/dynamic_event.h"
 #include "view/output.h"
 
 enum hist_layout { HIST_COLUMNS, HIST_AS_KERNEL, HIST_JSON };
@@ -32,7 +33,9 @@ struct hist_run {
 	u32 *table_of;		   /* specification -> table: those with one name= share it */
 	u32 ntables;
 	struct hist_latency latency; /* from_event NULL: none */
-	struct string_list *definitions; /* of dynamic events: "p:NAME PLACE ARGS" */
+	struct hist_definition *definitions; /* of dynamic events */
+	u32 ndefinitions;
+	struct dynamic_events *events; /* made for this run, for the kernel's triggers; NULL = none */
 	pid_t pid;
 	char *const *command; /* NULL = none */
 	u64 duration_ns;      /* 0 = until Ctrl-C */

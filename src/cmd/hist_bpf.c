@@ -31,6 +31,12 @@ static const char log2_function[] = "fn ceil_log2($n : uint64) : uint64\n"
 				    "	return $n > 1 ? $r + 1 : (uint64)0;\n"
 				    "}\n";
 
+/* A dynamic event's arguments are variables. */
+static const char *fields_of(const struct hist_spec *s)
+{
+	return s->definition ? "$" : "args.";
+}
+
 static const char *number_of(struct arena *a, const struct hist_spec *s, u32 column)
 {
 	const struct hist_column *c = &s->columns[column];
@@ -49,7 +55,7 @@ static const char *number_of(struct arena *a, const struct hist_spec *s, u32 col
 	case HIST_FROM_FIELD:
 		break;
 	}
-	return arena_printf(a, c->is_signed ? "args.%s" : "(uint64)args.%s", c->name);
+	return arena_printf(a, "%s%s%s", c->is_signed ? "" : "(uint64)", fields_of(s), c->name);
 }
 
 static const char *key_of(struct arena *a, const struct hist_spec *s, u32 column)
@@ -59,11 +65,9 @@ static const char *key_of(struct arena *a, const struct hist_spec *s, u32 column
 
 	switch (c->form) {
 	case HIST_STRING:
-		return arena_printf(a,
-				    s->is_user_string[column] || s->is_dynamic_string[column]
-					    ? "str(args.%s)"
-					    : "args.%s",
-				    c->name);
+		if (s->is_user_string[column] || s->is_dynamic_string[column])
+			return arena_printf(a, "str(%s%s)", fields_of(s), c->name);
+		return arena_printf(a, "%s%s", fields_of(s), c->name);
 	case HIST_LOG2:
 		return arena_printf(a, "ceil_log2((uint64)%s)", number);
 	case HIST_BUCKETS:
@@ -93,16 +97,15 @@ static void add_counts(struct hist_run *run, struct strbuf *out, const struct hi
 	strbuf_addf(out, "\t} else { @h%ud = count(); }\n", table);
 }
 
-/* "args.latency" of the filter's translation is no field. */
-static void add_filter_text(struct strbuf *out, const char *filter, bool has_latency)
+/* What is no field of an event is a variable: the latency, and everything of a dynamic event. */
+static void add_filter_text(struct strbuf *out, const struct hist_spec *s, const char *filter)
 {
-	static const char field[] = "args.latency";
-	const char *p;
+	const char *field = s->definition ? "args." : "args.latency", *p;
 
-	while (has_latency && (p = strstr(filter, field))) {
+	while ((s->definition || s->has_latency) && (p = strstr(filter, field))) {
 		strbuf_add(out, filter, (size_t)(p - filter));
-		strbuf_addstr(out, "$latency");
-		filter = p + strlen(field);
+		strbuf_addch(out, '$');
+		filter = p + strlen("args.");
 	}
 	strbuf_addstr(out, filter);
 }
@@ -118,7 +121,7 @@ static int add_filter(struct hist_run *run, struct strbuf *out, const struct his
 		return -EINVAL;
 	}
 	strbuf_addstr(out, "\tif (!");
-	add_filter_text(out, filter, run->latency.from_event != NULL);
+	add_filter_text(out, s, filter);
 	strbuf_addstr(out, ") { return; }\n");
 	return 0;
 }
@@ -163,13 +166,18 @@ static int add_histogram(struct hist_run *run, struct strbuf *out, u32 i)
 	const struct hist_spec *s = &run->specs.items[i];
 	int err = 0;
 
-	strbuf_addf(out, "tracepoint:%s:%s\n", s->system, s->event);
+	if (s->definition)
+		strbuf_addf(out, "%s\n", s->definition->probe);
+	else
+		strbuf_addf(out, "tracepoint:%s:%s\n", s->system, s->event);
 	if (run->latency.from_event) {
 		strbuf_addstr(out, "{\n");
 		add_latency_end(run, out);
 	} else {
 		add_predicate(run, out);
 	}
+	if (s->definition)
+		strbuf_addstr(out, s->definition->assignments);
 	if (s->filter)
 		err = add_filter(run, out, s);
 	add_counts(run, out, s, run->table_of[i]);

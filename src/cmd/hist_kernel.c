@@ -36,7 +36,6 @@ struct counted {
 struct kernel_hist {
 	struct hist_run *run;
 	struct instance *instance;
-	struct dynamic_events *events;
 	struct counted *counted; /* one per specification */
 	struct hist_history *histories; /* one per table: what it had at the last report */
 	struct child child;
@@ -220,8 +219,8 @@ static int make_latency(struct kernel_hist *k)
 
 	if (!err) {
 		tracefs_command_add(&definition, "u64 latency;%s", fields.data);
-		err = dynamic_events_define(k->events, DYNAMIC_SYNTHETIC, "latency", &definition,
-					    &synthetic);
+		err = dynamic_events_define(k->run->events, DYNAMIC_SYNTHETIC, "latency",
+					    &definition, &synthetic);
 	}
 	if (!err) {
 		strbuf_addf(&text, "hist:keys=%s:pantrace_ts=common_timestamp.usecs:size=%u",
@@ -368,7 +367,6 @@ static int set_up(struct kernel_hist *k)
 
 	if (err)
 		return err;
-	k->events = dynamic_events_new(run->kernel, run->diag);
 	k->counted = arena_new_array(run->arena, struct counted, run->specs.len);
 	k->histories = arena_new_array(run->arena, struct hist_history, run->ntables);
 	for (size_t i = 0; i < run->specs.len; i++)
@@ -430,7 +428,6 @@ static void take_back(struct kernel_hist *k)
 	if (k->has_child)
 		child_stop(&k->child);
 	instance_close(k->instance); /* with it its triggers, which hold the synthetic event */
-	dynamic_events_release(k->events);
 	for (u32 t = 0; k->histories && t < k->run->ntables; t++)
 		hist_history_release(&k->histories[t]);
 	if (k->signals >= 0)

@@ -532,8 +532,11 @@ const char *hist_spec_title(struct arena *a, const struct hist_spec *s)
 	struct strbuf out = STRBUF_INIT;
 	const char *title;
 
-	strbuf_addf(&out, "%s%s%s:keys=", s->system ? s->system : "", s->system ? ":" : "",
-		    s->event);
+	if (s->shown)
+		strbuf_addf(&out, "%s:keys=", s->shown);
+	else
+		strbuf_addf(&out, "%s%s%s:keys=", s->system ? s->system : "", s->system ? ":" : "",
+			    s->event);
 	for (u32 c = 0; c < s->nkeys; c++) {
 		if (c)
 			strbuf_addch(&out, ',');

@@ -43,6 +43,8 @@ struct hist_spec {
 	u64 size; /* entries; 0 = not said */
 	const char *name; /* shared by histograms of several events; NULL = its own */
 	bool is_paused;
+	const struct hist_definition *definition; /* of a dynamic event that BPF counts; NULL = an event of tracefs */
+	const char *shown; /* the event's name in titles; NULL = system:event */
 	bool has_latency; /* set before it is resolved: `latency` is a field */
 	const char *filter; /* the text behind "if"; NULL = none */
 	u32 filter_at;	    /* its byte in `text` */

@@ -52,6 +52,12 @@ run hist syscalls:sys_enter_write keys=count:size=10 'if COMM == "syscalls"' -- 
 like "$out" '^Totals: 30 hits, 10 entries, 270 dropped$' "what found no room is counted"
 is "$rc" 3 "and the exit code says so"
 
+# calls N: work(number, text, record, ...) for the numbers 0 to N - 1.
+run hist -e "p:w $programs/calls:work n=\$arg1:s32 text=+0(%si):string id=+0(\$arg3):s32" 'w keys=n.buckets=25:vals=n' -- "$programs/calls" 100
+is "$(echo "$out" | sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=25,2175 " "a dynamic event and its argument"
+run hist -e "p:w $programs/calls:work n=\$arg1:s32 text=+0(%si):string" 'w keys=text' if 'n < 3' -- "$programs/calls" 10
+is "$(echo "$out" | sed -n 's/^\(item-[0-9]*\) *1 .*/\1/p' | tr '\n' ' ')" "item-0 item-1 item-2 " "strings and a filter of it"
+
 "$pantrace" hist -n t$$ sched:sched_switch keys=prev_comm:pause >"$work/hist" 2>&1 &
 for _ in $(seq 50); do
 	"$pantrace" hist show t$$ >/dev/null 2>&1 && break
@@ -99,6 +105,9 @@ refused 'belong together' --from sched:sched_waking keys=prev_pid
 refused 'no part of a histogram' sched:sched_switch keys=prev_pid:onmatch
 refused 'is no pointer' sched:sched_switch keys=prev_pid.string
 refused 'is not common_pid' sched:sched_switch keys=prev_pid.execname
+refused 'begins with p:NAME' -e 'libc:malloc %di' sched:sched_switch keys=prev_pid
+refused 'cannot be fetched' -e 'p:a libc:malloc $arg9' a keys=arg1 --engine bpf
+refused "did you mean 'malloc'" -e 'p:a libc:mallocc %di' a keys=arg1
 refused 'different keys or values' sched:sched_switch keys=prev_pid:name=x sched:sched_waking keys=pid:name=x
 if grep -q hist: /sys/kernel/tracing/README; then
 	ok "this kernel has histogram triggers"

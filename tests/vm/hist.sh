@@ -31,6 +31,10 @@ for engine in kernel bpf; do
 
 	pantrace hist --engine $engine syscalls:sys_enter_getppid keys=cpu:name=both syscalls:sys_enter_write keys=cpu:name=both if 'fd > 2' -- /programs/syscalls 50 >/tmp/out 2>&1
 	like "$(cat /tmp/out)" '^Totals: 300 hits' "$engine: a filter belongs to its own event"
+	pantrace hist --engine $engine -e 'p:w /programs/calls:work n=$arg1:s32' 'w keys=n.buckets=25:vals=n' -- /programs/calls 100 >/tmp/out 2>&1
+	is "$(sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) *\([0-9]*\) .*/\1=\2,\3/p' /tmp/out | tr '\n' ' ')" "0-24=25,300 25-49=25,925 50-74=25,1550 75-99=25,2175 " "$engine: a function of a program and its argument"
+	pantrace hist --engine $engine -e 'p:w vfs_write count=$arg3' 'w keys=count' 'if COMM == "syscalls"' -- /programs/syscalls 3 >/tmp/out 2>&1
+	is "$(awk '/\|@/ { print $1 "=" $2 }' /tmp/out | tr '\n' ' ')" "1=3 2=3 3=3 " "$engine: a function of the kernel"
 	pantrace hist --engine $engine -n t sched:sched_switch keys=prev_comm:pause -d 6 >/tmp/out 2>&1 &
 	sleep 2
 	pantrace hist show t >/tmp/shown 2>&1
@@ -57,5 +61,6 @@ kill -9 $!
 wait
 pantrace hist --engine kernel sched:sched_switch keys=prev_pid -d 1 >/tmp/out 2>&1
 is "$(ls /sys/kernel/tracing/instances)" "$before" "nothing is left behind, after kill -9 neither"
+is "$(grep -c pantrace /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/uprobe_events | tr '\n' ' ')" "/sys/kernel/tracing/kprobe_events:0 /sys/kernel/tracing/uprobe_events:0 " "no probes"
 is "$(grep -c pantrace /sys/kernel/tracing/synthetic_events)" 0 "no synthetic events"
 done_testing
