@@ -4,7 +4,7 @@
  * conversion it uses itself in the page of any perf event (linux/perf_event.h, cap_user_time);
  * where that is denied, the counter is compared with CLOCK_MONOTONIC_RAW for 2 ms.
  */
-#include "internal.h"
+#include "clock.h"
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -34,8 +34,11 @@ static uint64_t rate_of_kernel(void)
 	const long page_size = sysconf(_SC_PAGESIZE);
 	const struct perf_event_mmap_page *page;
 	uint64_t rate = 0;
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	/* an event of a CPU at once; the first one of a task makes the kernel patch itself for 10 ms */
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
+	if (fd < 0)
+		fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	page = mmap(NULL, (size_t)page_size, PROT_READ, MAP_SHARED, fd, 0);

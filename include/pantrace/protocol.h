@@ -3,16 +3,17 @@
  * How a tool controls an instrumented process. Needed by tools only.
  *
  * Where
- *	RUNTIME is $XDG_RUNTIME_DIR/pantrace, /run/pantrace for root (where XDG_RUNTIME_DIR is not set),
- *	else /tmp/pantrace-UID: a directory of its user's, mode 0700 (root's: 0755). It holds
+ *	RUNTIME is /run/pantrace for root, $XDG_RUNTIME_DIR/pantrace for others (where that is not set,
+ *	/tmp/pantrace-UID), or $PANTRACE_RUNTIME: a directory of its user's, mode 0700 (root's: 0755). It holds
  *
- *	RUNTIME/PID-TICKS	a socket (SOCK_SEQPACKET, mode 0600) of each instrumented process; TICKS (hex)
- *				is the time stamp counter when it was made
+ *	RUNTIME/PID		a socket (SOCK_SEQPACKET, mode 0600) of each instrumented process; PID-N when
+ *				a process of another pid namespace has the name
  *	RUNTIME/sessions/NAME	descriptions of sessions that wait for programs
  *
  *	A program looks for sessions in its own RUNTIME and in /run/pantrace when it starts, and again
  *	when its socket is ready: who first describes a session and then asks all sockets misses nobody.
- *	PANTRACE_SESSION=FILE names one more description. Setuid programs do none of this.
+ *	PANTRACE_SESSION=FILE names one more description. PANTRACE_CONTROL=0 forbids the socket. Setuid
+ *	programs do none of this.
  *
  * Requests
  *	One message, one answer of one or more messages, then the connection ends. Only root and the
@@ -43,7 +44,8 @@
  *	system) passes the descriptor of its rings (SCM_RIGHTS) with the answer.
  *
  * Descriptions (sizes in bytes, times in microseconds)
- *	pantrace-session 1
+ *	pantrace-session 1			first line of a file; not sent to sockets
+ *	# COMMENT				the tool's own notes
  *	name NAME				letters, digits, "-", "_", "."; not first "."
  *	for all | for name GLOB | for pid N | for environment	who joins by itself when it starts
  *	directory PATH				of ring files; a process that cannot write there keeps its
@@ -57,7 +59,10 @@
  *	clock HZ TICKS MONOTONIC_NS REALTIME_NS	one clock for all processes
  *	enable GLOB [LEVEL | =LEVEL]		events at least as severe as LEVEL (0..14) | of this LEVEL
  *	disable GLOB [LEVEL | =LEVEL]		the last line that matches an event decides
- *	filter GLOB HEX				of the events of GLOB only those that the program (eBPF) accepts
+ *	filter GLOB HEX				of the events of GLOB only those that the program accepts
+ *						(lib/vm.h); the last line that matches decides
+ *	script					no rings: events call the places of the USDT note
+ *						libpantrace:script (lib/hooks.c), where tools attach
  *
  *	An unknown word is refused: what is asked for is done, or nothing.
  */
@@ -66,5 +71,7 @@
 
 #define PANTRACE_PROTOCOL    1
 #define PANTRACE_MESSAGE_MAX 65536
+#define PANTRACE_RULES_MAX   64 /* enable and disable lines of a session */
+#define PANTRACE_NAMES_MAX   8	/* "for name" lines */
 
 #endif

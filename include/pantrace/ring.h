@@ -105,6 +105,7 @@ struct pantrace_shm {
 	uint64_t contexts;  /* a bit an enum pantrace_context: what stands between id and fields */
 	uint32_t block_us;  /* PANTRACE_BLOCK: the longest wait of one event */
 	uint32_t reserved;
+	uint64_t pid_namespace; /* inode; 0: unknown */
 	char session[PANTRACE_SESSION_NAME]; /* "" is the session that the program itself started */
 };
 

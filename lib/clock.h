@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The time stamp counter and its place on the system's clocks; the tool asks the same way. */
+#ifndef PANTRACE_LIB_CLOCK_H
+#define PANTRACE_LIB_CLOCK_H
+
+#include <stdint.h>
+
+struct pt_clock {
+	uint64_t tsc_hz, tsc, monotonic_ns, realtime_ns;
+};
+
+__attribute__((visibility("hidden"))) void pt_clock_read(struct pt_clock *ret);
+
+#endif

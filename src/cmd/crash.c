@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pantrace crash: what the rings of ended programs hold. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "cmd/user.h"
+#include "user/recorder.h"
+
+struct crash_options {
+	const char *output;
+	bool json;
+};
+
+static const struct option_spec crash_table[] = {
+	{'o', "output", "DIR", "where to write (default: crash-DATE-TIME)", OPTION_STRING,
+	 offsetof(struct crash_options, output)},
+	{'j', "json", NULL, "one JSON object a process", OPTION_FLAG,
+	 offsetof(struct crash_options, json)},
+	{0},
+};
+
+static const struct option_field crash_fields[] = {
+	{"PID, PROGRAM", "whose rings they were"},
+	{"EVENTS, LOST", "events that were read; events that were lost for want of room"},
+	{"RINGS", "whole, or damaged: what stood before the damage was read"},
+	{0},
+};
+
+static const struct command_spec crash_spec = {
+	.name = "crash",
+	.synopsis = "[options] DIR|FILE|PID...",
+	.summary = "the last events of programs that were killed",
+	.examples = "pantrace crash 4711   # of this process, from whichever session it was in\n"
+		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "
+		    "directory, after a power cut\n",
+	.details = "The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
+		   "PANTRACE_RECORD). Whatever ended the "
+		   "process, it holds every event that was published. Files are only read. A "
+		   "process that still runs is read as well.\n",
+	.fields = crash_fields,
+	.options = crash_table,
+};
+
+struct crash {
+	struct ctf_output *output;
+	struct strbuf out;
+	bool json;
+	u32 found, refused, damaged;
+	const char *pid; /* only files of this one, or NULL */
+};
+
+static void say(struct crash *c, const struct pantrace_shm *h, u64 events, u64 lost, bool damaged)
+{
+	const size_t n = strnlen(h->comm, sizeof(h->comm));
+
+	if (c->json) {
+		strbuf_addf(&c->out, "{\"pid\":%u,\"program\":\"", h->pid);
+		escape_json(&c->out, h->comm, n);
+		strbuf_addstr(&c->out, "\",\"session\":\"");
+		escape_json(&c->out, h->session, strnlen(h->session, sizeof(h->session)));
+		strbuf_addf(&c->out,
+			    "\",\"events\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"damaged\":%s}\n",
+			    events, lost, damaged ? "true" : "false");
+		return;
+	}
+	if (c->found == 1)
+		strbuf_addf(&c->out, "%-8s %-16s %12s %12s %s\n", "PID", "PROGRAM", "EVENTS",
+			    "LOST", "RINGS");
+	strbuf_addf(&c->out, "%-8u ", h->pid);
+	escape_line(&c->out, h->comm, n);
+	strbuf_addchars(&c->out, ' ', 16 - (int)n);
+	strbuf_addf(&c->out, " %12" PRIu64 " %12" PRIu64 " %s\n", events, lost,
+		    damaged ? "damaged" : "whole");
+}
+
+/* One ring file. 0, or -errno of the output. */
+static int take(struct crash *c, int directory, const char *name, struct diag *d)
+{
+	const u64 before = ctf_output_totals(c->output).events;
+	struct pantrace_reader *reader;
+	struct ctf_source *source;
+	struct stat st;
+	int fd, rc;
+
+	fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		diag_error(d, NO_SPAN, "%s: %s", name, fd < 0 ? strerror(errno) : "is no file");
+		if (fd >= 0)
+			close(fd);
+		c->refused++;
+		return 0;
+	}
+	rc = pantrace_reader_open_fd(fd, false, &reader);
+	close(fd);
+	if (rc) {
+		diag_warning(d, NO_SPAN, "%s: %s", name,
+			     rc == -EPROTONOSUPPORT
+				     ? "its rings are of another version of libpantrace"
+				     : "holds no rings, or its header is destroyed");
+		c->refused++;
+		return 0;
+	}
+	rc = ctf_output_add(c->output, reader, &source);
+	if (!rc) {
+		const bool damaged = (rc = ctf_output_drain(c->output, source, true)) == -EBADMSG;
+
+		c->found++;
+		c->damaged += damaged;
+		say(c, pantrace_reader_header(reader), ctf_output_totals(c->output).events - before,
+		    pantrace_reader_lost(reader), damaged);
+		ctf_output_remove(c->output, source);
+		rc = damaged ? 0 : rc;
+	}
+	pantrace_reader_close(reader);
+	return rc;
+}
+
+static bool file_of(const char *name, const char *pid)
+{
+	const size_t n = strlen(name);
+
+	if (n < 9 || !str_eq(name + n - 9, ".pantrace"))
+		return false;
+	return !pid || (!strncmp(name, pid, strlen(pid)) && name[strlen(pid)] == '-');
+}
+
+static int take_directory(struct crash *c, const char *path, struct diag *d)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int rc = 0;
+
+	while (dir && !rc && (entry = readdir(dir)))
+		if (file_of(entry->d_name, c->pid))
+			rc = take(c, dirfd(dir), entry->d_name, d);
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
+/* The rings of a process in all sessions. */
+static int take_pid(struct crash *c, const char *pid, struct diag *d)
+{
+	struct user_sessions sessions = {0};
+	const u32 before = c->found;
+	int rc = 0;
+
+	c->pid = pid;
+	user_sessions_load(&sessions);
+	for (size_t i = 0; i < sessions.all.len && !rc; i++)
+		rc = take_directory(c, sessions.all.items[i].directory, d);
+	/* PANTRACE_RECORD=/dev/shm */
+	if (!rc)
+		rc = take_directory(c, "/dev/shm", d);
+	user_sessions_release(&sessions);
+	c->pid = NULL;
+	if (!rc && c->found == before) {
+		diag_error(d, NO_SPAN, "no session has rings of process %s", pid);
+		diag_hint(d, "pantrace user status lists the sessions; a directory or file of "
+			     "rings can be given instead");
+	}
+	return rc;
+}
+
+static int take_argument(struct crash *c, const char *argument, struct diag *d)
+{
+	struct stat st;
+
+	if (stat(argument, &st)) {
+		if (!argument[strspn(argument, "0123456789")])
+			return take_pid(c, argument, d);
+		diag_error(d, NO_SPAN, "%s: %s", argument, strerror(errno));
+		return 0;
+	}
+	return S_ISDIR(st.st_mode) ? take_directory(c, argument, d)
+				   : take(c, AT_FDCWD, argument, d);
+}
+
+int cmd_crash(int argc, char **argv)
+{
+	struct crash_options o = {0};
+	struct crash c = {.out = STRBUF_INIT};
+	struct diag d = DIAG_INIT;
+	char directory[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	int first, rc = options_parse(&crash_spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (first == argc)
+		return options_usage_error(&crash_spec,
+					   "a directory, a file or a process is needed");
+	strftime(directory, sizeof(directory), "crash-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	if (!o.output)
+		o.output = directory;
+	c.json = o.json;
+	recorder_guard();
+	rc = ctf_output_open(&(struct ctf_output_options){.directory = o.output}, &d, &c.output);
+	for (int i = first; i < argc && !rc; i++) {
+		rc = take_argument(&c, argv[i], &d);
+		if (rc)
+			diag_error(&d, NO_SPAN, "%s: %s", o.output, strerror(-rc));
+	}
+	if (c.output && ctf_output_close(c.output, 0) && !rc)
+		rc = EXIT_FAILED;
+	fwrite(c.out.data, 1, c.out.len, stdout);
+	if (fflush(stdout))
+		rc = EXIT_FAILED;
+	if (!c.found && !d.errors)
+		diag_error(&d, NO_SPAN, "there is no ring file that can be read");
+	else if (c.found && !o.json)
+		fprintf(stderr, "in %s\n", o.output);
+	strbuf_release(&c.out);
+	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	rc = d.errors || rc ? EXIT_FAILED : EXIT_OK;
+	diag_release(&d);
+	return rc;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pantrace record -u: events of instrumented programs. */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <pantrace/ring.h>
+
+#include "cmd/record.h"
+#include "user/snapshot.h"
+
+#define FLUSH_NS 1000000000ull /* what stands in unfinished sub-buffers goes out this often */
+#define ASK_NS	 5000000000ull /* processes are asked for rings that have no name */
+#define LOOK_NS	 50000000ull /* for processes that have ended */
+
+struct user_state {
+	struct user_session session;
+	struct ctf_output_options where;
+	struct ctf_output *output; /* NULL: a flight recorder, which writes snapshots */
+	struct recorder recorder;
+	bool stays; /* the session has a name and outlives us */
+	u64 flushed_ns, asked_ns, looked_ns;
+	u32 snapshots;
+	int told; /* the last error of the output */
+};
+
+static bool wanted(const struct record_options *o)
+{
+	return o->what.events.count || o->session;
+}
+
+static int number(const struct command_spec *spec, const char *name, const char *text, bool size,
+		  u64 *ret)
+{
+	*ret = 0;
+	if (!text)
+		return OPTIONS_GO_ON;
+	if ((size ? user_size_parse(text, ret) : parse_u64(text, ret)) || !*ret)
+		return options_usage_error(spec, "--%s: '%s' is no number above 0", name, text);
+	return OPTIONS_GO_ON;
+}
+
+static int where_to(const struct command_spec *spec, const struct record_options *o,
+		    struct ctf_output_options *ret)
+{
+	u64 seconds, keep;
+	int rc;
+
+	*ret = (struct ctf_output_options){.directory = o->output, .to = o->to};
+	rc = number(spec, "rotate-size", o->rotate_size, true, &ret->rotate_bytes);
+	if (rc == OPTIONS_GO_ON)
+		rc = number(spec, "rotate-time", o->rotate_time, false, &seconds);
+	if (rc == OPTIONS_GO_ON)
+		rc = number(spec, "keep", o->keep, false, &keep);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (seconds > 1u << 30 || keep > UINT32_MAX)
+		return options_usage_error(spec, "--rotate-time or --keep is too large");
+	ret->rotate_ns = seconds * 1000000000u;
+	ret->keep_chunks = (u32)keep;
+	if (o->compress && ctf_compression_parse(o->compress, &ret->compression))
+		return options_usage_error(spec, "--compress is zstd, gzip or none, not '%s'",
+					   o->compress);
+	return OPTIONS_GO_ON;
+}
+
+static int check(const struct command_spec *spec, const struct record_options *o)
+{
+	struct user_session_options options = {0};
+	struct ctf_output_options where;
+	pid_t *pids = NULL;
+	int rc = user_session_options_from(spec, &o->what, &options, &pids);
+
+	free(pids);
+	if (rc == OPTIONS_GO_ON)
+		rc = where_to(spec, o, &where);
+	if (rc == OPTIONS_GO_ON && o->triggers.count && options.mode != PANTRACE_OVERWRITE)
+		rc = options_usage_error(spec, "--snapshot-when needs --mode overwrite");
+	return rc;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+/* The session: an old one that has the name, or a new one. */
+static int session_begin(struct record_run *run, struct user_state *s)
+{
+	const struct record_options *const o = run->options;
+	struct user_session_options options = {.name = o->session, .output = run->directory};
+	struct user_sessions all = {0};
+	bool exists = false;
+	pid_t *pids = NULL;
+	int rc;
+
+	user_sessions_sweep(run->diag);
+	user_sessions_load(&all);
+	for (size_t i = 0; o->session && i < all.all.len; i++)
+		exists |= str_eq(all.all.items[i].name, o->session);
+	user_sessions_release(&all);
+	if (exists) {
+		rc = user_session_open(o->session, run->diag, &s->session);
+		return rc ? rc : user_session_adopt(&s->session, run->directory, run->diag);
+	}
+	if (!o->what.events.count) {
+		diag_error(run->diag, NO_SPAN, "there is no session '%s'", o->session);
+		diag_hint(run->diag, "with -u EVENTS it is begun");
+		return -ENOENT;
+	}
+	rc = user_session_options_from(NULL, &o->what, &options, &pids) == OPTIONS_GO_ON ? 0
+											 : -EINVAL;
+	/* a command's events are its own and those of what it starts */
+	options.environment =
+		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	if (!rc)
+		rc = user_session_create(&options, true, run->diag, &s->session);
+	free(pids);
+	return rc;
+}
+
+static int begin(struct record_run *run, void **ret)
+{
+	struct user_state *const s = xzalloc(sizeof(*s));
+	int rc;
+
+	where_to(NULL, run->options, &s->where);
+	s->where.directory = run->directory;
+	rc = session_begin(run, s);
+	if (rc)
+		goto out;
+	s->stays = run->options->session;
+	if (s->session.mode != PANTRACE_OVERWRITE)
+		rc = ctf_output_open(&s->where, run->diag, &s->output);
+	if (rc) {
+		if (!s->stays) {
+			user_session_tell(&s->session, "destroy", NULL, run->diag);
+			user_session_remove(&s->session);
+		}
+		user_session_release(&s->session);
+		goto out;
+	}
+	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
+	recorder_find(&s->recorder, true);
+	s->flushed_ns = s->asked_ns = now_ns();
+	/* what a command starts finds the description by this */
+	if (run->command)
+		setenv("PANTRACE_SESSION", s->session.file, 1);
+	*ret = s;
+	return 0;
+out:
+	free(s);
+	return rc;
+}
+
+static void output_trouble(struct user_state *s, int rc)
+{
+	if (rc == s->told || rc == -EAGAIN)
+		return;
+	s->told = rc;
+	if (rc < 0)
+		fprintf(stderr,
+			"WARNING: %s: %s; what the rings cannot hold meanwhile is lost and "
+			"counted\n",
+			ctf_output_name(s->output), strerror(-rc));
+}
+
+static void snapshot(struct record_run *run, struct user_state *s)
+{
+	struct ctf_output_options where = s->where;
+	struct user_snapshot result;
+	char *directory = where.directory
+				  ? xasprintf("%s/snapshot-%u", where.directory, ++s->snapshots)
+				  : NULL;
+
+	if (directory)
+		where.directory = directory;
+	if (user_snapshot(&s->session, &where, run->diag, &result))
+		run->failed = true;
+	else if (!run->options->quiet)
+		user_snapshot_say(&result, where.directory ? where.directory : where.to);
+	diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	free(directory);
+}
+
+static int round_flight(struct record_run *run, struct user_state *s)
+{
+	if (run->snapshot)
+		snapshot(run, s);
+	run->snapshot = false;
+	return 0;
+}
+
+static int round_user(struct record_run *run, void *state)
+{
+	struct user_state *const s = state;
+	const u64 now = now_ns();
+	const bool flush = now - s->flushed_ns >= FLUSH_NS, ask = now - s->asked_ns >= ASK_NS;
+	int rc;
+
+	if (!s->output)
+		return round_flight(run, s);
+	recorder_fd_clear(&s->recorder);
+	/* half-made files are seen again when somebody looks again */
+	if (ask || now - s->looked_ns >= LOOK_NS) {
+		recorder_find(&s->recorder, ask);
+		recorder_reap(&s->recorder);
+		s->looked_ns = now;
+	}
+	if (run->rotate) {
+		rc = ctf_output_rotate(s->output);
+		if (rc == -EINVAL)
+			fputs("WARNING: without --rotate-size or --rotate-time there are no "
+			      "chunks\n",
+			      stderr);
+		run->rotate = false;
+	}
+	rc = recorder_drain(&s->recorder, flush);
+	output_trouble(s, rc < 0 ? rc : 0);
+	if (flush)
+		s->flushed_ns = now;
+	if (ask)
+		s->asked_ns = now;
+	ctf_output_tick(s->output, run->diag);
+	return rc;
+}
+
+static int poll_fd(void *state)
+{
+	const struct user_state *const s = state;
+
+	return recorder_fd(&s->recorder);
+}
+
+static void tell(const struct user_state *s, const struct ctf_output_totals *totals, u64 lost,
+		 u32 processes, u32 damaged)
+{
+	fprintf(stderr,
+		"%" PRIu64 " events of %u process%s, %" PRIu64 " bytes, in %s; %" PRIu64 " lost\n",
+		totals->events, processes, processes == 1 ? "" : "es", totals->bytes,
+		s->where.to ? s->where.to : s->where.directory, lost);
+	if (damaged)
+		fprintf(stderr,
+			"WARNING: the rings of %u of them are damaged; what stood before the "
+			"damage is there\n",
+			damaged);
+	if (s->stays)
+		fprintf(stderr, "session '%s' stays: pantrace user destroy %s ends it\n",
+			s->session.name, s->session.name);
+}
+
+static int end_user(struct record_run *run, void *state)
+{
+	struct user_state *const s = state;
+	struct ctf_output_totals totals = {0};
+	int rc = 0, closed;
+
+	/* a session that stays goes on in the programs' rings */
+	if (!s->stays)
+		user_session_tell(&s->session, "stop", NULL, run->diag);
+	recorder_fd_clear(&s->recorder);
+	recorder_find(&s->recorder, true);
+	if (s->output) {
+		rc = recorder_drain(&s->recorder, true);
+		run->lost = recorder_lost(&s->recorder);
+		totals = ctf_output_totals(s->output);
+	} else {
+		snapshot(run, s);
+	}
+	recorder_close(&s->recorder);
+	if (s->output) {
+		closed = ctf_output_close(s->output, 30000);
+		rc = rc < 0 ? rc : closed;
+		if (!run->options->quiet)
+			tell(s, &totals, run->lost, s->recorder.nr_processes,
+			     s->recorder.nr_damaged);
+		if (rc < 0)
+			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
+	}
+	if (!s->stays) {
+		user_session_tell(&s->session, "destroy", NULL, run->diag);
+		user_session_remove(&s->session);
+	}
+	user_session_release(&s->session);
+	free(s);
+	return rc < 0 ? rc : 0;
+}
+
+const struct record_source record_user = {
+	.name = "user",
+	.wanted = wanted,
+	.check = check,
+	.begin = begin,
+	.round = round_user,
+	.poll_fd = poll_fd,
+	.end = end_user,
+};

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/user.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+} subcommands[] = {
+	{"list", "instrumented processes and their events", user_list},
+	{"start", "begin a session that stays, without a recorder", user_start},
+	{"stop", "its events off; the rings stay", user_stop},
+	{"resume", "its events on again", user_resume},
+	{"status", "sessions, their processes, counts of events", user_status},
+	{"snapshot", "write what the rings hold now", user_snapshot_command},
+	{"rotate", "the session's recorder begins a new chunk", user_rotate},
+	{"clear", "forget what was recorded so far", user_clear},
+	{"destroy", "end a session", user_destroy},
+};
+
+static void overview(FILE *out)
+{
+	fprintf(out, "Usage: pantrace user COMMAND [options]\n\nSessions of programs with "
+		     "tracepoints of their own "
+		     "(libpantrace).\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+	fprintf(out, "\nExamples:\n"
+		     "  pantrace user list 'shop:*'                 # who has these events\n"
+		     "  pantrace user start black-box -u 'shop:*' --mode overwrite\n"
+		     "  pantrace user snapshot black-box -o /tmp/now\n"
+		     "  pantrace record -u 'shop:*' -o /tmp/trace   # until Ctrl-C\n"
+		     "\n'pantrace user COMMAND --help' tells more.\n");
+}
+
+static const struct option_spec no_options[] = {{0}};
+static const struct command_spec overview_spec = {
+	.name = "user",
+	.synopsis = "COMMAND [options]",
+	.summary = "sessions of programs with tracepoints of their own",
+	.examples =
+		"pantrace user list 'shop:*'   # who has these events\n"
+		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
+		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
+		"pantrace user destroy black-box   # end it\n",
+	.details = "Commands: list, start, stop, resume, status, snapshot, rotate, clear, destroy. "
+		   "Each has a --help of its own.\n\n"
+		   "A session is named and outlives the tool: programs that start later join it, "
+		   "and `pantrace record --session NAME` "
+		   "writes what it collects. Processes are spoken to over their sockets in "
+		   "$XDG_RUNTIME_DIR/pantrace "
+		   "(root: /run/pantrace); only root and a process's own user are heard.\n",
+	.options = no_options,
+};
+
+int cmd_user(int argc, char **argv)
+{
+	int first;
+
+	if (argc < 2) {
+		overview(stderr);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (str_eq(argv[1], subcommands[i].name))
+			return subcommands[i].run(argc - 1, argv + 1);
+	if (*argv[1] != '-')
+		return options_usage_error(&overview_spec, "there is no command '%s'", argv[1]);
+	if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")) {
+		overview(stdout);
+		return EXIT_OK;
+	}
+	first = options_parse(&overview_spec, argc, argv, NULL, &first);
+	return first == OPTIONS_GO_ON ? EXIT_USAGE : first;
+}
+
+int user_size_parse(const char *text, u64 *ret)
+{
+	static const char units[] = "KMG";
+	char number[32];
+	const size_t n = strspn(text, "0123456789");
+	const char *unit = text[n] ? strchr(units, text[n] & ~0x20) : NULL;
+	u64 value;
+
+	if (!n || n >= sizeof(number) || (text[n] && (!unit || !*unit || text[n + 1])))
+		return -EINVAL;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	if (parse_u64(number, &value) || value > UINT64_MAX >> 30)
+		return -EINVAL;
+	*ret = unit ? value << (10 * (unit - units + 1)) : value;
+	return 0;
+}
+
+int user_session_options_from(const struct command_spec *spec,
+			      const struct user_session_arguments *a,
+			      struct user_session_options *ret, pid_t **pids)
+{
+	u64 value;
+
+	*pids = xzalloc(sizeof(**pids) * (a->pids.count + 1));
+	ret->events = a->events.items;
+	ret->nr_events = a->events.count;
+	ret->excluded = a->excluded.items;
+	ret->nr_excluded = a->excluded.count;
+	ret->level = a->level;
+	ret->contexts = a->contexts;
+	ret->threads = a->threads;
+	ret->rings = a->rings;
+	ret->which.names = a->names.items;
+	ret->which.nr_names = a->names.count;
+	ret->which.pids = *pids;
+	for (u32 i = 0; i < a->pids.count; i++) {
+		if (parse_u64(a->pids.items[i], &value) || !value || value > INT32_MAX)
+			return options_usage_error(spec, "'%s' is no process", a->pids.items[i]);
+		(*pids)[ret->which.nr_pids++] = (pid_t)value;
+	}
+	if (a->all && (a->pids.count || a->names.count))
+		return options_usage_error(spec, "--all and -p or -n exclude each other");
+	if (a->mode && user_mode_parse(a->mode, &ret->mode, &ret->block_us))
+		return options_usage_error(
+			spec, "'%s' is none of discard, overwrite, block, block=TIME", a->mode);
+	if (a->sub_size && (user_size_parse(a->sub_size, &ret->sub_size) || ret->sub_size < 4096 ||
+			    ret->sub_size > 1 << 30))
+		return options_usage_error(spec, "--sub-size is 4K to 1G, not '%s'", a->sub_size);
+	if (a->subs && (parse_u64(a->subs, &ret->subs) || ret->subs < 2 || ret->subs > 65536))
+		return options_usage_error(spec, "--subs is 2 to 65536, not '%s'", a->subs);
+	return OPTIONS_GO_ON;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The consumer of a session: finds the rings of its processes as they come, writes what they hold (trace/ctf_output.h), and
+ * notices which processes have ended.
+ *
+ * A ring file is another process's memory: it may be cut short at any time. recorder_guard() makes the pages that are then
+ * missing read as zeros, which the reader refuses, instead of ending us.
+ */
+#ifndef PANTRACE_USER_RECORDER_H
+#define PANTRACE_USER_RECORDER_H
+
+#include <pantrace/reader.h>
+
+#include "trace/ctf_output.h"
+#include "user/session.h"
+
+struct recorder_source {
+	struct pantrace_reader *reader;
+	struct ctf_source *output;
+	char *file;   /* name in the session's directory, or NULL */
+	int pidfd;    /* -1: its end is not seen */
+	bool ended, damaged;
+};
+
+struct recorder {
+	const struct user_session *session;
+	struct ctf_output *output;
+	bool consume;	/* else the rings stay as they are */
+	int inotify;	/* on the ring directory and the sockets; -1 = none */
+	u64 pid_namespace;
+	u64 lost;	/* by processes that have ended */
+	u32 nr_processes, nr_damaged;
+	VECTOR(struct recorder_source) sources;
+};
+
+void recorder_guard(void);
+/* output NULL: nothing is written, rings are only found. 0 or -errno. */
+int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output, bool consume);
+/* Takes in rings that are new in the directory; ask: also those that processes keep in their memory. */
+void recorder_find(struct recorder *r, bool ask);
+/* One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is lost by it). */
+int recorder_drain(struct recorder *r, bool flush);
+/* What ended processes had is written and removed. */
+void recorder_reap(struct recorder *r);
+/* For poll(): readable when recorder_find() has something to do. */
+int recorder_fd(const struct recorder *r);
+/* Forgets what recorder_fd() told. */
+void recorder_fd_clear(struct recorder *r);
+/* Events that processes lost for want of room, exactly. */
+u64 recorder_lost(const struct recorder *r);
+void recorder_close(struct recorder *r);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session of instrumented processes as the tool sees it: a description in RUNTIME/sessions (pantrace/protocol.h), where
+ * programs that start later find it, and a directory that holds the ring files of all of them. Both outlive the tool: whoever
+ * knows the name goes on with the session.
+ */
+#ifndef PANTRACE_USER_SESSION_H
+#define PANTRACE_USER_SESSION_H
+
+#include "user/process.h"
+
+struct user_session_options {
+	const char *name;	  /* NULL: one is made up, and the session is swept once its recorder is gone */
+	u32 mode;		  /* enum pantrace_mode */
+	u64 sub_size, subs;	  /* 0 = 256 KiB, 8 */
+	u64 block_us;
+	bool threads;
+	const char *contexts;	  /* "vpid,vtid"; NULL = none */
+	const char *const *events, *const *excluded; /* globs over "provider:name" */
+	u32 nr_events, nr_excluded;
+	const char *level;	  /* NULL = all; "warning", "4", "=info" */
+	struct user_selection which;
+	bool environment;	  /* only programs that are told by PANTRACE_SESSION */
+	const char *rings;	  /* directory for ring files; NULL = /dev/shm */
+	const char *output;	  /* where a recorder writes, for the description; NULL = none */
+};
+
+struct user_session {
+	char name[64];
+	char *file;	 /* of the description */
+	char *text;	 /* its lines */
+	char *directory; /* of ring files */
+	char *output;	 /* of the recorder, or NULL */
+	pid_t recorder;	 /* 0 = none */
+	bool recorder_alive;
+	bool anonymous;
+	u32 mode;
+};
+
+/* "overwrite", "block=5ms" (sets block_us). 0 or -EINVAL. */
+int user_mode_parse(const char *text, u32 *ret_mode, u64 *ret_block_us);
+const char *user_mode_name(u32 mode);
+
+/* Describes it, makes its directory, tells every process that is meant. 0 or -errno with the reason in d. */
+int user_session_create(const struct user_session_options *options, bool recorder, struct diag *d, struct user_session *ret);
+int user_session_open(const char *name, struct diag *d, struct user_session *ret);
+/* From now on we are its recorder. 0 or -errno. */
+int user_session_adopt(struct user_session *s, const char *output, struct diag *d);
+/* All sessions of our runtime directory. */
+struct user_sessions {
+	VECTOR(struct user_session) all;
+};
+void user_sessions_load(struct user_sessions *s);
+void user_sessions_release(struct user_sessions *s);
+
+/* "stop", "resume", "destroy": asks every process. What they said is in *ret when that is not NULL (release it). */
+void user_session_tell(const struct user_session *s, const char *verb, struct user_processes *ret, struct diag *d);
+/* The description, the ring files and their directory: processes must have been told to destroy it. */
+void user_session_remove(struct user_session *s);
+void user_session_release(struct user_session *s);
+/* Ends what killed recorders without a name for their session have left. */
+void user_sessions_sweep(struct diag *d);
+
+#endif
