@@ -54,6 +54,15 @@ int hist_run_bpf(struct hist_run *run);
 /* Can the kernel's triggers do it? If not, *ret_why says what they lack. */
 bool hist_kernel_can(struct hist_run *run, const char **ret_why);
 
+/* ---- cmd/hist_resolve.c ---- */
+
+/* Finds a specification's event and looks its fields up. 0 or -errno with a diagnostic. */
+int hist_resolve_spec(struct hist_run *run, struct hist_spec *s);
+/* The same for --from, --to and --match. */
+int hist_resolve_latency(struct hist_run *run);
+/* A table for each specification, or for each name= that several share. */
+int hist_make_tables(struct hist_run *run);
+
 /* What a report consists of: empties the tables, to be filled; sorts, prints into `out`, empties them. */
 void hist_report(struct hist_run *run, struct strbuf *out);
 struct hist_table *hist_table_of(struct hist_run *run, u32 spec);
