@@ -38,14 +38,44 @@ static void put_name(FILE *file, const char *name)
 	}
 }
 
+/* enum { "red" = 0, ... }: the names of EXTRA, quoted; a repeated value goes to its first name. */
+static void put_enum(FILE *file, const struct pantrace_field_type *field)
+{
+	const char *p = field->extra;
+
+	fprintf(file, "enum : %s { ", integer_types[field->type & 0x1f]);
+	while (*p) {
+		const char *const name = p, *const end = p + strcspn(p, "=");
+		char *rest = (char *)end;
+
+		fprintf(file, "%s\"", p == field->extra ? "" : ", ");
+		for (const char *c = name; c < end; c++)
+			fputc(*c < ' ' || *c == '"' || *c == '\\' || *c > '~' ? '_' : *c, file);
+		fprintf(file, "\" = %lld", *end ? strtoll(end + 1, &rest, 10) : 0ll);
+		p = rest + strcspn(rest, ",");
+		p += *p == ',';
+	}
+	fputs(p == field->extra ? "\"none\" = 0 } _" : " } _", file);
+}
+
 static void put_field(FILE *file, const struct pantrace_field_type *field)
 {
-	const unsigned char type = field->type, element = type & (PANTRACE_T_SEQUENCE - 1);
+	const unsigned char type = field->type, kind = type & 0xe0, element = type & 0x1f;
 
 	fputs("\t\t", file);
-	if (type == PANTRACE_T_STRING) {
+	if (type == PANTRACE_T_STRUCT) {
+		fputs("struct {\n", file); /* its name is behind its members: put_event() */
+		return;
+	} else if (type == PANTRACE_T_STRING) {
 		fputs("string { encoding = UTF8; } _", file);
-	} else if (type == PANTRACE_T_TEXT || type >= PANTRACE_T_SEQUENCE) {
+	} else if (kind == PANTRACE_T_ENUM) {
+		put_enum(file, field);
+	} else if (kind == PANTRACE_T_ARRAY) {
+		fprintf(file, "%s _", integer_types[element]);
+		put_name(file, field->name);
+		fprintf(file, "[ %u ];\n", field->count);
+		return;
+	} else if (type == PANTRACE_T_TEXT || kind == PANTRACE_T_SEQUENCE) {
 		fprintf(file, "%s __", integer_types[PANTRACE_T_U16]);
 		put_name(file, field->name);
 		fprintf(file, "_length;\n\t\t%s _",
@@ -64,25 +94,50 @@ static void put_field(FILE *file, const struct pantrace_field_type *field)
 	fputs(";\n", file);
 }
 
+/* All types known, structures closed. */
 static bool fields_good(const struct pantrace_event_type *type)
 {
 	static const unsigned char zeros[8];
+	int depth = 0;
 
-	for (uint32_t i = 0; i < type->nr_fields; i++)
-		if (pantrace_field_size(type->field[i].type, zeros, sizeof(zeros)) < 0)
+	for (uint32_t i = 0; i < type->nr_fields; i++) {
+		struct pantrace_field_type field = type->field[i];
+
+		if (field.count > 1)
+			field.count = 1;
+		if (pantrace_field_size(&field, zeros, sizeof(zeros)) < 0)
 			return false;
-	return true;
+		depth += (field.type == PANTRACE_T_STRUCT) - (field.type == PANTRACE_T_STRUCT_END);
+		if (depth < 0 || depth > 8)
+			return false;
+	}
+	return !depth;
 }
 
 static void put_event(FILE *file, const struct pantrace_event_type *type)
 {
+	const char *open[8] = { "" };
+	unsigned int depth = 0;
+
 	fputs("event {\n\tname = \"", file);
 	put_name(file, type->provider);
 	fputc(':', file);
 	put_name(file, type->name);
-	fprintf(file, "\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", type->id);
-	for (uint32_t i = 0; i < type->nr_fields; i++)
-		put_field(file, &type->field[i]);
+	fprintf(file, "\";\n\tid = %u;\n\tstream_id = 0;\n\tloglevel = %u;\n\tfields := struct {\n",
+		type->id, type->level);
+	for (uint32_t i = 0; i < type->nr_fields; i++) {
+		const struct pantrace_field_type *const field = &type->field[i];
+
+		if (field->type == PANTRACE_T_STRUCT)
+			open[depth++ & 7] = field->name;
+		if (field->type != PANTRACE_T_STRUCT_END) {
+			put_field(file, field);
+			continue;
+		}
+		fputs("\t\t} _", file);
+		put_name(file, open[--depth & 7]);
+		fputs(";\n", file);
+	}
 	fputs("\t};\n};\n\n", file);
 }
 

@@ -7,11 +7,13 @@
  * The record is complete on the caller's stack before: nothing in the section can fault but the
  * ring itself, and no other thread can change what is copied.
  */
-#include "internal.h"
+#include "hooks.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/rseq.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -469,6 +471,11 @@ void pantrace_emit(const struct pantrace_event *event, void *record, size_t size
 
 	if (__builtin_expect(!state || !sessions, 0))
 		return;
+	if (__builtin_expect(event->hooks != NULL, 0)) {
+		sessions = pt_hooks_run(event, sessions, record, size);
+		if (!sessions)
+			return;
+	}
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
 	session = &state->session[__builtin_ctz(sessions)];
 	if (__builtin_expect(!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED) &&
@@ -538,4 +545,19 @@ unsigned char *pantrace_put_sequence(unsigned char *to, unsigned char *end, cons
 	memcpy(to, &count, 2);
 	memcpy(to + 2, from ? from : "", n * element);
 	return to + 2 + n * element;
+}
+
+unsigned char *pantrace_put_format(unsigned char *to, unsigned char *end, const char *format, ...)
+{
+	const int saved = errno;
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf((char *)to, (size_t)(end - to), format, arguments);
+	va_end(arguments);
+	errno = saved;
+	if (n < 0)
+		*to = 0;
+	return n < 0 ? to + 1 : n < end - to ? to + n + 1 : end;
 }

@@ -5,11 +5,14 @@
  */
 #include "internal.h"
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MAX_ 64 /* bytes of a field's name, with the NUL */
+#define NAME_MAX_  64 /* bytes of a field's name, with the NUL */
+#define RECORD_MAX 16384 /* bytes of an event's record */
 
+/* The comma, bracket or NUL behind the argument that begins at P. */
 static const char *argument_end(const char *p)
 {
 	int depth = 0;
@@ -26,31 +29,20 @@ static const char *argument_end(const char *p)
 		} else if (strchr("([{", *p)) {
 			depth++;
 		} else if (strchr(")]}", *p)) {
-			depth--;
-		} else if (*p == ',' && depth <= 0) {
+			if (!depth--)
+				break;
+		} else if (*p == ',' && !depth) {
 			break;
 		}
 	}
 	return p;
 }
 
-/* Makes an identifier of TEXT..END; the wrappers of pantrace.h name a field by their first argument. */
-static void field_name(const char *text, const char *end, char name[NAME_MAX_])
+/* Makes an identifier of TEXT..END. */
+static void identifier(const char *text, const char *end, char name[NAME_MAX_])
 {
-	static const char *const wrappers[] = { "PT_NAMED(", "PT_STRN(", "PT_SEQ(" };
 	size_t n = 0;
 
-	while (text < end && isspace((unsigned char)*text))
-		text++;
-	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++) {
-		const size_t length = strlen(wrappers[i]);
-
-		if ((size_t)(end - text) > length && !memcmp(text, wrappers[i], length)) {
-			text += length;
-			end = argument_end(text) < end ? argument_end(text) : end;
-			break;
-		}
-	}
 	for (; text < end && n < NAME_MAX_ - 4; text++) {
 		if (isalnum((unsigned char)*text) || *text == '_')
 			name[n++] = *text;
@@ -64,78 +56,204 @@ static void field_name(const char *text, const char *end, char name[NAME_MAX_])
 	name[n] = 0;
 }
 
-static bool taken(const char *first, const char *end, const char *name)
+static const char *behind(const char *text, const char *word)
 {
-	for (; first < end; first += strlen(first) + 1) {
-		first++; /* the type */
-		if (!strcmp(first, name))
-			return true;
-	}
-	return false;
+	const size_t n = strlen(word);
+
+	return strncmp(text, word, n) ? NULL : text + n;
 }
 
-union record_buffer {
-	struct pantrace_event_record record;
-	char bytes[sizeof(struct pantrace_event_record) + 2 * 256 + 16 * (NAME_MAX_ + 1) + 8];
+static const char *skip_spaces(const char *text)
+{
+	while (isspace((unsigned char)*text))
+		text++;
+	return text;
+}
+
+/* The name of the argument at TEXT, as the wrappers of pantrace.h give it; *RET_MEMBERS is where
+ * those of a structure begin. */
+static void argument_name(const char *text, char name[NAME_MAX_], const char **ret_members)
+{
+	static const char *const first[] = {"PT_STRN(", "PT_SEQ(", "PT_ARRAY("};
+	bool named = false;
+	const char *inner;
+
+	text = skip_spaces(text);
+	while ((inner = behind(text, "PT_NAMED("))) {
+		if (!named)
+			identifier(inner, argument_end(inner), name);
+		named = true;
+		text = argument_end(inner);
+		text = skip_spaces(*text == ',' ? text + 1 : text);
+	}
+	inner = behind(text, "PT_STRUCT(");
+	if (inner) {
+		if (!named)
+			identifier(inner, argument_end(inner), name);
+		inner = argument_end(inner);
+		*ret_members = *inner == ',' ? inner + 1 : inner;
+		return;
+	}
+	inner = behind(text, "PT_ENUM(");
+	if (inner) {
+		inner = argument_end(inner);
+		text = *inner == ',' ? inner + 1 : inner;
+	}
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+		if (behind(text, first[i]))
+			text += strlen(first[i]);
+	*ret_members = "";
+	if (!named)
+		identifier(text, argument_end(text), name);
+}
+
+struct maker {
+	const unsigned char *types;
+	const struct pantrace_enum *const *enums;
+	char *to, *end;
+	uint32_t nr;
+	bool full;
 };
 
-static void record_make(const struct pantrace_event *event, union record_buffer *buffer)
+__attribute__((format(printf, 2, 3))) static void put(struct maker *m, const char *format, ...)
 {
-	const char *text = event->fields ? event->fields : "";
-	const unsigned char *types = event->types;
-	char *to = buffer->record.strings, *fields;
+	va_list arguments;
+	int n;
 
-	memset(buffer, 0, sizeof(*buffer));
-	to += snprintf(to, 256, "%.255s", event->provider) + 1;
-	to += snprintf(to, 256, "%.255s", event->name) + 1;
-	fields = to;
-	for (; types && *types && buffer->record.nr_fields < 16; types++) {
-		const char *end = argument_end(text);
-		char name[NAME_MAX_];
+	va_start(arguments, format);
+	n = vsnprintf(m->to, (size_t)(m->end - m->to), format, arguments);
+	va_end(arguments);
+	if (n < 0 || n >= m->end - m->to - 1)
+		m->full = true;
+	else
+		m->to += n;
+}
+
+static void put_enum(struct maker *m, const struct pantrace_enum *names)
+{
+	for (uint32_t i = 0; i < names->n; i++) {
+		const char *name = strrchr(names->values[i].name, ':'); /* Colour::red */
+
+		put(m, "%s", i ? "," : "");
+		for (name = name ? name + 1 : names->values[i].name; *name; name++)
+			put(m, "%c", strchr(",=\"\\\n", *name) ? '_' : *name);
+		put(m, "=%lld", names->values[i].value);
+	}
+}
+
+/* One list of fields, up to its end; those of a structure call again. */
+static void put_fields(struct maker *m, const char *text, int depth)
+{
+	char names[16][NAME_MAX_];
+	unsigned int n = 0;
+
+	while (*m->types && *m->types != PANTRACE_T_STRUCT_END && !m->full) {
+		const unsigned char type = *m->types++, kind = type & 0x60;
+		char *const name = names[n < 15 ? n++ : 15];
+		const char *members;
 		size_t length;
 
-		field_name(text, end, name);
+		argument_name(text, name, &members);
 		length = strlen(name);
-		for (unsigned int i = 2; taken(fields, to, name) && i < 100; i++)
-			snprintf(name + length, NAME_MAX_ - length, "%u", i);
-		*to++ = (char)*types;
-		to += snprintf(to, NAME_MAX_, "%s", name) + 1;
-		buffer->record.nr_fields++;
-		text = *end ? end + 1 : end;
+		for (unsigned int i = 0, number = 2; i + 1 < n; i++) {
+			if (strcmp(names[i], name))
+				continue;
+			snprintf(name + length, NAME_MAX_ - length, "%u", number++ % 100);
+			i = (unsigned int)-1; /* the new name may be taken, too */
+		}
+		put(m, "%c%s", type, name);
+		*m->to++ = 0;
+		m->nr++;
+		if (kind == PANTRACE_T_ENUM) {
+			put_enum(m, *m->enums++);
+			*m->to++ = 0;
+		} else if (kind == PANTRACE_T_ARRAY) {
+			put(m, "%u", m->types[0] | m->types[1] << 8);
+			*m->to++ = 0;
+			m->types += 2;
+		} else if (type == PANTRACE_T_STRUCT && depth < 3) {
+			put_fields(m, members, depth + 1);
+			put(m, "%c", PANTRACE_T_STRUCT_END);
+			*m->to++ = 0;
+			m->nr++;
+			m->types += *m->types == PANTRACE_T_STRUCT_END;
+		}
+		text = argument_end(text);
+		text += *text == ',';
 	}
-	buffer->record.size =
-		(uint32_t)((sizeof(buffer->record) + (size_t)(to - buffer->record.strings) + 7) & ~7ul);
+}
+
+/* The record of EVENT, valid until the next call, or NULL when it would be too long. The lock is
+ * held. */
+static struct pantrace_event_record *record_make(const struct pantrace_event *event)
+{
+	static union {
+		struct pantrace_event_record record;
+		char bytes[RECORD_MAX];
+	} buffer;
+	struct maker m = {
+		.types = event->types,
+		.enums = event->enums,
+		.to = buffer.record.strings,
+		.end = buffer.bytes + sizeof(buffer) - 16,
+	};
+
+	memset(&buffer.record, 0, sizeof(buffer.record));
+	put(&m, "%.255s", event->provider);
+	*m.to++ = 0;
+	put(&m, "%.255s", event->name);
+	*m.to++ = 0;
+	if (event->types && *event->types != PANTRACE_T_GATE)
+		put_fields(&m, event->fields ? event->fields : "", 0);
+	if (m.full || m.nr > PANTRACE_FIELDS)
+		return NULL;
+	buffer.record.nr_fields = m.nr;
+	buffer.record.level = event->level;
+	buffer.record.size = (uint32_t)((size_t)(m.to - buffer.bytes + 7) & ~7ul);
+	memset(m.to, 0, buffer.record.size - (size_t)(m.to - buffer.bytes));
+	return &buffer.record;
 }
 
 void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size)
 {
-	union record_buffer buffer;
+	const struct pantrace_event_record *record = record_make(event);
 	const char *p;
 	size_t n = 0;
 
-	record_make(event, &buffer);
-	p = buffer.record.strings;
-	p += strlen(p) + 1;
-	p += strlen(p) + 1;
 	*ret = 0;
-	for (uint32_t i = 0; i < buffer.record.nr_fields && n < size; i++) {
+	if (!record)
+		return;
+	p = record->strings;
+	p += strlen(p) + 1;
+	p += strlen(p) + 1;
+	for (uint32_t i = 0; i < record->nr_fields && n < size; i++) {
 		const unsigned char type = (unsigned char)*p++;
 
 		n += (size_t)snprintf(ret + n, size - n, " %u:%s", type, p);
+		p += strlen(p) + 1;
+		if (!pantrace_type_has_extra(type))
+			continue;
+		if (n < size)
+			n += (size_t)snprintf(ret + n, size - n, ":%s", p);
+		for (char *c = ret; c < ret + size && *c; c++) /* labels may have spaces */
+			if (c > ret && *c == ' ' && !isdigit((unsigned char)c[1]))
+				*c = '_';
 		p += strlen(p) + 1;
 	}
 }
 
 uint32_t pt_event_id(struct pantrace_event *event)
 {
-	union record_buffer buffer;
+	struct pantrace_event_record *record;
 	int id;
 
 	if (event->id)
 		return event->id;
-	record_make(event, &buffer);
-	buffer.record.id = 1; /* an event's; the number is given below */
-	id = pt_record_append(&buffer.record);
+	record = record_make(event);
+	if (!record)
+		return 0;
+	record->id = 1; /* an event's; the number is given below */
+	id = pt_record_append(record);
 	if (id < 0)
 		return 0;
 	__atomic_store_n(&event->id, (uint32_t)id, __ATOMIC_RELEASE);
@@ -144,6 +262,5 @@ uint32_t pt_event_id(struct pantrace_event *event)
 
 uint8_t pt_event_level(const struct pantrace_event *event)
 {
-	(void)event;
-	return 13; /* LTTng's TRACE_DEBUG_LINE, its default */
+	return (uint8_t)(event->level > PANTRACE_DEBUG ? PANTRACE_DEBUG : event->level);
 }

@@ -7,8 +7,10 @@
 #ifndef PANTRACE_LIB_INTERNAL_H
 #define PANTRACE_LIB_INTERNAL_H
 
+#include "clock.h"
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
+#include <pantrace/protocol.h>
 #include <pantrace/ring.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,13 +58,11 @@ _Static_assert(offsetof(struct pt_session, ring_mask) == 24, "emit.c");
 _Static_assert(offsetof(struct pt_session, place) == 128, "emit.c");
 _Static_assert(offsetof(struct pantrace_ring, last_tsc) == 32, "emit.c");
 
-struct pt_clock {
-	uint64_t tsc_hz, tsc, monotonic_ns, realtime_ns;
-};
 
 /* ---- rules.c: which events a session wants. The last rule that matches an event decides. ---- */
 
-#define PT_RULES      64
+#define PT_RULES      PANTRACE_RULES_MAX
+#define PT_FILTERS    16
 #define PT_RULE_GLOB  256 /* bytes, with the NUL */
 #define PT_LEVEL_ANY  255
 
@@ -73,9 +73,17 @@ struct pt_rule {
 	char glob[PT_RULE_GLOB]; /* over "provider:name" */
 };
 
+struct pt_vm; /* vm.h */
+
+struct pt_rule_filter {
+	char glob[PT_RULE_GLOB];
+	const struct pt_vm *vm;
+};
+
 struct pt_rules {
-	unsigned int nr;
+	unsigned int nr, nr_filters;
 	struct pt_rule rule[PT_RULES];
+	struct pt_rule_filter filter[PT_FILTERS]; /* hooks.c; the last one that matches decides */
 };
 
 /* 0, -EINVAL, -ENAMETOOLONG, -ENOSPC. The rule replaces an equal one; off "*" replaces all. */
@@ -95,6 +103,8 @@ PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock he
 PT_HIDDEN bool pt_session_of_child(struct pt_session *session);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
+PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);
+PT_HIDDEN bool pt_session_is_script(unsigned int number);
 /* The id of RECORD, which goes to the records of all sessions, or -ENOSPC. The lock is held. */
 PT_HIDDEN int pt_record_append(const struct pantrace_event_record *record);
 
@@ -116,6 +126,7 @@ enum pt_session_state {
 	PT_ARMED,   /* waits for a site that a rule names; no rings yet */
 	PT_RUNNING,
 	PT_STOPPED, /* rings are kept, sites are off */
+	PT_DYING,   /* destroyed; its rings are yet to be unmapped */
 };
 
 /* Of sessions that a tool asked for, by name. The lock is not held; 0 or a negative errno. */
@@ -138,12 +149,14 @@ struct pt_session_info {
 PT_HIDDEN bool pt_session_info(unsigned int number, struct pt_session_info *ret);
 /* A new descriptor of the rings of session NUMBER, or -ENOENT: they have a name, or are out of reach. */
 PT_HIDDEN int pt_session_fd(unsigned int number);
+/* Unmaps the rings of destroyed sessions. */
+PT_HIDDEN void pt_sessions_bury(void);
 /* Faults the rings of new sessions in, so that events do not have to. */
 PT_HIDDEN void pt_sessions_populate(void);
 
 /* ---- spec.c: the text of protocol.h ---- */
 
-#define PT_JOIN_NAMES 8
+#define PT_JOIN_NAMES PANTRACE_NAMES_MAX
 
 struct pt_description {
 	struct pt_spec spec;
@@ -202,8 +215,11 @@ PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void
 PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
 PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 
-/* clock.c */
-PT_HIDDEN void pt_clock_read(struct pt_clock *ret);
+PT_HIDDEN void pt_dynamic_add(struct pantrace_event *event); /* lock held */
+PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
+
+/* dynamic.c */
+PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event);
 
 /* emit.c */
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq, registering it if need be */

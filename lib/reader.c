@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pantrace/reader.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define RINGS_MAX 4096u
@@ -57,7 +59,7 @@ static int header_check(const struct pantrace_shm *h, uint64_t size)
 		return -EPROTONOSUPPORT;
 	if (!h->nr_rings || h->nr_rings > RINGS_MAX || !power_of_two(h->sub_size) ||
 	    h->sub_size < 4096 || h->sub_size > 1u << 30 || !power_of_two(h->nr_subs) ||
-	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode > PANTRACE_OVERWRITE ||
+	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode >= PANTRACE_MODE_MAX ||
 	    !h->tsc_hz || h->contexts >> PANTRACE_CONTEXT_MAX)
 		return -EBADMSG;
 	if (!inside(h->ring_off, (uint64_t)h->nr_rings * sizeof(struct pantrace_ring), size) ||
@@ -70,6 +72,16 @@ static int header_check(const struct pantrace_shm *h, uint64_t size)
 static struct pantrace_ring *ring_of(const struct pantrace_reader *reader, uint32_t ring)
 {
 	return (struct pantrace_ring *)(reader->map + reader->header.ring_off) + ring;
+}
+
+/* What is before POSITION may be written over; writers that wait for it (PANTRACE_BLOCK) go on. */
+static void room_give(struct pantrace_ring *ring, uint64_t position)
+{
+	__atomic_store_n(&ring->consumed, position, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&ring->waiters, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_fetch_add(&ring->room, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &ring->room, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
@@ -106,8 +118,9 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 	reader->cursor = calloc(reader->header.nr_rings, sizeof(*reader->cursor));
 	if (!reader->copy || !reader->cursor)
 		goto out;
-	/* where an earlier consumer stopped */
-	for (uint32_t i = 0; consume && i < reader->header.nr_rings; i++)
+	/* where an earlier consumer stopped, or what was cleared away */
+	for (uint32_t i = 0; (consume || reader->header.mode == PANTRACE_OVERWRITE) &&
+			     i < reader->header.nr_rings; i++)
 		reader->cursor[i].position = __atomic_load_n(&ring_of(reader, i)->consumed,
 							     __ATOMIC_ACQUIRE);
 	*ret = reader;
@@ -192,7 +205,8 @@ static struct pantrace_event_type *type_make(const struct pantrace_event_record 
 	end = p + strings;
 	type->id = record->id;
 	type->nr_fields = record->nr_fields;
-	if (type->nr_fields > 16)
+	type->level = record->level;
+	if (type->nr_fields > PANTRACE_FIELDS)
 		goto bad;
 	type->provider = p;
 	p += strlen(p) + 1;
@@ -205,6 +219,14 @@ static struct pantrace_event_type *type_make(const struct pantrace_event_record 
 			goto bad;
 		type->field[i].type = (unsigned char)*p++;
 		type->field[i].name = p;
+		type->field[i].extra = "";
+		p += strlen(p) + 1;
+		if (!pantrace_type_has_extra(type->field[i].type))
+			continue;
+		if (p >= end)
+			goto bad;
+		type->field[i].extra = p;
+		type->field[i].count = (uint32_t)strtoul(p, NULL, 10);
 		p += strlen(p) + 1;
 	}
 	return type;
@@ -312,7 +334,7 @@ void pantrace_reader_seek(struct pantrace_reader *reader, uint32_t ring, uint64_
 void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint64_t position)
 {
 	if (ring < reader->header.nr_rings && reader->consume)
-		__atomic_store_n(&ring_of(reader, ring)->consumed, position, __ATOMIC_RELEASE);
+		room_give(ring_of(reader, ring), position);
 }
 
 uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
@@ -419,8 +441,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			ret->from = cursor->position - start;
 		cursor->position = finished ? start + sub : state.position;
 		if (reader->consume && !reader->keep)
-			__atomic_store_n(&ring_of(reader, ring)->consumed, cursor->position,
-					 __ATOMIC_RELEASE);
+			room_give(ring_of(reader, ring), cursor->position);
 		if (ret->from >= size && !finished)
 			return 0;
 		if (ret->from < size || ret->from == HEADER)
@@ -458,19 +479,26 @@ long pantrace_contexts_size(uint64_t mask, const unsigned char *data, size_t siz
 	return need > size ? -EBADMSG : (long)need;
 }
 
-long pantrace_field_size(unsigned char type, const unsigned char *data, size_t size)
+long pantrace_field_size(const struct pantrace_field_type *field, const unsigned char *data, size_t size)
 {
 	static const unsigned char sizes[PANTRACE_T_STRING] = {
 		[PANTRACE_T_I8] = 1,  [PANTRACE_T_U8] = 1,  [PANTRACE_T_I16] = 2, [PANTRACE_T_U16] = 2,
 		[PANTRACE_T_I32] = 4, [PANTRACE_T_U32] = 4, [PANTRACE_T_I64] = 8, [PANTRACE_T_U64] = 8,
 		[PANTRACE_T_F32] = 4, [PANTRACE_T_F64] = 8, [PANTRACE_T_PTR] = 8, [PANTRACE_T_BOOL] = 1,
 	};
-	const unsigned char element = type & (PANTRACE_T_SEQUENCE - 1);
+	const unsigned char type = field->type, kind = type & 0xe0, element = type & 0x1f;
+	const size_t one = element < PANTRACE_T_STRING ? sizes[element] : 0;
 	size_t need;
 	uint16_t n;
 
-	if (type > PANTRACE_T_END && type < PANTRACE_T_STRING) {
-		need = sizes[type];
+	if (kind == PANTRACE_T_ARRAY && one) {
+		need = one * field->count;
+	} else if (kind == PANTRACE_T_ENUM && one && element <= PANTRACE_T_U64) {
+		need = one;
+	} else if (type == PANTRACE_T_STRUCT || type == PANTRACE_T_STRUCT_END) {
+		need = 0;
+	} else if (!kind && one) {
+		need = one;
 	} else if (type == PANTRACE_T_STRING) {
 		const unsigned char *end = memchr(data, 0, size);
 
@@ -478,11 +506,11 @@ long pantrace_field_size(unsigned char type, const unsigned char *data, size_t s
 			return -EBADMSG;
 		need = (size_t)(end - data) + 1;
 	} else if (type == PANTRACE_T_TEXT ||
-		   (type == (PANTRACE_T_SEQUENCE | element) && element && element <= PANTRACE_T_F64)) {
+		   (kind == PANTRACE_T_SEQUENCE && one && element <= PANTRACE_T_F64)) {
 		if (size < 2)
 			return -EBADMSG;
 		memcpy(&n, data, 2);
-		need = 2 + (size_t)n * (type == PANTRACE_T_TEXT ? 1 : sizes[element]);
+		need = 2 + (size_t)n * (type == PANTRACE_T_TEXT ? 1 : one);
 	} else {
 		return -EBADMSG;
 	}
@@ -520,7 +548,7 @@ int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_
 	ret->fields = ret->contexts + ret->contexts_size;
 	ret->size = 0;
 	for (uint32_t i = 0; i < ret->type->nr_fields; i++) {
-		const long size = pantrace_field_size(ret->type->field[i].type,
+		const long size = pantrace_field_size(&ret->type->field[i],
 						      ret->fields + ret->size, room - ret->size);
 
 		if (size < 0)

@@ -6,6 +6,7 @@
  * (MADV_WIPEONFORK), by the kernel and so for every kind of fork. What a child needs to make a
  * session of its own is in ordinary memory: struct settings.
  */
+#include "hooks.h"
 #include "internal.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -163,6 +164,7 @@ static void header_fill(const struct settings *set, struct pantrace_shm *shm, ui
 	const struct pt_spec *const spec = &set->spec;
 	const uint64_t rings =
 		(set->nr_rings * sizeof(struct pantrace_ring) + PAGE - 1) & ~(PAGE - 1);
+	struct stat st;
 
 	*shm = (struct pantrace_shm){
 		.version = PANTRACE_SHM_VERSION,
@@ -194,6 +196,8 @@ static void header_fill(const struct settings *set, struct pantrace_shm *shm, ui
 		memcpy(shm->uuid, seed, sizeof(seed));
 	}
 	comm_read(shm->comm);
+	if (!stat("/proc/self/ns/pid", &st))
+		shm->pid_namespace = st.st_ino;
 }
 
 /* Whether the descriptor is still the one of the rings. */
@@ -246,6 +250,10 @@ static int session_make(struct settings *set, uint32_t pid, uint32_t parent)
 	struct stat st;
 	int fd, rc = 0;
 
+	if (set->spec.mode == PANTRACE_SCRIPT) {
+		set->pid = pid;
+		return 0;
+	}
 	fd = file_open(set, pid);
 	/* a tool's directory may be on another's side of a mount or of permissions: it is handed a
 	 * descriptor */
@@ -379,7 +387,8 @@ static int settings_take(struct settings *set, const struct pt_spec *spec)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
-	if (spec->mode >= PANTRACE_MODE_MAX || spec->sub_size > SUB_MAX || spec->nr_subs > SUBS_MAX)
+	if ((spec->mode >= PANTRACE_MODE_MAX && spec->mode != PANTRACE_SCRIPT) ||
+	    spec->sub_size > SUB_MAX || spec->nr_subs > SUBS_MAX)
 		return -EINVAL;
 	set->spec = *spec;
 	set->spec.sub_size =
@@ -397,6 +406,16 @@ static int settings_take(struct settings *set, const struct pt_spec *spec)
 	/* free of charge where it is done already, and while there is one thread */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	return 0;
+}
+
+struct pt_rules *pt_session_rules_of(unsigned int number)
+{
+	return &settings[number].rules;
+}
+
+bool pt_session_is_script(unsigned int number)
+{
+	return settings[number].spec.mode == PANTRACE_SCRIPT;
 }
 
 uint32_t pt_sessions_wanting(const struct pantrace_event *event)
@@ -476,7 +495,8 @@ static void session_quiesce(struct settings *set)
 static struct settings *session_find(const char *name)
 {
 	for (unsigned int i = 1; i < PT_SESSIONS; i++)
-		if (settings[i].state != PT_NONE && !strcmp(settings[i].spec.name, name))
+		if (settings[i].state != PT_NONE && settings[i].state != PT_DYING &&
+		    !strcmp(settings[i].spec.name, name))
 			return &settings[i];
 	return NULL;
 }
@@ -525,7 +545,7 @@ int pt_session_rules(const char *name, const struct pt_rules *rules)
 	set = session_find(name);
 	if (!set)
 		goto out;
-	rc = 0;
+	rc = pt_filters_append(&set->rules, rules);
 	for (unsigned int i = 0; i < rules->nr && !rc; i++) {
 		const struct pt_rule *const rule = &rules->rule[i];
 
@@ -710,6 +730,8 @@ int pantrace_start(const struct pantrace_options *given)
 		return -ENAMETOOLONG;
 	snprintf(spec.directory, sizeof(spec.directory), "%s",
 		 options.directory ? options.directory : "");
+	if (options.mode >= PANTRACE_MODE_MAX)
+		return -EINVAL;
 	spec.mode = options.mode;
 	spec.sub_size = options.sub_size;
 	spec.nr_subs = options.nr_subs;

@@ -7,17 +7,21 @@
  * at once. A thread executes the old instruction or the new one; membarrier(SYNC_CORE) ends the
  * time in which it may still be the old one.
  */
+#include "hooks.h"
 #include "internal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <string.h>
 #include <unistd.h>
 
-#define OFF	     0xa9 /* test $imm32, %eax */
-#define ON	     0xe9 /* jmp rel32 */
+#define OFF 0xa9 /* test $imm32, %eax */
+#define ON  0xe9 /* jmp rel32 */
 
 static struct pantrace_object *objects;
+static struct pantrace_event *dynamic; /* the newest; linked by pt_dynamic_next() */
+static uint32_t refused; /* sites that could not be written */
 
 static unsigned char *site_code(const struct pantrace_site *site)
 {
@@ -29,6 +33,54 @@ static struct pantrace_event *site_event(const struct pantrace_site *site)
 	return (struct pantrace_event *)((char *)&site->event + site->event);
 }
 
+static bool same_name(const struct pantrace_event *a, const struct pantrace_event *b)
+{
+	return !strcmp(a->name, b->name) && !strcmp(a->provider, b->provider);
+}
+
+/* PANTRACE_ENABLED() has no level of its own: it is on when an event of its name is. */
+static uint32_t gate_sessions(const struct pantrace_event *gate)
+{
+	uint32_t sessions = 0;
+	bool found = false;
+
+	for (const struct pantrace_object *object = objects; object; object = object->next) {
+		const struct pantrace_event *last = NULL;
+
+		for (const struct pantrace_site *site = object->sites; site < object->end; site++) {
+			const struct pantrace_event *const event = site_event(site);
+
+			if (event == last || *event->types == PANTRACE_T_GATE)
+				continue;
+			last = event;
+			if (!same_name(event, gate))
+				continue;
+			found = true;
+			sessions |= pt_sessions_wanting(event);
+		}
+	}
+	return found ? sessions : pt_sessions_wanting(gate);
+}
+
+/* What EVENT does from now on; 0 or a negative errno. */
+static int event_follow(struct pantrace_event *event)
+{
+	const bool gate = *event->types == PANTRACE_T_GATE;
+	uint32_t sessions = gate ? gate_sessions(event) : pt_sessions_wanting(event);
+	int rc = 0;
+
+	/* id and hooks first: whoever jumps finds them */
+	if (sessions && !gate) {
+		rc = pt_event_id(event) ? pt_hooks_follow(event, sessions) : -ENOSPC;
+		if (rc)
+			sessions = 0;
+	}
+	__atomic_store_n(&event->sessions, sessions, __ATOMIC_RELEASE);
+	if (!sessions && event->hooks)
+		pt_hooks_follow(event, 0);
+	return rc;
+}
+
 /* 1: changed, 0: was so, or something else (a breakpoint) is in place; negative errno. */
 static int site_switch(int fd, const struct pantrace_site *site, bool on)
 {
@@ -37,20 +89,24 @@ static int site_switch(int fd, const struct pantrace_site *site, bool on)
 
 	if (*(volatile unsigned char *)code != from)
 		return 0;
-	if (pwrite(fd, &to, 1, (off_t)(uintptr_t)code) != 1)
-		return errno ? -errno : -EIO;
-	return 1;
+	if (pwrite(fd, &to, 1, (off_t)(uintptr_t)code) == 1)
+		return 1;
+	refused += on; /* sealed, or a shared mapping: the site stays as it is */
+	return errno ? -errno : -EIO;
 }
 
 /* Brings the sites of FIRST and all further objects (or of FIRST alone) to what is wanted. */
 static int follow(struct pantrace_object *first, bool alone)
 {
 	const struct pantrace_event *last = NULL;
-	bool last_on = false;
 	int changed = 0, rc = 0, fd;
 
+	if (!alone)
+		for (struct pantrace_event *event = dynamic; event; event = pt_dynamic_next(event))
+			rc = event_follow(event) ? -ENOSPC : rc;
 	if (!first)
-		return 0;
+		return rc;
+	refused = alone ? refused : 0;
 	fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -58,24 +114,13 @@ static int follow(struct pantrace_object *first, bool alone)
 		for (const struct pantrace_site *site = object->sites; site < object->end; site++) {
 			struct pantrace_event *event = site_event(site);
 
-			if (event != last) {
-				last = event;
-				uint32_t sessions = pt_sessions_wanting(event);
+			int one = event == last ? 0 : event_follow(event);
 
-				/* an id first: whoever jumps finds it */
-				if (sessions && *event->types != PANTRACE_T_GATE && !pt_event_id(event)) {
-					sessions = 0;
-					rc = -ENOSPC;
-				}
-				__atomic_store_n(&event->sessions, sessions, __ATOMIC_RELEASE);
-				last_on = sessions;
-			}
-			const int one = site_switch(fd, site, last_on);
-
-			if (one < 0)
-				rc = one;
-			else
-				changed += one;
+			last = event;
+			rc = one ? one : rc;
+			one = site_switch(fd, site, event->sessions);
+			rc = one < 0 ? one : rc;
+			changed += one > 0;
 		}
 	}
 	close(fd);
@@ -88,6 +133,22 @@ int pt_sites_follow(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	return follow(objects, false);
+}
+
+uint32_t pantrace_refused(void)
+{
+	return __atomic_load_n(&refused, __ATOMIC_RELAXED);
+}
+
+void pt_dynamic_add(struct pantrace_event *event)
+{
+	dynamic = event;
+	event_follow(event);
+}
+
+struct pantrace_event *pt_dynamic_first(void)
+{
+	return dynamic;
 }
 
 void pantrace_object_add(struct pantrace_object *object, const struct pantrace_site *sites,
@@ -128,6 +189,8 @@ void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), vo
 	for (const struct pantrace_object *object = objects; object; object = object->next)
 		for (const struct pantrace_site *site = object->sites; site < object->end; site++)
 			fn(site_event(site), ctx);
+	for (struct pantrace_event *event = dynamic; event; event = pt_dynamic_next(event))
+		fn(event, ctx);
 }
 
 int pantrace_sites(int (*fn)(const char *provider, const char *name, int on, void *ctx), void *ctx)
@@ -145,6 +208,8 @@ int pantrace_sites(int (*fn)(const char *provider, const char *name, int on, voi
 			rc = fn(event->provider, event->name, *site_code(site) == ON, ctx);
 		}
 	}
+	for (struct pantrace_event *event = dynamic; event && !rc; event = pt_dynamic_next(event))
+		rc = fn(event->provider, event->name, event->sessions != 0, ctx);
 	pt_unlock();
 	return rc;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The text that describes a session (pantrace/protocol.h). Foreign bytes: everything is bounded. */
+#include "hooks.h"
 #include "internal.h"
 #include <errno.h>
 #include <pantrace/protocol.h>
@@ -239,10 +240,28 @@ static int take_disable(struct pt_description *to, struct pt_line *values)
 	return take_rule(to, values, false);
 }
 
+static int take_filter(struct pt_description *to, struct pt_line *values)
+{
+	struct pt_line glob, hex;
+
+	if (!pt_word_next(values, &glob) || !pt_word_next(values, &hex))
+		return -EINVAL;
+	return pt_filter_add_hex(&to->rules, glob.at, (size_t)(glob.end - glob.at), hex.at,
+				 (size_t)(hex.end - hex.at));
+}
+
+static int take_script(struct pt_description *to, struct pt_line *values)
+{
+	(void)values;
+	to->spec.mode = PANTRACE_SCRIPT;
+	return 0;
+}
+
 static const struct {
 	const char *word;
 	int (*take)(struct pt_description *to, struct pt_line *values);
 } lines[] = {
+	{"filter", take_filter}, {"script", take_script},
 	{"name", take_name},   {"for", take_for},	    {"directory", take_directory},
 	{"mode", take_mode},   {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block}, {"threads", take_threads},   {"contexts", take_contexts},
@@ -259,7 +278,7 @@ int pt_description_parse(const char *text, size_t n, struct pt_description *ret)
 		int rc = -EINVAL;
 
 		ret->line++;
-		if (line.at == line.end)
+		if (line.at == line.end || *line.at == '#')
 			continue;
 		if (!pt_word_next(&line, &word))
 			return rc;

@@ -39,6 +39,14 @@ int pantrace_stop(void);
 int pantrace_enable(const char *pattern);
 int pantrace_disable(const char *pattern);
 
+/* Sites that could not be switched on when events were last switched: their memory is sealed or shared. */
+uint32_t pantrace_refused(void);
+
+/* Of the events that PATTERN names, the program's own session records only those that IMAGE accepts: a
+ * program for the event as `pantrace user filter` makes it. It may be called before events are enabled.
+ * -EINVAL: not such a program; -EPERM: it may do what is not allowed; -ENOSPC: more than 16 filters. */
+int pantrace_filter(const char *pattern, const void *image, size_t size);
+
 /* The file of the running session, owned by the library, or -ENOENT. */
 int pantrace_fd(void);
 int pantrace_count(struct pantrace_counts *ret);

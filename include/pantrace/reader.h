@@ -18,15 +18,18 @@ struct pantrace_reader;
 
 struct pantrace_field_type {
 	const char *name;
+	const char *extra;  /* of enums: "NAME=VALUE,..."; of arrays the count; else "" */
+	uint32_t count;	    /* elements of an array */
 	unsigned char type; /* enum pantrace_type */
 };
 
 struct pantrace_event_type {
 	uint32_t id;
-	uint32_t nr_fields;
+	uint32_t nr_fields; /* with the members of structures and their ends, see ring.h */
+	uint32_t level;	    /* 0 (emergency) .. 14 (debug) */
 	const char *provider;
 	const char *name;
-	struct pantrace_field_type field[16];
+	struct pantrace_field_type field[PANTRACE_FIELDS];
 };
 
 /* What a ring held when the reader looked. events = read + overwritten; produced = events + lost. */
@@ -92,8 +95,8 @@ int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_
 			  size_t *at, struct pantrace_event_view *ret);
 /* Bytes that the contexts of the bits MASK take at DATA, or -EBADMSG. */
 long pantrace_contexts_size(uint64_t mask, const unsigned char *data, size_t size);
-/* Bytes of one field of TYPE at DATA, or -EBADMSG when SIZE is too small. */
-long pantrace_field_size(unsigned char type, const unsigned char *data, size_t size);
+/* Bytes of one field at DATA, or -EBADMSG when SIZE is too small. A structure and its end have none. */
+long pantrace_field_size(const struct pantrace_field_type *field, const unsigned char *data, size_t size);
 
 /* ---- CTF 1.8 ---- */
 

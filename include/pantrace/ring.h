@@ -31,6 +31,7 @@
 #define PANTRACE_SHM_VERSION	  2
 #define PANTRACE_CTF_MAGIC	  0xc1fc1fc1u
 #define PANTRACE_SESSION_NAME	  64 /* bytes, with the NUL */
+#define PANTRACE_FIELDS		  64 /* of an event, with the members of structures */
 #define PANTRACE_RINGS_PER_THREAD 1u /* flag: rings belong to threads, not to CPUs */
 
 enum pantrace_mode {
@@ -38,6 +39,7 @@ enum pantrace_mode {
 	PANTRACE_OVERWRITE, /* the oldest sub-buffer gives way */
 	PANTRACE_BLOCK,	    /* as PANTRACE_DISCARD, after waiting up to block_us for the reader */
 	PANTRACE_MODE_MAX,
+	PANTRACE_SCRIPT, /* of sessions, not of rings: events are shown to scripts and not recorded */
 };
 
 /* Types of fields, as sites and event records carry them. */
@@ -58,8 +60,12 @@ enum pantrace_type {
 	PANTRACE_T_STRING, /* bytes up to and with a NUL */
 	PANTRACE_T_TEXT,   /* u16 length, that many bytes */
 	PANTRACE_T_MAX,
+	PANTRACE_T_STRUCT = 0x16, /* the fields up to its end are members; no bytes of its own */
+	PANTRACE_T_STRUCT_END = 0x17,
 	PANTRACE_T_GATE = 0x1f,	    /* in sites: PANTRACE_ENABLED, no event of its own */
 	PANTRACE_T_SEQUENCE = 0x20, /* | element type (I8 .. F64): u16 count, that many elements */
+	PANTRACE_T_ENUM = 0x40,	    /* | I8 .. U64: an integer with names; extra: "NAME=VALUE,..." */
+	PANTRACE_T_ARRAY = 0x60,    /* | I8 .. BOOL: extra: the count; sites have it as two bytes */
 };
 
 /*
@@ -78,6 +84,12 @@ enum pantrace_context {
 	PANTRACE_CONTEXT_USER_STACK,	   /* u16 count, u64 each: return addresses, innermost first */
 	PANTRACE_CONTEXT_MAX,
 };
+
+/* Whether a field of TYPE has a string behind its name in event records. */
+static inline int pantrace_type_has_extra(unsigned char type)
+{
+	return (type & 0x40) != 0;
+}
 
 struct pantrace_shm {
 	uint64_t magic;
@@ -139,12 +151,16 @@ struct pantrace_packet {
 	uint32_t reserved;
 };
 
-/* In the meta area: provider, name (NUL-ended each), then per field its type (one byte) and name. */
+/*
+ * In the meta area: provider, name (NUL-ended each), then per field its type (one byte), its name and,
+ * of enums and arrays, what else there is to know (NUL-ended each). A structure is a field before its
+ * members, with its name, and one of type PANTRACE_T_STRUCT_END, without a name, behind them.
+ */
 struct pantrace_event_record {
 	uint32_t size; /* of the record with its strings, a multiple of 8 */
 	uint32_t id;
-	uint32_t nr_fields;
-	uint32_t reserved;
+	uint32_t nr_fields; /* at most PANTRACE_FIELDS */
+	uint32_t level;	    /* 0 (emergency) .. 14 (debug) */
 	char strings[];
 };
 

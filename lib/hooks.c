@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "hooks.h"
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PROGRAMS 256 /* different filters in the life of a process */
+#define ARENA	 65536
+
+static const struct pt_vm *programs[PROGRAMS];
+static unsigned int nr_programs;
+
+/* ---- filters ---- */
+
+/* Programs stay: a thread may be running one long after its session has gone. */
+static int program_get(const void *image, size_t size, const struct pt_vm **ret)
+{
+	struct pt_vm *vm;
+	int rc;
+
+	for (unsigned int i = 0; i < nr_programs; i++) {
+		*ret = programs[i];
+		if (pt_vm_same(programs[i], image, size))
+			return 0;
+	}
+	if (nr_programs == PROGRAMS)
+		return -ENOSPC;
+	rc = pt_vm_load(image, size, &vm, NULL);
+	if (rc)
+		return rc;
+	*ret = programs[nr_programs++] = vm;
+	return 0;
+}
+
+int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void *image,
+		  size_t size)
+{
+	struct pt_rule_filter *filter;
+	const struct pt_vm *vm;
+	int rc;
+
+	if (!n || n >= PT_RULE_GLOB)
+		return n ? -ENAMETOOLONG : -EINVAL;
+	if (rules->nr_filters == PT_FILTERS)
+		return -ENOSPC;
+	rc = program_get(image, size, &vm);
+	if (rc)
+		return rc;
+	filter = &rules->filter[rules->nr_filters++];
+	memset(filter->glob, 0, sizeof(filter->glob));
+	memcpy(filter->glob, glob, n);
+	filter->vm = vm;
+	return 0;
+}
+
+static int nibble(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
+		      size_t digits)
+{
+	const size_t size = digits / 2;
+	unsigned char *image;
+	int rc = 0;
+
+	if (digits & 1 || !size)
+		return -EINVAL;
+	image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (image == MAP_FAILED)
+		return -ENOMEM;
+	for (size_t i = 0; i < size && !rc; i++) {
+		const int high = nibble(hex[2 * i]), low = nibble(hex[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			rc = -EINVAL;
+		else
+			image[i] = (unsigned char)(high << 4 | low);
+	}
+	if (!rc)
+		rc = pt_filter_add(rules, glob, n, image, size);
+	munmap(image, size);
+	return rc;
+}
+
+int pt_filters_append(struct pt_rules *to, const struct pt_rules *from)
+{
+	if (to->nr_filters + from->nr_filters > PT_FILTERS)
+		return -ENOSPC;
+	memcpy(&to->filter[to->nr_filters], from->filter,
+	       from->nr_filters * sizeof(from->filter[0]));
+	to->nr_filters += from->nr_filters;
+	return 0;
+}
+
+static const struct pt_vm *filter_of(const struct pt_rules *rules, const char *full)
+{
+	for (unsigned int i = rules->nr_filters; i-- > 0;)
+		if (!fnmatch(rules->filter[i].glob, full, 0))
+			return rules->filter[i].vm;
+	return NULL;
+}
+
+/* ---- hooks ---- */
+
+static struct pantrace_hooks *hooks_new(void)
+{
+	static char *arena;
+	static size_t used = ARENA;
+
+	if (used + sizeof(struct pantrace_hooks) > ARENA) {
+		char *more = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		if (more == MAP_FAILED)
+			return NULL;
+		arena = more;
+		used = 0;
+	}
+	used += (sizeof(struct pantrace_hooks) + 15) & ~15ul;
+	return (struct pantrace_hooks *)(arena + used -
+					 ((sizeof(struct pantrace_hooks) + 15) & ~15ul));
+}
+
+/* FNV-1a over "provider:name" and the fields as pt_event_fields() has them. */
+static uint64_t event_hash(const struct pantrace_event *event)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+	char text[4096];
+	int n;
+
+	n = snprintf(text, sizeof(text), "%.255s:%.255s", event->provider, event->name);
+	pt_event_fields(event, text + n, sizeof(text) - (size_t)n);
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
+	return hash;
+}
+
+int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
+{
+	struct pantrace_hooks *hooks = event->hooks;
+	uint32_t filtered = 0, scripts = 0;
+	char full[2 * PT_RULE_GLOB];
+
+	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
+	for (uint32_t left = sessions; left; left &= left - 1) {
+		const unsigned int i = (unsigned int)__builtin_ctz(left);
+		const struct pt_vm *const vm = filter_of(pt_session_rules_of(i), full);
+
+		if (pt_session_is_script(i))
+			scripts |= 1u << i;
+		if (!vm)
+			continue;
+		if (!hooks && !(hooks = hooks_new()))
+			return -ENOMEM;
+		__atomic_store_n(&hooks->filter[i], vm, __ATOMIC_RELEASE);
+		filtered |= 1u << i;
+	}
+	if (!hooks && scripts && !(hooks = hooks_new()))
+		return -ENOMEM;
+	if (!hooks)
+		return 0;
+	if (!hooks->hash) {
+		pt_vm_view_make(event->types, &hooks->view);
+		hooks->hash = event_hash(event);
+	}
+	__atomic_store_n(&hooks->scripts, scripts, __ATOMIC_RELEASE);
+	__atomic_store_n(&hooks->filtered, filtered, __ATOMIC_RELEASE);
+	/* without any left, the short way is taken again */
+	__atomic_store_n(&event->hooks, filtered | scripts ? hooks : NULL, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/*
+ * Where scripts attach: 64 places of 16 bytes, an event's by its hash, so that a tool is seldom
+ * called for events that it did not ask for; the program behind the uprobe compares the whole hash
+ * (rdi). rsi is the context of vm.h. A nop of five bytes is what kernels from 6.18 turn into a
+ * call.
+ */
+__asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
+	"	.balign 16\n"
+	"	.globl pantrace_script_places\n"
+	"	.type pantrace_script_places, @function\n"
+	"pantrace_script_places:\n"
+	"	.rept 64\n"
+	"	.balign 16\n"
+	"	endbr64\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	ret\n"
+	"	.endr\n"
+	"	.size pantrace_script_places, . - pantrace_script_places\n"
+	"	.popsection\n"
+	"	.pushsection .note.stapsdt,\"\",\"note\"\n"
+	"	.balign 4\n"
+	"	.4byte 995f - 994f, 997f - 996f, 3\n"
+	"994:	.asciz \"stapsdt\"\n"
+	"995:	.balign 4\n"
+	"996:	.8byte pantrace_script_places + 4\n"
+	"	.8byte _.stapsdt.base\n"
+	"	.8byte 0\n"
+	"	.asciz \"libpantrace\"\n"
+	"	.asciz \"script\"\n"
+	"	.asciz \"8@%rdi 8@%rsi\"\n"
+	"997:	.balign 4\n"
+	"	.popsection\n"
+	"	.ifndef _.stapsdt.base\n"
+	"	.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
+	"	.weak _.stapsdt.base\n"
+	"	.hidden _.stapsdt.base\n"
+	"_.stapsdt.base: .space 1\n"
+	"	.size _.stapsdt.base, 1\n"
+	"	.popsection\n"
+	"	.endif\n");
+
+extern const char pantrace_script_places[] __attribute__((visibility("hidden")));
+
+static __attribute__((noinline)) void script_call(const struct pantrace_hooks *hooks,
+						  const unsigned char *record, size_t size)
+{
+	void (*const place)(uint64_t hash, const uint64_t *context) =
+		(void (*)(uint64_t, const uint64_t *))(uintptr_t)(pantrace_script_places +
+								  16 * (hooks->hash & 63));
+	uint64_t context[PT_VM_SLOTS];
+
+	pt_vm_context(&hooks->view, record, size, context);
+	place(hooks->hash, context);
+	__asm__ volatile("" ::"r"(context) : "memory");
+}
+
+uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
+		      const unsigned char *record, size_t size)
+{
+	const struct pantrace_hooks *const hooks = __atomic_load_n(&event->hooks, __ATOMIC_ACQUIRE);
+	uint32_t left;
+
+	if (!hooks)
+		return sessions;
+	left = sessions & __atomic_load_n(&hooks->filtered, __ATOMIC_ACQUIRE);
+	for (; left; left &= left - 1) {
+		const unsigned int i = (unsigned int)__builtin_ctz(left);
+		const struct pt_vm *const vm = __atomic_load_n(&hooks->filter[i], __ATOMIC_ACQUIRE);
+
+		if (!pt_vm_run(vm, &hooks->view, record, size))
+			sessions &= ~(1u << i);
+	}
+	left = sessions & __atomic_load_n(&hooks->scripts, __ATOMIC_RELAXED);
+	if (__builtin_expect(left, 0))
+		script_call(hooks, record, size);
+	return sessions & ~left;
+}
+
+int pantrace_filter(const char *pattern, const void *image, size_t size)
+{
+	int rc = pt_state_get();
+
+	if (rc)
+		return rc;
+	if (!pattern || !image)
+		return -EINVAL;
+	pt_lock();
+	rc = pt_filter_add(pt_session_rules_of(0), pattern, strlen(pattern), image, size);
+	if (!rc)
+		rc = pt_sites_follow();
+	pt_unlock();
+	return rc < 0 ? rc : 0;
+}

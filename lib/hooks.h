@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event does besides being recorded: filters decide for each session whether it is, and
+ * scripts of tools are called. An event without any has no hooks.
+ */
+#ifndef PANTRACE_LIB_HOOKS_H
+#define PANTRACE_LIB_HOOKS_H
+
+#include "internal.h"
+#include "vm.h"
+
+/* Made once for an event, never freed: threads may be in it. */
+struct pantrace_hooks {
+	uint32_t filtered; /* bits of sessions that have a filter */
+	uint32_t scripts;  /* bits of sessions that are scripts: no rings, the script is called */
+	uint64_t hash;	   /* of provider, name and fields: what a script knows the event by */
+	const struct pt_vm *filter[PT_SESSIONS];
+	struct pt_vm_view view;
+};
+
+/* Adds a filter to RULES: IMAGE is loaded, or found among those loaded before. */
+PT_HIDDEN int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void *image,
+			    size_t size);
+/* The same with the image as hexadecimal digits. */
+PT_HIDDEN int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
+				size_t digits);
+/* Filters of FROM after those of TO. */
+PT_HIDDEN int pt_filters_append(struct pt_rules *to, const struct pt_rules *from);
+
+/* Brings EVENT's hooks to what SESSIONS, the bits that want it, ask for. The lock is held. -ENOMEM. */
+PT_HIDDEN int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions);
+/* The sessions that are to record the event. Scripts have been called. */
+PT_HIDDEN uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
+				const unsigned char *record, size_t size);
+
+#endif

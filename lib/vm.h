@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filters run in the traced process: eBPF (RFC 9669) whose context is the event. A program is checked
+ * when it is loaded, and every access to memory again when it runs: whatever the bytecode, it reads
+ * nothing but the event and writes nothing but its own stack and scratch memory.
+ *
+ * r1 is the context: PT_VM_SLOTS words of 64 bits. Word i is field i of the event: an integer extended
+ * to 64 bits, a float or double as a double, the address of a string, text, sequence or array. Word
+ * PT_VM_LENGTHS + i is the bytes of a string or text, the elements of a sequence or array, else 0.
+ * Fields are counted as in event records, without the marks of structures.
+ *
+ * An image: struct pt_vm_image, then the instructions. LD_IMM64 with src_reg 1 is map 0, an array of
+ * one value of scratch_size bytes, zero when the program begins.
+ */
+#ifndef PANTRACE_LIB_VM_H
+#define PANTRACE_LIB_VM_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PT_VM_MAGIC	  0x4d565450u /* "PTVM" */
+#define PT_VM_VERSION	  1
+#define PT_VM_SLOTS	  32
+#define PT_VM_LENGTHS	  16
+#define PT_VM_INSNS	  4096 /* at most */
+#define PT_VM_SCRATCH	  4096 /* bytes, at most */
+#define PT_VM_STEPS	  65536 /* instructions in one run */
+
+struct pt_vm_image {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t reserved;
+	uint32_t nr_insns;
+	uint32_t scratch_size;
+};
+
+/* Where the fields of an event are in its record (which begins with 12 bytes of time and id). */
+struct pt_vm_field {
+	uint16_t offset; /* from the record's begin; 0xffff: behind something of varying size */
+	uint16_t count;	 /* of an array */
+	uint8_t type;	 /* enum pantrace_type */
+};
+
+struct pt_vm_view {
+	uint32_t nr;
+	struct pt_vm_field field[PT_VM_LENGTHS];
+};
+
+struct pt_vm; /* a loaded program; immutable */
+
+/*
+ * Checks IMAGE of SIZE bytes. 0; -EINVAL: not an image, or a bad instruction; -EPERM: what it would do
+ * is not allowed; -ENOMEM. *RET_AT (may be NULL) is the instruction that was refused.
+ */
+int pt_vm_load(const void *image, size_t size, struct pt_vm **ret, uint32_t *ret_at);
+void pt_vm_unload(struct pt_vm *vm);
+/* Whether VM is this image. */
+bool pt_vm_same(const struct pt_vm *vm, const void *image, size_t size);
+
+/* What the program returns; 1 when it goes on for too long or reads what is not there. */
+uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view, const unsigned char *record,
+		   size_t size);
+
+/* The context of a record, as above. */
+void pt_vm_context(const struct pt_vm_view *view, const unsigned char *record, size_t size,
+		   uint64_t context[PT_VM_SLOTS]);
+/* The view of an event with these types (as in struct pantrace_event). */
+void pt_vm_view_make(const unsigned char *types, struct pt_vm_view *ret);
+
+#endif
