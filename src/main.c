@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/diag.h"
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
 #include "cmd/hist.h"
+#include "cmd/functrace.h"
 #include "cmd/list.h"
 #include "cmd/probe_tool.h"
 #include "cmd/report.h"
 #include "cmd/reset_ftrace.h"
 #include "cmd/run.h"
+#include "cmd/standalone.h"
 #include "cmd/tools.h"
 #include "cmd/user.h"
 #include "cmd/tpoint.h"
@@ -23,6 +26,8 @@ const struct command commands[] = {
 	{"user", "instrumented programs and their sessions", cmd_user},
 	{"crash", "the last events of programs that were killed", cmd_crash},
 	{"report", "print recorded traces of instrumented programs (CTF)", cmd_report},
+	{"functrace", "calls of kernel functions", cmd_functrace},
+	{"funcgraph", "what kernel functions call, as a graph with times", cmd_funcgraph},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},
 	{"hist", "counts and sums by keys in the kernel (histogram triggers)", cmd_hist},
 	{"tpoint", "trace tracepoints: every event as the kernel prints it", cmd_tpoint},
@@ -76,7 +81,14 @@ int main(int argc, char **argv)
 	const char *name = argc ? base_name(argv[0]) : "pantrace";
 	const struct embedded_tool *tool = tool_find(name);
 	const char *word = argc > 1 ? argv[1] : NULL;
+	struct standalone program;
+	int rc;
 
+	if (standalone_find(&program)) {
+		rc = cmd_run_standalone(&program, argc, argv);
+		free(program.text);
+		return rc;
+	}
 	if (str_eq(name, "bpftrace"))
 		return cmd_run_compatible(argc, argv);
 	if (tool)

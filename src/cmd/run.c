@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/run.h"
+#include "cmd/standalone.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -149,6 +150,26 @@ static int compile(struct session *s)
 	return err;
 }
 
+/* --aot */
+static int write_standalone(struct session *s)
+{
+	const struct standalone program = {.text = (char *)(uintptr_t)s->r->text,
+					   .is_compatible = s->r->is_compatible,
+					   .unsafe = s->r->unsafe};
+
+	for (size_t i = 0; i < s->diag.sources.len; i++) {
+		const struct source *source = &s->diag.sources.items[i];
+
+		if (str_eq(source->name, s->r->name) || source->is_expansion)
+			continue;
+		diag_error(&s->diag, NO_SPAN, "--aot takes scripts of one file; this one reads %s, too",
+			   source->name);
+		diag_hint(&s->diag, "put its text into the script");
+		return -EINVAL;
+	}
+	return standalone_write(&s->diag, s->r->standalone, &program);
+}
+
 static int start_child(struct session *s)
 {
 	int err;
@@ -264,6 +285,8 @@ int run_script(const struct run_request *r)
 		err = compile(&s);
 	if (!err && r->list_only)
 		list_targets(&s.script, r->is_compatible);
+	else if (!err && r->standalone)
+		err = write_standalone(&s);
 	else if (!err && !r->dump_stage) {
 		err = open_output(&s);
 		if (!err)
@@ -282,7 +305,7 @@ int run_script(const struct run_request *r)
 
 struct run_options {
 	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage,
-		*no_feature, *probe_filter, *btf, *mode;
+		*no_feature, *probe_filter, *btf, *mode, *standalone;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
@@ -299,6 +322,8 @@ static const struct option_spec run_table[] = {
 	{0, "unsafe", NULL, "allow system(), signal() and the like", OPTION_FLAG, O(unsafe)},
 	{'I', NULL, "DIR", "where #include looks", OPTION_LIST, O(include_dirs)},
 	{0, "include", "FILE", "#include this file first", OPTION_LIST, O(includes)},
+	{0, "aot", "FILE", "make a program of the script, to be run here or elsewhere, and end",
+	 OPTION_STRING, O(standalone)},
 	{0, "btf", "FILE", "BTF of the kernel (/dev/null: do without)", OPTION_STRING, O(btf)},
 	{0, NULL, NULL, "Output", OPTION_HEADING, 0},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(output)},
@@ -417,6 +442,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->trial = (enum trial_mode)mode;
 	r->buffering = (enum output_buffering)buffering;
 	r->dump_stage = o->stage;
+	r->standalone = o->standalone;
 	r->command = o->command;
 	r->output = o->output;
 	r->btf = o->btf;
@@ -618,4 +644,22 @@ int cmd_run(int argc, char **argv)
 int cmd_run_compatible(int argc, char **argv)
 {
 	return run_command(argc, argv, true);
+}
+
+int cmd_run_standalone(const struct standalone *s, int argc, char **argv)
+{
+	char **words = xreallocarray(NULL, (size_t)argc + 4, sizeof(*words));
+	int n = 0, rc;
+
+	words[n++] = argv[0];
+	if (s->unsafe)
+		words[n++] = (char *)(uintptr_t) "--unsafe";
+	words[n++] = (char *)(uintptr_t) "-e";
+	words[n++] = s->text;
+	for (int i = 1; i < argc; i++)
+		words[n++] = argv[i];
+	words[n] = NULL;
+	rc = run_command(n, words, s->is_compatible);
+	free(words);
+	return rc;
 }

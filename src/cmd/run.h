@@ -38,6 +38,7 @@ struct run_request {
 	bool inlines; /* --inlines */
 	enum trial_mode trial;
 	bool list_only; /* print the names of the probes instead of running */
+	const char *standalone; /* --aot: write a program of the script to this file instead of running it; NULL = run */
 	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */
 	u64 duration_ns;	/* 0 = until something ends it */
 	struct row_style *rows;
@@ -50,6 +51,9 @@ int run_script(const struct run_request *r);
 /* argv[0] is the command's name; argc counts it. They return exit codes. */
 int cmd_run(int argc, char **argv);
 int cmd_run_compatible(int argc, char **argv); /* the command line of bpftrace */
+/* A program that --aot made: its script, with the words of its own command line. */
+struct standalone;
+int cmd_run_standalone(const struct standalone *s, int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file: the binary as it is │ text of the script │ struct trailer. What is behind the sections
+ * of an ELF file is nobody's.
+ */
+#include "cmd/standalone.h"
+
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lang/parse.h"
+
+static const char magic[16] = "pantrace-script";
+
+enum trailer_flags { MADE_COMPATIBLE = 1, MADE_UNSAFE = 2 };
+
+struct trailer {
+	u64 len; /* of the text */
+	u32 flags, reserved;
+	char magic[16];
+};
+
+/* The end of the binary without a script, and what is behind it. */
+static off_t find_end(int fd, struct trailer *t)
+{
+	const off_t size = lseek(fd, 0, SEEK_END);
+
+	*t = (struct trailer){0};
+	if (size < (off_t)sizeof(*t) ||
+	    pread(fd, t, sizeof(*t), size - (off_t)sizeof(*t)) != sizeof(*t) ||
+	    memcmp(t->magic, magic, sizeof(magic)) || t->len > LANG_MAX_SOURCE ||
+	    t->len + sizeof(*t) > (u64)size) {
+		*t = (struct trailer){0};
+		return size;
+	}
+	return size - (off_t)(sizeof(*t) + t->len);
+}
+
+static int copy_binary(int from, int to)
+{
+	struct trailer t;
+	off_t at = 0;
+	const off_t end = find_end(from, &t);
+
+	while (at < end) {
+		const ssize_t n = sendfile(to, from, &at, (size_t)(end - at));
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+	}
+	return end < 0 ? -errno : 0;
+}
+
+static int write_bytes(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		const ssize_t n = write(fd, p, len);
+
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int standalone_write(struct diag *d, const char *path, const struct standalone *s)
+{
+	struct trailer t = {.len = strlen(s->text),
+			    .flags = (s->is_compatible ? MADE_COMPATIBLE : 0u) |
+				     (s->unsafe ? MADE_UNSAFE : 0u)};
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), err = -errno, fd = -1;
+
+	memcpy(t.magic, magic, sizeof(magic));
+	if (self >= 0) {
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0700);
+		err = fd < 0 ? -errno : copy_binary(self, fd);
+	}
+	if (!err)
+		err = write_bytes(fd, s->text, t.len);
+	if (!err)
+		err = write_bytes(fd, &t, sizeof(t));
+	if (err) {
+		diag_error(d, NO_SPAN, "cannot write %s: %s", path, strerror(-err));
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (self >= 0)
+		close(self);
+	return err;
+}
+
+bool standalone_find(struct standalone *ret)
+{
+	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct trailer t = {0};
+	const off_t at = fd < 0 ? -1 : find_end(fd, &t);
+	bool found = false;
+
+	if (at > 0 && *t.magic) {
+		ret->text = xzalloc(t.len + 1);
+		ret->is_compatible = t.flags & MADE_COMPATIBLE;
+		ret->unsafe = t.flags & MADE_UNSAFE;
+		found = pread(fd, ret->text, t.len, at) == (ssize_t)t.len;
+		if (!found)
+			free(ret->text);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --aot: a script made a program. The file is this binary with the script behind it; it is compiled when it starts, in
+ * milliseconds and against the types of the kernel at hand, so that it runs on other kernels than the one it was made on.
+ */
+#ifndef PANTRACE_CMD_STANDALONE_H
+#define PANTRACE_CMD_STANDALONE_H
+
+#include "base/diag.h"
+
+struct standalone {
+	char *text; /* of the script, NUL-terminated, malloc'ed */
+	bool is_compatible, unsafe; /* how it was made */
+};
+
+/* Writes an executable file. 0, or -errno with a diagnostic. */
+int standalone_write(struct diag *d, const char *path, const struct standalone *s);
+/* Is this process such a program? */
+bool standalone_find(struct standalone *ret);
+
+#endif
