@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pantrace/protocol.h>
 #include <pthread.h>
 #include <sched.h>
@@ -33,6 +34,7 @@
 #define STACK_SIZE (256u << 10)
 #define HIGH_FD	   48 /* below 64, where a table of descriptors would have to grow */
 #define WAIT_MS	   250 /* for a client that connects and says nothing */
+#define IDLE_MS	   50
 #define CHILD_NS   50000000l /* a child that only goes on to exec leaves no socket behind */
 
 static struct control {
@@ -246,6 +248,9 @@ static void *helper(void *delay)
 {
 	const struct timespec wait = {.tv_nsec = CHILD_NS}, pause = {.tv_nsec = 100000000};
 
+	struct pollfd waiting = {.events = POLLIN};
+	bool pending = false;
+
 	if (delay) {
 		nanosleep(&wait, NULL);
 		/* a sandbox that was entered meanwhile may kill whoever makes a socket */
@@ -270,6 +275,12 @@ static void *helper(void *delay)
 			/* described since this process began, before there was a socket to ask */
 			pt_join_waiting();
 		}
+		/* what nobody waits for is done once nobody has come for a while */
+		waiting.fd = control.fd;
+		if (pending && !poll(&waiting, 1, IDLE_MS)) {
+			pt_sessions_populate();
+			pending = false;
+		}
 		fd = accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
@@ -281,7 +292,8 @@ static void *helper(void *delay)
 		}
 		serve(fd);
 		close(fd);
-		pt_sessions_populate();
+		pt_sessions_bury();
+		pending = true;
 	}
 	return NULL;
 }

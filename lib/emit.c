@@ -161,7 +161,7 @@ static inline enum outcome record_rseq(struct pt_session *session, struct rseq *
 
 /* The same with the time WHEN: STALE if the ring has a later event by now. */
 static inline enum outcome record_rseq_at(struct pt_session *session, struct rseq *area,
-					  const void *record, uint64_t size, const uint64_t *when)
+					  const void *record, uint64_t size, uint64_t when)
 {
 	const uint64_t first = first_word(record);
 	uint64_t cpu, ring, to, n, tsc;
@@ -171,7 +171,7 @@ static inline enum outcome record_rseq_at(struct pt_session *session, struct rse
 	       "	movl $5, %[outcome]\n"
 	       "	cmpq 32(%[ring]), %%rax\n"
 	       "	jb 2f\n",
-	       , [when] "m"(*when));
+	       , [when] "r"(when));
 	return (enum outcome)outcome;
 }
 
@@ -455,7 +455,7 @@ static __attribute__((noinline)) void emit_rest(struct pt_state *state, uint32_t
 		struct rseq *const area = rseq_area();
 
 		if (tsc && !__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED) &&
-		    record_rseq_at(session, area, record, size, &tsc) == DONE)
+		    record_rseq_at(session, area, record, size, tsc) == DONE)
 			continue;
 		emit_one(session, record, size, &tsc);
 	}
@@ -539,6 +539,12 @@ unsigned char *pantrace_put_sequence(unsigned char *to, unsigned char *end, cons
 		n = 0;
 	if (n > room)
 		n = room;
+		session = &state->session[__builtin_ctz(sessions)];
+		if (__builtin_expect(!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED), 1) &&
+		    record_rseq_at(session, area, record, size, tsc) == DONE)
+			sessions &= sessions - 1;
+		if (!sessions)
+			return;
 	if (n > UINT16_MAX)
 		n = UINT16_MAX;
 	count = (uint16_t)n;

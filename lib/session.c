@@ -594,7 +594,9 @@ int pt_session_resume(const char *name)
 	rc = 0;
 	if (set->state == PT_STOPPED) {
 		set->state = PT_RUNNING;
-		__atomic_store_n(&pt_state->session[set - settings].active, 1, __ATOMIC_RELEASE);
+		/* a child that has no rings yet makes them with its first event */
+		if (pt_state->session[set - settings].shm)
+			__atomic_store_n(&pt_state->session[set - settings].active, 1, __ATOMIC_RELEASE);
 		pt_sites_follow();
 	}
 out:
@@ -615,12 +617,11 @@ int pt_session_destroy(const char *name)
 		goto out;
 	rc = 0;
 	if (set->state != PT_STOPPED) {
-		set->state = PT_NONE;
+		set->state = PT_DYING;
 		pt_sites_follow();
 		session_quiesce(set);
 	}
-	set->state = PT_NONE;
-	session_unmap(set);
+	set->state = PT_DYING;
 out:
 	pt_unlock();
 	return rc;
@@ -629,6 +630,20 @@ out:
 static void count(const struct pt_session *session, struct pantrace_counts *ret)
 {
 	struct pantrace_counts counts = {0};
+
+void pt_sessions_bury(void)
+{
+	if (!pt_state)
+		return;
+	pt_lock();
+	for (unsigned int i = 1; i < PT_SESSIONS; i++) {
+		if (settings[i].state != PT_DYING)
+			continue;
+		session_unmap(&settings[i]);
+		settings[i].state = PT_NONE;
+	}
+	pt_unlock();
+}
 
 	for (uint32_t i = 0; i < session->nr_rings; i++) {
 		counts.events += __atomic_load_n(&session->place[i].ring->events, __ATOMIC_ACQUIRE);
@@ -647,7 +662,7 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 		return false;
 	pt_lock();
 	session = &pt_state->session[number];
-	if (set->state == PT_NONE) {
+	if (set->state == PT_NONE || set->state == PT_DYING) {
 		pt_unlock();
 		return false;
 	}
@@ -671,7 +686,7 @@ int pt_session_fd(unsigned int number)
 	int fd = -1;
 
 	pt_lock();
-	if (set->state == PT_NONE || set->state == PT_ARMED || set->file[0])
+	if ((set->state != PT_RUNNING && set->state != PT_STOPPED) || set->file[0])
 		goto out;
 	/* made by the helper, or by a thread of the program, whose descriptors are others */
 	if (fd_ours(set)) {

@@ -532,18 +532,40 @@ static bool is_ring_file(const char *name)
 	       name[strspn(name, "0123456789abcdef-")] == '.';
 }
 
-void user_session_remove(struct user_session *s)
+static void directory_empty(const char *path)
 {
-	DIR *dir = opendir(s->directory);
+	DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	unlink(s->file);
 	while (dir && (entry = readdir(dir)))
 		if (is_ring_file(entry->d_name))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
-	rmdir(s->directory);
+	rmdir(path);
+}
+
+void user_session_remove(struct user_session *s)
+{
+	const char *const slash = strrchr(s->directory, '/');
+	char *aside;
+	pid_t pid;
+
+	/* the name is free at once; giving much memory back takes a while, for which nobody has to wait */
+	unlink(s->file);
+	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1, (int)getpid());
+	if (rename(s->directory, aside)) {
+		directory_empty(s->directory);
+		free(aside);
+		return;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (pid <= 0)
+		directory_empty(aside);
+	if (!pid)
+		_exit(0);
+	free(aside);
 }
 
 void user_session_release(struct user_session *s)
