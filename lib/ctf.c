@@ -168,7 +168,6 @@ static const char *const context_fields[PANTRACE_CONTEXT_MAX] = {
 	[PANTRACE_CONTEXT_CPU_ID] = "\t\tuint32_t _cpu_id;\n",
 	[PANTRACE_CONTEXT_CONTEXT_SWITCHES] = "\t\tuint64_t _perf_thread_context_switches;\n",
 	[PANTRACE_CONTEXT_PAGE_FAULTS] = "\t\tuint64_t _perf_thread_page_faults;\n",
-	[PANTRACE_CONTEXT_CPU_MIGRATIONS] = "\t\tuint64_t _perf_thread_cpu_migrations;\n",
 	[PANTRACE_CONTEXT_IP] = "\t\t" U64_HEX " _ip;\n",
 	[PANTRACE_CONTEXT_USER_STACK] =
 		"\t\tinteger { size = 16; align = 8; signed = false; } __callstack_user_length;\n"

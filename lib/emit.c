@@ -7,6 +7,7 @@
  * The record is complete on the caller's stack before: nothing in the section can fault but the
  * ring itself, and no other thread can change what is copied.
  */
+#include "context.h"
 #include "hooks.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -426,11 +427,21 @@ out:
 
 /* ---- what sites call ---- */
 
+static void emit_with_contexts(struct pt_session *session, const void *record, size_t size,
+			       const void *ip, void *frame);
+
 /* One session's copy of the event, where the short way did not do. */
 static void emit_one(struct pt_session *session, void *record, size_t size, uint64_t *ret_tsc)
 {
-	if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE) && !pt_session_of_child(session))
-		return;
+	if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
+		if (!pt_session_of_child(session))
+			return;
+		if (session->contexts) { /* the parent's state, which said so, is not the child's */
+			emit_with_contexts(session, record, size, __builtin_return_address(0),
+					   __builtin_frame_address(0));
+			return;
+		}
+	}
 	if (__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED)) {
 		emit_per_thread(session, record, size);
 		return;
@@ -461,6 +472,44 @@ static __attribute__((noinline)) void emit_rest(struct pt_state *state, uint32_t
 	}
 }
 
+/* The record with the contexts of the session between id and fields. */
+static __attribute__((noinline)) void emit_with_contexts(struct pt_session *session,
+							 const void *record, size_t size,
+							 const void *ip, void *frame)
+{
+	const uint64_t mask = session->contexts;
+	unsigned char longer[(pt_context_room(mask) + size + 15) & ~7ul]
+		__attribute__((aligned(8)));
+	unsigned char *to = longer + 12;
+	uint64_t cpu, tsc = 0;
+
+	memcpy(longer + 8, (const char *)record + 8, 4);
+	to = pt_context_put(mask, session->generation, ip, frame, to);
+	memcpy(to, (const char *)record + 12, size - 12);
+	size += (size_t)(to - longer) - 12;
+	if (!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED) &&
+	    (int32_t)rseq_area()->cpu_id >= 0 &&
+	    record_rseq(session, rseq_area(), longer, size, &cpu, &tsc) == DONE)
+		return;
+	emit_one(session, longer, size, &tsc);
+}
+
+/* Those of SESSIONS that want contexts; the others are returned. */
+static __attribute__((noinline)) uint32_t emit_contexts(struct pt_state *state, uint32_t sessions,
+							const void *record, size_t size,
+							const void *ip, void *frame)
+{
+	const uint32_t with = sessions & state->with_contexts;
+
+	for (uint32_t left = with; left; left &= left - 1) {
+		struct pt_session *const session = &state->session[__builtin_ctz(left)];
+
+		if (__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
+			emit_with_contexts(session, record, size, ip, frame);
+	}
+	return sessions & ~with;
+}
+
 void pantrace_emit(const struct pantrace_event *event, void *record, size_t size)
 {
 	struct pt_state *const state = pt_state;
@@ -477,12 +526,24 @@ void pantrace_emit(const struct pantrace_event *event, void *record, size_t size
 			return;
 	}
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
+	if (__builtin_expect(sessions & state->with_contexts, 0)) {
+		sessions = emit_contexts(state, sessions, record, size, __builtin_return_address(0),
+					 __builtin_frame_address(0));
+		if (!sessions)
+			return;
+	}
 	session = &state->session[__builtin_ctz(sessions)];
 	if (__builtin_expect(!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED) &&
 				     (int32_t)area->cpu_id >= 0, 1) &&
 	    __builtin_expect(record_rseq(session, area, record, size, &cpu, &tsc) == DONE, 1)) {
 		sessions &= sessions - 1;
 		if (__builtin_expect(!sessions, 1))
+			return;
+		session = &state->session[__builtin_ctz(sessions)];
+		if (__builtin_expect(!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED), 1) &&
+		    record_rseq_at(session, area, record, size, tsc) == DONE)
+			sessions &= sessions - 1;
+		if (!sessions)
 			return;
 	} else {
 		tsc = 0;
@@ -539,12 +600,6 @@ unsigned char *pantrace_put_sequence(unsigned char *to, unsigned char *end, cons
 		n = 0;
 	if (n > room)
 		n = room;
-		session = &state->session[__builtin_ctz(sessions)];
-		if (__builtin_expect(!__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED), 1) &&
-		    record_rseq_at(session, area, record, size, tsc) == DONE)
-			sessions &= sessions - 1;
-		if (!sessions)
-			return;
 	if (n > UINT16_MAX)
 		n = UINT16_MAX;
 	count = (uint16_t)n;

@@ -48,6 +48,7 @@ struct pt_session {
 
 struct pt_state {
 	int32_t lock; /* a futex: 0 free, 1 taken, 2 taken and waited for */
+	uint32_t with_contexts; /* bits: sessions whose events carry contexts */
 	struct pt_session session[PT_SESSIONS] __attribute__((aligned(128)));
 };
 

@@ -458,7 +458,6 @@ long pantrace_contexts_size(uint64_t mask, const unsigned char *data, size_t siz
 		[PANTRACE_CONTEXT_CPU_ID] = 4,
 		[PANTRACE_CONTEXT_CONTEXT_SWITCHES] = 8,
 		[PANTRACE_CONTEXT_PAGE_FAULTS] = 8,
-		[PANTRACE_CONTEXT_CPU_MIGRATIONS] = 8,
 		[PANTRACE_CONTEXT_IP] = 8,
 	};
 	size_t need = 0;

@@ -233,6 +233,10 @@ static void rings_publish(struct settings *set, struct pt_session *session,
 	session->ring_mask = ring_size - 1;
 	session->mode = shm->mode;
 	session->contexts = shm->contexts;
+	if (session->contexts)
+		__atomic_fetch_or(&pt_state->with_contexts, 1u << (set - settings), __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_and(&pt_state->with_contexts, ~(1u << (set - settings)), __ATOMIC_RELEASE);
 	session->block_us = shm->block_us;
 	session->number = (uint32_t)(set - settings);
 	__atomic_store_n(&session->per_thread, set->per_thread, __ATOMIC_RELAXED);
@@ -627,10 +631,6 @@ out:
 	return rc;
 }
 
-static void count(const struct pt_session *session, struct pantrace_counts *ret)
-{
-	struct pantrace_counts counts = {0};
-
 void pt_sessions_bury(void)
 {
 	if (!pt_state)
@@ -644,6 +644,10 @@ void pt_sessions_bury(void)
 	}
 	pt_unlock();
 }
+
+static void count(const struct pt_session *session, struct pantrace_counts *ret)
+{
+	struct pantrace_counts counts = {0};
 
 	for (uint32_t i = 0; i < session->nr_rings; i++) {
 		counts.events += __atomic_load_n(&session->place[i].ring->events, __ATOMIC_ACQUIRE);

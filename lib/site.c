@@ -7,6 +7,7 @@
  * at once. A thread executes the old instruction or the new one; membarrier(SYNC_CORE) ends the
  * time in which it may still be the old one.
  */
+#include "context.h"
 #include "hooks.h"
 #include "internal.h"
 #include <errno.h>
@@ -131,6 +132,7 @@ static int follow(struct pantrace_object *first, bool alone)
 
 int pt_sites_follow(void)
 {
+	pt_objects_scan();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	return follow(objects, false);
 }
@@ -162,8 +164,10 @@ void pantrace_object_add(struct pantrace_object *object, const struct pantrace_s
 		object->end = end;
 		object->next = objects;
 		objects = object;
-		if (pt_running())
+		if (pt_running()) {
+			pt_objects_scan();
 			follow(object, true);
+		}
 	}
 	pt_unlock();
 }

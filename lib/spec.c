@@ -179,7 +179,7 @@ static int take_contexts(struct pt_description *to, struct pt_line *values)
 	/* in the order of enum pantrace_context */
 	static const char *const names[PANTRACE_CONTEXT_MAX] = {
 		"vpid",	       "vtid",		 "procname", "cpu_id",	   "context_switches",
-		"page_faults", "cpu_migrations", "ip",	     "user_stack",
+		"page_faults", "ip",	 "user_stack",
 	};
 	struct pt_line word;
 

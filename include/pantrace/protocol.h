@@ -55,7 +55,7 @@
  *	block N					the longest wait of an event
  *	threads					rings of threads, not of CPUs
  *	contexts NAME,NAME...			vpid vtid procname cpu_id context_switches page_faults
- *						cpu_migrations ip user_stack
+ *						ip user_stack
  *	clock HZ TICKS MONOTONIC_NS REALTIME_NS	one clock for all processes
  *	enable GLOB [LEVEL | =LEVEL]		events at least as severe as LEVEL (0..14) | of this LEVEL
  *	disable GLOB [LEVEL | =LEVEL]		the last line that matches an event decides
