@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "types/type.h"
-
-#include <ctype.h>
+#include "types/type_internal.h"
 
 /* Anonymous members may nest this deep; C compilers stop far earlier. */
 #define MAX_NESTING 32
@@ -20,26 +18,27 @@
 #define SIGNED_SIMPLE(k, bytes) \
 	[k] = {.kind = (k), .size = (bytes), .align = 8, .is_signed = true, .is_complete = true}
 
-static const struct type simple_types[TYPE_KIND_COUNT] = {
-	SIMPLE(TYPE_NONE, 0, 1),	SIMPLE(TYPE_VOID, 0, 1),
-	SIMPLE(TYPE_BOOL, 1, 1),	SIMPLE(TYPE_FUNCTION, 0, 1),
-	SIMPLE(TYPE_KSTACK, 8, 8),	SIMPLE(TYPE_USTACK, 16, 8),
-	SIMPLE(TYPE_KSYM, 8, 8),	SIMPLE(TYPE_USYM, 16, 8),
-	SIMPLE(TYPE_INET, 20, 4),	SIMPLE(TYPE_MAC, 8, 8),
-	SIMPLE(TYPE_TIMESTAMP, 16, 8),	SIMPLE(TYPE_CGROUP_PATH, 16, 8),
-	SIMPLE(TYPE_ERRNO_NAME, 8, 8),
-	SIMPLE(TYPE_STRERROR, 8, 8),	SIMPLE(TYPE_USERNAME, 8, 8),
-	SIMPLE(TYPE_PROBE_NAME, 8, 8),	SIMPLE(TYPE_SYSCALL_NAME, 8, 8),
-	SIMPLE(TYPE_SIGNAL_NAME, 8, 8), SIMPLE(TYPE_DISK_NAME, 8, 8), SIMPLE(TYPE_MEMINFO, 8, 8), SIMPLE(TYPE_COUNT, 8, 8),
-	SIGNED_SIMPLE(TYPE_SUM, 8),	SIGNED_SIMPLE(TYPE_MIN, 16),
-	SIGNED_SIMPLE(TYPE_MAX, 16),	SIGNED_SIMPLE(TYPE_AVG, 16),
-	SIGNED_SIMPLE(TYPE_STATS, 16),	SIGNED_SIMPLE(TYPE_STDDEV, 32),
-	SIMPLE(TYPE_LLHIST, 8, 8),	SIMPLE(TYPE_HIST, 8, 8),
-	SIMPLE(TYPE_LHIST, 8, 8),	SIMPLE(TYPE_TSERIES, 8, 8),
+const struct type type_simple_table[TYPE_KIND_COUNT] = {
+	SIMPLE(TYPE_NONE, 0, 1),	 SIMPLE(TYPE_VOID, 0, 1),
+	SIMPLE(TYPE_BOOL, 1, 1),	 SIMPLE(TYPE_FUNCTION, 0, 1),
+	SIMPLE(TYPE_KSTACK, 8, 8),	 SIMPLE(TYPE_USTACK, 16, 8),
+	SIMPLE(TYPE_KSYM, 8, 8),	 SIMPLE(TYPE_USYM, 16, 8),
+	SIMPLE(TYPE_INET, 20, 4),	 SIMPLE(TYPE_MAC, 8, 8),
+	SIMPLE(TYPE_TIMESTAMP, 16, 8),	 SIMPLE(TYPE_CGROUP_PATH, 16, 8),
+	SIMPLE(TYPE_ERRNO_NAME, 8, 8),	 SIMPLE(TYPE_STRERROR, 8, 8),
+	SIMPLE(TYPE_USERNAME, 8, 8),	 SIMPLE(TYPE_PROBE_NAME, 8, 8),
+	SIMPLE(TYPE_SYSCALL_NAME, 8, 8), SIMPLE(TYPE_SIGNAL_NAME, 8, 8),
+	SIMPLE(TYPE_DISK_NAME, 8, 8),	 SIMPLE(TYPE_MEMINFO, 8, 8),
+	SIMPLE(TYPE_COUNT, 8, 8),	 SIGNED_SIMPLE(TYPE_SUM, 8),
+	SIGNED_SIMPLE(TYPE_MIN, 16),	 SIGNED_SIMPLE(TYPE_MAX, 16),
+	SIGNED_SIMPLE(TYPE_AVG, 16),	 SIGNED_SIMPLE(TYPE_STATS, 16),
+	SIGNED_SIMPLE(TYPE_STDDEV, 32),	 SIMPLE(TYPE_LLHIST, 8, 8),
+	SIMPLE(TYPE_HIST, 8, 8),	 SIMPLE(TYPE_LHIST, 8, 8),
+	SIMPLE(TYPE_TSERIES, 8, 8),
 };
 
 /* Indexed by log2(size) * 2 + is_signed. */
-static const struct type integers[10] = {
+const struct type type_integers[10] = {
 	INTEGER(1, false, "unsigned char"),	 INTEGER(1, true, "signed char"),
 	INTEGER(2, false, "unsigned short"),	 INTEGER(2, true, "short"),
 	INTEGER(4, false, "unsigned int"),	 INTEGER(4, true, "int"),
@@ -47,58 +46,44 @@ static const struct type integers[10] = {
 	INTEGER(16, false, "unsigned __int128"), INTEGER(16, true, "__int128"),
 };
 
-static const struct type char_type = {.kind = TYPE_INT,
-				      .size = 1,
-				      .align = 1,
-				      .is_signed = true,
-				      .is_complete = true,
-				      .is_char = true,
-				      .name = "char"};
-
-static const struct type float_types[2] = {
-	{.kind = TYPE_FLOAT, .size = 4, .align = 4, .is_complete = true, .name = "float"},
-	{.kind = TYPE_FLOAT, .size = 8, .align = 8, .is_complete = true, .name = "double"},
-};
-
-/* min_t and its like, unsigned. */
-static const struct type unsigned_aggregations[] = {
-	{.kind = TYPE_SUM, .size = 8, .align = 8, .is_complete = true},
-	{.kind = TYPE_MIN, .size = 16, .align = 8, .is_complete = true},
-	{.kind = TYPE_MAX, .size = 16, .align = 8, .is_complete = true},
-	{.kind = TYPE_AVG, .size = 16, .align = 8, .is_complete = true},
-	{.kind = TYPE_STATS, .size = 16, .align = 8, .is_complete = true},
-};
+const struct type type_char_plain = {.kind = TYPE_INT,
+				     .size = 1,
+				     .align = 1,
+				     .is_signed = true,
+				     .is_complete = true,
+				     .is_char = true,
+				     .name = "char"};
 
 const struct type *type_simple(enum type_kind kind)
 {
-	return &simple_types[kind < TYPE_KIND_COUNT ? kind : TYPE_NONE];
+	return &type_simple_table[kind < TYPE_KIND_COUNT ? kind : TYPE_NONE];
 }
 
 const struct type *type_none(void)
 {
-	return &simple_types[TYPE_NONE];
+	return &type_simple_table[TYPE_NONE];
 }
 
 const struct type *type_void(void)
 {
-	return &simple_types[TYPE_VOID];
+	return &type_simple_table[TYPE_VOID];
 }
 
 const struct type *type_bool(void)
 {
-	return &simple_types[TYPE_BOOL];
+	return &type_simple_table[TYPE_BOOL];
 }
 
 const struct type *type_char(void)
 {
-	return &char_type;
+	return &type_char_plain;
 }
 
 const struct type *type_int(u32 size, bool is_signed)
 {
 	const u32 log = size <= 1 ? 0 : size <= 2 ? 1 : size <= 4 ? 2 : size <= 8 ? 3 : 4;
 
-	return &integers[2 * log + is_signed];
+	return &type_integers[2 * log + is_signed];
 }
 
 /* ---- derived types, interned in the store ---- */
@@ -334,210 +319,6 @@ const struct type *type_record(struct type_store *s, const char *const *names,
 			       const struct type *const *types, u32 count)
 {
 	return make_record(s, TYPE_RECORD, names, types, count);
-}
-
-/* ---- names ---- */
-
-struct named_type {
-	const char *name;
-	const struct type *type;
-};
-
-#define S(n) &integers[n]
-static const struct named_type builtin_names[] = {
-	{"void", &simple_types[TYPE_VOID]},
-	{"none", &simple_types[TYPE_NONE]},
-	{"bool", &simple_types[TYPE_BOOL]},
-	{"_Bool", &simple_types[TYPE_BOOL]},
-	{"float", &float_types[0]},
-	{"double", &float_types[1]},
-	{"uint8", S(0)},
-	{"int8", S(1)},
-	{"uint16", S(2)},
-	{"int16", S(3)},
-	{"uint32", S(4)},
-	{"int32", S(5)},
-	{"uint64", S(6)},
-	{"int64", S(7)},
-	{"uint8_t", S(0)},
-	{"int8_t", S(1)},
-	{"uint16_t", S(2)},
-	{"int16_t", S(3)},
-	{"uint32_t", S(4)},
-	{"int32_t", S(5)},
-	{"uint64_t", S(6)},
-	{"int64_t", S(7)},
-	{"u8", S(0)},
-	{"s8", S(1)},
-	{"u16", S(2)},
-	{"s16", S(3)},
-	{"u32", S(4)},
-	{"s32", S(5)},
-	{"u64", S(6)},
-	{"s64", S(7)},
-	{"__u8", S(0)},
-	{"__s8", S(1)},
-	{"__u16", S(2)},
-	{"__s16", S(3)},
-	{"__u32", S(4)},
-	{"__s32", S(5)},
-	{"__u64", S(6)},
-	{"__s64", S(7)},
-	{"__le16", S(2)},
-	{"__be16", S(2)},
-	{"__le32", S(4)},
-	{"__be32", S(4)},
-	{"__le64", S(6)},
-	{"__be64", S(6)},
-	{"uchar", S(0)},
-	{"u_char", S(0)},
-	{"ushort", S(2)},
-	{"uint", S(4)},
-	{"ulong", S(6)},
-	{"unsigned", S(4)},
-	{"size_t", S(6)},
-	{"ssize_t", S(7)},
-	{"loff_t", S(7)},
-	{"off_t", S(7)},
-	{"intptr_t", S(7)},
-	{"uintptr_t", S(6)},
-	{"ptrdiff_t", S(7)},
-	{"pid_t", S(5)},
-	{"uid_t", S(4)},
-	{"gid_t", S(4)},
-	{"mode_t", S(4)},
-	{"umode_t", S(2)},
-	{"dev_t", S(4)},
-	{"time_t", S(7)},
-	{"clockid_t", S(5)},
-	{"sector_t", S(6)},
-	{"gfp_t", S(4)},
-	{"__int128", S(9)},
-	{"count_t", &simple_types[TYPE_COUNT]},
-	{"sum_t", &simple_types[TYPE_SUM]},
-	{"min_t", &simple_types[TYPE_MIN]},
-	{"max_t", &simple_types[TYPE_MAX]},
-	{"avg_t", &simple_types[TYPE_AVG]},
-	{"stats_t", &simple_types[TYPE_STATS]},
-	{"usum_t", &unsigned_aggregations[0]},
-	{"umin_t", &unsigned_aggregations[1]},
-	{"umax_t", &unsigned_aggregations[2]},
-	{"uavg_t", &unsigned_aggregations[3]},
-	{"ustats_t", &unsigned_aggregations[4]},
-	{"hist_t", &simple_types[TYPE_HIST]},
-	{"lhist_t", &simple_types[TYPE_LHIST]},
-	{"llhist_t", &simple_types[TYPE_LLHIST]},
-	{"stddev_t", &simple_types[TYPE_STDDEV]},
-	{"tseries_t", &simple_types[TYPE_TSERIES]},
-	{"ksym_t", &simple_types[TYPE_KSYM]},
-	{"usym_t", &simple_types[TYPE_USYM]},
-	{"kstack", &simple_types[TYPE_KSTACK]},
-	{"ustack", &simple_types[TYPE_USTACK]},
-	{"username_t", &simple_types[TYPE_USERNAME]},
-	{"inet", &simple_types[TYPE_INET]},
-	{"macaddr_t", &simple_types[TYPE_MAC]},
-	{"mac_address", &simple_types[TYPE_MAC]},
-	{"timestamp", &simple_types[TYPE_TIMESTAMP]},
-	{"cgroup_path_t", &simple_types[TYPE_CGROUP_PATH]},
-};
-#undef S
-
-static const struct type *find_builtin_name(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(builtin_names); i++)
-		if (str_eq(builtin_names[i].name, name))
-			return builtin_names[i].type;
-	return NULL;
-}
-
-/* The words of a C arithmetic type in any order: "long unsigned int". NULL if it is none. */
-static const struct type *parse_c_integer(const char *name)
-{
-	enum { UNSIGNED, SIGNED, LONG, SHORT, INT, CHAR, DOUBLE, WORD_COUNT };
-	static const char *const words[WORD_COUNT] = {"unsigned", "signed", "long",  "short",
-						      "int",	  "char",   "double"};
-	u32 seen[WORD_COUNT] = {0};
-
-	while (*name) {
-		const size_t len = strcspn(name, " ");
-		u32 w = 0;
-
-		while (w < WORD_COUNT && (strlen(words[w]) != len || memcmp(words[w], name, len)))
-			w++;
-		if (w == WORD_COUNT || ++seen[w] > (w == LONG ? 2 : 1))
-			return NULL;
-		name += len;
-		name += *name == ' ';
-	}
-	if (seen[DOUBLE])
-		return seen[LONG] ? NULL : &float_types[1];
-	if (seen[UNSIGNED] && seen[SIGNED])
-		return NULL;
-	if (seen[CHAR])
-		return seen[UNSIGNED] ? type_int(1, false)
-				      : (seen[SIGNED] ? type_int(1, true) : type_char());
-	return type_int(seen[SHORT] ? 2 : (seen[LONG] ? 8 : 4), !seen[UNSIGNED]);
-}
-
-/* Single blanks, no blank at the ends, no qualifiers. */
-static char *normalize(struct type_store *s, const char *name)
-{
-	static const char *const qualifiers[] = {"const", "volatile", "restrict", "__restrict"};
-	char *out = arena_alloc(&s->arena, strlen(name) + 1), *end = out;
-
-	while (*name) {
-		bool skip = false;
-		size_t len;
-
-		name += strspn(name, " \t\n");
-		len = strcspn(name, " \t\n");
-		for (size_t i = 0; i < ARRAY_SIZE(qualifiers); i++)
-			skip |= strlen(qualifiers[i]) == len && !memcmp(qualifiers[i], name, len);
-		if (!skip && len) {
-			if (end != out)
-				*end++ = ' ';
-			memcpy(end, name, len);
-			end += len;
-		}
-		name += len;
-	}
-	*end = '\0';
-	return out;
-}
-
-static bool needs_normalizing(const char *name)
-{
-	return strchr(name, ' ') && !str_starts(name, "struct ") && !str_starts(name, "union ") &&
-	       !str_starts(name, "enum ");
-}
-
-static bool has_odd_blanks(const char *name)
-{
-	return strpbrk(name, "\t\n") || strstr(name, "  ") || name[0] == ' ' ||
-	       (name[0] && name[strlen(name) - 1] == ' ');
-}
-
-const struct type *type_named(struct type_store *s, const char *name)
-{
-	const struct type *t;
-
-	if (needs_normalizing(name) || has_odd_blanks(name))
-		name = normalize(s, name);
-	if (!*name)
-		return NULL;
-	/* The script's own definitions win. */
-	t = hashmap_gets(&s->named, name);
-	if (!t)
-		t = find_builtin_name(name);
-	if (!t)
-		t = parse_c_integer(name);
-	if (t)
-		return t;
-	if (str_eq(name, "string"))
-		return type_string(s, 0);
-	if (str_eq(name, "buffer"))
-		return type_buffer(s, 0);
-	return s->lookup ? s->lookup(s, name) : NULL;
 }
 
 /* ---- members and enumerators ---- */
