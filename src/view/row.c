@@ -59,6 +59,21 @@ static void begin_column(struct columns *c, const struct row_style *s, const cha
 	col->hidden = is_hidden(s, col->name);
 }
 
+/* What stands before the next name but for blanks ("%% NEXT=") belongs to the column before. */
+static void keep_unit(struct columns *c, struct format_part *part, int len)
+{
+	struct column *last;
+
+	while (len > 0 && part->text[len - 1] == ' ')
+		len--;
+	if (!len || !c->count)
+		return;
+	last = &c->list[c->count - 1];
+	part->len = (u32)len;
+	if (!last->format.nparts++)
+		last->format.parts = part;
+}
+
 /* parts: a copy of the format's, which the columns point into. */
 static void split_columns(struct columns *c, const struct row_style *s, const struct format *f,
 			  struct format_part *parts)
@@ -66,13 +81,16 @@ static void split_columns(struct columns *c, const struct row_style *s, const st
 	c->count = 0;
 	for (u32 i = 0; i < f->nparts; i++) {
 		struct format_part *part = &parts[i];
+		const char *text = part->text;
+		const size_t len = part->len;
 		int start = name_start(part);
 		struct column *col;
 
 		if (start >= 0) {
 			if (c->count == MAX_COLUMNS)
 				return;
-			begin_column(c, s, part->text + start, part->len - 1 - (size_t)start);
+			keep_unit(c, part, start);
+			begin_column(c, s, text + start, len - 1 - (size_t)start);
 			continue;
 		}
 		if (!c->count)
@@ -260,10 +278,11 @@ static void json_words(struct strbuf *out, const u8 *data, u32 len)
 	strbuf_addch(out, ']');
 }
 
-/* A column made of integers, like "%u.%03u", that reads as a number. */
+/* A column made of integers, like "%u.%03u" or "%d.%d%%", that reads as a number. */
 static bool is_number_text(const struct column *c, const struct type *t, const char *text)
 {
 	const char *point = strchr(text, '.');
+	size_t digits;
 
 	for (u32 i = 0; i < c->format.nparts; i++) {
 		const struct format_part *part = &c->format.parts[i];
@@ -274,10 +293,11 @@ static bool is_number_text(const struct column *c, const struct type *t, const c
 			return false;
 	}
 	text += *text == '-';
+	digits = strspn(text, "0123456789.");
 	return isdigit((unsigned char)*text) &&
 	       (text[0] != '0' || !isdigit((unsigned char)text[1])) &&
-	       strspn(text, "0123456789.") == strlen(text) &&
-	       (!point || (point[1] && !strchr(point + 1, '.')));
+	       (!text[digits] || str_eq(text + digits, "%")) &&
+	       (!point || (isdigit((unsigned char)point[1]) && !strchr(point + 1, '.')));
 }
 
 static void json_column(struct value_printer *p, struct strbuf *out, const struct column *c,
@@ -302,7 +322,7 @@ static void json_column(struct value_printer *p, struct strbuf *out, const struc
 		}
 	}
 	if (is_number_text(c, t, text))
-		strbuf_add(out, text, len);
+		strbuf_add(out, text, strcspn(text, "%")); /* of "99.7%" the number */
 	else
 		json_string(out, text, len);
 }

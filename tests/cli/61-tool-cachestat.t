@@ -10,7 +10,7 @@ dd if=/dev/urandom of="$file" bs=1M count=32 2>/dev/null
 sync "$file"
 cat >"$work/io.py" <<'P'
 import os, sys, time
-what, path = sys.argv[1:]
+what, path = sys.argv[1:3]
 fd = os.open(path, os.O_RDWR)
 buffer = bytearray(65536)
 if what == "cold": os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -18,6 +18,7 @@ if what == "warm": # locked, so that no reclaim takes pages away before they are
     import ctypes, mmap
     pages = mmap.mmap(fd, 0)
     ctypes.CDLL(None).mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(pages))), ctypes.c_size_t(len(pages)))
+open(sys.argv[3], "w").close() # whatever the interpreter itself reads is read
 time.sleep(1.7)
 if what == "some":
     for i in range(100): os.pread(fd, 1 << 20, (32 << 20) - 4096) # beyond the end, there is one page
@@ -31,9 +32,10 @@ P
 # measure WHAT: one interval around it, for this process alone
 measure()
 {
-	python3 "$work/io.py" "$1" "$file" &
+	rm -f "$work/ready"
+	python3 "$work/io.py" "$1" "$file" "$work/ready" &
 	io=$!
-	sleep 0.2
+	for _ in $(seq 100); do [ -e "$work/ready" ] && break; sleep 0.05; done
 	"$pantrace" cachestat -p $io -D 3 1 >"$work/out" 2>"$work/err"
 	wait $io
 	# shellcheck disable=SC2046
@@ -55,7 +57,7 @@ sync "$file"
 measure write
 [ "$dirties" -ge 4096 ] && [ "$dirties" -le 4200 ]; ok "4096 pages became dirty: $dirties"
 [ "$misses" -le 50 ]; ok "writes are no misses: $misses"
-like "$(cat "$work/out")" '^ +HITS +MISSES +DIRTIES RATIO BUFFERS_MB CACHE_MB ' "columns"
+like "$(cat "$work/out")" '^ +HITS +MISSES +DIRTIES +RATIO BUFFERS_MB CACHE_MB ' "columns"
 run cachestat -t 0.3 2
 is "$(echo "$out" | grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9] ')" 2 "-t: rows with the time; COUNT ends it"
 done_testing

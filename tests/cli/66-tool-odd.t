@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Names that no parser of text survives, disks that go away, queues, pages that are half there.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+dd if=/dev/urandom of="$work/image" bs=1M count=16 2>/dev/null
+loop=$(losetup -f --show "$work/image" 2>/dev/null) || loop=
+trap '[ -z "$loop" ] || losetup -d "$loop" 2>/dev/null; rm -rf "$work"' EXIT
+name=${loop#/dev/}
+
+# A thread with a name of its own opens a file that is not there and reads a disk; prints its pid.
+cat >"$work/odd.py" <<'P'
+import ctypes, mmap, os, sys
+ctypes.CDLL(None).prctl(15, os.fsencode(sys.argv[1]))
+try: os.open("/nonexistent/odd", 0)
+except OSError: pass
+os.kill(os.getpid(), 0)
+if len(sys.argv) > 2:
+    fd = os.open(sys.argv[2], os.O_RDONLY | os.O_DIRECT)
+    for i in range(5): os.preadv(fd, [mmap.mmap(-1, 4096)], i * 4096)
+print(os.getpid())
+P
+for comm in 'two words' '-1-[x] (y)' 'a"b\c' "$(printf 'l1\nl2\tx')" "$(printf '\033[2Jgone')" '<...>-7' 'é€' "$(printf '\377\376')"; do
+	shown=$(python3 -c '
+import sys
+out = ""
+for c in sys.argv[1].encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"):
+    out += "\\x%02x" % (ord(c) - 0xdc00) if 0xdc80 <= ord(c) <= 0xdcff else "\\x%02x" % ord(c) if ord(c) < 32 else c
+print(out)' "$comm")
+	start opensnoop 'nonexistent/odd$'
+	pid=$(python3 "$work/odd.py" "$comm")
+	sleep 0.2
+	stop
+	is "$(grep -c "$pid" "$work/trace")" 1 "opensnoop, name '$shown': one row"
+	is "$(grep "$pid" "$work/trace" | sed "s/ *$pid .*//")" "$shown" "opensnoop: the name is escaped, the columns are where they are"
+done
+if [ -n "$loop" ]; then
+	for comm in 'two words' '-1-[x] (y)' "$(printf 'l1\nl2\tx')"; do
+		start iosnoop --json -d "$name"
+		pid=$(python3 "$work/odd.py" "$comm" "$loop")
+		sleep 0.2
+		stop
+		python3 -c '
+import json, sys
+rows = [json.loads(l) for l in open(sys.argv[1])]
+rows = [r for r in rows if r["pid"] == int(sys.argv[3])]
+assert [r["block"] for r in rows] == [0, 8, 16, 24, 32], rows
+assert all(r["comm"] == sys.argv[2] for r in rows), rows' "$work/trace" "$comm" "$pid"
+		ok "iosnoop --json: a name as it is"
+	done
+	start iosnoop -d "$name" -n '^two words$'
+	python3 "$work/odd.py" 'two words' "$loop" >"$work/pid"
+	python3 "$work/odd.py" 'two  words' "$loop" >"$work/pid2"
+	sleep 0.2
+	stop
+	is "$(grep -c "^two words  *$(cat "$work/pid") " "$work/trace") $(wc -l <"$work/trace" | tr -d ' ')" "5 6" "iosnoop -n with a blank"
+
+	# A disk that goes away while requests to it are traced, and another one under its name.
+	start iosnoop
+	dd if="$loop" of=/dev/null bs=4k count=3 iflag=direct 2>/dev/null
+	losetup -d "$loop"
+	sleep 0.3
+	dd if=/dev/urandom of="$work/image2" bs=1M count=1 2>/dev/null
+	losetup "$loop" "$work/image2"
+	dd if="$loop" of=/dev/null bs=8k count=4 iflag=direct 2>/dev/null
+	sleep 0.2
+	stop
+	is "$(awk -v d="$name" '$1 == "dd" && $4 == d { print $6 }' "$work/trace" | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ';')" "3 4096;4 8192;" \
+		"a disk that goes away and comes back"
+	is "$rc" 0 "is no failure"
+
+	# The queue: with a scheduler requests wait there, and with -Q that time counts.
+	queue=/sys/block/$name/queue/scheduler
+	if grep -q mq-deadline "$queue" 2>/dev/null && before=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue") && echo mq-deadline >"$queue" 2>/dev/null; then
+		start iosnoop -Q -st -d "$name"
+		dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
+		sleep 0.2
+		stop
+		echo "$before" >"$queue"
+		is "$(awk '$3 == "dd" { print $7, $8 }' "$work/trace" | wc -l | tr -d ' ')" 100 "iosnoop -Q: every request, once"
+		is "$(awk '$3 == "dd" && ($9 <= 0 || $2 < $1) { n++ } END { print n + 0 }' "$work/trace")" 0 "iosnoop -Q: times go forward"
+	else
+		start iosnoop -Q -d "$name"
+		dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
+		sleep 0.2
+		stop
+		is "$(awk '$1 == "dd"' "$work/trace" | wc -l | tr -d ' ')" 100 "iosnoop -Q: without a scheduler time begins at the issue"
+	fi
+fi
+
+# Every second page is in the cache: half of what is read is found.
+file=${TMPDIR:-/var/tmp}/pantrace-half.$$
+trap '[ -z "$loop" ] || losetup -d "$loop" 2>/dev/null; rm -rf "$work" "$file"' EXIT
+dd if=/dev/urandom of="$file" bs=1M count=8 2>/dev/null
+sync "$file"
+cat >"$work/half.py" <<'P'
+import ctypes, mmap, os, sys, time
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM) # no read-ahead
+libc = ctypes.CDLL(None)
+held = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+for i in range(0, 2048, 2): os.pread(fd, 4096, i * 4096)
+open(sys.argv[2], "w").close()
+time.sleep(1.7)
+for i in range(2048): os.pread(fd, 4096, i * 4096)
+time.sleep(3)
+P
+python3 "$work/half.py" "$file" "$work/ready" &
+io=$!
+for _ in $(seq 100); do [ -e "$work/ready" ] && break; sleep 0.05; done
+"$pantrace" cachestat -p $io 3 1 >"$work/out" 2>"$work/err"
+wait $io
+# shellcheck disable=SC2046
+set -- $(awk '$1 ~ /^[0-9]+$/' "$work/out" | tail -1)
+echo "# $*"
+[ "${1:-0}" -ge 1000 ] && [ "$1" -le 1100 ]; ok "cachestat: 1024 of 2048 pages are found: ${1:-}"
+[ "${2:-0}" -ge 1000 ] && [ "$2" -le 1100 ]; ok "cachestat: 1024 are missing: ${2:-}"
+like "${4:-}" '^(49|50|51)\.[0-9]%$' "cachestat: a ratio of 50 %"
+done_testing
