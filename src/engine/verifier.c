@@ -13,7 +13,7 @@ static const struct {
 	 "this kernel lacks the helper function behind it; `pantrace doctor` tells what it has"},
 	{"program of this type cannot use helper",
 	 "this kind of probe may not do that; try another probe type"},
-	{"helper call is not allowed in probe",
+	{"not allowed in probe",
 	 "this kind of probe may not do that; try another probe type"},
 	{"too many instructions",
 	 "the script is too large for this kernel; split the probe or shorten its loops"},
@@ -55,7 +55,7 @@ static bool is_frame(const char *line, size_t n)
 	static const char *const words[] = {
 		"processed ",	"verification time", "stack depth", "; ",	"from ",
 		"mark_precise", "parent ",	     "last_idx",    "regs=",	"R0",
-		"live regs",	"Live regs",	     "func#",	    "insn_cnt", "old_",
+		"live regs",	"Live regs",	     "func#",	    "insn_cnt", "old_", "old state", "cur state",
 		"frame"};
 	size_t blanks = 0;
 
@@ -97,6 +97,22 @@ static void parse_log(const char *log, const char **ret_sentence, size_t *ret_le
 	}
 }
 
+/* "helper bpf_d_path not allowed in probe": newer kernels say which one, the older ones only "helper call". */
+static bool name_helper(struct strbuf *text, const struct script_program *p, long insn)
+{
+	const char *name;
+
+	if (!strstr(text->data, "helper call is not allowed in probe") || insn < 0 ||
+	    (u32)insn >= p->code.count || p->code.insns[insn].code != (BPF_JMP | BPF_CALL))
+		return false;
+	name = bpf_helper_name((u32)p->code.insns[insn].imm);
+	if (!name)
+		return false;
+	strbuf_reset(text);
+	strbuf_addf(text, "helper bpf_%s not allowed in probe", name);
+	return true;
+}
+
 static void add_hint(struct diag *d, const char *sentence, int error)
 {
 	for (size_t i = 0; sentence && i < ARRAY_SIZE(hints); i++) {
@@ -127,7 +143,10 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 		at = program->code.spans[insn];
 	if (raw) {
 		escape_line(&text, raw, n);
-		diag_error(d, at, "the kernel's verifier refuses this: %s", text.data);
+		diag_error(d, at,
+			   name_helper(&text, program, insn) ? "%s"
+							     : "the kernel's verifier refuses this: %s",
+			   text.data);
 	} else {
 		diag_error(d, at, "the kernel refuses the program of %s: %s",
 			   program->ntargets ? program->targets[0]->name : program->name,

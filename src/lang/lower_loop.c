@@ -75,12 +75,15 @@ void lower_while(struct lower *l, struct stmt *s)
 	leave(l, outer);
 }
 
+/* Values and blocks of a program; the kernel takes a million instructions (BPF_COMPLEXITY_LIMIT_INSNS). */
+#define UNROLLED_MAX 200000
+
 void lower_unroll(struct lower *l, struct stmt *s)
 {
 	const u32 end = ir_block_new(l->f, "unroll.end");
 	struct jumps outer;
 
-	for (s64 i = 0; i < s->condition->integer; i++) {
+	for (s64 i = 0; i < s->condition->integer && !l->failed; i++) {
 		const u32 next = ir_block_new(l->f, "unroll");
 
 		outer = enter(l, end, next);
@@ -88,6 +91,8 @@ void lower_unroll(struct lower *l, struct stmt *s)
 		ir_jump(l->f, next);
 		ir_switch_to(l->f, next);
 		leave(l, outer);
+		if (l->f->nregs + l->f->blocks.len > UNROLLED_MAX && !l->failed)
+			lower_error(l, s->span, "unroll makes more than %d steps of the probe: a loop (for, while) does not", UNROLLED_MAX);
 	}
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
