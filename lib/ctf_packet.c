@@ -130,6 +130,7 @@ int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
 	memcpy(ret->header.uuid, view.packet->uuid, sizeof(ret->header.uuid));
 	ret->events = events > first ? events - first : 0;
 	stream->events = events;
+	stream->delivered += ret->events;
 	ret->header.timestamp_begin = max(ret->header.timestamp_begin, stream->last_tsc);
 	end = view.finished ? ret->header.timestamp_end : 0;
 	if (!view.finished) {

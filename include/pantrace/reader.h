@@ -110,6 +110,7 @@ struct pantrace_ctf_stream {
 	uint64_t next;	      /* of the ring's own numbers */
 	uint64_t last_tsc;    /* time of the last event or end of packet */
 	uint64_t events;      /* of the ring, before the next packet */
+	uint64_t delivered;   /* events in packets so far */
 	uint64_t lost;	      /* that packets have told so far */
 	uint64_t lost_before; /* of these, in earlier traces */
 };

@@ -113,7 +113,7 @@ static void shut(struct ctf_stream_state *state)
 	state->fd = -1;
 }
 
-static void end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
+static int end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
 {
 	for (u32 i = 0; i < s->nr_streams; i++)
 		shut(&s->streams[i]);
@@ -122,6 +122,7 @@ static void end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
 	if (s->directory >= 0)
 		close(s->directory);
 	s->directory = -1;
+	return 0;
 }
 
 static char *chunk_path(const struct ctf_output *o, u32 number)
@@ -196,7 +197,7 @@ static int chunk(struct ctf_sink *sink, u32 number)
 	return 0;
 }
 
-static int close_(struct ctf_sink *sink, u32 timeout_ms)
+static int close_(struct ctf_sink *sink)
 {
 	struct directory_sink *d = of(sink);
 	const struct ctf_output *o = sink->output;

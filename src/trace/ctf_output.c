@@ -63,7 +63,7 @@ int ctf_output_open(const struct ctf_output_options *options, struct diag *d,
 	}
 	if (rc) {
 		if (o->sink)
-			o->sink->ops->close(o->sink, 0);
+			o->sink->ops->close(o->sink);
 		free(o->name);
 		free(o);
 		return rc;
@@ -109,8 +109,10 @@ int ctf_output_add(struct ctf_output *o, struct pantrace_reader *reader, struct 
 	s->directory = -1;
 	s->nr_streams = pantrace_reader_rings(reader) + 1;
 	s->streams = xzalloc(s->nr_streams * sizeof(*s->streams));
-	for (u32 i = 0; i < s->nr_streams; i++)
+	for (u32 i = 0; i < s->nr_streams; i++) {
 		s->streams[i].fd = -1;
+		s->streams[i].position_at_begin = pantrace_reader_tell(reader, i);
+	}
 	s->objects.fd = -1;
 	s->metadata.fd = -1;
 	pantrace_reader_keep(reader);
@@ -178,7 +180,6 @@ static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, bool f
 			return rc;
 		}
 		o->totals.packets++;
-		o->totals.events += packet.events;
 		o->totals.bytes += packet.header.packet_size / 8 + s->metadata.size - known;
 		o->chunk_bytes += packet.header.packet_size / 8;
 		if (o->options.rotate_bytes && o->chunk_bytes >= o->options.rotate_bytes && !flush)
@@ -215,6 +216,8 @@ static int next_chunk(struct ctf_output *o)
 		if (one && one != -EBADMSG)
 			rc = one;
 	}
+	if (!rc && o->sink->ops->settled)
+		rc = o->sink->ops->settled(o->sink, 2000);
 	if (rc)
 		return rc; /* the chunk goes on: nothing may be missing between two */
 	for (size_t i = 0; i < o->sources.len; i++) {
@@ -224,6 +227,8 @@ static int next_chunk(struct ctf_output *o)
 		for (u32 j = 0; j < s->nr_streams; j++) {
 			pantrace_ctf_stream_continue(&s->streams[j].stream);
 			s->streams[j].size = 0;
+			s->streams[j].at_begin = s->streams[j].stream;
+			s->streams[j].position_at_begin = pantrace_reader_tell(s->reader, j);
 		}
 		s->objects = (struct ctf_stream_state){.fd = -1};
 		s->metadata = (struct ctf_stream_state){.fd = -1};
@@ -269,7 +274,12 @@ int ctf_output_tick(struct ctf_output *o, struct diag *d)
 
 void ctf_output_remove(struct ctf_output *o, struct ctf_source *s)
 {
-	o->sink->ops->end(o->sink, s, true);
+	const int rc = o->sink->ops->end(o->sink, s, true);
+
+	if (rc && !o->error)
+		o->error = rc;
+	for (u32 i = 0; i < s->nr_streams; i++)
+		o->totals.events += s->streams[i].stream.delivered;
 	o->lost_of_removed += pantrace_reader_lost(s->reader);
 	for (size_t i = 0; i < o->sources.len; i++) {
 		if (o->sources.items[i] != s)
@@ -300,21 +310,24 @@ struct ctf_output_totals ctf_output_totals(struct ctf_output *o)
 	totals.lost = o->lost_of_removed;
 	for (size_t i = 0; i < o->sources.len; i++)
 		totals.lost += pantrace_reader_lost(o->sources.items[i]->reader);
+	for (size_t i = 0; i < o->sources.len; i++)
+		for (u32 j = 0; j < o->sources.items[i]->nr_streams; j++)
+			totals.events += o->sources.items[i]->streams[j].stream.delivered;
 	return totals;
 }
 
 int ctf_output_close(struct ctf_output *o, u32 timeout_ms)
 {
-	int rc, error = o->error;
+	int rc = o->sink->ops->finish ? o->sink->ops->finish(o->sink, timeout_ms) : o->error,
+	    closed;
 
-	/* a source that is removed can no longer send again what the relay did not get */
-	rc = o->options.to ? o->sink->ops->close(o->sink, timeout_ms) : 0;
+	o->error = rc;
 	while (o->sources.len)
 		ctf_output_remove(o, vector_last(&o->sources));
-	if (!o->options.to)
-		rc = o->sink->ops->close(o->sink, timeout_ms);
+	rc = o->error;
+	closed = o->sink->ops->close(o->sink);
 	vector_free(&o->sources);
 	free(o->name);
 	free(o);
-	return rc ? rc : error;
+	return rc ? rc : closed;
 }

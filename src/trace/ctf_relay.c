@@ -1,9 +1,753 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sink of ctf_output that sends to a relay. */
+/*
+ * The sink of ctf_output that sends to a relay. What was sent stays in the rings until the relay
+ * says that it is written; after a break the relay says where to go on, and the rings are read
+ * again from there. A relay that is slow or away costs the recorder no time: it is told -EAGAIN,
+ * and the rings fill.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
 #include "trace/ctf_sink.h"
+#include "trace/relay_protocol.h"
+
+#define OUT_LIMIT \
+	(4u << 20) /* bytes that wait to be sent before the recorder is told to come again */
+#define WAIT_MS	   20
+#define SETTLE_MS  5000
+#define RETRY_MS   250
+#define RETRY_MOST 5000
+
+/* A DATA message whose arrival is not confirmed. */
+struct in_flight {
+	u32 source, stream; /* stream == UINT32_MAX: not of a ring */
+	u64 position;
+};
+
+struct relay_sink {
+	struct ctf_sink sink;
+	u8 session[16];
+	char host[64];
+	int fd;
+	pid_t pid; /* of ssh */
+	bool welcome;
+	bool refused; /* for good: another version */
+	int error; /* errno that the relay named last */
+	char text[241];
+	bool told;
+	u32 chunk;
+	u64 retry_at_ms, retry_ms;
+	struct strbuf out, in;
+	size_t out_at, in_at;
+	u64 acknowledged;
+	VECTOR(struct in_flight) flight;
+	size_t flight_at;
+};
+
+static struct relay_sink *of(struct ctf_sink *sink)
+{
+	return container_of(sink, struct relay_sink, sink);
+}
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+/* ---- connections ---- */
+
+/* Takes FD. A relay that does not even take connections must not hold the recorder up. */
+static int connect_in_time(int fd, const void *address, socklen_t size)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	socklen_t length = sizeof(int);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = connect(fd, address, size) ? errno : 0;
+	if (error == EINPROGRESS) {
+		error = ETIMEDOUT;
+		if (poll(&p, 1, 1000) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length))
+			error = errno;
+	}
+	if (!error)
+		return fd;
+	close(fd);
+	return -error;
+}
+
+static int connect_unix(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path));
+	return connect_in_time(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+			       &address, sizeof(address));
+}
+
+static int connect_tcp(const char *where)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	const char *colon = strrchr(where, ':');
+	char *host = xstrndup(where, colon ? (size_t)(colon - where) : 0);
+	const long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+	const bool good =
+		inet_pton(AF_INET, host, &address.sin_addr) == 1 && port > 0 && port < 65536;
+
+	free(host);
+	if (!good)
+		return -EINVAL;
+	address.sin_port = htons((u16)port);
+	return connect_in_time(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+			       &address, sizeof(address));
+}
+
+/* For the shell at the far end: between single quotes. */
+static char *quoted(const char *text)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	strbuf_addch(&out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'')
+			strbuf_addstr(&out, "'\\''");
+		else
+			strbuf_addch(&out, *text);
+	}
+	strbuf_addch(&out, '\'');
+	return strbuf_detach(&out);
+}
+
+/* ssh://[USER@]HOST[:PORT]/DIRECTORY, the directory from the home directory; with two slashes from
+ * the root. */
+struct place {
+	char *host, *port, *directory;
+};
+
+static bool place_parse(const char *url, struct place *ret)
+{
+	const char *start = url + strlen("ssh://"), *slash = strchr(start, '/');
+	char *colon;
+
+	*ret = (struct place){0};
+	if (!slash || slash == start || *start == '-' || !slash[1])
+		return false;
+	ret->host = xstrndup(start, (size_t)(slash - start));
+	ret->directory = xstrdup(slash + 1);
+	colon = strrchr(ret->host, ':');
+	if (colon && !strchr(colon, ']')) {
+		*colon = 0;
+		ret->port = xstrdup(colon + 1);
+	}
+	return true;
+}
+
+static void place_release(struct place *p)
+{
+	free(p->host);
+	free(p->port);
+	free(p->directory);
+}
+
+static int connect_ssh(struct relay_sink *r, const char *url)
+{
+	const char *ssh = getenv("PANTRACE_SSH"), *far = getenv("PANTRACE_REMOTE");
+	struct place place;
+	int pair[2], rc = 0;
+	char *directory, *command;
+
+	if (!place_parse(url, &place))
+		return -EINVAL;
+	directory = quoted(place.directory);
+	command = xasprintf("%s relay --stdio %s", far && *far ? far : "pantrace", directory);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		rc = -errno;
+		goto out;
+	}
+	r->pid = fork();
+	if (r->pid == 0) {
+		const char *arguments[8];
+		size_t n = 0;
+
+		arguments[n++] = ssh && *ssh ? ssh : "ssh";
+		if (place.port) {
+			arguments[n++] = "-p";
+			arguments[n++] = place.port;
+		}
+		arguments[n++] = "--";
+		arguments[n++] = place.host;
+		arguments[n++] = command;
+		arguments[n] = NULL;
+		if (dup2(pair[1], 0) < 0 || dup2(pair[1], 1) < 0)
+			_exit(127);
+		signal(SIGINT,
+		       SIG_IGN); /* Ctrl-C is for the recorder, which still has something to send */
+		signal(SIGPIPE, SIG_DFL);
+		execvp(arguments[0], (char *const *)arguments);
+		_exit(127);
+	}
+	close(pair[1]);
+	rc = r->pid < 0 ? -errno : pair[0];
+	if (rc < 0)
+		close(pair[0]);
+out:
+	free(directory);
+	free(command);
+	place_release(&place);
+	return rc;
+}
+
+static int connect_any(struct relay_sink *r)
+{
+	const char *to = r->sink.output->options.to;
+
+	if (str_starts(to, "ssh://"))
+		return connect_ssh(r, to);
+	if (str_starts(to, "unix:"))
+		return connect_unix(to + 5);
+	if (str_starts(to, "tcp:"))
+		return connect_tcp(to + 4);
+	return -EINVAL;
+}
+
+static void ssh_reap(struct relay_sink *r, bool wait)
+{
+	if (r->pid <= 0)
+		return;
+	for (int i = 0; i < (wait ? 50 : 1); i++) {
+		if (waitpid(r->pid, NULL, WNOHANG)) {
+			r->pid = 0;
+			return;
+		}
+		if (wait)
+			poll(NULL, 0, 20);
+	}
+	kill(r->pid, SIGTERM);
+	waitpid(r->pid, NULL, 0);
+	r->pid = 0;
+}
+
+static void disconnect(struct relay_sink *r)
+{
+	struct ctf_output *o = r->sink.output;
+
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+	ssh_reap(r, false);
+	r->welcome = false;
+	strbuf_reset(&r->out);
+	strbuf_reset(&r->in);
+	r->out_at = r->in_at = r->flight_at = 0;
+	r->flight.len = 0;
+	r->acknowledged = 0;
+	for (size_t i = 0; i < o->sources.len; i++)
+		o->sources.items[i]->asked = o->sources.items[i]->announced = false;
+	r->retry_ms = MIN(MAX(r->retry_ms * 2, RETRY_MS), RETRY_MOST);
+	r->retry_at_ms = now_ms() + r->retry_ms;
+}
+
+/* ---- sending ---- */
+
+static void queue(struct relay_sink *r, enum relay_type type, u32 source, const void *body,
+		  size_t size, u64 more)
+{
+	const struct relay_message head = {.type = type, .source = source, .size = size + more};
+
+	strbuf_add(&r->out, (const char *)&head, sizeof(head));
+	strbuf_add(&r->out, body, size);
+}
+
+static void push(struct relay_sink *r)
+{
+	while (r->fd >= 0 && r->out_at < r->out.len) {
+		const ssize_t n = send(r->fd, r->out.data + r->out_at, r->out.len - r->out_at,
+				       MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0) {
+			disconnect(r);
+			return;
+		}
+		r->out_at += (size_t)n;
+	}
+	if (r->out_at == r->out.len) {
+		strbuf_reset(&r->out);
+		r->out_at = 0;
+	}
+}
+
+/* ---- what the relay says ---- */
+
+static struct ctf_source *source_of(struct relay_sink *r, u32 id)
+{
+	struct ctf_output *o = r->sink.output;
+
+	for (size_t i = 0; i < o->sources.len; i++)
+		if (o->sources.items[i]->id == id)
+			return o->sources.items[i];
+	return NULL;
+}
+
+static struct ctf_stream_state *file_of(struct ctf_source *s, const char *name, u32 *ret_ring)
+{
+	*ret_ring = UINT32_MAX;
+	if (str_eq(name, "metadata"))
+		return &s->metadata;
+	if (str_eq(name, "objects"))
+		return &s->objects;
+	for (u32 i = 0; i < s->nr_streams; i++) {
+		char ring[32];
+
+		pantrace_ctf_stream_name(s->reader, i, ring);
+		if (str_eq(ring, name)) {
+			*ret_ring = i;
+			return &s->streams[i];
+		}
+	}
+	return NULL;
+}
+
+/* Everything of the source goes on where the relay's files end; a file that it does not have begins
+ * anew. */
+static void rewind_to(struct relay_sink *r, struct ctf_source *s, const struct relay_file *files,
+		      size_t count)
+{
+	u64 most = 0;
+	u32 ring;
+
+	s->metadata.size = s->objects.size = 0;
+	s->objects.stream = (struct pantrace_ctf_stream){0};
+	for (u32 i = 0; i < s->nr_streams; i++) {
+		struct ctf_stream_state *to = &s->streams[i];
+
+		/* nothing of this chunk is there: as it was when the chunk began */
+		if (to->size) {
+			to->size = 0;
+			to->stream = to->at_begin;
+			if (i + 1 < s->nr_streams)
+				pantrace_reader_seek(s->reader, i, to->position_at_begin);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct ctf_stream_state *to = file_of(s, files[i].file, &ring);
+
+		if (!to)
+			continue;
+		to->size = files[i].size;
+		to->stream = files[i].resume.stream;
+		if (ring < s->nr_streams - 1)
+			pantrace_reader_seek(s->reader, ring, files[i].resume.position);
+		most = MAX(most, files[i].resume.position);
+	}
+	for (u32 i = 0; i + 1 < s->nr_streams; i++) {
+		if (pantrace_reader_tell(s->reader, i) >= s->streams[i].acknowledged)
+			continue;
+		snprintf(r->text, sizeof(r->text),
+			 "the relay no longer has what it confirmed of %s", s->name);
+		r->error = EIO;
+		pantrace_reader_seek(s->reader, i, s->streams[i].acknowledged);
+	}
+	s->announced = true;
+}
+
+static void acknowledge(struct relay_sink *r, u64 count)
+{
+	while (r->acknowledged < count && r->flight_at < r->flight.len) {
+		const struct in_flight *f = &r->flight.items[r->flight_at++];
+		struct ctf_source *s = source_of(r, f->source);
+
+		r->acknowledged++;
+		if (!s || f->stream == UINT32_MAX)
+			continue;
+		s->streams[f->stream].acknowledged = f->position;
+		if (f->stream < s->nr_streams - 1)
+			pantrace_reader_release(s->reader, f->stream, f->position);
+	}
+	if (r->flight_at == r->flight.len)
+		r->flight_at = r->flight.len = 0;
+	r->retry_ms = 0;
+	r->error = 0;
+	r->told = false;
+}
+
+static void message(struct relay_sink *r, const struct relay_message *head, const char *body)
+{
+	struct relay_refused refused;
+	struct ctf_source *s;
+	u64 count;
+
+	switch (head->type) {
+	case RELAY_WELCOME:
+		r->welcome = true;
+		break;
+	case RELAY_REFUSED:
+		if (head->size != sizeof(refused))
+			break;
+		memcpy(&refused, body, sizeof(refused));
+		r->error = refused.error ? refused.error : EIO;
+		snprintf(r->text, sizeof(r->text), "%.240s", refused.text);
+		r->refused = r->error == EPROTO || r->error == EINVAL;
+		break;
+	case RELAY_OPENED:
+		s = source_of(r, head->source);
+		if (s && s->asked && !s->announced) {
+			const size_t n = head->size / sizeof(struct relay_file);
+			struct relay_file *files = xreallocarray(NULL, n + 1, sizeof(*files));
+
+			memcpy(files, body, n * sizeof(*files));
+			for (size_t i = 0; i < n; i++)
+				files[i].file[sizeof(files[i].file) - 1] = 0;
+			rewind_to(r, s, files, n);
+			free(files);
+		}
+		break;
+	case RELAY_ACK:
+		if (head->size == sizeof(count)) {
+			memcpy(&count, body, sizeof(count));
+			acknowledge(r, count);
+		}
+		break;
+	}
+}
+
+static void pull(struct relay_sink *r)
+{
+	struct relay_message head;
+	ssize_t n;
+
+	while (r->fd >= 0) {
+		n = recv(r->fd, strbuf_reserve(&r->in, 65536), 65536, MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n > 0)
+			r->in.len += (size_t)n;
+		while (r->in.len - r->in_at >= sizeof(head)) {
+			memcpy(&head, r->in.data + r->in_at, sizeof(head));
+			if (head.size > 1u << 20) {
+				n = 0; /* no relay says that much */
+				break;
+			}
+			if (r->in.len - r->in_at - sizeof(head) < head.size)
+				break;
+			message(r, &head, r->in.data + r->in_at + sizeof(head));
+			r->in_at += sizeof(head) + head.size;
+		}
+		if (r->in_at == r->in.len) {
+			strbuf_reset(&r->in);
+			r->in_at = 0;
+		}
+		if (n <= 0) {
+			disconnect(r);
+			return;
+		}
+	}
+}
+
+static void turn(struct relay_sink *r, int wait_ms)
+{
+	struct pollfd p = {.fd = r->fd,
+			   .events = (short)(POLLIN | (r->out_at < r->out.len ? POLLOUT : 0))};
+
+	if (r->fd < 0)
+		return;
+	if (wait_ms)
+		poll(&p, 1, wait_ms);
+	pull(r);
+	push(r);
+}
+
+static int connect_again(struct relay_sink *r)
+{
+	struct relay_hello hello = {.magic = RELAY_MAGIC, .protocol = RELAY_PROTOCOL};
+	int fd;
+
+	if (r->refused)
+		return -EPROTO;
+	if (r->fd >= 0)
+		return 0;
+	if (now_ms() < r->retry_at_ms)
+		return -EAGAIN;
+	fd = connect_any(r);
+	if (fd < 0) {
+		disconnect(r);
+		return fd;
+	}
+	r->fd = fd;
+	snprintf(hello.version, sizeof(hello.version), "%s", PANTRACE_VERSION);
+	snprintf(hello.host, sizeof(hello.host), "%s", r->host);
+	memcpy(hello.session, r->session, sizeof(hello.session));
+	queue(r, RELAY_HELLO, 0, &hello, sizeof(hello), 0);
+	if (r->chunk)
+		queue(r, RELAY_CHUNK, 0, &r->chunk, sizeof(r->chunk), 0);
+	push(r);
+	return 0;
+}
+
+static int why_not(const struct relay_sink *r)
+{
+	if (r->refused)
+		return -EPROTO;
+	return r->error == ENOSPC || r->error == EDQUOT ? -ENOSPC : -EAGAIN;
+}
+
+/* ---- what ctf_output asks for ---- */
+
+static int begin(struct ctf_sink *sink, struct ctf_source *s)
+{
+	struct relay_sink *r = of(sink);
+	char name[64] = "";
+
+	if (connect_again(r))
+		return why_not(r);
+	if (s->announced)
+		return 0;
+	if (!s->asked) {
+		memcpy(name, s->name, sizeof(name));
+		queue(r, RELAY_OPEN, s->id, name, sizeof(name), 0);
+		push(r);
+		s->asked = r->fd >= 0;
+	}
+	turn(r, WAIT_MS);
+	return s->announced ? 0 : why_not(r);
+}
+
+static int send_data(struct relay_sink *r, struct ctf_source *s, const char *file,
+		     struct ctf_stream_state *to, u32 stream, u64 position,
+		     const void *const *parts, const size_t *sizes, size_t count)
+{
+	struct relay_data data = {.offset = to->size, .resume = {position, to->stream}};
+	const struct in_flight flight = {s->id, stream, position};
+	size_t total = 0;
+
+	if (r->out.len - r->out_at > OUT_LIMIT)
+		turn(r, WAIT_MS);
+	if (r->fd < 0 || !s->announced || r->out.len - r->out_at > OUT_LIMIT)
+		return why_not(r);
+	for (size_t i = 0; i < count; i++)
+		total += sizes[i];
+	if (r->out_at > OUT_LIMIT) { /* what was sent makes room */
+		memmove(r->out.data, r->out.data + r->out_at, r->out.len - r->out_at);
+		r->out.len -= r->out_at;
+		r->out_at = 0;
+	}
+	snprintf(data.file, sizeof(data.file), "%s", file);
+	queue(r, RELAY_DATA, s->id, &data, sizeof(data), total);
+	for (size_t i = 0; i < count; i++)
+		strbuf_add(&r->out, parts[i], sizes[i]);
+	vector_push(&r->flight, flight);
+	to->size += total;
+	push(r);
+	pull(r);
+	return 0;
+}
+
+static int append(struct ctf_sink *sink, struct ctf_source *s, const char *file,
+		  struct ctf_stream_state *to, const struct pantrace_ctf_packet *packet,
+		  u64 position)
+{
+	static const char zeros[8];
+	const void *const parts[] = {&packet->header, packet->data, zeros};
+	const size_t sizes[] = {CTF_HEADER, packet->size, packet->padding};
+	const u32 stream = (u32)(to - s->streams);
+
+	return send_data(of(sink), s, file, to, stream, position, parts, sizes, ARRAY_SIZE(parts));
+}
+
+static int append_bytes(struct ctf_sink *sink, struct ctf_source *s, const char *file,
+			struct ctf_stream_state *to, const char *data, size_t size)
+{
+	const void *const parts[] = {data};
+
+	return send_data(of(sink), s, file, to, UINT32_MAX, 0, parts, &size, 1);
+}
+
+static int settled(struct ctf_sink *sink, u32 timeout_ms)
+{
+	struct relay_sink *r = of(sink);
+	const u64 end = now_ms() + timeout_ms;
+
+	while (r->fd >= 0 && (r->out_at < r->out.len || r->flight_at < r->flight.len) &&
+	       now_ms() < end)
+		turn(r, WAIT_MS);
+	return r->fd >= 0 && r->flight_at == r->flight.len ? 0 : why_not(r);
+}
+
+static int end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
+{
+	struct relay_sink *r = of(sink);
+	const int rc = for_good ? settled(sink, SETTLE_MS) : 0;
+
+	if (s->announced)
+		queue(r, RELAY_END, s->id, NULL, 0, 0);
+	push(r);
+	s->asked = s->announced = false;
+	return rc;
+}
+
+static int chunk(struct ctf_sink *sink, u32 number)
+{
+	struct relay_sink *r = of(sink);
+
+	r->chunk = number;
+	if (r->fd >= 0) {
+		queue(r, RELAY_CHUNK, 0, &number, sizeof(number), 0);
+		push(r);
+	}
+	return 0;
+}
+
+static int tick(struct ctf_sink *sink, struct diag *d)
+{
+	struct relay_sink *r = of(sink);
+
+	connect_again(r);
+	turn(r, 0);
+	if (r->error && !r->told) {
+		diag_warning(d, NO_SPAN, "relay at %s: %s", r->sink.output->options.to, r->text);
+		if (!r->refused)
+			diag_hint(d, "events wait in the programs' rings; what finds no room is "
+				     "counted as lost");
+		r->told = true;
+	}
+	return r->refused ? -EPROTO : 0;
+}
+
+static int sink_fd(const struct ctf_sink *sink)
+{
+	return container_of(sink, const struct relay_sink, sink)->fd;
+}
+
+static int finish(struct ctf_sink *sink, u32 timeout_ms)
+{
+	struct relay_sink *r = of(sink);
+	struct ctf_output *o = sink->output;
+	const u64 limit = now_ms() + timeout_ms;
+	int rc = 0;
+
+	/* what could not be sent yet, and what a break took back */
+	do {
+		rc = 0;
+		for (size_t i = 0; i < o->sources.len && !rc; i++) {
+			rc = ctf_output_drain(o, o->sources.items[i], true);
+			rc = rc == -EBADMSG ? 0 : rc;
+		}
+		if (!rc)
+			rc = settled(sink, (u32)MIN(limit - MIN(limit, now_ms()), SETTLE_MS));
+		if (rc && !r->refused && now_ms() < limit)
+			poll(NULL, 0, WAIT_MS);
+	} while (rc && !r->refused && now_ms() < limit);
+	return rc == -EAGAIN ? -ETIMEDOUT : rc;
+}
+
+static int close_(struct ctf_sink *sink)
+{
+	struct relay_sink *r = of(sink);
+
+	push(r);
+	if (r->fd >= 0)
+		shutdown(r->fd, SHUT_WR);
+	ssh_reap(r, true);
+	if (r->fd >= 0)
+		close(r->fd);
+	strbuf_release(&r->out);
+	strbuf_release(&r->in);
+	vector_free(&r->flight);
+	free(r);
+	return 0;
+}
+
+static const struct ctf_sink_ops relay_ops = {
+	.begin = begin,
+	.append = append,
+	.append_bytes = append_bytes,
+	.settled = settled,
+	.end = end,
+	.chunk = chunk,
+	.tick = tick,
+	.fd = sink_fd,
+	.finish = finish,
+	.close = close_,
+};
+
+static void host_name(struct relay_sink *r, const char *given)
+{
+	if (given)
+		snprintf(r->host, sizeof(r->host), "%s", given);
+	else if (gethostname(r->host, sizeof(r->host) - 1))
+		strcpy(r->host, "host");
+	for (char *c = r->host; *c; c++) {
+		const char one[2] = {*c, 0};
+
+		if (!ctf_name_is_plain(one) && (*c != '.' || c == r->host))
+			*c = '_';
+	}
+	if (!*r->host)
+		strcpy(r->host, "host");
+}
+
+static int first_connection(struct relay_sink *r, struct diag *d)
+{
+	const char *to = r->sink.output->options.to;
+	const u64 limit = now_ms() + 30000; /* somebody may have to type a passphrase */
+	int rc = connect_again(r);
+
+	while (!rc && r->fd >= 0 && !r->welcome && !r->refused && now_ms() < limit)
+		turn(r, WAIT_MS);
+	if (r->welcome)
+		return 0;
+	if (rc == -EINVAL) {
+		diag_error(d, NO_SPAN, "'%s' is no place of a relay", to);
+		diag_hint(d, "ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET or tcp:ADDRESS:PORT");
+	} else if (r->error) {
+		diag_error(d, NO_SPAN, "the relay at %s refused: %s", to, r->text);
+		rc = -r->error;
+	} else {
+		diag_error(d, NO_SPAN, "no relay answers at %s%s%s", to, rc ? ": " : "",
+			   rc ? strerror(-rc) : "");
+		diag_hint(d, str_starts(to, "ssh://") ? "is pantrace installed there, in the PATH "
+							"of a command given to ssh?"
+						      : "pantrace relay --listen starts one");
+		rc = rc ? rc : -ECONNREFUSED;
+	}
+	return rc;
+}
 
 int ctf_relay_sink(struct ctf_output *o, struct diag *d)
 {
-	diag_error(d, NO_SPAN, "no relay can be reached at '%s'", o->options.to);
-	return -EOPNOTSUPP;
+	struct relay_sink *r = xzalloc(sizeof(*r));
+	int rc;
+
+	r->sink.ops = &relay_ops;
+	r->sink.output = o;
+	r->fd = -1;
+	r->out = (struct strbuf)STRBUF_INIT;
+	r->in = (struct strbuf)STRBUF_INIT;
+	host_name(r, o->options.directory);
+	if (getrandom(r->session, sizeof(r->session), 0) != sizeof(r->session))
+		memcpy(r->session, &(u64[2]){now_ms(), (u64)getpid()}, sizeof(r->session));
+	rc = first_connection(r, d);
+	o->sink = &r->sink;
+	return rc;
 }

@@ -10,6 +10,8 @@ struct ctf_stream_state {
 	int fd;	      /* of the file; -1 = not made yet */
 	u64 size;     /* of the file */
 	u64 acknowledged; /* position of the ring up to which the relay has everything */
+	struct pantrace_ctf_stream at_begin; /* of the chunk */
+	u64 position_at_begin;
 };
 
 struct ctf_source {
@@ -24,7 +26,6 @@ struct ctf_source {
 	struct ctf_stream_state metadata;
 	bool announced; /* the relay knows it and has said where it stands */
 	bool asked;
-	bool fresh_metadata; /* nothing new since */
 };
 
 struct ctf_sink;
@@ -37,12 +38,16 @@ struct ctf_sink_ops {
 		      const struct pantrace_ctf_packet *packet, u64 position);
 	int (*append_bytes)(struct ctf_sink *sink, struct ctf_source *s, const char *file, struct ctf_stream_state *to,
 			    const char *data, size_t size);
-	/* The trace is complete: in this chunk, or for good. */
-	void (*end)(struct ctf_sink *sink, struct ctf_source *s, bool for_good);
+	/* 0: all that was appended is where it belongs; NULL: always so. */
+	int (*settled)(struct ctf_sink *sink, u32 timeout_ms);
+	/* The trace is complete: in this chunk, or for good. 0, or -errno: not all of it arrived. */
+	int (*end)(struct ctf_sink *sink, struct ctf_source *s, bool for_good);
 	int (*chunk)(struct ctf_sink *sink, u32 number); /* the next one begins; all traces have ended */
 	int (*tick)(struct ctf_sink *sink, struct diag *d);
 	int (*fd)(const struct ctf_sink *sink);
-	int (*close)(struct ctf_sink *sink, u32 timeout_ms);
+	/* Everything there is, sent and settled; NULL: nothing to do. */
+	int (*finish)(struct ctf_sink *sink, u32 timeout_ms);
+	int (*close)(struct ctf_sink *sink);
 };
 
 struct ctf_sink {
