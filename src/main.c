@@ -10,6 +10,7 @@
 #include "cmd/functrace.h"
 #include "cmd/list.h"
 #include "cmd/probe_tool.h"
+#include "cmd/relay.h"
 #include "cmd/report.h"
 #include "cmd/reset_ftrace.h"
 #include "cmd/run.h"
@@ -25,6 +26,7 @@ const struct command commands[] = {
 	{"record", "record events of instrumented programs, as CTF", cmd_record},
 	{"user", "instrumented programs and their sessions", cmd_user},
 	{"crash", "the last events of programs that were killed", cmd_crash},
+	{"relay", "receive recordings of other machines", cmd_relay},
 	{"report", "print recorded traces of instrumented programs (CTF)", cmd_report},
 	{"functrace", "calls of kernel functions", cmd_functrace},
 	{"funcgraph", "what kernel functions call, as a graph with times", cmd_funcgraph},
