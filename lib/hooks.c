@@ -138,7 +138,7 @@ static uint64_t event_hash(const struct pantrace_event *event)
 	pt_event_fields(event, text + n, sizeof(text) - (size_t)n);
 	for (const char *p = text; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	return hash;
+	return hash & INT64_MAX;
 }
 
 int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
@@ -185,12 +185,16 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 __asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
 	"	.balign 16\n"
 	"	.globl pantrace_script_places\n"
+	"	.hidden pantrace_script_places\n"
 	"	.type pantrace_script_places, @function\n"
 	"pantrace_script_places:\n"
 	"	.rept 64\n"
 	"	.balign 16\n"
 	"	endbr64\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n" /* user stacks begin at the caller's frame */
 	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	pop %rbp\n"
 	"	ret\n"
 	"	.endr\n"
 	"	.size pantrace_script_places, . - pantrace_script_places\n"
@@ -200,7 +204,7 @@ __asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
 	"	.4byte 995f - 994f, 997f - 996f, 3\n"
 	"994:	.asciz \"stapsdt\"\n"
 	"995:	.balign 4\n"
-	"996:	.8byte pantrace_script_places + 4\n"
+	"996:	.8byte pantrace_script_places + 8\n"
 	"	.8byte _.stapsdt.base\n"
 	"	.8byte 0\n"
 	"	.asciz \"libpantrace\"\n"

@@ -13,7 +13,7 @@
 struct pantrace_hooks {
 	uint32_t filtered; /* bits of sessions that have a filter */
 	uint32_t scripts;  /* bits of sessions that are scripts: no rings, the script is called */
-	uint64_t hash;	   /* of provider, name and fields: what a script knows the event by */
+	uint64_t hash;	   /* 63 bits, of provider, name and fields: what a script knows the event by */
 	const struct pt_vm *filter[PT_SESSIONS];
 	struct pt_vm_view view;
 };

@@ -2,7 +2,7 @@
 # libpantrace, static and shared, and its tests. No dependency but libc.
 
 LIB_SRC	   := $(sort $(wildcard lib/*.c))
-LIB_CFLAGS := -std=gnu17 $(CFLAGS_$(BUILD)) $(WARNINGS) -ffile-prefix-map=$(CURDIR)/= -fPIC
+LIB_CFLAGS := -std=gnu17 $(CFLAGS_$(BUILD)) $(WARNINGS) -ffile-prefix-map=$(CURDIR)/= -fPIC -fno-omit-frame-pointer
 LIB_CPP	   := -D_GNU_SOURCE -Iinclude
 LIB_OBJS   := $(LIB_SRC:%.c=$(OBJ)/%.pic.o)
 LIB_A	   := $(if $(filter release,$(BUILD)),$(O)/libpantrace.a,$(OBJ)/libpantrace.a)

@@ -339,8 +339,8 @@ static const char *group_key(struct compilation *k, const struct probe_target *t
 	/* Attached by the id of one kernel function, or unable to tell which target fired. */
 	if (x->attach_btf_id || m.probe_text || (m.probe && !(x->has_cookie && k->options->features.attach_cookie)))
 		return arena_printf(k->arena, "#%u", number);
-	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%u/%s", t->provider->name, x->program_type,
-			    x->expected_attach_type, x->kind, x->space,
+	return arena_printf(k->arena, "%s/%u/%u/%u/%u/%" PRIx64 "/%u/%s", t->provider->name,
+			    x->program_type, x->expected_attach_type, x->kind, x->space, x->guard,
 			    m.registers ? x->entry : ENTRY_NONE,
 			    m.arguments && x->layout_key ? x->layout_key : "");
 }
@@ -357,9 +357,9 @@ static bool needs_pid_filter(const struct probe_target *t)
 	return false;
 }
 
-/* -p: (pid == N) && predicate */
-static struct expr *add_pid_filter(struct compilation *k, const struct probe *p,
-				   struct expr *predicate)
+/* (NAME == VALUE) && predicate */
+static struct expr *add_comparison(struct compilation *k, const struct probe *p, const char *name,
+				   u64 value, struct expr *predicate)
 {
 	struct expr *e = arena_new(k->arena, struct expr), *both;
 
@@ -367,10 +367,9 @@ static struct expr *add_pid_filter(struct compilation *k, const struct probe *p,
 	e->op = OP_EQ;
 	e->span = p->span;
 	e->left = arena_new(k->arena, struct expr);
-	*e->left = (struct expr){.kind = EXPR_NAME, .span = p->span, .name = "pid"};
+	*e->left = (struct expr){.kind = EXPR_NAME, .span = p->span, .name = name};
 	e->right = arena_new(k->arena, struct expr);
-	*e->right =
-		(struct expr){.kind = EXPR_INTEGER, .span = p->span, .integer = k->options->pid};
+	*e->right = (struct expr){.kind = EXPR_INTEGER, .span = p->span, .integer = value};
 	if (!predicate)
 		return e;
 	both = arena_new(k->arena, struct expr);
@@ -391,7 +390,9 @@ static void add_unit(struct compilation *k, struct probe *p, struct group *g, bo
 	/* Of the command of -c all processes count. */
 	if (k->options->pid && !k->options->has_child && g->targets.len &&
 	    needs_pid_filter(g->targets.items[0]))
-		u->predicate = add_pid_filter(k, p, u->predicate);
+		u->predicate = add_comparison(k, p, "pid", (u64)k->options->pid, u->predicate);
+	if (g->context.guard)
+		u->predicate = add_comparison(k, p, "arg0", g->context.guard, u->predicate);
 	u->body = copy ? ast_clone_block(k->arena, p->body) : p->body;
 	u->context = g->context;
 	u->ntargets = (u32)g->targets.len;

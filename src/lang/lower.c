@@ -73,7 +73,8 @@ static void result_begin(struct lower *l, const struct unit *u)
 	struct lower_private *p = lower_private(l);
 	const char *provider = u->ntargets ? u->targets[0]->provider->name : "";
 
-	p->has_result = str_eq(provider, "test") || str_eq(provider, "bench");
+	p->has_result = str_eq(provider, "test") || str_eq(provider, "bench") ||
+			str_eq(provider, "user-filter");
 	if (p->has_result && p->frame)
 		ir_store_imm(l->f, p->frame, FRAME_RESULT, 8, 0);
 	else if (p->has_result)

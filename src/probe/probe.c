@@ -14,7 +14,8 @@ const struct probe_provider *const probe_providers[] = {
 	&probe_fentry,	      &probe_fexit,    &probe_uprobe,
 	&probe_uretprobe,     &probe_usdt,     &probe_profile,
 	&probe_interval,      &probe_software, &probe_hardware,
-	&probe_watchpoint,    &probe_iter,     NULL,
+	&probe_watchpoint,    &probe_iter,     &probe_user,
+	&probe_user_filter,   NULL,
 };
 
 const struct probe_provider *probe_find_provider(const char *name)

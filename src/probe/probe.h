@@ -129,6 +129,8 @@ struct probe_context {
 	 * it begins by asking for the number (target.syscall).
 	 */
 	const struct probe_syscalls *syscalls;
+	/* Not 0: the place is shared with other events, and is this one's only when arg0 is this. */
+	u64 guard;
 	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */
 	const char *layout_key;
 };

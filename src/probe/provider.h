@@ -16,7 +16,7 @@
 
 extern const struct probe_provider probe_begin, probe_end, probe_self, probe_test, probe_bench, probe_kprobe,
 	probe_kretprobe, probe_fentry, probe_fexit, probe_tracepoint, probe_rawtracepoint, probe_uprobe, probe_uretprobe,
-	probe_usdt, probe_profile, probe_interval, probe_software, probe_hardware, probe_watchpoint, probe_iter;
+	probe_usdt, probe_profile, probe_interval, probe_software, probe_hardware, probe_watchpoint, probe_iter, probe_user, probe_user_filter;
 
 /* ---- Kept for the run in env->cache ---- */
 struct elf_file;
@@ -28,6 +28,7 @@ struct probe_cache {
 	struct arena strings;
 	bool syscalls_tried;
 	struct probe_syscalls syscalls; /* number_offset 0: this kernel cannot */
+	void *user_session;	     /* user_event.c: of this run's user events */
 	bool cookie_tried[32], cookie[32]; /* bpf_get_attach_cookie, by program type */
 };
 struct probe_cache *probe_cache_of(struct probe_env *env);

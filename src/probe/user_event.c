@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * user:PROVIDER:EVENT. Processes are asked for their events; a uprobe sits on the place in
+ * libpantrace (the program itself, or the library) that the event calls, and a session without
+ * rings has the event on. A child of ours, which does nothing but wait for our end, ends that
+ * session: however we go, the programs are left as they were.
+ */
+#include "probe/user_event.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <pantrace/protocol.h>
+
+#include "binary/process_maps.h"
+#include "user/process.h"
+
+#define ASK_MS 2000
+
+struct expand_arg {
+	struct probe_env *env;
+	const struct probe_request *request;
+	struct probe_targets *out;
+	const char *provider, *name; /* globs */
+	u32 matched, unreachable;
+	struct nearest nearest;
+	struct hashmap targets; /* "hash path" */
+	struct hashmap events; /* by hash: the first target of an event is the one that counts */
+	struct hashmap places; /* pid -> struct place *, files of processes */
+};
+
+/* Where a process's copy of the library has its places. */
+struct place {
+	struct elf_file *file; /* NULL: it has none that we can open */
+	const char *path;
+	u64 offset; /* in the file */
+};
+
+struct place_search {
+	struct expand_arg *a;
+	struct place *place;
+	const char *path;
+};
+
+static int place_note(void *arg, const struct usdt_note *n)
+{
+	struct place_search *s = arg;
+
+	if (!str_eq(n->provider, "libpantrace") || !str_eq(n->name, "script"))
+		return 0;
+	s->place->offset = n->offset;
+	s->place->path = s->path;
+	return 1;
+}
+
+static int place_mapping(void *arg, const struct process_mapping *m)
+{
+	struct place_search *s = arg;
+	struct elf_file *file;
+
+	if (m->kind != MAPPING_FILE)
+		return 0;
+	if (user_open(s->a->env, NO_SPAN, m->path, false, &file))
+		return 0;
+	s->path = arena_strdup(s->a->env->arena, m->path);
+	if (elf_file_each_usdt(file, place_note, s) != 1)
+		return 0;
+	s->place->file = file;
+	return 1;
+}
+
+/* Processes in another mount namespace have their files under /proc/PID/root. */
+static struct place *place_of(struct expand_arg *a, pid_t pid)
+{
+	char key[16];
+	struct place *place;
+	struct place_search s;
+
+	snprintf(key, sizeof(key), "%d", (int)pid);
+	place = hashmap_gets(&a->places, key);
+	if (place)
+		return place;
+	place = arena_new(a->env->arena, struct place);
+	s = (struct place_search){.a = a, .place = place};
+	process_each_mapping(pid, place_mapping, &s);
+	hashmap_puts(&a->places, arena_strdup(a->env->arena, key), place);
+	return place;
+}
+
+static int add_event(void *arg, struct user_event *event)
+{
+	struct expand_arg *a = arg;
+	struct arena *arena = a->env->arena;
+	const struct place *place;
+	struct probe_target *t;
+	const char *key;
+	bool is_new;
+
+	nearest_offer(&a->nearest, event->name);
+	if (!glob_match(a->provider, event->provider) || !glob_match(a->name, event->name))
+		return 0;
+	place = place_of(a, event->pid);
+	if (!place->file) {
+		a->unreachable++;
+		return 0;
+	}
+	a->matched++;
+	key = arena_printf(arena, "%" PRIx64 " %s", event->hash, place->path);
+	hashmap_put(&a->targets, key, strlen(key), &is_new);
+	if (!is_new)
+		return 0;
+	key = arena_printf(arena, "%" PRIx64, event->hash);
+	hashmap_put(&a->events, key, strlen(key), &is_new);
+	event->site.is_repeated = !is_new;
+	event->site.file = place->file;
+	t = probe_add_target(a->env, a->out, &probe_user, a->request,
+			     arena_printf(arena, "user:%s:%s", event->provider, event->name));
+	t->private = event;
+	t->path = place->path;
+	t->module = event->provider;
+	t->function = event->name;
+	t->address = place->offset + 16 * (event->hash & 63);
+	return 0;
+}
+
+static int no_match(struct expand_arg *a, u32 processes)
+{
+	struct diag *d = a->env->diag;
+
+	diag_error(d, a->request->span, "No matches for user:%s:%s.", a->provider, a->name);
+	if (a->unreachable)
+		diag_hint(d, "the programs that have it are mapped from files that cannot be "
+			     "opened here, or have "
+			     "another version of libpantrace");
+	else if (!processes && a->request->pid > 0)
+		diag_hint(d, "process %d is not built with libpantrace, or does not answer",
+			  (int)a->request->pid);
+	else if (!processes)
+		diag_hint(d, "no program that is built with libpantrace runs: start it first");
+	else if (a->nearest.best[0][0])
+		nearest_hint(&a->nearest, d, "");
+	else
+		diag_hint(d, "`pantrace user list` shows the events of the programs that run");
+	return -ENOENT;
+}
+
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+{
+	struct expand_arg a = {.env = env, .request = r, .out = out};
+	u32 processes = 0;
+	int err;
+
+	if (probe_check_parts(env, r, &probe_user, 2, 2))
+		return -EINVAL;
+	a.provider = r->parts[1];
+	a.name = r->parts[2];
+	nearest_init(&a.nearest, a.name);
+	err = probe_require(env, r->span, KERNEL_UPROBES, "user");
+	if (!err)
+		err = user_event_each(env->arena, MAX(r->pid, 0), env->diag, add_event, &a,
+				      &processes);
+	if (!err && !a.matched)
+		err = no_match(&a, processes);
+	hashmap_release(&a.targets);
+	hashmap_release(&a.events);
+	hashmap_release(&a.places);
+	return err;
+}
+
+static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
+		    struct probe_context *ret)
+{
+	const struct user_event *event = t->private;
+
+	*ret = (struct probe_context){
+		.kind = CONTEXT_REGISTERS,
+		.program_type = BPF_PROG_TYPE_KPROBE,
+		.space = SPACE_USER,
+		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		.guard = event->hash,
+		.argn = {{.kind = LOCATION_REGISTER,
+			  .size = 8,
+			  .offset = (u16)arch_argument_offset(0)}},
+		.argn_count = 1,
+	};
+	if (!env->skip_args)
+		ret->args = user_event_args(env, event, true, &ret->locations);
+	ret->layout_key = arena_printf(env->arena, "user/%" PRIx64, event->hash);
+	return 0;
+}
+
+/* ---- the session that has the events on ---- */
+
+struct session {
+	char name[64];
+	char *file; /* its description, or NULL */
+	int pipe; /* the child's sign of life of ours: closed with us */
+	struct strbuf lines; /* enable lines so far */
+};
+
+static void ask_all(pid_t pid, const char *request, struct diag *d)
+{
+	const struct user_selection which = {.pids = &pid, .nr_pids = pid != 0};
+	struct user_processes processes = {0};
+
+	user_connect(&processes, &which);
+	user_ask(&processes, request, ASK_MS);
+	for (size_t i = 0; i < processes.all.len && d; i++) {
+		const struct user_process *p = &processes.all.items[i];
+
+		/* one that has ended meanwhile has no events either */
+		if (p->error && p->error != -ECONNRESET && p->error != -ENOENT)
+			diag_warning(d, NO_SPAN, "process %d (%s) does not take part: %s",
+				     (int)p->pid, p->name,
+				     p->text && *p->text ? p->text : strerror(-p->error));
+	}
+	user_processes_release(&processes);
+}
+
+/* In the child: waits for the end of the parent, then has all processes forget the session. */
+static void __attribute__((noreturn)) janitor(int pipe, const char *name, const char *file)
+{
+	const int null = open("/dev/null", O_RDWR);
+	char *request = user_request("destroy", name);
+	char byte;
+
+	/* whatever else is open (attachments, outputs) must end with the parent */
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	dup2(pipe, 3);
+	close_range(4, ~0u, 0);
+	setsid();
+	for (int number = 1; number < 32; number++)
+		signal(number, SIG_IGN);
+	prctl(PR_SET_NAME, "pantrace-end");
+	while (read(3, &byte, 1) < 0 && errno == EINTR)
+		;
+	if (file)
+		unlink(file);
+	ask_all(0, request, NULL);
+	_exit(0);
+}
+
+static int janitor_start(struct session *s)
+{
+	int ends[2], status;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -errno;
+	}
+	if (!child) {
+		close(ends[1]);
+		if (fork()) /* twice: its end is nobody's business */
+			_exit(0);
+		janitor(ends[0], s->name, s->file);
+	}
+	close(ends[0]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	s->pipe = ends[1];
+	return 0;
+}
+
+/* Programs that start later read the description. */
+static void description_write(struct session *s, pid_t pid)
+{
+	char *temporary;
+	FILE *f;
+
+	if (!s->file || pid)
+		return;
+	temporary = xasprintf("%s.new", s->file);
+	f = fopen(temporary, "we");
+	if (f) {
+		fprintf(f, "name %s\nfor all\nscript\n%s", s->name,
+			s->lines.data ? s->lines.data : "");
+		if (fclose(f) || rename(temporary, s->file))
+			unlink(temporary);
+	}
+	free(temporary);
+}
+
+static struct session *session_of(struct probe_env *env)
+{
+	struct probe_cache *cache = probe_cache_of(env);
+	struct session *s = cache->user_session;
+	char directory[512];
+
+	if (s)
+		return s;
+	s = arena_new(env->arena, struct session);
+	snprintf(s->name, sizeof(s->name), "script-%d-%" PRIx64, (int)getpid(),
+		 (u64)(uintptr_t)s ^ (u64)time(NULL) << 20);
+	if (!user_runtime_make(directory, sizeof(directory), env->diag)) {
+		char *sessions = xasprintf("%s/sessions", directory);
+
+		mkdir(sessions, geteuid() ? 0700 : 0755);
+		s->file = arena_printf(env->arena, "%s/%s", sessions, s->name);
+		free(sessions);
+	}
+	if (janitor_start(s))
+		return NULL;
+	cache->user_session = s;
+	return s;
+}
+
+static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+{
+	struct session *s = session_of(env);
+	const bool first = s && !s->lines.len;
+	struct strbuf text = STRBUF_INIT;
+	char *head;
+	int err;
+
+	if (!s) {
+		diag_error(env->diag, NO_SPAN,
+			   "no process can be started that ends the session of user events");
+		return -EAGAIN;
+	}
+	err = user_attach(env, prog_fd, targets, n, false, out);
+	if (err)
+		return err;
+	head = user_request(first ? "start" : "rules", first ? NULL : s->name);
+	strbuf_addstr(&text, head);
+	free(head);
+	if (first)
+		strbuf_addf(&text, "name %s\nfor all\nscript\n", s->name);
+	for (u32 i = 0; i < n; i++) {
+		strbuf_addf(&text, "enable %s:%s\n", targets[i]->module, targets[i]->function);
+		strbuf_addf(&s->lines, "enable %s:%s\n", targets[i]->module, targets[i]->function);
+	}
+	description_write(s, n ? targets[0]->pid : 0);
+	ask_all(n ? targets[0]->pid : 0, text.data, env->diag);
+	strbuf_release(&text);
+	if (first) /* closed with the other attachments, or by our death */
+		vector_push(&out->list, ((struct probe_attachment){.fd = s->pipe, .event_fd = -1}));
+	return 0;
+}
+
+/* ---- list ---- */
+
+struct each_arg {
+	const char *glob;
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+	struct hashmap seen;
+};
+
+static int each_event(void *arg, struct user_event *event)
+{
+	struct each_arg *a = arg;
+	struct strbuf name = STRBUF_INIT;
+	bool is_new;
+	int err = 0;
+
+	strbuf_addf(&name, "user:%s:%s", event->provider, event->name);
+	if (!a->glob || glob_match(a->glob, name.data)) {
+		hashmap_put(&a->seen, name.data, name.len, &is_new);
+		if (is_new)
+			err = a->fn(a->arg, name.data);
+	}
+	strbuf_release(&name);
+	return err;
+}
+
+static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
+		void *arg)
+{
+	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
+	int err;
+
+	if (glob && !str_starts(glob, "user:") && *glob != '*')
+		return 0;
+	err = user_event_each(env->arena, env->pid, NULL, each_event, &a, NULL);
+	hashmap_release(&a.seen);
+	return err;
+}
+
+const struct probe_provider probe_user = {
+	.name = "user",
+	.form = "user:PROVIDER:EVENT",
+	.doc = "events of programs that are built with libpantrace",
+	.needs = KERNEL_UPROBES,
+	.expand = expand,
+	.describe = describe,
+	.attach = attach,
+	.each = each,
+};
+
+/* ---- filters: compiled for the program itself (lib/vm.h), never attached ---- */
+
+struct filter_arg {
+	const char *provider, *name;
+	struct user_event *found;
+};
+
+static int filter_find(void *arg, struct user_event *event)
+{
+	struct filter_arg *a = arg;
+
+	if (!str_eq(a->provider, event->provider) || !str_eq(a->name, event->name))
+		return 0;
+	a->found = event;
+	return 1;
+}
+
+static int filter_expand(struct probe_env *env, const struct probe_request *r,
+			 struct probe_targets *out)
+{
+	struct filter_arg a;
+	struct probe_target *t;
+	int err;
+
+	if (probe_check_parts(env, r, &probe_user_filter, 2, 2))
+		return -EINVAL;
+	a = (struct filter_arg){.provider = r->parts[1], .name = r->parts[2]};
+	err = user_event_each(env->arena, MAX(r->pid, 0), NULL, filter_find, &a, NULL);
+	if (err < 0)
+		return err;
+	if (!a.found) {
+		diag_error(env->diag, r->span, "No matches for user:%s:%s.", a.provider, a.name);
+		return -ENOENT;
+	}
+	t = probe_add_target(env, out, &probe_user_filter, r, "user-filter");
+	t->private = a.found;
+	return 0;
+}
+
+static int filter_describe(struct probe_env *env, const struct probe_target *t, struct span at,
+			   struct probe_context *ret)
+{
+	const struct probe_location *unused;
+
+	*ret = (struct probe_context){
+		.kind = CONTEXT_TRACEPOINT,
+		.program_type = BPF_PROG_TYPE_TRACEPOINT,
+		.space = SPACE_USER,
+		.args = user_event_args(env, t->private, false, &unused),
+		.layout_key = "user-filter",
+	};
+	return 0;
+}
+
+static int filter_each(struct probe_env *env, const char *glob,
+		       int (*fn)(void *arg, const char *name), void *arg)
+{
+	return 0;
+}
+
+const struct probe_provider probe_user_filter = {
+	.name = "user-filter",
+	.form = "user-filter:PROVIDER:EVENT",
+	.doc = "predicates of `pantrace record --filter`, which run in the program",
+	.expand = filter_expand,
+	.describe = filter_describe,
+	.each = filter_each,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Predicates that run in the traced program: the language's own, compiled to the bytecode of lib/vm.h
+ * for one event as the programs that run have it.
+ */
+#ifndef PANTRACE_USER_FILTER_H
+#define PANTRACE_USER_FILTER_H
+
+#include "base/diag.h"
+#include "base/strbuf.h"
+
+/*
+ * Appends the image of PREDICATE (as between the slashes of a script) for events "PROVIDER:NAME". 0, or -errno
+ * with a diagnostic at its place: unknown field, types that do not fit, what only the kernel could do.
+ */
+int user_filter_compile(const char *provider, const char *name, const char *predicate, struct diag *diag,
+			struct strbuf *ret);
+/*
+ * Appends a line "filter PROVIDER:NAME HEX" for each event that one of the globs names in the programs that
+ * run now. -ENOENT with a diagnostic if there is none.
+ */
+int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predicate, struct diag *diag,
+		      struct strbuf *ret);
+
+#endif
