@@ -162,7 +162,6 @@ static void open_text(struct ftrace_session *s)
 	t->events = event_table_live(s->kernel);
 	announce_own(s);
 	t->tasks = task_names_new(s->options->json);
-	task_names_follow(t->tasks, kernel_tracefs(s->kernel));
 	t->context.symbols = symbol_table_live();
 	t->context.strings = live_strings(s->kernel);
 	t->context.raw_strings = s->options->json;
@@ -192,6 +191,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 		return EXIT_FAILED;
 	}
 	open_text(s);
+	ftrace_names_open(s);
 	return EXIT_OK;
 }
 
@@ -244,8 +244,9 @@ struct loop {
 static void print_event(struct ftrace_session *s, const struct raw_event *e)
 {
 	struct strbuf *out = &s->out.text;
-	const struct event_info *info;
+	struct event_info *info;
 
+	ftrace_names_at(s, e);
 	s->printed++;
 	if (s->print) {
 		s->print(s, e, out);
@@ -331,11 +332,14 @@ static int loop(struct loop *l)
 		l->stop |= (set[POLL_OUTPUT].revents & (POLLERR | POLLHUP)) != 0;
 		if (s->watch)
 			watch_read(s->watch, ftrace_session_symbols(s));
+		if (buffered)
+			ftrace_names_read(s);
 		if (buffered && !(set[POLL_BUFFER].revents & POLLIN))
 			continue;
 		/* What happens from now on may come out of order. */
 		until = now_ns();
 		err = raw_buffer_drain(l->buffer);
+		ftrace_names_read(s);
 		if (!buffered || raw_buffer_pending(l->buffer) > BUFFERED_BYTES)
 			print_until(l, until);
 		check_signals(l);
@@ -390,6 +394,7 @@ static int run_loop(struct ftrace_session *s, struct loop *l)
 	instance_try(s->instance, "tracing_on", "0");
 	if (!err && !s->out.error)
 		err = raw_buffer_drain(l->buffer);
+	ftrace_names_read(s);
 	if (s->watch)
 		watch_read(s->watch, ftrace_session_symbols(s));
 	if (!s->out.error)
@@ -421,10 +426,12 @@ int ftrace_session_run(struct ftrace_session *s)
 			   instance_directory(s->instance), strerror(-err));
 		return EXIT_FAILED;
 	}
+	s->buffer = l.buffer;
 	if (s->duration_ns)
 		l.end = now_ns() + s->duration_ns;
 	notify_attached(s);
 	rc = run_loop(s, &l);
+	s->buffer = NULL;
 	raw_buffer_close(l.buffer);
 	return rc;
 }
@@ -456,6 +463,7 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 	if (rc == EXIT_OK)
 		rc = diag_exit_code(&s->diag);
 	diag_print(&s->diag, stderr, use_colour());
+	ftrace_names_close(s);
 	close_text(&s->text);
 	watch_close(s->watch);
 	symbolizer_release(s->symbolizer);

@@ -56,6 +56,7 @@ struct ftrace_session {
 	struct dynamic_events *events; /* probes of this run; removed at the end */
 	struct trace_text text;
 	struct output out;
+	struct raw_buffer *buffer; /* while it runs: for printers that look ahead */
 	struct symbolizer *symbolizer; /* made on first use */
 	u64 duration_ns;	       /* 0 = until Ctrl-C */
 	pid_t pid, thread;	       /* 0 = all */
@@ -63,6 +64,7 @@ struct ftrace_session {
 	void (*print)(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
 	void *arg;    /* of print */
 	u64 printed;
+	struct ftrace_names *names;
 	struct watch *watch; /* of mappings; NULL = none */
 	bool user_stacks;
 	int signals; /* signalfd of what ends the run; -1 = not yet */
@@ -87,6 +89,13 @@ int ftrace_session_user_stacks(struct ftrace_session *s);
 /* Names of user addresses in stacks. */
 struct symbolizer *ftrace_session_symbols(struct ftrace_session *s);
 
+/* ---- ftrace_names.c: for the session's own use ---- */
+void ftrace_names_open(struct ftrace_session *s);
+void ftrace_names_close(struct ftrace_session *s);
+/* What was forked, executed and renamed up to now; before the events up to now are printed. */
+void ftrace_names_read(struct ftrace_session *s);
+/* Before an event is printed: names are those of its time. */
+void ftrace_names_at(struct ftrace_session *s, const struct raw_event *e);
 /* ---- ftrace_json.c ---- */
 /* One object and a newline. */
 void ftrace_json_event(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);

@@ -158,17 +158,40 @@ static int apply_filter(struct ftrace_session *s, const char *filter)
 	return err;
 }
 
-static int enable_all(struct ftrace_session *s)
+#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h; not among those of libc */
+
+static void refuse_place(struct ftrace_session *s, const struct dynamic_event *e, int err)
 {
+	diag_error(&s->diag, NO_SPAN, "the kernel cannot put a probe on '%s': %s", e->shown,
+		   err == -KERNEL_ENOTSUPP ? "it cannot execute the instruction there out of line"
+					   : strerror(-err));
+	diag_hint(&s->diag,
+		  "another place in the function (+OFFSET) may do, or one of its callers");
+}
+
+/* Of several, those that the kernel does not take are left out and counted. */
+static int enable_all(struct ftrace_session *s, struct definition_result *r)
+{
+	const size_t count = dynamic_events_count(s->events);
+	u32 enabled = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < dynamic_events_count(s->events) && !err; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct dynamic_event *e = dynamic_events_at(s->events, i);
+		char *file = xasprintf("events/%s/%s/enable", e->group, e->name);
 
-		ftrace_session_expect(s, e->group, e->name, e->shown);
-		err = instance_enable_event(s->instance, e->group, e->name, true);
+		err = instance_try(s->instance, file, "1");
+		free(file);
+		if (err && (enabled || i + 1 < count))
+			r->skipped++;
+		else if (err)
+			refuse_place(s, e, err);
+		else
+			ftrace_session_expect(s, e->group, e->name, e->shown);
+		enabled += !err;
 	}
-	return err;
+	r->count = enabled;
+	return enabled ? 0 : err;
 }
 
 static void say_what(struct ftrace_session *s, bool is_user, const struct definition_result *r)
@@ -199,7 +222,7 @@ static int trace(struct ftrace_session *s, const struct probe_options *o, bool i
 	if (!definition_make(s->kernel, &s->diag, s->events, &request, &result)) {
 		if (o->format) {
 			rc = show_formats(s);
-		} else if ((!filter || !apply_filter(s, filter)) && !enable_all(s)) {
+		} else if ((!filter || !apply_filter(s, filter)) && !enable_all(s, &result)) {
 			say_what(s, is_user, &result);
 			rc = ftrace_session_run(s);
 		}

@@ -333,13 +333,38 @@ static int define(struct definition *f, const struct probe_target *t)
 	return err;
 }
 
+/* One of the targets. Of several, what the kernel does not take is left out, as long as it takes
+ * any. */
+static int define_target(struct definition *f, struct probe_targets *targets,
+			 const struct probe_target *t, bool is_last)
+{
+	const size_t messages = f->diag->messages.len;
+	const unsigned int errors = f->diag->errors;
+	const bool single = targets->list.len == 1;
+	int err = 0;
+
+	if (!single && !f->request->is_user && outside_text(f->kernel, t->function)) {
+		targets->skipped++;
+		return 0;
+	}
+	if (single && !f->request->is_user)
+		err = check_function(f, t);
+	if (!err)
+		err = define(f, t);
+	if (!err || single || (is_last && !f->result->count))
+		return err;
+	f->diag->messages.len = messages;
+	f->diag->errors = errors;
+	targets->skipped++;
+	return 0;
+}
+
 static int expand(struct definition *f)
 {
 	const char *parts[4] = {NULL};
 	struct probe_request r = {
 		.span = f->place.at, .text = f->place.text, .parts = parts, .pid = f->request->pid};
 	struct probe_targets targets = {0};
-	bool wildcard;
 	int err = 0;
 
 	if (f->request->is_user)
@@ -348,21 +373,8 @@ static int expand(struct definition *f)
 		kernel_request(f, &r, parts);
 	if (!err)
 		err = probe_expand(&f->env, &r, &targets);
-	wildcard = targets.list.len > 1;
-	for (size_t i = 0; i < targets.list.len && !err; i++) {
-		const struct probe_target *t = targets.list.items[i];
-
-		/* Of a wildcard what cannot be probed is left out already, but for what is outside
-		 * of the text. */
-		if (!f->request->is_user && wildcard && outside_text(f->kernel, t->function)) {
-			targets.skipped++;
-			continue;
-		}
-		if (!f->request->is_user && !wildcard)
-			err = check_function(f, t);
-		if (!err)
-			err = define(f, t);
-	}
+	for (size_t i = 0; i < targets.list.len && !err; i++)
+		err = define_target(f, &targets, targets.list.items[i], i + 1 == targets.list.len);
 	f->result->skipped = targets.skipped;
 	vector_free(&targets.list);
 	return err;

@@ -1,0 +1,191 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# uprobe: definitions on a program whose calls are known; what is wrong is shown at its place; two runs at once; tracing that
+# somebody switches off; tracefs that is not there.
+. "$(dirname "$0")/lib.sh"
+need_root
+t=/sys/kernel/tracing
+[ -e $t/uprobe_events ] || { echo "1..0 # SKIP needs uprobes"; exit 0; }
+# A copy of its own: other tests run the program, too.
+cp "$programs/calls.dyn" "$work/calls"
+chmod 755 "$work" "$work/calls"
+calls=$work/calls
+
+start uprobe "p:$calls:work n=\$arg1:s32 text=+0(\$arg2):string id=+0(\$arg3):s32 \$arg4:s8 %r8:u64 sixth=\$arg6:s32 seventh=\$arg7:s32"
+"$calls" 5 >/dev/null
+sleep 0.3
+stop
+is "$(echo "$out" | grep -c ': work: (0x')" 5 "every call"
+like "$out" '^ +calls-[0-9]+ +\[[0-9]+\] .{5} +[0-9]+\.[0-9]{6}: work: \(0x[0-9a-f]+\) n=3 text="item-3" id=' "with number and text of its own"
+is "$(echo "$out" | sed 's/.*) n=/n=/')" "$(for i in 0 1 2 3 4; do echo "n=$i text=\"item-$i\" id=$i arg4=-3 arg5=18364758544493064720 sixth=66 seventh=77"; done)" "every argument, those in registers and that on the stack"
+
+start uprobe "r:back $calls:negative value=\$retval:s64"
+"$calls" 3 >/dev/null
+sleep 0.3
+stop
+like "$out" ': back: \(0x[0-9a-f]+ <- 0x[0-9a-f]+\) value=-?[0-9]+' "returns, under a name of one's own"
+is "$(echo "$out" | grep -c ': back: ')" 3 "each of them"
+
+start uprobe "p:$calls:work n=\$arg1:s32" 'n >= 3'
+"$calls" 5 >/dev/null
+sleep 0.3
+stop
+is "$(echo "$out" | sed 's/.* n=//' | tr '\n' ' ')" "3 4 " "a filter on an argument"
+
+start uprobe "p:$calls:work total=@global_total:s64"
+"$calls" 3 >/dev/null
+sleep 0.3
+stop
+is "$(echo "$out" | sed 's/.* total=//' | tr '\n' ' ')" "7 7 8 " "a variable of the program"
+
+start uprobe -s "p:$calls:work"
+"$calls" 1 >/dev/null
+sleep 0.3
+stop
+like "$out" '^ =>  work\+0x0 \(.*calls\)' "-s: the program's stack, by names, though it has ended"
+like "$out" '^ =>  main\+0x' "with callers"
+
+start uprobe -j "p:$calls:work n=\$arg1:s32 +0(\$arg2):string"
+"$calls" 2 >/dev/null
+sleep 0.3
+stop
+echo "$out" | python3 -c '
+import json, sys
+rows = [json.loads(l) for l in sys.stdin]
+assert [(r["event"], r["n"], r["arg2"]) for r in rows] == [("work", 0, "item-0"), ("work", 1, "item-1")], rows'
+ok "--json"
+
+start uprobe "p:$calls:*a*"
+"$calls" 2 >/dev/null
+sleep 0.3
+stop
+like "$out" ': main: ' "wildcards: one event per function"
+like "$out" ': negative: ' "and another"
+
+"$calls" 200000000 >/dev/null &
+busy=$!
+start uprobe -p $busy "p:$calls:work"
+sleep 0.3
+kill $busy
+"$calls" 3 >/dev/null
+stop
+unlike "$out" "^ +calls-($((busy + 1))|$((busy + 2))|$((busy + 3))|$((busy + 4))) " "-p: no other process"
+like "$out" "calls-$busy " "but this one"
+
+offset=$(run uprobe -v "p:$calls:work"; "$pantrace" uprobe -d 0.01 "p:$calls:work" 2>&1 | sed -n 's/.*calls:\(0x[0-9a-f]*\).*/\1/p')
+start uprobe "p:$calls:$offset"
+"$calls" 2 >/dev/null
+sleep 0.3
+stop
+is "$(echo "$out" | grep -c ': probe_')" 2 "an offset in the file"
+
+# ---- what is wrong is said at its place
+run uprobe "p:$calls:work a=%rdi b=%nosuch"
+like "$err" "^definition:1:[0-9]+-[0-9]+: ERROR: the probe 'work': Invalid register name" "an unknown register"
+is "$(sed -n 3p "$work/err" | tr -d ' ')" '~~~~~~~' "marked"
+is "$(sed -n 3p "$work/err" | sed 's/~.*//' | wc -c | tr -d ' ')" "$((${#calls} + 18))" "under itself"
+run uprobe "p:$calls:work +0(\$arg1:string"
+like "$err" "ERROR: the probe 'work': " "an open parenthesis"
+run uprobe "p:$calls:wrk"
+like "$err" "No matches for uprobe $calls:wrk" "an unknown function"
+like "$err" "did you mean 'work'" "with the nearest"
+run uprobe "p:$calls:work n=\$arg1" 'm == 1'
+like "$err" "^filter:1:1-2: ERROR: the filter of .*: Field not found" "an unknown field of a filter"
+run uprobe "p:/no/such/file:main"
+like "$err" "file" "no such file"
+run uprobe "r:$calls:work \$arg1"
+like "$err" "arguments are gone" "arguments at a return"
+for i in 1 2 3 4 5; do "$pantrace" uprobe -d 0.01 "p:$calls:work+$i"; done >/dev/null 2>"$work/err"
+like "$(cat "$work/err")" "middle of instruction" "between two instructions"
+run uprobe
+is "$rc" 2 "no definition is a usage error"
+run uprobe -p 999999999 "p:$calls:work"
+like "$err" "there is no process 999999999" "no such process"
+run uprobe -d x "p:$calls:work"
+is "$rc" 2 "a bad duration is a usage error"
+run kprobe p:vfs_read
+if [ ! -e $t/kprobe_events ]; then
+	like "$err" "kprobe cannot be used here: CONFIG_KPROBES is not set" "kprobe without kprobes: the reason"
+	is "$rc" 5 "and its exit code"
+fi
+
+# ---- two runs at once, of the same function
+start uprobe "p:$calls:work"
+first=$tracer
+mv "$work/trace" "$work/trace1" 2>/dev/null
+"$pantrace" uprobe "p:$calls:work" >"$work/trace2" 2>"$work/err2" &
+second=$!
+sleep 1
+"$calls" 4 >/dev/null
+sleep 0.3
+kill -INT $first $second
+wait $first
+wait $second
+is "$(grep -c ': work: ' "$work/trace1")" 4 "two runs at once: one sees all"
+is "$(grep -c ': work: ' "$work/trace2")" 4 "and the other"
+
+# ---- somebody switches tracing off: at the top it is no matter, in our buffer it is said
+echo 0 >$t/tracing_on
+start uprobe "p:$calls:work"
+"$calls" 2 >/dev/null
+sleep 0.3
+stop
+echo 1 >$t/tracing_on
+is "$(echo "$out" | grep -c ': work: ')" 2 "tracing_on=0 at the top does not matter"
+start uprobe "p:$calls:work"
+"$calls" 1 >/dev/null
+sleep 0.3
+for i in $t/instances/pantrace-$tracer-*; do echo 0 >"$i/tracing_on"; done
+"$calls" 5 >/dev/null
+stop
+is "$(echo "$out" | grep -c ': work: ')" 1 "in our own it does"
+like "$err" "somebody wrote 0 to .*/tracing_on" "and is said"
+
+# ---- a reader that is too slow: what is lost is counted, and the exit code says it
+(
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$pantrace" uprobe -b 16 "p:$calls:work n=\$arg1:s32" 2>"$work/err"
+	echo $? >"$work/rc"
+) | (
+	sleep 1
+	"$calls" 60000 >/dev/null
+	kill -INT "$(pgrep -nf 'uprobe -b 16 p:')"
+	cat
+) >"$work/slow"
+printed=$(grep -c ': work: ' "$work/slow")
+if [ "$(cat "$work/rc")" = 3 ]; then
+	lost=$(sed -n 's/.*WARNING: \([0-9]*\) events were lost.*/\1/p' "$work/err")
+	is "$((printed + lost))" 60000 "printed and lost together are all"
+else
+	is "$printed" 60000 "nothing was lost, and all were printed"
+fi
+
+# ---- a full disk, a closed pipe
+"$pantrace" uprobe -d 0.5 -o /dev/full "p:libc:*a*" >"$work/out" 2>"$work/err" &
+tracer=$!
+sleep 0.2
+ls >/dev/null
+wait $tracer
+like "$(cat "$work/err")" "cannot write the output: No space left on device" "a full disk is said"
+like "$(cat "$work/err")" "Tracing [0-9]+ uprobes \([0-9]+ that cannot be probed left out\)" "what a wildcard left out is counted"
+begin=$(date +%s)
+(while :; do "$calls" 100 >/dev/null; done) &
+loop=$!
+timeout 20 "$pantrace" uprobe "p:$calls:work" 2>/dev/null | head -100 >"$work/head"
+kill $loop
+[ $(($(date +%s) - begin)) -lt 10 ]; ok "| head -100 ends at once"
+is "$(wc -l <"$work/head" | tr -d ' ')" 100 "with 100 lines"
+
+# ---- no tracefs, or not for this user
+if command -v unshare >/dev/null && command -v setpriv >/dev/null; then
+	cp "$pantrace" "$work/pantrace"
+	chmod 755 "$work" "$work/pantrace"
+	setpriv --reuid 65534 --clear-groups "$work/pantrace" uprobe p:sh:main >"$work/out" 2>"$work/err"
+	is "$?" 4 "without the rights: its exit code"
+	like "$(cat "$work/err")" "tracefs is not (readable|mounted)|run it as root" "and the reason"
+fi
+run uprobe -l "$calls"
+like "$out" '^work$' "-l lists functions"
+run uprobe --help
+like "$out" "^  pantrace uprobe 'r:bash:readline" "help has examples"
+is "$(ls $t/instances | grep -c pantrace)$(grep -c pantrace $t/uprobe_events)" 00 "nothing is left behind"
+done_testing
