@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/event_table.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ struct event_table {
 	const char **name_of;
 	struct hashmap recorded; /* id (u32) -> struct recorded * */
 	struct hashmap renamed; /* "system:name" -> shown */
+	bool own_known; /* the numbers of ftrace's own records are known */
 	bool searched; /* all ids of the kernel are known */
 };
 
@@ -73,6 +75,11 @@ void event_table_release(struct event_table *t)
 struct type_store *event_table_types(struct event_table *t)
 {
 	return &t->store;
+}
+
+struct btf_source *event_table_btf(struct event_table *t)
+{
+	return t->btf;
 }
 
 static bool text_id(const char *text, u32 *ret)
@@ -160,6 +167,31 @@ static int note_event(void *arg, const char *system, const char *name)
 	return 0;
 }
 
+/* ftrace's own records: no list of events has them, and not all kernels a file with their number.
+ */
+static void note_own(struct event_table *t)
+{
+	char *path = xasprintf("%s/events/ftrace", kernel_tracefs(t->kernel));
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	char *text;
+	u32 id;
+
+	free(path);
+	while (dir && (d = readdir(dir))) {
+		if (d->d_name[0] == '.' ||
+		    tracefs_event_format(t->kernel, "ftrace", d->d_name, &text))
+			continue;
+		if (text_id(text, &id) && !t->system_of[id]) {
+			t->system_of[id] = "ftrace";
+			t->name_of[id] = arena_strdup(&t->store.arena, d->d_name);
+		}
+		free(text);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 int event_table_expect(struct event_table *t, const char *system, const char *name)
 {
 	const int id = t->kernel ? tracefs_event_id(t->kernel, system, name) : -ENOENT;
@@ -175,9 +207,9 @@ static struct event_info *load_live(struct event_table *t, u32 id)
 	char *text;
 	u32 now;
 
-	if (!t->system_of[id]) {
-		/* ftrace's own events are few and the most likely ones to be unannounced. */
-		tracefs_each_event(t->kernel, "ftrace", "*", note_event, t);
+	if (!t->system_of[id] && !t->own_known) {
+		t->own_known = true;
+		note_own(t);
 	}
 	if (!t->system_of[id] && !t->searched) {
 		t->searched = true;
@@ -215,7 +247,11 @@ struct event_info *event_table_get(struct event_table *t, u32 id)
 
 struct event_info *event_table_find(struct event_table *t, const char *system, const char *name)
 {
-	if (t->kernel) {
+	if (t->kernel && str_eq(system, "ftrace") && !t->own_known) {
+		t->own_known = true;
+		note_own(t);
+	}
+	if (t->kernel && !str_eq(system, "ftrace")) {
 		const int id = event_table_expect(t, system, name);
 		const int found = id < 0 ? id : tracefs_event_id(t->kernel, system, name);
 

@@ -42,5 +42,8 @@ struct event_info *event_table_find(struct event_table *t, const char *system, c
 int event_table_rename(struct event_table *t, const char *system, const char *name, const char *shown);
 
 struct type_store *event_table_types(struct event_table *t);
+/* The kernel's BTF (live), or NULL. */
+struct btf_source;
+struct btf_source *event_table_btf(struct event_table *t);
 
 #endif

@@ -370,6 +370,41 @@ bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret)
 	return true;
 }
 
+bool raw_buffer_peek(const struct raw_buffer *rb, struct page_event *ret)
+{
+	const struct raw_cpu *c;
+	struct page page;
+
+	if (!rb->given)
+		return false;
+	c = &rb->cpus.items[rb->heap[0]];
+	page = c->page;
+	for (const struct queued_page *p = c->first; p;) {
+		if (page_next(&page, ret))
+			return true;
+		p = p->next;
+		if (p && page_begin(&page, &rb->layout, p->data, p->len))
+			page = (struct page){0};
+	}
+	return false;
+}
+
+void raw_buffer_skip(struct raw_buffer *rb)
+{
+	struct raw_cpu *c;
+
+	if (!rb->given)
+		return;
+	c = &rb->cpus.items[rb->heap[0]];
+	if (advance(rb, c, false)) {
+		rb->read++;
+		return;
+	}
+	rb->given = false;
+	rb->heap[0] = rb->heap[--rb->heap_len];
+	sift_down(rb);
+}
+
 int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret)
 {
 	struct raw_buffer_stats s = {.read = rb->read, .damaged = rb->damaged};

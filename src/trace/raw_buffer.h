@@ -49,6 +49,12 @@ int raw_buffer_fd(const struct raw_buffer *rb);
 int raw_buffer_drain(struct raw_buffer *rb);
 /* The oldest event with time <= until. Its data is valid until the next call. False: none. */
 bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret);
+/*
+ * The event of the same CPU that follows the one given out last, if it was drained already: for printers that join two (a
+ * function that calls no other). It stays where it is, unless skip() takes it too; the data of both is valid until the next drain.
+ */
+bool raw_buffer_peek(const struct raw_buffer *rb, struct page_event *ret);
+void raw_buffer_skip(struct raw_buffer *rb);
 /* Bytes that were drained and not yet given out. */
 size_t raw_buffer_pending(const struct raw_buffer *rb);
 int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret);

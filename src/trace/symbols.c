@@ -218,6 +218,21 @@ void symbol_print(struct symbol_table *t, u64 address, enum symbol_style style, 
 	add_module(s, out);
 }
 
+u64 symbol_address(struct symbol_table *t, const char *name)
+{
+	const size_t len = strlen(name);
+
+	if (!t->parsed)
+		parse(t);
+	for (size_t i = 0; i < t->symbols.len; i++) {
+		const char *s = t->symbols.items[i].name;
+
+		if (!strncmp(s, name, len) && name_length(s) == len)
+			return t->symbols.items[i].address;
+	}
+	return 0;
+}
+
 /* ---- constant strings ---- */
 
 struct string_table {

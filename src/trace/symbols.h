@@ -26,6 +26,9 @@ enum symbol_style {
 /* Appends the name; 0x... if there is none. */
 void symbol_print(struct symbol_table *t, u64 address, enum symbol_style style, struct strbuf *out);
 
+/* The address of a name; 0 = unknown. A pass over all of them. */
+u64 symbol_address(struct symbol_table *t, const char *name);
+
 struct string_table;
 /* "0xffffffff82c0 : "text\n"" a line. Takes nothing. */
 struct string_table *string_table_new(const char *text);

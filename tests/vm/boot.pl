@@ -37,6 +37,10 @@ system("cp doc/tutorial.md $root/tests/");
 system("cp -r tests/vm/data $root/data") if -d 'tests/vm/data';
 system("for f in build/programs/*; do case \$f in *.dyn) ;; *) cp \$f $root/programs/;; esac; done") if -d 'build/programs';
 system("cp -r $ENV{VM_EXTRA}/. $root/") if $ENV{VM_EXTRA};
+# Unit tests that have the kernel as the judge.
+for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(trace_live)) {
+	system("cp $unit $root/programs/ && strip -g $root/programs/" . basename($unit)) if -x $unit;
+}
 {
 	my @order;
 	my %seen;

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `pantrace funcgraph`: what kernel functions call and how long it takes, by ftrace's
+ * function_graph tracer. */
+#include <stdio.h>
+
+#include "base/escape.h"
+#include "cmd/ftrace_session.h"
+#include "cmd/function_filter.h"
+#include "cmd/functrace.h"
+#include "trace/graph_text.h"
+
+struct funcgraph_options {
+	struct ftrace_options common;
+	const char *depth, *min, *only, *notrace;
+	bool all, on_cpu, no_duration, proc, abstime, tail, no_irqs, flags;
+	bool retval, hex, args, retaddr, no_cpu, overrun;
+};
+
+#define FIELD(name) offsetof(struct funcgraph_options, name)
+
+static const struct option_spec options[] = {
+	FTRACE_OPTION_ROWS(struct funcgraph_options, common),
+	{'a', "all", NULL, "all columns: the same as -HPt", OPTION_FLAG, FIELD(all)},
+	{'C', "on-cpu", NULL, "times on a CPU only: without those asleep", OPTION_FLAG,
+	 FIELD(on_cpu)},
+	{'m', "max-depth", "N", "follow calls only this deep", OPTION_STRING, FIELD(depth)},
+	{'F', "min-duration", "US",
+	 "only functions that took longer, in microseconds; each at its end", OPTION_STRING,
+	 FIELD(min)},
+	{'I', "no-irqs", NULL, "without what interrupts do meanwhile", OPTION_FLAG, FIELD(no_irqs)},
+	{'l', "only", "FUNCTIONS", "of what is called show only these", OPTION_STRING, FIELD(only)},
+	{'n', "notrace", "FUNCTIONS", "leave these out, with all that they call", OPTION_STRING,
+	 FIELD(notrace)},
+	{'R', "retval", NULL, "what the functions return (kernels since 6.5)", OPTION_FLAG,
+	 FIELD(retval)},
+	{'x', "hex", NULL, "-R in hex, errors too", OPTION_FLAG, FIELD(hex)},
+	{'A', "args", NULL, "the arguments, named and typed by BTF (kernels since 6.15)",
+	 OPTION_FLAG, FIELD(args)},
+	{'r', "retaddr", NULL, "where the call was made (kernels since 6.13)", OPTION_FLAG,
+	 FIELD(retaddr)},
+	{0, NULL, NULL, "Columns:", OPTION_HEADING, 0},
+	{'D', "no-duration", NULL, "without durations", OPTION_FLAG, FIELD(no_duration)},
+	{'P', "proc", NULL, "name and id of the thread", OPTION_FLAG, FIELD(proc)},
+	{'t', "time", NULL, "time, in seconds since boot", OPTION_FLAG, FIELD(abstime)},
+	{'T', "tail", NULL, "the function's name behind its closing brace", OPTION_FLAG,
+	 FIELD(tail)},
+	{'f', "flags", NULL, "interrupt and preemption flags", OPTION_FLAG, FIELD(flags)},
+	{0, "no-cpu", NULL, "without the CPU", OPTION_FLAG, FIELD(no_cpu)},
+	{0, "overrun", NULL, "calls nested too deeply to be traced", OPTION_FLAG, FIELD(overrun)},
+	{0},
+};
+
+static const struct option_field fields[] = {
+	{"TIME", "seconds since boot (-t)"},
+	{"CPU", "the CPU that it ran on"},
+	{"TASK/PID", "the thread: seven characters of its name, and its id (-P)"},
+	{"DURATION",
+	 "from call to return; + more than 10 us, ! 100 us, # 1 ms, * 10 ms, @ 100 ms, $ 1 s"},
+	{"FUNCTION CALLS",
+	 "calls, nested; one that calls nothing (that is traced) is a line of its own"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "funcgraph",
+	.synopsis = "[options] FUNCTION[,FUNCTION...]",
+	.summary = "trace what kernel functions call, as a graph with times",
+	.examples =
+		"pantrace funcgraph do_nanosleep                  # what it calls, until Ctrl-C\n"
+		"pantrace funcgraph -m 3 vfs_read                 # three levels of it\n"
+		"pantrace funcgraph -a -d 1 -p 181 vfs_write      # all columns, one second, one "
+		"process\n"
+		"pantrace funcgraph -F 1000 -C 'ext4_*'           # what kept a CPU for longer "
+		"than a millisecond\n"
+		"pantrace funcgraph -m 1 -T 'tcp_*,udp_*'         # only durations, with names at "
+		"the end\n"
+		"pantrace funcgraph -R -m 2 __x64_sys_openat      # results: which function said "
+		"ENOENT\n",
+	.details = "FUNCTION may have wildcards (* ? [...]).\n"
+		   "function_graph makes the traced paths at least half as slow again. With -d the "
+		   "events stay in the kernel's "
+		   "buffer until the\ntime is over, which costs less; those that it has no room "
+		   "for are counted and said.",
+	.fields = fields,
+	.options = options,
+};
+
+struct funcgraph {
+	struct ftrace_session session;
+	struct funcgraph_options o;
+	struct graph_text_options columns;
+	struct graph_text *text;
+	u64 min_ns;
+};
+
+/* ---- printing ---- */
+
+static void print_json(struct ftrace_session *s, const struct raw_event *e,
+		       const struct graph_record *r, struct strbuf *out)
+{
+	size_t len;
+	const char *comm = task_name(s->text.tasks, r->pid, &len);
+	const u64 ns = r->return_time - r->call_time;
+
+	strbuf_addf(out,
+		    "{\"time\": %" PRIu64 ".%09" PRIu64 ", \"cpu\": %u, \"pid\": %d, \"comm\": \"",
+		    e->event.time / 1000000000, e->event.time % 1000000000, e->cpu, r->pid);
+	escape_json(out, comm, len);
+	strbuf_addstr(out, "\", \"function\": \"");
+	symbol_print(s->text.context.symbols, r->function, SYMBOL_PLAIN, out);
+	strbuf_addf(out, "\", \"depth\": %d, \"duration_us\": %" PRIu64 ".%03" PRIu64, r->depth,
+		    ns / 1000, ns % 1000);
+	if (r->has_retval)
+		strbuf_addf(out, ", \"retval\": %" PRId64, (s64)r->retval);
+	strbuf_addstr(out, "}\n");
+}
+
+static void print(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out)
+{
+	struct funcgraph *f = s->arg;
+	struct event_info *info = event_table_get(s->text.events, page_event_id(&e->event));
+	struct graph_record r;
+	const bool is_graph = info && graph_record_parse(info, &e->event, &r);
+
+	/* With a least duration, as tracing_thresh has it: no entries, and only the returns that
+	 * are late. */
+	if (is_graph && f->min_ns && (!r.is_return || r.return_time - r.call_time < f->min_ns))
+		return;
+	if (s->options->json) {
+		if (is_graph && r.is_return)
+			print_json(s, e, &r, out);
+		return;
+	}
+	if (!f->text)
+		f->text = graph_text_new(&s->text, &f->columns, s->buffer,
+					 kernel_possible_cpus(s->kernel));
+	graph_text_event(f->text, e, out);
+}
+
+static void print_columns(struct funcgraph *f)
+{
+	struct graph_text *g = graph_text_new(&f->session.text, &f->columns, NULL, 1);
+
+	graph_text_columns(g, &f->session.out.text);
+	graph_text_release(g);
+}
+
+/* ---- setting up ---- */
+
+static int set_options(struct funcgraph *f)
+{
+	const struct funcgraph_options *o = &f->o;
+	struct instance *in = f->session.instance;
+	const struct {
+		bool wanted;
+		const char *option;
+		bool on;
+	} rows[] = {
+		{o->on_cpu, "sleep-time", false},	 {o->no_irqs, "funcgraph-irqs", false},
+		{o->retval, "funcgraph-retval", true},	 {o->args, "funcgraph-args", true},
+		{o->retaddr, "funcgraph-retaddr", true},
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
+		if (rows[i].wanted)
+			err = instance_set_option(in, rows[i].option, rows[i].on);
+	return err;
+}
+
+/* Before the tracer is started, which looks at it once. Where an instance has no such file, all are
+ * recorded. */
+static void set_threshold(struct funcgraph *f)
+{
+	char us[32];
+
+	if (!f->min_ns || !instance_has(f->session.instance, "tracing_thresh"))
+		return;
+	snprintf(us, sizeof(us), "%" PRIu64, f->min_ns / 1000);
+	instance_try(f->session.instance, "tracing_thresh", us);
+}
+
+static int set_up(struct funcgraph *f, const char *functions)
+{
+	const struct funcgraph_options *o = &f->o;
+	struct instance *in = f->session.instance;
+	/* Of functions that are late alone, what they call is of no interest: the others cost
+	 * nothing then. */
+	int err = function_filter_set(
+		in, f->min_ns && !o->only ? "set_ftrace_filter" : "set_graph_function", functions);
+
+	if (!err && o->only)
+		err = function_filter_set(in, "set_ftrace_filter", o->only);
+	if (!err && o->notrace)
+		err = function_filter_set(in, "set_graph_notrace", o->notrace);
+	if (!err && o->depth)
+		err = instance_write(in, "max_graph_depth", o->depth);
+	if (!err)
+		set_threshold(f);
+	if (!err)
+		err = instance_set_tracer(in, "function_graph");
+	/* The tracer's own options are there only while it is the current one. */
+	return err ? err : set_options(f);
+}
+
+static int trace(struct funcgraph *f, const char *functions)
+{
+	struct ftrace_session *s = &f->session;
+
+	if (set_up(f, functions))
+		return (int)diag_exit_code(&s->diag);
+	s->text.args.btf = f->o.args ? event_table_btf(s->text.events) : NULL;
+	s->print = print;
+	s->arg = f;
+	if (f->o.common.header && !f->o.common.json)
+		print_columns(f);
+	f->o.common.header = false;
+	ftrace_session_say(s, "Tracing %s.%s", functions, s->duration_ns ? "" : " Ctrl-C to end.");
+	return ftrace_session_run(s);
+}
+
+static int check_options(struct funcgraph *f)
+{
+	struct funcgraph_options *o = &f->o;
+	double us;
+	u64 depth;
+
+	if (o->all)
+		o->common.header = o->proc = o->abstime = true;
+	if (o->depth && (parse_u64(o->depth, &depth) || depth > 1000))
+		return options_usage_error(&spec, "-m takes a number of levels, not '%s'",
+					   o->depth);
+	if (o->min) {
+		if (parse_double(o->min, &us) || us <= 0 || us > 1e12)
+			return options_usage_error(
+				&spec, "-F takes a number of microseconds, not '%s'", o->min);
+		f->min_ns = (u64)(us * 1000);
+	}
+	f->columns = (struct graph_text_options){
+		.no_cpu = o->no_cpu,
+		.no_duration = o->no_duration,
+		.proc = o->proc,
+		.abstime = o->abstime,
+		.flags = o->flags,
+		.tail = o->tail,
+		.no_irqs = o->no_irqs,
+		.overrun = o->overrun,
+		.retval = o->retval || o->hex,
+		.retval_hex = o->hex,
+		.retaddr = o->retaddr,
+	};
+	o->retval |= o->hex;
+	return 0;
+}
+
+int cmd_funcgraph(int argc, char **argv)
+{
+	struct funcgraph f = {0};
+	int first, rc = options_parse(&spec, argc, argv, &f.o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	rc = check_options(&f);
+	if (rc)
+		return rc;
+	if (first == argc)
+		return options_usage_error(&spec, "which function?");
+	if (first + 1 < argc)
+		return options_usage_error(
+			&spec, "unexpected argument '%s': several functions are parted by commas",
+			argv[first + 1]);
+	rc = ftrace_session_open(&f.session, &spec, &f.o.common, "function_graph");
+	if (!rc)
+		rc = trace(&f, argv[first]);
+	rc = ftrace_session_close(&f.session, rc);
+	graph_text_release(f.text);
+	return rc;
+}

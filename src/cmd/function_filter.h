@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lists of kernel functions for the function tracers: "vfs_read,ext4_*" into set_ftrace_filter and its kin. */
+#ifndef PANTRACE_CMD_FUNCTION_FILTER_H
+#define PANTRACE_CMD_FUNCTION_FILTER_H
+
+#include "kernel/instance.h"
+
+/*
+ * Replaces the list of `file` ("set_ftrace_filter", "set_graph_function" ...) by these names and patterns, parted by commas. Refuses
+ * what matches no function, with the nearest name. 0 or -errno with a diagnostic.
+ */
+int function_filter_set(struct instance *in, const char *file, const char *list);
+
+#endif
