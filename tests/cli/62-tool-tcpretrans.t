@@ -55,4 +55,53 @@ except OSError: pass'
 sleep 0.3
 stop
 like "$out" 'tcp_retransmit_timer|tcp_write_timer' "-s: the kernel's stack"
+
+# An established connection, IPv4 and IPv6, whose acknowledgements get lost: data is sent again, as often as the kernel says.
+if [ $dev = pt0 ]; then
+	ip -n $ns addr add 10.231.7.2/24 dev pt1
+	ip -n $ns -6 addr add fd00:7::2/64 dev pt1 nodad 2>/dev/null
+	ip -n $ns link set pt1 address $mac
+	cat >"$work/lossy.py" <<'P'
+import socket, subprocess, sys, time
+family, here, there, ns = (socket.AF_INET, socket.AF_INET6)[sys.argv[1] == "6"], sys.argv[2], sys.argv[3], sys.argv[4]
+server = subprocess.Popen(["ip", "netns", "exec", ns, sys.executable, "-c", """
+import socket, sys, time
+s = socket.socket(%d)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("%s", 7779)); s.listen(1); print("listening", flush=True)
+c, _ = s.accept(); c.recv(100); time.sleep(60)""" % (family, there)], stdout=subprocess.PIPE, text=True)
+server.stdout.readline()
+c = socket.create_connection((there, 7779))
+c.send(b"x")
+time.sleep(0.5)
+subprocess.check_call(["ip", "-n", ns] + (["-6"] if sys.argv[1] == "6" else []) + ["route", "add", "blackhole", here])
+c.send(b"y" * 1000)
+time.sleep(2.5)
+print(c.getsockname()[1])
+server.kill()
+P
+	for version in 4 6; do
+		here=10.231.7.1 there=10.231.7.2 shown='10\.231\.7\.'
+		[ $version = 4 ] || { here=fd00:7::1 there=fd00:7::2 shown=fd00:7::; }
+		start tcpretrans
+		before=$(retransmits)
+		port=$(python3 "$work/lossy.py" $version $here $there $ns 2>"$work/python.err")
+		after=$(retransmits)
+		sleep 0.3
+		stop
+		if [ -z "$port" ]; then
+			skip "IPv$version, established" "no connection: $(tail -1 "$work/python.err")"
+			continue
+		fi
+		like "$out" " ${shown}1:$port +R> ${shown}2:7779 +ESTABLISHED\$" "IPv$version: a connection whose acknowledgements are lost"
+		is "$(echo "$out" | grep -c ':[0-9]* *R> ')" "$((after - before))" "IPv$version: as often as /proc/net/snmp says"
+	done
+	run tcpretrans -l -d 0.2
+	if [ "$rc" = 0 ] || [ "$rc" = 3 ]; then
+		like "$out" '^TIME ' "-l"
+	else
+		is "$rc" 5 "-l is refused where there are no kprobes"
+		like "$err" 'kprobe cannot be used here' "and it is said why"
+	fi
+fi
 done_testing
