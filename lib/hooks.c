@@ -230,10 +230,12 @@ static __attribute__((noinline)) void script_call(const struct pantrace_hooks *h
 		(void (*)(uint64_t, const uint64_t *))(uintptr_t)(pantrace_script_places +
 								  16 * (hooks->hash & 63));
 	uint64_t context[PT_VM_SLOTS];
+	char texts[PT_VM_TEXTS];
 
 	pt_vm_context(&hooks->view, record, size, context);
+	pt_vm_end_texts(&hooks->view, context, texts);
 	place(hooks->hash, context);
-	__asm__ volatile("" ::"r"(context) : "memory");
+	__asm__ volatile("" ::"r"(context), "r"(texts) : "memory");
 }
 
 uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,

@@ -19,6 +19,7 @@ struct memory {
 	unsigned char stack[STACK] __attribute__((aligned(8)));
 	unsigned char scratch[PT_VM_SCRATCH] __attribute__((aligned(8)));
 	size_t scratch_size;
+	char texts[PT_VM_TEXTS];
 };
 
 static bool within(uint64_t address, size_t n, const void *from, size_t size)
@@ -37,7 +38,8 @@ static bool may_write(const struct memory *m, uint64_t address, size_t n)
 static bool may_read(const struct memory *m, uint64_t address, size_t n)
 {
 	return may_write(m, address, n) || within(address, n, m->record, m->record_size) ||
-	       within(address, n, m->context, sizeof(m->context));
+	       within(address, n, m->context, sizeof(m->context)) ||
+	       within(address, n, m->texts, sizeof(m->texts));
 }
 
 /* ---- fields ---- */
@@ -139,6 +141,25 @@ void pt_vm_context(const struct pt_vm_view *view, const unsigned char *record, s
 	}
 }
 
+void pt_vm_end_texts(const struct pt_vm_view *view, uint64_t context[PT_VM_SLOTS],
+		     char texts[PT_VM_TEXTS])
+{
+	size_t used = 0;
+
+	texts[PT_VM_TEXTS - 1] = 0;
+	for (uint32_t i = 0; i < view->nr; i++) {
+		const size_t room = PT_VM_TEXTS - 1 - used, length = context[PT_VM_LENGTHS + i];
+		const size_t n = length < room ? length : room;
+
+		if (view->field[i].type != PANTRACE_T_TEXT || !context[i])
+			continue;
+		memcpy(texts + used, (const void *)(uintptr_t)context[i], n);
+		texts[used + n] = 0;
+		context[i] = (uint64_t)(uintptr_t)(texts + used);
+		used += n + (n < room);
+	}
+}
+
 /* One field without all the others, where its place is fixed. */
 static inline uint64_t field_load(const struct pt_vm_view *view, const unsigned char *record,
 				  size_t size, unsigned int slot, uint8_t width)
@@ -206,106 +227,90 @@ static inline uint64_t extend(uint64_t value, unsigned int bits)
 	return bits ? (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits)) : value;
 }
 
-/* Follows jumps and loads of r0 to the exit: true with the result. */
-static bool constant_end(const struct pt_vm *vm, uint32_t at, uint64_t *ret)
-{
-	bool known = false;
+/* Registers that hold constants, while a program is followed without running it. */
+struct constants {
+	uint16_t known;
+	uint64_t value[11];
+};
 
-	for (int i = 0; i < 8 && at < vm->nr; i++) {
+/* Follows OP if it does nothing but move constants. */
+static bool constants_step(struct constants *c, const struct pt_vm_op *op)
+{
+	const bool wide = op->code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
+			  op->code == (BPF_ALU64 | BPF_MOV | BPF_X);
+
+	if (op->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !op->off) {
+		if (c->known & 1u << op->src) {
+			c->known |= (uint16_t)(1u << op->dst);
+			c->value[op->dst] = c->value[op->src];
+		} else {
+			c->known &= (uint16_t) ~(1u << op->dst);
+		}
+		return true;
+	}
+	if (!wide && op->code != (BPF_ALU | BPF_MOV | BPF_K))
+		return false;
+	c->known |= (uint16_t)(1u << op->dst);
+	c->value[op->dst] = wide ? (uint64_t)op->imm : (uint32_t)op->imm;
+	return wide == (op->code == (BPF_ALU64 | BPF_MOV | BPF_K));
+}
+
+/* Whether from AT on the result is a constant. */
+static bool constant_end(const struct pt_vm *vm, int64_t at, struct constants c, uint64_t *ret)
+{
+	for (int i = 0; i < 16 && at >= 0 && at < (int64_t)vm->nr; i++) {
 		const struct pt_vm_op *const op = &vm->op[at];
 
-		if (op->code == (BPF_JMP | BPF_EXIT))
-			return known;
+		if (op->code == (BPF_JMP | BPF_EXIT)) {
+			*ret = c.value[0];
+			return c.known & 1;
+		}
 		if (op->code == (BPF_JMP | BPF_JA)) {
-			at = (uint32_t)((int64_t)at + 1 + op->off);
+			at += 1 + op->off;
 			continue;
 		}
-		if ((op->code != (BPF_ALU64 | BPF_MOV | BPF_K) &&
-		     op->code != (BPF_ALU | BPF_MOV | BPF_K)) ||
-		    op->dst)
+		if (!constants_step(&c, op))
 			return false;
-		*ret = op->code == (BPF_ALU64 | BPF_MOV | BPF_K) ? (uint64_t)op->imm
-								 : (uint32_t)op->imm;
-		known = true;
 		at++;
 	}
 	return false;
 }
 
-/* [r0 = constant] [copies of the context] r = field; [r <<= n; r >>= n, signed] [r2 = constant]
- * if r OP constant: exits with constants both ways */
+/* Constants and copies; r = field; [r <<= n; r >>= n with the sign]; if r OP constant; constants
+ * both ways. */
 void pt_vm_simplify(struct pt_vm *vm)
 {
 	struct pt_vm_quick q = {0};
-	uint64_t start = 0;
-	bool has_start = false;
-	uint32_t i = 0;
+	struct constants c = {0};
+	const struct pt_vm_op *op = vm->op, *const end = vm->op + vm->nr;
 	uint8_t reg;
 
-	for (; i < vm->nr; i++) {
-		const struct pt_vm_op *const op = &vm->op[i];
-
-		if (op->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !op->off && op->dst)
-			continue; /* a copy of the context is all that there is to copy */
-		if ((op->code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
-		     op->code == (BPF_ALU | BPF_MOV | BPF_K)) &&
-		    !op->dst) {
-			start = op->code == (BPF_ALU64 | BPF_MOV | BPF_K) ? (uint64_t)op->imm
-									  : (uint32_t)op->imm;
-			has_start = true;
-			continue;
-		}
-		break;
+	while (op < end && op->code != PT_VM_FIELD)
+		if (!constants_step(&c, op++))
+			return;
+	if (end - op < 3)
+		return;
+	reg = op->dst;
+	q.slot = (uint8_t)(op->off / 8);
+	q.width = op->width;
+	q.extend = (uint8_t)op->imm;
+	c.known &= (uint16_t) ~(1u << reg);
+	op++;
+	if (end - op > 2 && op[0].code == (BPF_ALU64 | BPF_LSH | BPF_K) &&
+	    op[1].code == (BPF_ALU64 | BPF_ARSH | BPF_K) && op[0].dst == reg && op[1].dst == reg &&
+	    op[0].imm == op[1].imm && op[0].imm && !q.extend) {
+		q.extend = (uint8_t)(64 - op[0].imm);
+		op += 2;
 	}
-	if (i + 2 >= vm->nr || vm->op[i].code != PT_VM_FIELD)
+	if (((op->code & 7) != BPF_JMP && (op->code & 7) != BPF_JMP32) || op->code & BPF_X ||
+	    op->dst != reg || BPF_OP(op->code) == BPF_JA || BPF_OP(op->code) == BPF_CALL ||
+	    BPF_OP(op->code) == BPF_EXIT)
 		return;
-	reg = vm->op[i].dst;
-	q.slot = (uint8_t)(vm->op[i].off / 8);
-	q.width = vm->op[i].width;
-	has_start &= reg != 0;
-	i++;
-	if (i + 2 < vm->nr && vm->op[i].code == (BPF_ALU64 | BPF_LSH | BPF_K) &&
-	    vm->op[i + 1].code == (BPF_ALU64 | BPF_ARSH | BPF_K) && vm->op[i].dst == reg &&
-	    vm->op[i + 1].dst == reg && vm->op[i].imm == vm->op[i + 1].imm && vm->op[i].imm) {
-		q.extend = (uint8_t)(64 - vm->op[i].imm);
-		i += 2;
-	} else if (vm->op[i].code == (BPF_ALU64 | BPF_MOV | BPF_X) && vm->op[i].dst == reg &&
-		   vm->op[i].src == reg && vm->op[i].off) {
-		q.extend = (uint8_t)vm->op[i].off;
-		i++;
-	}
-	if (i >= vm->nr || (vm->op[i].code & 0x7) < BPF_JMP || (vm->op[i].code & 0x7) > BPF_JMP32 ||
-	    vm->op[i].dst != reg || vm->op[i].code & BPF_X || BPF_OP(vm->op[i].code) == BPF_JA ||
-	    BPF_OP(vm->op[i].code) == BPF_CALL || BPF_OP(vm->op[i].code) == BPF_EXIT)
-		return;
-	q.compare = BPF_OP(vm->op[i].code);
-	q.narrow = (vm->op[i].code & 0x7) == BPF_JMP32;
-	q.with = vm->op[i].imm;
-	q.yes = q.no = start;
-	if (!constant_end(vm, (uint32_t)((int64_t)i + 1 + vm->op[i].off), &q.yes) && !has_start)
-		return;
-	if (!constant_end(vm, i + 1, &q.no) && !has_start)
-		return;
-	/* with r0 set before, both ways must still be nothing but ends */
-	q.is_so = true;
-	for (int way = 0; way < 2 && has_start; way++) {
-		uint32_t at = way ? i + 1 : (uint32_t)((int64_t)i + 1 + vm->op[i].off);
-		int steps = 0;
-
-		while (at < vm->nr && steps++ < 8 && vm->op[at].code != (BPF_JMP | BPF_EXIT)) {
-			const struct pt_vm_op *const op = &vm->op[at];
-			const bool sets = (op->code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
-					   op->code == (BPF_ALU | BPF_MOV | BPF_K)) &&
-					  !op->dst;
-
-			if (!sets && op->code != (BPF_JMP | BPF_JA))
-				q.is_so = false;
-			at = op->code == (BPF_JMP | BPF_JA) ? (uint32_t)((int64_t)at + 1 + op->off)
-							    : at + 1;
-		}
-		if (at >= vm->nr || steps > 8)
-			q.is_so = false;
-	}
+	q.compare = BPF_OP(op->code);
+	q.narrow = (op->code & 7) == BPF_JMP32;
+	q.with = op->imm;
+	q.is_so = constant_end(vm, op - vm->op + 1 + op->off, c, &q.yes) &&
+		  constant_end(vm, op - vm->op + 1, c, &q.no);
 	vm->quick = q;
 }
 
@@ -559,9 +564,8 @@ static __attribute__((noinline)) uint64_t run_with_memory(const struct pt_vm *vm
 	m.record = record;
 	m.record_size = size;
 	m.scratch_size = vm->scratch_size;
-	memset(m.stack, 0, sizeof(m.stack));
-	memset(m.scratch, 0, vm->scratch_size);
 	pt_vm_context(view, record, size, m.context);
+	pt_vm_end_texts(view, m.context, m.texts);
 	return interpret(vm, view, record, size, &m);
 }
 

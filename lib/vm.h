@@ -10,7 +10,7 @@
  * Fields are counted as in event records, without the marks of structures.
  *
  * An image: struct pt_vm_image, then the instructions. LD_IMM64 with src_reg 1 is map 0, an array of
- * one value of scratch_size bytes, zero when the program begins.
+ * one value of scratch_size bytes; it and the stack begin with anything.
  */
 #ifndef PANTRACE_LIB_VM_H
 #define PANTRACE_LIB_VM_H
@@ -26,6 +26,7 @@
 #define PT_VM_LENGTHS	  16
 #define PT_VM_INSNS	  4096 /* at most */
 #define PT_VM_SCRATCH	  4096 /* bytes, at most */
+#define PT_VM_TEXTS	  1024 /* bytes of the texts of an event that have an end */
 #define PT_VM_STEPS	  65536 /* instructions in one run */
 
 struct pt_vm_image {
@@ -66,6 +67,8 @@ uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view, const 
 /* The context of a record, as above. */
 void pt_vm_context(const struct pt_vm_view *view, const unsigned char *record, size_t size,
 		   uint64_t context[PT_VM_SLOTS]);
+/* Copies texts, whose length the record has, so that they end with a NUL as strings do; what does not fit is cut. */
+void pt_vm_end_texts(const struct pt_vm_view *view, uint64_t context[PT_VM_SLOTS], char texts[PT_VM_TEXTS]);
 /* The view of an event with these types (as in struct pantrace_event). */
 void pt_vm_view_make(const unsigned char *types, struct pt_vm_view *ret);
 

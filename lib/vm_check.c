@@ -276,10 +276,16 @@ static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const stru
 						      (uint64_t)(uint32_t)insns[i + 1].imm << 32);
 		if (BPF_CLASS(insn->code) == BPF_LDX && context & 1u << insn->src_reg &&
 		    insn->off >= 0 && insn->off < PT_VM_LENGTHS * 8) {
-			op->code = PT_VM_FIELD;
-			op->width = BPF_MODE(insn->code) == BPF_MEM ? BPF_SIZE(insn->code) : 0xff;
-			if (op->width == 0xff || insn->off & 7)
-				op->code = insn->code;
+			const bool extends = BPF_MODE(insn->code) != BPF_MEM;
+
+			if (!(insn->off & 7)) {
+				op->code = PT_VM_FIELD;
+				op->width = BPF_SIZE(insn->code);
+				op->imm = !extends	       ? 0
+					  : op->width == BPF_W ? 32
+					  : op->width == BPF_H ? 16
+							       : 8;
+			}
 		}
 		if (op->code != PT_VM_FIELD && !is_exit_jump(insn) &&
 		    insn->code != (BPF_ALU64 | BPF_MOV | BPF_X)) {

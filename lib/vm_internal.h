@@ -6,7 +6,7 @@
 #include "vm.h"
 
 /* Codes that eBPF does not use. */
-#define PT_VM_FIELD 0xe0 /* dst = the field at context word off / 8, cut to width (BPF_B .. BPF_DW) */
+#define PT_VM_FIELD 0xe0 /* dst = the field at context word off / 8, cut to width (BPF_B .. BPF_DW), its sign extended from bit imm if that is not 0 */
 
 struct pt_vm_op {
 	uint8_t code;

@@ -19,6 +19,7 @@ static const struct option_spec record_table[] = {
 	{0, NULL, NULL, "Events of instrumented programs", OPTION_HEADING, 0},
 	USER_WHAT_OPTIONS(record_options, what),
 	{0, NULL, NULL, "Rings", OPTION_HEADING, 0},
+	USER_FILTER_OPTION(record_options, what),
 	USER_RING_OPTIONS(record_options, what),
 	{0, NULL, NULL, "Where to", OPTION_HEADING, 0},
 	{'o', "output", "DIR", "directory of the traces (default: pantrace-DATE-TIME)",

@@ -90,6 +90,7 @@ static u64 now_ns(void)
 /* The session: an old one that has the name, or a new one. */
 static int session_begin(struct record_run *run, struct user_state *s)
 {
+	struct strbuf filters = STRBUF_INIT;
 	const struct record_options *const o = run->options;
 	struct user_session_options options = {.name = o->session, .output = run->directory};
 	struct user_sessions all = {0};
@@ -117,7 +118,10 @@ static int session_begin(struct record_run *run, struct user_state *s)
 	options.environment =
 		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
 	if (!rc)
+		rc = user_session_filter(&o->what, &options, run->diag, &filters);
+	if (!rc)
 		rc = user_session_create(&options, true, run->diag, &s->session);
+	strbuf_release(&filters);
 	free(pids);
 	return rc;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/user.h"
 
+#include "user/filter.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -91,6 +93,18 @@ int user_size_parse(const char *text, u64 *ret)
 		return -EINVAL;
 	*ret = unit ? value << (10 * (unit - units + 1)) : value;
 	return 0;
+}
+
+int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o,
+			struct diag *d, struct strbuf *lines)
+{
+	int rc;
+
+	if (!a->filter)
+		return 0;
+	rc = user_filter_lines(a->events.items, a->events.count, a->filter, d, lines);
+	o->filters = lines->data;
+	return rc;
 }
 
 int user_session_options_from(const struct command_spec *spec,

@@ -4,6 +4,7 @@
 #define PANTRACE_CMD_USER_H
 
 #include "base/options.h"
+#include "base/strbuf.h"
 #include "user/session.h"
 
 int cmd_user(int argc, char **argv);
@@ -25,7 +26,7 @@ int user_destroy(int argc, char **argv);
 struct user_session_arguments {
 	struct string_list events, excluded, pids, names;
 	bool all, threads;
-	const char *level, *mode, *sub_size, *subs, *contexts, *rings;
+	const char *level, *mode, *sub_size, *subs, *contexts, *rings, *filter;
 };
 
 /* Rows for an option table; `s` is the struct of the options, `m` its member of the type above. */
@@ -41,6 +42,11 @@ struct user_session_arguments {
 	{'a', "all", NULL, "all programs, also those that start later (the default)", OPTION_FLAG,                      \
 	 offsetof(struct s, m.all)}
 
+#define USER_FILTER_OPTION(s, m)                                                                                         \
+	{0, "filter", "PREDICATE", "only events for which this holds, as between the slashes of a script: "             \
+	 "'args.status >= 500 && str(args.url) != \"/\"'; decided in the program, before the event is written",         \
+	 OPTION_STRING, offsetof(struct s, m.filter)}
+
 #define USER_RING_OPTIONS(s, m)                                                                                          \
 	{0, "mode", "MODE", "when a ring is full: discard (the new event is lost and counted), overwrite (the oldest "  \
 	 "go: a flight recorder), block[=TIME] (the program waits, 100ms if not said)", OPTION_STRING,                  \
@@ -49,13 +55,17 @@ struct user_session_arguments {
 	{0, "subs", "N", "sub-buffers a CPU and process (default 8)", OPTION_STRING, offsetof(struct s, m.subs)},        \
 	{0, "threads", NULL, "rings of threads instead of CPUs", OPTION_FLAG, offsetof(struct s, m.threads)},            \
 	{'c', "contexts", "LIST", "with every event: vpid, vtid, procname, cpu_id, context_switches, page_faults, "      \
-	 "cpu_migrations, ip, user_stack", OPTION_STRING, offsetof(struct s, m.contexts)},                              \
+	 "ip, user_stack", OPTION_STRING, offsetof(struct s, m.contexts)},                              \
 	{0, "rings", "DIR", "keep the rings here (default: in memory, /dev/shm); on a disk they outlive the machine",    \
 	 OPTION_STRING, offsetof(struct s, m.rings)}
 
 /* Fills in options from arguments; *pids is malloc'ed. OPTIONS_GO_ON or an exit code (said on stderr). */
 int user_session_options_from(const struct command_spec *spec, const struct user_session_arguments *a,
 			      struct user_session_options *ret, pid_t **pids);
+/* Compiles a->filter, if there is one, for the events of the programs that run now: lines of a description, which
+ * *lines keeps. 0 or -errno with a diagnostic. */
+int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o, struct diag *d,
+			struct strbuf *lines);
 /* "64K", "2M", "1G". 0 or -EINVAL. */
 int user_size_parse(const char *text, u64 *ret);
 

@@ -68,8 +68,14 @@ int user_filter_compile(const char *provider, const char *name, const char *pred
 	struct kernel *kernel = kernel_new();
 	struct probe_env env = {
 		.types = &types, .kernel = kernel, .arena = &arena, .diag = diag, .max_probes = 16};
-	struct compile_options options = {.env = &env};
-	char *text = xasprintf("user-filter:%s:%s /%s/ { return 1 }", provider, name, predicate);
+	/* what lib/vm.c can, whatever the kernel */
+	struct compile_options options = {.env = &env,
+					  .features = {.bounded_loops = true,
+						       .probe_read_kernel = true,
+						       .cpu_v4 = true,
+						       .strncmp = true}};
+	const char *text = arena_printf(&diag->arena, "user-filter:%s:%s /%s/ { return 1 }",
+					provider, name, predicate);
 	int err;
 
 	type_store_init(&types);
@@ -88,7 +94,6 @@ int user_filter_compile(const char *provider, const char *name, const char *pred
 	type_store_release(&types);
 	kernel_release(kernel);
 	arena_release(&arena);
-	free(text);
 	return err;
 }
 

@@ -28,6 +28,7 @@ static const struct option_spec start_table[] = {
 	{0, NULL, NULL, "What", OPTION_HEADING, 0},
 	USER_WHAT_OPTIONS(start_options, what),
 	{0, NULL, NULL, "Rings", OPTION_HEADING, 0},
+	USER_FILTER_OPTION(start_options, what),
 	USER_RING_OPTIONS(start_options, what),
 	{0},
 };
@@ -48,6 +49,7 @@ static const struct command_spec start_spec = {
 int user_start(int argc, char **argv)
 {
 	struct user_session_options options = {0};
+	struct strbuf filters = STRBUF_INIT;
 	struct user_session session;
 	struct start_options o = {0};
 	struct diag d = DIAG_INIT;
@@ -63,11 +65,15 @@ int user_start(int argc, char **argv)
 	rc = user_session_options_from(&start_spec, &o.what, &options, &pids);
 	if (rc == OPTIONS_GO_ON) {
 		options.name = argv[first];
-		rc = user_session_create(&options, false, &d, &session) ? EXIT_FAILED : EXIT_OK;
+		rc = user_session_filter(&o.what, &options, &d, &filters);
+		if (!rc)
+			rc = user_session_create(&options, false, &d, &session);
+		rc = rc ? EXIT_FAILED : EXIT_OK;
 		if (!rc)
 			user_session_release(&session);
 		rc = done(&d, rc);
 	}
+	strbuf_release(&filters);
 	free(pids);
 	return rc;
 }

@@ -149,6 +149,8 @@ static int description_make(const struct user_session_options *o, const char *na
 		strbuf_addf(text, "enable %s%s\n", o->events[i], level);
 	for (u32 i = 0; i < o->nr_excluded; i++)
 		strbuf_addf(text, "disable %s\n", o->excluded[i]);
+	if (o->filters)
+		strbuf_addstr(text, o->filters);
 	return 0;
 }
 

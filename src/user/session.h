@@ -16,6 +16,7 @@ struct user_session_options {
 	u64 block_us;
 	bool threads;
 	const char *contexts;	  /* "vpid,vtid"; NULL = none */
+	const char *filters;	  /* "filter ..." lines; NULL = none */
 	const char *const *events, *const *excluded; /* globs over "provider:name" */
 	u32 nr_events, nr_excluded;
 	const char *level;	  /* NULL = all; "warning", "4", "=info" */
