@@ -95,7 +95,7 @@ static int socket_bind(int fd, const char *directory)
 		rc = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
 		if (!rc) {
 			memcpy(control.path, address.sun_path, sizeof(control.path));
-			control.pid = (pid_t)pid;
+			__atomic_store_n(&control.pid, (pid_t)pid, __ATOMIC_RELEASE);
 			return 0;
 		}
 		if (rc != -EADDRINUSE)
@@ -360,6 +360,6 @@ void pt_control_begin(void)
 __attribute__((destructor)) static void control_end(void)
 {
 	__atomic_store_n(&control.ending, true, __ATOMIC_SEQ_CST);
-	if (control.pid && control.pid == getpid())
+	if (__atomic_load_n(&control.pid, __ATOMIC_ACQUIRE) == getpid())
 		unlink(control.path);
 }

@@ -499,7 +499,7 @@ static __attribute__((noinline)) uint32_t emit_contexts(struct pt_state *state, 
 							const void *record, size_t size,
 							const void *ip, void *frame)
 {
-	const uint32_t with = sessions & state->with_contexts;
+	const uint32_t with = sessions & __atomic_load_n(&state->with_contexts, __ATOMIC_RELAXED);
 
 	for (uint32_t left = with; left; left &= left - 1) {
 		struct pt_session *const session = &state->session[__builtin_ctz(left)];
@@ -526,7 +526,7 @@ void pantrace_emit(const struct pantrace_event *event, void *record, size_t size
 			return;
 	}
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
-	if (__builtin_expect(sessions & state->with_contexts, 0)) {
+	if (__builtin_expect(sessions & __atomic_load_n(&state->with_contexts, __ATOMIC_RELAXED), 0)) {
 		sessions = emit_contexts(state, sessions, record, size, __builtin_return_address(0),
 					 __builtin_frame_address(0));
 		if (!sessions)
