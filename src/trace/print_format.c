@@ -218,6 +218,28 @@ static bool is_probe_address(struct compiler *c, const struct pf_op *op)
 	return m && m->offset == op->node->offset;
 }
 
+/*
+ * Of a return probe the format says (FUNC <- RETURN), and the kernel prints (RETURN+OFFSET <- FUNC)
+ * (kernel/trace/trace_kprobe.c: print_kretprobe_event(), trace_uprobe.c: print_uprobe_event()).
+ */
+static void choose_probe_address(struct compiler *c, struct pf_op *op)
+{
+	const struct type_member *func = pf_member(&c->parser, "__probe_func", 12);
+	const struct type_member *ret = pf_member(&c->parser, "__probe_ret_ip", 14);
+
+	op->code = OP_PROBE_ADDRESS;
+	op->style = SYMBOL_OFFSET;
+	op->offset = op->node->offset;
+	if (!func || !ret)
+		return;
+	if (op->offset == func->offset) {
+		op->offset = ret->offset;
+	} else {
+		op->offset = func->offset;
+		op->style = SYMBOL_PLAIN;
+	}
+}
+
 static void choose(struct compiler *c, struct pf_op *op)
 {
 	if (op->node->type.unknown) {
@@ -225,11 +247,7 @@ static void choose(struct compiler *c, struct pf_op *op)
 		return;
 	}
 	if (is_probe_address(c, op)) {
-		const struct type_member *m = pf_member(&c->parser, "__probe_func", 12);
-
-		op->code = OP_PROBE_ADDRESS;
-		op->style = m && m->offset == op->node->offset ? SYMBOL_PLAIN : SYMBOL_OFFSET;
-		op->offset = op->node->offset;
+		choose_probe_address(c, op);
 		return;
 	}
 	switch (op->spec.conversion) {

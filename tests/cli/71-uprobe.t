@@ -25,6 +25,8 @@ sleep 0.3
 stop
 like "$out" ': back: \(0x[0-9a-f]+ <- 0x[0-9a-f]+\) value=-?[0-9]+' "returns, under a name of one's own"
 is "$(echo "$out" | grep -c ': back: ')" 3 "each of them"
+entry=$("$pantrace" uprobe -q -v "p:$calls:negative" >/dev/null; "$pantrace" uprobe -d 0.01 "p:$calls:negative" 2>&1 | sed -n 's/.*:0x\([0-9a-f]*\)).*/\1/p' | tail -c 4)
+like "$out" ": back: \(0x[0-9a-f]+ <- 0x[0-9a-f]+$entry\)" "the function behind the arrow, as the kernel prints it"
 
 start uprobe "p:$calls:work n=\$arg1:s32" 'n >= 3'
 "$calls" 5 >/dev/null
