@@ -117,6 +117,23 @@ out:
 	close(fd);
 }
 
+/* PANTRACE_SESSION=FILE:FILE... */
+static void join_named(const char *files, struct reading *reading)
+{
+	char path[512];
+
+	while (files && *files) {
+		const size_t n = strcspn(files, ":");
+
+		if (n && n < sizeof(path)) {
+			memcpy(path, files, n);
+			path[n] = 0;
+			join_file(AT_FDCWD, path, reading, true);
+		}
+		files += n + (files[n] == ':');
+	}
+}
+
 void pt_join_waiting(void)
 {
 	const char *file = secure_getenv("PANTRACE_SESSION");
@@ -133,8 +150,7 @@ void pt_join_waiting(void)
 			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (reading == MAP_FAILED)
 		return;
-	if (file)
-		join_file(AT_FDCWD, file, reading, true);
+	join_named(file, reading);
 	if (reading)
 		munmap(reading, sizeof(*reading));
 }

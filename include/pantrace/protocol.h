@@ -12,7 +12,7 @@
  *
  *	A program looks for sessions in its own RUNTIME and in /run/pantrace when it starts, and again
  *	when its socket is ready: who first describes a session and then asks all sockets misses nobody.
- *	PANTRACE_SESSION=FILE names one more description. PANTRACE_CONTROL=0 forbids the socket. Setuid
+ *	PANTRACE_SESSION=FILE:FILE... names more descriptions. PANTRACE_CONTROL=0 forbids the socket. Setuid
  *	programs do none of this.
  *
  * Requests

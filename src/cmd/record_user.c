@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pantrace record -u: events of instrumented programs. */
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 
 #include "cmd/record.h"
 #include "user/snapshot.h"
+#include "user/trigger.h"
 
 #define FLUSH_NS 1000000000ull /* what stands in unfinished sub-buffers goes out this often */
 #define ASK_NS	 5000000000ull /* processes are asked for rings that have no name */
@@ -21,6 +23,7 @@ struct user_state {
 	bool stays; /* the session has a name and outlives us */
 	u64 flushed_ns, asked_ns, looked_ns;
 	u32 snapshots;
+	struct triggers triggers;
 	int told; /* the last error of the output */
 };
 
@@ -126,6 +129,41 @@ static int session_begin(struct record_run *run, struct user_state *s)
 	return rc;
 }
 
+/* Unless it has a name. */
+static void session_end(struct record_run *run, struct user_state *s)
+{
+	triggers_end(&s->triggers, run->diag);
+	if (!s->stays) {
+		user_session_tell(&s->session, "destroy", NULL, run->diag);
+		user_session_remove(&s->session);
+	}
+	user_session_release(&s->session);
+}
+
+static int watch(struct record_run *run, struct user_state *s)
+{
+	const struct record_options *const o = run->options;
+	struct user_session_options like = {0};
+	pid_t *pids = NULL;
+	int rc = 0;
+
+	for (u32 i = 0; i < o->triggers.count && !rc; i++) {
+		struct trigger one;
+
+		rc = trigger_parse(o->triggers.items[i], run->diag, &one);
+		if (!rc)
+			vector_push(&s->triggers.all, one);
+	}
+	if (rc || !s->triggers.all.len)
+		return rc;
+	user_session_options_from(NULL, &o->what, &like, &pids);
+	like.environment =
+		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	rc = triggers_begin(&s->triggers, &like, run->diag);
+	free(pids);
+	return rc;
+}
+
 static int begin(struct record_run *run, void **ret)
 {
 	struct user_state *const s = xzalloc(sizeof(*s));
@@ -137,22 +175,33 @@ static int begin(struct record_run *run, void **ret)
 	if (rc)
 		goto out;
 	s->stays = run->options->session;
-	if (s->session.mode != PANTRACE_OVERWRITE)
+	if (s->session.mode == PANTRACE_OVERWRITE && run->directory &&
+	    mkdir(run->directory, 0777) && errno != EEXIST) {
+		rc = -errno;
+		diag_error(run->diag, NO_SPAN, "%s: %s", run->directory, strerror(errno));
+	} else if (s->session.mode != PANTRACE_OVERWRITE)
 		rc = ctf_output_open(&s->where, run->diag, &s->output);
 	if (rc) {
-		if (!s->stays) {
-			user_session_tell(&s->session, "destroy", NULL, run->diag);
-			user_session_remove(&s->session);
-		}
-		user_session_release(&s->session);
+		session_end(run, s);
 		goto out;
 	}
 	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
 	recorder_find(&s->recorder, true);
 	s->flushed_ns = s->asked_ns = now_ns();
-	/* what a command starts finds the description by this */
-	if (run->command)
-		setenv("PANTRACE_SESSION", s->session.file, 1);
+	rc = watch(run, s);
+	if (rc) {
+		recorder_close(&s->recorder);
+		session_end(run, s);
+		goto out;
+	}
+	/* what a command starts finds the descriptions by this */
+	if (run->command) {
+		char *files = xasprintf("%s%s%s", s->session.file, s->triggers.begun ? ":" : "",
+					s->triggers.begun ? s->triggers.session.file : "");
+
+		setenv("PANTRACE_SESSION", files, 1);
+		free(files);
+	}
 	*ret = s;
 	return 0;
 out:
@@ -192,6 +241,13 @@ static void snapshot(struct record_run *run, struct user_state *s)
 
 static int round_flight(struct record_run *run, struct user_state *s)
 {
+	const char *fired = s->triggers.begun ? triggers_round(&s->triggers) : NULL;
+
+	if (fired) {
+		if (!run->options->quiet)
+			fprintf(stderr, "%s: ", fired);
+		run->snapshot = true;
+	}
 	if (run->snapshot)
 		snapshot(run, s);
 	run->snapshot = false;
@@ -284,11 +340,7 @@ static int end_user(struct record_run *run, void *state)
 		if (rc < 0)
 			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
 	}
-	if (!s->stays) {
-		user_session_tell(&s->session, "destroy", NULL, run->diag);
-		user_session_remove(&s->session);
-	}
-	user_session_release(&s->session);
+	session_end(run, s);
 	free(s);
 	return rc < 0 ? rc : 0;
 }

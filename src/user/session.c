@@ -339,7 +339,8 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	if (o->name)
 		snprintf(s.name, sizeof(s.name), "%s", o->name);
 	else
-		snprintf(s.name, sizeof(s.name), "record-%d", (int)getpid());
+		snprintf(s.name, sizeof(s.name), "%s-%d", o->watch ? "watch" : "record",
+			 (int)getpid());
 	s.file = xasprintf("%s/%s", directory, s.name);
 	s.output = o->output ? xstrdup(o->output) : NULL;
 	directory[strlen(directory) - strlen("/sessions")] = '\0';
@@ -553,9 +554,11 @@ void user_session_remove(struct user_session *s)
 	char *aside;
 	pid_t pid;
 
-	/* the name is free at once; giving much memory back takes a while, for which nobody has to wait */
+	/* the name is free at once; giving much memory back takes a while, for which nobody has to
+	 * wait */
 	unlink(s->file);
-	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1, (int)getpid());
+	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1,
+			  (int)getpid());
 	if (rename(s->directory, aside)) {
 		directory_empty(s->directory);
 		free(aside);

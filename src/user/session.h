@@ -21,6 +21,7 @@ struct user_session_options {
 	u32 nr_events, nr_excluded;
 	const char *level;	  /* NULL = all; "warning", "4", "=info" */
 	struct user_selection which;
+	bool watch;		  /* of triggers: named after the recorder, anonymous */
 	bool environment;	  /* only programs that are told by PANTRACE_SESSION */
 	const char *rings;	  /* directory for ring files; NULL = /dev/shm */
 	const char *output;	  /* where a recorder writes, for the description; NULL = none */

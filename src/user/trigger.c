@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "user/trigger.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/glob.h"
+#include "user/filter.h"
+
+#define QUIET_NS  1000000000ull
+#define OPEN_MAX_ 65536 /* threads with a latency that has begun */
+
+/* ---- the text ---- */
+
+static char *trimmed(const char *text, size_t n)
+{
+	while (n && (*text == ' ' || *text == '\t'))
+		text++, n--;
+	while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+		n--;
+	return xstrndup(text, n);
+}
+
+static int bad(const char *text, struct diag *d)
+{
+	diag_error(d, NO_SPAN, "'%s' is no condition", text);
+	diag_hint(d, "'app:event', 'app:event /args.x > 5/', 'rate(app:event) > 100/s', "
+		     "'latency(app:begin, app:end) > 10ms'");
+	return -EINVAL;
+}
+
+/* "> NUMBER UNIT" behind the parenthesis. */
+static bool bound_parse(const char *p, double *ret, const char **ret_unit)
+{
+	char *end;
+
+	p += strspn(p, " ");
+	if (*p++ != '>')
+		return false;
+	*ret = strtod(p, &end);
+	if (end == p || !(*ret >= 0) || *ret > 1e12)
+		return false;
+	*ret_unit = end + strspn(end, " ");
+	return true;
+}
+
+static int parse_rate(const char *inside, size_t n, const char *behind, struct trigger *t)
+{
+	const char *unit;
+	double value;
+
+	if (!bound_parse(behind, &value, &unit) || (!str_eq(unit, "/s") && !str_eq(unit, "/m")))
+		return -EINVAL;
+	t->kind = TRIGGER_RATE;
+	t->event = trimmed(inside, n);
+	t->limit = (u64)value;
+	t->window_ns = unit[1] == 's' ? 1000000000ull : 60000000000ull;
+	return 0;
+}
+
+static int parse_latency(const char *inside, size_t n, const char *behind, struct trigger *t)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	const char *comma = memchr(inside, ',', n), *unit;
+	double value;
+
+	if (!comma || !bound_parse(behind, &value, &unit))
+		return -EINVAL;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (!str_eq(unit, units[i].unit))
+			continue;
+		t->kind = TRIGGER_LATENCY;
+		t->event = trimmed(inside, (size_t)(comma - inside));
+		t->end = trimmed(comma + 1, n - (size_t)(comma + 1 - inside));
+		t->limit = (u64)MIN(value * units[i].ns, 9e18);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static bool pattern_good(const char *pattern)
+{
+	return !pattern || (*pattern && strchr(pattern, ':') && !strpbrk(pattern, " \t\n(),>"));
+}
+
+int trigger_parse(const char *text, struct diag *d, struct trigger *ret)
+{
+	static const struct {
+		const char *word;
+		int (*parse)(const char *inside, size_t n, const char *behind, struct trigger *t);
+	} forms[] = {{"rate(", parse_rate}, {"latency(", parse_latency}};
+	const char *const slash = strchr(text, '/'), *const close = strchr(text, ')');
+	const size_t n = strlen(text);
+
+	*ret = (struct trigger){.text = text};
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const char *inside = text + strlen(forms[i].word);
+
+		if (!str_starts(text, forms[i].word))
+			continue;
+		if (!close || forms[i].parse(inside, (size_t)(close - inside), close + 1, ret) ||
+		    !pattern_good(ret->event) || !pattern_good(ret->end)) {
+			trigger_release(ret);
+			return bad(text, d);
+		}
+		return 0;
+	}
+	ret->kind = TRIGGER_EVENT;
+	ret->event = trimmed(text, slash ? (size_t)(slash - text) : n);
+	if (slash && (text[n - 1] != '/' || slash == text + n - 1)) {
+		trigger_release(ret);
+		return bad(text, d);
+	}
+	if (slash)
+		ret->predicate = trimmed(slash + 1, (size_t)(text + n - 1 - slash - 1));
+	if (!pattern_good(ret->event)) {
+		trigger_release(ret);
+		return bad(text, d);
+	}
+	return 0;
+}
+
+void trigger_release(struct trigger *t)
+{
+	free(t->event);
+	free(t->end);
+	free(t->predicate);
+	vector_free(&t->open);
+}
+
+/* ---- watching ---- */
+
+int triggers_begin(struct triggers *t, const struct user_session_options *like, struct diag *d)
+{
+	struct user_session_options o = {
+		.watch = true,
+		.mode = PANTRACE_DISCARD,
+		.sub_size = 16384,
+		.subs = 8,
+		.contexts = "vtid",
+		.which = like->which,
+		.environment = like->environment,
+	};
+	struct strbuf filters = STRBUF_INIT;
+	VECTOR(const char *) events = {0};
+	int rc = 0;
+
+	for (size_t i = 0; i < t->all.len && !rc; i++) {
+		struct trigger *const one = &t->all.items[i];
+		const char *event = one->event;
+
+		vector_push(&events, event);
+		if (one->end)
+			vector_push(&events, one->end);
+		if (one->predicate)
+			rc = user_filter_lines(&event, 1, one->predicate, d, &filters);
+	}
+	o.events = events.items;
+	o.nr_events = (u32)events.len;
+	o.filters = filters.data;
+	if (!rc)
+		rc = user_session_create(&o, true, d, &t->session);
+	vector_free(&events);
+	strbuf_release(&filters);
+	if (rc)
+		return rc;
+	recorder_open(&t->recorder, &t->session, NULL, true);
+	recorder_find(&t->recorder, true);
+	t->begun = true;
+	return 0;
+}
+
+struct happened {
+	u64 ns; /* CLOCK_MONOTONIC */
+	u32 pid, tid;
+	const struct pantrace_event_type *type;
+};
+
+typedef VECTOR(struct happened) happened_vector;
+
+static int by_time(const void *a, const void *b)
+{
+	const u64 x = ((const struct happened *)a)->ns, y = ((const struct happened *)b)->ns;
+
+	return (x > y) - (x < y);
+}
+
+static void collect(struct pantrace_reader *reader, happened_vector *all)
+{
+	const struct pantrace_shm *const h = pantrace_reader_header(reader);
+	struct pantrace_packet_view packet;
+	struct pantrace_event_view event;
+
+	for (u32 ring = 0; ring < pantrace_reader_rings(reader); ring++) {
+		while (pantrace_reader_packet(reader, ring, &packet) == 1) {
+			size_t at = packet.from;
+
+			while (pantrace_reader_event(reader, &packet, &at, &event) == 1) {
+				const __int128 ticks = (__int128)event.tsc - h->tsc_start;
+				struct happened one = {.pid = h->pid, .type = event.type};
+
+				one.ns = (u64)((__int128)h->monotonic_start_ns +
+					       ticks * 1000000000 / h->tsc_hz);
+				if (event.contexts_size >= sizeof(one.tid))
+					memcpy(&one.tid, event.contexts, sizeof(one.tid));
+				vector_push(all, one);
+			}
+		}
+	}
+}
+
+static bool is(const char *glob, const struct happened *e)
+{
+	char name[520];
+
+	snprintf(name, sizeof(name), "%.255s:%.255s", e->type->provider, e->type->name);
+	return glob_match(glob, name);
+}
+
+static bool rate_passed(struct trigger *t, const struct happened *e)
+{
+	if (!is(t->event, e))
+		return false;
+	if (e->ns - t->window_begin >= t->window_ns) {
+		t->window_begin = e->ns;
+		t->count = 0;
+	}
+	return ++t->count == t->limit + 1;
+}
+
+static bool latency_passed(struct trigger *t, const struct happened *e)
+{
+	bool late = false;
+
+	if (is(t->end, e)) {
+		for (size_t i = 0; i < t->open.len; i++) {
+			struct trigger_open *const o = &t->open.items[i];
+
+			if (o->pid != e->pid || o->tid != e->tid)
+				continue;
+			late = e->ns - o->ns > t->limit;
+			*o = vector_last(&t->open);
+			t->open.len--;
+			break;
+		}
+	} else if (is(t->event, e) && t->open.len < OPEN_MAX_) {
+		vector_push(&t->open, (struct trigger_open){e->pid, e->tid, e->ns});
+	}
+	return late;
+}
+
+/* Those whose end is overdue; each is told once. */
+static bool overdue(struct trigger *t, u64 now)
+{
+	bool late = false;
+
+	for (size_t i = 0; i < t->open.len; i++) {
+		if (now < t->open.items[i].ns || now - t->open.items[i].ns <= t->limit)
+			continue;
+		late = true;
+		t->open.items[i--] = vector_last(&t->open);
+		t->open.len--;
+	}
+	return late;
+}
+
+static bool fires(struct trigger *t, const struct happened *e)
+{
+	switch (t->kind) {
+	case TRIGGER_RATE:
+		return rate_passed(t, e);
+	case TRIGGER_LATENCY:
+		return latency_passed(t, e);
+	case TRIGGER_EVENT:
+		break;
+	}
+	return is(t->event, e);
+}
+
+const char *triggers_round(struct triggers *t)
+{
+	const char *fired = NULL;
+	happened_vector events = {0};
+	struct timespec ts;
+	u64 now;
+
+	recorder_fd_clear(&t->recorder);
+	recorder_find(&t->recorder, false);
+	for (size_t i = 0; i < t->recorder.sources.len; i++)
+		collect(t->recorder.sources.items[i].reader, &events);
+	if (events.len)
+		qsort(events.items, events.len, sizeof(*events.items), by_time);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+	for (size_t i = 0; i < t->all.len; i++) {
+		struct trigger *const one = &t->all.items[i];
+		bool yes = false;
+
+		for (size_t e = 0; e < events.len; e++)
+			yes |= fires(one, &events.items[e]);
+		if (one->kind == TRIGGER_LATENCY)
+			yes |= overdue(one, now);
+		if (yes)
+			fired = one->text;
+	}
+	vector_free(&events);
+	recorder_reap(&t->recorder);
+	/* one snapshot serves all that fire within a second; the last of them gets one of its own */
+	if (fired)
+		t->fired = fired;
+	if (!t->fired || now < t->quiet_until_ns)
+		return NULL;
+	fired = t->fired;
+	t->fired = NULL;
+	t->quiet_until_ns = now + QUIET_NS;
+	return fired;
+}
+
+void triggers_end(struct triggers *t, struct diag *d)
+{
+	if (t->begun) {
+		recorder_close(&t->recorder);
+		user_session_tell(&t->session, "destroy", NULL, d);
+		user_session_remove(&t->session);
+		user_session_release(&t->session);
+	}
+	for (size_t i = 0; i < t->all.len; i++)
+		trigger_release(&t->all.items[i]);
+	vector_free(&t->all);
+	t->begun = false;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a flight recorder waits for: an event (whose predicate is decided in the program), its rate, or the latency between
+ * two events of a thread. Triggers watch through a session of their own, so that what they need is neither lost in nor taken
+ * from the rings that are to be written.
+ *
+ *	shop:error				the event
+ *	shop:request_done /args.status >= 500/	one for which the predicate holds
+ *	rate(shop:error) > 100/s		more than so many in a second (/m: in a minute)
+ *	latency(shop:begin, shop:end) > 10ms	in one thread, also while the end has not come yet
+ */
+#ifndef PANTRACE_USER_TRIGGER_H
+#define PANTRACE_USER_TRIGGER_H
+
+#include "user/recorder.h"
+
+enum trigger_kind { TRIGGER_EVENT, TRIGGER_RATE, TRIGGER_LATENCY };
+
+struct trigger_open {
+	u32 pid, tid;
+	u64 ns;
+};
+
+struct trigger {
+	enum trigger_kind kind;
+	const char *text;	  /* as it was given */
+	char *event, *end;	  /* globs over provider:name; end: of latency */
+	char *predicate;	  /* NULL = none */
+	u64 limit;		  /* rate: events; latency: ns */
+	u64 window_ns;		  /* rate */
+	u64 window_begin, count;  /* rate: of the present window, time of the events */
+	VECTOR(struct trigger_open) open; /* latency: begun and not ended */
+};
+
+struct triggers {
+	VECTOR(struct trigger) all;
+	struct user_session session;
+	struct recorder recorder;
+	bool begun;
+	u64 quiet_until_ns; /* CLOCK_MONOTONIC */
+	const char *fired;  /* and not told yet */
+};
+
+/* 0 or -EINVAL with a diagnostic. TEXT must outlive the trigger. */
+int trigger_parse(const char *text, struct diag *d, struct trigger *ret);
+/* Watches the processes that `like` means. 0 or -errno with a diagnostic. */
+int triggers_begin(struct triggers *t, const struct user_session_options *like, struct diag *d);
+/* The text of a trigger that has fired since the last call, or NULL. At most one a second. */
+const char *triggers_round(struct triggers *t);
+void triggers_end(struct triggers *t, struct diag *d);
+void trigger_release(struct trigger *t);
+
+#endif
