@@ -237,6 +237,9 @@ static void check_find(struct check *c, struct expr *call)
 	check_expr(c, value);
 	target->variable = check_variable_target(c, target->name, value->type, target->span);
 	check_variable_use(c, target->variable);
+	/* Where nothing is found it is what it was, or zero. */
+	if (target->variable->span.begin == target->span.begin)
+		target->variable->is_leaked = true;
 	if (check_known(c, value))
 		check_variable_assign(c, target->variable, value->type, value->space, target->span);
 	target->type = target->variable->type;

@@ -38,5 +38,5 @@ esac
 # Imports of the seeds are relative to this directory, which nobody else writes to.
 out=$(realpath "$out") corpus=$(realpath "$corpus")
 cd tests/fuzz/seeds
-exec "$out/$target" -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+exec "$out/$target" -max_total_time="$seconds" -max_len=16384 -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 \
 	-artifact_prefix="$out/" "$@" "$corpus"
