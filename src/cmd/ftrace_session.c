@@ -17,7 +17,19 @@
 #define BUFFERED_MS 1000 /* -d: the size is looked at */
 #define BUFFERED_BYTES \
 	((size_t)1 << 30) /* -d: what is kept in memory; beyond it is printed before the end */
+#define PENDING_BYTES	((size_t)256 << 20) /* live: what may wait to be printed */
 #define EVENTS_PER_LOOK 4096 /* printed events after which signals and the output are looked at */
+
+const struct option_field ftrace_event_fields[] = {
+	{"TASK-PID", "the thread's name and number"},
+	{"CPU#", "the processor"},
+	{"flags", "interrupts off (d, b, D), reschedule wanted (N, n, p), in a hard (h, H), soft "
+		  "(s) interrupt or NMI (Z, z), "
+		  "depth of preempt_disable(), of migrate_disable()"},
+	{"TIMESTAMP", "seconds since boot (CLOCK_MONOTONIC)"},
+	{"FUNCTION", "the event, and what its own format makes of its fields"},
+	{0},
+};
 
 static bool use_colour(void)
 {
@@ -93,16 +105,28 @@ static int follow(struct ftrace_session *s, bool functions)
 	return 0;
 }
 
+/* KiB per CPU: what a tenth of a second of a million events needs, within a quarter of a gigabyte
+ * for all. */
+static u64 default_buffer(struct kernel *k)
+{
+	const u32 *cpus;
+	const u64 share = ((u64)256 << 10) / MAX(kernel_online_cpus(k, &cpus), 1u);
+
+	return MAX(MIN(share, (u64)4096), (u64)1408);
+}
+
 static int open_instance(struct ftrace_session *s, const char *tracer)
 {
-	u64 kb = 0;
+	u64 kb = default_buffer(s->kernel);
 	int err;
 
 	if (tracer)
 		err = instance_open_for_tracer(s->kernel, &s->diag, tracer, &s->instance);
 	else
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
-	if (!err && s->options->buffer && !parse_u64(s->options->buffer, &kb))
+	if (s->options->buffer)
+		parse_u64(s->options->buffer, &kb);
+	if (!err && kb)
 		err = instance_set_buffer(s->instance, kb);
 	if (!err && s->options->stack)
 		err = instance_set_option(s->instance, "stacktrace", true);
@@ -212,7 +236,10 @@ void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	if (s->duration_ns)
+		fprintf(stderr, " for %g s (buffered).\n", (double)s->duration_ns / 1e9);
+	else
+		fputs(". Ctrl-C to end.\n", stderr);
 }
 
 struct symbolizer *ftrace_session_symbols(struct ftrace_session *s)
@@ -281,6 +308,9 @@ static void print_until(struct loop *l, u64 until)
 		print_event(l->session, &e);
 		if (n % EVENTS_PER_LOOK)
 			continue;
+		/* Printing may take longer than filling the buffer: memory is larger than that. */
+		if (raw_buffer_pending(l->buffer) < PENDING_BYTES)
+			raw_buffer_drain(l->buffer);
 		check_signals(l);
 		if (l->session->out.error)
 			return;
@@ -318,8 +348,8 @@ static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
 
 static int loop(struct loop *l)
 {
-	const bool buffered = l->end != 0;
 	struct ftrace_session *s = l->session;
+	const bool buffered = l->end != 0 && !s->tick;
 	nfds_t count;
 	struct pollfd *set = poll_set(l, &count);
 	int err = 0;
@@ -342,6 +372,8 @@ static int loop(struct loop *l)
 		ftrace_names_read(s);
 		if (!buffered || raw_buffer_pending(l->buffer) > BUFFERED_BYTES)
 			print_until(l, until);
+		if (s->tick)
+			s->tick(s, until);
 		check_signals(l);
 	}
 	free(set);

@@ -47,6 +47,9 @@ struct ftrace_options {
 	{'j', "json", NULL, "one JSON object per event", OPTION_FLAG, offsetof(T, m.json)},                    \
 	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, offsetof(T, m.quiet)}
 
+/* Columns of a line, for the commands' .fields. */
+extern const struct option_field ftrace_event_fields[];
+
 struct ftrace_session {
 	const struct command_spec *spec;
 	const struct ftrace_options *options;
@@ -62,7 +65,9 @@ struct ftrace_session {
 	pid_t pid, thread;	       /* 0 = all */
 	/* How an event is printed; NULL = as the kernel does (or as JSON). */
 	void (*print)(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
-	void *arg;    /* of print */
+	/* After each look at the buffer, everything before now_ns being printed; NULL = nothing to do then. */
+	void (*tick)(struct ftrace_session *s, u64 now_ns);
+	void *arg;    /* of print and tick */
 	u64 printed;
 	struct ftrace_names *names;
 	struct watch *watch; /* of mappings; NULL = none */
@@ -78,7 +83,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 			const char *tracer);
 /* An event that was enabled in the instance: its format will be asked for. shown: another name for it, or NULL. */
 void ftrace_session_expect(struct ftrace_session *s, const char *system, const char *event, const char *shown);
-/* "Tracing %s. Ctrl-C to end." on stderr, unless -q. */
+/* The text, and " for N s (buffered)." or ". Ctrl-C to end.", on stderr; nothing with -q. */
 void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit code. */
 int ftrace_session_run(struct ftrace_session *s);

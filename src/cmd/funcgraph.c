@@ -215,7 +215,7 @@ static int trace(struct funcgraph *f, const char *functions)
 	if (f->o.common.header && !f->o.common.json)
 		print_columns(f);
 	f->o.common.header = false;
-	ftrace_session_say(s, "Tracing %s.%s", functions, s->duration_ns ? "" : " Ctrl-C to end.");
+	ftrace_session_say(s, "Tracing %s", functions);
 	return ftrace_session_run(s);
 }
 

@@ -76,6 +76,7 @@ static const struct command_spec kprobe_spec = {
 		   "FUNCTION may have wildcards: functions that cannot be probed are left out "
 		   "then.\n" ARGUMENT_HELP,
 	.options = kprobe_options,
+	.fields = ftrace_event_fields,
 };
 
 static const struct command_spec uprobe_spec = {
@@ -96,6 +97,7 @@ static const struct command_spec uprobe_spec = {
 		   "$PATH, or a library as libc.\n"
 		   "FUNCTION may have wildcards.\n" ARGUMENT_HELP,
 	.options = uprobe_options,
+	.fields = ftrace_event_fields,
 };
 
 /* ---- -l ---- */
@@ -197,17 +199,16 @@ static int enable_all(struct ftrace_session *s, struct definition_result *r)
 static void say_what(struct ftrace_session *s, bool is_user, const struct definition_result *r)
 {
 	const char *const tool = is_user ? "uprobe" : "kprobe";
-	const char *const end = s->duration_ns ? "" : " Ctrl-C to end.";
 	struct strbuf skipped = STRBUF_INIT;
 
 	if (r->skipped)
 		strbuf_addf(&skipped, " (%u that cannot be probed left out)", r->skipped);
 	if (r->count > 1)
-		ftrace_session_say(s, "Tracing %u %ss%s.%s", r->count, tool, skipped.data, end);
+		ftrace_session_say(s, "Tracing %u %ss%s", r->count, tool, skipped.data);
 	else
-		ftrace_session_say(s, "Tracing %s %s (%s)%s.%s", tool,
+		ftrace_session_say(s, "Tracing %s %s (%s)%s", tool,
 				   dynamic_events_at(s->events, r->first)->shown, r->text,
-				   skipped.data, end);
+				   skipped.data);
 	strbuf_release(&skipped);
 }
 

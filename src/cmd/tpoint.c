@@ -48,11 +48,8 @@ static const struct command_spec spec = {
 	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
 		   "FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~ "
 		   "(a pattern of text),\n"
-		   "&& || ! and parentheses.\n"
-		   "Columns: thread's name and id, CPU, flags (irqs off, reschedule, hard or soft "
-		   "irq, preemption\n"
-		   "depth, migration), seconds since boot, event, and what the event's own format "
-		   "makes of its fields.",
+		   "&& || ! and parentheses.\n",
+	.fields = ftrace_event_fields,
 	.options = options,
 };
 
@@ -207,8 +204,7 @@ static int trace(struct tpoint *t, const char *list, const char *filter)
 		return rc;
 	if ((filter && apply_filter(t, filter)) || enable(t))
 		return (int)diag_exit_code(&s->diag);
-	ftrace_session_say(s, "Tracing %s%s.%s", list, filter ? " with a filter" : "",
-			   s->duration_ns ? "" : " Ctrl-C to end.");
+	ftrace_session_say(s, "Tracing %s%s", list, filter ? " with a filter" : "");
 	return ftrace_session_run(s);
 }
 
