@@ -117,7 +117,8 @@ bool check_known(struct check *c, struct expr *e)
 	if (e->kind == EXPR_MAP || (e->kind == EXPR_INDEX && e->map))
 		check_error(c, e->span, "Undefined map: @%s", e->map ? e->map->name : e->name);
 	else if (e->kind == EXPR_VARIABLE)
-		check_error(c, e->span, "Undefined or undeclared variable: $%s", e->name);
+		check_error(c, e->span, "Undefined or undeclared variable: $%s",
+			    check_variable_name(e->name));
 	else if (e->kind == EXPR_CALL)
 		check_error(c, e->span, "%s() gives no value", e->name);
 	else

@@ -81,10 +81,12 @@ static void check_variable(struct check *c, struct expr *e)
 	if (!v) {
 		VECTOR(const char *) names = {0};
 
-		check_error(c, e->span, "Undefined or undeclared variable: $%s", e->name);
+		check_error(c, e->span, "Undefined or undeclared variable: $%s",
+			    check_variable_name(e->name));
 		for (size_t i = 0; i < c->unit->variables.len; i++)
-			vector_push(&names, c->unit->variables.items[i]->name);
-		check_hint_nearest(c, e->name, names.items, names.len);
+			vector_push(&names,
+				    check_variable_name(c->unit->variables.items[i]->name));
+		check_hint_nearest(c, check_variable_name(e->name), names.items, names.len);
 		vector_free(&names);
 		return;
 	}

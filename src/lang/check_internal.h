@@ -23,6 +23,13 @@ struct variable_symbol *check_variable_target(struct check *c, const char *name,
 void check_variable_assign(struct check *c, struct variable_symbol *v, const struct type *type,
 			   enum address_space space, struct span at);
 /* Marks v as captured if it is used in another function than the one that it was declared in. */
+/* As the script calls it: variables of macros and functions have their expansion before the name. */
+static inline const char *check_variable_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
 void check_variable_use(struct check *c, struct variable_symbol *v);
 
 /* ---- check_type.c ---- */

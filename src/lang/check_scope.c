@@ -131,7 +131,8 @@ void check_variable_assign(struct check *c, struct variable_symbol *v, const str
 			c, at,
 			"Type mismatch for $%s: trying to assign value of type '%s' when variable "
 			"already has a type '%s'",
-			v->name, check_type_text(c, type), check_type_text(c, v->type));
+			check_variable_name(v->name), check_type_text(c, type),
+			check_type_text(c, v->type));
 		return;
 	}
 	if (type_is(v->type, TYPE_NONE))

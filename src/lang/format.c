@@ -37,7 +37,7 @@ static void flush_literal(struct parser *f)
 	part = add_part(f);
 	*part = (struct format_part){
 		.kind = CONVERSION_LITERAL,
-		.text = arena_strndup(f->arena, f->literal, f->literal_len),
+		.text = arena_text(f->arena, f->literal, f->literal_len),
 		.len = f->literal_len,
 		.width = -1,
 		.precision = -1,
@@ -147,7 +147,7 @@ static void parse_percent(struct parser *f)
 	flush_literal(f);
 	f->argument += (part.width == -2) + (part.precision == -2);
 	part.argument = f->argument++;
-	part.text = arena_strndup(f->arena, f->p, next - f->p);
+	part.text = arena_text(f->arena, f->p, next - f->p);
 	part.len = next - f->p;
 	f->p = next;
 	*add_part(f) = part;
@@ -171,7 +171,7 @@ const char *format_parse(struct arena *a, const char *text, size_t len, struct f
 		return f.error;
 	flush_literal(&f);
 	*ret = (struct format){
-		.text = arena_strndup(a, text, len), .parts = f.parts, .nparts = f.nparts};
+		.text = arena_text(a, text, len), .parts = f.parts, .nparts = f.nparts};
 	*ret_arguments = f.argument;
 	return NULL;
 }

@@ -32,8 +32,17 @@ refused() # NAME REGEX SCRIPT
 }
 refused recursion 'ERROR: Recursive' 'fn r($n : int64) : int64 { return r($n - 1); } begin { print(r(3)); }'
 refused "the caller's variables" 'ERROR: Undefined' 'fn f($n : int64) : int64 { print($x); return 1; } begin { $x = 1; f(3); }'
-refused "a result of another type" 'ERROR: Type mismatch' 'fn f($n : int64) : int64 { return "x"; } begin { f(3); }'
+refused "a result of another type" 'ERROR: Function f is of type int64, cannot return string' 'fn f($n : int64) : int64 { return "x"; } begin { f(3); }'
 refused "too many arguments" 'ERROR: Call to f\(\)' 'fn f($n : int64) : int64 { return 1; } begin { f(3, 4); }'
-refused "no value" "'return' needs a value" 'fn f($n : int64) : int64 { return; } begin { f(3); }'
-refused "a value of void" 'void cannot return a value' 'fn f($n : int64) : void { return 1; } begin { f(3); }'
+refused "no value" 'Function f is of type int64, cannot return void' 'fn f($n : int64) : int64 { return; } begin { f(3); }'
+refused "a value of void" 'Function f is of type void, cannot return int8' 'fn f($n : int64) : void { return 1; } begin { f(3); }'
+refused "a way without return" 'Function f is of type int64, cannot return void' 'fn f($n : int64) : int64 { if ($n) { return 1; } } begin { f(3); }'
+refused "a mistake in a function that nobody calls" 'Undefined or undeclared variable: \$y' 'fn f($n : int64) : int64 { return $y; } begin { }'
+run -q -e 'fn f($p : int64) : int64 { return arg0 + $p; } begin { print("used nowhere"); }'
+is "$out" "used nowhere" "one that needs a probe is not looked at"
+
+run -q -e 'fn first($limit : int64) : int64 { for ($kv : @m) { if ($kv.1 > $limit) { return $kv.0; } } return -1; } fn deep($n : int64) : int64 { for $i : 0..1000 { for ($kv : @m) { if ($i == $n && $kv.0 == 2) { return $i * 10 + $kv.0; } } } return -2; } begin { @m[1] = 10; @m[2] = 20; @m[3] = 30; print((first(15) == 2 || first(15) == 3, first(100), deep(7), deep(5000))); for ($kv : @m) { print(first(29)); return; } print("no"); }'
+is "$(printf '%s\n' "$out" | head -2)" "(true, -1, 72, -2)
+3" "return out of loops over maps and long ranges"
+unlike "$out" '^no' "return of the probe after a function's"
 done_testing
