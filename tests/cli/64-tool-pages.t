@@ -49,6 +49,35 @@ for page in pantrace pantrace-list pantrace-doctor; do
 	[ -z "$formats" ] || is "$(LC_ALL=C.UTF-8 man -l --warnings "$root/share/man/man8/$page.8" 2>&1 >/dev/null)" "" "$page.8 is clean"
 done
 
+# Every option that the perf-tools of this name have is there.
+while read -r tool letters; do
+	"$pantrace" "$tool" --help-words >"$work/words" 2>/dev/null || { skip "$tool" "is not in this build"; continue; }
+	missing=
+	for letter in $letters; do
+		grep -q "^-$letter	" "$work/words" || missing="$missing -$letter"
+	done
+	is "$missing" "" "$tool has every option of the original"
+done <<T
+execsnoop r t a d
+opensnoop t x d p L n
+killsnoop s t d p n
+iosnoop Q s t d i p n
+iolatency Q T d i
+bitesize b
+cachestat D t
+tcpretrans l s
+perf-stat-hist b P m f
+syscount c v t p d
+funccount T i d t
+funcslower a C H P t T p L d
+tpoint H s v d p L l
+kprobe F H s v d p L
+uprobe F H s v d p L l
+functrace H p L d
+funcgraph a C D H P t T m p L d
+reset-ftrace f q
+T
+
 # Completion, by the shells themselves.
 bash_words()
 {
