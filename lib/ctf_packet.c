@@ -104,7 +104,8 @@ int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
 		return nothing(reader, ring, flush, stream, ret);
 
 	number = view.packet->packet_seq_num;
-	if (number > stream->next)
+	/* a sub-buffer that was read to its end before it was left has no packet of its own */
+	if (number > stream->next && view.packet->events_before > stream->events)
 		stream->written += number - stream->next;
 	stream->next = number + view.finished;
 	from = (view.from + 7) & ~(size_t)7;

@@ -12,6 +12,7 @@
 #include "cmd/report.h"
 #include "trace/ctf_filter.h"
 #include "trace/ctf_print.h"
+#include "trace/ctf_symbols.h"
 
 struct arguments {
 	struct string_list events, where;
@@ -90,6 +91,7 @@ struct report {
 	s64 begin_ns, end_ns;
 	u64 printed;
 	struct hashmap counts;
+	bool hides_objects;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -101,36 +103,53 @@ static void on_signal(int number)
 
 /* ---- what is asked for ---- */
 
+/* "56.789": all nine digits count, which a double would not keep of seconds since the epoch. */
+static int seconds_parse(const char *text, s64 *ret)
+{
+	u64 seconds, unit = 100000000, rest = 0;
+	char *end;
+
+	errno = 0;
+	seconds = strtoull(text, &end, 10);
+	if (end == text || *text == '-' || errno || seconds > INT64_MAX / 1000000000)
+		return -EINVAL;
+	if (*end == '.')
+		for (end++; *end >= '0' && *end <= '9'; end++, unit /= 10)
+			rest += (u64)(*end - '0') * unit;
+	*ret = (s64)(seconds * 1000000000 + rest);
+	return *end ? -EINVAL : 0;
+}
+
 /* "12:34:56.789" is of the day of the first event. */
 static int time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret)
 {
 	const time_t day = (time_t)(day_of_ns / 1000000000);
+	const char *colon = strrchr(text, ':');
 	struct tm tm = {0};
-	double second;
+	s64 seconds;
 	int end = 0;
-	char *rest;
 
-	if (!strchr(text, ':')) {
-		second = strtod(text, &rest);
-		if (!*text || *rest)
-			return -EINVAL;
-		*ret = (s64)(second * 1e9);
+	if (seconds_parse(colon ? colon + 1 : text, &seconds))
+		return -EINVAL;
+	if (!colon) {
+		*ret = seconds;
 		return 0;
 	}
 	if (!(utc ? gmtime_r(&day, &tm) : localtime_r(&day, &tm)))
 		return -EINVAL;
-	if (sscanf(text, "%d-%d-%d%*[ T]%d:%d:%lf%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		   &tm.tm_hour, &tm.tm_min, &second, &end) == 6 &&
-	    end && !text[end]) {
+	if (sscanf(text, "%d-%d-%d%*[ T]%d:%d:%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		   &tm.tm_hour, &tm.tm_min, &end) == 5 &&
+	    end) {
 		tm.tm_year -= 1900;
 		tm.tm_mon--;
-	} else if (sscanf(text, "%d:%d:%lf%n", &tm.tm_hour, &tm.tm_min, &second, &end) != 3 ||
-		   !end || text[end]) {
+	} else if (sscanf(text, "%d:%d:%n", &tm.tm_hour, &tm.tm_min, &end) != 2 || !end) {
 		return -EINVAL;
 	}
+	if (text + end != colon + 1)
+		return -EINVAL;
 	tm.tm_sec = 0;
 	tm.tm_isdst = -1;
-	*ret = (s64)(utc ? timegm(&tm) : mktime(&tm)) * 1000000000 + (s64)(second * 1e9);
+	*ret = (s64)(utc ? timegm(&tm) : mktime(&tm)) * 1000000000 + seconds;
 	return 0;
 }
 
@@ -195,6 +214,12 @@ static void count(struct report *r, const char *name)
 	*at = (void *)((uintptr_t)*at + 1);
 }
 
+/* Word of loaded objects is for symbols; people who want to see it ask for it. */
+static bool is_for_us(const struct report *r, const struct ctf_event *event)
+{
+	return r->hides_objects && event->stream->trace->is_ours && event->class->stream_id == 1;
+}
+
 static bool passes(struct report *r, const struct ctf_event *event)
 {
 	if (event->ns < r->begin_ns || event->ns > r->end_ns || !ctf_print_wants(r->printer, event))
@@ -216,7 +241,7 @@ static int events(struct report *r)
 	while (!rc && !interrupted && ctf_set_next(r->set, &event, &r->diag) > 0) {
 		struct ctf_cursor c = ctf_event_cursor(&event);
 
-		if (!all && !passes(r, &event)) {
+		if (is_for_us(r, &event) || (!all && !passes(r, &event))) {
 			ctf_set_skip(r->set, &event, &r->diag);
 			continue;
 		}
@@ -310,6 +335,11 @@ static enum exit_code end(struct report *r, int rc)
 	return loss.events || loss.packets ? EXIT_LOST : EXIT_OK;
 }
 
+static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struct strbuf *out)
+{
+	ctf_symbols_put(arg, trace, ns, value, out);
+}
+
 static enum exit_code run(struct report *r, char **paths)
 {
 	struct ctf_print_options print = {
@@ -334,6 +364,13 @@ static enum exit_code run(struct report *r, char **paths)
 		rc = window(r);
 	if (rc)
 		return (enum exit_code)rc;
+	if (print.format != CTF_FORMAT_BABELTRACE && !r->arguments->no_symbols) {
+		r->symbols = ctf_symbols_new(r->arguments->paths.items, r->arguments->paths.count);
+		print.address = address;
+		print.arg = r->symbols;
+	}
+	r->hides_objects =
+		print.format != CTF_FORMAT_BABELTRACE && !print.nr_events && !r->arguments->count;
 	r->printer = ctf_printer_new(&print, STDOUT_FILENO);
 	rc = r->arguments->live ? follow(r) : events(r);
 	if (!rc)
@@ -365,6 +402,7 @@ int cmd_report(int argc, char **argv)
 		ctf_condition_release(&r.where.items[i]);
 	vector_free(&r.where);
 	hashmap_release(&r.counts);
+	ctf_symbols_release(r.symbols);
 	ctf_set_release(r.set);
 	diag_release(&r.diag);
 	return rc;

@@ -2,6 +2,7 @@
 /* The sink of ctf_output that writes files here. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -10,10 +11,16 @@
 
 #include "trace/ctf_sink.h"
 
+struct job {
+	pid_t pid;
+	u32 chunk;
+};
+
 struct directory_sink {
 	struct ctf_sink sink;
 	int root, chunk; /* chunk == root without rotation */
-	VECTOR(pid_t) compressing;
+	VECTOR(struct job) compressing;
+	bool failed; /* one of them */
 };
 
 static struct directory_sink *of(struct ctf_sink *sink)
@@ -130,22 +137,48 @@ static char *chunk_path(const struct ctf_output *o, u32 number)
 	return xasprintf("%s/chunk-%06u", o->options.directory, number);
 }
 
-static void compress_chunk(struct directory_sink *d, const char *path)
+/* Those that have ended; wait: all. */
+static void jobs_reap(struct directory_sink *d, bool wait)
 {
-	const enum ctf_compression how = d->sink.output->options.compression;
-	pid_t pid;
-
 	for (size_t i = 0; i < d->compressing.len;) {
-		if (waitpid(d->compressing.items[i], NULL, WNOHANG))
-			d->compressing.items[i] = d->compressing.items[--d->compressing.len];
-		else
+		int status = 0;
+
+		if (!waitpid(d->compressing.items[i].pid, &status, wait ? 0 : WNOHANG)) {
 			i++;
+			continue;
+		}
+		d->failed |= !WIFEXITED(status) || WEXITSTATUS(status);
+		d->compressing.items[i] = d->compressing.items[--d->compressing.len];
 	}
-	if (how == CTF_PLAIN)
+}
+
+/* What is about to be removed need not be compressed. */
+static void job_end(struct directory_sink *d, u32 number)
+{
+	for (size_t i = 0; i < d->compressing.len; i++) {
+		if (d->compressing.items[i].chunk != number)
+			continue;
+		kill(d->compressing.items[i].pid, SIGKILL);
+		waitpid(d->compressing.items[i].pid, NULL, 0);
+		d->compressing.items[i] = d->compressing.items[--d->compressing.len];
 		return;
-	pid = ctf_compress_start(path, how);
-	if (pid > 0)
-		vector_push(&d->compressing, pid);
+	}
+}
+
+static void compress_chunk(struct directory_sink *d, u32 number)
+{
+	const struct ctf_output *o = d->sink.output;
+	struct job job = {.chunk = number};
+	char *path;
+
+	jobs_reap(d, false);
+	if (o->options.compression == CTF_PLAIN)
+		return;
+	path = chunk_path(o, number);
+	job.pid = ctf_compress_start(path, o->options.compression);
+	if (job.pid > 0)
+		vector_push(&d->compressing, job);
+	free(path);
 }
 
 /* Names in a directory, three levels deep at most, no links followed. */
@@ -184,13 +217,10 @@ static int chunk(struct ctf_sink *sink, u32 number)
 	if (d->chunk >= 0)
 		close(d->chunk);
 	d->chunk = fd;
-	if (number > 1) {
-		char *path = chunk_path(o, number - 1);
-
-		compress_chunk(d, path);
-		free(path);
-	}
+	if (number > 1)
+		compress_chunk(d, number - 1);
 	if (o->options.keep_chunks && number > o->options.keep_chunks) {
+		job_end(d, number - o->options.keep_chunks);
 		snprintf(name, sizeof(name), "chunk-%06u", number - o->options.keep_chunks);
 		remove_tree(d->root, name, 1);
 	}
@@ -201,7 +231,7 @@ static int close_(struct ctf_sink *sink)
 {
 	struct directory_sink *d = of(sink);
 	const struct ctf_output *o = sink->output;
-	int rc = 0, status;
+	int rc = 0;
 
 	if (o->options.compression != CTF_PLAIN && d->chunk >= 0) {
 		char *path = o->chunk ? chunk_path(o, o->chunk) : xstrdup(o->options.directory);
@@ -209,10 +239,9 @@ static int close_(struct ctf_sink *sink)
 		rc = ctf_compress(path, o->options.compression);
 		free(path);
 	}
-	for (size_t i = 0; i < d->compressing.len; i++)
-		if (waitpid(d->compressing.items[i], &status, 0) > 0 &&
-		    (!WIFEXITED(status) || WEXITSTATUS(status)))
-			rc = -EIO;
+	jobs_reap(d, true);
+	if (d->failed && !rc)
+		rc = -EIO;
 	vector_free(&d->compressing);
 	if (d->chunk >= 0 && d->chunk != d->root)
 		close(d->chunk);

@@ -288,8 +288,13 @@ static char *put_time(struct ctf_printer *p, char *to, s64 ns)
 		return to + 17;
 	}
 	delta = (u64)(ns - p->last_ns);
-	p->last_ns = ns;
 	memcpy(to, "] (+", 4);
+	if (ns < p->last_ns &&
+	    p->options.format == CTF_FORMAT_TEXT) { /* came late, in a live trace */
+		delta = 0 - delta;
+		to[3] = '-';
+	}
+	p->last_ns = ns;
 	to = text_put_digits(to + 4, delta / 1000000000u);
 	*to++ = '.';
 	to = nine_digits(to, (u32)(delta % 1000000000u));

@@ -24,7 +24,7 @@
 #define OUT_LIMIT \
 	(4u << 20) /* bytes that wait to be sent before the recorder is told to come again */
 #define WAIT_MS	   20
-#define SETTLE_MS  5000
+#define SETTLE_MS  10000
 #define RETRY_MS   250
 #define RETRY_MOST 5000
 
@@ -42,6 +42,7 @@ struct relay_sink {
 	pid_t pid; /* of ssh */
 	bool welcome;
 	bool refused; /* for good: another version */
+	bool given_up; /* nothing is waited for any more */
 	int error; /* errno that the relay named last */
 	char text[241];
 	bool told;
@@ -594,10 +595,30 @@ static int settled(struct ctf_sink *sink, u32 timeout_ms)
 	return r->fd >= 0 && r->flight_at == r->flight.len ? 0 : why_not(r);
 }
 
+/* All that the source's rings hold is at the relay; a break is waited for. 0 or -errno. */
+static int deliver(struct ctf_sink *sink, struct ctf_source *s, u64 limit_ms)
+{
+	struct relay_sink *r = of(sink);
+	int rc;
+
+	for (;;) {
+		rc = ctf_output_drain(sink->output, s, true);
+		if (rc == -EBADMSG)
+			rc = 0;
+		if (!rc)
+			rc = settled(sink, (u32)(limit_ms - MIN(limit_ms, now_ms())));
+		if (!rc || r->refused || now_ms() >= limit_ms)
+			return rc;
+		turn(r, WAIT_MS);
+		if (r->fd < 0)
+			poll(NULL, 0, WAIT_MS);
+	}
+}
+
 static int end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
 {
 	struct relay_sink *r = of(sink);
-	const int rc = for_good ? settled(sink, SETTLE_MS) : 0;
+	const int rc = for_good ? deliver(sink, s, r->given_up ? 0 : now_ms() + SETTLE_MS) : 0;
 
 	if (s->announced)
 		queue(r, RELAY_END, s->id, NULL, 0, 0);
@@ -646,18 +667,11 @@ static int finish(struct ctf_sink *sink, u32 timeout_ms)
 	const u64 limit = now_ms() + timeout_ms;
 	int rc = 0;
 
-	/* what could not be sent yet, and what a break took back */
-	do {
-		rc = 0;
-		for (size_t i = 0; i < o->sources.len && !rc; i++) {
-			rc = ctf_output_drain(o, o->sources.items[i], true);
-			rc = rc == -EBADMSG ? 0 : rc;
-		}
-		if (!rc)
-			rc = settled(sink, (u32)MIN(limit - MIN(limit, now_ms()), SETTLE_MS));
-		if (rc && !r->refused && now_ms() < limit)
-			poll(NULL, 0, WAIT_MS);
-	} while (rc && !r->refused && now_ms() < limit);
+	for (size_t i = 0; i < o->sources.len && !rc; i++)
+		rc = deliver(sink, o->sources.items[i], limit);
+	if (!rc)
+		rc = settled(sink, (u32)(limit - MIN(limit, now_ms())));
+	r->given_up = rc;
 	return rc == -EAGAIN ? -ETIMEDOUT : rc;
 }
 
