@@ -10,7 +10,7 @@
 #include "engine/child.h"
 
 #define NAP_LEAST_MS 1
-#define NAP_MOST_MS  20
+#define NAP_MOST_MS  10
 
 static const struct record_source *const sources[] = {&record_user};
 
@@ -92,8 +92,8 @@ static void signals_take(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		sigaction(signals[i], NULL, &old);
-		/* nohup, and jobs of a shell without job control, stay as they are */
-		if (old.sa_handler != SIG_IGN || signals[i] == SIGTERM)
+		/* nohup stays as it is */
+		if (old.sa_handler != SIG_IGN || signals[i] != SIGHUP)
 			sigaction(signals[i], &action, NULL);
 	}
 	action.sa_handler = SIG_IGN;

@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ASK_MS 1000
+#define ASK_MS	       1000
+#define ASK_BRIEFLY_MS 20 /* while rings fill up; who is slow is asked again */
 
 /* ---- files that shrink ---- */
 
@@ -144,13 +145,13 @@ static void find_files(struct recorder *r)
 		closedir(dir);
 }
 
-static void find_memory(struct recorder *r)
+static void find_memory(struct recorder *r, int timeout_ms)
 {
 	struct user_processes asked = {0};
 	char *request = user_request("attach", r->session->name);
 
 	user_connect(&asked, NULL);
-	user_ask(&asked, request, ASK_MS);
+	user_ask(&asked, request, timeout_ms);
 	for (size_t i = 0; i < asked.all.len; i++) {
 		struct user_process *const p = &asked.all.items[i];
 
@@ -167,7 +168,8 @@ void recorder_find(struct recorder *r, bool ask)
 {
 	find_files(r);
 	if (ask)
-		find_memory(r);
+		find_memory(r, r->nr_processes && r->started ? ASK_BRIEFLY_MS : ASK_MS);
+	r->started = true;
 }
 
 /* ---- writing ---- */

@@ -29,6 +29,7 @@ struct recorder {
 	int inotify;	/* on the ring directory and the sockets; -1 = none */
 	u64 pid_namespace;
 	u64 lost;	/* by processes that have ended */
+	bool started;	/* the first look around is done */
 	u32 nr_processes, nr_damaged;
 	VECTOR(struct recorder_source) sources;
 };
