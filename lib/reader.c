@@ -21,6 +21,7 @@
 struct ring_cursor {
 	uint64_t position; /* up to which events were returned */
 	bool bad;
+	bool damaged; /* what was returned last was the rest before the damage */
 };
 
 struct pantrace_reader {
@@ -39,6 +40,7 @@ struct pantrace_reader {
 	uint32_t nr_objects;
 	bool keep;
 	bool in_place; /* packets are stable where they are: no copy */
+	bool verify; /* every event is looked at before its packet is returned */
 };
 
 static bool power_of_two(uint64_t x)
@@ -59,8 +61,8 @@ static int header_check(const struct pantrace_shm *h, uint64_t size)
 		return -EPROTONOSUPPORT;
 	if (!h->nr_rings || h->nr_rings > RINGS_MAX || !power_of_two(h->sub_size) ||
 	    h->sub_size < 4096 || h->sub_size > 1u << 30 || !power_of_two(h->nr_subs) ||
-	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode >= PANTRACE_MODE_MAX ||
-	    !h->tsc_hz || h->contexts >> PANTRACE_CONTEXT_MAX)
+	    h->nr_subs < 2 || h->nr_subs > 1u << 16 || h->mode >= PANTRACE_MODE_MAX || !h->tsc_hz ||
+	    h->contexts >> PANTRACE_CONTEXT_MAX)
 		return -EBADMSG;
 	if (!inside(h->ring_off, (uint64_t)h->nr_rings * sizeof(struct pantrace_ring), size) ||
 	    (h->ring_off & 63) || !inside(h->meta_off, h->meta_size, size) ||
@@ -101,8 +103,8 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 		goto out;
 	reader->size = (size_t)st.st_size;
 	reader->consume = consume;
-	reader->map = mmap(NULL, reader->size, PROT_READ | (consume ? PROT_WRITE : 0), MAP_SHARED, fd,
-			   0);
+	reader->map =
+		mmap(NULL, reader->size, PROT_READ | (consume ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
 	if (reader->map == MAP_FAILED) {
 		reader->map = NULL;
 		rc = -errno;
@@ -119,10 +121,11 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 	if (!reader->copy || !reader->cursor)
 		goto out;
 	/* where an earlier consumer stopped, or what was cleared away */
-	for (uint32_t i = 0; (consume || reader->header.mode == PANTRACE_OVERWRITE) &&
-			     i < reader->header.nr_rings; i++)
-		reader->cursor[i].position = __atomic_load_n(&ring_of(reader, i)->consumed,
-							     __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0;
+	     (consume || reader->header.mode == PANTRACE_OVERWRITE) && i < reader->header.nr_rings;
+	     i++)
+		reader->cursor[i].position =
+			__atomic_load_n(&ring_of(reader, i)->consumed, __ATOMIC_ACQUIRE);
 	*ret = reader;
 	return 0;
 out:
@@ -178,7 +181,8 @@ int pantrace_reader_state(struct pantrace_reader *reader, uint32_t ring,
 	if (ring >= reader->header.nr_rings)
 		return -EINVAL;
 	from = ring_of(reader, ring);
-	/* position and events change together; equal positions mean that events is of the same moment */
+	/* position and events change together; equal positions mean that events is of the same
+	 * moment */
 	do {
 		ret->position = __atomic_load_n(&from->position, __ATOMIC_ACQUIRE);
 		ret->events = __atomic_load_n(&from->events, __ATOMIC_ACQUIRE);
@@ -320,6 +324,11 @@ void pantrace_reader_keep(struct pantrace_reader *reader)
 	reader->in_place = reader->consume && reader->header.mode != PANTRACE_OVERWRITE;
 }
 
+void pantrace_reader_verify(struct pantrace_reader *reader)
+{
+	reader->verify = true;
+}
+
 uint64_t pantrace_reader_tell(const struct pantrace_reader *reader, uint32_t ring)
 {
 	return ring < reader->header.nr_rings ? reader->cursor[ring].position : 0;
@@ -339,8 +348,8 @@ void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint
 
 uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
 {
-	uint64_t lost = __atomic_load_n(&((struct pantrace_shm *)reader->map)->lost,
-					__ATOMIC_ACQUIRE);
+	uint64_t lost =
+		__atomic_load_n(&((struct pantrace_shm *)reader->map)->lost, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < reader->header.nr_rings; i++)
 		lost += __atomic_load_n(&ring_of(reader, i)->lost, __ATOMIC_ACQUIRE);
@@ -349,8 +358,8 @@ uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
 
 /* ---- packets ---- */
 
-/* First position of the oldest sub-buffer that the writer of POSITION leaves alone. The one behind the
- * writer's is given up in overwrite mode: its header may be being written. */
+/* First position of the oldest sub-buffer that the writer of POSITION leaves alone. The one behind
+ * the writer's is given up in overwrite mode: its header may be being written. */
 static uint64_t oldest(const struct pantrace_reader *reader, uint64_t position)
 {
 	const uint64_t sub = reader->header.sub_size;
@@ -362,7 +371,8 @@ static uint64_t oldest(const struct pantrace_reader *reader, uint64_t position)
 	return current > keep ? current - keep : 0;
 }
 
-static int packet_check(struct pantrace_reader *reader, uint32_t ring, uint64_t start, uint64_t size)
+static int packet_check(struct pantrace_reader *reader, uint32_t ring, uint64_t start,
+			uint64_t size)
 {
 	const struct pantrace_packet *packet = &reader->packet;
 
@@ -371,6 +381,30 @@ static int packet_check(struct pantrace_reader *reader, uint32_t ring, uint64_t 
 	    packet->packet_seq_num != start / reader->header.sub_size || packet->cpu_id != ring)
 		return -EBADMSG;
 	return size < HEADER || size > reader->header.sub_size ? -EBADMSG : 0;
+}
+
+/* Cuts a packet before its first event that is none. */
+static bool packet_whole(struct pantrace_reader *reader, struct pantrace_packet_view *view)
+{
+	struct pantrace_event_view event;
+	uint64_t tsc = view->packet->timestamp_begin, events = 0;
+	size_t at = HEADER, good = HEADER;
+	int rc;
+
+	while ((rc = pantrace_reader_event(reader, view, &at, &event)) == 1 && event.tsc >= tsc) {
+		tsc = event.tsc;
+		good = at;
+		events++;
+	}
+	if (!rc)
+		return true;
+	view->size = good;
+	view->events = events;
+	view->finished = true;
+	reader->packet.content_size = good * 8;
+	if (reader->packet.timestamp_end < tsc || reader->packet.timestamp_end == UINT64_MAX)
+		reader->packet.timestamp_end = tsc;
+	return false;
 }
 
 int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
@@ -385,6 +419,10 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 	cursor = &reader->cursor[ring];
 	if (cursor->bad)
 		return 0;
+	if (cursor->damaged) {
+		cursor->bad = true;
+		return -EBADMSG;
+	}
 	for (;;) {
 		uint64_t start, size, data, events_end;
 		const unsigned char *bytes;
@@ -394,7 +432,8 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		pantrace_reader_state(reader, ring, &state);
 		if (state.position <= cursor->position)
 			return 0;
-		/* where the next unread byte is: position 0 and a full sub-buffer begin the next one */
+		/* where the next unread byte is: position 0 and a full sub-buffer begin the next
+		 * one */
 		start = cursor->position & ~(sub - 1);
 		if (start < oldest(reader, state.position))
 			start = oldest(reader, state.position);
@@ -410,7 +449,8 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 					      ((start + sub) & (reader->ring_size - 1));
 
 			memcpy(&events_end,
-			       reader->map + next + offsetof(struct pantrace_packet, events_before), 8);
+			       reader->map + next + offsetof(struct pantrace_packet, events_before),
+			       8);
 		}
 		__asm__ volatile("" ::: "memory"); /* loads stay in order on x86-64 */
 		pantrace_reader_state(reader, ring, &after);
@@ -439,6 +479,8 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		};
 		if (cursor->position > start + HEADER)
 			ret->from = cursor->position - start;
+		if (reader->verify && !packet_whole(reader, ret))
+			cursor->damaged = true;
 		cursor->position = finished ? start + sub : state.position;
 		if (reader->consume && !reader->keep)
 			room_give(ring_of(reader, ring), cursor->position);
@@ -478,12 +520,14 @@ long pantrace_contexts_size(uint64_t mask, const unsigned char *data, size_t siz
 	return need > size ? -EBADMSG : (long)need;
 }
 
-long pantrace_field_size(const struct pantrace_field_type *field, const unsigned char *data, size_t size)
+long pantrace_field_size(const struct pantrace_field_type *field, const unsigned char *data,
+			 size_t size)
 {
 	static const unsigned char sizes[PANTRACE_T_STRING] = {
-		[PANTRACE_T_I8] = 1,  [PANTRACE_T_U8] = 1,  [PANTRACE_T_I16] = 2, [PANTRACE_T_U16] = 2,
-		[PANTRACE_T_I32] = 4, [PANTRACE_T_U32] = 4, [PANTRACE_T_I64] = 8, [PANTRACE_T_U64] = 8,
-		[PANTRACE_T_F32] = 4, [PANTRACE_T_F64] = 8, [PANTRACE_T_PTR] = 8, [PANTRACE_T_BOOL] = 1,
+		[PANTRACE_T_I8] = 1,  [PANTRACE_T_U8] = 1,  [PANTRACE_T_I16] = 2,
+		[PANTRACE_T_U16] = 2, [PANTRACE_T_I32] = 4, [PANTRACE_T_U32] = 4,
+		[PANTRACE_T_I64] = 8, [PANTRACE_T_U64] = 8, [PANTRACE_T_F32] = 4,
+		[PANTRACE_T_F64] = 8, [PANTRACE_T_PTR] = 8, [PANTRACE_T_BOOL] = 1,
 	};
 	const unsigned char type = field->type, kind = type & 0xe0, element = type & 0x1f;
 	const size_t one = element < PANTRACE_T_STRING ? sizes[element] : 0;
@@ -547,8 +591,8 @@ int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_
 	ret->fields = ret->contexts + ret->contexts_size;
 	ret->size = 0;
 	for (uint32_t i = 0; i < ret->type->nr_fields; i++) {
-		const long size = pantrace_field_size(&ret->type->field[i],
-						      ret->fields + ret->size, room - ret->size);
+		const long size = pantrace_field_size(&ret->type->field[i], ret->fields + ret->size,
+						      room - ret->size);
 
 		if (size < 0)
 			return -EBADMSG;

@@ -84,6 +84,9 @@ void pantrace_reader_keep(struct pantrace_reader *reader);
 uint64_t pantrace_reader_tell(const struct pantrace_reader *reader, uint32_t ring);
 void pantrace_reader_seek(struct pantrace_reader *reader, uint32_t ring, uint64_t position);
 void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint64_t position);
+/* Every event is looked at before its packet is returned: a packet ends where damage begins, and the call after
+ * it returns -EBADMSG. For files of which nobody knows what happened to them. */
+void pantrace_reader_verify(struct pantrace_reader *reader);
 /* Events that the process lost so far: of all rings, and those that found no ring. */
 uint64_t pantrace_reader_lost(struct pantrace_reader *reader);
 

@@ -105,6 +105,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 		c->refused++;
 		return 0;
 	}
+	pantrace_reader_verify(reader);
 	rc = ctf_output_add(c->output, reader, &source);
 	if (!rc) {
 		const bool damaged = (rc = ctf_output_drain(c->output, source, true)) == -EBADMSG;

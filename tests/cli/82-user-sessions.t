@@ -151,7 +151,7 @@ is "$(head -1 verdict)" "True 0 0 True " "every event that was published is read
 tail -1 verdict
 
 # ---- the recorder is killed: the session goes on, the next recorder takes it up
-./counts go 1000000 100 &
+./counts go 60000 2000 &
 program=$!
 started $program
 start record -s keep -u 'counts:event' -o keep1
@@ -175,7 +175,7 @@ before=$((want - rings))
 ok "both together have the events since it began: $rings of $want"
 babeltrace2 keep1 keep2 2>/dev/null | grep "($program) counts:event" | sed 's/.*{ i = \([0-9]*\).*/\1/' | sort -n | uniq |
 	awk 'NR > 1 && $1 != last + 1 { gaps++ } { last = $1 } END { print gaps + 0, last }' >gaps
-is "$(cat gaps)" "0 999999" "without a gap between them"
+is "$(cat gaps)" "0 59999" "without a gap between them"
 is "$(babeltrace2 keep2 2>/dev/null | grep -c "counts:event")" "$(babeltrace2 keep2 | grep -c counts:event)" "babeltrace2 reads the second part"
 run user destroy keep
 is "$rc" 0 "user destroy"

@@ -28,4 +28,8 @@ one asan gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined
 arguments=no-unshare
 one shared gcc -O2
 one tsan gcc -O1 -fsanitize=thread
+# shellcheck disable=SC2086
+gcc -DALONE -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined $flags tests/lib/fuzz_control.c lib/*.c -o "$dir/fuzz" -lpthread &&
+	PANTRACE_CONTROL=0 "$dir/fuzz" 20000 >"$dir/out" 2>&1
+ok "20000 mutated requests" || sed 's/^/# /' "$dir/out" | head -20
 done_testing
