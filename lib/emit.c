@@ -510,7 +510,22 @@ static __attribute__((noinline)) uint32_t emit_contexts(struct pt_state *state, 
 	return sessions & ~with;
 }
 
-void pantrace_emit(const struct pantrace_event *event, void *record, size_t size)
+struct pt_session *pt_session_only(uint32_t sessions)
+{
+	struct pt_session *session;
+
+	if (!sessions || sessions & (sessions - 1) || sessions & pt_state->with_contexts ||
+	    !&__rseq_size || !__rseq_size)
+		return NULL;
+	session = &pt_state->session[__builtin_ctz(sessions)];
+	if (!session->active || session->per_thread)
+		return NULL;
+	session->rseq_offset = (uint64_t)__rseq_offset;
+	return session;
+}
+
+static __attribute__((noinline)) void emit_any(const struct pantrace_event *event, void *record, size_t size,
+					       const void *ip, void *frame)
 {
 	struct pt_state *const state = pt_state;
 	struct rseq *const area = rseq_area();
@@ -527,8 +542,7 @@ void pantrace_emit(const struct pantrace_event *event, void *record, size_t size
 	}
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
 	if (__builtin_expect(sessions & __atomic_load_n(&state->with_contexts, __ATOMIC_RELAXED), 0)) {
-		sessions = emit_contexts(state, sessions, record, size, __builtin_return_address(0),
-					 __builtin_frame_address(0));
+		sessions = emit_contexts(state, sessions, record, size, ip, frame);
 		if (!sessions)
 			return;
 	}
@@ -549,6 +563,97 @@ void pantrace_emit(const struct pantrace_event *event, void *record, size_t size
 		tsc = 0;
 	}
 	emit_rest(state, sessions, record, size, tsc);
+}
+
+/*
+ * The short way: record_rseq() for one session, in the registers that a caller does not keep. What it
+ * does not like, emit_any() does again. The first four bytes of the fields are copied as such: sites
+ * store most fields in four or eight bytes, and a load of eight that spans two stores would wait for
+ * both to reach the cache. The clock is read early: on Intel's CPUs it waits for what is before it, and
+ * the rest, which is not needed until the end, runs in its shadow (bench/user: 10.5 ns, against 14.4
+ * with the clock behind it).
+ */
+#ifndef PT_STAMP /* bench/user measures what is left without a clock */
+#define PT_STAMP                                                                                   \
+	"	rdtsc\n"                                                                           \
+	"	shlq $32, %%rdx\n"                                                                 \
+	"	orq %%rax, %%rdx\n"
+#endif
+void pantrace_emit(const struct pantrace_event *event, void *record, size_t size)
+{
+	struct pt_session *const session = __atomic_load_n(&event->only, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(!session, 0)) {
+		if (event->hooks && pt_hooks_reject(event->hooks, record))
+			return;
+		goto otherwise;
+	}
+	__asm__ goto("	.pushsection __rseq_cs,\"aw\"\n"
+		     "	.balign 32\n"
+		     "3:	.long 0, 0\n"
+		     "	.quad 1f, 2f - 1f, 4f\n"
+		     "	.popsection\n"
+		     "	movq %c[offset](%[session]), %%rax\n"
+		     "	leaq 3b(%%rip), %%rdx\n"
+		     "	movq %%rdx, %%fs:8(%%rax)\n"
+		     "1:	movl %%fs:4(%%rax), %%r11d\n"
+		     "	cmpl (%[session]), %%r11d\n" /* no CPU known: greater than any */
+		     "	jae 7f\n" PT_STAMP
+		     "	shlq $4, %%r11\n"
+		     "	movq 128(%[session], %%r11), %%r9\n" /* ring */
+		     "	movq 136(%[session], %%r11), %%r10\n"
+		     "	movq (%%r9), %%r11\n"
+		     "	addq $7, %%r11\n"
+		     "	andq $-8, %%r11\n" /* where the event begins */
+		     "	movq %%r11, %%rax\n"
+		     "	andq 8(%[session]), %%rax\n"
+		     "	je 7f\n" /* at the very end of a sub-buffer */
+		     "	addq %[size], %%rax\n"
+		     "	cmpq 16(%[session]), %%rax\n"
+		     "	ja 7f\n"
+		     "	leaq (%%r11, %[size]), %%rax\n"
+		     "	movq %%rax, %%xmm0\n"
+		     "	movq 8(%%r9), %%rax\n"
+		     "	incq %%rax\n"
+		     "	movq %%rax, %%xmm1\n"
+		     "	punpcklqdq %%xmm1, %%xmm0\n" /* {position, events} */
+		     "	andq 24(%[session]), %%r11\n"
+		     "	addq %%r11, %%r10\n"
+		     "	movl %c[id](%[event]), %%eax\n"
+		     "	movl %%eax, 8(%%r10)\n"
+		     "	movl 12(%[record]), %%eax\n"
+		     "	movl %%eax, 12(%%r10)\n"
+		     "	movl $16, %%r11d\n"
+		     "	cmpq %[size], %%r11\n"
+		     "	jae 6f\n"
+		     "5:	movq (%[record], %%r11), %%rax\n"
+		     "	movq %%rax, (%%r10, %%r11)\n"
+		     "	addq $8, %%r11\n"
+		     "	cmpq %[size], %%r11\n"
+		     "	jb 5b\n"
+		     "6:	movq %%rdx, (%%r10)\n"
+		     "	movq %%rdx, 32(%%r9)\n"
+		     "	movdqa %%xmm0, (%%r9)\n"
+		     /* cleared because this code may be in an object that is unloaded */
+		     "2:	movq %c[offset](%[session]), %%rax\n"
+		     "	movq $0, %%fs:8(%%rax)\n"
+		     "	.pushsection __rseq_failure,\"ax\"\n"
+		     "	.byte 0x0f, 0xb9, 0x3d\n"
+		     "	.long " STRINGIFY(SIGNATURE) "\n"
+		     "4:\n"
+		     "7:	movq %c[offset](%[session]), %%rax\n"
+		     "	movq $0, %%fs:8(%%rax)\n"
+		     "	jmp %l[otherwise]\n"
+		     "	.popsection\n"
+		     :
+		     : [event] "r"(event), [session] "r"(session), [record] "r"(record), [size] "r"(size),
+		       [offset] "i"(offsetof(struct pt_session, rseq_offset)),
+		       [id] "i"(offsetof(struct pantrace_event, id))
+		     : "rax", "rdx", "r9", "r10", "r11", "xmm0", "xmm1", "memory", "cc"
+		     : otherwise);
+	return;
+otherwise:
+	emit_any(event, record, size, __builtin_return_address(0), __builtin_frame_address(0));
 }
 
 unsigned char *pantrace_put_string(unsigned char *to, unsigned char *end, const char *string)

@@ -141,6 +141,28 @@ static uint64_t event_hash(const struct pantrace_event *event)
 	return hash & INT64_MAX;
 }
 
+/* Events go the long way while the range changes. */
+static void range_follow(struct pantrace_hooks *hooks, uint32_t sessions, uint32_t filtered,
+			 uint32_t scripts)
+{
+	const struct pt_vm *const vm = filtered ? hooks->filter[__builtin_ctz(filtered)] : NULL;
+	struct pt_vm_range range = {0};
+	bool is_so;
+
+	if (vm && filtered == sessions && !scripts && !(sessions & (sessions - 1)))
+		range = pt_vm_range_of(vm, &hooks->view);
+	is_so = range.is_so;
+	range.is_so = hooks->range.is_so;
+	if (is_so && !hooks->range.size) {
+		range.is_so = false;
+		hooks->range = range;
+	}
+	/* one that another thread may be looking at is not changed: only the first ever can be had
+	 */
+	__atomic_store_n(&hooks->range.is_so,
+			 is_so && !memcmp(&range, &hooks->range, sizeof(range)), __ATOMIC_RELEASE);
+}
+
 int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 {
 	struct pantrace_hooks *hooks = event->hooks;
@@ -169,6 +191,7 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 		pt_vm_view_make(event->types, &hooks->view);
 		hooks->hash = event_hash(event);
 	}
+	range_follow(hooks, sessions, filtered, scripts);
 	__atomic_store_n(&hooks->scripts, scripts, __ATOMIC_RELEASE);
 	__atomic_store_n(&hooks->filtered, filtered, __ATOMIC_RELEASE);
 	/* without any left, the short way is taken again */

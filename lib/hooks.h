@@ -16,7 +16,15 @@ struct pantrace_hooks {
 	uint64_t hash;	   /* 63 bits, of provider, name and fields: what a script knows the event by */
 	const struct pt_vm *filter[PT_SESSIONS];
 	struct pt_vm_view view;
+	struct pt_vm_range range; /* is_so: all sessions have this one filter, and none is a script */
 };
+
+/* Whether nobody wants the event, as far as that is seen at once. */
+static inline bool pt_hooks_reject(const struct pantrace_hooks *hooks, const unsigned char *record)
+{
+	return __atomic_load_n(&hooks->range.is_so, __ATOMIC_ACQUIRE) &&
+	       !pt_vm_range_accepts(&hooks->range, record);
+}
 
 /* Adds a filter to RULES: IMAGE is loaded, or found among those loaded before. */
 PT_HIDDEN int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void *image,

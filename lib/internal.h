@@ -29,7 +29,7 @@ struct pt_place {
  * event's `sessions` is session N; number 0 is the one that the program itself starts.
  */
 struct pt_session {
-	uint32_t active;     /* 0: record nothing; set last, cleared first */
+	uint32_t active;     /* how many rings may be written; 0: record nothing; set last, cleared first */
 	uint32_t nr_rings;
 	uint64_t sub_mask;   /* sub_size - 1 */
 	uint64_t sub_size;
@@ -42,6 +42,7 @@ struct pt_session {
 	uint64_t contexts;   /* bits, enum pantrace_context */
 	uint32_t block_us;
 	uint32_t users;	     /* threads that look at the rings outside of a critical section */
+	uint64_t rseq_offset; /* of the thread's struct rseq from its thread pointer; glibc's */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
 	struct pt_place place[PT_MAX_RING] __attribute__((aligned(128)));
 };
@@ -223,6 +224,8 @@ PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
 PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event);
 
 /* emit.c */
+/* The session if SESSIONS is one alone that takes records as they are, on rings of CPUs: what the short way can. */
+PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq, registering it if need be */
 
 #endif

@@ -242,7 +242,7 @@ static void rings_publish(struct settings *set, struct pt_session *session,
 	__atomic_store_n(&session->per_thread, set->per_thread, __ATOMIC_RELAXED);
 	session->generation = ++ring_generation;
 	session->shm = shm;
-	__atomic_store_n(&session->active, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&session->active, shm->nr_rings, __ATOMIC_RELEASE);
 }
 
 /* Makes the session's file and lets the event path at it. Only system calls: a child may be in a
@@ -600,7 +600,8 @@ int pt_session_resume(const char *name)
 		set->state = PT_RUNNING;
 		/* a child that has no rings yet makes them with its first event */
 		if (pt_state->session[set - settings].shm)
-			__atomic_store_n(&pt_state->session[set - settings].active, 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&pt_state->session[set - settings].active,
+					 pt_state->session[set - settings].nr_rings, __ATOMIC_RELEASE);
 		pt_sites_follow();
 	}
 out:

@@ -77,6 +77,8 @@ static int event_follow(struct pantrace_event *event)
 			sessions = 0;
 	}
 	__atomic_store_n(&event->sessions, sessions, __ATOMIC_RELEASE);
+	__atomic_store_n(&event->only, gate || event->hooks ? NULL : pt_session_only(sessions),
+			 __ATOMIC_RELEASE);
 	if (!sessions && event->hooks)
 		pt_hooks_follow(event, 0);
 	return rc;

@@ -160,6 +160,14 @@ void pt_vm_end_texts(const struct pt_vm_view *view, uint64_t context[PT_VM_SLOTS
 	}
 }
 
+static inline uint64_t cut(uint64_t value, uint8_t width)
+{
+	return width == BPF_DW	? value
+	       : width == BPF_W ? (uint32_t)value
+	       : width == BPF_H ? (uint16_t)value
+				: (uint8_t)value;
+}
+
 /* One field without all the others, where its place is fixed. */
 static inline uint64_t field_load(const struct pt_vm_view *view, const unsigned char *record,
 				  size_t size, unsigned int slot, uint8_t width)
@@ -179,10 +187,7 @@ static inline uint64_t field_load(const struct pt_vm_view *view, const unsigned 
 		pt_vm_context(view, record, size, context);
 		value = context[slot];
 	}
-	return width == BPF_DW	? value
-	       : width == BPF_W ? (uint32_t)value
-	       : width == BPF_H ? (uint16_t)value
-				: (uint8_t)value;
+	return cut(value, width);
 }
 
 /* ---- comparisons ---- */
@@ -512,8 +517,13 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 		const uint64_t b = op->code & BPF_X ? r[op->src] : (uint64_t)op->imm;
 
 		if (op->code == PT_VM_FIELD) {
-			r[op->dst] = field_load(view, record, size, (unsigned int)op->off / 8,
-						op->width);
+			const unsigned int slot = (unsigned int)op->off / 8;
+
+			/* texts have their end in the context, which a program without memory does
+			 * not need */
+			r[op->dst] = extend(m ? cut(m->context[slot], op->width)
+					      : field_load(view, record, size, slot, op->width),
+					    (unsigned int)op->imm);
 			continue;
 		}
 		switch (class) {
@@ -585,4 +595,65 @@ uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view,
 	if (vm->needs_context || vm->needs_memory)
 		return run_with_memory(vm, view, record, size);
 	return interpret(vm, view, record, size, NULL);
+}
+
+struct pt_vm_range pt_vm_range_of(const struct pt_vm *vm, const struct pt_vm_view *view)
+{
+	static const uint8_t widths[] = {
+		[BPF_W >> 3] = 4, [BPF_H >> 3] = 2, [BPF_B >> 3] = 1, [BPF_DW >> 3] = 8};
+	const struct pt_vm_quick *const q = &vm->quick;
+	const struct pt_vm_field *const field = &view->field[q->slot];
+	const uint64_t with = (uint64_t)q->with, least = (uint64_t)INT64_MIN;
+	struct pt_vm_range r = {.offset = field->offset, .size = widths[q->width >> 3]};
+
+	/* the load takes the field as it is stored; anything else goes the long way */
+	if (!q->is_so || q->narrow || q->slot >= view->nr || field->offset == 0xffff ||
+	    (field->type & 0xa0) || (field->type & 0x1f) > PANTRACE_T_U64 ||
+	    pt_vm_type_size(field->type) < r.size || (q->extend && q->extend != 8 * r.size) ||
+	    !q->yes == !q->no || (q->yes && q->no))
+		return r;
+	/* a narrower field would have been extended by its own sign */
+	if (r.size < 8 && pt_vm_type_size(field->type) != r.size)
+		return r;
+	r.is_signed = q->extend;
+	r.invert = !q->yes;
+	switch (q->compare) {
+	case BPF_JNE:
+		r.invert = !r.invert;
+		/* fall through */
+	case BPF_JEQ:
+		r.low = with;
+		break;
+	case BPF_JGT: /* above: not up to */
+		r.invert = !r.invert;
+		/* fall through */
+	case BPF_JLE:
+		r.span = with;
+		break;
+	case BPF_JLT: /* below: not from on */
+		r.invert = !r.invert;
+		/* fall through */
+	case BPF_JGE:
+		r.low = with;
+		r.span = UINT64_MAX - with;
+		break;
+	case BPF_JSGT:
+		r.invert = !r.invert;
+		/* fall through */
+	case BPF_JSLE:
+		r.low = least;
+		r.span = with - least;
+		break;
+	case BPF_JSLT:
+		r.invert = !r.invert;
+		/* fall through */
+	case BPF_JSGE:
+		r.low = with;
+		r.span = (uint64_t)INT64_MAX - with;
+		break;
+	default:
+		return r;
+	}
+	r.is_so = true;
+	return r;
 }

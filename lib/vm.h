@@ -49,6 +49,19 @@ struct pt_vm_view {
 	struct pt_vm_field field[PT_VM_LENGTHS];
 };
 
+/*
+ * A program that accepts an event when a field at a fixed place is within a range (or is not): decided by a
+ * load and a comparison.
+ */
+struct pt_vm_range {
+	bool is_so;
+	bool invert;
+	uint8_t size;	 /* bytes: 1, 2, 4, 8 */
+	bool is_signed;
+	uint32_t offset; /* in the record */
+	uint64_t low, span;
+};
+
 struct pt_vm; /* a loaded program; immutable */
 
 /*
@@ -63,6 +76,32 @@ bool pt_vm_same(const struct pt_vm *vm, const void *image, size_t size);
 /* What the program returns; 1 when it goes on for too long or reads what is not there. */
 uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view, const unsigned char *record,
 		   size_t size);
+
+/* Whether VM is such a program for events of VIEW. */
+struct pt_vm_range pt_vm_range_of(const struct pt_vm *vm, const struct pt_vm_view *view);
+
+static inline bool pt_vm_range_accepts(const struct pt_vm_range *r, const unsigned char *record)
+{
+	const unsigned char *const from = record + r->offset;
+	uint64_t value;
+
+	if (r->size == 4) {
+		uint32_t x;
+
+		__builtin_memcpy(&x, from, 4);
+		value = r->is_signed ? (uint64_t)(int64_t)(int32_t)x : x;
+	} else if (r->size == 8) {
+		__builtin_memcpy(&value, from, 8);
+	} else if (r->size == 2) {
+		uint16_t x;
+
+		__builtin_memcpy(&x, from, 2);
+		value = r->is_signed ? (uint64_t)(int64_t)(int16_t)x : x;
+	} else {
+		value = r->is_signed ? (uint64_t)(int64_t)(int8_t)*from : *from;
+	}
+	return (value - r->low <= r->span) != r->invert;
+}
 
 /* The context of a record, as above. */
 void pt_vm_context(const struct pt_vm_view *view, const unsigned char *record, size_t size,

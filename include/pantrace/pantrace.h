@@ -64,6 +64,7 @@ struct pantrace_event {
 	uint32_t id;		    /* in this process; the library's */
 	uint32_t sessions;	    /* bits: the sessions that want it; the library's */
 	uint32_t reserved;
+	struct pt_session *only;      /* the one session that wants it, if that is all; the library's */
 	struct pantrace_hooks *hooks; /* filters, counters and scripts; the library's */
 };
 
@@ -369,7 +370,7 @@ template <class Tag, size_t... I> struct __attribute__((visibility("hidden"))) e
 template <class Tag, size_t... I>
 const pantrace_enum *const enum_list<Tag, std::index_sequence<I...>>::list[sizeof...(I)] = { Tag::get_enum(I)... };
 template <class Tag>
-pantrace_event holder<Tag>::event = { Tag::get(0), Tag::get(1), Tag::get(2), Tag::types::value, enum_list<Tag, std::make_index_sequence<Tag::nr_enums>>::list, Tag::level, 0, 0, 0, nullptr };
+pantrace_event holder<Tag>::event = { Tag::get(0), Tag::get(1), Tag::get(2), Tag::types::value, enum_list<Tag, std::make_index_sequence<Tag::nr_enums>>::list, Tag::level, 0, 0, 0, nullptr, nullptr };
 template <class E> struct sequence;
 template <> struct sequence<char> { static pt_seq_i8_ make(const void *p, size_t n) { return pt_seq_i8_{ p, n }; } };
 template <> struct sequence<signed char> { static pt_seq_i8_ make(const void *p, size_t n) { return pt_seq_i8_{ p, n }; } };
@@ -709,7 +710,7 @@ template <> struct sequence<double> { static pt_seq_f64_ make(const void *p, siz
 	static const unsigned char pt_types_[] = { __VA_ARGS__ };                                  \
 	static const struct pantrace_enum *const pt_enums_[] = { PT_OPEN_ event_enums 0 };         \
 	static struct pantrace_event pt_event_ = {                                                 \
-		provider, event_name, text, pt_types_, pt_enums_, level, 0, 0, 0, 0                \
+		provider, event_name, text, pt_types_, pt_enums_, level, 0, 0, 0, 0, 0                \
 	}
 #define PT_EVENT_OF_  pt_event_
 #endif

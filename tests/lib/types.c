@@ -22,8 +22,9 @@ struct request {
 	} point;
 };
 
-static __attribute__((noinline)) void integers(signed char a, unsigned char b, short c, unsigned short d, int e,
-					       unsigned int f, long g, unsigned long h)
+static __attribute__((noinline)) void integers(signed char a, unsigned char b, short c,
+					       unsigned short d, int e, unsigned int f, long g,
+					       unsigned long h)
 {
 	PANTRACE(types, integers, a, b, c, d, e, f, g, h, (long long)-1, (unsigned long long)-1);
 }
@@ -32,18 +33,20 @@ static __attribute__((noinline)) void nested(const struct request *r)
 {
 	PANTRACE(types, nested,
 		 PT_STRUCT(request, r->id, PT_ENUM(colour, r->colour),
-			   PT_STRUCT(point, PT_NAMED(x, r->point.x), PT_NAMED(y, r->point.y)), PT_STRN(r->url, 3)),
-		 PT_NAMED(after, PT_ENUM(colour, blue)), PT_ARRAY(r->coordinates), PT_SEQ(r->coordinates, 2),
-		 PT_NAMED(last, r->id == 42));
+			   PT_STRUCT(point, PT_NAMED(x, r->point.x), PT_NAMED(y, r->point.y)),
+			   PT_STRN(r->url, 3)),
+		 PT_NAMED(after, PT_ENUM(colour, blue)), PT_ARRAY(r->coordinates),
+		 PT_SEQ(r->coordinates, 2), PT_NAMED(last, r->id == 42));
 }
 
 static __attribute__((noinline)) void sixteen(int x)
 {
-	PANTRACE(types, sixteen, x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7, x + 8, x + 9, x + 10, x + 11,
-		 x + 12, x + 13, x + 14, x + 15);
+	PANTRACE(types, sixteen, x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7, x + 8, x + 9,
+		 x + 10, x + 11, x + 12, x + 13, x + 14, x + 15);
 }
 
-static __attribute__((noinline)) void usdt(int a, long b, unsigned char c, const char *d, const struct request *e)
+static __attribute__((noinline)) void usdt(int a, long b, unsigned char c, const char *d,
+					   const struct request *e)
 {
 	PANTRACE_USDT(types, usdt, a, b, c, d, e);
 }
@@ -59,8 +62,8 @@ static __attribute__((noinline)) void levels(int x)
 /* A site in memory that cannot be written: a page shared with a file. */
 static int refused(void)
 {
-	static const unsigned char types[] = { PANTRACE_T_END };
-	static struct pantrace_event event = { "types", "sealed", "", types, 0, 0, 0, 0, 0, 0 };
+	static const unsigned char types[] = {PANTRACE_T_END};
+	static struct pantrace_event event = {"types", "sealed", "", types, 0, 0, 0, 0, 0, 0, 0};
 	static struct pantrace_object object;
 	static struct pantrace_site *site;
 	const int fd = memfd_create("code", 0);
@@ -85,7 +88,7 @@ static int refused(void)
 
 int main(int argc, char **argv)
 {
-	struct request r = { 42, "/index", green, { -1, 2, 300 }, { 1.5f, -2.25 } };
+	struct request r = {42, "/index", green, {-1, 2, 300}, {1.5f, -2.25}};
 	struct pantrace_options options;
 	struct pantrace_reader *reader;
 	struct pantrace_counts counts;
