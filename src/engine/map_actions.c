@@ -109,7 +109,7 @@ void do_clear(struct engine *e, const struct record *r)
 void do_zero(struct engine *e, const struct record *r)
 {
 	struct open_map *m = action_map(e, r->action);
-	int err = m ? map_zero(m) : 0;
+	int err = m && !map_switch_is_answered(e, m) ? map_zero(m) : 0;
 
 	if (err < 0)
 		engine_map_failed(e, m, "zero", err);

@@ -19,6 +19,7 @@ struct open_map {
 	bool zeroed;   /* zero() was called on it: print its zeros */
 	bool cleared;  /* clear() was: zeros mean "not there" */
 	u64 switch_after; /* CLOCK_MONOTONIC ns: no change to the spare map before; see map_switch.c */
+	u64 taken_until; /* ring_produced() when the last change was done: what was sent before is answered by it */
 	u64 normal;    /* normalize(): what values are divided by when they are printed; 0 = 1 */
 	enum map_order order; /* sort() */
 	bool is_descending;

@@ -147,6 +147,16 @@ u64 ring_size(const struct ring *r)
 	return r->size;
 }
 
+u64 ring_produced(const struct ring *r)
+{
+	return r && r->producer ? __atomic_load_n(r->producer, __ATOMIC_ACQUIRE) : 0;
+}
+
+u64 ring_position(const struct ring *r)
+{
+	return r && r->consumer ? *r->consumer : 0;
+}
+
 u64 ring_lost(const struct ring *r)
 {
 	return r->lost;

@@ -27,6 +27,9 @@ u32 ring_fds(const struct ring *r, const int **ret);
 bool ring_is_filling(const struct ring *r);
 /* Bytes for records; 0 of perf buffers. */
 u64 ring_size(const struct ring *r);
+/* Bytes that were ever sent, and before the record that is being handled: whether one was sent before a certain moment. Perf buffers: 0. */
+u64 ring_produced(const struct ring *r);
+u64 ring_position(const struct ring *r);
 /* Hands out what is there. Returns the number of records. */
 u64 ring_consume(struct ring *r, ring_handler handler, void *arg);
 /* Records that the kernel could not store (perf buffers; the ring buffer's are counted by the programs). */

@@ -68,17 +68,21 @@ static void explain_mismatch(struct expander *x, const struct expr *call, const 
 		   "Call to %s() has arguments that do not match any definition.", m->name);
 	x->failed = true;
 	if (m->nparams != call->nargs) {
-		diag_hint(x->diag, "the closest definition of %s() has %u arguments, but got %u",
-			  m->name, m->nparams, call->nargs);
+		diag_error(x->diag, m->span,
+			   "The closest definition of %s() has a different number of arguments. Expected: %u "
+			   "but got %u",
+			   m->name, m->nparams, call->nargs);
 		return;
 	}
 	for (u32 i = 0; i < m->nparams; i++) {
 		const struct expr *param = m->params[i], *arg = call->args[i];
 
-		if (param->kind != EXPR_NAME && arg->kind != param->kind)
-			diag_hint(x->diag, "%s() expects %s for arg %s%s but got %s", m->name,
-				  kind_word(param), param->kind == EXPR_MAP ? "@" : "$",
-				  param->name, kind_word(arg));
+		if (param->kind == EXPR_NAME || arg->kind == param->kind)
+			continue;
+		diag_error(x->diag, arg->span, "Mismatched arg. %s() expects %s for arg %s%s but got %s.",
+			   m->name, kind_word(param), param->kind == EXPR_MAP ? "@" : "$", param->name,
+			   kind_word(arg));
+		diag_error(x->diag, param->span, "This is the argument in the closest definition.");
 	}
 }
 
@@ -499,6 +503,16 @@ static void check_definitions(struct expander *x)
 			    !fits(&x->ast->macros[j], &call))
 				continue;
 			diag_error(x->diag, m->span, "Redefinition of macro: %s", m->name);
+			x->failed = true;
+		}
+		for (u32 j = 0; j < m->nparams && !m->is_function; j++) {
+			const struct builtin *b =
+				m->params[j]->kind == EXPR_NAME ? builtin_find(m->params[j]->name) : NULL;
+
+			if (!b || !(b->flags & BUILTIN_VARIABLE))
+				continue;
+			diag_error(x->diag, m->params[j]->span,
+				   "syntax: builtin '%s' can't be used as a macro argument", b->name);
 			x->failed = true;
 		}
 		for (u32 j = 0; j < m->nparams; j++)

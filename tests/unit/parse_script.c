@@ -254,7 +254,9 @@ static void test_macros(void)
 	is_text(parse_fails("macro a(@x) { @x } begin { a(1) }"),
 		"stdin:1:28-32: ERROR: Call to a() has arguments that do not match any "
 		"definition.\n"
-		"HINT: a() expects a map for arg @x but got an expression",
+		"stdin:1:30-31: ERROR: Mismatched arg. a() expects a map for arg @x but got an "
+		"expression.\n"
+		"stdin:1:9-11: ERROR: This is the argument in the closest definition.",
 		"mismatch");
 	is_text(parse_fails("macro a($x) { let $x = 1; } begin { a($y) }"),
 		"stdin:1:19-21: ERROR: Variable declaration shadows macro arg $x", "shadowing");
