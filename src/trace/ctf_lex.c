@@ -99,7 +99,7 @@ static void number(struct ctf_lexer *l, struct ctf_token *ret)
 
 		if (digit >= base)
 			break;
-		over |= __builtin_mul_overflow(value, base, &value) |
+		over |= __builtin_mul_overflow(value, base, &value) ||
 			__builtin_add_overflow(value, digit, &value);
 		any = true;
 	}

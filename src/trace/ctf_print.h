@@ -3,6 +3,7 @@
 #ifndef PANTRACE_TRACE_CTF_PRINT_H
 #define PANTRACE_TRACE_CTF_PRINT_H
 
+#include "base/strbuf.h"
 #include "trace/ctf_trace.h"
 
 enum ctf_format {
