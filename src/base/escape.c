@@ -46,8 +46,13 @@ static void escape_text(struct strbuf *out, const char *s, size_t n, const char 
 
 	while (i < n) {
 		u32 code = 0;
-		size_t len = utf8_sequence((const u8 *)s + i, n - i, &code);
+		size_t len;
 
+		if (s[i] >= 0x20 && s[i] < 0x7f) {
+			i++;
+			continue;
+		}
+		len = utf8_sequence((const u8 *)s + i, n - i, &code);
 		if (len &&
 		    (!is_dangerous(code) || (code && code < 0x20 && strchr(allowed, (char)code)))) {
 			i += len;

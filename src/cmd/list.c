@@ -230,6 +230,11 @@ static int each_of(struct lister *l, const struct probe_provider *p, const char 
 	if (l->names.len)
 		qsort(l->names.items, l->names.len, sizeof(struct listed), compare_names);
 	for (size_t i = 0; i < l->names.len; i++) {
+		/* Functions of one file may share their name with those of others. */
+		if (i && str_eq(l->names.items[i].name, l->names.items[i - 1].name)) {
+			l->count--;
+			continue;
+		}
 		if (err != -EIO && print_probe(l, l->names.items[i].name))
 			err = -EIO;
 	}

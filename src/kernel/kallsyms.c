@@ -28,12 +28,13 @@ struct line {
 	u32 name_len, module_len;
 };
 
-static s8 hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (s8)(c - '0');
-	return c >= 'a' && c <= 'f' ? (s8)(c - 'a' + 10) : -1;
-}
+/* The value of a hexadecimal digit plus one, 0 for anything else: 2 million of them are read at a
+ * time. */
+static const u8 hex_digits[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+};
 
 /* Parses the line at `at`; returns the next one's start, or NULL if it is not a line of kallsyms.
  */
@@ -41,14 +42,12 @@ static const char *parse_line(const char *at, const char *end, struct line *ret)
 {
 	const char *stop = memchr(at, '\n', (size_t)(end - at)), *p = at, *space;
 	u64 address = 0;
-	s8 digit;
+	u8 digit;
 
 	if (!stop)
 		stop = end;
-	while (p < stop && (digit = hex_digit(*p)) >= 0) {
-		address = address << 4 | (u64)digit;
-		p++;
-	}
+	for (; p < stop && (digit = hex_digits[(u8)*p]); p++)
+		address = address << 4 | (digit - 1u);
 	if (stop - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return NULL;
 	ret->address = address;
@@ -148,8 +147,8 @@ static const char *module_name(struct kallsyms *ks, const struct line *line)
 	return *place;
 }
 
-/* Of several names for one address the most telling: a global one, without compiler suffixes; of a system call that the 64-bit and
- * the 32-bit table share, the 64-bit name. */
+/* Of several names for one address the most telling: a global one, without compiler suffixes; of a
+ * system call that the 64-bit and the 32-bit table share, the 64-bit name. */
 static u32 name_rank(const struct line *line)
 {
 	const bool is_global = line->kind >= 'A' && line->kind <= 'Z';
@@ -242,10 +241,18 @@ int kernel_each_function(struct kernel *k,
 
 	end = ks->text + ks->len;
 	for (at = ks->text; !rc && at < end; at = next) {
+		/* Half of the symbols are data: seen by the letter behind 16 digits. */
+		if (end - at > 18 && at[16] == ' ' && (at[17] | 0x20) != 't' &&
+		    (at[17] | 0x20) != 'w' && (next = memchr(at, '\n', (size_t)(end - at)))) {
+			next++;
+			continue;
+		}
 		next = parse_line(at, end, &line);
 		if (!next)
 			break;
-		if (!strchr("TtWw", line.kind) || line.name_len >= sizeof(name))
+		if ((line.kind | 0x20) != 't' && (line.kind | 0x20) != 'w')
+			continue;
+		if (line.name_len >= sizeof(name))
 			continue;
 		memcpy(name, line.name, line.name_len);
 		name[line.name_len] = '\0';
@@ -286,17 +293,34 @@ bool kernel_function_blacklisted(struct kernel *k, const char *name)
 	return hashmap_gets(&k->blacklist, name) != NULL;
 }
 
+int kernel_set_traceable(struct kernel *k, const char *path)
+{
+	char *text;
+	const int err = file_read(path, MAX_KALLSYMS, &text, NULL);
+
+	if (err)
+		return err;
+	free(text);
+	k->traceable = arena_strdup(&k->arena, path);
+	return 0;
+}
+
+bool kernel_traceable_is_given(const struct kernel *k)
+{
+	return k->traceable != NULL;
+}
+
 int kernel_each_traceable(struct kernel *k,
 			  int (*fn)(void *arg, const char *name, const char *module), void *arg)
 {
-	const char *root = kernel_tracefs(k);
+	const char *root = k->traceable ? NULL : kernel_tracefs(k);
 	char path[64], *text;
 	int rc;
 
-	if (!root)
+	if (!root && !k->traceable)
 		return -errno;
-	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
-	rc = file_read(path, MAX_KALLSYMS, &text, NULL);
+	snprintf(path, sizeof(path), "%s/available_filter_functions", root ? root : "");
+	rc = file_read(k->traceable ? k->traceable : path, MAX_KALLSYMS, &text, NULL);
 	if (rc)
 		return rc;
 	/* "name" or "name [module]" */

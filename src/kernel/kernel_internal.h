@@ -40,6 +40,7 @@ struct kernel {
 	struct kallsyms kallsyms;
 	bool blacklist_tried;
 	struct hashmap blacklist;
+	const char *traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 
 void kallsyms_release(struct kallsyms *ks);

@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/function.h"
 
+#include "base/glob.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
 struct each_arg {
 	struct probe_env *env;
-	int (*fn)(void *arg, const char *name, const char *module);
+	const char *glob;
+	function_fn fn;
 	void *arg;
+	bool once;
+	bool any;
 	struct hashmap seen;
 };
 
-static int each_once(void *arg, const char *name, const char *module)
+static int each_once(void *arg, const char *name, const char *module, u64 address)
 {
 	struct each_arg *a = arg;
-	bool is_new;
+	bool is_new = true;
 
+	a->any = true;
+	if (a->glob && !glob_match(a->glob, name))
+		return 0;
 	/* ftrace shows functions of discarded sections under this name. */
 	if (str_starts(name, "__ftrace_invalid_address__"))
 		return 0;
-	hashmap_put(&a->seen, name, strlen(name), &is_new);
-	return is_new ? a->fn(a->arg, name, module) : 0;
+	if (a->once)
+		hashmap_put(&a->seen, name, strlen(name), &is_new);
+	return is_new ? a->fn(a->arg, name, module, address) : 0;
+}
+
+static int each_named(void *arg, const char *name, const char *module)
+{
+	return each_once(arg, name, module, 0);
 }
 
 static int each_symbol(void *arg, const char *name, const char *module, u64 address)
@@ -30,19 +44,37 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 	/* The padding in front of functions has names, too (scripts/link-vmlinux.sh, kCFI). */
 	if (str_starts(name, "__pfx_") || str_starts(name, "__cfi_"))
 		return 0;
-	return kernel_function_blacklisted(a->env->kernel, name) ? 0 : each_once(arg, name, module);
+	if (module && str_eq(module, "bpf")) /* programs and trampolines, which come and go */
+		return 0;
+	return kernel_function_blacklisted(a->env->kernel, name)
+		       ? 0
+		       : each_once(arg, name, module, address);
 }
 
-int function_each_traceable(struct probe_env *env,
-			    int (*fn)(void *arg, const char *name, const char *module), void *arg)
+static int each_traceable(struct each_arg *a)
+{
+	int err = kernel_each_entry(a->env->kernel, a->glob, each_once, a);
+
+	if (err == -EOPNOTSUPP && !a->any)
+		err = kernel_each_traceable(a->env->kernel, each_named, a);
+	if (err < 0 && !a->any)
+		err = kernel_each_function(a->env->kernel, each_symbol, a);
+	hashmap_release(&a->seen);
+	return err;
+}
+
+int function_each_traceable(struct probe_env *env, const char *glob, function_fn fn, void *arg)
+{
+	struct each_arg a = {.env = env, .glob = glob, .fn = fn, .arg = arg, .once = true};
+
+	return each_traceable(&a);
+}
+
+int function_each_listed(struct probe_env *env, function_fn fn, void *arg)
 {
 	struct each_arg a = {.env = env, .fn = fn, .arg = arg};
-	int err = kernel_each_traceable(env->kernel, each_once, &a);
 
-	if (err < 0 && !a.seen.len)
-		err = kernel_each_function(env->kernel, each_symbol, &a);
-	hashmap_release(&a.seen);
-	return err;
+	return each_traceable(&a);
 }
 
 static int remember(void *arg, const char *name, const char *module)
@@ -60,7 +92,8 @@ bool function_is_traceable(struct probe_env *env, const char *name)
 	if (!c->functions_known) {
 		c->functions_known = true;
 		c->functions_readable =
-			kernel_each_traceable(env->kernel, remember, c) >= 0 && c->functions.len;
+			kernel_each_traceable(env->kernel, remember, c) >= 0 &&
+			(c->functions.len || kernel_traceable_is_given(env->kernel));
 	}
 	return !c->functions_readable || hashmap_gets(&c->functions, name);
 }

@@ -10,6 +10,7 @@
 
 /* probe_target.private */
 struct kprobe_site {
+	u64 entry; /* the function's address; 0 = not known: the kernel looks the name up */
 	bool multi;
 	bool is_address; /* target.address is absolute */
 	bool is_wildcard; /* one program for all: no arguments by name */
@@ -56,11 +57,11 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	return t;
 }
 
-static int add_matching(void *arg, const char *name, const char *module)
+static int add_matching(void *arg, const char *name, const char *module, u64 address)
 {
 	struct expand_arg *a = arg;
 
-	if (!glob_match(a->function, name) || !function_module_matches(a->module, module))
+	if (!function_module_matches(a->module, module))
 		return 0;
 	/* RCU's own functions run inside of what a probe needs. */
 	if (kernel_function_blacklisted(a->env->kernel, name) || str_starts(name, "rcu_") ||
@@ -68,7 +69,7 @@ static int add_matching(void *arg, const char *name, const char *module)
 		a->out->skipped++;
 		return 0;
 	}
-	add(a, module, name, 0, false);
+	((struct kprobe_site *)add(a, module, name, 0, false)->private)->entry = address;
 	return 0;
 }
 
@@ -79,7 +80,7 @@ static int expand_wildcard(struct expand_arg *a)
 
 	a->wildcard = true;
 	a->multi = kernel_ask(a->env->kernel, KERNEL_KPROBE_MULTI)->yes;
-	err = function_each_traceable(a->env, add_matching, a);
+	err = function_each_traceable(a->env, a->function, add_matching, a);
 	if (err < 0)
 		return probe_refuse(a->env, a->request->span, err, a->provider->name);
 	if (a->out->list.len == first)
@@ -96,6 +97,8 @@ static bool function_exists(struct expand_arg *a)
 {
 	struct btf_function f;
 
+	if (kernel_traceable_is_given(a->env->kernel))
+		return function_is_traceable(a->env, a->function);
 	if (!btf_find_function(a->env->btf, a->module, a->function, &f))
 		return true;
 	return kernel_symbol_address(a->env->kernel, a->function) != 0 ||
@@ -278,8 +281,10 @@ static int open_kprobe(const struct probe_target *t, void *arg)
 		.type = (u32)p->type,
 		.size = sizeof(attr),
 		.config = p->is_return, /* bit 0: retprobe */
-		.kprobe_func = site->is_address ? 0 : (u64)(uintptr_t)t->function,
-		.probe_offset = t->address, /* or kprobe_addr, the same field */
+		/* By address where it is known: kernels before 6.2 go through all of kallsyms for a
+		   name. */
+		.kprobe_func = site->is_address || site->entry ? 0 : (u64)(uintptr_t)t->function,
+		.probe_offset = site->entry + t->address, /* or kprobe_addr, the same field */
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
@@ -289,35 +294,77 @@ static int open_kprobe(const struct probe_target *t, void *arg)
 
 struct multi {
 	struct probe_env *env;
-	struct probe_target *const *targets;
+	struct probe_target **targets;
 	const char **names;
+	u64 *addresses; /* NULL = not all are known */
 	u64 *cookies;
 	int prog_fd;
-	bool is_return;
+	bool is_return, is_checked;
 	struct probe_attachments *out;
 };
 
-/* One function that cannot be attached fails the whole link: halve until the bad ones stand alone.
+/*
+ * Addresses were found by how functions begin (kernel_each_entry()): a few of them ftrace may not
+ * know, and one is enough to have all refused. Its list decides.
  */
-static void attach_range(struct multi *m, u32 first, u32 n)
+static void drop_untraceable(struct multi *m, u32 *n)
+{
+	u32 to = 0;
+
+	for (u32 i = 0; i < *n; i++) {
+		if (!function_is_traceable(m->env, m->names[i])) {
+			m->out->failed++;
+			continue;
+		}
+		m->names[to] = m->names[i];
+		m->addresses[to] = m->addresses[i];
+		m->cookies[to] = m->cookies[i];
+		m->targets[to++] = m->targets[i];
+	}
+	*n = to;
+}
+
+static int create_multi(struct multi *m, u32 first, u32 n)
 {
 	union bpf_attr attr;
-	int fd;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.link_create.prog_fd = (u32)m->prog_fd;
 	attr.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
 	attr.link_create.kprobe_multi.flags = m->is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	attr.link_create.kprobe_multi.cnt = n;
-	attr.link_create.kprobe_multi.syms = (u64)(uintptr_t)(m->names + first);
+	if (m->addresses)
+		attr.link_create.kprobe_multi.addrs = (u64)(uintptr_t)(m->addresses + first);
+	else
+		attr.link_create.kprobe_multi.syms = (u64)(uintptr_t)(m->names + first);
 	attr.link_create.kprobe_multi.cookies = (u64)(uintptr_t)(m->cookies + first);
-	fd = attach_link_create(&attr, sizeof(attr));
+	return attach_link_create(&attr, sizeof(attr));
+}
+
+static bool is_final(int error)
+{
+	return error == -EPERM || error == -EACCES || error == -EOPNOTSUPP;
+}
+
+/* One function that cannot be attached fails the whole link: halve until the bad ones stand alone.
+ */
+static void attach_range(struct multi *m, u32 first, u32 n)
+{
+	const int fd = create_multi(m, first, n);
+
 	if (fd >= 0) {
 		attach_done(m->out,
 			    (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
 		return;
 	}
-	if (n == 1 || fd == -EPERM || fd == -EACCES || fd == -EOPNOTSUPP) {
+	if (m->addresses && !m->is_checked && !is_final(fd)) {
+		m->is_checked = true; /* the first attempt, with all */
+		drop_untraceable(m, &n);
+		if (n)
+			attach_range(m, 0, n);
+		return;
+	}
+	if (n == 1 || is_final(fd)) {
 		attach_failed(m->env, m->targets[first], fd, m->out);
 		m->out->failed += n - 1;
 		return;
@@ -330,20 +377,28 @@ static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target 
 			u32 n, bool is_return, struct probe_attachments *out)
 {
 	const u32 attached = out->attached;
-	struct multi m = {.env = env,
-			  .targets = targets,
-			  .prog_fd = prog_fd,
-			  .is_return = is_return,
-			  .out = out};
+	u32 known = 0;
+	struct multi m = {.env = env, .prog_fd = prog_fd, .is_return = is_return, .out = out};
 
+	m.targets = xreallocarray(NULL, n, sizeof(struct probe_target *));
 	m.names = xreallocarray(NULL, n, sizeof(*m.names));
+	m.addresses = xreallocarray(NULL, n, sizeof(*m.addresses));
 	m.cookies = xreallocarray(NULL, n, sizeof(*m.cookies));
 	for (u32 i = 0; i < n; i++) {
+		m.targets[i] = targets[i];
 		m.names[i] = targets[i]->function;
+		m.addresses[i] = ((const struct kprobe_site *)targets[i]->private)->entry;
 		m.cookies[i] = targets[i]->cookie;
+		known += m.addresses[i] != 0;
+	}
+	if (known < n) {
+		free(m.addresses);
+		m.addresses = NULL;
 	}
 	attach_range(&m, 0, n);
+	free(m.targets);
 	free(m.names);
+	free(m.addresses);
 	free(m.cookies);
 	return out->attached > attached ? 0 : -EIO;
 }
@@ -388,16 +443,25 @@ struct each_arg {
 	void *arg;
 };
 
-static int each_function(void *arg, const char *name, const char *module)
+static int each_function(void *arg, const char *name, const char *module, u64 address)
 {
 	const struct each_arg *a = arg;
-	char full[512];
+	const char *parts[] = {a->provider, module && *module ? module : "vmlinux", name};
+	char full[3 * 513], *at = full;
 
-	if (a->with_module)
-		snprintf(full, sizeof(full), "%s:%s:%s", a->provider,
-			 module && *module ? module : "vmlinux", name);
-	else
-		snprintf(full, sizeof(full), "%s:%s", a->provider, name);
+	/* By hand: this runs for each of 60,000 functions. */
+	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
+		const size_t n = strlen(parts[i]);
+
+		if (i == 1 && !a->with_module)
+			continue;
+		if (n >= 512)
+			return 0;
+		memcpy(at, parts[i], n);
+		at += n;
+		*at++ = ':';
+	}
+	at[-1] = '\0';
 	return !a->glob || glob_match(a->glob, full) ? a->fn(a->arg, full) : 0;
 }
 
@@ -411,7 +475,7 @@ static int each_kernel(struct probe_env *env, const char *provider, const char *
 			     .fn = fn,
 			     .arg = arg};
 
-	return function_each_traceable(env, each_function, &a);
+	return function_each_listed(env, each_function, &a);
 }
 
 static int each_kprobe(struct probe_env *env, const char *glob,
