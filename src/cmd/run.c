@@ -147,6 +147,13 @@ static int compile(struct session *s)
 	err = script_compile(&s->arena, file, &options, &s->script);
 	if (r->probe_filter)
 		regfree(&filter);
+	if (err && r->is_compatible && s->script.has_no_probes) {
+		/* There it is no error message, though a failure. */
+		s->diag.messages.len--;
+		s->diag.errors--;
+		if (!r->quiet)
+			puts("No probes to attach");
+	}
 	return err;
 }
 
@@ -198,6 +205,17 @@ static int disable_features(struct session *s)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/* --traceable-functions */
+static int use_functions(struct session *s)
+{
+	const int err = s->r->traceable ? kernel_set_traceable(s->kernel, s->r->traceable) : 0;
+
+	if (err)
+		diag_error(&s->diag, NO_SPAN, "Could not read functions from %s: %s",
+			   s->r->traceable, strerror(-err));
+	return err;
 }
 
 static int check_process(struct session *s)
@@ -278,6 +296,8 @@ int run_script(const struct run_request *r)
 	session_open(&s, r);
 	err = disable_features(&s);
 	if (!err)
+		err = use_functions(&s);
+	if (!err)
 		err = check_process(&s);
 	if (!err)
 		err = start_child(&s);
@@ -305,7 +325,7 @@ int run_script(const struct run_request *r)
 
 struct run_options {
 	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage,
-		*no_feature, *probe_filter, *btf, *mode, *standalone;
+		*no_feature, *probe_filter, *traceable, *btf, *mode, *standalone;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench;
@@ -359,7 +379,9 @@ static const struct option_spec run_table[] = {
 	 OPTION_STRING, O(unwind_pid)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
 	 OPTION_LIST, O(debug_dirs)},
-	{0, "traceable-functions", "FILE", "accepted", OPTION_IGNORED_VALUE, 0},
+	{0, "traceable-functions", "FILE",
+	 "names of the functions that kprobes may be put on, instead of the kernel's list",
+	 OPTION_STRING, O(traceable)},
 	{0},
 };
 
@@ -448,6 +470,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->btf = o->btf;
 	r->no_feature = o->no_feature;
 	r->probe_filter = o->probe_filter;
+	r->traceable = o->traceable;
 	r->quiet = o->quiet;
 	r->verbose = o->verbose > 0;
 	r->unsafe = o->unsafe;

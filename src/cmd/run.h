@@ -24,6 +24,7 @@ struct run_request {
 	u32 ndebug_dirs;
 	const char *btf;     /* NULL = the kernel's */
 	const char *probe_filter; /* regular expression; NULL = all */
+	const char *traceable;	  /* file of function names; NULL = the kernel's list */
 	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
 	pid_t pid;	     /* 0 = all */
 	pid_t unwind_pid;    /* --dwarf-pid; 0 = none */

@@ -505,6 +505,13 @@ static int limit_syscall_programs(struct compilation *k)
 	return err;
 }
 
+/* What matches it may be none on another kernel, rightly. */
+static bool is_open_ended(const struct attach_point *ap)
+{
+	return glob_has_wildcard(ap->text) || str_starts(ap->text, "rawtracepoint:") ||
+	       str_starts(ap->text, "rt:");
+}
+
 static int pass_attach_points(struct compilation *k)
 {
 	const struct ast *ast = &k->script->ast;
@@ -515,8 +522,13 @@ static int pass_attach_points(struct compilation *k)
 		struct probe_targets targets = {0};
 		int err = 0;
 
-		for (u32 a = 0; a < p->nattach && !err; a++)
+		for (u32 a = 0; a < p->nattach && !err; a++) {
 			err = expand(k, p, &p->attach_points[a], &targets);
+			if (err == -ENOENT && is_open_ended(&p->attach_points[a]))
+				diag_error(k->diag, p->span,
+					   "Probe has no valid attach points. If this is expected, "
+					   "set the 'missing_probes' config variable to 'warn'.");
+		}
 		if (!err && !targets.list.len && !k->options->probe_filter &&
 		    !k->script->config.missing_probes) {
 			diag_error(k->diag, p->span,
@@ -539,6 +551,7 @@ static int pass_attach_points(struct compilation *k)
 			return err;
 	}
 	if (!k->check.units.len) {
+		k->script->has_no_probes = true;
 		diag_error(k->diag, NO_SPAN, "No probes to attach");
 		return -ENOENT;
 	}

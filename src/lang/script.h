@@ -175,6 +175,7 @@ struct script {
 	VECTOR(const char *) strings;	   /* strftime formats, cgroup filters */
 	u32 output_map, scratch_map, lost_map, global_map; /* indexes or IR_NO_MAP */
 	u32 kstack_map, ustack_map, unwind_map, packet_map;
+	bool has_no_probes;	/* compiling failed because nothing is left to attach */
 	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
 	bool needs_child;		   /* cpid is used: -c is required */
 	bool has_exit;			   /* exit() is called somewhere */
