@@ -7,10 +7,12 @@ LIB_CPP	   := -D_GNU_SOURCE -Iinclude
 LIB_OBJS   := $(LIB_SRC:%.c=$(OBJ)/%.pic.o)
 LIB_A	   := $(if $(filter release,$(BUILD)),$(O)/libpantrace.a,$(OBJ)/libpantrace.a)
 LIB_SO	   := $(if $(filter release,$(BUILD)),$(O)/libpantrace.so,$(OBJ)/libpantrace.so)
+# ready-made instrumentation, each a library to preload or to link
+LIB_READY  := $(patsubst lib/instrument/%.c,$(dir $(LIB_A))libpantrace-%.so,$(sort $(wildcard lib/instrument/*.c)))
 LIB_SONAME := libpantrace.so.0
 
 .PHONY: lib lib-check lib-install
-lib: $(LIB_A) $(LIB_SO)
+lib: $(LIB_A) $(LIB_SO) $(LIB_READY)
 all: lib
 install: lib-install
 
@@ -32,6 +34,11 @@ $(LIB_SO): $(LIB_OBJS) lib/libpantrace.map
 		-Wl,--version-script=lib/libpantrace.map -Wl,-z,nodelete -Wl,-z,relro,-z,now -o $@ $(LIB_OBJS)
 	$(Q)ln -sf $(@F) $(@D)/$(LIB_SONAME)
 
+$(dir $(LIB_A))libpantrace-%.so: lib/instrument/%.c $(LIB_SO)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(LIB_CPP) $(LIB_CFLAGS) -shared $(filter-out -static,$(LDFLAGS_$(BUILD))) -Wl,-z,nodelete -Wl,-z,relro,-z,now \
+		-Wl,-rpath,'$$ORIGIN' -o $@ $< $(LIB_SO) -ldl -lpthread
+
 lib-check: lib
 	$(Q)LIB_DIR=$(O) prove --exec "" --timer tests/lib/*.t
 
@@ -40,6 +47,9 @@ lib-install: lib
 	install -m 644 include/pantrace/*.h "$(DESTDIR)$(PREFIX)/include/pantrace/"
 	install -m 644 $(LIB_A) "$(DESTDIR)$(PREFIX)/lib/"
 	install -m 755 $(LIB_SO) "$(DESTDIR)$(PREFIX)/lib/libpantrace.so.0.1"
+	install -m 755 $(LIB_READY) "$(DESTDIR)$(PREFIX)/lib/"
+	install -d "$(DESTDIR)$(PREFIX)/include/pantrace/lttng"
+	install -m 644 include/pantrace/lttng/*.h "$(DESTDIR)$(PREFIX)/include/pantrace/lttng/"
 	ln -sf libpantrace.so.0.1 "$(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)"
 	ln -sf $(LIB_SONAME) "$(DESTDIR)$(PREFIX)/lib/libpantrace.so"
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(shell cat VERSION)|' lib/pantrace.pc.in \

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* LTTng-UST's tracef(): the event log:message. */
+#ifndef PANTRACE_LTTNG_TRACEF_H
+#define PANTRACE_LTTNG_TRACEF_H
+#include <pantrace/pantrace.h>
+#define tracef(...)	      PANTRACE_LOG_AT(PANTRACE_DEBUG, __VA_ARGS__)
+#define lttng_ust_tracef(...) PANTRACE_LOG_AT(PANTRACE_DEBUG, __VA_ARGS__)
+#endif

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Ready-made instrumentation, preloaded into a program that knows nothing of it; LTTng-UST's own examples, unchanged.
+. tests/tap.sh
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+lib=$(realpath "${LIB_DIR:-build}")
+tool=${PANTRACE:-$lib/pantrace}
+
+# record COMMAND...: the events of all its processes as text
+record()
+{
+	rm -rf "$dir/rings" "$dir/ctf"
+	mkdir "$dir/rings"
+	env PANTRACE_RECORD="$dir/rings" "$@" >"$dir/out" 2>&1
+	"$tool" crash "$dir/rings" -o "$dir/ctf" >/dev/null 2>"$dir/err"
+	text=$(babeltrace2 "$dir/ctf" 2>>"$dir/err" | grep -v pantrace:)
+}
+count() { printf '%s\n' "$text" | grep -c "$1"; }
+
+gcc -O1 -finstrument-functions tests/lib/ready.c -o "$dir/ready" -ldl -lpthread
+ok "a program without a word of pantrace"
+record env LD_PRELOAD="$lib/libpantrace-malloc.so" "$dir/ready"
+is "$(count 'heap:malloc: .*size = 7777')" 100 "every malloc()"
+is "$(count 'heap:realloc: .*size = 8888')" 100 "every realloc()"
+record env LD_PRELOAD="$lib/libpantrace-lock.so" "$dir/ready"
+is "$(count 'lock:wait:')" 1 "a mutex that a thread waits for"
+ns=$(printf '%s\n' "$text" | sed -n 's/.*lock:acquired: .*waited_ns = \([0-9]*\).*/\1/p')
+[ "${ns:-0}" -gt 5000000 ]
+ok "and how long (${ns:-none} ns of 20 ms)"
+record env LD_PRELOAD="$lib/libpantrace-dl.so" "$dir/ready"
+like "$text" 'dl:dlopen: .*path = "libm.so.6"' "dlopen()"
+is "$(count 'dl:dlclose:')" 1 "dlclose()"
+record env LD_PRELOAD="$lib/libpantrace-process.so" "$dir/ready"
+is "$(count 'process:fork:') $(count 'process:child:')" "1 1" "fork(), in parent and child"
+like "$text" 'process:exec: .*path = "/bin/true", name = "true"' "exec()"
+record env LD_PRELOAD="$lib/libpantrace-function.so" "$dir/ready"
+address=$(nm "$dir/ready" | sed -n 's/^0*\([0-9a-f]*\) t function$/\1/p' | tail -c 4 | tr a-f A-F)
+is "$(count "function:entry: .*function = 0x[0-9A-F]*$address,") $(count "function:exit: .*function = 0x[0-9A-F]*$address,")" "3 3" \
+	"functions of -finstrument-functions"
+
+examples=/usr/share/doc/liblttng-ust-dev/examples
+if [ -d $examples ]; then
+	cp -r $examples "$dir/examples"
+	find "$dir/examples" -name '*.gz' -exec gunzip {} +
+	include="-I$(realpath include)/pantrace -I$(realpath include)"
+	cd "$dir/examples/easy-ust" || exit
+	# shellcheck disable=SC2086
+	gcc -Wall -Werror $include -I. sample.c tp.c -o sample "$lib/libpantrace.a" -lpthread
+	ok "LTTng's easy-ust compiles unchanged"
+	record timeout 5 ./sample
+	like "$text" 'sample_component:message: .*message = "Hello World"' "and its events are recorded"
+	cd "$dir/examples/demo" || exit
+	# shellcheck disable=SC2086
+	gcc -Wall -Werror $include -I. demo.c tp*.c -o demo "$lib/libpantrace.a" -lpthread -ldl
+	ok "LTTng's demo compiles unchanged"
+	record ./demo 0
+	like "$text" 'ust_tests_demo2:loop: .*intfield = 4, .*netintfield = 4, .*arrfield1 = \[ \[0\] = 1, \[1\] = 2, \[2\] = 3 \].*arrfield2 = "test".*stringfield = "test", floatfield = 2222, doublefield = 2' \
+		"with all their fields"
+	is "$(count 'ust_tests_demo2:loop')" 5 "and as many"
+fi
+done_testing
