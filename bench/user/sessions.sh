@@ -1,0 +1,207 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What sessions cost: start, stop, destroy with ten idle programs, the start of an instrumented program that nobody
+# traces, and a consumer that writes to tmpfs while two threads emit in a tight loop. LTTng in the same run, where it
+# is installed. Times are of whole commands; `version` is what a command costs that does nothing.
+#
+#   bench/user/sessions.sh [LIB_DIR] [SECONDS]
+set -eu
+lib=${1:-build} seconds=${2:-30}
+here=$(dirname "$0")
+pantrace=$(realpath "$lib/pantrace")
+dir=$(mktemp -d /dev/shm/pantrace-bench.XXXXXX)
+children=
+trap 'kill $children 2>/dev/null || true; lttng destroy bench >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+export PANTRACE_RUNTIME="$dir/runtime"
+mkdir -m 700 "$dir/runtime"
+flags="-O2 -std=gnu17 -D_GNU_SOURCE -Iinclude -I$here"
+lttng=
+if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracepoint.h' -print -quit)" ]; then
+	lttng=yes
+	printf '#define LTTNG_UST_TRACEPOINT_CREATE_PROBES\n#include "lttng_provider.h"\n' >"$dir/probes.c"
+fi
+
+cat >"$dir/idle.c" <<'EOF'
+#if defined(LTTNG)
+#define LTTNG_UST_TRACEPOINT_DEFINE
+#include "lttng_provider.h"
+#elif !defined(PLAIN)
+#include <pantrace/pantrace.h>
+#endif
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	do {
+#if defined(LTTNG)
+		lttng_ust_tracepoint(bench_lttng, one, argc);
+#elif !defined(PLAIN)
+		PANTRACE(bench, one, argc);
+#endif
+		if (argc > 1)
+			pause();
+	} while (argc > 1);
+	return argv == NULL;
+}
+EOF
+cat >"$dir/loop.c" <<'EOF'
+#include <pantrace/pantrace.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile int stop;
+static void *emit(void *arg)
+{
+	unsigned long n = 0;
+	(void)arg;
+	for (; !stop; n++)
+		PANTRACE(bench, loop, n);
+	return (void *)n;
+}
+int main(int argc, char **argv)
+{
+	const struct timespec t = { atoi(argv[argc - 1]), 0 };
+	pthread_t threads[2];
+	unsigned long total = 0;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, emit, NULL);
+	nanosleep(&t, NULL);
+	stop = 1;
+	for (int i = 0; i < 2; i++) {
+		void *n;
+		pthread_join(threads[i], &n);
+		total += (unsigned long)n;
+	}
+	printf("%lu\n", total);
+	return 0;
+}
+EOF
+cat >"$dir/cost.c" <<'EOF'
+#include <pantrace/pantrace.h>
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+static __attribute__((noinline)) void emit(int n)
+{
+	for (int i = 0; i < n; i++)
+		PANTRACE(bench, cost, i);
+}
+int main(void)
+{
+	double least = 1e9;
+	char c;
+	/* a line of input: say the least cost since the last one, of short rounds that nothing interrupts */
+	while (read(0, &c, 1) == 1) {
+		least = 1e9;
+		emit(200000);
+		for (int i = 0; i < 3000; i++) {
+			const double from = now();
+			emit(1000);
+			const double ns = (now() - from) / 1000;
+			if (ns < least)
+				least = ns;
+		}
+		printf("%.2f\n", least);
+		fflush(stdout);
+	}
+	return 0;
+}
+EOF
+# shellcheck disable=SC2086
+gcc $flags "$dir/cost.c" "$lib/libpantrace.a" -o "$dir/cost" -lpthread
+# shellcheck disable=SC2086
+gcc $flags -DPLAIN "$dir/idle.c" -o "$dir/plain"
+# shellcheck disable=SC2086
+gcc $flags "$dir/idle.c" "$lib/libpantrace.a" -o "$dir/idle" -lpthread
+# shellcheck disable=SC2086
+gcc $flags "$dir/loop.c" "$lib/libpantrace.a" -o "$dir/loop" -lpthread
+# shellcheck disable=SC2086
+gcc $flags "$here/exec.c" -o "$dir/exec"
+# shellcheck disable=SC2086
+[ -z "$lttng" ] || gcc $flags -DLTTNG "$dir/idle.c" "$dir/probes.c" -o "$dir/idle-lttng" -llttng-ust -ldl
+
+# ---- start of a program
+set -- "plain=$dir/plain" "instrumented=$dir/idle" "without control=PANTRACE_CONTROL=0:$dir/idle"
+[ -z "$lttng" ] || set -- "$@" "lttng-ust, no daemon=$dir/idle-lttng"
+"$dir/exec" 500 "$@"
+
+# ---- commands: time NAME COMMAND..., in us, appended to $dir/NAME.us
+time_it()
+{
+	name=$1
+	shift
+	from=$(date +%s%N)
+	"$@" >/dev/null 2>&1
+	echo "$((($(date +%s%N) - from) / 1000))" >>"$dir/$name.us"
+}
+row()
+{
+	sort -n "$dir/$1.us" | awk -v name="$2" '{ v[NR] = $1 / 1000 } END { printf "%-38s %8.2f %8.2f %8.2f\n", name, v[int((NR + 1) / 2)], v[1], v[NR] }'
+}
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	"$dir/idle" wait &
+	children="$children $!"
+	[ -z "$lttng" ] || { "$dir/idle-lttng" wait & children="$children $!"; }
+done
+[ -z "$lttng" ] || lttng-sessiond --daemonize --no-kernel >/dev/null 2>&1 || true
+sleep 1
+for _ in $(seq 15); do
+	time_it version "$pantrace" version
+	time_it start "$pantrace" user start s -u 'bench:*'
+	sleep 0.2
+	time_it stop "$pantrace" user stop s
+	time_it destroy "$pantrace" user destroy s
+	sleep 0.2
+done
+printf '\n%-38s %8s %8s %8s\n' "ms a command, ten programs" median least most
+row version "pantrace version"
+row start "pantrace user start"
+row stop "pantrace user stop"
+row destroy "pantrace user destroy"
+if [ -n "$lttng" ]; then
+	for _ in $(seq 7); do
+		lttng create bench --output="$dir/lttng" >/dev/null
+		lttng enable-event -u 'bench_lttng:*' >/dev/null
+		time_it lstart lttng start
+		time_it lstop lttng stop
+		time_it ldestroy lttng destroy
+		rm -rf "$dir/lttng"
+	done
+	row lstart "lttng start"
+	row lstop "lttng stop"
+	row ldestroy "lttng destroy"
+fi
+kill $children 2>/dev/null || true
+children=
+
+# ---- an event in one session and in two
+mkfifo "$dir/in"
+"$dir/cost" <"$dir/in" >"$dir/cost.out" &
+children=$!
+exec 3>"$dir/in"
+sleep 0.3
+"$pantrace" user start one -u 'bench:*' --mode overwrite --sub-size 64K --subs 4
+echo >&3
+sleep 2
+"$pantrace" user start two -u 'bench:*' --mode overwrite --sub-size 64K --subs 4
+echo >&3
+sleep 2
+exec 3>&-
+"$pantrace" user destroy one
+"$pantrace" user destroy two
+awk 'NR == 1 { one = $1 } END { printf "\nan event, ns (least of 3000 rounds): one session %s, two %s, the second %.2f\n", one, $1, $1 - one }' "$dir/cost.out"
+wait $children
+children=
+
+# ---- a consumer beside two threads that emit as fast as they can; 16 MiB a CPU
+printf '\n%s s, two threads in a tight loop, 16 MiB a CPU, to tmpfs\n' "$seconds"
+"$pantrace" record -u 'bench:*' --sub-size 2M --subs 8 -o "$dir/trace" -- "$dir/loop" "$seconds" >"$dir/total" 2>"$dir/said" || true
+awk -v total="$(cat "$dir/total")" '/ events of / { read = $1; lost = $(NF - 1)
+	printf "produced %d, read %d, lost %d (%.2f %%), sum %s\n", total, read, lost, 100 * lost / total, read + lost == total ? "exact" : "WRONG" }' "$dir/said"
