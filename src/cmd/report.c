@@ -10,6 +10,7 @@
 #include "base/hashmap.h"
 #include "base/options.h"
 #include "cmd/report.h"
+#include "cmd/report_dat.h"
 #include "trace/ctf_filter.h"
 #include "trace/ctf_print.h"
 #include "trace/ctf_symbols.h"
@@ -393,6 +394,13 @@ int cmd_report(int argc, char **argv)
 	if (first == argc)
 		return options_usage_error(&spec, "which trace? The directory is missing");
 	signal(SIGPIPE, SIG_IGN);
+	if (report_dat_is(argv[first]))
+		return report_dat(argv[first],
+				  &(struct report_dat_options){
+					  .events = a.events,
+					  .limit = a.limit,
+					  .count = a.count,
+					  .trace_cmd = a.format && str_eq(a.format, "trace-cmd")});
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	r.set = ctf_set_new(

@@ -345,6 +345,7 @@ struct print_format *print_format_compile(struct type_store *store, const char *
 
 	compiler_init(&c, store, record);
 	c.is_probe = has_probe_field(&c);
+	c.parser.is_syscall = str_eq(system, "syscalls");
 	c.parser.at = text;
 	c.format = pf_parse_string(&c.parser, &len);
 	if (!c.format)

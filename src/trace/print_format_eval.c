@@ -228,17 +228,39 @@ struct pf_bytes pf_eval_bytes(const struct pf_run *r, const struct pf_node *n)
 	}
 }
 
+#define MAX_PAD 200
+
+static char *mempset(char *p, char c, int n)
+{
+	memset(p, c, (size_t)n);
+	return p + n;
+}
+
 /* ---- numbers (number() in lib/vsprintf.c) ---- */
+
+/* Digits of v that end at `end`, the first one's place. */
+static char *digits_of(char *end, u64 v, const struct pf_spec *spec)
+{
+	static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
+	const char *digits = spec->upper ? upper : lower;
+	const int shift = spec->base == 8 ? 3 : 4;
+
+	if (spec->base == 10)
+		return text_digits(end, v);
+	do {
+		*--end = digits[v & (spec->base - 1u)];
+		v >>= shift;
+	} while (v);
+	return end;
+}
 
 void pf_print_number(struct strbuf *out, u64 v, const struct pf_spec *spec, int width,
 		     int precision)
 {
-	static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
-	const char *digits = spec->upper ? upper : lower;
 	const bool prefix = spec->alternate && spec->base != 10;
 	const bool zero = spec->zero && !spec->left;
-	char reversed[32], sign = 0;
-	int n = 0, pad;
+	char digits[32], sign = 0, *begin, *p;
+	int n, pad;
 
 	if (spec->conversion == 'd') {
 		if ((s64)v < 0) {
@@ -250,28 +272,30 @@ void pf_print_number(struct strbuf *out, u64 v, const struct pf_spec *spec, int 
 			sign = ' ';
 		}
 	}
+	begin = digits_of(digits + sizeof(digits), v, spec);
+	n = (int)(digits + sizeof(digits) - begin);
 	width -= sign != 0;
 	if (prefix)
 		width -= spec->base == 16 ? 2 : v != 0;
-	if (!v)
-		reversed[n++] = '0';
-	for (u64 rest = v; rest; rest /= spec->base)
-		reversed[n++] = digits[rest % spec->base];
-	precision = MIN(MAX(precision, n), 200);
-	pad = MIN(width, 200) - precision;
+	precision = MIN(MAX(precision, n), MAX_PAD);
+	pad = MAX(MIN(width, MAX_PAD) - precision, 0);
+	p = text_room(out, 2 * MAX_PAD + 64);
 	if (!zero && !spec->left)
-		strbuf_addchars(out, ' ', pad);
+		p = mempset(p, ' ', pad);
 	if (sign)
-		strbuf_addch(out, sign);
+		*p++ = sign;
 	if (prefix && (spec->base == 16 || v))
-		strbuf_add(out, spec->upper ? "0X" : "0x", spec->base == 16 ? 2 : 1);
+		*p++ = '0';
+	if (prefix && spec->base == 16)
+		*p++ = spec->upper ? 'X' : 'x';
 	if (zero)
-		strbuf_addchars(out, '0', pad);
-	strbuf_addchars(out, '0', precision - n);
-	while (n)
-		strbuf_addch(out, reversed[--n]);
+		p = mempset(p, '0', pad);
+	p = mempset(p, '0', precision - n);
+	memcpy(p, begin, (size_t)n);
+	p += n;
 	if (spec->left)
-		strbuf_addchars(out, ' ', pad);
+		p = mempset(p, ' ', pad);
+	text_end(out, p);
 }
 
 /* ---- strings ---- */

@@ -146,6 +146,7 @@ struct pf_parser {
 	} *locals;
 	u32 depth, nodes;
 	u32 fixed_end;
+	bool is_syscall; /* sys_enter_x, sys_exit_x */
 };
 
 /* Reads "..." "..." at p->at; NULL if there is none. Escapes are resolved. */

@@ -432,6 +432,13 @@ struct pf_node *pf_field_node(struct pf_parser *p, const struct type_member *m)
 	struct pf_node *n;
 	u32 end = m->offset + (m->is_data_loc ? 4 : t->size);
 
+	/* Arguments of system calls are whole registers, whatever the type of the parameter. */
+	if (p->is_syscall && m->offset >= 16 && !m->is_data_loc && type_is_scalar(t)) {
+		n = pf_new(p, PF_LOAD, pf_integer(8, false));
+		n->offset = m->offset;
+		p->fixed_end = MAX(p->fixed_end, m->offset + 8);
+		return n;
+	}
 	if (m->is_data_loc || m->is_rel_loc) {
 		struct pf_type type = element_type(t->kind == TYPE_ARRAY ? t->element : t);
 
@@ -553,6 +560,12 @@ static struct pf_node *index_node(struct pf_parser *p, struct pf_node *base, str
 		   (struct pf_type){.value = PF_NUMBER,
 				    .size = base->type.element_size,
 				    .is_signed = base->type.element_signed});
+	if (base->kind == PF_PLACE && base->bytes != UINT32_MAX && index->kind == PF_CONST &&
+	    index->number < base->bytes / n->type.size) {
+		n->kind = PF_LOAD;
+		n->offset = base->offset + (u32)index->number * n->type.size;
+		return n;
+	}
 	n->a = base;
 	n->b = index;
 	return n;

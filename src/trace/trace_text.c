@@ -432,3 +432,41 @@ void trace_text_event(struct trace_text *t, const struct raw_event *e, struct st
 	else
 		strbuf_addf(out, "Unknown type %u\n", id);
 }
+
+/* trace-cmd report of 3.1: the name of the event in a column of its own, system calls by their
+ * print format. */
+void trace_text_trace_cmd(struct trace_text *t, const struct raw_event *e, struct strbuf *out)
+{
+	const s32 pid = record_pid(&e->event);
+	struct event_info *info = event_table_get(t->events, page_event_id(&e->event));
+	char *p = text_room(out, 256), *end;
+	size_t len;
+	const char *comm = task_name(t->tasks, pid, &len);
+
+	for (size_t i = len; i < 16; i++)
+		*p++ = ' ';
+	memcpy(p, comm, len);
+	p += len;
+	*p++ = '-';
+	end = p + 5;
+	p = text_put_digits(p, pid < 0 ? 0 : (u64)pid);
+	while (p < end)
+		*p++ = ' ';
+	*p++ = ' ';
+	*p++ = '[';
+	p = put_padded(p, e->cpu, 3, '0');
+	*p++ = ']';
+	p = put_time(p, e->event.time);
+	*p++ = ':';
+	*p++ = ' ';
+	text_end(out, p);
+	if (!info) {
+		strbuf_addf(out, "Unknown type %u\n", page_event_id(&e->event));
+		return;
+	}
+	strbuf_add(out, info->name, info->name_len);
+	strbuf_addch(out, ':');
+	strbuf_addchars(out, ' ', info->name_len < 20 ? 21 - (int)info->name_len : 1);
+	print_format_run(info->print, &t->context, e->event.data, e->event.size, out);
+	strbuf_addch(out, '\n');
+}

@@ -41,6 +41,8 @@ void trace_text_lost(const struct raw_event *e, struct strbuf *out);
 /* The two parts of it: "comm-pid [cpu] flags time: " and the rest with the newline. */
 void trace_text_head(struct trace_text *t, const struct raw_event *e, struct strbuf *out);
 void trace_text_body(struct trace_text *t, struct event_info *info, const struct raw_event *e, struct strbuf *out);
+/* A line in the columns of `trace-cmd report -N`. */
+void trace_text_trace_cmd(struct trace_text *t, const struct raw_event *e, struct strbuf *out);
 /* The comment lines at the top of `trace` that name the columns. */
 void trace_text_columns(const struct trace_text *t, struct strbuf *out);
 /* "  1234.567890" */

@@ -16,6 +16,7 @@
 #include "base/hashmap.h"
 #include "base/vector.h"
 #include "kernel/tracefs.h"
+#include "kernel/tracefs_owner.h"
 #include "tap.h"
 #include "trace/graph_text.h"
 #include "trace/trace_text.h"
@@ -121,7 +122,12 @@ static void work(const char *extra)
 
 static bool record(const char *root, const char *kb)
 {
-	snprintf(directory, sizeof(directory), "%s/instances/trace_live_%d", root, getpid());
+	char name[TRACEFS_OWNER_NAME];
+	const struct tracefs_owner self = tracefs_owner_self();
+
+	/* As pantrace's own, which the next run removes if this one is killed. */
+	tracefs_owner_name(&self, '-', name);
+	snprintf(directory, sizeof(directory), "%s/instances/%s", root, name);
 	if (mkdir(directory, 0700))
 		return false;
 	put("tracing_on", "0");

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bench/report.sh BINARY [COUNT]: a recording of system calls (2 * COUNT of them, 4 * COUNT events) is printed as text by trace-cmd and by
+# pantrace, in turns; user time counts, for both read the same pages from memory. The two texts are compared.
+set -eu
+binary=$(realpath "$1")
+count=${2:-500000}
+t=/sys/kernel/tracing
+i=$t/instances/bench_report.$$
+dir=$(mktemp -d)
+trap 'rmdir "$i" 2>/dev/null; rm -rf "$dir"' EXIT
+
+mkdir "$i"
+echo 0 >"$i/tracing_on"
+echo mono >"$i/trace_clock"
+echo $((count * 200 / 1024 + 1024)) >"$i/buffer_size_kb"
+echo 1 >"$i/events/raw_syscalls/enable"
+sh -c "echo \$\$ >$i/set_event_pid; echo 1 >$i/tracing_on; exec dd if=/dev/zero of=/dev/null bs=1 count=$count" 2>/dev/null
+echo 0 >"$i/tracing_on"
+trace-cmd extract -B "$(basename "$i")" -o "$dir/packed.dat" >/dev/null 2>&1
+# Not compressed, as printing is what is measured.
+trace-cmd convert -i "$dir/packed.dat" -o "$dir/trace.dat" --compression none >/dev/null 2>&1
+
+user_seconds() # COMMAND...: its user time
+{
+	/usr/bin/time -f %U -o "$dir/time" "$@" >/dev/null 2>"$dir/err" || true
+	tail -1 "$dir/time"
+}
+events=$("$binary" report -c "$dir/trace.dat" 2>/dev/null | awk '{ n += $1 } END { print n }')
+# trace-cmd puts the buffer's name before each line.
+plain() { grep -v '^cpus=' | sed 's/^bench_report[^:]*://; s/^ *//'; }
+"$binary" report -f trace-cmd "$dir/trace.dat" 2>/dev/null | plain >"$dir/ours"
+trace-cmd report -N -i "$dir/trace.dat" 2>/dev/null | plain >"$dir/theirs"
+cmp -s "$dir/ours" "$dir/theirs" && same=identical || same=different
+ours=$(for _ in 1 2 3 4 5; do user_seconds "$binary" report -f trace-cmd "$dir/trace.dat"; done | sort -n | head -1)
+theirs=$(for _ in 1 2; do user_seconds trace-cmd report -N -i "$dir/trace.dat"; done | sort -n | head -1)
+awk -v n="$events" -v a="$ours" -v b="$theirs" -v same="$same" 'BEGIN {
+	if (a < 0.01)
+		a = 0.01 # the clock of time(1)
+	printf "%d events as text (%s):  pantrace %.2f s = %.1f M lines/s   trace-cmd %.2f s = %.2f M lines/s   ratio %.3f\n",
+		n, same, a, n / a / 1e6, b, n / b / 1e6, a / b }'

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/trace_dat.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/cursor.h"
+#include "base/file.h"
+
+/* A section or a chunk is unpacked into memory: more than this is not believed. */
+#define MAX_SECTION (1u << 29)
+#define MAX_CPUS    65536
+#define MAX_BUFFERS 4096
+
+enum section_id {
+	OPTION_DONE = 0,
+	OPTION_BUFFER = 3,
+	OPTION_TRACECLOCK = 4,
+	OPTION_UNAME = 5,
+	OPTION_CPUCOUNT = 8,
+	OPTION_STRINGS = 15,
+	OPTION_HEADER_INFO = 16,
+	OPTION_FTRACE_EVENTS = 17,
+	OPTION_EVENT_FORMATS = 18,
+	OPTION_KALLSYMS = 19,
+	OPTION_PRINTK = 20,
+	OPTION_CMDLINES = 21,
+};
+
+enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD };
+
+struct cpu_data {
+	u32 cpu;
+	u64 offset, size;
+};
+
+struct buffer {
+	struct trace_dat_buffer shown;
+	u32 page_size;
+	VECTOR(struct cpu_data) cpus;
+};
+
+struct trace_dat {
+	const u8 *data;
+	size_t len;
+	const char *path;
+	struct diag *diag;
+	u32 version, page_size;
+	enum codec codec;
+	struct page_layout layout;
+	struct arena arena;
+	const char *uname, *clock;
+	VECTOR(struct buffer) buffers;
+	struct event_table *events;
+	struct task_names *tasks;
+	struct symbol_table *symbols;
+	struct string_table *strings;
+};
+
+static int damaged(struct trace_dat *t, const char *what)
+{
+	diag_error(t->diag, NO_SPAN, "%s: damaged or cut off: %s", t->path, what);
+	return -EINVAL;
+}
+
+/* ---- compression ---- */
+
+static bool inflate_all(const void *from, size_t from_len, void *to, size_t to_len)
+{
+	uLongf len = to_len;
+
+	return uncompress(to, &len, from, from_len) == Z_OK && len == to_len;
+}
+
+static bool unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to,
+		   size_t to_len)
+{
+	size_t n;
+
+	if (t->codec == CODEC_ZLIB)
+		return inflate_all(from, from_len, to, to_len);
+	n = ZSTD_decompress(to, to_len, from, from_len);
+	return !ZSTD_isError(n) && n == to_len;
+}
+
+/* The contents of a section of the file; *ret_owned must be freed. */
+static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct cursor *ret,
+			    void **ret_owned)
+{
+	struct cursor c = cursor_of(t->data, t->len);
+	u16 flags;
+	u64 size;
+	u32 packed, unpacked;
+	const void *from;
+	u8 *to;
+
+	*ret_owned = NULL;
+	if (offset >= t->len)
+		return damaged(t, "a section is beyond its end");
+	c.pos = offset;
+	if (cursor_u16(&c) != id)
+		return damaged(t, "a section is not where it should be");
+	flags = cursor_u16(&c);
+	cursor_u32(&c);
+	size = cursor_u64(&c);
+	if (c.failed || size > t->len - c.pos)
+		return damaged(t, "a section goes beyond its end");
+	if (!(flags & 1)) {
+		*ret = cursor_of(t->data + c.pos, size);
+		return 0;
+	}
+	packed = cursor_u32(&c);
+	unpacked = cursor_u32(&c);
+	from = cursor_bytes(&c, packed);
+	if (!from || unpacked > MAX_SECTION)
+		return damaged(t, "a compressed section");
+	to = xmalloc(unpacked + 1ull);
+	if (!unpack(t, from, packed, to, unpacked)) {
+		free(to);
+		return damaged(t, "a compressed section cannot be unpacked");
+	}
+	*ret = cursor_of(to, unpacked);
+	*ret_owned = to;
+	return 0;
+}
+
+/* ---- what the sections hold ---- */
+
+static const char *text_of(struct trace_dat *t, struct cursor *c, u64 size)
+{
+	const char *p = size > c->len ? NULL : cursor_bytes(c, size);
+
+	if (!p)
+		c->failed = true;
+	return p ? arena_strndup(&t->arena, p, size) : "";
+}
+
+static int read_headers(struct trace_dat *t, struct cursor *c)
+{
+	const char *page, *event;
+
+	if (!str_eq(cursor_string(c) ?: "", "header_page"))
+		return damaged(t, "no header_page");
+	page = text_of(t, c, cursor_u64(c));
+	if (!str_eq(cursor_string(c) ?: "", "header_event"))
+		return damaged(t, "no header_event");
+	event = text_of(t, c, cursor_u64(c));
+	if (c->failed || page_layout_parse(page, event, &t->layout))
+		return damaged(t, "header_page");
+	return 0;
+}
+
+static int read_formats_of(struct trace_dat *t, struct cursor *c, const char *system)
+{
+	u32 count = cursor_u32(c);
+
+	while (count-- && !c->failed) {
+		const u64 size = cursor_u64(c);
+		const char *text = size > c->len ? NULL : cursor_bytes(c, size);
+
+		if (text)
+			event_table_add(t->events, system, text, size);
+		else
+			c->failed = true;
+	}
+	return c->failed ? damaged(t, "the formats of its events") : 0;
+}
+
+static int read_ftrace_formats(struct trace_dat *t, struct cursor *c)
+{
+	return read_formats_of(t, c, "ftrace");
+}
+
+static int read_formats(struct trace_dat *t, struct cursor *c)
+{
+	u32 systems = cursor_u32(c);
+	int err = 0;
+
+	while (systems-- && !err && !c->failed) {
+		const char *system = cursor_string(c);
+
+		if (system)
+			err = read_formats_of(t, c, system);
+	}
+	return err ? err : c->failed ? damaged(t, "the formats of its events") : 0;
+}
+
+static int read_kallsyms(struct trace_dat *t, struct cursor *c)
+{
+	const u32 size = cursor_u32(c);
+	const void *text = cursor_bytes(c, size);
+
+	if (!text)
+		return damaged(t, "the kernel's symbols");
+	symbol_table_release(t->symbols);
+	t->symbols = symbol_table_new(xstrndup(text, size), strnlen(text, size));
+	return 0;
+}
+
+static int read_printk(struct trace_dat *t, struct cursor *c)
+{
+	const u32 size = cursor_u32(c);
+	const char *text = text_of(t, c, size);
+
+	if (c->failed)
+		return damaged(t, "the kernel's strings");
+	string_table_release(t->strings);
+	t->strings = string_table_new(text);
+	return 0;
+}
+
+static int read_cmdlines(struct trace_dat *t, struct cursor *c)
+{
+	const u64 size = cursor_u64(c);
+	const char *text = text_of(t, c, size);
+
+	if (c->failed)
+		return damaged(t, "the names of its threads");
+	task_names_add_cmdlines(t->tasks, text);
+	return 0;
+}
+
+/* "local global [mono] boot": the one in brackets. */
+static const char *chosen_clock(struct trace_dat *t, const char *text)
+{
+	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+
+	return close ? arena_strndup(&t->arena, open + 1, (size_t)(close - open - 1)) : "";
+}
+
+/* ---- version 7 ---- */
+
+static int read_buffer(struct trace_dat *t, struct cursor *c)
+{
+	struct buffer b = {0};
+	const char *name, *clock;
+	u32 cpus;
+
+	cursor_u64(c); /* of the section; the CPUs have offsets of their own */
+	name = cursor_string(c);
+	clock = cursor_string(c);
+	b.page_size = cursor_u32(c);
+	cpus = cursor_u32(c);
+	if (c->failed || cpus > MAX_CPUS || t->buffers.len >= MAX_BUFFERS)
+		return damaged(t, "a buffer");
+	b.shown.name = arena_strdup(&t->arena, name);
+	b.shown.clock = arena_strdup(&t->arena, clock);
+	while (cpus-- && !c->failed) {
+		struct cpu_data d = {.cpu = cursor_u32(c)};
+
+		d.offset = cursor_u64(c);
+		d.size = cursor_u64(c);
+		if (c->failed || d.offset > t->len || d.size > t->len - d.offset) {
+			vector_free(&b.cpus);
+			return damaged(t, "the data of a CPU goes beyond its end");
+		}
+		b.shown.bytes += d.size;
+		if (d.size)
+			vector_push(&b.cpus, d);
+	}
+	b.shown.cpus = (u32)b.cpus.len;
+	vector_push(&t->buffers, b);
+	return 0;
+}
+
+static const struct {
+	u16 id;
+	int (*read)(struct trace_dat *t, struct cursor *c);
+} sections[] = {
+	{OPTION_HEADER_INFO, read_headers},   {OPTION_FTRACE_EVENTS, read_ftrace_formats},
+	{OPTION_EVENT_FORMATS, read_formats}, {OPTION_KALLSYMS, read_kallsyms},
+	{OPTION_PRINTK, read_printk},	      {OPTION_CMDLINES, read_cmdlines},
+};
+
+static int read_option(struct trace_dat *t, u16 id, struct cursor *c)
+{
+	struct cursor contents;
+	void *owned;
+	int err;
+
+	if (id == OPTION_BUFFER)
+		return read_buffer(t, c);
+	if (id == OPTION_UNAME)
+		t->uname = arena_strndup(&t->arena, (const char *)c->data, c->len);
+	if (id == OPTION_TRACECLOCK)
+		t->clock = chosen_clock(t, arena_strndup(&t->arena, (const char *)c->data, c->len));
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		if (sections[i].id != id)
+			continue;
+		err = section_contents(t, cursor_u64(c), id, &contents, &owned);
+		if (err)
+			return err;
+		err = sections[i].read(t, &contents);
+		free(owned);
+		return err;
+	}
+	return 0;
+}
+
+/* One options section; *ret_next is where the next one is, 0 = none. */
+static int read_options(struct trace_dat *t, u64 offset, u64 *ret_next)
+{
+	struct cursor c;
+	void *owned;
+	int err = section_contents(t, offset, 0, &c, &owned);
+
+	*ret_next = 0;
+	while (!err && c.pos < c.len) {
+		const u16 id = cursor_u16(&c);
+		const u32 size = cursor_u32(&c);
+		const void *data = cursor_bytes(&c, size);
+		struct cursor option = cursor_of(data, size);
+
+		if (!data) {
+			err = damaged(t, "its options");
+		} else if (id == OPTION_DONE) {
+			*ret_next = cursor_u64(&option);
+			break;
+		} else {
+			err = read_option(t, id, &option);
+		}
+	}
+	free(owned);
+	return err;
+}
+
+static int read_v7(struct trace_dat *t, struct cursor *c)
+{
+	const char *codec = cursor_string(c), *version = cursor_string(c);
+	u64 next = cursor_u64(c);
+	int err = 0;
+
+	if (c->failed || !version)
+		return damaged(t, "its head");
+	t->codec = str_eq(codec, "zstd")   ? CODEC_ZSTD
+		   : str_eq(codec, "zlib") ? CODEC_ZLIB
+					   : CODEC_NONE;
+	if (!t->codec && !str_eq(codec, "none")) {
+		diag_error(t->diag, NO_SPAN, "%s: compressed with '%s', which is not known",
+			   t->path, codec);
+		return -ENOTSUP;
+	}
+	/* A chain: it may only go on, or it would go round. */
+	for (u64 before = 0; !err && next; before++) {
+		if (before > 1000)
+			return damaged(t, "its options have no end");
+		err = read_options(t, next, &next);
+	}
+	return err;
+}
+
+/* ---- version 6: everything in a row ---- */
+
+static bool skip_tag(struct cursor *c, const char *tag)
+{
+	if (c->len - c->pos < 10 || memcmp(c->data + c->pos, tag, 10))
+		return false;
+	c->pos += 10;
+	return true;
+}
+
+static int read_flyrecord(struct trace_dat *t, struct cursor *c, u32 cpus, const char *name)
+{
+	struct buffer b = {.page_size = t->page_size, .shown = {.name = name, .clock = t->clock}};
+
+	for (u32 i = 0; i < cpus && !c->failed; i++) {
+		struct cpu_data d = {.cpu = i, .offset = cursor_u64(c)};
+
+		d.size = cursor_u64(c);
+		if (d.offset > t->len || d.size > t->len - d.offset)
+			c->failed = true;
+		b.shown.bytes += d.size;
+		if (d.size && !c->failed)
+			vector_push(&b.cpus, d);
+	}
+	b.shown.cpus = (u32)b.cpus.len;
+	if (c->failed || t->buffers.len >= MAX_BUFFERS) {
+		vector_free(&b.cpus);
+		return damaged(t, "the data of a CPU goes beyond its end");
+	}
+	vector_push(&t->buffers, b);
+	return 0;
+}
+
+struct named_buffer {
+	const char *name;
+	u64 offset;
+};
+
+typedef VECTOR(struct named_buffer) named_buffers;
+
+static int read_v6_options(struct trace_dat *t, struct cursor *c, named_buffers *more)
+{
+	for (;;) {
+		const u16 id = cursor_u16(c);
+		u32 size;
+		const char *data;
+
+		if (c->failed)
+			return damaged(t, "its options");
+		if (id == OPTION_DONE)
+			return 0;
+		size = cursor_u32(c);
+		data = cursor_bytes(c, size);
+		if (!data)
+			return damaged(t, "its options");
+		if (id == OPTION_UNAME)
+			t->uname = arena_strndup(&t->arena, data, size);
+		else if (id == OPTION_TRACECLOCK)
+			t->clock = chosen_clock(t, arena_strndup(&t->arena, data, size));
+		else if (id == OPTION_BUFFER && size > 8 && more->len < MAX_BUFFERS) {
+			struct named_buffer b = {
+				.name = arena_strndup(&t->arena, data + 8, size - 8)};
+
+			memcpy(&b.offset, data, 8);
+			vector_push(more, b);
+		}
+	}
+}
+
+/* Options, then where the data of the CPUs is. */
+static int read_v6_data(struct trace_dat *t, struct cursor *c, u32 cpus, const char *name,
+			named_buffers *more)
+{
+	int err = 0;
+
+	while (!err && skip_tag(c, "options  "))
+		err = read_v6_options(t, c, more);
+	if (err)
+		return err;
+	if (skip_tag(c, "flyrecord"))
+		return read_flyrecord(t, c, cpus, name);
+	if (skip_tag(c, "latency  ")) {
+		diag_error(t->diag, NO_SPAN,
+			   "%s: a latency recording, which is text: it has no events", t->path);
+		return -ENOTSUP;
+	}
+	return damaged(t, "no data");
+}
+
+static int read_v6(struct trace_dat *t, struct cursor *c)
+{
+	named_buffers more = {0};
+	u32 cpus;
+	int err = read_headers(t, c);
+
+	for (size_t i = 1; i < ARRAY_SIZE(sections) && !err; i++)
+		err = sections[i].read(t, c);
+	if (err)
+		return err;
+	cpus = cursor_u32(c);
+	if (c->failed || cpus > MAX_CPUS)
+		return damaged(t, "its number of CPUs");
+	err = read_v6_data(t, c, cpus, "", &more);
+	for (size_t i = 0; i < more.len && !err; i++) {
+		struct cursor at = cursor_of(t->data, t->len);
+		named_buffers none = {0};
+
+		if (more.items[i].offset >= t->len) {
+			err = damaged(t, "a buffer is beyond its end");
+			break;
+		}
+		at.pos = more.items[i].offset;
+		err = read_v6_data(t, &at, cpus, more.items[i].name, &none);
+		vector_free(&none);
+	}
+	vector_free(&more);
+	return err;
+}
+
+/* ---- the file ---- */
+
+static const u8 magic[10] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
+
+bool trace_dat_is(const void *data, size_t len)
+{
+	return len > sizeof(magic) && !memcmp(data, magic, sizeof(magic));
+}
+
+static int read_head(struct trace_dat *t)
+{
+	struct cursor c = cursor_of(t->data, t->len);
+	const char *version;
+	u8 endian, long_size;
+
+	if (!trace_dat_is(t->data, t->len)) {
+		diag_error(t->diag, NO_SPAN, "%s: not a trace.dat", t->path);
+		return -EINVAL;
+	}
+	cursor_bytes(&c, sizeof(magic));
+	version = cursor_string(&c);
+	endian = cursor_u8(&c);
+	long_size = cursor_u8(&c);
+	t->page_size = cursor_u32(&c);
+	if (c.failed)
+		return damaged(t, "its head");
+	t->version = (u32)strtoul(version, NULL, 10);
+	if ((t->version != 6 && t->version != 7) || endian || long_size != 8) {
+		diag_error(t->diag, NO_SPAN,
+			   "%s: version %s of a %s-endian machine with longs of %u bytes; versions "
+			   "6 and 7 of 64-bit "
+			   "little-endian ones can be read",
+			   t->path, version, endian ? "big" : "little", long_size);
+		return -ENOTSUP;
+	}
+	return t->version == 7 ? read_v7(t, &c) : read_v6(t, &c);
+}
+
+int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret)
+{
+	struct trace_dat *t = xzalloc(sizeof(*t));
+	const void *data;
+	int err = file_map(path, &data, &t->len);
+
+	if (err) {
+		diag_error(d, NO_SPAN, "cannot read %s: %s", path, strerror(-err));
+		free(t);
+		return err;
+	}
+	t->data = data;
+	t->diag = d;
+	t->path = arena_strdup(&t->arena, path);
+	t->uname = t->clock = "";
+	t->layout = (struct page_layout)PAGE_LAYOUT_INIT;
+	t->events = event_table_recorded();
+	t->tasks = task_names_new(false);
+	err = read_head(t);
+	if (err)
+		trace_dat_close(t);
+	else
+		*ret = t;
+	return err;
+}
+
+void trace_dat_close(struct trace_dat *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->buffers.len; i++)
+		vector_free(&t->buffers.items[i].cpus);
+	vector_free(&t->buffers);
+	event_table_release(t->events);
+	task_names_release(t->tasks);
+	symbol_table_release(t->symbols);
+	string_table_release(t->strings);
+	file_unmap(t->data, t->len);
+	arena_release(&t->arena);
+	free(t);
+}
+
+u32 trace_dat_version(const struct trace_dat *t)
+{
+	return t->version;
+}
+
+const char *trace_dat_uname(const struct trace_dat *t)
+{
+	return t->uname;
+}
+
+size_t trace_dat_buffers(const struct trace_dat *t)
+{
+	return t->buffers.len;
+}
+
+const struct trace_dat_buffer *trace_dat_buffer(const struct trace_dat *t, size_t i)
+{
+	return &t->buffers.items[i].shown;
+}
+
+void trace_dat_text(struct trace_dat *t, struct trace_text *ret)
+{
+	*ret = (struct trace_text){.events = t->events,
+				   .tasks = t->tasks,
+				   .context = {.symbols = t->symbols, .strings = t->strings}};
+}
+
+/* ---- pages ---- */
+
+/* Of one CPU. */
+struct page_source {
+	const struct trace_dat *file;
+	struct cursor at; /* the CPU's data */
+	u32 page_size, chunks;
+	u8 *chunk; /* unpacked */
+	size_t chunk_len, chunk_pos;
+};
+
+static const void *next_plain(struct page_stream *s, size_t *ret_len)
+{
+	struct page_source *p = s->arg;
+	const size_t left = p->at.len - p->at.pos;
+
+	*ret_len = MIN(left, (size_t)p->page_size);
+	return *ret_len >= 16 ? cursor_bytes(&p->at, *ret_len) : NULL;
+}
+
+static bool next_chunk(struct page_source *p)
+{
+	u32 packed, unpacked;
+	const void *from;
+
+	if (!p->chunks)
+		return false;
+	p->chunks--;
+	packed = cursor_u32(&p->at);
+	unpacked = cursor_u32(&p->at);
+	from = cursor_bytes(&p->at, packed);
+	if (!from || unpacked > MAX_SECTION)
+		return false;
+	p->chunk = xrealloc(p->chunk, MAX(unpacked, 1u));
+	p->chunk_len = unpacked;
+	p->chunk_pos = 0;
+	return unpack(p->file, from, packed, p->chunk, unpacked);
+}
+
+static const void *next_packed(struct page_stream *s, size_t *ret_len)
+{
+	struct page_source *p = s->arg;
+	const u8 *page;
+
+	while (p->chunk_pos >= p->chunk_len)
+		if (!next_chunk(p))
+			return NULL;
+	page = p->chunk + p->chunk_pos;
+	*ret_len = MIN(p->chunk_len - p->chunk_pos, (size_t)p->page_size);
+	p->chunk_pos += *ret_len;
+	return page;
+}
+
+static void release_source(struct page_stream *s)
+{
+	struct page_source *p = s->arg;
+
+	free(p->chunk);
+	free(p);
+}
+
+int trace_dat_events(struct trace_dat *t, size_t buffer, struct page_merge *ret)
+{
+	const struct buffer *b = &t->buffers.items[buffer];
+
+	page_merge_init(ret, &t->layout);
+	for (size_t i = 0; i < b->cpus.len; i++) {
+		const struct cpu_data *d = &b->cpus.items[i];
+		struct page_source *p = xzalloc(sizeof(*p));
+		struct page_stream s = {.cpu = d->cpu, .release = release_source, .arg = p};
+
+		p->file = t;
+		p->page_size = b->page_size ? b->page_size : t->layout.size;
+		if (p->page_size < t->layout.data_offset)
+			p->page_size = t->layout.size;
+		/* The size of a compressed one does not count the number of its chunks, which
+		 * stands first. */
+		p->at = cursor_of(t->data + d->offset,
+				  t->codec ? MIN(d->size + 4, t->len - d->offset) : d->size);
+		if (t->codec)
+			p->chunks = cursor_u32(&p->at);
+		s.next = t->codec ? next_packed : next_plain;
+		page_merge_add(ret, &s);
+	}
+	return 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Any bytes as a page of the ring buffer, as a print format of an event whose record is any bytes, and as a trace.dat. The first byte
+ * chooses.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "trace/trace_dat.h"
+#include "types/tracefs_format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_page(const uint8_t *data, size_t size)
+{
+	const struct page_layout layout = PAGE_LAYOUT_INIT;
+	struct page_event e;
+	struct page p;
+	volatile u8 sum = 0;
+
+	if (page_begin(&p, &layout, data, size))
+		return;
+	while (page_next(&p, &e))
+		for (u32 i = 0; i < e.size; i++)
+			sum += e.data[i];
+}
+
+/* Format text, NUL, record. */
+static void print_event(const uint8_t *data, size_t size)
+{
+	const uint8_t *end = memchr(data, 0, size);
+	const size_t record_size = end ? size - (size_t)(end + 1 - data) : 0;
+	const struct print_context context = {.hz = 250};
+	struct strbuf out = STRBUF_INIT;
+	struct type_store store;
+	const struct type *record;
+	const char *print_fmt;
+	char *text = xstrndup((const char *)data, size);
+	u8 *copy = xmalloc(MAX(record_size, (size_t)1));
+
+	if (record_size)
+		memcpy(copy, end + 1, record_size);
+	type_store_init(&store);
+	if (!tracefs_format_parse(&store, "x", text, &record, &print_fmt)) {
+		print_format_run(print_format_compile(&store, "x", "y", record, print_fmt, NULL), &context, copy, record_size, &out);
+		print_format_run(print_format_fields(&store, record), &context, copy, record_size, &out);
+	}
+	type_store_release(&store);
+	strbuf_release(&out);
+	free(copy);
+	free(text);
+}
+
+static void read_file(const uint8_t *data, size_t size)
+{
+	const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct diag d = DIAG_INIT;
+	struct strbuf out = STRBUF_INIT;
+	struct trace_dat *t;
+	struct trace_text text;
+	struct raw_event e;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (!trace_dat_open(path, &d, &t)) {
+		trace_dat_text(t, &text);
+		for (size_t i = 0; i < trace_dat_buffers(t); i++) {
+			struct page_merge m;
+
+			trace_dat_events(t, i, &m);
+			for (u32 n = 0; n < 10000 && page_merge_next(&m, &e); n++) {
+				strbuf_reset(&out);
+				trace_text_event(&text, &e, &out);
+			}
+			page_merge_release(&m);
+		}
+		trace_dat_close(t);
+	}
+	diag_release(&d);
+	strbuf_release(&out);
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	switch (data[0] % 3) {
+	case 0:
+		read_page(data + 1, size - 1);
+		break;
+	case 1:
+		print_event(data + 1, size - 1);
+		break;
+	default:
+		read_file(data + 1, size - 1);
+	}
+	return 0;
+}
