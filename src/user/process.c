@@ -59,6 +59,9 @@ int user_runtime_make(char *ret, size_t size, struct diag *d)
 		diag_hint(d, "remove it, or set PANTRACE_RUNTIME to another directory");
 		return -EPERM;
 	}
+	/* everybody's programs look for root's sessions; whatever the umask of who made it was */
+	if (!geteuid() && !secure_getenv("PANTRACE_RUNTIME") && (st.st_mode & 07777) != 0755)
+		chmod(ret, 0755);
 	return 0;
 }
 

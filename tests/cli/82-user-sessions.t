@@ -261,5 +261,29 @@ run crash "$work/$program"-*.pantrace -o torn
 like "$out" "$program +counts +[0-9]+ +[0-9]+ damaged" "a torn ring is read up to the damage"
 run crash 1 -o nobody
 is "$rc" 1 "a process without rings"
+# ---- programs of other users and in containers, found and joined by root
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	unset PANTRACE_RUNTIME
+	program=/tmp/pantrace-counts-$$
+	install -m 755 counts $program
+	mkdir -m 777 other
+	chmod 755 "$work"
+	start record -n "$(basename $program | cut -c 1-15)*" -u 'counts:event' -o user
+	setpriv --reuid=65534 --regid=65534 --clear-groups $program other/n 2000 100
+	stop
+	is "$(events user)" 2000 "another user's program that starts later joins root's session"
+	unshare -mpf --mount-proc sh -c "mount -t tmpfs none /run; mount -t tmpfs none /dev/shm; exec $program other/c -1 1000" &
+	inside=$!
+	for _ in $(seq 100); do
+		"$pantrace" user list counts:event | grep -q counts && break
+		sleep 0.05
+	done
+	run record -n "$(basename $program | cut -c 1-15)*" -u 'counts:event' -d 1 -o container
+	[ "$(events container)" -gt 1000 ]
+	ok "a program in a container, whose rings are handed over" || echo "# $err"
+	kill -KILL $(pgrep -P $inside) 2>/dev/null
+	wait $inside 2>/dev/null
+	rm -f $program
+fi
 is "$(ls "/dev/shm/pantrace-$(id -u)" 2>/dev/null | grep -c -e record- -e keep -e box -e watch-)" 0 "no rings are left"
 done_testing
