@@ -62,6 +62,7 @@ static void session_open(struct session *s, const struct run_request *r)
 		.diag = &s->diag,
 		.unsafe = r->unsafe,
 		.list_only = r->list_only,
+		.compile_only = r->dump_stage != NULL,
 		.max_probes = 1024,
 		.pid = r->pid,
 		.debug_path = list_join_paths(&s->arena, r->debug_dirs, r->ndebug_dirs),

@@ -236,7 +236,7 @@ int probe_require(struct probe_env *env, struct span at, enum kernel_capability 
 	const struct kernel_answer *a;
 	bool privilege;
 
-	if (env->list_only)
+	if (env->list_only || env->compile_only)
 		return 0;
 	a = kernel_ask(env->kernel, c);
 	if (a->yes)

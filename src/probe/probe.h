@@ -34,6 +34,7 @@ struct probe_env {
 	struct arena *arena; /* targets and their names live here */
 	struct diag *diag;
 	bool unsafe;
+	bool compile_only; /* nothing will be attached: probes that this kernel lacks are fine, too (-d) */
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	u32 max_probes;
 	bool raw_syscalls;	    /* describe: events of system calls may be attached as raw tracepoints */

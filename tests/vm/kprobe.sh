@@ -57,6 +57,14 @@ like "$(cat /tmp/out)" "blacklist" "and the reason is said"
 out=$(pantrace -l 'kprobe:vfs_rea*' 2>&1)
 like "$out" '^kprobe:vfs_read$' "list of kprobes"
 
+# ftrace's own list is the truth for what a wildcard may match
+sed 's/[[:space:]].*//' /sys/kernel/tracing/available_filter_functions | grep -v __ftrace_invalid | sort -u >/tmp/ftrace
+pantrace -l 'kprobe:*' 2>/dev/null | sed 's/^kprobe://' | sort -u >/tmp/ours
+is "$(diff /tmp/ftrace /tmp/ours | grep -c '^-[^-]')" 0 "every function of ftrace is listed"
+more=$(diff /tmp/ftrace /tmp/ours | grep -c '^+[^+]')
+[ "$more" -lt 20 ]
+ok "and hardly another ($more)"
+
 before=$(cat /sys/kernel/debug/kprobes/list | wc -l)
 pantrace -e 'kprobe:vfs_read { @ = count(); }' >/dev/null 2>&1 &
 sleep 2
