@@ -37,6 +37,8 @@ int arch_syscall_event_number(const char *name);
 const char *arch_syscall_name(u64 nr);
 int arch_syscall_number(const char *name);
 u16 arch_elf_machine(void);
+/* Is the instruction of a kind that kernels execute wrongly when a user probe stands on it? The program would crash. */
+bool arch_probe_breaks(const u8 *code, size_t size);
 /* Bytes of the instruction at `code`, of which `size` bytes can be read; -1 if it cannot be decoded. */
 int arch_instruction_length(const u8 *code, size_t size);
 enum arch_trace_site { TRACE_SITE_NONE, TRACE_SITE_NOP, TRACE_SITE_CALL };

@@ -118,7 +118,8 @@ u32 arch_stack_argument_offset(u32 n)
 	return n < ARRAY_SIZE(arguments) ? 0 : 8 + 8 * (n - (u32)ARRAY_SIZE(arguments));
 }
 
-/* arch/x86/include/asm/syscall.h, syscall_get_arguments(): r10 stands in for rcx, which the instruction destroys. */
+/* arch/x86/include/asm/syscall.h, syscall_get_arguments(): r10 stands in for rcx, which the
+ * instruction destroys. */
 static const u16 syscall_arguments[] = {DI, SI, DX, R10, R8, R9};
 
 int arch_syscall_argument_offset(u32 n)
@@ -189,7 +190,8 @@ int arch_syscall_event_number(const char *name)
 	return arch_syscall_number(name);
 }
 
-/* arch/x86/kernel/ftrace.c; with IBT an ENDBR64 stands before it, or what sealing made of that (asm/ibt.h) */
+/* arch/x86/kernel/ftrace.c; with IBT an ENDBR64 stands before it, or what sealing made of that
+ * (asm/ibt.h) */
 enum arch_trace_site arch_trace_site(const u8 *code, s64 *ret_target)
 {
 	static const u8 landings[][4] = {{0xf3, 0x0f, 0x1e, 0xfa},
@@ -210,4 +212,13 @@ enum arch_trace_site arch_trace_site(const u8 *code, s64 *ret_target)
 	memcpy(&offset, at + 1, sizeof(offset));
 	*ret_target = at - code + 5 + (s64)offset;
 	return TRACE_SITE_CALL;
+}
+
+/*
+ * AVX-512 (EVEX prefix, 0x62 in 64-bit code): seen on Linux 6.18 with `vpbroadcastb %esi,%zmm16`,
+ * the first instruction of glibc's memset; the register has not its value after the step.
+ */
+bool arch_probe_breaks(const u8 *code, size_t size)
+{
+	return size && code[0] == 0x62;
 }

@@ -75,6 +75,14 @@ static int add_alias(struct expand_arg *a, const struct elf_symbol *s, u64 file_
 	return 0;
 }
 
+/* Would the program crash with a probe there? */
+static bool breaks(const struct expand_arg *a, u64 offset)
+{
+	const u8 *code = elf_file_bytes(a->file, offset, 1);
+
+	return code && elf_file_is_64(a->file) && arch_probe_breaks(code, 1);
+}
+
 static int add_matching(void *arg, const struct elf_symbol *s)
 {
 	struct expand_arg *a = arg;
@@ -88,7 +96,7 @@ static int add_matching(void *arg, const struct elf_symbol *s)
 	/* Of an indirect function the symbol is only its resolver; without a size nothing says that
 	 * it is code. */
 	if (s->is_ifunc || !s->size || elf_file_offset(a->file, s->address, &offset) ||
-	    !elf_file_is_executable_offset(a->file, offset)) {
+	    !elf_file_is_executable_offset(a->file, offset) || breaks(a, offset)) {
 		a->out->skipped++;
 		return 0;
 	}
@@ -218,6 +226,14 @@ static int add_symbol(struct expand_arg *a)
 	err = check_boundary(a, offset - a->offset, a->offset);
 	if (err)
 		return err;
+	if (breaks(a, offset) && !a->env->unsafe) {
+		diag_error(a->env->diag, a->request->span,
+			   "a probe on %s would crash programs: kernels do not execute the AVX-512 "
+			   "instruction there rightly",
+			   a->function);
+		diag_hint(a->env->diag, "probe its callers, or a place behind it (+OFFSET)");
+		return -EINVAL;
+	}
 	add_place(a,
 		  a->has_offset ? arena_printf(a->env->arena, "%s+%" PRIu64, a->function, a->offset)
 				: a->function,

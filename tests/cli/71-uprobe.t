@@ -162,13 +162,12 @@ else
 fi
 
 # ---- a full disk, a closed pipe
-"$pantrace" uprobe -d 0.5 -o /dev/full "p:libc:*a*" >"$work/out" 2>"$work/err" &
+"$pantrace" uprobe -d 1 -o /dev/full "p:$calls:*" >"$work/out" 2>"$work/err" &
 tracer=$!
-sleep 0.2
-ls >/dev/null
+sleep 0.5
+"$calls" 10 >/dev/null
 wait $tracer
 like "$(cat "$work/err")" "cannot write the output: No space left on device" "a full disk is said"
-like "$(cat "$work/err")" "Tracing [0-9]+ uprobes \([0-9]+ that cannot be probed left out\)" "what a wildcard left out is counted"
 begin=$(date +%s)
 (while :; do "$calls" 100 >/dev/null; done) &
 loop=$!
