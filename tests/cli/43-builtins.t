@@ -6,6 +6,7 @@ need_root
 
 calls=$programs/calls.dyn
 covered=
+name=$(basename "$pantrace" | cut -c 1-15)
 
 # gives "NAMES" 'SCRIPT' 'OUTPUT' [OPTIONS...]: exactly this, without blank lines
 gives()
@@ -47,12 +48,12 @@ gives "pid tid cpid" 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[pi
 gives has_cpid 'begin { print(has_cpid); }' false
 gives "uid gid username" 'begin { print((uid, gid)); print(username); }' "($(id -u), $(id -g))
 $(id -un)"
-gives comm 'begin { print(comm); }' pantrace
+gives comm 'begin { print(comm); }' "$name"
 gives "comm kfunc_allowed" 'iter:task /ctx.task.pid == 2/ { if comptime (kfunc_allowed("bpf_task_from_pid")) { print(comm(2)); } else { print("kthreadd"); } }' kthreadd
 gives kfunc_exist 'begin { print((kfunc_exist("vfs_read"), kfunc_exist("no_such_function"))); }' '(true, false)'
-gives curtask 'begin { print((curtask.comm, curtask.tgid == pid)); }' '(pantrace, true)'
+gives curtask 'begin { print((curtask.comm, curtask.tgid == pid)); }' "($name, true)"
 gives "ppid pcomm" 'begin { print((ppid == curtask.real_parent.tgid, pcomm)); }' '(true, sh)' 
-gives "leader_tid leader_comm" 'begin { print((leader_tid == curtask.group_leader.pid, leader_comm)); }' '(true, pantrace)'
+gives "leader_tid leader_comm" 'begin { print((leader_tid == curtask.group_leader.pid, leader_comm)); }' "(true, $name)"
 gives tracer_pid 'begin { print(tracer_pid == pid); }' true
 gives "cpu ncpus numaid" 'begin { print((cpu < ncpus, numaid >= 0)); }' '(true, true)'
 gives rand 'begin { $a = rand; $b = rand; $c = rand; print($a != $b || $b != $c); }' true
@@ -72,8 +73,8 @@ pantrace'
 gives memcmp 'begin { $a = (uint8)1; $b = (uint8)3; print((memcmp($a, $a, 1), memcmp($a, $b, 1) < 0)); }' '(0, true)'
 gives buf 'begin { printf("%r %rx %rh\n", buf("a\x01", 2), buf("a\x01", 2), buf("a\x01", 2)); }' 'a\x01 \x61\x01 61 01'
 gives "kptr uptr" "uprobe:$calls:work { print((str(uptr(arg1)), kptr(curtask) == curtask)); exit(); }" '(item-0, true)' -c "$calls 1"
-gives "join" 'tracepoint:syscalls:sys_enter_execve { join(args.argv, "+"); exit(); }' '/bin/true+one+two' -c '/bin/true one two'
-gives "argv row" 'tracepoint:syscalls:sys_enter_execve { row("N=%2d ARGS=%a", 7, argv(args.argv)); exit(); }' ' N ARGS
+gives "join" 'tracepoint:syscalls:sys_enter_execve /pid == cpid/ { join(args.argv, "+"); exit(); }' '/bin/true+one+two' -c '/bin/true one two'
+gives "argv row" 'tracepoint:syscalls:sys_enter_execve /pid == cpid/ { row("N=%2d ARGS=%a", 7, argv(args.argv)); exit(); }' ' N ARGS
  7 /bin/true one' -c '/bin/true one'
 gives "cwd fdpath abspath path" "tracepoint:syscalls:sys_enter_openat /pid == cpid && str(args.filename) == \"lib.sh\"/ { print((cwd(), abspath(args.dfd, args.filename))); }" "($top/tests/cli, $top/tests/cli/lib.sh)" -c "sh -c 'cd $top/tests/cli && exec cat lib.sh >/dev/null'"
 
