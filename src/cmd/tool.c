@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cmd/run.h"
+#include "cmd/tool_count.h"
 #include "cmd/tools.h"
 #include "view/heatmap.h"
 
@@ -207,7 +208,8 @@ static int refuse(const struct tool_run *t, const struct tool_option *o, const c
 				   o->help ? o->long_name : o->value, what, value);
 }
 
-/* The file is made before anything is traced: nobody waits an hour to be told that it cannot be written. */
+/* The file is made before anything is traced: nobody waits an hour to be told that it cannot be
+ * written. */
 static int open_heatmap(const struct tool_run *t, const struct tool_option *o, const char *path)
 {
 	struct tool_heatmap *h = t->heatmap;
@@ -414,6 +416,41 @@ static bool takes_command(const struct tool_spec *spec)
 	return spec->arguments.len && vector_last(&spec->arguments).effect == TOOL_COMMAND;
 }
 
+/* The text of an option or argument that was given; NULL = none. */
+static const char *given_text(const struct tool_spec *spec, const struct tool_given *given,
+			      const char *name)
+{
+	for (size_t i = 0; i < spec->options.len; i++)
+		if (str_eq(spec->options.items[i].long_name, name))
+			return given->options[i];
+	for (size_t i = 0; i < spec->arguments.len; i++)
+		if (str_eq(spec->arguments.items[i].long_name, name))
+			return given->arguments[i];
+	return NULL;
+}
+
+static int count_by_tracer(const struct command_spec *command, const struct tool_spec *spec,
+			   const struct tool_values *values)
+{
+	const struct tool_given *g = &values->given;
+	const char *interval = given_text(spec, g, "interval"), *top = given_text(spec, g, "top");
+	const struct count_request request = {
+		.functions = given_text(spec, g, "functions"),
+		.pid = given_text(spec, g, "pid"),
+		.duration = values->duration,
+		.output = values->output,
+		.interval_ns = interval ? strtoull(interval, NULL, 10) * 1000000 : 0,
+		.top = top ? strtoull(top, NULL, 0) : 0,
+		.timestamp = given_text(spec, g, "timestamp") != NULL,
+		.is_json = values->json,
+	};
+
+	if (given_text(spec, g, "user"))
+		return options_usage_error(
+			command, "-F counts functions of the kernel, not those of a file (-u)");
+	return tool_count(command, &request);
+}
+
 static int run_tool(struct arena *a, const struct embedded_tool *tool, const struct tool_spec *spec,
 		    int argc, char **argv)
 {
@@ -452,7 +489,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = apply_options(&t, spec, &values.given);
 	if (!rc)
 		rc = apply_arguments(&t, spec, argc, argv, first, &values.given);
-	/* As with the originals: who says how long is in no hurry to see, and rows written together are cheap. */
+	/* As with the originals: who says how long is in no hurry to see, and rows written together
+	 * are cheap. */
 	if (r.duration_ns && !has_interval(spec))
 		r.buffering = OUTPUT_FULL;
 	if (!rc && (is_given(spec, &values.given, TOOL_LIST) ||
@@ -462,6 +500,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	} else if (!rc && spec->arguments.len && spec->arguments.items[0].effect == TOOL_EVENTS &&
 		   !values.given.arguments[0]) {
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
+	} else if (!rc && given_text(spec, &values.given, "function-tracer")) {
+		rc = count_by_tracer(&command, spec, &values);
 	} else if (!rc) {
 		r.text = tool_text(a, spec, &values.given, tool->text);
 		r.len = r.text ? strlen(r.text) : 0;

@@ -89,6 +89,18 @@ assert all(r["comm"] == sys.argv[2] for r in rows), rows' "$work/trace" "$comm" 
 	fi
 fi
 
+run funccount -F -d 0.3 'vfs_*'
+case $rc in
+0 | 3) like "$out" '^FUNC +COUNT$' "funccount -F" ;;
+*)
+	[ "$rc" = 4 ] || [ "$rc" = 5 ]
+	ok "funccount -F is refused where the function tracer is (code $rc)"
+	like "$err" "tracer 'function'" "and it is said why"
+	;;
+esac
+run funccount -F -u /bin/true 'x*'
+is "$rc" 2 "funccount: -F and -u exclude each other"
+
 # Every second page is in the cache: half of what is read is found.
 file=${TMPDIR:-/var/tmp}/pantrace-half.$$
 trap '[ -z "$loop" ] || losetup -d "$loop" 2>/dev/null; rm -rf "$work" "$file"' EXIT

@@ -12,6 +12,17 @@ sleep 18
 wait
 like "$(cat /tmp/out)" '^FUNC +COUNT$' "funccount: a pattern of many functions"
 
+# By the function tracer: attached at once, each call counted or said to be lost.
+pantrace funccount -F -d 8 '__x64_sys_getppi*' >/tmp/out 2>&1 &
+sleep 5
+/programs/syscalls 100 >/dev/null
+wait
+like "$(cat /tmp/out)" '^__x64_sys_getppid +300$' "funccount -F: getppid of three processes"
+pantrace funccount -F -i 1 -t 3 -d 4 --json 'vfs_*' >/tmp/out 2>/tmp/err
+like "$(tail -1 /tmp/out)" '^\{"func":"vfs_[a-z_]*","count":[0-9]+\}$' "funccount -F --json"
+pantrace funccount -F -d 1 'no_such_function_*' >/tmp/out 2>&1
+is "$?" 1 "funccount -F: a pattern that matches nothing"
+
 pantrace funcslower -a -d 12 __x64_sys_clock_nanosleep,__x64_sys_nanosleep 1500000 >/tmp/out 2>&1 &
 sleep 5
 sleep 2
