@@ -8,6 +8,8 @@
 #ifndef PANTRACE_TRACE_PRINT_FORMAT_INTERNAL_H
 #define PANTRACE_TRACE_PRINT_FORMAT_INTERNAL_H
 
+#include <ctype.h>
+
 #include "trace/number_text.h"
 #include "trace/print_format.h"
 
@@ -148,6 +150,30 @@ struct pf_parser {
 	u32 fixed_end;
 	bool is_syscall; /* sys_enter_x, sys_exit_x */
 };
+
+/* ---- print_format_token.c ---- */
+
+static inline bool pf_is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static inline bool pf_word_is(const char *w, size_t len, const char *name)
+{
+	return strlen(name) == len && !memcmp(w, name, len);
+}
+
+void pf_skip_blanks(struct pf_parser *p);
+struct pf_node *pf_number(struct pf_parser *p);	   /* at a digit */
+struct pf_node *pf_character(struct pf_parser *p); /* at a single quote */
+/* ---- print_format_type.c ---- */
+/* Reads a type name ("const struct foo *"). False, with nothing read, if there is none. */
+bool pf_parse_type(struct pf_parser *p, struct pf_type *ret);
+/* ---- print_format_field.c ---- */
+/* "->name" behind REC was read up to the name. */
+struct pf_node *pf_record_field(struct pf_parser *p);
+/* ".name" or "->name" of a struct in the record, up to the name. */
+struct pf_node *pf_struct_member(struct pf_parser *p, struct pf_node *base);
 
 /* Reads "..." "..." at p->at; NULL if there is none. Escapes are resolved. */
 char *pf_parse_string(struct pf_parser *p, u32 *ret_len);

@@ -10,541 +10,11 @@
 #include "trace/print_format_internal.h"
 
 #define MAX_DEPTH 256
-#define MAX_NODES 20000
 /* Steps to evaluate one argument: a local variable that is used twice is computed twice. */
 #define MAX_STEPS 100000
 
 static const struct pf_type type_s32 = {.value = PF_NUMBER, .size = 4, .is_signed = true};
 static const struct pf_type type_u64 = {.value = PF_NUMBER, .size = 8, .is_signed = false};
-
-void pf_refuse(struct pf_parser *p, const char *fmt, ...)
-{
-	char text[160];
-	va_list ap;
-
-	if (p->refused)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	p->refused = arena_strdup(p->arena, text);
-}
-
-struct pf_node *pf_new(struct pf_parser *p, u8 kind, struct pf_type type)
-{
-	struct pf_node *n = arena_new(p->arena, struct pf_node);
-
-	if (++p->nodes > MAX_NODES)
-		pf_refuse(p, "too long");
-	n->kind = kind;
-	n->type = type;
-	return n;
-}
-
-/* ---- tokens ---- */
-
-static void skip_blanks(struct pf_parser *p)
-{
-	while (isspace((unsigned char)*p->at))
-		p->at++;
-}
-
-bool pf_accept(struct pf_parser *p, const char *token)
-{
-	const size_t len = strlen(token);
-
-	skip_blanks(p);
-	if (strncmp(p->at, token, len))
-		return false;
-	p->at += len;
-	return true;
-}
-
-bool pf_expect(struct pf_parser *p, const char *token)
-{
-	if (pf_accept(p, token))
-		return true;
-	pf_refuse(p, "'%s' expected before '%.20s'", token, p->at);
-	return false;
-}
-
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-size_t pf_word(struct pf_parser *p, const char **ret)
-{
-	size_t len = 0;
-
-	skip_blanks(p);
-	*ret = p->at;
-	if (isdigit((unsigned char)*p->at))
-		return 0;
-	while (is_word(p->at[len]))
-		len++;
-	p->at += len;
-	return len;
-}
-
-static bool word_is(const char *w, size_t len, const char *name)
-{
-	return strlen(name) == len && !memcmp(w, name, len);
-}
-
-static char escape_of(struct pf_parser *p)
-{
-	static const char from[] = "ntrabfv0", to[] = "\n\t\r\a\b\f\v\0";
-	const char c = *p->at++;
-	const char *found;
-
-	if (c == 'x') {
-		char *end;
-		const char v = (char)strtoul(p->at, &end, 16);
-
-		p->at = end;
-		return v;
-	}
-	if (c >= '0' && c <= '7') {
-		unsigned int v = 0;
-
-		p->at--;
-		for (int i = 0; i < 3 && *p->at >= '0' && *p->at <= '7'; i++)
-			v = v * 8 + (unsigned int)(*p->at++ - '0');
-		return (char)v;
-	}
-	if (!c) {
-		p->at--;
-		return '\\';
-	}
-	found = strchr(from, c);
-	return found ? to[found - from] : c;
-}
-
-char *pf_parse_string(struct pf_parser *p, u32 *ret_len)
-{
-	char *out;
-	u32 len = 0;
-
-	skip_blanks(p);
-	if (*p->at != '"')
-		return NULL;
-	out = arena_alloc(p->arena, strlen(p->at) + 1);
-	while (*p->at == '"') {
-		p->at++;
-		while (*p->at && *p->at != '"') {
-			char c = *p->at++;
-
-			if (c == '\\')
-				c = escape_of(p);
-			out[len++] = c;
-		}
-		if (!*p->at) {
-			pf_refuse(p, "a string does not end");
-			break;
-		}
-		p->at++;
-		skip_blanks(p);
-	}
-	out[len] = '\0';
-	*ret_len = len;
-	return out;
-}
-
-static struct pf_node *number(struct pf_parser *p)
-{
-	struct pf_type t = type_s32;
-	bool decimal, is_unsigned = false, is_long = false;
-	struct pf_node *n;
-	char *end;
-	u64 v;
-
-	decimal = p->at[0] != '0';
-	v = strtoull(p->at, &end, 0);
-	for (; *end && strchr("uUlL", *end); end++) {
-		is_unsigned |= *end == 'u' || *end == 'U';
-		is_long |= *end == 'l' || *end == 'L';
-	}
-	p->at = end;
-	/* C11 6.4.4.1: the first type that holds it. */
-	if (is_long || v > UINT32_MAX || (v > INT32_MAX && decimal && !is_unsigned))
-		t.size = 8;
-	t.is_signed = !is_unsigned && v <= (t.size == 8 ? (u64)INT64_MAX : (u64)INT32_MAX);
-	n = pf_new(p, PF_CONST, t);
-	n->number = v;
-	return n;
-}
-
-static struct pf_node *character(struct pf_parser *p)
-{
-	struct pf_node *n = pf_new(p, PF_CONST, type_s32);
-	char c = *++p->at;
-
-	p->at += c != 0;
-	if (c == '\\')
-		c = escape_of(p);
-	n->number = (u64)(s64)c;
-	pf_expect(p, "'");
-	return n;
-}
-
-/* ---- types ---- */
-
-static const struct {
-	const char *name;
-	u8 size;
-	bool is_signed;
-} named_types[] = {
-	{"u8", 1, false},
-	{"u16", 2, false},
-	{"u32", 4, false},
-	{"u64", 8, false},
-	{"s8", 1, true},
-	{"s16", 2, true},
-	{"s32", 4, true},
-	{"s64", 8, true},
-	{"__u8", 1, false},
-	{"__u16", 2, false},
-	{"__u32", 4, false},
-	{"__u64", 8, false},
-	{"__s8", 1, true},
-	{"__s16", 2, true},
-	{"__s32", 4, true},
-	{"__s64", 8, true},
-	{"__le16", 2, false},
-	{"__le32", 4, false},
-	{"__le64", 8, false},
-	{"__be16", 2, false},
-	{"__be32", 4, false},
-	{"__be64", 8, false},
-	{"uint8_t", 1, false},
-	{"uint16_t", 2, false},
-	{"uint32_t", 4, false},
-	{"uint64_t", 8, false},
-	{"int8_t", 1, true},
-	{"int16_t", 2, true},
-	{"int32_t", 4, true},
-	{"int64_t", 8, true},
-	{"size_t", 8, false},
-	{"ssize_t", 8, true},
-	{"uintptr_t", 8, false},
-	{"pid_t", 4, true},
-	{"dev_t", 4, false},
-	{"loff_t", 8, true},
-	{"sector_t", 8, false},
-	{"bool", 1, false},
-	{"_Bool", 1, false},
-	{"gfp_t", 4, false},
-	{"umode_t", 2, false},
-	{"ino_t", 8, false},
-	{"phys_addr_t", 8, false},
-	{"dma_addr_t", 8, false},
-	{"resource_size_t", 8, false},
-	{"blk_opf_t", 4, false},
-	{"ktime_t", 8, true},
-	{"off_t", 8, true},
-	{"uid_t", 4, false},
-	{"gid_t", 4, false},
-	{"uint", 4, false},
-	{"ulong", 8, false},
-	{"isolate_mode_t", 4, false},
-	{"time64_t", 8, true},
-	{"blk_status_t", 1, false},
-	{"vm_fault_t", 4, false},
-	{"unchar", 1, false},
-};
-
-/* What was seen of a type so far. */
-struct specifiers {
-	bool any, is_unsigned, is_signed, is_char, is_short, is_void;
-	u8 longs;
-	struct pf_type named;
-	bool has_named;
-	const struct type *record;
-};
-
-static void type_of_store(const struct type *t, struct specifiers *s)
-{
-	s->any = s->has_named = true;
-	if (type_is_record(t)) {
-		s->record = t;
-		return;
-	}
-	s->named = (struct pf_type){
-		.value = PF_NUMBER, .size = (u8)MIN(t->size, 8u), .is_signed = t->is_signed};
-	if (t->kind == TYPE_POINTER)
-		s->named.is_pointer = true;
-}
-
-static bool tagged_type(struct pf_parser *p, const char *keyword, struct specifiers *s)
-{
-	const char *w;
-	const size_t len = pf_word(p, &w);
-	char spelled[160];
-	const struct type *t;
-
-	if (!len || snprintf(spelled, sizeof(spelled), "%s %.*s", keyword, (int)len, w) >=
-			    (int)sizeof(spelled))
-		return false;
-	t = type_named(p->store, spelled);
-	s->any = s->has_named = true;
-	s->named = (struct pf_type){.value = PF_NUMBER, .size = 4, .is_signed = false};
-	if (t && t->size)
-		type_of_store(t, s);
-	else if (keyword[0] != 'e')
-		s->is_void = true; /* only pointers to it can be used */
-	return true;
-}
-
-static bool typedef_name(struct pf_parser *p, const char *w, size_t len, struct specifiers *s)
-{
-	const struct type *t;
-	char *name;
-
-	for (size_t i = 0; i < ARRAY_SIZE(named_types); i++)
-		if (word_is(w, len, named_types[i].name)) {
-			s->any = s->has_named = true;
-			s->named = (struct pf_type){.value = PF_NUMBER,
-						    .size = named_types[i].size,
-						    .is_signed = named_types[i].is_signed};
-			return true;
-		}
-	if (len < 3 || memcmp(w + len - 2, "_t", 2))
-		return false;
-	name = xstrndup(w, len);
-	t = type_named(p->store, name);
-	free(name);
-	if (!t || !t->size || (!type_is_record(t) && !type_is_scalar(t)))
-		return false;
-	type_of_store(t, s);
-	return true;
-}
-
-/* One word of a type; false: it is something else. */
-static bool type_word(struct pf_parser *p, const char *w, size_t len, struct specifiers *s)
-{
-	static const char *const ignored[] = {"const",	   "volatile", "__user",     "__force",
-					      "__bitwise", "register", "__restrict", "__iomem",
-					      "static",	   "__rcu",    "__private"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		if (word_is(w, len, ignored[i]))
-			return true;
-	if (word_is(w, len, "unsigned"))
-		return s->any = s->is_unsigned = true;
-	if (word_is(w, len, "signed") || word_is(w, len, "int"))
-		return s->any = s->is_signed = true;
-	if (word_is(w, len, "char"))
-		return s->any = s->is_char = true;
-	if (word_is(w, len, "short"))
-		return s->any = s->is_short = true;
-	if (word_is(w, len, "void"))
-		return s->any = s->is_void = true;
-	if (word_is(w, len, "long")) {
-		s->longs++;
-		return s->any = true;
-	}
-	if (word_is(w, len, "struct"))
-		return tagged_type(p, "struct", s);
-	if (word_is(w, len, "union"))
-		return tagged_type(p, "union", s);
-	if (word_is(w, len, "enum"))
-		return tagged_type(p, "enum", s);
-	return !s->any && typedef_name(p, w, len, s);
-}
-
-static struct pf_type base_of(const struct specifiers *s)
-{
-	struct pf_type t = {.value = PF_NUMBER, .size = 4, .is_signed = !s->is_unsigned};
-
-	if (s->has_named)
-		t = s->named;
-	else if (s->is_char)
-		t.size = 1;
-	else if (s->is_short)
-		t.size = 2;
-	else if (s->longs)
-		t.size = 8;
-	return t;
-}
-
-/* Reads a type name ("const struct foo *"). False, with nothing read, if there is none. */
-static bool parse_type(struct pf_parser *p, struct pf_type *ret)
-{
-	struct specifiers s = {0};
-	const char *const start = p->at, *before, *w;
-	struct pf_type t;
-	u32 stars = 0;
-	size_t len;
-
-	for (;;) {
-		skip_blanks(p);
-		before = p->at;
-		len = pf_word(p, &w);
-		if (!len || !type_word(p, w, len, &s))
-			break;
-	}
-	p->at = before;
-	if (!s.any) {
-		p->at = start;
-		return false;
-	}
-	while (pf_accept(p, "*") || pf_accept(p, "const ") || pf_accept(p, "const*"))
-		stars += p->at[-1] == '*';
-	t = base_of(&s);
-	if (stars == 1) {
-		t = (struct pf_type){.value = PF_NUMBER,
-				     .size = 8,
-				     .is_pointer = true,
-				     .element_size = s.is_void && !s.has_named ? 1 : (u8)t.size,
-				     .element_signed = t.is_signed,
-				     .element = s.record};
-		if (s.record || (s.is_void && s.has_named))
-			t.element_size = 0;
-	} else if (stars) {
-		t = (struct pf_type){
-			.value = PF_NUMBER, .size = 8, .is_pointer = true, .element_size = 8};
-	} else {
-		t.element = s.record;
-	}
-	*ret = t;
-	return true;
-}
-
-/* ---- fields ---- */
-
-static struct pf_type element_type(const struct type *t)
-{
-	struct pf_type r = {.value = PF_BYTES, .size = 8};
-
-	if (type_is_record(t)) {
-		r.element = t;
-	} else {
-		r.element_size = t->size <= 8 ? (u8)t->size : 0;
-		r.element_signed = t->is_signed;
-	}
-	return r;
-}
-
-struct pf_node *pf_field_node(struct pf_parser *p, const struct type_member *m)
-{
-	const struct type *t = m->type;
-	struct pf_node *n;
-	u32 end = m->offset + (m->is_data_loc ? 4 : t->size);
-
-	/* Arguments of system calls are whole registers, whatever the type of the parameter. */
-	if (p->is_syscall && m->offset >= 16 && !m->is_data_loc && type_is_scalar(t)) {
-		n = pf_new(p, PF_LOAD, pf_integer(8, false));
-		n->offset = m->offset;
-		p->fixed_end = MAX(p->fixed_end, m->offset + 8);
-		return n;
-	}
-	if (m->is_data_loc || m->is_rel_loc) {
-		struct pf_type type = element_type(t->kind == TYPE_ARRAY ? t->element : t);
-
-		n = pf_new(p, m->is_rel_loc ? PF_RELATIVE : PF_DYNAMIC, type);
-		end = m->offset + 4;
-	} else if (t->kind == TYPE_ARRAY) {
-		n = pf_new(p, PF_PLACE, element_type(t->element));
-		n->bytes = t->size;
-	} else if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8) {
-		n = pf_new(p, PF_PLACE, element_type(t));
-		n->bytes = t->size;
-	} else if (type_is_record(t)) {
-		/* Small structs (sockaddr-like ids): a place, and a number where one is wanted. */
-		n = pf_new(p, PF_PLACE, element_type(t));
-		n->bytes = t->size;
-	} else {
-		n = pf_new(p, PF_LOAD,
-			   (struct pf_type){.value = PF_NUMBER,
-					    .size = (u8)t->size,
-					    .is_signed = t->is_signed});
-		if (t->kind == TYPE_POINTER) {
-			n->type.is_pointer = true;
-			n->type.is_signed = false;
-			n->type.element_size = t->element && t->element->kind == TYPE_INT
-						       ? (u8)t->element->size
-						       : 0;
-			n->type.element =
-				t->element && type_is_record(t->element) ? t->element : NULL;
-		}
-	}
-	n->offset = m->offset;
-	p->fixed_end = MAX(p->fixed_end, end);
-	return n;
-}
-
-const struct type_member *pf_member(struct pf_parser *p, const char *name, size_t len)
-{
-	static const char prefix[] = "__data_loc_";
-
-	for (u32 i = 0; i < p->record->count; i++)
-		if (word_is(name, len, p->record->members[i].name))
-			return &p->record->members[i];
-	if (len > sizeof(prefix) && !memcmp(name, prefix, sizeof(prefix) - 1))
-		return pf_member(p, name + sizeof(prefix) - 1, len - (sizeof(prefix) - 1));
-	return NULL;
-}
-
-/* "->name" behind REC was read up to the name. */
-static struct pf_node *record_field(struct pf_parser *p)
-{
-	const char *w;
-	const size_t len = pf_word(p, &w);
-	const struct type_member *m = len ? pf_member(p, w, len) : NULL;
-	struct pf_node *n;
-
-	if (!m) {
-		pf_refuse(p, "no field '%.*s'", (int)len, w);
-		return NULL;
-	}
-	if (len > 11 && !memcmp(w, "__data_loc_", 11)) { /* the descriptor itself */
-		n = pf_new(p, PF_LOAD, pf_integer(4, false));
-		n->offset = m->offset;
-		p->fixed_end = MAX(p->fixed_end, m->offset + 4);
-		return n;
-	}
-	return pf_field_node(p, m);
-}
-
-/* A member of a struct that lies in the record. */
-static struct pf_node *struct_member(struct pf_parser *p, struct pf_node *base)
-{
-	const char *w;
-	const size_t len = pf_word(p, &w);
-	const struct type_member *m;
-	struct pf_node *n, *place;
-	char *name;
-	u32 offset;
-
-	if (!len || base->type.value != PF_BYTES || !base->type.element) {
-		pf_refuse(p, "member '%.*s' of something outside of the record", (int)len, w);
-		return NULL;
-	}
-	name = xstrndup(w, len);
-	m = type_find_member(p->store, base->type.element, name, &offset);
-	free(name);
-	if (!m || m->bit_size) {
-		pf_refuse(p, "no member '%.*s'", (int)len, w);
-		return NULL;
-	}
-	place = pf_new(p, PF_ADVANCE,
-		       element_type(m->type->kind == TYPE_ARRAY ? m->type->element : m->type));
-	place->a = base;
-	place->number = 1; /* bytes a step */
-	place->b = pf_new(p, PF_CONST, type_u64);
-	place->b->number = offset;
-	if (m->type->kind == TYPE_ARRAY || type_is_record(m->type))
-		return place;
-	n = pf_new(p, PF_ELEMENT,
-		   (struct pf_type){.value = PF_NUMBER,
-				    .size = (u8)m->type->size,
-				    .is_signed = m->type->is_signed});
-	n->a = place;
-	return n;
-}
-
-/* ---- expressions ---- */
 
 static struct pf_node *index_node(struct pf_parser *p, struct pf_node *base, struct pf_node *index)
 {
@@ -592,7 +62,7 @@ static struct pf_node *identifier(struct pf_parser *p)
 		pf_refuse(p, "not understood: '%.20s'", p->at);
 		return NULL;
 	}
-	if (word_is(w, len, "REC")) {
+	if (pf_word_is(w, len, "REC")) {
 		n = pf_new(p, PF_PLACE,
 			   (struct pf_type){.value = PF_BYTES,
 					    .size = 8,
@@ -604,12 +74,13 @@ static struct pf_node *identifier(struct pf_parser *p)
 	n = local_value(p, w, len);
 	if (n)
 		return n;
-	skip_blanks(p);
+	pf_skip_blanks(p);
 	if (*p->at == '(') {
 		p->at++;
 		return pf_parse_call(p, w, len);
 	}
-	if (word_is(w, len, "NULL") || word_is(w, len, "false") || word_is(w, len, "true")) {
+	if (pf_word_is(w, len, "NULL") || pf_word_is(w, len, "false") ||
+	    pf_word_is(w, len, "true")) {
 		n = pf_new(p, PF_CONST, type_s32);
 		n->number = w[0] == 't';
 		return n;
@@ -644,7 +115,7 @@ static struct pf_node *statements(struct pf_parser *p)
 		const char *w;
 		size_t len;
 
-		if (!parse_type(p, &t)) {
+		if (!pf_parse_type(p, &t)) {
 			n = pf_parse_expression(p);
 			pf_expect(p, ";");
 			continue;
@@ -672,7 +143,7 @@ static struct pf_node *primary(struct pf_parser *p)
 {
 	struct pf_node *n;
 
-	skip_blanks(p);
+	pf_skip_blanks(p);
 	if (*p->at == '(') {
 		p->at++;
 		if (pf_accept(p, "{"))
@@ -686,9 +157,9 @@ static struct pf_node *primary(struct pf_parser *p)
 		return n;
 	}
 	if (*p->at == '\'')
-		return character(p);
+		return pf_character(p);
 	if (isdigit((unsigned char)*p->at))
-		return number(p);
+		return pf_number(p);
 	return identifier(p);
 }
 
@@ -702,12 +173,12 @@ static struct pf_node *postfix(struct pf_parser *p)
 
 			n = index && pf_expect(p, "]") ? index_node(p, n, index) : NULL;
 		} else if (pf_accept(p, "->")) {
-			n = n->kind == PF_PLACE && n->bytes == UINT32_MAX ? record_field(p)
-									  : struct_member(p, n);
-		} else if (*p->at == '.' && is_word(p->at[1]) &&
+			n = n->kind == PF_PLACE && n->bytes == UINT32_MAX ? pf_record_field(p)
+									  : pf_struct_member(p, n);
+		} else if (*p->at == '.' && pf_is_word(p->at[1]) &&
 			   !isdigit((unsigned char)p->at[1])) {
 			p->at++;
-			n = struct_member(p, n);
+			n = pf_struct_member(p, n);
 		} else {
 			break;
 		}
@@ -750,7 +221,7 @@ static struct pf_node *size_of(struct pf_parser *p)
 	const bool paren = pf_accept(p, "(");
 	struct pf_type t;
 
-	if (paren && parse_type(p, &t)) {
+	if (paren && pf_parse_type(p, &t)) {
 		n->number = t.element && !t.is_pointer ? t.element->size : t.size;
 		if (!n->number)
 			pf_refuse(p, "sizeof of an unknown type");
@@ -837,14 +308,14 @@ static struct pf_node *unary(struct pf_parser *p)
 		return NULL;
 	}
 	p->depth++;
-	skip_blanks(p);
+	pf_skip_blanks(p);
 	start = p->at;
-	if (str_starts(p->at, "sizeof") && !is_word(p->at[6])) {
+	if (str_starts(p->at, "sizeof") && !pf_is_word(p->at[6])) {
 		p->at += 6;
 		n = size_of(p);
 	} else if (*p->at == '(') {
 		p->at++;
-		if (parse_type(p, &t) && pf_accept(p, ")")) {
+		if (pf_parse_type(p, &t) && pf_accept(p, ")")) {
 			n = cast_to(p, t, unary(p));
 		} else {
 			p->at = start;
@@ -967,7 +438,7 @@ static const struct binary_operator {
 
 static const struct binary_operator *peek_operator(struct pf_parser *p)
 {
-	skip_blanks(p);
+	pf_skip_blanks(p);
 	for (size_t i = 0; i < ARRAY_SIZE(binary_operators); i++) {
 		const struct binary_operator *o = &binary_operators[i];
 		const size_t len = strlen(o->spelled);
