@@ -181,35 +181,34 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command)
 	return rc;
 }
 
-int cmd_record(int argc, char **argv)
+static int record(int argc, char **argv, struct record_options *o)
 {
-	struct record_options o = {0};
 	struct diag d = DIAG_INIT;
-	struct record_run run = {.options = &o, .diag = &d};
+	struct record_run run = {.options = o, .diag = &d};
 	char directory[64];
 	time_t now = time(NULL);
 	struct tm tm;
 	double seconds = 0;
 	bool any = false;
-	int first, rc = options_parse(&record_spec, argc, argv, &o, &first);
+	int first, rc = options_parse(&record_spec, argc, argv, o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (!sources[i]->wanted(&o))
+		if (!sources[i]->wanted(o))
 			continue;
 		any = true;
-		rc = sources[i]->check(&record_spec, &o);
+		rc = sources[i]->check(&record_spec, o);
 		if (rc != OPTIONS_GO_ON)
 			return rc;
 	}
 	if (!any)
 		return options_usage_error(&record_spec, "which events? -u 'PROVIDER:NAME'");
-	if (o.duration && (parse_double(o.duration, &seconds) || !(seconds > 0) || seconds > 1e9))
+	if (o->duration && (parse_double(o->duration, &seconds) || !(seconds > 0) || seconds > 1e9))
 		return options_usage_error(&record_spec, "'%s' is no number of seconds",
-					   o.duration);
+					   o->duration);
 	strftime(directory, sizeof(directory), "pantrace-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	run.directory = o.output ? o.output : o.to ? NULL : directory;
+	run.directory = o->output ? o->output : o->to ? NULL : directory;
 	run.command = first < argc;
 	signals_take();
 	rc = run_all(&run, (u64)(seconds * 1e9), first < argc ? argv + first : NULL);
@@ -219,4 +218,14 @@ int cmd_record(int argc, char **argv)
 	if (run.failed && !rc)
 		rc = EXIT_FAILED;
 	return rc ? rc : run.lost ? EXIT_LOST : EXIT_OK;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_options o = {0};
+	const int rc = record(argc, argv, &o);
+
+	user_session_arguments_release(&o.what);
+	free(o.triggers.items);
+	return rc;
 }

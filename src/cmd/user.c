@@ -142,3 +142,11 @@ int user_session_options_from(const struct command_spec *spec,
 		return options_usage_error(spec, "--subs is 2 to 65536, not '%s'", a->subs);
 	return OPTIONS_GO_ON;
 }
+
+void user_session_arguments_release(struct user_session_arguments *a)
+{
+	free(a->events.items);
+	free(a->excluded.items);
+	free(a->pids.items);
+	free(a->names.items);
+}

@@ -66,6 +66,8 @@ int user_session_options_from(const struct command_spec *spec, const struct user
  * *lines keeps. 0 or -errno with a diagnostic. */
 int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o, struct diag *d,
 			struct strbuf *lines);
+/* The lists. */
+void user_session_arguments_release(struct user_session_arguments *a);
 /* "64K", "2M", "1G". 0 or -EINVAL. */
 int user_size_parse(const char *text, u64 *ret);
 

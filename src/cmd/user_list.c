@@ -242,6 +242,7 @@ out:
 	strbuf_release(&out);
 	user_processes_release(&processes);
 	diag_release(&d);
+	user_session_arguments_release(&a);
 	free(pids);
 	return rc;
 }

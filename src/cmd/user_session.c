@@ -25,12 +25,9 @@ struct start_options {
 };
 
 static const struct option_spec start_table[] = {
-	{0, NULL, NULL, "What", OPTION_HEADING, 0},
-	USER_WHAT_OPTIONS(start_options, what),
-	{0, NULL, NULL, "Rings", OPTION_HEADING, 0},
-	USER_FILTER_OPTION(start_options, what),
-	USER_RING_OPTIONS(start_options, what),
-	{0},
+	{0, NULL, NULL, "What", OPTION_HEADING, 0},  USER_WHAT_OPTIONS(start_options, what),
+	{0, NULL, NULL, "Rings", OPTION_HEADING, 0}, USER_FILTER_OPTION(start_options, what),
+	USER_RING_OPTIONS(start_options, what),	     {0},
 };
 
 static const struct command_spec start_spec = {
@@ -59,10 +56,11 @@ int user_start(int argc, char **argv)
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	if (argc - first != 1)
-		return options_usage_error(&start_spec, "one name of a session is needed");
-	if (!o.what.events.count)
-		return options_usage_error(&start_spec, "which events? -u 'PROVIDER:NAME'");
-	rc = user_session_options_from(&start_spec, &o.what, &options, &pids);
+		rc = options_usage_error(&start_spec, "one name of a session is needed");
+	else if (!o.what.events.count)
+		rc = options_usage_error(&start_spec, "which events? -u 'PROVIDER:NAME'");
+	else
+		rc = user_session_options_from(&start_spec, &o.what, &options, &pids);
 	if (rc == OPTIONS_GO_ON) {
 		options.name = argv[first];
 		rc = user_session_filter(&o.what, &options, &d, &filters);
@@ -74,6 +72,7 @@ int user_start(int argc, char **argv)
 		rc = done(&d, rc);
 	}
 	strbuf_release(&filters);
+	user_session_arguments_release(&o.what);
 	free(pids);
 	return rc;
 }
