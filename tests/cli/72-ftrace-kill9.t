@@ -12,16 +12,15 @@ state()
 	find $t -path $t/instances -prune -o -type f ! -name 'trace' ! -name 'trace_pipe*' ! -name '*stat*' ! -name 'snapshot*' \
 		! -name 'saved_*' ! -name format ! -name id ! -name free_buffer ! -name 'available_filter*' ! -name '*profile' \
 		! -name error_log ! -name printk_formats ! -name 'hist*' ! -name '*functions' ! -name trace_marker ! -name trace_marker_raw -print |
-		sort | while read -r f; do echo "$f: $(cat "$f" 2>/dev/null)"; done
-	ls $t/instances
-	ls /run/pantrace 2>/dev/null
+		sort | xargs grep -H '' 2>/dev/null
+	ls $t/instances | grep pantrace-
+	ls /run/pantrace 2>/dev/null | grep '^pantrace-'
 }
 
 # The first event ever makes the top buffer large, for good.
 echo 1 >$t/events/sched/sched_switch/enable
 echo 0 >$t/events/sched/sched_switch/enable
 "$pantrace" reset-ftrace --stale >/dev/null
-# Other tests' programs run probes, too: of these only what is left of the killed ones matters.
 state >"$work/before"
 cp "$programs/calls.dyn" "$work/calls"
 n=0

@@ -7,7 +7,7 @@ state()
 	find $t -type f ! -name 'trace*' ! -name '*stat*' ! -name 'snapshot*' ! -name 'saved_*' ! -name format ! -name id \
 		! -name free_buffer ! -name available_filter_functions ! -name '*profile' ! -name 'error_log' ! -name 'printk_formats' \
 		! -name 'stack_*' ! -name 'hist*' ! -name 'enabled_functions' ! -name 'buffer_total_size_kb' 2>/dev/null |
-		sort | while read -r f; do echo "$f: $(cat "$f" 2>/dev/null)"; done
+		sort | xargs grep -H '' 2>/dev/null
 	cat $t/trace_clock $t/current_tracer $t/tracing_on $t/tracing_cpumask $t/trace_options $t/enabled_functions
 }
 # The first event ever makes the top buffer large, for good.
@@ -31,7 +31,7 @@ while [ $n -lt 50 ]; do
 	pantrace "$@" >/dev/null 2>&1 &
 	victim=$!
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	usleep $((seed % 900 * 1000))
+	usleep $((seed % 600 * 1000))
 	kill -9 $victim 2>/dev/null
 	wait $victim 2>/dev/null
 	n=$((n + 1))
