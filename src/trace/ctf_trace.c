@@ -369,8 +369,9 @@ void ctf_set_refresh(struct ctf_set *set, struct diag *d)
 		metadata_again(set, set->traces.items[i], d);
 	for (size_t i = 0; i < idle; i++)
 		stream_start(set, set->idle.items[i], d);
-	memmove(set->idle.items, set->idle.items + idle,
-		(set->idle.len - idle) * sizeof(*set->idle.items));
+	if (idle)
+		memmove(set->idle.items, set->idle.items + idle,
+			(set->idle.len - idle) * sizeof(*set->idle.items));
 	set->idle.len -= idle;
 	for (size_t i = 0; i < set->roots.len; i++)
 		tree_add(set, set->roots.items[i], DEPTH_MAX, d);

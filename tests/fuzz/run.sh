@@ -33,6 +33,10 @@ elf)
 	cp "${O:-build}"/programs/*.dyn "$corpus/"
 	set --
 	;;
+tsdl)
+	sed -n 's/^	*"\(.*\)\\n"$/\1/p' tests/fuzz/ctf.c lib/ctf.c | unquote | split -a 4 -l 40 - "$corpus/metadata-"
+	set --
+	;;
 *) set -- ;;
 esac
 # Imports of the seeds are relative to this directory, which nobody else writes to.
