@@ -14,6 +14,8 @@ LTTNG_UST_TRACEPOINT_EVENT(bench_lttng, one, LTTNG_UST_TP_ARGS(int, i),
 LTTNG_UST_TRACEPOINT_EVENT(bench_lttng, string, LTTNG_UST_TP_ARGS(int, i, const char *, s),
 			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, i, i)
 						       lttng_ust_field_string(s, s)))
+LTTNG_UST_TRACEPOINT_EVENT(bench_lttng, reject, LTTNG_UST_TP_ARGS(int, i),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, i, i)))
 LTTNG_UST_TRACEPOINT_EVENT(bench_lttng, off, LTTNG_UST_TP_ARGS(int, i),
 			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, i, i)))
 #endif

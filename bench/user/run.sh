@@ -15,6 +15,7 @@ if command -v lttng >/dev/null && [ -n "$(find /usr/include -path "*lttng/tracep
 	lttng-sessiond --daemonize --no-kernel >/dev/null 2>&1 || true
 	lttng create $session --snapshot >/dev/null
 	lttng enable-event -u -s $session 'bench_lttng:one,bench_lttng:string' >/dev/null
+	lttng enable-event -u -s $session bench_lttng:reject --filter 'i < 0' >/dev/null
 	lttng start $session >/dev/null
 else
 	echo "bench/user: lttng-tools and liblttng-ust-dev are not installed: without LTTng" >&2
@@ -22,3 +23,10 @@ else
 	gcc $flags "$here/bench.c" -o "$dir/bench" "$lib/libpantrace.a" -lpthread
 fi
 "$dir/bench"
+# the same with a constant in place of the clock: what is left is ours
+# shellcheck disable=SC2086
+gcc $flags -DCOUNTER '-DPT_STAMP="movl $1, %%edx\n"' "$here/bench.c" lib/*.c -o "$dir/counter" -lpthread
+"$dir/counter" | sed -n 's/^pantrace, int  /pantrace, int, without a clock  /p'
+# shellcheck disable=SC2086
+gcc $flags "$here/disabled.c" -o "$dir/disabled" "$lib/libpantrace.a" -lpthread
+taskset -c 0 "$dir/disabled"
