@@ -65,26 +65,24 @@ static void core_close(struct core *c)
 	arena_release(&c->arena);
 }
 
+/* What lies in no segment reads as zeros. */
 static void read_piece(struct core *c, struct piece *p, u64 start)
 {
-	ssize_t len;
-
 	p->start = start;
 	p->len = 0;
+	memset(p->bytes, 0, sizeof(p->bytes));
 	for (u32 i = 0; i < c->nsegments; i++) {
 		const Elf64_Phdr *s = &c->segments[i];
-		const u64 skipped = start < s->p_vaddr ? s->p_vaddr - start : 0;
+		const u64 from = MAX(start, (u64)s->p_vaddr);
+		const u64 to = MIN(start + sizeof(p->bytes), (u64)(s->p_vaddr + s->p_memsz));
+		ssize_t len;
 
-		if (s->p_type != PT_LOAD || skipped >= WINDOW ||
-		    start + skipped - s->p_vaddr >= s->p_memsz)
+		if (s->p_type != PT_LOAD || from >= to)
 			continue;
-		memset(p->bytes, 0, skipped);
-		len = pread(c->fd, p->bytes + skipped,
-			    MIN(sizeof(p->bytes) - skipped,
-				(size_t)(s->p_vaddr + s->p_memsz - start - skipped)),
-			    (off_t)(s->p_offset + (start + skipped - s->p_vaddr)));
-		p->len = len > 0 ? skipped + (size_t)len : 0;
-		return;
+		len = pread(c->fd, p->bytes + (from - start), (size_t)(to - from),
+			    (off_t)(s->p_offset + (from - s->p_vaddr)));
+		if (len > 0)
+			p->len = MAX(p->len, (size_t)(from - start) + (size_t)len);
 	}
 }
 
