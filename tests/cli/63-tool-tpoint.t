@@ -26,13 +26,24 @@ for i in 1 2 3 4 5; do /bin/true; done
 echo 0 >$t/instances/pantracetest/events/enable
 sleep 0.3
 stop
-# comm, pid, CPU and flags are as in the other's; times are taken one after the other.
-grep -v '^#' $t/instances/pantracetest/trace | sed 's/^ *//; s/ [0-9]*\.[0-9]*: / /' >"$work/kernel"
+# Thread, CPU and flags are as in the other's. Times are taken one after the other; names are ours at the time of the event, the
+# kernel's at the time of printing.
+grep -v '^#' $t/instances/pantracetest/trace | sed 's/^ *.*-\([0-9]* *\[[0-9]*\] [^ ]*\) *[0-9]*\.[0-9]*: /\1 /' >"$work/kernel"
 rmdir $t/instances/pantracetest
-echo "$out" | sed 's/^ *//; s/ [0-9]*\.[0-9]*: / /' >"$work/ours"
-missing=$(grep -v '<\.\.\.>' "$work/kernel" | grep -vxFf "$work/ours" | head -5)
+echo "$out" | sed 's/^ *.*-\([0-9]* *\[[0-9]*\] [^ ]*\) *[0-9]*\.[0-9]*: /\1 /' >"$work/ours"
+missing=$(grep -vxFf "$work/ours" "$work/kernel" | head -5)
 is "$missing" "" "every line of the kernel's own text is among ours"
 [ "$(grep -c . "$work/kernel")" -ge 15 ]; ok "and there were many"
+like "$out" '^ +true-[0-9]+ +\[[0-9]+\] .* sched_process_exit: comm=true' "a thread that has ended has its name"
+
+# A name as a hostile program chooses it.
+start tpoint sched:sched_process_exit
+python3 -c '
+import ctypes
+ctypes.CDLL(None).prctl(15, b"a b-c[7] \x1b[31m", 0, 0, 0)'
+sleep 0.3
+stop
+like "$out" '^ *a b-c\[7\] .x1b\[31m-[0-9]+ +\[[0-9]+\] ' "blanks, dashes, brackets and control characters in a name"
 
 start tpoint sched:sched_process_exec 'filename ~ "*true*"'
 /bin/true
