@@ -41,7 +41,7 @@ static void print_map(struct engine *e, const struct open_map *m, bool remove, b
 static int read_map(struct engine *e, const struct action *a, struct map_view *ret)
 {
 	if ((a->clears | a->zeroes) & 1)
-		return engine_take_map(e, a->map, a->zeroes & 1, ret);
+		return engine_take_map(e, a->map, a->zeroes & ~a->clears & 1, ret);
 	return map_view_read(&e->maps[a->map], false, ret);
 }
 

@@ -142,7 +142,7 @@ static int read_maps(struct join *j)
 		const bool clears = a->clears >> i & 1, zeroes = a->zeroes >> i & 1;
 
 		if (clears || zeroes)
-			err = engine_take_map(j->e, map, zeroes, &j->views[i]);
+			err = engine_take_map(j->e, map, zeroes && !clears, &j->views[i]);
 		else
 			err = map_view_read(&j->e->maps[map], false, &j->views[i]);
 		if (err < 0)
