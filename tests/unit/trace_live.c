@@ -86,8 +86,8 @@ static void test_formats(struct kernel *k)
 	printf("# %u formats, %u refused\n", f.total, f.refused);
 	ok(f.total > 500, "formats of this kernel");
 	ok(f.refused * 100 <= f.total, "of 100 print formats 99 are compiled");
-	event_table_release(f.table);
 	btf_release(btf);
+	event_table_release(f.table);
 }
 
 /* ---- recording ---- */
