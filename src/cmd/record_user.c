@@ -333,7 +333,8 @@ static int end_user(struct record_run *run, void *state)
 	recorder_close(&s->recorder);
 	if (s->output) {
 		closed = ctf_output_close(s->output, 30000);
-		rc = rc < 0 ? rc : closed;
+		/* what was busy or away before may have been delivered in the end: closing says */
+		rc = rc < 0 && rc != -EAGAIN ? rc : closed;
 		if (!run->options->quiet)
 			tell(s, &totals, run->lost, s->recorder.nr_processes,
 			     s->recorder.nr_damaged);

@@ -235,6 +235,8 @@ static enum ctf_step next_packet(struct ctf_stream *s, struct diag *d)
 	struct ctf_stream_class *class;
 	u64 content, size, context_at;
 
+	if (!left && s->is_cut)
+		return damaged(s, d, s->packet, CTF_FILE_CUT);
 	if (!left)
 		return CTF_STEP_END;
 	if (m->packet_header)
@@ -250,12 +252,18 @@ static enum ctf_step next_packet(struct ctf_stream *s, struct diag *d)
 	if (!c.failed && class->packet_context)
 		facts_from(&c, class->packet_context, &facts);
 	size = facts.has_packet_size ? facts.packet_size : left * 8;
-	if (c.failed || size / 8 > left)
-		return growing ? CTF_STEP_END
-			       : damaged(s, d, start, "the file ends within this packet");
+	if (growing && (c.failed || size / 8 > left))
+		return CTF_STEP_END;
+	if (c.failed)
+		return damaged(s, d, start, CTF_FILE_CUT);
 	content = facts.has_content_size ? facts.content_size : size;
 	if (size < content || content < c.at || (size & 7) || !size)
 		return damaged(s, d, start, "the sizes of this packet contradict each other");
+	if (size / 8 > left) { /* the events that are there are good */
+		s->is_cut = true;
+		size = left * 8;
+		content = MIN(content, size);
+	}
 	if (facts.has_begin && facts.begin < s->clock)
 		return damaged(s, d, start, "this packet begins before the one before it ended");
 	if (facts.has_begin)
@@ -369,7 +377,8 @@ enum ctf_step ctf_stream_step(struct ctf_stream *s, struct diag *d)
 			id = s->class->events.items[0]->id;
 	}
 	if (s->at.failed)
-		return damaged(s, d, s->packet + s->at.at / 8, "the packet ends within an event");
+		return damaged(s, d, s->packet + s->at.at / 8,
+			       s->is_cut ? CTF_FILE_CUT : "the packet ends within an event");
 	if (s->clock < before && s->number)
 		return damaged(s, d, s->packet + s->at.at / 8, "time goes back");
 	s->event = ctf_stream_event(s->class, id);

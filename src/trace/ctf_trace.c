@@ -414,8 +414,9 @@ void ctf_set_done(struct ctf_set *set, const struct ctf_event *event, const stru
 
 	s->at.at = at->at;
 	if (at->failed || at->at > at->end) {
-		diag_error(d, NO_SPAN, "%s: byte %llu: the packet ends within an event", s->path,
-			   (unsigned long long)(s->packet + MIN(at->at, at->end) / 8));
+		diag_error(d, NO_SPAN, "%s: byte %llu: %s", s->path,
+			   (unsigned long long)(s->packet + MIN(at->at, at->end) / 8),
+			   s->is_cut ? CTF_FILE_CUT : "the packet ends within an event");
 		s->ended = true;
 		set->loss.damaged++;
 	}

@@ -48,6 +48,7 @@ struct ctf_stream {
 	u64 clock;	/* last value */
 	u64 number;	/* of packets so far */
 	bool has_sequence, has_discarded, ended;
+	bool is_cut; /* the file ends within the current packet */
 	u64 sequence, discarded;
 	u64 cpu; /* UINT64_MAX: unknown */
 	/* the next event, whose header has been read */
@@ -98,6 +99,7 @@ bool ctf_set_loss_event(struct ctf_set *set, struct ctf_stream **ret_stream, u64
 void ctf_set_release(struct ctf_set *set);
 
 /* ---- ctf_stream.c: one file ---- */
+#define CTF_FILE_CUT "the file ends within this packet"
 enum ctf_step { CTF_STEP_EVENT, CTF_STEP_END, CTF_STEP_DAMAGED };
 /* Reads on to the header of the next event. */
 enum ctf_step ctf_stream_step(struct ctf_stream *s, struct diag *d);

@@ -71,7 +71,7 @@ run report damaged
 is "$rc" 1 "a trace that is cut short: exit code 1"
 like "$err" 'ring_[0-9]+: byte [0-9]+: the file ends within this packet' "and where"
 [ -n "$out" ]
-ok "the other streams are read"
+ok "the events before the damage are read"
 printf 'rubbish' >damaged/"$(ls damaged)"/metadata
 run report damaged
 is "$rc" 1 "metadata that are none"
