@@ -21,7 +21,7 @@ n=0
 seed=7
 while [ $n -lt 50 ]; do
 	case $((n % 6)) in
-	0) set -- kprobe 'p:vfs_*' ;;
+	0) set -- kprobe 'p:vfs_w*' ;;
 	1) set -- tpoint 'sched:*' ;;
 	2) has functrace && set -- functrace 'vfs_*' || set -- kprobe p:vfs_read ;;
 	3) has funcgraph && set -- funcgraph vfs_read || set -- kprobe r:vfs_read ;;
