@@ -68,7 +68,9 @@ static const struct command_spec spec = {
 		"pantrace report --json trace | jq .fields      # for programs\n"
 		"pantrace report --live trace                   # as it is being recorded\n"
 		"pantrace report host1/trace host2/trace        # two machines on one time line\n"
-		"pantrace report ~/lttng-traces/auto-20260101-120000\n",
+		"pantrace report ~/lttng-traces/auto-20260101-120000\n"
+		"pantrace report -e 'sched:*' trace.dat          # kernel events that trace-cmd "
+		"recorded (-n, -c, -f trace-cmd)\n",
 	.details = "A trace is a directory with a file named metadata (CTF 1.8); directories are "
 		   "searched for them. Files may be compressed: "
 		   "ring_0.zst, ring_0.gz. A stream that is damaged is read up to the damage, "
