@@ -278,6 +278,7 @@ static void *helper(void *delay)
 		/* what nobody waits for is done once nobody has come for a while */
 		waiting.fd = control.fd;
 		if (pending && !poll(&waiting, 1, IDLE_MS)) {
+			pt_sessions_bury();
 			pt_sessions_populate();
 			pending = false;
 		}
@@ -292,7 +293,6 @@ static void *helper(void *delay)
 		}
 		serve(fd);
 		close(fd);
-		pt_sessions_bury();
 		pending = true;
 	}
 	return NULL;

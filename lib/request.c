@@ -170,6 +170,10 @@ static int do_start(const char *name, const char *text, size_t n, struct pt_answ
 	if (!*description.spec.name)
 		return -EINVAL;
 	rc = pt_session_start(&description.spec, &description.rules);
+	if (rc == -ENOSPC) { /* destroyed ones may still have the places */
+		pt_sessions_bury();
+		rc = pt_session_start(&description.spec, &description.rules);
+	}
 	return rc ? rc : with_session(description.spec.name, answer);
 }
 

@@ -566,6 +566,9 @@ void user_session_remove(struct user_session *s)
 	}
 	fflush(NULL);
 	pid = fork();
+	/* programs unmap the rings when they have been idle for a while; giving the pages back is heavier */
+	if (!pid)
+		usleep(60000);
 	if (pid <= 0)
 		directory_empty(aside);
 	if (!pid)
