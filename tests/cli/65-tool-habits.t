@@ -39,14 +39,8 @@ syscount -c|end|-d
 perf-stat-hist syscalls:sys_enter_read count|end|-d
 T
 
-# Seconds until it ended, at most 20.
-timed()
-{
-	begin=$(date +%s)
-	timeout -k 1 20 "$@"
-	rc=$?
-	took=$(($(date +%s) - begin))
-}
+# Far more than any of them needs, on a machine that is busy with other things: a tool that does not end is ended.
+LIMIT=90
 
 # 0, or 3: events were lost on a busy machine.
 ended_well() { [ "$rc" = 0 ] || [ "$rc" = 3 ]; }
@@ -54,14 +48,15 @@ ended_well() { [ "$rc" = 0 ] || [ "$rc" = 3 ]; }
 while IFS='|' read -r words kind duration <&3; do
 	[ -n "$loop" ] || case $words in io* | bite*) continue ;; esac
 	# shellcheck disable=SC2086
-	timed "$pantrace" $words $duration 1 >"$work/out" 2>"$work/err" </dev/null
-	ended_well && [ $took -lt 10 ]
-	ok "$words $duration 1 ends by itself (code $rc, after $took s)" || sed 's/^/# /' "$work/err"
+	timeout -k 1 $LIMIT "$pantrace" $words $duration 1 >"$work/out" 2>"$work/err" </dev/null
+	rc=$?
+	ended_well
+	ok "$words $duration 1 ends by itself (code $rc)" || sed 's/^/# /' "$work/err"
 	if [ $kind = rare ]; then [ "$(wc -l <"$work/out")" -ge 1 ]; else [ "$(wc -l <"$work/out")" -ge 2 ]; fi
 	ok "$words: with output"
 
 	# shellcheck disable=SC2086
-	timed "$pantrace" $words $duration 1 --json >"$work/out" 2>"$work/err" </dev/null
+	timeout -k 1 $LIMIT "$pantrace" $words $duration 1 --json >"$work/out" 2>"$work/err" </dev/null
 	python3 -c '
 import json, sys
 n = sum(1 for line in open(sys.argv[1]) if isinstance(json.loads(line), dict))
@@ -71,9 +66,8 @@ sys.exit(0 if n or sys.argv[2] == "rare" else 1)' "$work/out" $kind
 	# shellcheck disable=SC2086
 	if start $words; then
 		sleep 0.3
-		begin=$(date +%s)
 		stop
-		ended_well && [ $(($(date +%s) - begin)) -lt 5 ]
+		ended_well
 		ok "$words: Ctrl-C ends it (code $rc)" || echo "# $err"
 		unlike "$err" 'ERROR|rror:' "$words: without a complaint"
 	else
@@ -86,11 +80,16 @@ sys.exit(0 if n or sys.argv[2] == "rare" else 1)' "$work/out" $kind
 	interval) lines=4 ;;
 	*) continue ;;
 	esac
-	begin=$(date +%s)
 	# shellcheck disable=SC2086
-	timeout -k 1 20 "$pantrace" $words 2>"$work/err" </dev/null | head -$lines >"$work/out"
-	[ $(($(date +%s) - begin)) -lt 15 ] && [ "$(wc -l <"$work/out")" = $lines ]
-	ok "$words | head -$lines ends"
+	{
+		timeout -k 1 $LIMIT "$pantrace" $words 2>"$work/err" </dev/null
+		echo $? >"$work/code"
+	} | head -$lines >"$work/out"
+	while ! [ -s "$work/code" ]; do sleep 0.05; done
+	rc=$(cat "$work/code")
+	rm "$work/code"
+	ended_well && [ "$(wc -l <"$work/out")" = $lines ]
+	ok "$words | head -$lines ends (code $rc)"
 	unlike "$(cat "$work/err")" 'ERROR|rror:|roken pipe' "$words: and says nothing of it"
 done 3<"$work/table"
 done_testing
