@@ -107,7 +107,7 @@ matches socket_cookie 'begin { print(socket_cookie(curtask)); }' "only supports 
 ) &
 sender=$!
 cd "$work" || exit 1
-gives skboutput 'rawtracepoint:consume_skb { print(skboutput("packets.pcap", (struct sk_buff *)arg0, 20, 0)); exit(); }' 0
+gives skboutput 'rawtracepoint:consume_skb { if (skboutput("packets.pcap", (struct sk_buff *)arg0, 20, 0) == 0) { print("written"); exit(); } } interval:s:20 { exit(); }' written
 kill $sender 2>/dev/null
 wait $sender 2>/dev/null
 is "$(od -An -tx4 -N4 packets.pcap | tr -d ' ')" a1b23c4d "skboutput: a capture file"
