@@ -9,7 +9,7 @@ build='gcc libc6-dev make libbpf-dev libelf-dev libdw-dev libiberty-dev zlib1g-d
 # the judges: strace, gdb, readelf; the guest: qemu, busybox, a Debian kernel; sdt.h for USDT programs
 test='perl strace gdb binutils qemu-system-x86 busybox-static cpio kmod systemtap-sdt-dev g++ procps
       python3 util-linux clang libclang-rt-14-dev bpftrace babeltrace2 man-db zsh fish'
-bench='python3 bpftrace trace-cmd fio'
+bench='python3 bpftrace trace-cmd fio lttng-tools liblttng-ust-dev'
 # unpacked into build/vm, never installed: the kernel of the guest
 kernel=linux-image-cloud-amd64
 
