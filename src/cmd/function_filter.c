@@ -84,9 +84,11 @@ static int add(struct instance *in, const char *file, const char *word)
 int function_filter_set(struct instance *in, const char *file, const char *list)
 {
 	char *copy = xstrdup(list), *rest = NULL, *word;
-	int err = instance_is_top(in) ? instance_write(in, file, "") : 0;
+	int err = instance_remember(in, file);
 	u32 count = 0;
 
+	if (!err && instance_is_top(in))
+		err = instance_write(in, file, "");
 	for (word = strtok_r(copy, ", \t", &rest); word && !err;
 	     word = strtok_r(NULL, ", \t", &rest), count++)
 		err = add(in, file, word);

@@ -424,12 +424,15 @@ int instance_write(struct instance *in, const char *file, const char *value)
 	return err ? instance_refused(in, err, file, "cannot write '%s' to %s", value, file) : 0;
 }
 
+int instance_remember(struct instance *in, const char *file)
+{
+	return in->saved ? tracefs_saved_remember(in->saved, file) : 0;
+}
+
 int instance_add(struct instance *in, const char *file, const char *value)
 {
-	int err = 0, fd;
+	int err = instance_remember(in, file), fd;
 
-	if (in->saved)
-		err = tracefs_saved_remember(in->saved, file);
 	fd = err ? err : instance_open_file(in, file, O_WRONLY | O_APPEND);
 	if (fd >= 0) {
 		err = write_all(fd, value, strlen(value));

@@ -61,6 +61,8 @@ int instance_read(const struct instance *in, const char *file, char **ret);
 int instance_write(struct instance *in, const char *file, const char *value);
 /* The same, without a diagnostic: for what may be missing. */
 int instance_try(struct instance *in, const char *file, const char *value);
+/* Of the top buffer: notes what the file has, so that it is put back. For those that write to it themselves. */
+int instance_remember(struct instance *in, const char *file);
 /* Adds words of a list (set_ftrace_filter, set_graph_function, set_event_pid). */
 int instance_add(struct instance *in, const char *file, const char *value);
 

@@ -105,7 +105,7 @@ static void test_options(void)
 		{0, "flag", NULL, "f", OPTION_FLAG, offsetof(struct parsed, flag)},
 		{0},
 	};
-	static const struct command_spec spec = {"x", "", "s", NULL, NULL, options, false};
+	static const struct command_spec spec = {.name = "x", .synopsis = "", .summary = "s", .options = options};
 	char *argv[] = {"x", "one", "-vvd5", "--number=0x10", "-I", "a", "--flag", "-Ib", "--", "-z", NULL};
 	struct parsed p = {0};
 	int first = 0, rc = options_parse(&spec, 10, argv, &p, &first);
