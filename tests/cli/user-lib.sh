@@ -8,7 +8,7 @@ if [ ! -f "$lib/libpantrace.a" ]; then
 fi
 export PANTRACE_RUNTIME="$work/runtime"
 traced=$work/traced
-gcc -O1 -g -fno-omit-frame-pointer -I"$top/include" "$top/tests/programs/traced.c" -o "$traced" "$lib/libpantrace.a" -lpthread || exit 1
+gcc -O1 -g -fno-omit-frame-pointer -I"$top/include" "$top/tests/lib/traced.c" -o "$traced" "$lib/libpantrace.a" -lpthread || exit 1
 
 # same_text DIRECTORY NAME: what babeltrace2 prints equals what report prints; babeltrace2 warns of nothing
 same_text()
