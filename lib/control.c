@@ -352,6 +352,7 @@ void pt_control_begin(void)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	control.seccomp = prctl(PR_GET_SECCOMP);
 	control.wanted = true;
+	pt_join_begin();
 	pt_join_waiting();
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	helper_start(false);

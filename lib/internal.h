@@ -200,6 +200,7 @@ PT_HIDDEN int pt_request(const char *text, size_t n, struct pt_answer *answer);
 
 /* ---- join.c: sessions that wait for programs ---- */
 
+PT_HIDDEN void pt_join_begin(void); /* reads the environment; before there are threads */
 PT_HIDDEN int pt_runtime_directory(char *ret, size_t size); /* the path; -ENAMETOOLONG */
 PT_HIDDEN void pt_join_waiting(void);
 

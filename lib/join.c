@@ -18,19 +18,38 @@
 
 #define ROOT_RUNTIME "/run/pantrace"
 
+/* The environment as it was at start: the program may change it while the helper thread looks. */
+static struct {
+	char runtime[512], user[480]; /* $PANTRACE_RUNTIME, $XDG_RUNTIME_DIR; empty = not set or no path */
+	char files[4096]; /* $PANTRACE_SESSION */
+} at_start;
+
+static void copy(char *to, size_t size, const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	if (value && strlen(value) < size)
+		strcpy(to, value);
+}
+
+void pt_join_begin(void)
+{
+	copy(at_start.runtime, sizeof(at_start.runtime), "PANTRACE_RUNTIME");
+	copy(at_start.user, sizeof(at_start.user), "XDG_RUNTIME_DIR");
+	copy(at_start.files, sizeof(at_start.files), "PANTRACE_SESSION");
+}
+
 int pt_runtime_directory(char *ret, size_t size)
 {
-	const char *given = secure_getenv("PANTRACE_RUNTIME"),
-		   *user = secure_getenv("XDG_RUNTIME_DIR");
 	const uid_t uid = geteuid();
 	int n;
 
-	if (given && *given == '/')
-		n = snprintf(ret, size, "%s", given);
+	if (at_start.runtime[0] == '/')
+		n = snprintf(ret, size, "%s", at_start.runtime);
 	else if (!uid)
 		n = snprintf(ret, size, ROOT_RUNTIME);
-	else if (user && *user == '/')
-		n = snprintf(ret, size, "%s/pantrace", user);
+	else if (at_start.user[0] == '/')
+		n = snprintf(ret, size, "%s/pantrace", at_start.user);
 	else
 		n = snprintf(ret, size, "/tmp/pantrace-%u", (unsigned int)uid);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
@@ -136,7 +155,7 @@ static void join_named(const char *files, struct reading *reading)
 
 void pt_join_waiting(void)
 {
-	const char *file = secure_getenv("PANTRACE_SESSION");
+	const char *file = at_start.files[0] ? at_start.files : NULL;
 	struct reading *reading = NULL;
 	char runtime[512];
 

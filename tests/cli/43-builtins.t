@@ -52,7 +52,7 @@ gives comm 'begin { print(comm); }' "$name"
 gives "comm kfunc_allowed" 'iter:task /ctx.task.pid == 2/ { if comptime (kfunc_allowed("bpf_task_from_pid")) { print(comm(2)); } else { print("kthreadd"); } }' kthreadd
 gives kfunc_exist 'begin { print((kfunc_exist("vfs_read"), kfunc_exist("no_such_function"))); }' '(true, false)'
 gives curtask 'begin { print((curtask.comm, curtask.tgid == pid)); }' "($name, true)"
-gives "ppid pcomm" 'begin { print((ppid == curtask.real_parent.tgid, pcomm)); }' '(true, sh)' 
+gives "ppid pcomm" 'begin { print((ppid == curtask.real_parent.tgid, pcomm)); }' "(true, $(cat /proc/$$/comm))" 
 gives "leader_tid leader_comm" 'begin { print((leader_tid == curtask.group_leader.pid, leader_comm)); }' "(true, $name)"
 gives tracer_pid 'begin { print(tracer_pid == pid); }' true
 gives "cpu ncpus numaid" 'begin { print((cpu < ncpus, numaid >= 0)); }' '(true, true)'

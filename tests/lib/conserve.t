@@ -37,7 +37,7 @@ one "static" gcc -O2 -static -- A=1
 one "rseq registered by the library" gcc -O2 -- GLIBC_TUNABLES=glibc.pthread.rseq=0
 one "rings of threads" gcc -O2 -- thread
 one "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- A=1
-one "TSan" gcc -O1 -fsanitize=thread -- TSAN_OPTIONS=report_signal_unsafe=0
+one "TSan" gcc -O1 -fsanitize=thread -- TSAN_OPTIONS=report_signal_unsafe=0:die_after_fork=0
 
 # shellcheck disable=SC2086
 gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined $flags tests/lib/damage.c lib/*.c -o "$dir/damage" -lpthread &&

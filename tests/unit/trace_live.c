@@ -482,7 +482,7 @@ static void test_others(struct kernel *k, const char *root)
 	put("trace_marker", "a note\n");
 	put("trace_marker", "another one, without an end");
 	run("dd if=/dev/zero of=/dev/null bs=1 count=30 2>/dev/null; cat /proc/self/stat "
-	    ">/dev/null; sleep 0.1; ls / >/dev/null");
+	    ">/dev/null; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; ls / >/dev/null; done");
 	put("tracing_on", "0");
 	put("events/sched/sched_switch/trigger", "!stacktrace");
 	put("events/enable", "0");
