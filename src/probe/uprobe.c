@@ -206,6 +206,18 @@ static int check_boundary(struct expand_arg *a, u64 start, u64 into)
 	return -EINVAL;
 }
 
+static int check_instruction(struct expand_arg *a, u64 offset, const char *place)
+{
+	if (!breaks(a, offset) || a->env->unsafe)
+		return 0;
+	diag_error(a->env->diag, a->request->span,
+		   "a probe on %s would crash programs: kernels do not execute the AVX-512 "
+		   "instruction there rightly",
+		   place);
+	diag_hint(a->env->diag, "probe its callers, or a place behind it (+OFFSET)");
+	return -EINVAL;
+}
+
 static int add_symbol(struct expand_arg *a)
 {
 	struct elf_symbol s;
@@ -226,14 +238,9 @@ static int add_symbol(struct expand_arg *a)
 	err = check_boundary(a, offset - a->offset, a->offset);
 	if (err)
 		return err;
-	if (breaks(a, offset) && !a->env->unsafe) {
-		diag_error(a->env->diag, a->request->span,
-			   "a probe on %s would crash programs: kernels do not execute the AVX-512 "
-			   "instruction there rightly",
-			   a->function);
-		diag_hint(a->env->diag, "probe its callers, or a place behind it (+OFFSET)");
-		return -EINVAL;
-	}
+	err = check_instruction(a, offset, a->function);
+	if (err)
+		return err;
 	add_place(a,
 		  a->has_offset ? arena_printf(a->env->arena, "%s+%" PRIu64, a->function, a->offset)
 				: a->function,
@@ -245,6 +252,7 @@ static int add_address(struct expand_arg *a)
 {
 	struct elf_symbol s;
 	u64 offset = 0, into = 0;
+	const char *place;
 	bool known;
 	int err;
 
@@ -271,9 +279,12 @@ static int add_address(struct expand_arg *a)
 		return -EINVAL;
 	}
 	err = known ? check_boundary(a, offset - into, into) : 0;
+	place = arena_printf(a->env->arena, "0x%" PRIx64, a->address);
+	if (!err)
+		err = check_instruction(a, offset, place);
 	if (err)
 		return err;
-	add_place(a, arena_printf(a->env->arena, "0x%" PRIx64, a->address), offset, known && !into);
+	add_place(a, place, offset, known && !into);
 	return 0;
 }
 

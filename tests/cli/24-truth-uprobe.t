@@ -53,4 +53,15 @@ is "$(total @l:)" 80000 "lhist() holds every event"
 # Programs of user probes may be preempted by themselves on one CPU: their strings must not mix.
 run -q -c "$target 20000 8" -e "uprobe:$target:work { printf(\"%d %s\n\", arg0, str(arg1)); }"
 is "$(awk '$2 != "item-" $1' "$work/out" | grep -vc '^Lost')" 0 "strings of threads that preempt each other do not mix"
+# Kernels execute the copy of an AVX-512 instruction wrongly: a probe on one crashes the program.
+cat >"$work/wide.c" <<'END'
+__asm__(".globl wide\n.type wide, @function\nwide: .byte 0x62, 0xe2, 0x7d, 0x28, 0x7a, 0xc6\nret\n.size wide, . - wide\n");
+int main(void) { return 0; }
+END
+gcc -no-pie "$work/wide.c" -o "$work/wide"
+run --dry-run -e "uprobe:$work/wide:wide { @ = count(); }"
+like "$err" 'would crash programs' "no probe on an AVX-512 instruction, by name"
+run --dry-run -e "uprobe:$work/wide:0x$(nm "$work/wide" | sed -n 's/ T wide$//p') { @ = count(); }"
+like "$err" 'would crash programs' "nor by address"
+is "$rc" 1 "exit code"
 done_testing
