@@ -18,8 +18,13 @@ sleep 5
 /programs/syscalls 100 >/dev/null
 wait
 like "$(cat /tmp/out)" '^write_null +300$' "funccount -F: writes of three processes"
-pantrace funccount -F -i 1 -t 3 -d 4 --json 'vfs_*' >/tmp/out 2>/tmp/err
-like "$(tail -1 /tmp/out)" '^\{"func":"vfs_[a-z_]*","count":[0-9]+\}$' "funccount -F --json"
+pantrace funccount -F -i 1 -t 3 -d 6 --json 'vfs_*' >/tmp/out 2>/tmp/err &
+for _ in 1 2 3 4 5; do
+	sleep 1
+	cat /etc/passwd >/dev/null
+done
+wait
+like "$(cat /tmp/out)" '^\{"func":"vfs_[a-z_]*","count":[0-9]+\}$' "funccount -F --json"
 pantrace funccount -F -d 1 'no_such_function_*' >/tmp/out 2>&1
 is "$?" 1 "funccount -F: a pattern that matches nothing"
 
