@@ -23,7 +23,13 @@ trace-cmd convert -i "$dir/packed.dat" -o "$dir/trace.dat" --compression none >/
 
 user_seconds() # COMMAND...: its user time
 {
-	/usr/bin/time -f %U -o "$dir/time" "$@" >/dev/null 2>"$dir/err" || true
+	rc=0
+	/usr/bin/time -f %U -o "$dir/time" "$@" >/dev/null 2>"$dir/err" || rc=$?
+	# 3: printed, with events that were lost
+	if [ $rc -ne 0 ] && [ $rc -ne 3 ]; then
+		echo "bench/report.sh: $1 failed ($rc): $(tail -1 "$dir/err")" >&2
+		kill $$
+	fi
 	tail -1 "$dir/time"
 }
 events=$("$binary" report -c "$dir/trace.dat" 2>/dev/null | awk '{ n += $1 } END { print n }')
