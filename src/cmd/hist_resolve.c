@@ -41,7 +41,15 @@ static int unknown_event(struct hist_run *run, struct span at, const char *syste
 	struct found_event f = {.arena = run->arena, .system = (const char *)names};
 	const char *name = system ? arena_printf(run->arena, "%s:%s", system, event) : event;
 
-	tracefs_each_event(run->kernel, system && *system ? "*" : "*", "*", note_name, &f);
+	tracefs_each_event(run->kernel, "*", "*", note_name, &f);
+	if (!f.count) {
+		diag_error(run->diag, NO_SPAN,
+			   "the kernel's events cannot be read: tracefs is missing, or not readable "
+			   "for this user");
+		diag_hint(run->diag, "run it as root; pantrace doctor says what is missing");
+		diag_code(run->diag, EXIT_PRIVILEGE);
+		return -EACCES;
+	}
 	diag_error(run->diag, at, "there is no event '%s'", name);
 	diag_hint_nearest(run->diag, name, names, f.count);
 	diag_hint(run->diag, "pantrace list 'tracepoint:*' shows all");

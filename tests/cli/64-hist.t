@@ -109,6 +109,10 @@ refused 'begins with p:NAME' -e 'libc:malloc %di' sched:sched_switch keys=prev_p
 refused 'cannot be fetched' -e 'p:a libc:malloc $arg9' a keys=arg1 --engine bpf
 refused "did you mean 'malloc'" -e 'p:a libc:mallocc %di' a keys=arg1
 refused 'different keys or values' sched:sched_switch keys=prev_pid:name=x sched:sched_waking keys=pid:name=x
+cp "$pantrace" "$work/copy" && chmod 755 "$work" "$work/copy"
+setpriv --reuid 65534 --regid 65534 --clear-groups "$work/copy" hist sched:sched_switch keys=prev_pid -d 1 >"$work/out" 2>&1
+is "$?" 4 "without privileges: the exit code"
+like "$(cat "$work/out")" 'not readable for this user' "and the cause"
 if grep -q hist: /sys/kernel/tracing/README; then
 	ok "this kernel has histogram triggers"
 else
