@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TAP in busybox sh, for tests of the guest and of this kernel alike.
+# TAP in busybox sh, for tests of the guest and of this kernel alike. What is said of a failure goes to stderr: prove passes
+# that on, so that the log of a run says what failed and how.
 tests_run=0
 tests_failed=0
 
@@ -12,6 +13,7 @@ ok()
 		printf '%s\n' "ok $tests_run - $1"
 	else
 		printf '%s\n' "not ok $tests_run - $1"
+		printf '%s\n' "# Failed test $tests_run of $0: $1" >&2
 		tests_failed=$((tests_failed + 1))
 	fi
 	return $tap_rc
@@ -26,7 +28,7 @@ is()
 		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
 		echo "# want:"
 		printf '%s\n' "$2" | sed 's/^/#   /' | head -40
-	}
+	} >&2
 }
 
 # like GOT EXTENDED-REGEX NAME
@@ -37,7 +39,7 @@ like()
 		echo "# got:"
 		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
 		echo "# does not match: $2"
-	}
+	} >&2
 }
 
 unlike()
@@ -46,7 +48,7 @@ unlike()
 	ok "$3" || {
 		printf '%s\n' "$1" | sed 's/^/#   /' | head -40
 		echo "# should not match: $2"
-	}
+	} >&2
 }
 
 # skip NAME WHY

@@ -45,6 +45,14 @@ static void add_quoted(struct strbuf *out, const char *text)
 	strbuf_addch(out, '"');
 }
 
+/* What somebody wrote and nobody has turned into a number: "/opt/3rd/lib.so" is no tokens of a
+ * script. */
+static bool is_text(enum tool_effect effect)
+{
+	return effect == TOOL_TEXT || effect == TOOL_NAME || effect == TOOL_MATCH ||
+	       effect == TOOL_GLOB || effect == TOOL_HEATMAP || effect == TOOL_DURATION;
+}
+
 static void define(const struct tool_texter *t, struct strbuf *out, const char *prefix,
 		   const struct tool_option *o, const char *value)
 {
@@ -54,7 +62,7 @@ static void define(const struct tool_texter *t, struct strbuf *out, const char *
 	    o->effect == TOOL_EVENTS)
 		return;
 	strbuf_addf(out, "#define %s ", macro_name(t->arena, prefix, o->long_name));
-	if (o->effect == TOOL_TEXT || o->effect == TOOL_MATCH || o->effect == TOOL_GLOB)
+	if (is_text(o->effect))
 		add_quoted(out, value);
 	else if (o->effect == TOOL_FILTER)
 		strbuf_addstr(out, tool_filter(t->arena, value, &why));

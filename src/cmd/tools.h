@@ -35,8 +35,8 @@
  *
  * --duration, --json, --output and --help exist in every tool; their letters -d, -j and -o yield to the tool's own.
  *
- * What was given is a macro of the script's preprocessor, too: OPT_NAME for --name (flags: 1; numbers, filters and names as they are;
- * text as a string) and ARG_WORD, so that #ifdef OPT_NAME chooses between whole probes. In the script
+ * What was given is a macro of the script's preprocessor, too: OPT_NAME for --name (flags: 1; numbers and filters as they are;
+ * names, files and other text as a string) and ARG_WORD, so that #ifdef OPT_NAME chooses between whole probes. In the script
  *
  *	%{NAME}             is the text of an option (its long name) or argument (in lower case), "" if it was not given;
  *	%{NAME PREFIX}      is a list of probes, each with PREFIX before it; <NAME> in the prefix as above;

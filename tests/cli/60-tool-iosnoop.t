@@ -71,8 +71,9 @@ out=$(cat "$work/trace")
 is "$(awk '/->/ { n += $5 } END { print n }' "$work/trace")" 400 "iolatency: 400 requests in all buckets together"
 like "$out" ' 0\.[0-9]{3} -> 0\.[0-9]{3} ' "iolatency: ranges below a millisecond"
 
+mkdir "$work/8dQ" # no tokens of a script, however it is named
 # Three intervals with a known number of requests in each: the heat map has them all, each in the column of its interval.
-"$pantrace" iolatency -d "$name" --heatmap "$work/heat.svg" 1 4 >"$work/trace" 2>&1 &
+"$pantrace" iolatency -d "$name" --heatmap "$work/8dQ/heat.svg" 1 4 >"$work/trace" 2>&1 &
 tracer=$!
 sleep 1.5
 for n in 100 200; do
@@ -80,7 +81,7 @@ for n in 100 200; do
 	sleep 0.9
 done
 wait $tracer
-is "$(sed -n 's/.*>\([0-9]*\) in \([0-9]*\) intervals.*/\1 \2/p' "$work/heat.svg")" "300 4" "iolatency --heatmap: every request, every interval"
+is "$(sed -n 's/.*>\([0-9]*\) in \([0-9]*\) intervals.*/\1 \2/p' "$work/8dQ/heat.svg")" "300 4" "iolatency --heatmap: every request, every interval"
 python3 -c '
 import re, sys, xml.dom.minidom
 root = xml.dom.minidom.parse(sys.argv[1]).documentElement
@@ -90,7 +91,7 @@ for r in root.getElementsByTagName("rect"):
         n = int(re.search(r": (\d+) \(", r.getElementsByTagName("title")[0].firstChild.data).group(1))
         x = r.getAttribute("x")
         columns[x] = columns.get(x, 0) + n
-assert sorted(columns.values()) == [100, 200] or sum(columns.values()) == 300 and len(columns) in (2, 3), columns' "$work/heat.svg"
+assert sorted(columns.values()) == [100, 200] or sum(columns.values()) == 300 and len(columns) in (2, 3), columns' "$work/8dQ/heat.svg"
 ok "iolatency --heatmap: well-formed, in the right columns"
 run iolatency --heatmap "$work/heat.png" 1 1
 is "$rc" 2 "iolatency --heatmap: another kind of file is a usage error"
