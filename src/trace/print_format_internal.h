@@ -13,6 +13,9 @@
 #include "trace/number_text.h"
 #include "trace/print_format.h"
 
+/* Columns: more is not believed. */
+#define PF_WIDTH_MAX 200
+
 enum pf_value { PF_NUMBER, PF_TEXT, PF_BYTES };
 
 struct pf_type {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/trace_dat.h"
+#include "trace/trace_dat_internal.h"
 
-#include <zlib.h>
-#include <zstd.h>
-
-#include "base/cursor.h"
 #include "base/file.h"
 
-/* A section or a chunk is unpacked into memory: more than this is not believed. */
-#define MAX_SECTION (1u << 29)
 #define MAX_CPUS    65536
 #define MAX_BUFFERS 4096
 
@@ -27,61 +21,13 @@ enum section_id {
 	OPTION_CMDLINES = 21,
 };
 
-enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD };
-
-struct cpu_data {
-	u32 cpu;
-	u64 offset, size;
-};
-
-struct buffer {
-	struct trace_dat_buffer shown;
-	u32 page_size;
-	VECTOR(struct cpu_data) cpus;
-};
-
-struct trace_dat {
-	const u8 *data;
-	size_t len;
-	const char *path;
-	struct diag *diag;
-	u32 version, page_size;
-	enum codec codec;
-	struct page_layout layout;
-	struct arena arena;
-	const char *uname, *clock;
-	VECTOR(struct buffer) buffers;
-	struct event_table *events;
-	struct task_names *tasks;
-	struct symbol_table *symbols;
-	struct string_table *strings;
-};
-
 static int damaged(struct trace_dat *t, const char *what)
 {
 	diag_error(t->diag, NO_SPAN, "%s: damaged or cut off: %s", t->path, what);
 	return -EINVAL;
 }
 
-/* ---- compression ---- */
-
-static bool inflate_all(const void *from, size_t from_len, void *to, size_t to_len)
-{
-	uLongf len = to_len;
-
-	return uncompress(to, &len, from, from_len) == Z_OK && len == to_len;
-}
-
-static bool unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to,
-		   size_t to_len)
-{
-	size_t n;
-
-	if (t->codec == CODEC_ZLIB)
-		return inflate_all(from, from_len, to, to_len);
-	n = ZSTD_decompress(to, to_len, from, from_len);
-	return !ZSTD_isError(n) && n == to_len;
-}
+/* ---- sections ---- */
 
 /* The contents of a section of the file; *ret_owned must be freed. */
 static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct cursor *ret,
@@ -112,10 +58,10 @@ static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct curs
 	packed = cursor_u32(&c);
 	unpacked = cursor_u32(&c);
 	from = cursor_bytes(&c, packed);
-	if (!from || unpacked > MAX_SECTION)
+	if (!from || unpacked > TRACE_DAT_UNPACKED_MAX)
 		return damaged(t, "a compressed section");
 	to = xmalloc(unpacked + 1ull);
-	if (!unpack(t, from, packed, to, unpacked)) {
+	if (!trace_dat_unpack(t, from, packed, to, unpacked)) {
 		free(to);
 		return damaged(t, "a compressed section cannot be unpacked");
 	}
@@ -573,91 +519,4 @@ void trace_dat_text(struct trace_dat *t, struct trace_text *ret)
 	*ret = (struct trace_text){.events = t->events,
 				   .tasks = t->tasks,
 				   .context = {.symbols = t->symbols, .strings = t->strings}};
-}
-
-/* ---- pages ---- */
-
-/* Of one CPU. */
-struct page_source {
-	const struct trace_dat *file;
-	struct cursor at; /* the CPU's data */
-	u32 page_size, chunks;
-	u8 *chunk; /* unpacked */
-	size_t chunk_len, chunk_pos;
-};
-
-static const void *next_plain(struct page_stream *s, size_t *ret_len)
-{
-	struct page_source *p = s->arg;
-	const size_t left = p->at.len - p->at.pos;
-
-	*ret_len = MIN(left, (size_t)p->page_size);
-	return *ret_len >= 16 ? cursor_bytes(&p->at, *ret_len) : NULL;
-}
-
-static bool next_chunk(struct page_source *p)
-{
-	u32 packed, unpacked;
-	const void *from;
-
-	if (!p->chunks)
-		return false;
-	p->chunks--;
-	packed = cursor_u32(&p->at);
-	unpacked = cursor_u32(&p->at);
-	from = cursor_bytes(&p->at, packed);
-	if (!from || unpacked > MAX_SECTION)
-		return false;
-	p->chunk = xrealloc(p->chunk, MAX(unpacked, 1u));
-	p->chunk_len = unpacked;
-	p->chunk_pos = 0;
-	return unpack(p->file, from, packed, p->chunk, unpacked);
-}
-
-static const void *next_packed(struct page_stream *s, size_t *ret_len)
-{
-	struct page_source *p = s->arg;
-	const u8 *page;
-
-	while (p->chunk_pos >= p->chunk_len)
-		if (!next_chunk(p))
-			return NULL;
-	page = p->chunk + p->chunk_pos;
-	*ret_len = MIN(p->chunk_len - p->chunk_pos, (size_t)p->page_size);
-	p->chunk_pos += *ret_len;
-	return page;
-}
-
-static void release_source(struct page_stream *s)
-{
-	struct page_source *p = s->arg;
-
-	free(p->chunk);
-	free(p);
-}
-
-int trace_dat_events(struct trace_dat *t, size_t buffer, struct page_merge *ret)
-{
-	const struct buffer *b = &t->buffers.items[buffer];
-
-	page_merge_init(ret, &t->layout);
-	for (size_t i = 0; i < b->cpus.len; i++) {
-		const struct cpu_data *d = &b->cpus.items[i];
-		struct page_source *p = xzalloc(sizeof(*p));
-		struct page_stream s = {.cpu = d->cpu, .release = release_source, .arg = p};
-
-		p->file = t;
-		p->page_size = b->page_size ? b->page_size : t->layout.size;
-		if (p->page_size < t->layout.data_offset)
-			p->page_size = t->layout.size;
-		/* The size of a compressed one does not count the number of its chunks, which
-		 * stands first. */
-		p->at = cursor_of(t->data + d->offset,
-				  t->codec ? MIN(d->size + 4, t->len - d->offset) : d->size);
-		if (t->codec)
-			p->chunks = cursor_u32(&p->at);
-		s.next = t->codec ? next_packed : next_plain;
-		page_merge_add(ret, &s);
-	}
-	return 0;
 }

@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "view/value.h"
+#include "view/value_internal.h"
 
-#include <arpa/inet.h>
-#include <signal.h>
-#include <time.h>
-
-#include "arch/arch.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "view/disk.h"
-#include "view/stack.h"
-
-static u64 load(const void *p, u32 size)
-{
-	u64 v = 0;
-
-	memcpy(&v, p, MIN(size, sizeof(v))); /* little endian */
-	return v;
-}
 
 static s64 widen(u64 v, u32 bits, bool is_signed)
 {
@@ -33,7 +18,7 @@ s64 value_integer(const struct type *t, const void *data)
 {
 	u32 size = t->size ? t->size : 8;
 
-	return widen(load(data, size), size * 8, t->is_signed);
+	return widen(value_load(data, size), size * 8, t->is_signed);
 }
 
 s64 value_bit_field(const struct type_member *m, const void *record)
@@ -51,7 +36,7 @@ s64 value_bit_field(const struct type_member *m, const void *record)
 	return widen(bits, m->bit_size, false);
 }
 
-static void add_decimal(struct strbuf *out, s64 n, bool is_signed)
+void value_decimal(struct strbuf *out, s64 n, bool is_signed)
 {
 	u64 v = is_signed && n < 0 ? -(u64)n : (u64)n;
 	char buf[24], *p = buf + sizeof(buf);
@@ -62,16 +47,6 @@ static void add_decimal(struct strbuf *out, s64 n, bool is_signed)
 	if (is_signed && n < 0)
 		*--p = '-';
 	strbuf_add(out, p, (size_t)(buf + sizeof(buf) - p));
-}
-
-static void add_foreign(const struct value_printer *p, struct strbuf *out, const char *s, size_t n)
-{
-	if (p->raw)
-		strbuf_add(out, s, n);
-	else if (p->one_line)
-		escape_line(out, s, n);
-	else
-		escape_terminal(out, s, n);
 }
 
 void json_string(struct strbuf *out, const char *s, size_t n)
@@ -108,288 +83,12 @@ void value_buffer_text(struct strbuf *out, const u8 *data, size_t n, bool keep_a
 	}
 }
 
-/* Replaces the three conversions that strftime() of libc has otherwise (or not at all), as bpftrace
- * does. */
-static void expand_time_format(struct strbuf *out, const char *format, u32 ns)
-{
-	for (const char *s = format; *s; s++) {
-		if (*s != '%' || !s[1]) {
-			strbuf_addch(out, *s);
-			continue;
-		}
-		s++;
-		if (*s == 'f')
-			strbuf_addf(out, "%06u", ns / 1000);
-		else if (*s == 'k')
-			strbuf_addf(out, "%09u", ns);
-		else if (*s == 'l')
-			strbuf_addf(out, "%03u", ns / 1000000);
-		else
-			strbuf_addf(out, "%%%c", *s);
-	}
-}
-
-void time_text(struct strbuf *out, const char *format, u64 realtime_ns)
-{
-	time_t seconds = (time_t)(realtime_ns / 1000000000);
-	struct strbuf f = STRBUF_INIT;
-	struct tm tm;
-	char buf[1024];
-
-	expand_time_format(&f, format, (u32)(realtime_ns % 1000000000));
-	if (localtime_r(&seconds, &tm))
-		strbuf_add(out, buf, strftime(buf, sizeof(buf), f.data, &tm));
-	strbuf_release(&f);
-}
-
-static u64 clock_ns(clockid_t id)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(id, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
-
-/* The distance of two clocks, from the narrowest of five readings of one between two of the other.
- */
-static s64 clock_offset(clockid_t id)
-{
-	u64 best = UINT64_MAX;
-	s64 offset = 0;
-
-	for (int i = 0; i < 5; i++) {
-		u64 before = clock_ns(CLOCK_REALTIME);
-		u64 other = clock_ns(id);
-		u64 after = clock_ns(CLOCK_REALTIME);
-
-		if (after < before || after - before >= best)
-			continue;
-		best = after - before;
-		offset = (s64)(before + (after - before) / 2 - other);
-	}
-	return offset;
-}
-
-static void add_timestamp(struct value_printer *p, struct strbuf *out, const u8 *data)
-{
-	u64 ns = load(data, 8);
-	u64 index = load(data + 8, 4);
-	u32 clock = (u32)load(data + 12, 4);
-
-	if (!p->have_offsets) {
-		p->boot_offset_ns = clock_offset(CLOCK_BOOTTIME);
-		p->mono_offset_ns = clock_offset(CLOCK_MONOTONIC);
-		p->have_offsets = true;
-	}
-	if (clock == CLOCK_BOOTTIME)
-		ns += (u64)p->boot_offset_ns;
-	else if (clock == CLOCK_MONOTONIC)
-		ns += (u64)p->mono_offset_ns;
-	time_text(out, index < p->nstrings ? p->strings[index] : "%H:%M:%S", ns);
-}
-
-/* A line of /proc/meminfo as it is now, in MB. */
-static void add_meminfo(struct value_printer *p, struct strbuf *out, u64 index)
-{
-	unsigned long long kilobytes = 0;
-	char *data, *line = NULL, name[64];
-	size_t len;
-
-	if (index < p->nstrings && !file_read("/proc/meminfo", 65536, &data, &len)) {
-		snprintf(name, sizeof(name), "\n%s:", p->strings[index]);
-		line = strstr(data, name);
-		if (line)
-			sscanf(line + strlen(name), "%llu", &kilobytes);
-		free(data);
-	}
-	strbuf_addf(out, "%llu", kilobytes / 1024);
-}
-
-static void read_users(struct value_printer *p)
-{
-	char *text, *line, *save;
-
-	p->have_users = true;
-	if (file_read("/etc/passwd", 16 << 20, &text, NULL) < 0)
-		return;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *second = strchr(line, ':');
-		char *third = second ? strchr(second + 1, ':') : NULL;
-		bool is_new;
-		u64 uid;
-		void **place;
-
-		if (!third)
-			continue;
-		uid = strtoull(third + 1, NULL, 10);
-		place = hashmap_put(&p->users, &uid, sizeof(uid), &is_new);
-		if (is_new)
-			*place = xstrndup(line, (size_t)(second - line));
-	}
-	free(text);
-}
-
-static void add_user(struct value_printer *p, struct strbuf *out, u64 uid)
-{
-	const char *name;
-
-	if (!p->have_users)
-		read_users(p);
-	name = hashmap_get(&p->users, &uid, sizeof(uid));
-	if (name)
-		add_foreign(p, out, name, strlen(name));
-	else
-		strbuf_addf(out, "%" PRIu64, uid);
-}
-
-static void add_symbol(struct value_printer *p, struct strbuf *out, const struct type *t,
-		       const u8 *data)
-{
-	u64 address = load(data, 8);
-	struct symbolizer *s = p->symbols ? p->symbols(p->arg) : NULL;
-	struct symbol_name name;
-	bool found = false;
-
-	if (s && address)
-		found = t->kind == TYPE_KSYM
-				? symbolize_kernel(s, address, &name)
-				: symbolize_user(s, (pid_t)load(data + 8, 4), address, &name);
-	if (found && name.function)
-		add_foreign(p, out, name.function, strlen(name.function));
-	else if (address)
-		strbuf_addf(out, "0x%" PRIx64, address);
-	else
-		strbuf_addch(out, '0');
-}
-
-static void add_inet(struct strbuf *out, const u8 *data)
-{
-	char buf[INET6_ADDRSTRLEN];
-	u64 family = load(data, 4);
-
-	if ((family == AF_INET || family == AF_INET6) &&
-	    inet_ntop((int)family, data + 4, buf, sizeof(buf)))
-		strbuf_addstr(out, buf);
-}
-
-static void add_string(struct value_printer *p, struct strbuf *out, const struct type *t,
-		       const u8 *data)
-{
-	size_t n = strnlen((const char *)data, t->size);
-
-	add_foreign(p, out, (const char *)data, n);
-	/* A string that fills the largest place to the last byte was cut; smaller ones are char arrays. */
-	if (n && n == t->size && t->kind == TYPE_STRING && n >= p->max_strlen && p->trunc_trailer)
-		strbuf_addstr(out, p->trunc_trailer);
-}
-
-static void add_errno_name(struct strbuf *out, u64 n)
-{
-	const char *name = n && n < 4096 ? strerrorname_np((int)n) : NULL;
-
-	if (name)
-		strbuf_addstr(out, name);
-	else
-		add_decimal(out, (s64)n, true);
-}
-
-static void add_signal(const struct value_printer *p, struct strbuf *out, u64 nr)
-{
-	const char *name = nr < NSIG ? sigabbrev_np((int)nr) : NULL;
-
-	if (p->is_compatible) /* a description there: "Interrupt" */
-		strbuf_addstr(out, nr < NSIG ? strsignal((int)nr) : "N/A");
-	else if (name)
-		strbuf_addf(out, "SIG%s", name);
-	else
-		strbuf_addf(out, "%" PRIu64, nr);
-}
-
-static void add_syscall(struct strbuf *out, u64 nr)
-{
-	const char *name = arch_syscall_name(nr);
-
-	if (name)
-		strbuf_addstr(out, name);
-	else
-		strbuf_addf(out, "[unknown: %" PRIu64 "]", nr);
-}
-
-/* Values that are a word or line of text in both media. False: t is something else. */
-static bool add_word(struct value_printer *p, struct strbuf *out, const struct type *t,
-		     const u8 *data)
-{
-	u64 n = t->size && t->size <= 8 ? load(data, t->size) : 0;
-
-	switch (t->kind) {
-	case TYPE_STRING:
-		add_string(p, out, t, data);
-		return true;
-	case TYPE_KSTACK:
-	case TYPE_USTACK:
-		stack_text(p, out, t, data);
-		return true;
-	case TYPE_KSYM:
-	case TYPE_USYM:
-		add_symbol(p, out, t, data);
-		return true;
-	case TYPE_INET:
-		add_inet(out, data);
-		return true;
-	case TYPE_MAC:
-		strbuf_addf(out, "%02X:%02X:%02X:%02X:%02X:%02X", data[0], data[1], data[2],
-			    data[3], data[4], data[5]);
-		return true;
-	case TYPE_TIMESTAMP:
-		add_timestamp(p, out, data);
-		return true;
-	case TYPE_CGROUP_PATH:
-		n = load(data + 8, 4);
-		if (p->cgroup_path)
-			p->cgroup_path(p->arg, out, load(data, 8),
-				       n < p->nstrings ? p->strings[n] : "*");
-		return true;
-	case TYPE_STRERROR:
-		strbuf_addstr(out, strerror((int)n));
-		return true;
-	case TYPE_ERRNO_NAME:
-		add_errno_name(out, n);
-		return true;
-	case TYPE_USERNAME:
-		add_user(p, out, n);
-		return true;
-	case TYPE_PROBE_NAME:
-		if (n < p->nprobe_names)
-			strbuf_addstr(out, p->probe_names[n]);
-		return true;
-	case TYPE_SYSCALL_NAME:
-		add_syscall(out, n);
-		return true;
-	case TYPE_SIGNAL_NAME:
-		add_signal(p, out, n);
-		return true;
-	case TYPE_MEMINFO:
-		add_meminfo(p, out, n);
-		return true;
-	case TYPE_DISK_NAME:
-		disk_name_text(&p->disks, out, n);
-		return true;
-	case TYPE_ARRAY:
-		if (!t->element->is_char)
-			return false;
-		add_string(p, out, t, data);
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void buffer_bytes(const struct type *t, const u8 *data, const u8 **ret, size_t *ret_len)
 {
 	u64 room = t->size > 4 ? t->size - 4 : 0;
 
 	*ret = data + 4;
-	*ret_len = t->size >= 4 ? (size_t)MIN(load(data, 4), room) : 0;
+	*ret_len = t->size >= 4 ? (size_t)MIN(value_load(data, 4), room) : 0;
 }
 
 static void add_float(struct value_printer *p, struct strbuf *out, const struct type *t,
@@ -498,14 +197,14 @@ void value_text(struct value_printer *p, struct strbuf *out, const struct type *
 	const u8 *bytes = NULL;
 	size_t n;
 
-	if (add_word(p, out, t, data))
+	if (value_word(p, out, t, data))
 		return;
 	switch (t->kind) {
 	case TYPE_INT:
-		add_decimal(out, value_integer(t, data), t->is_signed);
+		value_decimal(out, value_integer(t, data), t->is_signed);
 		break;
 	case TYPE_BOOL:
-		strbuf_addstr(out, load(data, 1) ? "true" : "false");
+		strbuf_addstr(out, value_load(data, 1) ? "true" : "false");
 		break;
 	case TYPE_ENUM:
 		name = type_enumerator_name(p->types, t, value_integer(t, data));
@@ -515,7 +214,7 @@ void value_text(struct value_printer *p, struct strbuf *out, const struct type *
 			strbuf_addf(out, "%" PRId64, value_integer(t, data));
 		break;
 	case TYPE_POINTER:
-		strbuf_addf(out, "0x%" PRIx64, load(data, 8));
+		strbuf_addf(out, "0x%" PRIx64, value_load(data, 8));
 		break;
 	case TYPE_FLOAT:
 		add_float(p, out, t, data);
@@ -571,7 +270,7 @@ void value_json(struct value_printer *p, struct strbuf *out, const struct type *
 	bool raw = p->raw;
 
 	p->raw = true;
-	if (add_word(p, &word, t, data)) {
+	if (value_word(p, &word, t, data)) {
 		json_string(out, word.data, word.len);
 		goto out;
 	}
@@ -584,7 +283,7 @@ void value_json(struct value_printer *p, struct strbuf *out, const struct type *
 			json_u64(out, (u64)value_integer(t, data));
 		break;
 	case TYPE_POINTER:
-		json_u64(out, load(data, 8));
+		json_u64(out, value_load(data, 8));
 		break;
 	case TYPE_BUFFER:
 	case TYPE_ARRAY:

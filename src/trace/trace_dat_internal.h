@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of trace_dat: its parts (trace_dat.c), the pages of its CPUs (trace_dat_pages.c). */
+#ifndef PANTRACE_TRACE_TRACE_DAT_INTERNAL_H
+#define PANTRACE_TRACE_TRACE_DAT_INTERNAL_H
+
+#include "base/cursor.h"
+#include "trace/trace_dat.h"
+
+/* A section or a chunk is unpacked into memory: more than this is not believed. */
+#define TRACE_DAT_UNPACKED_MAX (1u << 29)
+
+enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD };
+
+struct cpu_data {
+	u32 cpu;
+	u64 offset, size;
+};
+
+struct buffer {
+	struct trace_dat_buffer shown;
+	u32 page_size;
+	VECTOR(struct cpu_data) cpus;
+};
+
+struct trace_dat {
+	const u8 *data;
+	size_t len;
+	const char *path;
+	struct diag *diag;
+	u32 version, page_size;
+	enum codec codec;
+	struct page_layout layout;
+	struct arena arena;
+	const char *uname, *clock;
+	VECTOR(struct buffer) buffers;
+	struct event_table *events;
+	struct task_names *tasks;
+	struct symbol_table *symbols;
+	struct string_table *strings;
+};
+
+/* Exactly to_len bytes, or false. */
+bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to, size_t to_len);
+
+#endif
