@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/vector.h"
+#include "kernel/guard.h"
 #include "kernel/tracefs_owner.h"
 
 /* Names of events have at most 63 characters (kernel/trace/trace_probe.h, MAX_EVENT_NAME_LEN). */
@@ -112,6 +113,7 @@ int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 	*ret = NULL;
 	if (!kernel_tracefs(set->kernel) || !has_file(set, row->file))
 		return refuse_kind(set, kind);
+	guard_start(set->kernel);
 	e = arena_new(&set->arena, struct dynamic_event);
 	e->kind = kind;
 	e->group = kind == DYNAMIC_SYNTHETIC ? "synthetic" : set->group;

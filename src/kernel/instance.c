@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "kernel/guard.h"
 #include "kernel/instance_internal.h"
 #include "kernel/tracefs_triggers.h"
 #include "kernel/sweep.h"
@@ -280,6 +281,7 @@ int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, str
 	if (access(root, R_OK | X_OK))
 		return refuse_tracefs(k, d, -errno);
 	tracefs_sweep(k, false, NULL);
+	guard_start(k);
 	in = xzalloc(sizeof(*in));
 	*in = (struct instance){.kernel = k, .diag = d, .kind = kind, .lock = -1};
 	err = kind == INSTANCE_OWN ? open_own(in, root) : open_top(in, root);

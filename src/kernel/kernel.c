@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "kernel/guard.h"
 #include "kernel/kernel_internal.h"
 
 /* A configuration is 250 kB of text. */
@@ -22,6 +23,7 @@ void kernel_release(struct kernel *k)
 {
 	if (!k)
 		return;
+	guard_end(k);
 	kallsyms_release(&k->kallsyms);
 	hashmap_release(&k->blacklist);
 	arena_release(&k->arena);

@@ -3,6 +3,8 @@
 #ifndef PANTRACE_KERNEL_INTERNAL_H
 #define PANTRACE_KERNEL_INTERNAL_H
 
+#include <sys/types.h>
+
 #include "base/hashmap.h"
 #include "base/vector.h"
 #include "kernel/kernel.h"
@@ -40,6 +42,9 @@ struct kernel {
 	struct kallsyms kallsyms;
 	bool blacklist_tried;
 	struct hashmap blacklist;
+	pid_t guard_pid; /* guard.c; 0 = none */
+	int guard_line;	 /* our end of the line to it */
+
 	const char *traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 

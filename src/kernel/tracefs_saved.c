@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,6 +271,23 @@ static void sweep_journal(const struct stale *s, int dir, const char *name)
 	free(text);
 }
 
+/*
+ * One at a time: a value that is put back late, by a guard or a start that was overtaken, would be
+ * written over the next run's. Who waited finds the journals gone. A holder that somebody has
+ * stopped is not waited for.
+ */
+static bool lock_place(int fd)
+{
+	for (int attempt = 0; attempt < 200; attempt++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return true;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return false;
+		usleep(5000);
+	}
+	return false;
+}
+
 void tracefs_saved_each_stale(struct kernel *k, bool only_look,
 			      void (*fn)(void *arg, const char *file, int error), void *arg)
 {
@@ -277,7 +295,7 @@ void tracefs_saved_each_stale(struct kernel *k, bool only_look,
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const int fd = open_place(places[i]);
-		DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+		DIR *dir = fd < 0 || !lock_place(fd) ? NULL : fdopendir(fd);
 		struct dirent *e;
 
 		if (!dir) {
