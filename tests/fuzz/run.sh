@@ -30,11 +30,26 @@ parse | compile)
 	set -- -dict="$(realpath "$out")/words.dict"
 	;;
 elf)
-	cp "${O:-build}"/programs/*.dyn "$corpus/"
+	# small enough to be seeds whole
+	for source in calls frames sdt typed; do
+		gcc -O1 -g -gz=zlib -shared -fPIC -nostdlib -Wl,-z,noseparate-code,-z,max-page-size=512 -o "$corpus/$source.so" "tests/programs/$source.c"
+		strip -o "$corpus/$source.stripped" "$corpus/$source.so"
+	done
+	set --
+	;;
+btf)
+	for source in calls typed kills; do
+		gcc -gbtf -c -o "$out/seed.o" "tests/programs/$source.c"
+		objcopy --dump-section .BTF="$corpus/$source.btf" "$out/seed.o"
+	done
 	set --
 	;;
 tsdl)
 	sed -n 's/^	*"\(.*\)\\n"$/\1/p' tests/fuzz/ctf.c lib/ctf.c | unquote | split -a 4 -l 40 - "$corpus/metadata-"
+	set --
+	;;
+ctf | format | page | relay | vm)
+	tests/fuzz/seeds.pl "$target" "$corpus"
 	set --
 	;;
 *) set -- ;;

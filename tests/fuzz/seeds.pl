@@ -1,0 +1,135 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+# seeds.pl TARGET DIRECTORY: one well-formed input or a few for a fuzz target that reads bytes, for mutations to begin at.
+use strict;
+use warnings;
+
+my ($target, $dir) = @ARGV;
+my $count = 0;
+
+sub seed { open(my $f, '>', sprintf("%s/seed-%02d", $dir, $count++)) or die "$dir: $!"; binmode $f; print $f @_; close $f }
+
+my $page_header = <<'END';
+	field: u64 timestamp;	offset:0;	size:8;	signed:0;
+	field: local_t commit;	offset:8;	size:8;	signed:1;
+	field: int overwrite;	offset:8;	size:1;	signed:1;
+	field: char data;	offset:16;	size:240;	signed:0;
+END
+my $event_header = "# compressed entry header\n\ttype_len    :    5 bits\n\ttime_delta  :   27 bits\n\tarray       :   32 bits\n\n"
+	. "\tpadding     : type == 29\n\ttime_extend : type == 30\n\ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
+my $common = join '', map { sprintf "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", @$_ }
+	['unsigned short common_type', 0, 2, 0], ['unsigned char common_flags', 2, 1, 0],
+	['unsigned char common_preempt_count', 3, 1, 0], ['int common_pid', 4, 4, 1];
+
+sub format_of
+{
+	my ($name, $id, $print, @fields) = @_;
+
+	return "name: $name\nID: $id\nformat:\n$common\n" . join('', map { sprintf "\tfield:%s;\toffset:%d;\tsize:%d;\tsigned:%d;\n", @$_ } @fields)
+		. "\nprint fmt: $print\n";
+}
+my $wakeup = format_of('wakeup', 7, '"comm=%s pid=%d flags=%s path=%s", REC->comm, REC->pid, __print_flags(REC->flags, "|", {1, "A"}, {2, "B"}), __get_str(path)',
+	['char comm[16]', 8, 16, 0], ['pid_t pid', 24, 4, 1], ['unsigned long flags', 32, 8, 0], ['__data_loc char[] path', 40, 4, 0]);
+my $record = pack('SCCl Z16 l x4 Q L Z8', 7, 0, 1, 42, 'bash', 42, 3, 44 | 8 << 16, '/a/b');
+# An event, an extended time, an event with its length behind the head, a page's padding.
+my $events = pack('L', (length($record) / 4) | 5 << 5) . $record . pack('LL', 30 | 7 << 5, 1) . pack('LL', 0, 4 + length $record) . $record . pack('LL', 29, 8);
+my $page = pack('QQ', 1_000_000, length $events) . $events;
+
+sub sized { my ($as, $text) = @_; return pack($as, length $text) . $text }
+sub headers { return "header_page\0" . sized('Q', $page_header) . "header_event\0" . sized('Q', $event_header) }
+sub formats { return pack('L', 1) . "sched\0" . pack('L', 1) . sized('Q', $wakeup) }
+my $magic = "\x17\x08\x44tracing";
+my $symbols = "ffffffff81000000 T start\nffffffff81000100 t next\t[module]\n";
+my $strings = "0xffffffff82000000 : \"text\"\n";
+
+sub trace_dat_6
+{
+	my $head = $magic . "6\0" . pack('CCL', 0, 8, 256) . headers() . pack('L', 0) . formats() . sized('L', $symbols) . sized('L', $strings)
+		. sized('Q', "42 bash\n") . pack('L', 1) . "options  \0" . pack('S', 4) . sized('L', "local [mono] boot\0") . pack('S', 5)
+		. sized('L', "Linux here\0") . pack('S', 0) . "flyrecord\0";
+
+	return $head . pack('QQ', 16 + length $head, length $page) . $page;
+}
+
+sub trace_dat_7
+{
+	my $file = $magic . "7\0" . pack('CCL', 0, 8, 256) . "none\0\0";
+	my (%at, $options);
+	my $sections = '';
+	my $begin = 8 + length $file;
+
+	for ([16, headers()], [17, pack('L', 0)], [18, formats()], [19, sized('L', $symbols)], [20, sized('L', $strings)], [21, sized('Q', "42 bash\n")]) {
+		my ($id, $data) = @$_;
+
+		$at{$id} = $begin + length $sections;
+		$sections .= pack('SSL', $id, 0, 0) . sized('Q', $data);
+	}
+	$at{page} = $begin + length $sections;
+	$sections .= $page;
+	$options = join '', map { pack('SLQ', $_, 8, $at{$_}) } 16 .. 21;
+	$options .= pack('S', 3) . sized('L', pack('Q', 0) . "\0mono\0" . pack('LLLQQ', 256, 1, 0, $at{page}, length $page));
+	$options .= pack('SLQ', 0, 8, 0);
+	return $file . pack('Q', $begin + length $sections) . $sections . pack('SSL', 0, 0, 0) . sized('Q', $options);
+}
+
+sub pages
+{
+	seed("\x00" . $page);
+	seed("\x01" . $wakeup . "\0" . $record);
+	seed("\x02" . trace_dat_6());
+	seed("\x02" . trace_dat_7());
+	# every other way to print: the kernel's own formats
+	for my $name (map { substr $_, 0, -7 } glob '/sys/kernel/tracing/events/*/*/format') {
+		open(my $f, '<', "$name/format") or next;
+		my $text = do { local $/; <$f> };
+		next unless $text =~ /__print|%p|__get|\?/ && length $text < 6000 && $count < 300;
+		seed("\x01$text\0" . "\0" x 200);
+	}
+}
+
+sub formats_only
+{
+	for my $name (glob '/sys/kernel/tracing/events/*/*/format') {
+		open(my $f, "<", $name) or next;
+		seed(do { local $/; <$f> }) if $count < 200;
+	}
+	seed($wakeup);
+}
+
+# The two kinds of metadata of ctf.c.
+sub packets
+{
+	my $fields = pack('L Z* L QQ', 5, 'ab', 2, 10, 11);
+	my $body = pack('QL', 2000, 1) . $fields;
+	my $context = pack('QQ QQ QQ L', 1000, 3000, 0, 0, 0, 0, 1);
+
+	$body = "\0" x (-(8 + length $context) % 8) . $body;
+	my $bits = 8 * (8 + length($context) + length $body);
+	my $packet = pack('LL', 0xc1fc1fc1, 0) . pack('QQ QQ QQ L', 1000, 3000, $bits, $bits, 0, 0, 1) . $body;
+
+	seed(chr($_) . $packet . $packet) for 0, 2, 4, 32;
+	seed(chr($_) . pack('C C N C C a*', 0, 0, 5 << 27 | 100, 7, 3, "\x11" x 60)) for 1, 3, 33;
+}
+
+sub relay
+{
+	my $open = pack('LLQ a64', 5, 1, 64, 'app-1');
+	my $data = sub { my ($offset, $bytes) = @_; pack('LLQ a32 Q x8 x56', 7, 1, 104 + length $bytes, 'ring_0', $offset) . $bytes };
+
+	seed("\x01" . $open . $data->(0, 'abcdefgh') . $data->(8, 'ij') . pack('LLQ', 9, 1, 0));
+	seed("\x01" . pack('LLQL', 4, 0, 4, 1) . $open . $data->(0, 'abc'));
+}
+
+sub filters
+{
+	my $end = pack('Q', 0x95);
+	my $start = pack('CC', 2, 1) . "\x02" . pack('C', 8) . pack('Q', 77); # two fields, a record of 8 bytes
+
+	# r0 = 1; r0 = *(u64 *)(r1 + 8); if r0 > 5 goto +1; r0 = 0
+	seed($start . pack('CCsl', 0xb7, 0, 0, 1) . $end);
+	seed($start . pack('CCsl', 0x79, 0x10, 8, 0) . pack('CCsl', 0x25, 0, 1, 5) . pack('CCsl', 0xb7, 0, 0, 0) . $end);
+	seed($start . pack('CCsl', 0x7b, 0x1a, -8, 0) . pack('CCsl', 0x79, 0xa0, -8, 0) . pack('CCsl', 0x0f, 0x10, 0, 0) . pack('CCsl', 0x85, 0, 0, 1) . $end);
+}
+
+my %targets = (page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
+$targets{$target}->() if $targets{$target};
