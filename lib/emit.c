@@ -233,7 +233,7 @@ static enum outcome change_rseq(const struct pt_session *session, struct rseq *a
 	return (enum outcome)outcome;
 }
 
-/* False when a reader has yet to take the sub-buffer that comes next. */
+/* False when a reader has yet to take the sub-buffer that comes next, or there is no memory for it. */
 static bool change_plan(const struct pt_session *session, const struct pantrace_ring *ring, char *data,
 			struct pantrace_packet *scratch, struct change *ret)
 {
@@ -244,6 +244,8 @@ static bool change_plan(const struct pt_session *session, const struct pantrace_
 	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) & ~(sub - 1);
 
 	if (session->mode != PANTRACE_OVERWRITE && next - consumed > mask)
+		return false;
+	if (next <= mask && !pt_rings_first_lap(session, data + next, next))
 		return false;
 	*ret = (struct change){
 		.from = from,

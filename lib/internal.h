@@ -44,7 +44,14 @@ struct pt_session {
 	uint32_t users;	     /* threads that look at the rings outside of a critical section */
 	uint64_t rseq_offset; /* of the thread's struct rseq from its thread pointer; glibc's */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
+	uint32_t memory;     /* enum pt_memory */
 	struct pt_place place[PT_MAX_RING] __attribute__((aligned(128)));
+};
+
+enum pt_memory {
+	PT_MEMORY_PART,	  /* a sub-buffer's memory is had when it is first needed */
+	PT_MEMORY_HAD,	  /* it is reserved, and touching it may be a page fault */
+	PT_MEMORY_MAPPED,
 };
 
 struct pt_state {
@@ -95,12 +102,19 @@ PT_HIDDEN bool pt_rules_want(const struct pt_rules *rules, const char *full, uin
 
 extern PT_HIDDEN struct pt_state *pt_state; /* NULL before the first session, then constant */
 
-/* session.c */
+/* state.c */
 PT_HIDDEN void pt_lock(void);
 PT_HIDDEN bool pt_trylock(void);
 PT_HIDDEN void pt_unlock(void);
 PT_HIDDEN int pt_state_get(void); /* makes pt_state */
+
+/* session.c, rings.c, records.c */
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
+/*
+ * Whether the sub-buffer that begins at POSITION, within the first time round, has memory: it is had now if
+ * need be. Async-signal-safe; keeps errno.
+ */
+PT_HIDDEN bool pt_rings_first_lap(const struct pt_session *session, char *sub_buffer, uint64_t position);
 /* A child's first event: makes its part of SESSION. With errno kept; false when there is none to make. */
 PT_HIDDEN bool pt_session_of_child(struct pt_session *session);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The rings of a session: a file, its mapping, and what happens to both in a forked child.
+ *
+ * The mapping is not inherited (MADV_DONTFORK) and the state page is wiped in a child
+ * (MADV_WIPEONFORK), by the kernel and so for every kind of fork. What a child needs to make a
+ * session of its own is in ordinary memory: struct pt_settings.
+ *
+ * The file is as long as it will be, its memory is had bit by bit: the header and the first
+ * sub-buffer of every ring at once, the others when an event first needs them or, mostly, before
+ * that by the helper.
+ */
+#include "session.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE	 4096ull
+#define LAZY_MAX (1u << 20) /* larger sub-buffers are had at once: no event waits for so much */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static uint32_t ring_generation;
+
+/* ---- memory ---- */
+
+bool pt_memory_reserve(void *from, size_t n)
+{
+	char *const start = (char *)((uintptr_t)from & ~(PAGE - 1));
+	const int saved = errno;
+	int rc;
+
+	do {
+		rc = madvise(start, n + (size_t)((char *)from - start), MADV_POPULATE_WRITE);
+	} while (rc && (errno == EINTR || errno == EAGAIN));
+	errno = saved;
+	return !rc;
+}
+
+/* -ENOSPC when the file system has not as much left; others may take it before it is needed. */
+static int room_check(int fd, uint64_t size)
+{
+	struct statfs fs;
+
+	/* no number of blocks: no limit, as of memory files */
+	if (fstatfs(fd, &fs) || !fs.f_blocks)
+		return 0;
+	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < size ? -ENOSPC : 0;
+}
+
+/*
+ * The memory that events will write is had before they do: a write to a full file system is a
+ * SIGBUS for the program. *RET_ALL: it is all there.
+ */
+static int memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm *header,
+			bool *ret_all)
+{
+	const uint64_t meta = (header->meta_used + (1u << 16) - 1) & ~((1ull << 16) - 1);
+	const uint64_t ring = (uint64_t)header->nr_subs * header->sub_size;
+	bool good;
+
+	*ret_all = false;
+	good = pt_memory_reserve(shm, header->meta_off + meta);
+	if (good && header->sub_size <= LAZY_MAX) {
+		for (uint32_t i = 0; i < header->nr_rings && good; i++)
+			good = header->flags & PANTRACE_RINGS_PER_THREAD ||
+			       pt_memory_reserve((char *)shm + header->data_off + i * ring,
+						 header->sub_size);
+		return good ? 0 : -ENOSPC;
+	}
+	/* or the kernel is older than 5.14 and cannot */
+	if (syscall(SYS_fallocate, fd, 0, 0l, (long)header->file_size))
+		return -errno;
+	*ret_all = true;
+	return 0;
+}
+
+void pt_rings_reserve(struct pt_settings *set)
+{
+	struct pt_session *const session = pt_session_of(set);
+
+	if (set->state != PT_RUNNING || !session->shm || session->memory == PT_MEMORY_MAPPED)
+		return;
+	if (pt_memory_reserve(session->shm, session->shm->file_size))
+		__atomic_store_n(&session->memory, PT_MEMORY_MAPPED, __ATOMIC_RELEASE);
+}
+
+bool pt_rings_first_lap(const struct pt_session *session, char *sub_buffer, uint64_t position)
+{
+	if (__atomic_load_n(&session->memory, __ATOMIC_ACQUIRE) != PT_MEMORY_PART)
+		return true;
+	/* the first is there; a thread's rings have none */
+	return (!position && !session->per_thread) ||
+	       pt_memory_reserve(sub_buffer, session->sub_size);
+}
+
+/* ---- the file ---- */
+
+static int file_open(struct pt_settings *set, uint32_t pid)
+{
+	char path[sizeof(set->spec.directory) + sizeof(set->file) + 1];
+	int fd;
+
+	set->file[0] = 0;
+	if (!*set->spec.directory) {
+		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	snprintf(set->file, sizeof(set->file), "%u-%llx.pantrace", pid,
+		 (unsigned long long)__builtin_ia32_rdtsc());
+	snprintf(path, sizeof(path), "%s/%s", set->spec.directory, set->file);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		return fd;
+	fd = -errno;
+	set->file[0] = 0;
+	return fd;
+}
+
+/* A file that could not be had in full is not left behind. */
+static void file_remove(struct pt_settings *set)
+{
+	char path[sizeof(set->spec.directory) + sizeof(set->file) + 1];
+
+	if (!set->file[0])
+		return;
+	snprintf(path, sizeof(path), "%s/%s", set->spec.directory, set->file);
+	unlink(path);
+	set->file[0] = 0;
+}
+
+/* Of the process, whichever thread asks. */
+static void comm_read(char comm[16])
+{
+	const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, comm, 15);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0) {
+		prctl(PR_GET_NAME, comm);
+		return;
+	}
+	comm[comm[n - 1] == '\n' ? n - 1 : n] = 0;
+}
+
+static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm, uint32_t pid,
+			uint32_t parent)
+{
+	const struct pt_spec *const spec = &set->spec;
+	const uint64_t rings =
+		(set->nr_rings * sizeof(struct pantrace_ring) + PAGE - 1) & ~(PAGE - 1);
+	struct stat st;
+	size_t used;
+
+	pt_records(&used);
+	*shm = (struct pantrace_shm){
+		.version = PANTRACE_SHM_VERSION,
+		.flags = set->per_thread ? PANTRACE_RINGS_PER_THREAD : 0,
+		.mode = spec->mode,
+		.nr_rings = set->nr_rings,
+		.sub_size = spec->sub_size,
+		.nr_subs = spec->nr_subs,
+		.ring_off = PAGE,
+		.meta_off = PAGE + rings,
+		.meta_size = PT_META_SIZE,
+		.meta_used = used,
+		.data_off = PAGE + rings + PT_META_SIZE,
+		.file_size = PAGE + rings + PT_META_SIZE +
+			     (uint64_t)set->nr_rings * spec->nr_subs * spec->sub_size,
+		.tsc_hz = spec->clock.tsc_hz,
+		.tsc_start = spec->clock.tsc,
+		.monotonic_start_ns = spec->clock.monotonic_ns,
+		.realtime_start_ns = spec->clock.realtime_ns,
+		.pid = pid,
+		.parent = parent,
+		.contexts = spec->contexts,
+		.block_us = spec->block_us,
+	};
+	memcpy(shm->session, spec->name, sizeof(shm->session));
+	if (syscall(SYS_getrandom, shm->uuid, sizeof(shm->uuid), GRND_NONBLOCK) !=
+	    sizeof(shm->uuid)) {
+		const uint64_t seed[2] = {spec->clock.realtime_ns ^ __builtin_ia32_rdtsc(), pid};
+
+		memcpy(shm->uuid, seed, sizeof(seed));
+	}
+	comm_read(shm->comm);
+	if (!stat("/proc/self/ns/pid", &st))
+		shm->pid_namespace = st.st_ino;
+}
+
+bool pt_rings_fd_ours(const struct pt_settings *set)
+{
+	struct stat st;
+
+	return set->fd >= 0 && !fstat(set->fd, &st) && st.st_ino == set->inode;
+}
+
+static void fd_close(struct pt_settings *set)
+{
+	if (pt_rings_fd_ours(set))
+		close(set->fd);
+	set->fd = -1;
+}
+
+/* Lets the event path at the rings of SHM. */
+static void rings_publish(struct pt_settings *set, struct pt_session *session,
+			  struct pantrace_shm *shm)
+{
+	struct pantrace_ring *rings = (struct pantrace_ring *)((char *)shm + shm->ring_off);
+	const uint64_t ring_size = (uint64_t)shm->nr_subs * shm->sub_size;
+
+	for (uint32_t i = 0; i < shm->nr_rings; i++) {
+		rings[i].cpu = i;
+		session->place[i].ring = &rings[i];
+		session->place[i].data = (char *)shm + shm->data_off + i * ring_size;
+	}
+	session->nr_rings = shm->nr_rings;
+	session->sub_size = shm->sub_size;
+	session->sub_mask = shm->sub_size - 1;
+	session->ring_mask = ring_size - 1;
+	session->mode = shm->mode;
+	session->contexts = shm->contexts;
+	if (session->contexts)
+		__atomic_fetch_or(&pt_state->with_contexts, 1u << (set - pt_settings),
+				  __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_and(&pt_state->with_contexts, ~(1u << (set - pt_settings)),
+				   __ATOMIC_RELEASE);
+	session->block_us = shm->block_us;
+	session->number = (uint32_t)(set - pt_settings);
+	__atomic_store_n(&session->per_thread, set->per_thread, __ATOMIC_RELAXED);
+	session->generation = ++ring_generation;
+	session->shm = shm;
+	__atomic_store_n(&session->active, shm->nr_rings, __ATOMIC_RELEASE);
+}
+
+/* Maps FD, a new file, and fills it in: *RET_ALL says whether all of its memory is there. */
+static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_shm **ret,
+		    bool *ret_all)
+{
+	struct pantrace_shm *shm;
+	size_t used;
+	const char *const records = pt_records(&used);
+	int rc = room_check(fd, header->file_size);
+
+	if (rc)
+		return rc;
+	if (ftruncate(fd, (off_t)header->file_size))
+		return -errno;
+	shm = mmap(NULL, header->file_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED)
+		return -errno;
+	rc = memory_begin(fd, shm, header, ret_all);
+	if (rc) {
+		munmap(shm, header->file_size);
+		return rc;
+	}
+	madvise(shm, header->file_size, MADV_DONTFORK);
+	if (used)
+		memcpy((char *)shm + header->meta_off, records, used);
+	*shm = *header;
+	*ret = shm;
+	return 0;
+}
+
+int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
+{
+	struct pt_session *const session = pt_session_of(set);
+	struct pantrace_shm header, *shm = NULL;
+	bool all = false;
+	struct stat st;
+	int fd, rc;
+
+	if (set->spec.mode == PANTRACE_SCRIPT) {
+		set->pid = pid;
+		return 0;
+	}
+	fd = file_open(set, pid);
+	/* a tool's directory may be on another's side of a mount or of permissions: it is handed a
+	 * descriptor */
+	if ((fd == -ENOENT || fd == -EACCES || fd == -EPERM || fd == -EROFS) && set != pt_settings)
+		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	header_fill(set, &header, pid, parent);
+	rc = fstat(fd, &st) ? -errno : file_map(fd, &header, &shm, &all);
+	if (rc) {
+		file_remove(set);
+		close(fd);
+		return rc;
+	}
+	shm->lost = __atomic_exchange_n(&session->early_lost, 0, __ATOMIC_RELAXED);
+	session->memory = all ? PT_MEMORY_HAD : PT_MEMORY_PART;
+	set->fd = fd;
+	set->inode = st.st_ino;
+	set->pid = pid;
+	rings_publish(set, session, shm);
+	/* last: whoever watches the directory reads only what is whole */
+	__atomic_store_n(&shm->magic, PANTRACE_SHM_MAGIC, __ATOMIC_RELEASE);
+	if (set != pt_settings && set->file[0])
+		fd_close(set); /* the name is enough, and descriptors are the program's */
+	return 0;
+}
+
+bool pt_session_of_child(struct pt_session *session)
+{
+	const uint32_t number = (uint32_t)(session - pt_state->session);
+	struct pt_settings *const set = &pt_settings[number];
+	const int saved = errno;
+	bool made = false;
+	uint32_t pid;
+
+	/* a session of the program's own that is in memory only has nobody who could read the
+	 * child's */
+	if (set->state != PT_RUNNING || (!number && !*set->spec.directory))
+		return false;
+	pid = (uint32_t)syscall(SYS_getpid);
+	if (pid == set->pid) /* the session is being stopped */
+		return false;
+	if (!pt_trylock()) {
+		__atomic_fetch_add(&session->early_lost, 1, __ATOMIC_RELAXED);
+		goto out;
+	}
+	made = session->active;
+	if (!made && set->state == PT_RUNNING) {
+		const uint32_t parent = set->pid;
+
+		fd_close(set);
+		set->error = pt_rings_make(set, pid, parent);
+		made = !set->error;
+		if (!made)
+			set->state = PT_NONE;
+	}
+	pt_unlock();
+out:
+	errno = saved;
+	return made;
+}
+
+/*
+ * No more events; what was begun is published. The rings are unmapped when no thread looks at them:
+ * within critical sections none does after the membarrier, and others count themselves. (Rings of
+ * threads have no such count; there, and where a thread does not come back, anonymous memory takes
+ * the place of the rings for good.)
+ */
+void pt_rings_unmap(struct pt_settings *set)
+{
+	struct pt_session *const session = pt_session_of(set);
+	struct pantrace_shm *const shm = session->shm;
+	const struct timespec nap = {.tv_nsec = 100000};
+	size_t size;
+	int naps = 0;
+
+	fd_close(set);
+	set->file[0] = 0;
+	if (!shm)
+		return;
+	size = shm->file_size;
+	while (!set->per_thread && __atomic_load_n(&session->users, __ATOMIC_SEQ_CST) &&
+	       naps++ < 100)
+		nanosleep(&nap, NULL);
+	if (!set->per_thread && naps <= 100) {
+		session->shm = NULL;
+		munmap(shm, size);
+		return;
+	}
+	mmap(shm, size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	set->burnt = !set->per_thread;
+}
+
+void pt_rings_quiesce(struct pt_settings *set)
+{
+	struct pt_session *const session = pt_session_of(set);
+
+	__atomic_store_n(&session->active, 0, __ATOMIC_SEQ_CST);
+	/* critical sections begin again and see it */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+	for (uint32_t i = 0;
+	     set->spec.mode == PANTRACE_BLOCK && session->shm && i < session->nr_rings; i++) {
+		struct pantrace_ring *const ring = session->place[i].ring;
+
+		__atomic_fetch_add(&ring->room, 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &ring->room, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	}
+}
+
+int pt_session_fd(unsigned int number)
+{
+	const struct pt_settings *const set = &pt_settings[number];
+	char path[32];
+	struct stat st;
+	int fd = -1;
+
+	pt_lock();
+	if ((set->state != PT_RUNNING && set->state != PT_STOPPED) || set->file[0])
+		goto out;
+	/* made by the helper, or by a thread of the program, whose descriptors are others */
+	if (pt_rings_fd_ours(set)) {
+		fd = fcntl(set->fd, F_DUPFD_CLOEXEC, 0);
+		goto out;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != set->inode)) {
+		close(fd);
+		fd = -1;
+	}
+out:
+	pt_unlock();
+	return fd < 0 ? -ENOENT : fd;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files that make sessions share: session.c (what becomes of them), rings.c (their memory),
+ * records.c (what readers must know of events), api.c (what programs call).
+ */
+#ifndef PANTRACE_LIB_SESSION_H
+#define PANTRACE_LIB_SESSION_H
+
+#include "internal.h"
+
+/* What must outlive a fork: the state page is wiped in the child. Number 0 is the program's own. */
+struct pt_settings {
+	enum pt_session_state state;
+	bool burnt; /* a thread never left the rings: the slot is not used again */
+	uint32_t nr_rings, per_thread;
+	uint32_t pid; /* whose rings they are */
+	int error;
+	int fd;
+	uint64_t inode; /* of fd: the program may have closed it, and have got the number again */
+	char file[64];
+	struct pt_spec spec;
+	struct pt_rules rules;
+};
+
+extern PT_HIDDEN struct pt_settings pt_settings[PT_SESSIONS];
+
+static inline struct pt_session *pt_session_of(const struct pt_settings *set)
+{
+	return &pt_state->session[set - pt_settings];
+}
+
+/* ---- session.c ---- */
+
+/* SPEC with what it leaves open filled in. -EINVAL. */
+PT_HIDDEN int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec);
+/* Of a session that has rings. */
+PT_HIDDEN void pt_session_count(const struct pt_session *session, struct pantrace_counts *ret);
+
+/* ---- rings.c; the lock is held ---- */
+
+/*
+ * Makes the session's file and lets the event path at it. Only system calls: a child may be in a signal
+ * handler, or the one thread left of many.
+ */
+PT_HIDDEN int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent);
+/* No more events from when it returns; what was begun is published. */
+PT_HIDDEN void pt_rings_quiesce(struct pt_settings *set);
+/* After pt_rings_quiesce(). The file is closed, the memory given back. */
+PT_HIDDEN void pt_rings_unmap(struct pt_settings *set);
+/* All of the memory is had now, so that events need not. */
+PT_HIDDEN void pt_rings_reserve(struct pt_settings *set);
+/* N bytes from FROM are had, so that touching them is no SIGBUS. False: there is no room. Keeps errno. */
+PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
+/* Whether the session's descriptor is still the one of the rings. */
+PT_HIDDEN bool pt_rings_fd_ours(const struct pt_settings *set);
+
+/* ---- records.c ---- */
+
+#define PT_META_SIZE (4ull << 20) /* of a session's file, for records */
+
+/* The records of all events that had an id since the program began, as in ring.h. */
+PT_HIDDEN const char *pt_records(size_t *ret_size);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/* The state page and its lock, which a forked child finds free: the kernel wipes it there. */
+#include "internal.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+
+struct pt_state *pt_state;
+
+bool pt_trylock(void)
+{
+	int32_t free = 0;
+
+	return __atomic_compare_exchange_n(&pt_state->lock, &free, 1, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+void pt_lock(void)
+{
+	if (pt_trylock())
+		return;
+	while (__atomic_exchange_n(&pt_state->lock, 2, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &pt_state->lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+void pt_unlock(void)
+{
+	if (__atomic_exchange_n(&pt_state->lock, 0, __ATOMIC_RELEASE) == 2)
+		syscall(SYS_futex, &pt_state->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+int pt_state_get(void)
+{
+	const size_t size = (sizeof(struct pt_state) + PAGE - 1) & ~(PAGE - 1);
+	struct pt_state *state, *none = NULL;
+
+	if (__atomic_load_n(&pt_state, __ATOMIC_ACQUIRE))
+		return 0;
+	state = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (state == MAP_FAILED)
+		return -errno;
+	if (madvise(state, size, MADV_WIPEONFORK)) {
+		const int error = errno;
+
+		munmap(state, size);
+		return -error;
+	}
+	if (!__atomic_compare_exchange_n(&pt_state, &none, state, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		munmap(state, size);
+	return 0;
+}
