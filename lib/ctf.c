@@ -257,7 +257,7 @@ static void put_metadata(FILE *file, struct pantrace_reader *reader)
 	      "\t\tuint32_t stream_id;\n\t};\n};\n\n",
 	      file);
 	put_env(file, h);
-	/* digits of a fixed width: the rate is measured again when a long session ends */
+	/* the rate that CLOCK_MONOTONIC had when the session began */
 	fprintf(file,
 		"clock {\n\tname = \"tsc\";\n\tdescription = \"time stamp counter\";\n"
 		"\tfreq = %-12llu;\n\toffset_s = %-12llu;\n\toffset = %-12llu;\n"

@@ -11,10 +11,10 @@
 #include <pantrace/protocol.h>
 #include <pantrace/ring.h>
 
-#include "../../lib/clock.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/strbuf.h"
+#include "user/clock.h"
 
 #define ASK_MS 2000
 
@@ -111,7 +111,8 @@ static void put_selection(struct strbuf *text, const struct user_session_options
 
 /* The lines that programs read; starts with none of the tool's notes. */
 static int description_make(const struct user_session_options *o, const char *name,
-			    const char *directory, struct strbuf *text, struct diag *d)
+			    const char *runtime, const char *directory, struct strbuf *text,
+			    struct diag *d)
 {
 	struct pt_clock clock;
 	char level[8];
@@ -129,7 +130,7 @@ static int description_make(const struct user_session_options *o, const char *na
 			   PANTRACE_RULES_MAX, PANTRACE_NAMES_MAX);
 		return -E2BIG;
 	}
-	pt_clock_read(&clock);
+	user_clock_read(runtime, &clock);
 	strbuf_addf(text, "name %s\n", name);
 	put_selection(text, o);
 	strbuf_addf(text, "directory %s\nmode %s\n", directory, user_mode_name(o->mode));
@@ -346,7 +347,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	directory[strlen(directory) - strlen("/sessions")] = '\0';
 	rc = rings_make(o, directory, s.name, &s.directory, d);
 	if (!rc)
-		rc = description_make(o, s.name, s.directory, &text, d);
+		rc = description_make(o, s.name, directory, s.directory, &text, d);
 	s.text = strbuf_detach(&text);
 	if (!rc) {
 		rc = description_write(&s, recorder, true);
