@@ -99,6 +99,26 @@ P
 		like "$out" " ${shown}1:$port +R> ${shown}2:7779 +ESTABLISHED\$" "IPv$version: a connection whose acknowledgements are lost"
 		is "$(echo "$out" | grep -c ":$port *R> ")" "$total" "IPv$version: as often as the socket itself says"
 	done
+	# The side that accepted: its IPv4 addresses say nothing there.
+	mkfifo "$work/word"
+	start tcpretrans
+	ip -n $ns -6 route del blackhole fd00:7::1 2>/dev/null
+	timeout 20 "$programs/tcp_lossy" answer fd00:7::1 7780 1000 >"$work/answer" 2>&1 <"$work/word" &
+	answer=$!
+	exec 3>"$work/word"
+	for _ in $(seq 100); do grep -q listening "$work/answer" && break; sleep 0.05; done
+	ip netns exec $ns timeout 20 "$programs/tcp_lossy" read fd00:7::1 7780 &
+	reader=$!
+	for _ in $(seq 100); do grep -q ready "$work/answer" && break; sleep 0.05; done
+	ip -n $ns -6 route add blackhole fd00:7::1 2>/dev/null
+	echo go >&3
+	exec 3>&-
+	wait $answer
+	kill $reader
+	sleep 0.3
+	stop
+	like "$out" ' fd00:7::1:7780 +R> fd00:7::2:[0-9]+ +ESTABLISHED$' "IPv6, the side that accepted"
+	is "$(echo "$out" | grep -c ':7780 *R> ')" "$(sed -n 's/^retransmits //p' "$work/answer")" "as often as its socket says"
 	run tcpretrans -l -d 0.2
 	if [ "$rc" = 0 ] || [ "$rc" = 3 ]; then
 		like "$out" '^TIME ' "-l"
