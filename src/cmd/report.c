@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pantrace report: what CTF traces say, ours and other people's. */
+#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,13 +12,14 @@
 #include "base/options.h"
 #include "cmd/report.h"
 #include "cmd/report_dat.h"
+#include "cmd/report_kernel.h"
 #include "trace/ctf_filter.h"
 #include "trace/ctf_print.h"
 #include "trace/ctf_symbols.h"
 
 struct arguments {
 	struct string_list events, where;
-	const char *format, *begin, *end;
+	const char *format, *begin, *end, *kernel_clock;
 	bool json, count, live, utc, seconds, no_symbols;
 	u64 limit, hold_ms;
 	struct string_list paths; /* of --files: where to look for objects */
@@ -51,6 +53,9 @@ static const struct option_spec options[] = {
 	{0, "files", "DIRECTORY",
 	 "look for the traced programs' files here too, by build-id and by path; may be repeated",
 	 OPTION_LIST, offsetof(struct arguments, paths)},
+	{0, "kernel-clock", "NAME",
+	 "a trace.dat was recorded with this clock (mono, boot, tai, x86-tsc), whatever it says",
+	 OPTION_STRING, offsetof(struct arguments, kernel_clock)},
 	{0, "no-symbols", NULL, "addresses stay numbers", OPTION_FLAG,
 	 offsetof(struct arguments, no_symbols)},
 	{0},
@@ -58,8 +63,9 @@ static const struct option_spec options[] = {
 
 static const struct command_spec spec = {
 	.name = "report",
-	.synopsis = "[options] DIRECTORY...",
-	.summary = "print CTF traces: what pantrace records of instrumented programs, and LTTng's",
+	.synopsis = "[options] DIRECTORY|FILE...",
+	.summary = "print CTF traces: what pantrace records of instrumented programs, and LTTng's; "
+		   "kernel events of a trace.dat",
 	.examples =
 		"pantrace report trace                          # every event, by time, of all "
 		"processes in it\n"
@@ -70,17 +76,31 @@ static const struct command_spec spec = {
 		"pantrace report host1/trace host2/trace        # two machines on one time line\n"
 		"pantrace report ~/lttng-traces/auto-20260101-120000\n"
 		"pantrace report -e 'sched:*' trace.dat          # kernel events that trace-cmd "
-		"recorded (-n, -c, -f trace-cmd)\n",
-	.details = "A trace is a directory with a file named metadata (CTF 1.8); directories are "
-		   "searched for them. Files may be compressed: "
-		   "ring_0.zst, ring_0.gz. A stream that is damaged is read up to the damage, "
-		   "which is named; the others are read to their end.\n\n"
-		   "Addresses (ip, callstack_user) get names when the trace says which files were "
-		   "loaded where, and the files, or their debug files, "
-		   "are found: under --files DIRECTORY, under /usr/lib/debug/.build-id, or at "
-		   "their own path, with the same build-id.\n\n"
-		   "The exit code is 3 when the tracer says that events were lost, and 1 when "
-		   "something could not be read.",
+		"recorded (-n, -c, -f trace-cmd)\n"
+		"pantrace report trace trace.dat                 # a program's events and the "
+		"kernel's "
+		"on one time line\n",
+	.details =
+		"A trace is a directory with a file named metadata (CTF 1.8); directories are "
+		"searched for them. Files may be compressed: "
+		"ring_0.zst, ring_0.gz. A stream that is damaged is read up to the damage, "
+		"which is named; the others are read to their end.\n\n"
+		"Addresses (ip, callstack_user) get names when the trace says which files were "
+		"loaded where, and the files, or their debug files, "
+		"are found: under --files DIRECTORY, under /usr/lib/debug/.build-id, or at "
+		"their own path, with the same build-id.\n\n"
+		"A file is a trace.dat; a directory may hold some (NAME.dat). Alone it is printed "
+		"in "
+		"the kernel's own columns, with others (or with --json, --begin, --end) on their "
+		"time line. For that it must be known when its events were: from trace-cmd's "
+		"--date; "
+		"from a CTF trace of the same machine with the same clock (x86-tsc for ours, mono "
+		"for "
+		"LTTng's); or, of the clocks mono, boot and tai, because it was recorded on this "
+		"machine "
+		"since that started.\n\n"
+		"The exit code is 3 when the tracer says that events were lost, and 1 when "
+		"something could not be read.",
 	.options = options,
 };
 
@@ -90,6 +110,7 @@ struct report {
 	struct ctf_printer *printer;
 	struct ctf_symbols *symbols;
 	struct diag diag;
+	VECTOR(struct report_kernel *) kernels;
 	VECTOR(struct ctf_condition) where;
 	s64 begin_ns, end_ns;
 	u64 printed;
@@ -156,6 +177,22 @@ static int time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret)
 	return 0;
 }
 
+/* The recording whose next event is the oldest of all and not younger than this; NULL: none. */
+static struct report_kernel *kernel_before(struct report *r, s64 until_ns, s64 *ret_ns)
+{
+	struct report_kernel *best = NULL;
+
+	for (size_t i = 0; i < r->kernels.len; i++) {
+		s64 ns;
+
+		if (!report_kernel_time(r->kernels.items[i], &ns) || ns > until_ns)
+			continue;
+		best = r->kernels.items[i];
+		until_ns = *ret_ns = ns;
+	}
+	return best;
+}
+
 static int window(struct report *r)
 {
 	struct ctf_event first;
@@ -163,7 +200,10 @@ static int window(struct report *r)
 
 	r->begin_ns = INT64_MIN;
 	r->end_ns = INT64_MAX;
-	day = ctf_set_next(r->set, &first, &r->diag) > 0 ? first.ns : (s64)time(NULL) * 1000000000;
+	if (ctf_set_next(r->set, &first, &r->diag) > 0)
+		day = first.ns;
+	else if (!kernel_before(r, INT64_MAX, &day))
+		day = (s64)time(NULL) * 1000000000;
 	if (r->arguments->begin &&
 	    time_parse(r->arguments->begin, r->arguments->utc, day, &r->begin_ns))
 		return options_usage_error(&spec, "'%s' is no time", r->arguments->begin);
@@ -233,6 +273,24 @@ static bool passes(struct report *r, const struct ctf_event *event)
 	return true;
 }
 
+static bool enough(const struct report *r)
+{
+	return r->arguments->limit && r->printed >= r->arguments->limit;
+}
+
+static int kernel_event(struct report *r, struct report_kernel *k, s64 ns)
+{
+	const bool shown = ns >= r->begin_ns && ns <= r->end_ns;
+	const char *name;
+	int rc;
+
+	rc = report_kernel_next(k, shown && !r->arguments->count ? r->printer : NULL, &name);
+	r->printed += shown;
+	if (shown && r->arguments->count)
+		count(r, name);
+	return rc;
+}
+
 /* Up to the end of what is there. 0, or what a write said. */
 static int events(struct report *r)
 {
@@ -241,14 +299,27 @@ static int events(struct report *r)
 	struct ctf_event event;
 	int rc = 0;
 
-	while (!rc && !interrupted && ctf_set_next(r->set, &event, &r->diag) > 0) {
-		struct ctf_cursor c = ctf_event_cursor(&event);
+	while (!rc && !interrupted) {
+		const bool has = ctf_set_next(r->set, &event, &r->diag) > 0;
+		struct report_kernel *kernel;
+		struct ctf_cursor c;
+		s64 ns;
 
+		if (r->kernels.len &&
+		    (kernel = kernel_before(r, has ? event.ns : INT64_MAX, &ns))) {
+			if (enough(r))
+				return 0;
+			rc = kernel_event(r, kernel, ns);
+			continue;
+		}
+		if (!has)
+			break;
+		c = ctf_event_cursor(&event);
 		if (is_for_us(r, &event) || (!all && !passes(r, &event))) {
 			ctf_set_skip(r->set, &event, &r->diag);
 			continue;
 		}
-		if (r->arguments->limit && r->printed == r->arguments->limit)
+		if (enough(r))
 			return 0;
 		r->printed++;
 		if (r->arguments->count) {
@@ -260,11 +331,6 @@ static int events(struct report *r)
 		ctf_set_done(r->set, &event, &c, &r->diag);
 	}
 	return rc;
-}
-
-static bool enough(const struct report *r)
-{
-	return r->arguments->limit && r->printed >= r->arguments->limit;
 }
 
 static int follow(struct report *r)
@@ -319,8 +385,12 @@ static void counts_print(struct report *r)
 
 static enum exit_code end(struct report *r, int rc)
 {
-	const struct ctf_loss loss = ctf_set_loss(r->set);
+	struct ctf_loss loss = ctf_set_loss(r->set);
+	const unsigned int errors = r->diag.errors;
 
+	for (size_t i = 0; i < r->kernels.len; i++)
+		loss.events += report_kernel_lost(r->kernels.items[i], &r->diag);
+	loss.damaged += r->diag.errors - errors;
 	tell(r);
 	if (rc && rc != -EPIPE)
 		fprintf(stderr, "pantrace report: cannot write: %s\n", strerror(-rc));
@@ -343,6 +413,94 @@ static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struc
 	ctf_symbols_put(arg, trace, ns, value, out);
 }
 
+/* ---- traces ---- */
+
+typedef VECTOR(char *) path_list;
+
+/* NAME.dat in a directory. */
+static void recordings_in(const char *path, path_list *ret)
+{
+	DIR *dir = opendir(path);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		const size_t n = strlen(e->d_name);
+		char *file;
+
+		if (n < 5 || !str_eq(e->d_name + n - 4, ".dat"))
+			continue;
+		file = xasprintf("%s/%s", path, e->d_name);
+		if (report_dat_is(file))
+			vector_push(ret, file);
+		else
+			free(file);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* A directory may have CTF traces, recordings of the kernel, or both; nothing is an error. */
+static int add_directory(struct report *r, const char *path, path_list *recordings)
+{
+	const size_t before = recordings->len;
+	struct diag nothing = DIAG_INIT;
+	int rc;
+
+	recordings_in(path, recordings);
+	rc = ctf_set_add(r->set, path, recordings->len > before ? &nothing : &r->diag);
+	if (rc != -ENOENT && recordings->len > before)
+		diag_print(&nothing, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_release(&nothing);
+	return rc == -ENOENT && recordings->len > before ? 0 : rc;
+}
+
+/* What only CTF has. */
+static int kernels_check(struct report *r)
+{
+	const struct arguments *a = r->arguments;
+	const char *what = r->where.len					  ? "--where"
+			   : a->live					  ? "--live"
+			   : a->format && str_eq(a->format, "babeltrace") ? "--format babeltrace"
+									  : NULL;
+
+	if (!what || !r->kernels.len)
+		return 0;
+	diag_error(&r->diag, NO_SPAN, "%s is for CTF traces, and there is a trace.dat among these",
+		   what);
+	return -EINVAL;
+}
+
+/* The recordings of the kernel last: their place on the time line may depend on the others. */
+static int add_paths(struct report *r, char **paths, bool is_json)
+{
+	const struct report_kernel_options how = {
+		.events = r->arguments->events,
+		.raw = is_json,
+		.clock = r->arguments->kernel_clock,
+		.set = r->set,
+	};
+	path_list recordings = {0};
+	int rc = 0;
+
+	for (; *paths && !rc; paths++) {
+		if (report_dat_is(*paths))
+			vector_push(&recordings, xstrdup(*paths));
+		else
+			rc = add_directory(r, *paths, &recordings);
+	}
+	for (size_t i = 0; i < recordings.len; i++) {
+		struct report_kernel *k;
+
+		if (!rc)
+			rc = report_kernel_open(recordings.items[i], &how, &r->diag, &k);
+		if (!rc)
+			vector_push(&r->kernels, k);
+		free(recordings.items[i]);
+	}
+	vector_free(&recordings);
+	return rc ? rc : kernels_check(r);
+}
+
 static enum exit_code run(struct report *r, char **paths)
 {
 	struct ctf_print_options print = {
@@ -356,15 +514,14 @@ static enum exit_code run(struct report *r, char **paths)
 
 	if (rc)
 		return (enum exit_code)rc;
-	for (; *paths && !rc; paths++)
-		rc = ctf_set_add(r->set, *paths, &r->diag);
-	if (rc) {
+	rc = conditions(r);
+	if (rc)
+		return (enum exit_code)rc;
+	if (add_paths(r, paths, print.format == CTF_FORMAT_JSON)) {
 		tell(r);
 		return EXIT_FAILED;
 	}
-	rc = conditions(r);
-	if (!rc)
-		rc = window(r);
+	rc = window(r);
 	if (rc)
 		return (enum exit_code)rc;
 	if (print.format != CTF_FORMAT_BABELTRACE && !r->arguments->no_symbols) {
@@ -384,6 +541,14 @@ static enum exit_code run(struct report *r, char **paths)
 	return end(r, rc);
 }
 
+/* A trace.dat that is printed as the kernel would. */
+static bool is_alone(const struct arguments *a, char **paths)
+{
+	return !paths[1] && report_dat_is(*paths) && !a->json && !a->begin && !a->end && !a->utc &&
+	       !a->seconds && !a->kernel_clock && !a->live && !a->where.count &&
+	       (!a->format || str_eq(a->format, "trace-cmd"));
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct arguments a = {.hold_ms = 1000};
@@ -396,7 +561,7 @@ int cmd_report(int argc, char **argv)
 	if (first == argc)
 		return options_usage_error(&spec, "which trace? The directory is missing");
 	signal(SIGPIPE, SIG_IGN);
-	if (report_dat_is(argv[first]))
+	if (is_alone(&a, argv + first))
 		return report_dat(argv[first],
 				  &(struct report_dat_options){
 					  .events = a.events,
@@ -411,6 +576,9 @@ int cmd_report(int argc, char **argv)
 	for (size_t i = 0; i < r.where.len; i++)
 		ctf_condition_release(&r.where.items[i]);
 	vector_free(&r.where);
+	for (size_t i = 0; i < r.kernels.len; i++)
+		report_kernel_close(r.kernels.items[i]);
+	vector_free(&r.kernels);
 	hashmap_release(&r.counts);
 	ctf_symbols_release(r.symbols);
 	ctf_set_release(r.set);

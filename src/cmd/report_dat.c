@@ -17,6 +17,7 @@ struct dat_source {
 	struct raw_event head;
 	bool has;
 	const char *name;
+	s64 offset_ns; /* that trace-cmd adds */
 };
 
 struct dat_report {
@@ -45,25 +46,28 @@ bool report_dat_is(const char *path)
 	return n > 0 && trace_dat_is(head, (size_t)n);
 }
 
-static bool matches(const struct report_dat_options *o, const struct event_info *info)
+bool report_dat_matches(const struct string_list *events, const struct event_info *info)
 {
 	char *full;
 	bool yes = false;
 
 	if (!info)
-		return !o->events.count;
+		return !events->count;
 	full = xasprintf("%s:%s", info->system, info->name);
-	for (u32 i = 0; i < o->events.count && !yes; i++)
-		yes = glob_match(o->events.items[i], full) ||
-		      glob_match(o->events.items[i], info->name);
+	for (u32 i = 0; i < events->count && !yes; i++)
+		yes = glob_match(events->items[i], full) ||
+		      glob_match(events->items[i], info->name);
 	free(full);
-	return yes || !o->events.count;
+	return yes || !events->count;
 }
 
 static bool wanted(struct dat_report *r, u32 id)
 {
 	if (!r->wanted[id])
-		r->wanted[id] = matches(r->options, event_table_get(r->text.events, id)) ? 2 : 1;
+		r->wanted[id] =
+			report_dat_matches(&r->options->events, event_table_get(r->text.events, id))
+				? 2
+				: 1;
 	return r->wanted[id] == 2;
 }
 
@@ -87,7 +91,7 @@ static struct dat_source *oldest(struct dat_report *r)
 	return best;
 }
 
-static void print(struct dat_report *r, const struct dat_source *s, size_t width)
+static void print(struct dat_report *r, struct dat_source *s, size_t width)
 {
 	const u32 id = page_event_id(&s->head.event);
 
@@ -99,10 +103,12 @@ static void print(struct dat_report *r, const struct dat_source *s, size_t width
 		return;
 	if (r->sources.len > 1)
 		strbuf_addf(&r->out, "%*s%s ", (int)width, s->name, *s->name ? ":" : " ");
-	if (r->options->trace_cmd)
+	if (r->options->trace_cmd) {
+		s->head.event.time += (u64)s->offset_ns;
 		trace_text_trace_cmd(&r->text, &s->head, &r->out);
-	else
+	} else {
 		trace_text_event(&r->text, &s->head, &r->out);
+	}
 	if (r->out.len >= FLUSH_AT)
 		flush(r);
 }
@@ -114,12 +120,15 @@ static int open_sources(struct dat_report *r)
 	for (size_t i = 0; i < trace_dat_buffers(r->file) && !err; i++) {
 		const struct trace_dat_buffer *b = trace_dat_buffer(r->file, i);
 		struct dat_source s = {.name = b->name};
+		s64 date_ns = 0;
 
 		if (!b->cpus)
 			continue;
 		if (str_eq(b->clock, "counter") || str_eq(b->clock, "x86-tsc") ||
 		    str_eq(b->clock, "uptime"))
 			r->text.options.counter = true;
+		trace_dat_date(r->file, i, &date_ns);
+		s.offset_ns = trace_dat_offset(r->file) + date_ns;
 		err = trace_dat_events(r->file, i, &s.events);
 		if (!err)
 			vector_push(&r->sources, s);

@@ -4,6 +4,7 @@
 #define PANTRACE_CMD_REPORT_DAT_H
 
 #include "base/options.h"
+#include "trace/event_table.h"
 
 struct report_dat_options {
 	struct string_list events; /* globs of SYSTEM:EVENT or EVENT; none = all */
@@ -14,6 +15,8 @@ struct report_dat_options {
 
 /* Is the file one? */
 bool report_dat_is(const char *path);
+/* Is this event among them? An unknown one (NULL) only if there are none. */
+bool report_dat_matches(const struct string_list *events, const struct event_info *info);
 /* Prints it; returns the exit code. */
 int report_dat(const char *path, const struct report_dat_options *o);
 

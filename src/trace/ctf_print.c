@@ -287,7 +287,7 @@ static char *put_time(struct ctf_printer *p, char *to, s64 ns)
 		p->last_ns = ns;
 		return to + 17;
 	}
-	delta = (u64)(ns - p->last_ns);
+	delta = (u64)ns - (u64)p->last_ns; /* a damaged trace may jump by more than 2^63 */
 	memcpy(to, "] (+", 4);
 	if (ns < p->last_ns &&
 	    p->options.format == CTF_FORMAT_TEXT) { /* came late, in a live trace */
@@ -540,6 +540,37 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 		p->last_ns = last;
 		p->has_last = had_last;
 		return 0;
+	}
+	return p->out.len < CHUNK ? p->error : ctf_print_flush(p);
+}
+
+static void ready_json(const struct ctf_ready_event *e, struct strbuf *out)
+{
+	strbuf_addf(out, "{\"time_ns\":%lld,\"event\":\"", (long long)e->ns);
+	escape_json(out, e->name, strlen(e->name));
+	if (e->host) {
+		strbuf_addstr(out, "\",\"host\":\"");
+		escape_json(out, e->host, strlen(e->host));
+	}
+	strbuf_addf(out, "\",\"cpu\":%u,\"context\":{\"procname\":\"", e->cpu);
+	escape_json(out, e->task, strlen(e->task));
+	strbuf_addf(out, "\",\"tid\":%d},\"text\":\"", e->pid);
+	escape_json(out, e->text, e->size);
+	strbuf_addstr(out, "\"}\n");
+}
+
+int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *e)
+{
+	if (p->options.format == CTF_FORMAT_JSON) {
+		ready_json(e, &p->out);
+	} else {
+		text_end(&p->out, put_time(p, text_room(&p->out, 128), e->ns));
+		strbuf_addf(&p->out, "%s%s%s: { cpu_id = %u }, { procname = ", e->host ?: "",
+			    e->host ? " " : "", e->name, e->cpu);
+		ctf_put_string(&p->out, e->task, strlen(e->task), p->options.escape);
+		strbuf_addf(&p->out, ", tid = %d }%s", e->pid, e->size ? ", " : "");
+		strbuf_add(&p->out, e->text, e->size);
+		strbuf_addch(&p->out, '\n');
 	}
 	return p->out.len < CHUNK ? p->error : ctf_print_flush(p);
 }

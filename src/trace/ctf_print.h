@@ -31,6 +31,18 @@ struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int
 bool ctf_print_wants(struct ctf_printer *p, const struct ctf_event *event);
 /* Prints one event; *c ends behind it. Nothing is printed of an event that is cut short (c->failed). 0, or -errno of a write. */
 int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c);
+/* An event of a recording that is no CTF, its text ready: of the kernel, in a trace.dat. */
+struct ctf_ready_event {
+	s64 ns; /* since the epoch */
+	const char *host, *name; /* host: or NULL */
+	u32 cpu;
+	s32 pid; /* of the thread */
+	const char *task;
+	const char *text;
+	size_t size;
+};
+/* 0, or -errno of a write. */
+int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *event);
 int ctf_print_flush(struct ctf_printer *p);
 void ctf_printer_release(struct ctf_printer *p);
 

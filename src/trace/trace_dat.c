@@ -8,9 +8,11 @@
 
 enum section_id {
 	OPTION_DONE = 0,
+	OPTION_DATE = 1,
 	OPTION_BUFFER = 3,
 	OPTION_TRACECLOCK = 4,
 	OPTION_UNAME = 5,
+	OPTION_OFFSET = 7,
 	OPTION_CPUCOUNT = 8,
 	OPTION_STRINGS = 15,
 	OPTION_HEADER_INFO = 16,
@@ -174,6 +176,27 @@ static const char *chosen_clock(struct trace_dat *t, const char *text)
 	return close ? arena_strndup(&t->arena, open + 1, (size_t)(close - open - 1)) : "";
 }
 
+/* Options that are text in both versions. */
+static void read_text_option(struct trace_dat *t, u16 id, const char *data, size_t size)
+{
+	const char *text;
+
+	if (id != OPTION_UNAME && id != OPTION_TRACECLOCK && id != OPTION_DATE &&
+	    id != OPTION_OFFSET)
+		return;
+	text = arena_strndup(&t->arena, data, size);
+	if (id == OPTION_UNAME) {
+		t->uname = text;
+	} else if (id == OPTION_TRACECLOCK) {
+		t->clock = chosen_clock(t, text);
+	} else if (id == OPTION_DATE) { /* in microseconds */
+		t->date_ns = (s64)(strtoull(text, NULL, 0) * 1000u);
+		t->has_date = true;
+	} else {
+		t->offset_ns = (s64)strtoull(text, NULL, 0);
+	}
+}
+
 /* ---- version 7 ---- */
 
 static int read_buffer(struct trace_dat *t, struct cursor *c)
@@ -226,10 +249,7 @@ static int read_option(struct trace_dat *t, u16 id, struct cursor *c)
 
 	if (id == OPTION_BUFFER)
 		return read_buffer(t, c);
-	if (id == OPTION_UNAME)
-		t->uname = arena_strndup(&t->arena, (const char *)c->data, c->len);
-	if (id == OPTION_TRACECLOCK)
-		t->clock = chosen_clock(t, arena_strndup(&t->arena, (const char *)c->data, c->len));
+	read_text_option(t, id, (const char *)c->data, c->len);
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		if (sections[i].id != id)
 			continue;
@@ -350,11 +370,8 @@ static int read_v6_options(struct trace_dat *t, struct cursor *c, named_buffers 
 		data = cursor_bytes(c, size);
 		if (!data)
 			return damaged(t, "its options");
-		if (id == OPTION_UNAME)
-			t->uname = arena_strndup(&t->arena, data, size);
-		else if (id == OPTION_TRACECLOCK)
-			t->clock = chosen_clock(t, arena_strndup(&t->arena, data, size));
-		else if (id == OPTION_BUFFER && size > 8 && more->len < MAX_BUFFERS) {
+		read_text_option(t, id, data, size);
+		if (id == OPTION_BUFFER && size > 8 && more->len < MAX_BUFFERS) {
 			struct named_buffer b = {
 				.name = arena_strndup(&t->arena, data + 8, size - 8)};
 
@@ -502,6 +519,22 @@ u32 trace_dat_version(const struct trace_dat *t)
 const char *trace_dat_uname(const struct trace_dat *t)
 {
 	return t->uname;
+}
+
+s64 trace_dat_offset(const struct trace_dat *t)
+{
+	return t->offset_ns;
+}
+
+bool trace_dat_date(const struct trace_dat *t, size_t buffer, s64 *ret_ns)
+{
+	const char *clock = t->buffers.items[buffer].shown.clock;
+
+	/* it was taken by the clock of the whole; instances may have others */
+	if (!t->has_date || (*clock && !str_eq(clock, t->clock)))
+		return false;
+	*ret_ns = t->date_ns;
+	return true;
 }
 
 size_t trace_dat_buffers(const struct trace_dat *t)

@@ -34,7 +34,12 @@ bool trace_dat_is(const void *data, size_t len);
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret);
 void trace_dat_close(struct trace_dat *t);
 u32 trace_dat_version(const struct trace_dat *t);
-const char *trace_dat_uname(const struct trace_dat *t); /* "" = not recorded */
+/* "Linux HOST RELEASE MACHINE"; "" = not recorded */
+const char *trace_dat_uname(const struct trace_dat *t);
+/* What is to be added to all times (trace-cmd's --ts-offset); 0 = nothing. */
+s64 trace_dat_offset(const struct trace_dat *t);
+/* What is to be added to times of this buffer to have them since the epoch (trace-cmd's --date). False: it does not say. */
+bool trace_dat_date(const struct trace_dat *t, size_t buffer, s64 *ret_ns);
 size_t trace_dat_buffers(const struct trace_dat *t);
 const struct trace_dat_buffer *trace_dat_buffer(const struct trace_dat *t, size_t i);
 /* For printing: events, names of threads, symbols and strings of the recorded kernel. They belong to the file. */

@@ -32,6 +32,8 @@ struct trace_dat {
 	struct page_layout layout;
 	struct arena arena;
 	const char *uname, *clock;
+	s64 date_ns, offset_ns; /* of the options DATE and OFFSET */
+	bool has_date;
 	VECTOR(struct buffer) buffers;
 	struct event_table *events;
 	struct task_names *tasks;

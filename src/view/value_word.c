@@ -2,9 +2,9 @@
 /* Values that are a word or a line: strings, stacks, times, names of many kinds. */
 #include <arpa/inet.h>
 #include <signal.h>
-#include <time.h>
 
 #include "arch/arch.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "view/disk.h"
@@ -55,34 +55,6 @@ void time_text(struct strbuf *out, const char *format, u64 realtime_ns)
 	strbuf_release(&f);
 }
 
-static u64 clock_ns(clockid_t id)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(id, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
-
-/* The distance of two clocks, from the narrowest of five readings of one between two of the other.
- */
-static s64 clock_offset(clockid_t id)
-{
-	u64 best = UINT64_MAX;
-	s64 offset = 0;
-
-	for (int i = 0; i < 5; i++) {
-		u64 before = clock_ns(CLOCK_REALTIME);
-		u64 other = clock_ns(id);
-		u64 after = clock_ns(CLOCK_REALTIME);
-
-		if (after < before || after - before >= best)
-			continue;
-		best = after - before;
-		offset = (s64)(before + (after - before) / 2 - other);
-	}
-	return offset;
-}
-
 static void add_timestamp(struct value_printer *p, struct strbuf *out, const u8 *data)
 {
 	u64 ns = value_load(data, 8);
@@ -90,8 +62,8 @@ static void add_timestamp(struct value_printer *p, struct strbuf *out, const u8 
 	u32 clock = (u32)value_load(data + 12, 4);
 
 	if (!p->have_offsets) {
-		p->boot_offset_ns = clock_offset(CLOCK_BOOTTIME);
-		p->mono_offset_ns = clock_offset(CLOCK_MONOTONIC);
+		p->boot_offset_ns = clock_distance_ns(CLOCK_BOOTTIME);
+		p->mono_offset_ns = clock_distance_ns(CLOCK_MONOTONIC);
 		p->have_offsets = true;
 	}
 	if (clock == CLOCK_BOOTTIME)

@@ -19,7 +19,7 @@ record()
 	sh -c "echo \$\$ >$i/set_event_pid; echo 1 >$i/options/event-fork; ls / >/dev/null; cat /proc/self/stat >/dev/null; true"
 	echo 0 >"$i/tracing_on"
 	echo 0 >"$i/events/enable"
-	trace-cmd extract -B "$(basename "$i")" -o "$dir/7.dat" >/dev/null 2>&1 # and the instance is gone
+	trace-cmd extract --date -B "$(basename "$i")" -o "$dir/7.dat" >/dev/null 2>&1 # and the instance is gone
 }
 
 # The kernel's list of thread names may grow between trace-cmd's two looks at it; then trace-cmd cannot read its own file.

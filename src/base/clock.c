@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
+
+u64 clock_now_ns(clockid_t id)
+{
+	struct timespec t = {0};
+
+	clock_gettime(id, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+/* From the narrowest of five readings of one between two of the other. */
+s64 clock_distance_ns(clockid_t id)
+{
+	u64 best = UINT64_MAX;
+	s64 distance = 0;
+
+	for (int i = 0; i < 5; i++) {
+		const u64 before = clock_now_ns(CLOCK_REALTIME);
+		const u64 other = clock_now_ns(id);
+		const u64 after = clock_now_ns(CLOCK_REALTIME);
+
+		if (after < before || after - before >= best)
+			continue;
+		best = after - before;
+		distance = (s64)(before + (after - before) / 2 - other);
+	}
+	return distance;
+}
