@@ -110,9 +110,7 @@ int pantrace_count(struct pantrace_counts *ret)
 	return 0;
 }
 
-/* PANTRACE_RECORD=DIRECTORY with PANTRACE_EVENTS='app:*,lib:request_*' records without a line of
- * code. Ignored where the caller of the program has fewer rights than the program. */
-static void start_by_environment(void)
+void pt_environment_start(void)
 {
 	const char *directory = secure_getenv("PANTRACE_RECORD");
 	const char *events = secure_getenv("PANTRACE_EVENTS");
@@ -133,10 +131,4 @@ static void start_by_environment(void)
 		pantrace_enable(pattern);
 		p += n + (p[n] == ',');
 	}
-}
-
-__attribute__((constructor(102))) static void begin(void)
-{
-	start_by_environment();
-	pt_control_begin();
 }

@@ -18,6 +18,9 @@
 #define PT_HIDDEN   __attribute__((visibility("hidden")))
 #define PT_MAX_RING 1024
 #define PT_SESSIONS 8 /* at once in a process; bits of pantrace_event.sessions */
+#ifndef PANTRACE_LIB_VERSION
+#define PANTRACE_LIB_VERSION "0.1.0"
+#endif
 
 struct pt_place {
 	struct pantrace_ring *ring;
@@ -141,6 +144,7 @@ enum pt_session_state {
 	PT_NONE,
 	PT_ARMED,   /* waits for a site that a rule names; no rings yet */
 	PT_RUNNING,
+	char ask[108];	     /* the recorder's socket, where filters are asked for; "": none */
 	PT_STOPPED, /* rings are kept, sites are off */
 	PT_DYING,   /* destroyed; its rings are yet to be unmapped */
 };

@@ -12,9 +12,6 @@
 #include <unistd.h>
 
 #define ANSWER_MAX (16u << 20)
-#ifndef PANTRACE_LIB_VERSION
-#define PANTRACE_LIB_VERSION "0.1.0"
-#endif
 
 /* Room for N more bytes; false when the answer is as long as it may be. */
 static bool answer_room(struct pt_answer *answer, size_t n)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: what the program or a tool asked for, and what becomes of it (pt_session_state). */
+#include "announce.h"
 #include "hooks.h"
 #include "session.h"
 #include <errno.h>
@@ -52,6 +53,7 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 		pt_clock_read(&set->spec.clock);
 	set->error = 0;
 	set->fd = -1;
+	set->deaf = false;
 	set->file[0] = 0;
 	/* free of charge where it is done already, and while there is one thread */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
@@ -79,7 +81,7 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 		struct pt_settings *const set = &pt_settings[i];
 
 		if ((set->state != PT_ARMED && set->state != PT_RUNNING) ||
-		    !pt_rules_want(&set->rules, full, level))
+		    !pt_rules_want(&set->rules, full, level) || pt_announce_pending(set, full))
 			continue;
 		if (set->state == PT_ARMED) {
 			if (set->error)
@@ -121,9 +123,8 @@ static int session_with(const char *name, int (*fn)(struct pt_settings *set, con
 	return rc;
 }
 
-static int rules_append(struct pt_settings *set, const void *arg)
+int pt_settings_rules(struct pt_settings *set, const struct pt_rules *rules)
 {
-	const struct pt_rules *const rules = arg;
 	int rc = pt_filters_append(&set->rules, rules);
 
 	for (unsigned int i = 0; i < rules->nr && !rc; i++) {
@@ -138,6 +139,14 @@ static int rules_append(struct pt_settings *set, const void *arg)
 
 int pt_session_rules(const char *name, const struct pt_rules *rules)
 {
+	return rc;
+}
+
+static int rules_append(struct pt_settings *set, const void *arg)
+{
+	const int rc = pt_settings_rules(set, arg);
+
+	set->deaf = false; /* there may be a new recorder */
 	return session_with(name, rules_append, rules);
 }
 
@@ -286,4 +295,11 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 		pt_session_count(session, &ret->counts);
 	pt_unlock();
 	return true;
+}
+
+/* Here and not in api.c: what no program calls is not linked from an archive. */
+__attribute__((constructor(102))) static void begin(void)
+{
+	pt_environment_start();
+	pt_control_begin();
 }

@@ -12,6 +12,7 @@
 struct pt_settings {
 	enum pt_session_state state;
 	bool burnt; /* a thread never left the rings: the slot is not used again */
+	bool deaf;  /* its recorder did not answer (announce.c) */
 	uint32_t nr_rings, per_thread;
 	uint32_t pid; /* whose rings they are */
 	int error;
@@ -33,8 +34,18 @@ static inline struct pt_session *pt_session_of(const struct pt_settings *set)
 
 /* SPEC with what it leaves open filled in. -EINVAL. */
 PT_HIDDEN int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec);
+/* RULES follow those of the session. -ENOSPC. */
+PT_HIDDEN int pt_settings_rules(struct pt_settings *set, const struct pt_rules *rules);
 /* Of a session that has rings. */
 PT_HIDDEN void pt_session_count(const struct pt_session *session, struct pantrace_counts *ret);
+
+/* ---- api.c ---- */
+
+/*
+ * PANTRACE_RECORD=DIRECTORY with PANTRACE_EVENTS='app:*,lib:request_*' records without a line of code. Ignored
+ * where the caller of the program has fewer rights than the program.
+ */
+PT_HIDDEN void pt_environment_start(void);
 
 /* ---- rings.c; the lock is held ---- */
 

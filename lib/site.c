@@ -7,6 +7,7 @@
  * at once. A thread executes the old instruction or the new one; membarrier(SYNC_CORE) ends the
  * time in which it may still be the old one.
  */
+#include "announce.h"
 #include "context.h"
 #include "hooks.h"
 #include "internal.h"
@@ -135,6 +136,7 @@ static int follow(struct pantrace_object *first, bool alone)
 int pt_sites_follow(void)
 {
 	pt_objects_scan();
+	pt_announce();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	return follow(objects, false);
 }
@@ -147,6 +149,7 @@ uint32_t pantrace_refused(void)
 void pt_dynamic_add(struct pantrace_event *event)
 {
 	dynamic = event;
+	pt_announce();
 	event_follow(event);
 }
 
@@ -168,6 +171,7 @@ void pantrace_object_add(struct pantrace_object *object, const struct pantrace_s
 		objects = object;
 		if (pt_running()) {
 			pt_objects_scan();
+			pt_announce();
 			follow(object, true);
 		}
 	}

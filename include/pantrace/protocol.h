@@ -61,10 +61,17 @@
  *	disable GLOB [LEVEL | =LEVEL]		the last line that matches an event decides
  *	filter GLOB HEX				of the events of GLOB only those that the program accepts
  *						(lib/vm.h); the last line that matches decides
- *	script					no rings: events call the places of the USDT note
+ *	ask PATH				an enabled event without a filter line stays off; the program asks
+						at this socket (SOCK_SEQPACKET) for one, before main() begins or
+						dlopen() returns: see below
+	script					no rings: events call the places of the USDT note
  *						libpantrace:script (lib/hooks.c), where tools attach
  *
  *	An unknown word is refused: what is asked for is done, or nothing.
+ *
+ * Asking for a filter (the recorder listens, the program asks; any number on a connection)
+ *	pantrace 1 0.1.0 announce SESSION	then one line "event ..." as in an answer to list
+ *	ok					then "filter" and "disable" lines, as in descriptions
  */
 #ifndef PANTRACE_PROTOCOL_H
 #define PANTRACE_PROTOCOL_H

@@ -119,7 +119,7 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 {
 	int nap = NAP_LEAST_MS;
 
-	while (!end_asked && (!until_ns || now_ns() < until_ns)) {
+	while (!end_asked && !run->end && (!until_ns || now_ns() < until_ns)) {
 		struct pollfd fds[ARRAY_SIZE(sources) + 1];
 		bool busy = false;
 

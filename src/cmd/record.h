@@ -23,6 +23,7 @@ struct record_run {
 	bool snapshot, rotate; /* asked for by signals; whoever does it resets it */
 	u64 lost;	       /* told at the end */
 	bool failed;	       /* told, but went on */
+	bool end;	       /* a source asks to end as by Ctrl-C */
 };
 
 struct record_source {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pantrace record -u: events of instrumented programs. */
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@ struct user_state {
 	struct ctf_output_options where;
 	struct ctf_output *output; /* NULL: a flight recorder, which writes snapshots */
 	struct recorder recorder;
+	struct announce *announce; /* NULL: there is no predicate */
+	int epoll; /* the recorder's descriptor and that of announce */
 	bool stays; /* the session has a name and outlives us */
 	u64 flushed_ns, asked_ns, looked_ns;
 	u32 snapshots;
@@ -90,8 +93,41 @@ static u64 now_ns(void)
 	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
+/* Where programs that start later ask for filters, if there is a predicate. */
+static int announce_begin(struct record_run *run, struct user_state *s, char path[512])
+{
+	const struct record_options *const o = run->options;
+	bool needed = o->what.filter;
+	int rc;
+
+	for (u32 i = 0; i < o->triggers.count; i++)
+		needed |= strchr(o->triggers.items[i], '/') != NULL;
+	if (!needed)
+		return 0;
+	rc = user_runtime_make(path, 512 - 32, run->diag);
+	if (rc)
+		return rc;
+	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
+	return announce_open(path, run->diag, &s->announce);
+}
+
+/* A session that was begun with a predicate, by a recorder that is gone. */
+static int announce_again(struct record_run *run, struct user_state *s)
+{
+	int rc;
+
+	if (!s->session.ask || !s->session.predicate || s->announce)
+		return 0;
+	rc = announce_open(s->session.ask, run->diag, &s->announce);
+	if (rc)
+		return rc;
+	announce_add(s->announce, s->session.name, "*", s->session.predicate);
+	user_session_ask_again(&s->session);
+	return 0;
+}
+
 /* The session: an old one that has the name, or a new one. */
-static int session_begin(struct record_run *run, struct user_state *s)
+static int session_begin(struct record_run *run, struct user_state *s, const char *ask)
 {
 	struct strbuf filters = STRBUF_INIT;
 	const struct record_options *const o = run->options;
@@ -108,7 +144,9 @@ static int session_begin(struct record_run *run, struct user_state *s)
 	user_sessions_release(&all);
 	if (exists) {
 		rc = user_session_open(o->session, run->diag, &s->session);
-		return rc ? rc : user_session_adopt(&s->session, run->directory, run->diag);
+		if (!rc)
+			rc = user_session_adopt(&s->session, run->directory, run->diag);
+		return rc ? rc : announce_again(run, s);
 	}
 	if (!o->what.events.count) {
 		diag_error(run->diag, NO_SPAN, "there is no session '%s'", o->session);
@@ -120,10 +158,14 @@ static int session_begin(struct record_run *run, struct user_state *s)
 	/* a command's events are its own and those of what it starts */
 	options.environment =
 		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	if (o->what.filter)
+		options.ask = ask;
 	if (!rc)
 		rc = user_session_filter(&o->what, &options, run->diag, &filters);
 	if (!rc)
 		rc = user_session_create(&options, true, run->diag, &s->session);
+	if (!rc && o->what.filter)
+		announce_add(s->announce, s->session.name, "*", o->what.filter);
 	strbuf_release(&filters);
 	free(pids);
 	return rc;
@@ -140,10 +182,10 @@ static void session_end(struct record_run *run, struct user_state *s)
 	user_session_release(&s->session);
 }
 
-static int watch(struct record_run *run, struct user_state *s)
+static int watch(struct record_run *run, struct user_state *s, const char *ask)
 {
 	const struct record_options *const o = run->options;
-	struct user_session_options like = {0};
+	struct user_session_options like = {.ask = ask};
 	pid_t *pids = NULL;
 	int rc = 0;
 
@@ -159,19 +201,30 @@ static int watch(struct record_run *run, struct user_state *s)
 	user_session_options_from(NULL, &o->what, &like, &pids);
 	like.environment =
 		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
-	rc = triggers_begin(&s->triggers, &like, run->diag);
+	rc = triggers_begin(&s->triggers, &like, s->announce, run->diag);
 	free(pids);
 	return rc;
+}
+
+static void wait_for(struct user_state *s, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	if (fd >= 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 static int begin(struct record_run *run, void **ret)
 {
 	struct user_state *const s = xzalloc(sizeof(*s));
+	char ask[512] = "";
 	int rc;
 
 	where_to(NULL, run->options, &s->where);
 	s->where.directory = run->directory;
-	rc = session_begin(run, s);
+	rc = announce_begin(run, s, ask);
+	if (!rc)
+		rc = session_begin(run, s, ask);
 	if (rc)
 		goto out;
 	s->stays = run->options->session;
@@ -188,7 +241,7 @@ static int begin(struct record_run *run, void **ret)
 	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
 	recorder_find(&s->recorder, true);
 	s->flushed_ns = s->asked_ns = now_ns();
-	rc = watch(run, s);
+	rc = watch(run, s, s->announce ? ask : NULL);
 	if (rc) {
 		recorder_close(&s->recorder);
 		session_end(run, s);
@@ -202,9 +255,14 @@ static int begin(struct record_run *run, void **ret)
 		setenv("PANTRACE_SESSION", files, 1);
 		free(files);
 	}
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	wait_for(s, recorder_fd(&s->recorder));
+	if (s->announce)
+		wait_for(s, announce_fd(s->announce));
 	*ret = s;
 	return 0;
 out:
+	announce_close(s->announce);
 	free(s);
 	return rc;
 }
@@ -261,9 +319,13 @@ static int round_user(struct record_run *run, void *state)
 	const bool flush = now - s->flushed_ns >= FLUSH_NS, ask = now - s->asked_ns >= ASK_NS;
 	int rc;
 
+	recorder_fd_clear(&s->recorder);
+	if (s->announce && announce_serve(s->announce, run->diag)) {
+		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		run->failed = run->end = true;
+	}
 	if (!s->output)
 		return round_flight(run, s);
-	recorder_fd_clear(&s->recorder);
 	/* half-made files are seen again when somebody looks again */
 	if (ask || now - s->looked_ns >= LOOK_NS) {
 		recorder_find(&s->recorder, ask);
@@ -292,7 +354,7 @@ static int poll_fd(void *state)
 {
 	const struct user_state *const s = state;
 
-	return recorder_fd(&s->recorder);
+	return s->epoll;
 }
 
 static void tell(const struct user_state *s, const struct ctf_output_totals *totals, u64 lost,
@@ -342,6 +404,9 @@ static int end_user(struct record_run *run, void *state)
 			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
 	}
 	session_end(run, s);
+	announce_close(s->announce);
+	if (s->epoll >= 0)
+		close(s->epoll);
 	free(s);
 	return rc < 0 ? rc : 0;
 }

@@ -102,8 +102,9 @@ int user_session_filter(const struct user_session_arguments *a, struct user_sess
 
 	if (!a->filter)
 		return 0;
-	rc = user_filter_lines(a->events.items, a->events.count, a->filter, d, lines);
+	rc = user_filter_lines(a->events.items, a->events.count, a->filter, o->ask != NULL, d, lines);
 	o->filters = lines->data;
+	o->predicate = a->filter;
 	return rc;
 }
 

@@ -63,7 +63,7 @@ struct user_session_arguments {
 int user_session_options_from(const struct command_spec *spec, const struct user_session_arguments *a,
 			      struct user_session_options *ret, pid_t **pids);
 /* Compiles a->filter, if there is one, for the events of the programs that run now: lines of a description, which
- * *lines keeps. 0 or -errno with a diagnostic. */
+ * *lines keeps. With o->ask others may follow. 0 or -errno with a diagnostic. */
 int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o, struct diag *d,
 			struct strbuf *lines);
 /* The lists. */

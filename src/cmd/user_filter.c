@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/filter.h"
 
-#include "../../lib/vm.h"
 #include "base/glob.h"
 #include "lang/script.h"
 #include "probe/user_event.h"
 
-/* Instructions as lib/vm.h wants them: its one map is the scratch memory. */
 static int image_make(const struct script *script, struct diag *diag, struct strbuf *ret)
 {
-	const struct script_program *program = NULL;
-	struct pt_vm_image head = {.magic = PT_VM_MAGIC, .version = PT_VM_VERSION};
-	struct pt_vm *vm;
-	size_t start = ret->len;
-	u32 at = 0;
-	int err;
-
 	for (size_t i = 0; i < script->programs.len; i++)
 		if (script->programs.items[i].ntargets &&
 		    str_eq(script->programs.items[i].targets[0]->provider->name, "user-filter"))
@@ -59,29 +50,48 @@ static int image_make(const struct script *script, struct diag *diag, struct str
 	return err;
 }
 
-int user_filter_compile(const char *provider, const char *name, const char *predicate,
-			struct diag *diag, struct strbuf *ret)
+static int compile(const struct user_event *event, const char *predicate, struct diag *diag,
+		   struct strbuf *ret)
 {
 	struct arena arena = ARENA_INIT;
 	struct type_store types;
 	struct script script = {0};
+int user_filter_compile(const char *line, const char *predicate, struct diag *diag, struct strbuf *ret)
+{
+	struct arena arena = ARENA_INIT;
+	const struct user_event *event = user_event_parse(&arena, line);
+	int err = event ? compile(event, predicate, diag, ret) : -EBADMSG;
+
+	arena_release(&arena);
+	return err;
+}
+
 	struct kernel *kernel = kernel_new();
-	struct probe_env env = {
-		.types = &types, .kernel = kernel, .arena = &arena, .diag = diag, .max_probes = 16};
+	struct probe_env env = {.types = &types,
+				.kernel = kernel,
+				.arena = &arena,
+				.diag = diag,
+	const char *ambiguous; /* two programs have events of this name with different fields */
+				.max_probes = 16,
+				.announced = event};
 	/* what lib/vm.c can, whatever the kernel */
 	struct compile_options options = {.env = &env,
 					  .features = {.bounded_loops = true,
 						       .probe_read_kernel = true,
 						       .cpu_v4 = true,
+	void **known;
 						       .strncmp = true}};
 	const char *text = arena_printf(&diag->arena, "user-filter:%s:%s /%s/ { return 1 }",
-					provider, name, predicate);
+					event->provider, event->name, predicate);
 	int err;
 
 	type_store_init(&types);
 	env.btf = btf_attach(&types, NULL);
 	err = script_compile(&arena, diag_add_source(diag, "filter", text, strlen(text)), &options,
 			     &script);
+		} else if (((const struct user_event *)*known)->hash != event->hash) {
+			l->ambiguous = full;
+		}
 	if (!err)
 		err = image_make(&script, diag, ret);
 	vector_free(&script.programs);
@@ -102,6 +112,12 @@ struct lines {
 	const char *const *globs;
 	u32 nr_globs;
 	struct hashmap names;
+	if (!err && l.ambiguous) {
+		diag_error(diag, NO_SPAN, "programs that run have different events '%s'", l.ambiguous);
+		diag_hint(diag, "`pantrace user list '%s'` shows them; end one, or name its other events",
+			  l.ambiguous);
+		err = -EINVAL;
+	}
 	VECTOR(struct user_event *) events;
 };
 
@@ -114,21 +130,22 @@ static int line_event(void *arg, struct user_event *event)
 	for (u32 i = 0; i < l->nr_globs; i++) {
 		if (!glob_match(l->globs[i], full))
 			continue;
-		hashmap_put(&l->names, full, strlen(full), &is_new);
-		if (is_new)
+		known = hashmap_put(&l->names, full, strlen(full), &is_new);
+		if (is_new) {
+			*known = event;
 			vector_push(&l->events, event);
 		break;
 	}
 	return 0;
 }
 
-int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predicate,
+int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predicate, bool later,
 		      struct diag *diag, struct strbuf *ret)
 {
 	struct lines l = {.arena = ARENA_INIT, .globs = globs, .nr_globs = nr_globs};
 	int err = user_event_each(&l.arena, 0, diag, line_event, &l, NULL);
 
-	if (!err && !l.events.len) {
+	if (!err && !l.events.len && !later) {
 		diag_error(diag, NO_SPAN,
 			   "no program that runs has events of these names, so that the filter "
 			   "cannot be "
@@ -141,7 +158,7 @@ int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predic
 		const struct user_event *event = l.events.items[i];
 		struct strbuf image = STRBUF_INIT;
 
-		err = user_filter_compile(event->provider, event->name, predicate, diag, &image);
+		err = compile(event, predicate, diag, &image);
 		if (!err) {
 			strbuf_addf(ret, "filter %s:%s ", event->provider, event->name);
 			for (size_t k = 0; k < image.len; k++)

@@ -27,6 +27,8 @@ struct probe_request {
 };
 
 /* Environment of expand/describe/attach; one per run, passed down, never global. */
+struct user_event;
+
 struct probe_env {
 	struct type_store *types;
 	struct btf_source *btf;
@@ -46,6 +48,7 @@ struct probe_env {
 	void *prepare_arg;
 	const char *debug_path;	    /* --debuginfo: more places of separate debug files, separated by ':'; or NULL */
 	pid_t pid;		    /* -p for each(); expand takes it from the request */
+	const struct user_event *announced; /* user-filter: this event; NULL = as the programs that run have it */
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
 };
 
@@ -200,6 +203,10 @@ extern const struct probe_provider *const probe_providers[];
 const struct probe_provider *probe_find_provider(const char *name);
 /* Unknown provider, bad form ... -> diagnostic with the nearest names. */
 int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+/*
+ * Makes a target of user: one that runs in the program. False: it is not needed, because another target stands for the same event.
+ */
+bool probe_to_process(struct probe_target *t);
 void probe_env_release(struct probe_env *env); /* frees env->cache */
 void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
 

@@ -2,27 +2,14 @@
 /*
  * user:PROVIDER:EVENT. Processes are asked for their events; a uprobe sits on the place in
  * libpantrace (the program itself, or the library) that the event calls, and a session without
- * rings has the event on. A child of ours, which does nothing but wait for our end, ends that
- * session: however we go, the programs are left as they were.
+ * rings has the event on.
  */
 #include "probe/user_event.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <pantrace/protocol.h>
 
 #include "binary/process_maps.h"
-#include "user/process.h"
-
-#define ASK_MS 2000
+#include "user/script_session.h"
 
 struct expand_arg {
 	struct probe_env *env;
@@ -220,7 +207,6 @@ static void ask_all(pid_t pid, const char *request, struct diag *d)
 			diag_warning(d, NO_SPAN, "process %d (%s) does not take part: %s",
 				     (int)p->pid, p->name,
 				     p->text && *p->text ? p->text : strerror(-p->error));
-	}
 	user_processes_release(&processes);
 }
 
@@ -296,22 +282,12 @@ static void description_write(struct session *s, pid_t pid)
 static struct session *session_of(struct probe_env *env)
 {
 	struct probe_cache *cache = probe_cache_of(env);
-	struct session *s = cache->user_session;
-	char directory[512];
+	struct script_session *s = cache->user_session;
 
 	if (s)
 		return s;
-	s = arena_new(env->arena, struct session);
-	snprintf(s->name, sizeof(s->name), "script-%d-%" PRIx64, (int)getpid(),
-		 (u64)(uintptr_t)s ^ (u64)time(NULL) << 20);
-	if (!user_runtime_make(directory, sizeof(directory), env->diag)) {
-		char *sessions = xasprintf("%s/sessions", directory);
-
-		mkdir(sessions, geteuid() ? 0700 : 0755);
-		s->file = arena_printf(env->arena, "%s/%s", sessions, s->name);
-		free(sessions);
-	}
-	if (janitor_start(s))
+	s = arena_new(env->arena, struct script_session);
+	if (script_session_open(s, pid, "script\n", false, env->diag))
 		return NULL;
 	cache->user_session = s;
 	return s;
@@ -320,32 +296,21 @@ static struct session *session_of(struct probe_env *env)
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
-	struct session *s = session_of(env);
-	const bool first = s && !s->lines.len;
-	struct strbuf text = STRBUF_INIT;
-	char *head;
+	struct script_session *s = session_of(env, n ? targets[0]->pid : 0);
+	const bool first = s && !s->is_started;
+	struct strbuf lines = STRBUF_INIT;
 	int err;
 
-	if (!s) {
-		diag_error(env->diag, NO_SPAN,
-			   "no process can be started that ends the session of user events");
+	if (!s)
 		return -EAGAIN;
 	}
 	err = user_attach(env, prog_fd, targets, n, false, out);
 	if (err)
 		return err;
-	head = user_request(first ? "start" : "rules", first ? NULL : s->name);
-	strbuf_addstr(&text, head);
-	free(head);
-	if (first)
-		strbuf_addf(&text, "name %s\nfor all\nscript\n", s->name);
-	for (u32 i = 0; i < n; i++) {
-		strbuf_addf(&text, "enable %s:%s\n", targets[i]->module, targets[i]->function);
-		strbuf_addf(&s->lines, "enable %s:%s\n", targets[i]->module, targets[i]->function);
-	}
-	description_write(s, n ? targets[0]->pid : 0);
-	ask_all(n ? targets[0]->pid : 0, text.data, env->diag);
-	strbuf_release(&text);
+	for (u32 i = 0; i < n; i++)
+		strbuf_addf(&lines, "enable %s:%s\n", targets[i]->module, targets[i]->function);
+	script_session_add(s, lines.data, env->diag);
+	strbuf_release(&lines);
 	if (first) /* closed with the other attachments, or by our death */
 		vector_push(&out->list, ((struct probe_attachment){.fd = s->pipe, .event_fd = -1}));
 	return 0;
@@ -381,7 +346,7 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 		void *arg)
 {
 	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
-	int err;
+	int err = 0;
 
 	if (glob && !str_starts(glob, "user:") && *glob != '*')
 		return 0;
@@ -428,7 +393,10 @@ static int filter_expand(struct probe_env *env, const struct probe_request *r,
 	if (probe_check_parts(env, r, &probe_user_filter, 2, 2))
 		return -EINVAL;
 	a = (struct filter_arg){.provider = r->parts[1], .name = r->parts[2]};
-	err = user_event_each(env->arena, MAX(r->pid, 0), NULL, filter_find, &a, NULL);
+	if (env->announced)
+		a.found = (struct user_event *)env->announced;
+	else
+		err = user_event_each(env->arena, MAX(r->pid, 0), NULL, filter_find, &a, NULL);
 	if (err < 0)
 		return err;
 	if (!a.found) {

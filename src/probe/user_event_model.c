@@ -71,9 +71,7 @@ static bool parse_fields(struct arena *arena, char *text, struct user_event *eve
 	return true;
 }
 
-/* "event SITES SESSIONS LEVEL PROVIDER:NAME FIELDS..."; NULL: not one, or nothing that we could
- * name. */
-static struct user_event *parse_event(struct arena *arena, const char *line)
+struct user_event *user_event_parse(struct arena *arena, const char *line)
 {
 	struct user_event *event;
 	u32 sites, sessions, level;
@@ -120,7 +118,7 @@ int user_event_each(struct arena *arena, pid_t pid, struct diag *d,
 			++*ret_processes;
 		text = p->text;
 		while (!err && (line = strsep(&text, "\n"))) {
-			struct user_event *event = parse_event(arena, line);
+			struct user_event *event = user_event_parse(arena, line);
 
 			if (!event)
 				continue;

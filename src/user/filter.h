@@ -10,16 +10,16 @@
 #include "base/strbuf.h"
 
 /*
- * Appends the image of PREDICATE (as between the slashes of a script) for events "PROVIDER:NAME". 0, or -errno
- * with a diagnostic at its place: unknown field, types that do not fit, what only the kernel could do.
+ * Appends the image of PREDICATE (as between the slashes of a script) for the event that LINE describes ("event ...", as a
+ * program's answer to list has it). 0, or -errno with a diagnostic at its place: unknown field, types that do not fit, what only
+ * the kernel could do; -EBADMSG: LINE is none.
  */
-int user_filter_compile(const char *provider, const char *name, const char *predicate, struct diag *diag,
-			struct strbuf *ret);
+int user_filter_compile(const char *line, const char *predicate, struct diag *diag, struct strbuf *ret);
 /*
  * Appends a line "filter PROVIDER:NAME HEX" for each event that one of the globs names in the programs that
- * run now. -ENOENT with a diagnostic if there is none.
+ * run now. Later: others will ask (user/announce.h), and none is fine. -ENOENT with a diagnostic if there is none; -EINVAL also when two programs have different events of one name.
  */
-int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predicate, struct diag *diag,
+int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predicate, bool later, struct diag *diag,
 		      struct strbuf *ret);
 
 #endif

@@ -150,7 +150,9 @@ static int description_make(const struct user_session_options *o, const char *na
 		strbuf_addf(text, "enable %s%s\n", o->events[i], level);
 	for (u32 i = 0; i < o->nr_excluded; i++)
 		strbuf_addf(text, "disable %s\n", o->excluded[i]);
-	if (o->filters)
+	if (o->ask)
+		strbuf_addf(text, "ask %s\n", o->ask);
+	else if (o->filters)
 		strbuf_addstr(text, o->filters);
 	return 0;
 }
@@ -217,6 +219,8 @@ static int description_write(const struct user_session *s, bool recorder, bool f
 		strbuf_addf(&text, "# output %s\n", s->output);
 	if (s->anonymous)
 		strbuf_addstr(&text, "# anonymous\n");
+	if (s->predicate)
+		strbuf_addf(&text, "# predicate %s\n", s->predicate);
 	strbuf_addstr(&text, s->text);
 	rc = file_put(s->file, text.data, fresh);
 	strbuf_release(&text);
@@ -344,6 +348,10 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 			 (int)getpid());
 	s.file = xasprintf("%s/%s", directory, s.name);
 	s.output = o->output ? xstrdup(o->output) : NULL;
+	s.ask = o->ask ? xstrdup(o->ask) : NULL;
+	s.predicate = o->ask && o->predicate ? xstrdup(o->predicate) : NULL;
+	for (char *c = s.predicate; c && *c; c++) /* a line of the description */
+		*c = *c == '\n' ? ' ' : *c;
 	directory[strlen(directory) - strlen("/sessions")] = '\0';
 	rc = rings_make(o, directory, s.name, &s.directory, d);
 	if (!rc)
@@ -370,7 +378,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	/* described first: a program that starts now finds it, one that runs is told */
 	if (!o->environment) {
 		request = user_request("start", NULL);
-		message = xasprintf("%s%s", request, s.text);
+		message = xasprintf("%s%s%s", request, s.text, o->ask && o->filters ? o->filters : "");
 		user_connect(&told, &o->which);
 		user_ask(&told, message, ASK_MS);
 		user_warn(&told, d);
@@ -412,6 +420,8 @@ static int session_read(const char *file, const char *name, struct user_session 
 	snprintf(s.name, sizeof(s.name), "%s", name);
 	s.directory = line_value(data, "directory ");
 	s.output = line_value(data, "# output ");
+	s.predicate = line_value(data, "# predicate ");
+	s.ask = line_value(data, "ask ");
 	line = line_value(data, "# anonymous");
 	s.anonymous = line;
 	free(line);
@@ -483,6 +493,17 @@ int user_session_adopt(struct user_session *s, const char *output, struct diag *
 	return rc;
 }
 
+void user_session_ask_again(const struct user_session *s)
+{
+	struct user_processes told = {0};
+	char *request = user_request("rules", s->name);
+
+	user_connect(&told, NULL);
+	user_ask(&told, request, 0);
+	user_processes_release(&told);
+	free(request);
+}
+
 void user_sessions_load(struct user_sessions *s)
 {
 	char directory[512];
@@ -549,6 +570,17 @@ static void directory_empty(const char *path)
 	rmdir(path);
 }
 
+/* What a killed recorder left. */
+static void ask_remove(const struct user_session *s)
+{
+	char runtime[512];
+	struct stat st;
+
+	if (s->ask && !user_runtime(runtime, sizeof(runtime)) && str_starts(s->ask, runtime) &&
+	    !lstat(s->ask, &st) && S_ISSOCK(st.st_mode))
+		unlink(s->ask);
+}
+
 void user_session_remove(struct user_session *s)
 {
 	const char *const slash = strrchr(s->directory, '/');
@@ -558,6 +590,7 @@ void user_session_remove(struct user_session *s)
 	/* the name is free at once; giving much memory back takes a while, for which nobody has to
 	 * wait */
 	unlink(s->file);
+	ask_remove(s);
 	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1,
 			  (int)getpid());
 	if (rename(s->directory, aside)) {
@@ -583,6 +616,8 @@ void user_session_release(struct user_session *s)
 	free(s->text);
 	free(s->directory);
 	free(s->output);
+	free(s->ask);
+	free(s->predicate);
 	*s = (struct user_session){0};
 }
 

@@ -17,6 +17,8 @@ struct user_session_options {
 	bool threads;
 	const char *contexts;	  /* "vpid,vtid"; NULL = none */
 	const char *filters;	  /* "filter ..." lines; NULL = none */
+	const char *ask;	  /* socket where programs that start later ask for filters (user/announce.h); NULL = none */
+	const char *predicate;	  /* with ask: what the answers are made of, for the next recorder; NULL = it cannot go on */
 	const char *const *events, *const *excluded; /* globs over "provider:name" */
 	u32 nr_events, nr_excluded;
 	const char *level;	  /* NULL = all; "warning", "4", "=info" */
@@ -33,6 +35,7 @@ struct user_session {
 	char *text;	 /* its lines */
 	char *directory; /* of ring files */
 	char *output;	 /* of the recorder, or NULL */
+	char *ask, *predicate; /* as in the options, or NULL */
 	pid_t recorder;	 /* 0 = none */
 	bool recorder_alive;
 	bool anonymous;
@@ -48,6 +51,8 @@ int user_session_create(const struct user_session_options *options, bool recorde
 int user_session_open(const char *name, struct diag *d, struct user_session *ret);
 /* From now on we are its recorder. 0 or -errno. */
 int user_session_adopt(struct user_session *s, const char *output, struct diag *d);
+/* Programs whose filters nobody could compile ask again, once the caller listens at s->ask: nobody waits for them here. */
+void user_session_ask_again(const struct user_session *s);
 /* All sessions of our runtime directory. */
 struct user_sessions {
 	VECTOR(struct user_session) all;

@@ -133,7 +133,40 @@ void trigger_release(struct trigger *t)
 
 /* ---- watching ---- */
 
-int triggers_begin(struct triggers *t, const struct user_session_options *like, struct diag *d)
+/* An event has one filter in the watching session. */
+static int predicates_check(const struct triggers *t, struct diag *d)
+{
+	for (size_t i = 1; i < t->all.len; i++) {
+		const struct trigger *const one = &t->all.items[i];
+
+		for (size_t k = 0; k < i; k++) {
+			const struct trigger *const other = &t->all.items[k];
+			const char *const a = one->predicate, *const b = other->predicate;
+
+			if ((!a && !b) || (a && b && str_eq(a, b)) ||
+			    (!glob_match(one->event, other->event) &&
+			     !glob_match(other->event, one->event)))
+				continue;
+			diag_error(d, NO_SPAN, "'%s' and '%s' are about one event with different predicates",
+				   other->text, one->text);
+			diag_hint(d, "join them: 'EVENT /FIRST || SECOND/'");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static void predicates_announce(struct triggers *t, struct announce *announce)
+{
+	for (size_t i = 0; i < t->all.len; i++)
+		if (t->all.items[i].predicate)
+			announce_add(announce, t->session.name, t->all.items[i].event,
+				     t->all.items[i].predicate);
+	announce_add(announce, t->session.name, "*", NULL);
+}
+
+int triggers_begin(struct triggers *t, const struct user_session_options *like,
+		   struct announce *announce, struct diag *d)
 {
 	struct user_session_options o = {
 		.watch = true,
@@ -146,7 +179,8 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like, 
 	};
 	struct strbuf filters = STRBUF_INIT;
 	VECTOR(const char *) events = {0};
-	int rc = 0;
+	bool predicates = false;
+	int rc = predicates_check(t, d);
 
 	for (size_t i = 0; i < t->all.len && !rc; i++) {
 		struct trigger *const one = &t->all.items[i];
@@ -155,9 +189,13 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like, 
 		vector_push(&events, event);
 		if (one->end)
 			vector_push(&events, one->end);
-		if (one->predicate)
-			rc = user_filter_lines(&event, 1, one->predicate, d, &filters);
+		if (!one->predicate)
+			continue;
+		predicates = true;
+		rc = user_filter_lines(&event, 1, one->predicate, announce != NULL, d, &filters);
 	}
+	if (predicates && announce)
+		o.ask = like->ask;
 	o.events = events.items;
 	o.nr_events = (u32)events.len;
 	o.filters = filters.data;
@@ -167,6 +205,8 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like, 
 	strbuf_release(&filters);
 	if (rc)
 		return rc;
+	if (o.ask)
+		predicates_announce(t, announce);
 	recorder_open(&t->recorder, &t->session, NULL, true);
 	recorder_find(&t->recorder, true);
 	t->begun = true;

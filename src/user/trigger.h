@@ -12,6 +12,7 @@
 #ifndef PANTRACE_USER_TRIGGER_H
 #define PANTRACE_USER_TRIGGER_H
 
+#include "user/announce.h"
 #include "user/recorder.h"
 
 enum trigger_kind { TRIGGER_EVENT, TRIGGER_RATE, TRIGGER_LATENCY };
@@ -43,8 +44,11 @@ struct triggers {
 
 /* 0 or -EINVAL with a diagnostic. TEXT must outlive the trigger. */
 int trigger_parse(const char *text, struct diag *d, struct trigger *ret);
-/* Watches the processes that `like` means. 0 or -errno with a diagnostic. */
-int triggers_begin(struct triggers *t, const struct user_session_options *like, struct diag *d);
+/*
+ * Watches the processes that `like` means. Programs that start later ask `announce` for their filters; NULL: predicates are for
+ * programs that run. 0 or -errno with a diagnostic.
+ */
+int triggers_begin(struct triggers *t, const struct user_session_options *like, struct announce *announce, struct diag *d);
 /* The text of a trigger that has fired since the last call, or NULL. At most one a second. */
 const char *triggers_round(struct triggers *t);
 void triggers_end(struct triggers *t, struct diag *d);

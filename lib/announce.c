@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Events whose filter the recorder compiles when it hears of them (pantrace/protocol.h, "ask"): a
+ * predicate can be compiled only for known fields, and what events a program has is known when it
+ * runs. It is asked before main() begins, or before dlopen() returns, so that no event is missed;
+ * an event stays off when nobody answers.
+ */
+#include "announce.h"
+#include <errno.h>
+#include <fnmatch.h>
+#include <pantrace/protocol.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWER_S                                                                                 \
+	10 /* a recorder that is busy answers yet; one that is stopped must not stop the program \
+	    */
+
+/* Both are used under the lock. */
+static char reply[PANTRACE_MESSAGE_MAX];
+static struct pt_description description;
+
+struct asking {
+	struct pt_settings *set;
+	const struct pantrace_event *last;
+	int fd;
+};
+
+static bool decided(const struct pt_rules *rules, const char *full)
+{
+	for (unsigned int i = 0; i < rules->nr_filters; i++)
+		if (!fnmatch(rules->filter[i].glob, full, 0))
+			return true;
+	return false;
+}
+
+bool pt_announce_pending(const struct pt_settings *set, const char *full)
+{
+	return *set->spec.ask && !decided(&set->rules, full);
+}
+
+static int dial(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timeval limit = {.tv_sec = ANSWER_S};
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* The lines of the answer become the session's. */
+static int answer_take(struct pt_settings *set, size_t n)
+{
+	const char *text = memchr(reply, '\n', n);
+	int rc;
+
+	if (n < 3 || memcmp(reply, "ok\n", 3) || !text)
+		return -EBADMSG;
+	text++;
+	rc = pt_description_parse(text, n - (size_t)(text - reply), &description);
+	return rc ? rc : pt_settings_rules(set, &description.rules);
+}
+
+static int ask(struct asking *asking, const struct pantrace_event *event, const char *full)
+{
+	char request[4096], fields[2048];
+	ssize_t got;
+	int n;
+
+	pt_event_fields(event, fields, sizeof(fields));
+	n = snprintf(request, sizeof(request), "pantrace %d %s announce %s\nevent 1 0 %u %s%s\n",
+		     PANTRACE_PROTOCOL, PANTRACE_LIB_VERSION, asking->set->spec.name,
+		     pt_event_level(event), full, fields);
+	if (n < 0 || n >= (int)sizeof(request))
+		return -EMSGSIZE;
+	if (asking->fd < 0)
+		asking->fd = dial(asking->set->spec.ask);
+	if (asking->fd < 0)
+		return asking->fd;
+	if (send(asking->fd, request, (size_t)n, MSG_NOSIGNAL) < 0)
+		return -errno;
+	do
+		got = recv(asking->fd, reply, sizeof(reply), MSG_TRUNC);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	return (size_t)got > sizeof(reply) ? -EMSGSIZE : answer_take(asking->set, (size_t)got);
+}
+
+static void announce(const struct pantrace_event *event, void *arg)
+{
+	struct asking *const asking = arg;
+	struct pt_settings *const set = asking->set;
+	char full[2 * PT_RULE_GLOB];
+
+	if (event == asking->last || set->deaf || *event->types == PANTRACE_T_GATE)
+		return;
+	asking->last = event;
+	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
+	if (!pt_rules_want(&set->rules, full, pt_event_level(event)) ||
+	    !pt_announce_pending(set, full))
+		return;
+	/* one refusal is enough: nobody waits for it again */
+	set->deaf = ask(asking, event, full) != 0;
+}
+
+void pt_announce(void)
+{
+	const int saved = errno;
+
+	for (unsigned int i = 1; i < PT_SESSIONS; i++) {
+		struct asking asking = {.set = &pt_settings[i], .fd = -1};
+
+		if (!*asking.set->spec.ask || asking.set->deaf ||
+		    (asking.set->state != PT_ARMED && asking.set->state != PT_RUNNING))
+			continue;
+		pt_sites_each(announce, &asking);
+		if (asking.fd >= 0)
+			close(asking.fd);
+	}
+	errno = saved;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Events that a session records only with a filter that its recorder has yet to compile. */
+#ifndef PANTRACE_LIB_ANNOUNCE_H
+#define PANTRACE_LIB_ANNOUNCE_H
+
+#include "session.h"
+
+/* The lock is held. Whether "provider:name" must stay off: its filter is not there. */
+PT_HIDDEN bool pt_announce_pending(const struct pt_settings *set, const char *full);
+/* The lock is held. Asks for the filters that are missing, each session's recorder; waits for the answers. */
+PT_HIDDEN void pt_announce(void);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "user/announce.h"
+
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <pantrace/protocol.h>
+
+#include "base/glob.h"
+#include "base/hashmap.h"
+#include "user/filter.h"
+
+#define PEERS_MAX 256 /* that ask at the same time */
+#define KNOWN_MAX \
+	16384 /* events whose answer is kept: a hostile program could make up any number */
+
+struct rule {
+	char *session, *glob, *predicate;
+};
+
+struct announce {
+	int listener, epoll;
+	char *path;
+	VECTOR(struct rule) rules;
+	VECTOR(int) peers;
+	struct arena arena;
+	struct hashmap known; /* "rule event-line" -> the answer, in arena */
+	u32 nr_known;
+};
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = strlen(path) < sizeof(address.sun_path) ? 0 : -ENAMETOOLONG;
+	strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
+	if (!rc)
+		unlink(path);
+	/* root's sessions have programs of other users */
+	if (!rc && (bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
+		    chmod(path, geteuid() ? 0600 : 0666) || listen(fd, 128)))
+		rc = -errno;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+static int watch(struct announce *a, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(a->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int announce_open(const char *path, struct diag *d, struct announce **ret)
+{
+	struct announce *a = xzalloc(sizeof(*a));
+	int rc;
+
+	*a = (struct announce){.arena = ARENA_INIT, .path = xstrdup(path)};
+	a->epoll = epoll_create1(EPOLL_CLOEXEC);
+	a->listener = listen_at(path);
+	rc = a->listener < 0 ? a->listener : a->epoll < 0 ? -errno : watch(a, a->listener);
+	if (rc) {
+		diag_error(d, NO_SPAN, "%s: %s", path, strerror(-rc));
+		announce_close(a);
+		return rc;
+	}
+	*ret = a;
+	return 0;
+}
+
+void announce_add(struct announce *a, const char *session, const char *glob, const char *predicate)
+{
+	vector_push(&a->rules, ((struct rule){xstrdup(session), xstrdup(glob),
+					      predicate ? xstrdup(predicate) : NULL}));
+}
+
+int announce_fd(const struct announce *a)
+{
+	return a->epoll;
+}
+
+/* "pantrace 1 VERSION announce SESSION\nevent ...\n": cuts it up. false: it is none. */
+static bool request_parse(char *text, const char **ret_session, const char **ret_line)
+{
+	char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
+	char *word[5];
+	size_t n = 0;
+
+	if (!line || !end || end[1])
+		return false;
+	*line++ = *end = '\0';
+	while (n < ARRAY_SIZE(word) && (word[n] = strsep(&text, " ")))
+		n++;
+	if (n != ARRAY_SIZE(word) || text || !str_eq(word[0], "pantrace") ||
+	    strtoul(word[1], NULL, 10) != PANTRACE_PROTOCOL || !str_eq(word[3], "announce"))
+		return false;
+	*ret_session = word[4];
+	*ret_line = line;
+	return true;
+}
+
+static const struct rule *rule_of(const struct announce *a, const char *session, const char *event)
+{
+	for (size_t i = 0; i < a->rules.len; i++)
+		if (str_eq(a->rules.items[i].session, session) &&
+		    glob_match(a->rules.items[i].glob, event))
+			return &a->rules.items[i];
+	return NULL;
+}
+
+/* "ok" with the filter, or "error". */
+static const char *answer_make(struct announce *a, const struct rule *rule, const char *name,
+			       const char *line, struct diag *d)
+{
+	const char *predicate = rule->predicate ? rule->predicate : "1";
+	struct strbuf image = STRBUF_INIT, text = STRBUF_INIT;
+	const char *answer = "error 22 the predicate does not fit the event\n";
+
+	if (!user_filter_compile(line, predicate, d, &image)) {
+		strbuf_addf(&text, "ok\nfilter %s ", name);
+		for (size_t i = 0; i < image.len; i++)
+			strbuf_addf(&text, "%02x", (u8)image.data[i]);
+		strbuf_addch(&text, '\n');
+		if (text.len <= PANTRACE_MESSAGE_MAX)
+			answer = arena_strdup(&a->arena, text.data);
+	}
+	strbuf_release(&text);
+	strbuf_release(&image);
+	return answer;
+}
+
+/* The text to send, from now on known. -EINVAL in *ret_rc when that is new and bad. */
+static const char *answer_to(struct announce *a, char *request, struct diag *d, int *ret_rc)
+{
+	const char *session, *line, *name, *answer;
+	const struct rule *rule;
+	char *key, *event;
+
+	if (!request_parse(request, &session, &line))
+		return "error 74 not a request\n";
+	name = line;
+	for (int i = 0; i < 4 && *name; i++)
+		name += strcspn(name, " ") + (name[strcspn(name, " ")] == ' ');
+	event = xstrndup(name, strcspn(name, " "));
+	rule = rule_of(a, session, event);
+	if (!rule) {
+		free(event);
+		return "error 2 no such session\n";
+	}
+	key = arena_printf(&a->arena, "%zu %s", (size_t)(rule - a->rules.items), line);
+	answer = hashmap_gets(&a->known, key);
+	if (!answer && a->nr_known < KNOWN_MAX) {
+		answer = answer_make(a, rule, event, line, d);
+		hashmap_puts(&a->known, key, (void *)answer);
+		a->nr_known++;
+		if (*answer == 'e')
+			*ret_rc = -EINVAL;
+	}
+	free(event);
+	return answer ? answer : "error 28 too many events\n";
+}
+
+static void peer_accept(struct announce *a)
+{
+	const int fd = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (fd < 0)
+		return;
+	if (a->peers.len == PEERS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (geteuid() && peer.uid && peer.uid != geteuid()) || watch(a, fd)) {
+		close(fd);
+		return;
+	}
+	vector_push(&a->peers, fd);
+}
+
+static void peer_end(struct announce *a, int fd)
+{
+	for (size_t i = 0; i < a->peers.len; i++) {
+		if (a->peers.items[i] != fd)
+			continue;
+		a->peers.items[i] = vector_last(&a->peers);
+		a->peers.len--;
+	}
+	close(fd);
+}
+
+/* All that one asks now, up to a number after which it is another's turn. */
+static int peer_serve(struct announce *a, int fd, struct diag *d)
+{
+	char text[8192];
+	int rc = 0;
+
+	for (int i = 0; i < 64; i++) {
+		const ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_TRUNC | MSG_DONTWAIT);
+		const char *answer;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return rc;
+		if (n <= 0 || (size_t)n >= sizeof(text))
+			break;
+		text[n] = '\0';
+		answer = answer_to(a, text, d, &rc);
+		if (send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+			break;
+	}
+	peer_end(a, fd);
+	return rc;
+}
+
+int announce_serve(struct announce *a, struct diag *d)
+{
+	struct epoll_event events[32];
+	int n, rc = 0;
+
+	/* a program asks again as soon as it has its answer: what follows at once is part of this
+	 * call */
+	for (int wait_ms = 0; (n = epoll_wait(a->epoll, events, ARRAY_SIZE(events), wait_ms)) > 0;
+	     wait_ms = 1) {
+		for (int i = 0; i < n; i++) {
+			int one = 0;
+
+			if (events[i].data.fd == a->listener)
+				peer_accept(a);
+			else
+				one = peer_serve(a, events[i].data.fd, d);
+			rc = one ? one : rc;
+		}
+		if (rc)
+			return rc;
+	}
+	return rc;
+}
+
+void announce_close(struct announce *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->peers.len; i++)
+		close(a->peers.items[i]);
+	if (a->listener >= 0) {
+		unlink(a->path);
+		close(a->listener);
+	}
+	if (a->epoll >= 0)
+		close(a->epoll);
+	for (size_t i = 0; i < a->rules.len; i++) {
+		free(a->rules.items[i].session);
+		free(a->rules.items[i].glob);
+		free(a->rules.items[i].predicate);
+	}
+	vector_free(&a->rules);
+	vector_free(&a->peers);
+	hashmap_release(&a->known);
+	arena_release(&a->arena);
+	free(a->path);
+	free(a);
+}
