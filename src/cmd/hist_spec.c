@@ -12,6 +12,7 @@ struct parser {
 	struct diag *diag;
 	struct hist_spec *spec;
 	const char *p;
+	const char *sort; /* behind "sort="; NULL = none */
 };
 
 static struct span span_of(const struct parser *p, const char *begin, size_t len)
@@ -108,10 +109,23 @@ static int parse_form(struct parser *p, u32 column)
 	return bad_form(p, word, span_of(p, begin, n));
 }
 
+/* The values move up by one: keys stand before them, in whatever order they were written. */
+static void make_room(struct hist_spec *s)
+{
+	for (u32 c = s->ncolumns; c > s->nkeys; c--) {
+		s->columns[c] = s->columns[c - 1];
+		s->sources[c] = s->sources[c - 1];
+		s->places[c] = s->places[c - 1];
+		s->is_user_string[c] = s->is_user_string[c - 1];
+	}
+	s->is_user_string[s->nkeys] = false;
+}
+
 static int parse_field(struct parser *p, bool is_key)
 {
 	struct hist_spec *s = p->spec;
-	const u32 column = s->ncolumns, most = is_key ? HIST_MAX_KEYS : s->nkeys + HIST_MAX_VALUES;
+	const u32 column = is_key ? s->nkeys : s->ncolumns;
+	const u32 most = is_key ? HIST_MAX_KEYS : s->nkeys + HIST_MAX_VALUES;
 	const char *begin = p->p;
 	const size_t n = word_length(begin);
 	int err = 0;
@@ -128,6 +142,8 @@ static int parse_field(struct parser *p, bool is_key)
 			   is_key ? HIST_MAX_KEYS : HIST_MAX_VALUES, is_key ? "keys" : "values");
 		return -E2BIG;
 	}
+	if (is_key)
+		make_room(s);
 	s->columns[column] = (struct hist_column){.name = arena_strndup(p->arena, begin, n)};
 	s->sources[column] = source_of(s->columns[column].name);
 	if (s->sources[column] == HIST_FROM_STACK)
@@ -154,12 +170,17 @@ static int parse_fields(struct parser *p, bool is_key)
 
 /* ---- the parts ---- */
 
+/* A part ends with a colon, a blank, or the text. */
+static int check_end(const struct parser *p)
+{
+	if (!*p->p || strchr(": \t", *p->p))
+		return 0;
+	diag_error(p->diag, span_of(p, p->p, 1), "unexpected '%c'", *p->p);
+	return -EINVAL;
+}
+
 static int parse_keys(struct parser *p)
 {
-	if (p->spec->ncolumns > p->spec->nkeys) {
-		diag_error(p->diag, span_of(p, p->p, 1), "keys stand before the values");
-		return -EINVAL;
-	}
 	return parse_fields(p, true);
 }
 
@@ -184,8 +205,7 @@ static int parse_sort_key(struct parser *p)
 	if (!found) {
 		diag_error(p->diag, span_of(p, begin, n), "'%s' is neither a key nor a value",
 			   name);
-		diag_hint(p->diag, "sort by hitcount, or by a field of keys= or vals= (sort= "
-				   "stands behind them)");
+		diag_hint(p->diag, "sort by hitcount, or by a field of keys= or vals=");
 		return -EINVAL;
 	}
 	p->p += n;
@@ -209,15 +229,32 @@ static int parse_sort_key(struct parser *p)
 	return 0;
 }
 
+/* It may stand before the fields that it names: it is looked at when all are known. */
 static int parse_sort(struct parser *p)
 {
-	int err = parse_sort_key(p);
+	if (p->sort) {
+		diag_error(p->diag, span_of(p, p->p, 1), "there is a sort= already");
+		diag_hint(p->diag, "sort=FIRST,SECOND sorts by several");
+		return -EINVAL;
+	}
+	p->sort = p->p;
+	p->p += strcspn(p->p, ": \t");
+	return 0;
+}
 
+static int parse_sort_keys(struct parser *p)
+{
+	int err;
+
+	if (!p->sort)
+		return 0;
+	p->p = p->sort;
+	err = parse_sort_key(p);
 	while (!err && *p->p == ',') {
 		p->p++;
 		err = parse_sort_key(p);
 	}
-	return err;
+	return err ? err : check_end(p);
 }
 
 static int parse_size(struct parser *p)
@@ -352,10 +389,8 @@ int hist_spec_parse(struct arena *a, struct diag *d, const char *text, bool has_
 		if (!*p.p)
 			break;
 		err = parse_part(&p);
-		if (!err && *p.p && !strchr(": \t", *p.p)) {
-			diag_error(d, span_of(&p, p.p, 1), "unexpected '%c'", *p.p);
-			err = -EINVAL;
-		}
+		if (!err)
+			err = check_end(&p);
 	}
 	if (!err && !ret->nkeys) {
 		diag_error(d, ret->event_at, "a histogram needs keys");
@@ -363,6 +398,8 @@ int hist_spec_parse(struct arena *a, struct diag *d, const char *text, bool has_
 			     "EVENT shows the fields");
 		err = -EINVAL;
 	}
+	if (!err)
+		err = parse_sort_keys(&p);
 	if (!ret->nsorts)
 		default_sort(ret);
 	if (!ret->size)

@@ -14,6 +14,8 @@ like "$out" '^Totals: 600 hits, 3 entries, 0 dropped$' "totals"
 # Each process writes 1 + 2 + ... + 50 bytes.
 run hist syscalls:sys_enter_write keys=common_pid.execname:vals=count:sort=count.descending 'if COMM == "syscalls"' -- "$programs/syscalls" 50
 is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *50 *1275 ')" 3 "sums, by thread"
+run hist syscalls:sys_enter_write sort=count.descending:vals=count:keys=common_pid.execname,fd 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *[0-9]* *50 *1275 ')" 3 "parts in any order"
 run hist syscalls:sys_enter_write keys=count.log2 'if COMM == "syscalls"' -- "$programs/syscalls" 50
 is "$(echo "$out" | sed -n 's/^~ 2^\([0-9]*\) *\([0-9]*\) .*/\1=\2/p' | tr '\n' ' ')" "0=3 1=3 2=6 3=12 4=24 5=48 6=54 " "powers of two, upward"
 run hist syscalls:sys_enter_write keys=count.buckets=20 'if COMM == "syscalls"' -- "$programs/syscalls" 50
@@ -99,6 +101,7 @@ refused 'a histogram needs keys' sched:sched_switch
 refused 'at most 3 keys' sched:sched_switch keys=prev_pid,next_pid,prev_prio,next_prio
 refused "no field 'prev_pod'" sched:sched_switch keys=prev_pid if 'prev_pod == 1'
 refused 'neither a key nor a value' sched:sched_switch keys=prev_pid:sort=next_pid
+refused 'a sort= already' sched:sched_switch sort=hitcount:keys=prev_pid:sort=prev_pid
 refused 'needs the width' sched:sched_switch keys=prev_pid.buckets
 refused 'from 1 to 131072' sched:sched_switch keys=prev_pid:size=0
 refused 'belong together' --from sched:sched_waking keys=prev_pid
