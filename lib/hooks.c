@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hooks.h"
+#include "aggregate_session.h"
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void
 	rc = program_get(image, size, &vm);
 	if (rc)
 		return rc;
+	if (pt_vm_aggregates(vm)) /* a filter has no maps */
+		return -EPERM;
 	filter = &rules->filter[rules->nr_filters++];
 	memset(filter->glob, 0, sizeof(filter->glob));
 	memcpy(filter->glob, glob, n);
@@ -62,36 +65,70 @@ static int nibble(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
-		      size_t digits)
+static int image_of_hex(const char *hex, size_t digits, unsigned char **ret)
 {
 	const size_t size = digits / 2;
 	unsigned char *image;
-	int rc = 0;
 
 	if (digits & 1 || !size)
 		return -EINVAL;
 	image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (image == MAP_FAILED)
 		return -ENOMEM;
-	for (size_t i = 0; i < size && !rc; i++) {
+	for (size_t i = 0; i < size; i++) {
 		const int high = nibble(hex[2 * i]), low = nibble(hex[2 * i + 1]);
 
-		if (high < 0 || low < 0)
-			rc = -EINVAL;
-		else
-			image[i] = (unsigned char)(high << 4 | low);
+		if (high < 0 || low < 0) {
+			munmap(image, size);
+			return -EINVAL;
+		}
+		image[i] = (unsigned char)(high << 4 | low);
 	}
-	if (!rc)
-		rc = pt_filter_add(rules, glob, n, image, size);
-	munmap(image, size);
+	*ret = image;
+	return 0;
+}
+
+int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
+		      size_t digits)
+{
+	unsigned char *image;
+	int rc = image_of_hex(hex, digits, &image);
+
+	if (rc)
+		return rc;
+	rc = pt_filter_add(rules, glob, n, image, digits / 2);
+	munmap(image, digits / 2);
 	return rc;
+}
+
+int pt_aggregate_add_hex(struct pt_rules *rules, uint64_t hash, const char *hex, size_t digits)
+{
+	struct pt_rule_aggregate *const to = &rules->aggregate[rules->nr_aggregates];
+	unsigned char *image;
+	int rc;
+
+	if (rules->nr_aggregates == PT_AGGREGATES)
+		return -ENOSPC;
+	rc = image_of_hex(hex, digits, &image);
+	if (rc)
+		return rc;
+	rc = program_get(image, digits / 2, &to->vm);
+	munmap(image, digits / 2);
+	if (rc)
+		return rc;
+	to->hash = hash;
+	rules->nr_aggregates++;
+	return 0;
 }
 
 int pt_filters_append(struct pt_rules *to, const struct pt_rules *from)
 {
-	if (to->nr_filters + from->nr_filters > PT_FILTERS)
+	if (to->nr_filters + from->nr_filters > PT_FILTERS ||
+	    to->nr_aggregates + from->nr_aggregates > PT_AGGREGATES)
 		return -ENOSPC;
+	memcpy(&to->aggregate[to->nr_aggregates], from->aggregate,
+	       from->nr_aggregates * sizeof(from->aggregate[0]));
+	to->nr_aggregates += from->nr_aggregates;
 	memcpy(&to->filter[to->nr_filters], from->filter,
 	       from->nr_filters * sizeof(from->filter[0]));
 	to->nr_filters += from->nr_filters;
@@ -108,12 +145,13 @@ static const struct pt_vm *filter_of(const struct pt_rules *rules, const char *f
 
 /* ---- hooks ---- */
 
-static struct pantrace_hooks *hooks_new(void)
+static void *hooks_memory(size_t size)
 {
 	static char *arena;
 	static size_t used = ARENA;
 
-	if (used + sizeof(struct pantrace_hooks) > ARENA) {
+	size = (size + 15) & ~15ul;
+	if (used + size > ARENA) {
 		char *more = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				  -1, 0);
 
@@ -122,9 +160,42 @@ static struct pantrace_hooks *hooks_new(void)
 		arena = more;
 		used = 0;
 	}
-	used += (sizeof(struct pantrace_hooks) + 15) & ~15ul;
-	return (struct pantrace_hooks *)(arena + used -
-					 ((sizeof(struct pantrace_hooks) + 15) & ~15ul));
+	used += size;
+	return arena + used - size;
+}
+
+static struct pantrace_hooks *hooks_new(void)
+{
+	return hooks_memory(sizeof(struct pantrace_hooks));
+}
+
+#define LISTS 1024 /* different ones in the life of a process */
+
+/* The programs of RULES for the event, in their order. Equal lists are one, for none is ever freed. */
+static int programs_of(const struct pt_rules *rules, uint64_t hash, const struct pt_programs **ret)
+{
+	static const struct pt_programs *lists[LISTS];
+	static unsigned int nr_lists;
+	struct pt_programs list = {0}, *made;
+
+	for (unsigned int i = 0; i < rules->nr_aggregates; i++) {
+		if (rules->aggregate[i].hash != hash)
+			continue;
+		if (list.nr == PT_PROGRAMS)
+			return -ENOSPC;
+		list.vm[list.nr++] = rules->aggregate[i].vm;
+	}
+	for (unsigned int i = 0; i < nr_lists; i++) {
+		*ret = lists[i];
+		if (!memcmp(lists[i], &list, sizeof(list)))
+			return 0;
+	}
+	made = nr_lists < LISTS ? hooks_memory(sizeof(list)) : NULL;
+	if (!made)
+		return -ENOMEM;
+	*made = list;
+	*ret = lists[nr_lists++] = made;
+	return 0;
 }
 
 /* FNV-1a over "provider:name" and the fields as pt_event_fields() has them. */
@@ -166,7 +237,7 @@ static void range_follow(struct pantrace_hooks *hooks, uint32_t sessions, uint32
 int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 {
 	struct pantrace_hooks *hooks = event->hooks;
-	uint32_t filtered = 0, scripts = 0;
+	uint32_t filtered = 0, scripts = 0, aggregates = 0;
 	char full[2 * PT_RULE_GLOB];
 
 	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
@@ -176,6 +247,8 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 
 		if (pt_session_is_script(i))
 			scripts |= 1u << i;
+		if (pt_session_aggregates(i))
+			aggregates |= 1u << i;
 		if (!vm)
 			continue;
 		if (!hooks && !(hooks = hooks_new()))
@@ -183,7 +256,7 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 		__atomic_store_n(&hooks->filter[i], vm, __ATOMIC_RELEASE);
 		filtered |= 1u << i;
 	}
-	if (!hooks && scripts && !(hooks = hooks_new()))
+	if (!hooks && (scripts | aggregates) && !(hooks = hooks_new()))
 		return -ENOMEM;
 	if (!hooks)
 		return 0;
@@ -191,11 +264,21 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 		pt_vm_view_make(event->types, &hooks->view);
 		hooks->hash = event_hash(event);
 	}
-	range_follow(hooks, sessions, filtered, scripts);
+	for (uint32_t left = aggregates; left; left &= left - 1) {
+		const unsigned int i = (unsigned int)__builtin_ctz(left);
+		const struct pt_programs *list;
+		const int rc = programs_of(pt_session_rules_of(i), hooks->hash, &list);
+
+		if (rc)
+			return rc;
+		__atomic_store_n(&hooks->programs[i], list, __ATOMIC_RELEASE);
+	}
+	range_follow(hooks, sessions, filtered, scripts | aggregates);
+	__atomic_store_n(&hooks->aggregates, aggregates, __ATOMIC_RELEASE);
 	__atomic_store_n(&hooks->scripts, scripts, __ATOMIC_RELEASE);
 	__atomic_store_n(&hooks->filtered, filtered, __ATOMIC_RELEASE);
 	/* without any left, the short way is taken again */
-	__atomic_store_n(&event->hooks, filtered | scripts ? hooks : NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&event->hooks, filtered | scripts | aggregates ? hooks : NULL, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -261,6 +344,24 @@ static __attribute__((noinline)) void script_call(const struct pantrace_hooks *h
 	__asm__ volatile("" ::"r"(context), "r"(texts) : "memory");
 }
 
+/* The session's programs, each on its own: what one does is nothing to the next. */
+static __attribute__((noinline)) void count_event(const struct pantrace_hooks *hooks,
+						  unsigned int number, const unsigned char *record,
+						  size_t size)
+{
+	const struct pt_programs *const list =
+		__atomic_load_n(&hooks->programs[number], __ATOMIC_ACQUIRE);
+	struct pt_tables *tables;
+
+	if (!list->nr) {
+		pt_tables_mismatch(number);
+		return;
+	}
+	tables = pt_tables_of(number);
+	for (unsigned int i = 0; tables && i < list->nr; i++)
+		pt_vm_count(list->vm[i], &hooks->view, record, size, tables);
+}
+
 uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
 		      const unsigned char *record, size_t size)
 {
@@ -278,8 +379,13 @@ uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
 			sessions &= ~(1u << i);
 	}
 	left = sessions & __atomic_load_n(&hooks->scripts, __ATOMIC_RELAXED);
-	if (__builtin_expect(left, 0))
+	if (__builtin_expect(left, 0)) {
 		script_call(hooks, record, size);
+		sessions &= ~left;
+	}
+	left = sessions & __atomic_load_n(&hooks->aggregates, __ATOMIC_RELAXED);
+	for (uint32_t each = left; each; each &= each - 1)
+		count_event(hooks, (unsigned int)__builtin_ctz(each), record, size);
 	return sessions & ~left;
 }
 

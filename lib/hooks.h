@@ -9,8 +9,18 @@
 #include "internal.h"
 #include "vm.h"
 
+#define PT_PROGRAMS 8 /* of one session for one event */
+
+/* What a session counts an event by; constant. */
+struct pt_programs {
+	unsigned int nr;
+	const struct pt_vm *vm[PT_PROGRAMS];
+};
+
 /* Made once for an event, never freed: threads may be in it. */
 struct pantrace_hooks {
+	uint32_t aggregates; /* bits of sessions that only count */
+	const struct pt_programs *programs[PT_SESSIONS];
 	uint32_t filtered; /* bits of sessions that have a filter */
 	uint32_t scripts;  /* bits of sessions that are scripts: no rings, the script is called */
 	uint64_t hash;	   /* 63 bits, of provider, name and fields: what a script knows the event by */
@@ -32,7 +42,9 @@ PT_HIDDEN int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, 
 /* The same with the image as hexadecimal digits. */
 PT_HIDDEN int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
 				size_t digits);
-/* Filters of FROM after those of TO. */
+/* Adds a program that counts the events of HASH; its image as hexadecimal digits. */
+PT_HIDDEN int pt_aggregate_add_hex(struct pt_rules *rules, uint64_t hash, const char *hex, size_t digits);
+/* Filters and programs of FROM after those of TO. */
 PT_HIDDEN int pt_filters_append(struct pt_rules *to, const struct pt_rules *from);
 
 /* Brings EVENT's hooks to what SESSIONS, the bits that want it, ask for. The lock is held. -ENOMEM. */

@@ -7,6 +7,7 @@
 #ifndef PANTRACE_LIB_INTERNAL_H
 #define PANTRACE_LIB_INTERNAL_H
 
+#include "aggregate.h"
 #include "clock.h"
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
@@ -74,7 +75,8 @@ _Static_assert(offsetof(struct pantrace_ring, last_tsc) == 32, "emit.c");
 /* ---- rules.c: which events a session wants. The last rule that matches an event decides. ---- */
 
 #define PT_RULES      PANTRACE_RULES_MAX
-#define PT_FILTERS    16
+#define PT_FILTERS    64
+#define PT_AGGREGATES 32
 #define PT_RULE_GLOB  256 /* bytes, with the NUL */
 #define PT_LEVEL_ANY  255
 
@@ -92,10 +94,17 @@ struct pt_rule_filter {
 	const struct pt_vm *vm;
 };
 
+/* Counts each event of these names and fields. */
+struct pt_rule_aggregate {
+	uint64_t hash; /* struct pantrace_hooks */
+	const struct pt_vm *vm;
+};
+
 struct pt_rules {
-	unsigned int nr, nr_filters;
+	unsigned int nr, nr_filters, nr_aggregates;
 	struct pt_rule rule[PT_RULES];
 	struct pt_rule_filter filter[PT_FILTERS]; /* hooks.c; the last one that matches decides */
+	struct pt_rule_aggregate aggregate[PT_AGGREGATES];
 };
 
 /* 0, -EINVAL, -ENAMETOOLONG, -ENOSPC. The rule replaces an equal one; off "*" replaces all. */
@@ -124,6 +133,7 @@ PT_HIDDEN bool pt_session_of_child(struct pt_session *session);
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
 PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);
 PT_HIDDEN bool pt_session_is_script(unsigned int number);
+PT_HIDDEN bool pt_session_aggregates(unsigned int number);
 /* The id of RECORD, which goes to the records of all sessions, or -ENOSPC. The lock is held. */
 PT_HIDDEN int pt_record_append(const struct pantrace_event_record *record);
 
@@ -139,6 +149,8 @@ struct pt_spec {
 	bool has_clock;
 	struct pt_clock clock;
 };
+	uint32_t nr_maps; /* PANTRACE_AGGREGATE */
+	struct pt_map_spec map[PANTRACE_AGGREGATE_MAPS];
 
 enum pt_session_state {
 	PT_NONE,

@@ -10,6 +10,7 @@
  * sub-buffer of every ring at once, the others when an event first needs them or, mostly, before
  * that by the helper.
  */
+#include "aggregate_session.h"
 #include "session.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -276,6 +277,23 @@ static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_s
 	return 0;
 }
 
+/* Known by its name; where it has none, by the descriptor. */
+static int tables_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
+{
+	const int fd = pt_tables_make((unsigned int)(set - pt_settings), &set->spec, pid, parent,
+				      set->file);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	set->fd = fd;
+	set->inode = fstat(fd, &st) ? 0 : st.st_ino;
+	set->pid = pid;
+	if (set->file[0])
+		fd_close(set);
+	return 0;
+}
+
 int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 {
 	struct pt_session *const session = pt_session_of(set);
@@ -288,6 +306,8 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 		set->pid = pid;
 		return 0;
 	}
+	if (set->spec.mode == PANTRACE_AGGREGATE)
+		return tables_make(set, pid, parent);
 	fd = file_open(set, pid);
 	/* a tool's directory may be on another's side of a mount or of permissions: it is handed a
 	 * descriptor */
@@ -366,6 +386,8 @@ void pt_rings_unmap(struct pt_settings *set)
 
 	fd_close(set);
 	set->file[0] = 0;
+	if (set->spec.mode == PANTRACE_AGGREGATE)
+		pt_tables_unmap((unsigned int)(set - pt_settings));
 	if (!shm)
 		return;
 	size = shm->file_size;

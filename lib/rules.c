@@ -33,6 +33,7 @@ int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on, ui
 	if (!on && level == PT_LEVEL_ANY && !strcmp(rule.glob, "*")) {
 		rules->nr = 0;
 		rules->nr_filters = 0;
+		rules->nr_aggregates = 0;
 		return 0;
 	}
 	if (rules->nr == PT_RULES)

@@ -38,7 +38,8 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
-	if ((spec->mode >= PANTRACE_MODE_MAX && spec->mode != PANTRACE_SCRIPT) ||
+	if ((spec->mode >= PANTRACE_MODE_MAX && spec->mode != PANTRACE_SCRIPT &&
+	     spec->mode != PANTRACE_AGGREGATE) ||
 	    spec->sub_size > SUB_MAX || spec->nr_subs > SUBS_MAX)
 		return -EINVAL;
 	set->spec = *spec;
@@ -68,6 +69,11 @@ struct pt_rules *pt_session_rules_of(unsigned int number)
 bool pt_session_is_script(unsigned int number)
 {
 	return pt_settings[number].spec.mode == PANTRACE_SCRIPT;
+}
+
+bool pt_session_aggregates(unsigned int number)
+{
+	return pt_settings[number].spec.mode == PANTRACE_AGGREGATE;
 }
 
 uint32_t pt_sessions_wanting(const struct pantrace_event *event)
@@ -155,7 +161,8 @@ static int stop(struct pt_settings *set, const void *arg)
 	(void)arg;
 	if (set->state != PT_RUNNING && set->state != PT_ARMED)
 		return 0;
-	set->state = pt_session_of(set)->active ? PT_STOPPED : PT_NONE;
+	set->state = pt_session_of(set)->active || set->spec.mode == PANTRACE_AGGREGATE ? PT_STOPPED :
+											  PT_NONE;
 	pt_sites_follow();
 	pt_rings_quiesce(set);
 	return 0;

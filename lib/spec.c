@@ -250,6 +250,50 @@ static int take_filter(struct pt_description *to, struct pt_line *values)
 				 (size_t)(hex.end - hex.at));
 }
 
+static int take_aggregate(struct pt_description *to, struct pt_line *values)
+{
+	struct pt_line hash, hex;
+	uint64_t number;
+
+	if (!pt_word_next(values, &hash) || !pt_word_next(values, &hex) ||
+	    !pt_word_number(&hash, INT64_MAX, &number))
+		return -EINVAL;
+	return pt_aggregate_add_hex(&to->rules, number, hex.at, (size_t)(hex.end - hex.at));
+}
+
+/* A session with maps counts; it has no rings. */
+static int take_map(struct pt_description *to, struct pt_line *values)
+{
+	/* in the order of enum pantrace_aggregate_kind */
+	static const char *const names[PANTRACE_AGGREGATE_KINDS] = {"count", "pair", "min",
+								    "max",   "umin", "umax"};
+	struct pt_map_spec *const map = &to->spec.map[to->spec.nr_maps];
+	struct pt_line word;
+
+	if (to->spec.nr_maps == PANTRACE_AGGREGATE_MAPS)
+		return -ENOSPC;
+	if (!pt_word_next(values, &word))
+		return -EINVAL;
+	for (map->kind = 0; map->kind < PANTRACE_AGGREGATE_KINDS; map->kind++)
+		if (pt_word_is(&word, names[map->kind]))
+			break;
+	if (map->kind == PANTRACE_AGGREGATE_KINDS ||
+	    take_number(values, PANTRACE_AGGREGATE_KEY, &map->key_size) ||
+	    take_number(values, PANTRACE_AGGREGATE_ENTRIES, &map->entries) || !map->entries)
+		return -EINVAL;
+	to->spec.nr_maps++;
+	to->spec.mode = PANTRACE_AGGREGATE;
+	return 0;
+}
+
+static int take_ask(struct pt_description *to, struct pt_line *values)
+{
+	if (!word_copy(values, to->spec.ask, sizeof(to->spec.ask)) || to->spec.ask[0] != '/')
+		return -EINVAL;
+	values->at = values->end;
+	return 0;
+}
+
 static int take_script(struct pt_description *to, struct pt_line *values)
 {
 	(void)values;
@@ -261,7 +305,8 @@ static const struct {
 	const char *word;
 	int (*take)(struct pt_description *to, struct pt_line *values);
 } lines[] = {
-	{"filter", take_filter}, {"script", take_script},
+	{"ask", take_ask},	{"filter", take_filter}, {"script", take_script},
+	{"map", take_map},	{"aggregate", take_aggregate},
 	{"name", take_name},   {"for", take_for},	    {"directory", take_directory},
 	{"mode", take_mode},   {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block}, {"threads", take_threads},   {"contexts", take_contexts},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Running a filter that vm_check.c has accepted. */
+#include "aggregate.h"
 #include "vm_internal.h"
 #include <linux/bpf_common.h>
 #include <pantrace/ring.h>
@@ -19,6 +20,7 @@ struct memory {
 	unsigned char stack[STACK] __attribute__((aligned(8)));
 	unsigned char scratch[PT_VM_SCRATCH] __attribute__((aligned(8)));
 	size_t scratch_size;
+	struct pt_tables *tables; /* NULL: a filter */
 	char texts[PT_VM_TEXTS];
 };
 
@@ -386,6 +388,11 @@ static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *
 	case BPF_FUNC_probe_read_user_str:
 	case BPF_FUNC_probe_read_kernel_str:
 		return copy_string(m, r[1], r[2], r[3]);
+	case PT_VM_COUNT:
+		if (!m->tables || !may_read(m, r[2], pt_tables_key_size(m->tables, r[1])))
+			break;
+		pt_tables_add(m->tables, r[1], (const void *)(uintptr_t)r[2], r[3]);
+		return 0;
 	case BPF_FUNC_strncmp:
 		if (r[2] > PT_VM_SCRATCH || !may_read(m, r[1], r[2]) || !may_read(m, r[3], r[2]))
 			break;
@@ -567,10 +574,12 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 
 static __attribute__((noinline)) uint64_t run_with_memory(const struct pt_vm *vm,
 							  const struct pt_vm_view *view,
-							  const unsigned char *record, size_t size)
+							  const unsigned char *record, size_t size,
+							  struct pt_tables *tables)
 {
 	struct memory m;
 
+	m.tables = tables;
 	m.record = record;
 	m.record_size = size;
 	m.scratch_size = vm->scratch_size;
@@ -593,8 +602,14 @@ uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view,
 		return yes ? q->yes : q->no;
 	}
 	if (vm->needs_context || vm->needs_memory)
-		return run_with_memory(vm, view, record, size);
+		return run_with_memory(vm, view, record, size, NULL);
 	return interpret(vm, view, record, size, NULL);
+}
+
+void pt_vm_count(const struct pt_vm *vm, const struct pt_vm_view *view, const unsigned char *record,
+		 size_t size, struct pt_tables *tables)
+{
+	run_with_memory(vm, view, record, size, tables);
 }
 
 struct pt_vm_range pt_vm_range_of(const struct pt_vm *vm, const struct pt_vm_view *view)

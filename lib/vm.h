@@ -29,6 +29,9 @@
 #define PT_VM_TEXTS	  1024 /* bytes of the texts of an event that have an end */
 #define PT_VM_STEPS	  65536 /* instructions in one run */
 
+/* Helper: counts r3 under the key at r2 in map r1 of the session (aggregate.h); only where events are counted. */
+#define PT_VM_COUNT 0x7074
+
 struct pt_vm_image {
 	uint32_t magic;
 	uint16_t version;
@@ -76,6 +79,13 @@ bool pt_vm_same(const struct pt_vm *vm, const void *image, size_t size);
 /* What the program returns; 1 when it goes on for too long or reads what is not there. */
 uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view, const unsigned char *record,
 		   size_t size);
+
+struct pt_tables; /* aggregate.h */
+/* Runs a program that counts: what it returns is nothing to anybody. */
+void pt_vm_count(const struct pt_vm *vm, const struct pt_vm_view *view, const unsigned char *record,
+		 size_t size, struct pt_tables *tables);
+/* Whether it calls PT_VM_COUNT. */
+bool pt_vm_aggregates(const struct pt_vm *vm);
 
 /* Whether VM is such a program for events of VIEW. */
 struct pt_vm_range pt_vm_range_of(const struct pt_vm *vm, const struct pt_vm_view *view);

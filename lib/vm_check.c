@@ -31,6 +31,7 @@ static const struct {
 	{BPF_FUNC_probe_read_user_str, 3},
 	{BPF_FUNC_probe_read_kernel_str, 3},
 	{BPF_FUNC_strncmp, 3},
+	{PT_VM_COUNT, 3},
 };
 
 static int helper_arguments(int32_t helper)
@@ -295,8 +296,10 @@ static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const stru
 			if (e.reads & context)
 				vm->needs_context = true;
 		}
-		if (insn->code == (BPF_JMP | BPF_CALL))
+		if (insn->code == (BPF_JMP | BPF_CALL)) {
 			vm->needs_memory = true;
+			vm->aggregates |= insn->imm == PT_VM_COUNT;
+		}
 		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg)
 			vm->needs_memory = true;
 		if (op->code != PT_VM_FIELD &&
@@ -362,6 +365,11 @@ void pt_vm_unload(struct pt_vm *vm)
 {
 	if (vm)
 		munmap(vm, vm->mapped);
+}
+
+bool pt_vm_aggregates(const struct pt_vm *vm)
+{
+	return vm->aggregates;
 }
 
 bool pt_vm_same(const struct pt_vm *vm, const void *image, size_t size)

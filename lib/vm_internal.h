@@ -32,7 +32,7 @@ struct pt_vm {
 	size_t mapped;
 	uint32_t nr;
 	uint32_t scratch_size;
-	bool needs_context, needs_memory;
+	bool needs_context, needs_memory, aggregates;
 	struct pt_vm_quick quick;
 	unsigned char *image;
 	size_t image_size;

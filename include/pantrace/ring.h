@@ -40,6 +40,7 @@ enum pantrace_mode {
 	PANTRACE_BLOCK,	    /* as PANTRACE_DISCARD, after waiting up to block_us for the reader */
 	PANTRACE_MODE_MAX,
 	PANTRACE_SCRIPT, /* of sessions, not of rings: events are shown to scripts and not recorded */
+	PANTRACE_AGGREGATE, /* likewise: events are counted (aggregate.h) */
 };
 
 /* Types of fields, as sites and event records carry them. */

@@ -10,6 +10,7 @@
 #include "cmd/list.h"
 #include "engine/engine.h"
 #include "kernel/kernel.h"
+#include "lang/process_image.h"
 #include "lang/parse.h"
 
 /* ---- running a script ---- */
@@ -71,17 +72,22 @@ static void session_open(struct session *s, const struct run_request *r)
 	};
 }
 
+static void script_release(struct script *s)
+{
+	vector_free(&s->maps);
+	vector_free(&s->actions);
+	vector_free(&s->programs);
+	vector_free(&s->probe_names);
+	vector_free(&s->strings);
+}
+
 static void session_close(struct session *s)
 {
 	if (s->has_child)
 		child_stop(&s->child);
 	if (s->has_output)
 		output_close(&s->out);
-	vector_free(&s->script.maps);
-	vector_free(&s->script.actions);
-	vector_free(&s->script.programs);
-	vector_free(&s->script.probe_names);
-	vector_free(&s->script.strings);
+	script_release(&s->script);
 	probe_env_release(&s->env);
 	btf_release(s->btf);
 	kernel_release(s->kernel);
@@ -145,7 +151,15 @@ static int compile(struct session *s)
 	}
 	options.probe_filter = r->probe_filter ? &filter : NULL;
 	file = diag_add_source(&s->diag, r->name, r->text, r->len);
+	options.in_process = true;
 	err = script_compile(&s->arena, file, &options, &s->script);
+	if (!err && !process_images_good(&s->script)) {
+		/* all in the kernel, then; warnings are the same again */
+		vector_free(&s->diag.messages);
+		script_release(&s->script);
+		options.in_process = false;
+		err = script_compile(&s->arena, file, &options, &s->script);
+	}
 	if (r->probe_filter)
 		regfree(&filter);
 	if (err && r->is_compatible && s->script.has_no_probes) {

@@ -55,6 +55,7 @@ struct engine {
 	struct output *out;
 	struct open_map *maps;	/* script->maps.len; fd -1 = not created */
 	int *programs;		/* script->programs.len; fd or -1 */
+	struct counting *counting; /* counted.h; NULL: no program counts by itself */
 	struct ring *ring;	/* NULL: the script sends no records */
 	struct packets *packets; /* NULL: it has no skboutput() */
 	struct probe_attachments attachments;

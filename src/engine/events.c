@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records of the programs -> what they ask for, strictly in the order in which they were sent. */
 #include "engine/actions.h"
+#include "engine/counted.h"
 #include "engine/packets.h"
+#include "user/counting.h"
 
 /* ---- records ---- */
 
@@ -104,6 +106,10 @@ static u64 lost_now(const struct engine *e, enum lost_counter c)
 
 	if (e->script->lost_map < e->script->maps.len)
 		n += map_sum_u64(&e->maps[e->script->lost_map], c);
+	if (e->counting && c == LOST_EVENTS)
+		n += counting_losses(e->counting).events;
+	if (e->counting && c == LOST_MAP_FULL)
+		n += counting_losses(e->counting).full;
 	return n;
 }
 
@@ -146,6 +152,7 @@ void engine_report_lost(struct engine *e, bool total)
 	if (e->lost[LOST_STACKS])
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",
 			     e->lost[LOST_STACKS]);
+	counted_report(e);
 	engine_report_speculations(e);
 	if (e->hasty_takes) {
 		diag_warning(e->env->diag, NO_SPAN,

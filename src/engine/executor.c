@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/counted.h"
 #include "engine/engine.h"
 #include "engine/packets.h"
 
@@ -15,6 +16,7 @@
 #include "engine/map_switch.h"
 #include "engine/pace.h"
 #include "kernel/kernel.h"
+#include "user/counting.h"
 
 /* Records in one go before signals and the end of the child are looked at again. */
 #define RECORDS_PER_ROUND 4096u
@@ -30,6 +32,7 @@ enum waiting_for {
 	WAIT_CHILD,
 	WAIT_TIMER,
 	WAIT_WATCH,
+	WAIT_COUNTING,
 	WAIT_REPORTER
 };
 
@@ -269,6 +272,9 @@ static void wait_and_handle(struct loop *l, bool more)
 		case WAIT_WATCH:
 			engine_read_watch(l->e);
 			break;
+		case WAIT_COUNTING:
+			counting_refresh(l->e->counting);
+			break;
 		case WAIT_REPORTER:
 			l->is_over |=
 				!l->e->options->reporter->wake(l->e->options->reporter->arg, l->e);
@@ -400,6 +406,10 @@ static int start(struct loop *l)
 	err = add_watch(l);
 	if (!err)
 		err = engine_attach(e);
+	if (!err)
+		err = counted_begin(e);
+	if (!err && e->counting)
+		err = add_source(l, counting_fd(e->counting), WAIT_COUNTING);
 	if (err < 0)
 		return err;
 	special = (u32)begin + engine_count_targets(e, "end") + engine_count_targets(e, "self");
@@ -432,6 +442,7 @@ static void finish(struct loop *l)
 
 	unblock_signals(l);
 	probe_detach_all(&e->attachments);
+	counted_stop(e);
 	map_switch_rest(e);
 	if (e->options->child)
 		child_stop(e->options->child);
@@ -537,6 +548,7 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 		unblock_signals(&l);
 	}
 	code = exit_code(&e, err);
+	counted_end(&e);
 	engine_unload(&e);
 	loop_close(&l);
 	engine_printer_release(&e);

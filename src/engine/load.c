@@ -405,6 +405,8 @@ out:
 int engine_load_programs(struct engine *e)
 {
 	for (size_t i = 0; i < e->script->programs.len; i++) {
+		if (e->script->programs.items[i].context.in_process)
+			continue;
 		e->programs[i] = load_one(e, &e->script->programs.items[i]);
 		if (e->programs[i] < 0)
 			return e->programs[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* print(@m), clear(@m), zero(@m) and the maps at the end of a run. */
 #include "engine/actions.h"
+#include "engine/counted.h"
 #include "engine/map_switch.h"
 #include "lang/thread_local.h"
 
@@ -145,6 +146,7 @@ static void delete_row(const struct open_map *m, const struct map_row *row, u8 *
 
 	if (!m->info->is_bucketed) {
 		map_delete(m, row->key);
+		counted_delete(m, row->key);
 		return;
 	}
 	memset(key, 0, m->info->key_size);
@@ -154,6 +156,7 @@ static void delete_row(const struct open_map *m, const struct map_row *row, u8 *
 			continue;
 		memcpy(key + m->info->key_size - 8, &bucket, 8);
 		map_delete(m, key);
+		counted_delete(m, key);
 	}
 }
 

@@ -6,6 +6,7 @@
  * may still use the first has ended (maybe_wait_bpf_programs() in kernel/bpf/syscall.c, 5.0): then it is at rest, and is read and emptied
  * at leisure.
  */
+#include "engine/counted.h"
 #include "engine/map_switch.h"
 
 #include <linux/bpf.h>
@@ -110,7 +111,7 @@ bool map_switch_is_answered(const struct engine *e, const struct open_map *m)
 	       ring_position(e->ring) < m->taken_until;
 }
 
-int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
+static int take(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
 {
 	struct open_map *m = &e->maps[index], old;
 	struct map_elements keys = {0};
@@ -146,5 +147,16 @@ int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *
 	err = map_view_read(&old, !m->is_array, ret);
 	if (!err && m->is_array)
 		err = map_clear(&old);
+	return err;
+}
+
+int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
+{
+	struct open_map *m = &e->maps[index];
+	int err;
+
+	counted_freeze(m, is_zero);
+	err = take(e, index, is_zero, ret);
+	counted_thaw(m);
 	return err;
 }

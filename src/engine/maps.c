@@ -3,6 +3,7 @@
 
 #include <linux/bpf.h>
 
+#include "engine/counted.h"
 #include "kernel/kernel.h"
 #include "view/tseries.h"
 
@@ -180,7 +181,7 @@ static int read_one_by_one(const struct open_map *m, bool remove, struct map_ele
 	return r == -ENOENT ? 0 : r;
 }
 
-int map_read(const struct open_map *m, bool remove, struct map_elements *ret)
+static int read_kernel(const struct open_map *m, bool remove, struct map_elements *ret)
 {
 	int r;
 
@@ -193,6 +194,15 @@ int map_read(const struct open_map *m, bool remove, struct map_elements *ret)
 	}
 	if (r < 0)
 		map_elements_release(ret);
+	return r;
+}
+
+int map_read(const struct open_map *m, bool remove, struct map_elements *ret)
+{
+	const int r = read_kernel(m, remove, ret);
+
+	if (!r && m->counting)
+		counted_merge(m, remove, ret);
 	return r;
 }
 
@@ -454,6 +464,8 @@ int map_row_read(const struct open_map *m, const void *key, void *value, struct 
 {
 	int r = map_lookup(m, key, value);
 
+	if (m->counting && counted_lookup(m, key, value))
+		r = 0;
 	*ret = (struct map_row){.key = key};
 	if (r < 0)
 		return r;
@@ -493,7 +505,7 @@ static int update_batch(const struct open_map *m, const struct map_elements *e)
 static int write_zeros(const struct open_map *m)
 {
 	struct map_elements e;
-	int r = map_read(m, false, &e);
+	int r = read_kernel(m, false, &e);
 
 	if (r < 0)
 		return r;
@@ -514,9 +526,10 @@ int map_clear(struct open_map *m)
 
 	m->zeroed = false;
 	m->cleared = true;
+	counted_clear(m, false);
 	if (m->is_array)
 		return write_zeros(m);
-	r = map_read(m, true, &e);
+	r = read_kernel(m, true, &e);
 	map_elements_release(&e);
 	return r;
 }
@@ -524,5 +537,6 @@ int map_clear(struct open_map *m)
 int map_zero(struct open_map *m)
 {
 	m->zeroed = true;
+	counted_clear(m, true);
 	return write_zeros(m);
 }

@@ -23,6 +23,10 @@ struct open_map {
 	u64 normal;    /* normalize(): what values are divided by when they are printed; 0 = 1 */
 	enum map_order order; /* sort() */
 	bool is_descending;
+	/* counted.h; NULL: no program counts into it */
+	struct counting *counting;
+	u32 counting_map;
+	struct counting_elements *frozen;
 };
 
 void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus);

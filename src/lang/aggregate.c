@@ -4,6 +4,7 @@
  * updates are exact without contention; the engine adds the CPUs up. Layouts: types/type.h.
  */
 #include "lang/builtin_util.h"
+#include "lang/lower_internal.h"
 
 #define HIST_MAX_BITS	  5
 #define LHIST_MAX_BUCKETS 1000
@@ -129,6 +130,15 @@ bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret)
 	return false;
 }
 
+/* In a process: true, and all is done. */
+static bool count_in_process(struct lower *l, struct expr *call, ir_reg bucket, ir_reg n)
+{
+	if (!l->unit->context.in_process)
+		return false;
+	lower_process_count(l, l->assign_map, l->assign_keys, l->assign_nkeys, bucket, n, call->span);
+	return true;
+}
+
 void aggregate_end(struct lower *l, u32 end)
 {
 	ir_jump(l->f, end);
@@ -142,6 +152,10 @@ static void lower_count(struct lower *l, struct expr *call, struct value *ret)
 
 	if (!aggregate_is_usable(l, call, ret))
 		return;
+	if (l->unit->context.in_process) {
+		count_in_process(l, call, 0, ir_const(l->f, 1));
+		return;
+	}
 	end = ir_block_new(l->f, "count.end");
 	element = aggregate_element(l, call, 0, end);
 	lower_add(l, l->assign_map, element, 0, ir_const(l->f, 1));
@@ -157,6 +171,8 @@ static void lower_sum(struct lower *l, struct expr *call, struct value *ret)
 	if (!aggregate_is_usable(l, call, ret))
 		return;
 	n = lower_scalar(l, call->args[0]);
+	if (count_in_process(l, call, 0, n))
+		return;
 	end = ir_block_new(l->f, "sum.end");
 	element = aggregate_element(l, call, 0, end);
 	lower_add(l, l->assign_map, element, 0, n);
@@ -183,6 +199,8 @@ static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
 	else
 		better = is_signed ? IR_SLT : IR_LT;
 	n = lower_scalar(l, call->args[0]);
+	if (count_in_process(l, call, 0, n))
+		return;
 	end = ir_block_new(l->f, "extreme.end");
 	compare = ir_block_new(l->f, "extreme.compare");
 	store = ir_block_new(l->f, "extreme.store");
@@ -279,6 +297,10 @@ static void lower_hist(struct lower *l, struct expr *call, struct value *ret)
 		bucket = aggregate_lhist_bucket(l->f, n, t->lhist_min, t->lhist_max, t->lhist_step);
 	else
 		bucket = aggregate_hist_bucket(l->f, n, t->hist_bits);
+	if (l->unit->context.in_process) {
+		count_in_process(l, call, bucket, ir_const(l->f, 1));
+		return;
+	}
 	end = ir_block_new(l->f, "hist.end");
 	element = aggregate_element(l, call, bucket, end);
 	lower_add(l, l->assign_map, element, 0, ir_const(l->f, 1));

@@ -144,6 +144,7 @@ struct probe {
 	struct expr *predicate;	  /* or NULL */
 	struct block *body;
 	bool is_internal;	  /* not the script's own: not counted among those attached */
+	bool in_process;	  /* in_process.h */
 };
 
 struct config_entry {

@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "lang/check.h"
 #include "lang/config.h"
+#include "lang/in_process.h"
 #include "lang/lower.h"
 #include "lang/parse.h"
 #include "lang/plan.h"
@@ -34,7 +35,7 @@ static int pass_parse(struct compilation *k)
 		.npositional = o->npositional,
 		.include_dirs = o->include_dirs,
 		.ninclude_dirs = o->ninclude_dirs,
-		.have_btf = o->env->btf && btf_available(o->env->btf) == 0,
+		.have_btf = o->env->btf && btf_exists(o->env->btf),
 	};
 
 	return parse_script(k->arena, o->env->types, k->diag, k->file, &options, &k->script->ast);
@@ -51,6 +52,13 @@ static bool wants(const struct compilation *k, const char *stage)
 	const struct compile_options *o = k->options;
 
 	return o->dump && (!o->dump_stage || str_eq(o->dump_stage, stage));
+}
+
+static int pass_in_process(struct compilation *k)
+{
+	if (k->options->in_process)
+		in_process_choose(k->arena, &k->script->ast);
+	return 0;
 }
 
 static int pass_dump_ast(struct compilation *k)
@@ -420,6 +428,8 @@ static int describe_targets(struct compilation *k, struct probe *p,
 		struct group *g;
 		const char *key;
 
+		if (p->in_process && !probe_to_process(t))
+			continue;
 		err = t->provider->describe(env, t, p->span, &context);
 		if (err)
 			break;
@@ -628,7 +638,7 @@ static int pass_lower(struct compilation *k)
 static int (*const passes[])(struct compilation *k) = {
 	pass_parse,	    pass_dump_ast, pass_thread_locals,
 	pass_settings,	    pass_limits,   pass_map_declarations,
-	pass_attach_points, pass_check,	   pass_dump_types,
+	pass_in_process,    pass_attach_points, pass_check, pass_dump_types,
 	pass_plan,	    pass_lower,
 };
 

@@ -101,6 +101,9 @@ const struct script_map *lower_script_map(const struct lower *l, const struct ma
 /* @m[k] += amount, atomically. Gives the old value if `want` (else 0). */
 ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir_reg amount, bool want,
 			   struct span at);
+/* Programs that run in a process: adds n to the element; bucket 0 = not a histogram. */
+void lower_process_count(struct lower *l, struct map_symbol *m, struct expr *const *keys, u32 nkeys, ir_reg bucket,
+			 ir_reg n, struct span at);
 /* The map of counters of what was lost, made on first use. */
 u32 lower_lost_map(struct script *s);
 void lower_count_lost(struct lower *l, enum lost_counter counter);

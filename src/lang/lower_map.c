@@ -2,6 +2,8 @@
 /* Maps: keys, lookup, exact updates, reading aggregations over all CPUs. */
 #include "lang/lower_internal.h"
 
+#include "../../lib/vm.h"
+
 const struct script_map *lower_script_map(const struct lower *l, const struct map_symbol *m)
 {
 	return &l->script->maps.items[m->index];
@@ -229,6 +231,26 @@ ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir
 	ir_jump(f, end);
 	ir_switch_to(f, end);
 	return want ? old : 0;
+}
+
+/* The library does the rest (lib/aggregate.h). */
+void lower_process_count(struct lower *l, struct map_symbol *m, struct expr *const *keys, u32 nkeys,
+			 ir_reg bucket, ir_reg n, struct span at)
+{
+	struct script_map *sm = &l->script->maps.items[m->index];
+	ir_reg key;
+
+	if (!sm->process)
+		sm->process = ++l->script->nprocess_maps;
+	if (type_is(m->key, TYPE_NONE)) {
+		lower_slot(l, type_int(8, false), "key", &key);
+		ir_store_imm(l->f, key, 0, 8, 0);
+	} else {
+		key = lower_map_key(l, m, keys, nkeys, at);
+	}
+	if (bucket)
+		ir_store(l->f, key, lower_bucket_offset(m), 8, bucket);
+	ir_call_n(l->f, PT_VM_COUNT, ir_const(l->f, sm->process - 1), key, n);
 }
 
 /* ---- reading ---- */

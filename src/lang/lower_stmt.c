@@ -165,6 +165,11 @@ static bool lower_plain_increment(struct lower *l, struct expr *e)
 		return false;
 	if (type_is(e->type, TYPE_POINTER))
 		by *= MAX(e->type->element->size, 1u);
+	if (l->unit->context.in_process) {
+		lower_process_count(l, e->map, target->args, key_count(target), 0,
+				    ir_const(l->f, by), e->span);
+		return true;
+	}
 	lower_map_increment(l, e->map,
 			    lower_map_key(l, e->map, target->args, key_count(target), e->span),
 			    ir_const(l->f, by), false, e->span);

@@ -65,6 +65,7 @@ struct script_map {
 	const struct type *value; /* language type; TYPE_HIST ...: bucket key appended, see type.h */
 	bool is_bucketed;	 /* hist/lhist: the BPF key is key ++ u64 bucket (scalar: array index = bucket) */
 	bool is_read;
+	u32 process;		 /* number + 1 among the maps that traced programs count into (in_process.h); 0 = none */
 	u32 switched;		 /* MAP_SWITCH: the user map; MAP_USER: its MAP_SWITCH + 1, 0 = none */
 	const u32 *contents;	 /* MAP_JOIN: an array map's elements at start, max_entries of them; NULL = zeroes */
 };
@@ -145,7 +146,7 @@ struct action {
 struct script_program {
 	const char *name;
 	const struct probe *probe;	/* syntax */
-	struct probe_context context;
+	struct probe_context context;	/* in_process: the kernel never sees it */
 	struct probe_target **targets;
 	u32 ntargets;
 	bool uses_cookie;		/* bpf_get_attach_cookie gives target.cookie */
@@ -175,6 +176,7 @@ struct script {
 	VECTOR(const char *) strings;	   /* strftime formats, cgroup filters */
 	u32 output_map, scratch_map, lost_map, global_map; /* indexes or IR_NO_MAP */
 	u32 kstack_map, ustack_map, unwind_map, packet_map;
+	u32 nprocess_maps;
 	bool has_no_probes;	/* compiling failed because nothing is left to attach */
 	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
 	bool needs_child;		   /* cpid is used: -c is required */
@@ -192,6 +194,7 @@ struct compile_options {
 	bool has_child;		/* -c */
 	const regex_t *probe_filter; /* --probe-filter: only probes whose name it matches; NULL = all */
 	bool has_unwind_target;	/* -p, -c or --dwarf-pid: dw_ustack can be used */
+	bool in_process;	/* probes that can run in the traced programs shall */
 	bool unsafe;
 	bool show_debug_info;	/* what the setting of this name is unless the script or the environment says it */
 	bool report_helpers;	/* -k: send ACTION_HELPER_ERROR when a helper fails */

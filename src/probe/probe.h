@@ -133,6 +133,7 @@ struct probe_context {
 	 * it begins by asking for the number (target.syscall).
 	 */
 	const struct probe_syscalls *syscalls;
+	bool in_process; /* the program runs in the traced process (lib/vm.h), not in the kernel */
 	/* Not 0: the place is shared with other events, and is this one's only when arg0 is this. */
 	u64 guard;
 	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */

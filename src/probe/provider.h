@@ -16,7 +16,7 @@
 
 extern const struct probe_provider probe_begin, probe_end, probe_self, probe_test, probe_bench, probe_kprobe,
 	probe_kretprobe, probe_fentry, probe_fexit, probe_tracepoint, probe_rawtracepoint, probe_uprobe, probe_uretprobe,
-	probe_usdt, probe_profile, probe_interval, probe_software, probe_hardware, probe_watchpoint, probe_iter, probe_user, probe_user_filter;
+	probe_usdt, probe_profile, probe_interval, probe_software, probe_hardware, probe_watchpoint, probe_iter, probe_user, probe_user_filter, probe_user_process;
 
 /* ---- Kept for the run in env->cache ---- */
 struct elf_file;

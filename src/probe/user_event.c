@@ -185,101 +185,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 
 /* ---- the session that has the events on ---- */
 
-struct session {
-	char name[64];
-	char *file; /* its description, or NULL */
-	int pipe; /* the child's sign of life of ours: closed with us */
-	struct strbuf lines; /* enable lines so far */
-};
-
-static void ask_all(pid_t pid, const char *request, struct diag *d)
-{
-	const struct user_selection which = {.pids = &pid, .nr_pids = pid != 0};
-	struct user_processes processes = {0};
-
-	user_connect(&processes, &which);
-	user_ask(&processes, request, ASK_MS);
-	for (size_t i = 0; i < processes.all.len && d; i++) {
-		const struct user_process *p = &processes.all.items[i];
-
-		/* one that has ended meanwhile has no events either */
-		if (p->error && p->error != -ECONNRESET && p->error != -ENOENT)
-			diag_warning(d, NO_SPAN, "process %d (%s) does not take part: %s",
-				     (int)p->pid, p->name,
-				     p->text && *p->text ? p->text : strerror(-p->error));
-	user_processes_release(&processes);
-}
-
-/* In the child: waits for the end of the parent, then has all processes forget the session. */
-static void __attribute__((noreturn)) janitor(int pipe, const char *name, const char *file)
-{
-	const int null = open("/dev/null", O_RDWR);
-	char *request = user_request("destroy", name);
-	char byte;
-
-	/* whatever else is open (attachments, outputs) must end with the parent */
-	for (int fd = 0; fd < 3 && null >= 0; fd++)
-		dup2(null, fd);
-	dup2(pipe, 3);
-	close_range(4, ~0u, 0);
-	setsid();
-	for (int number = 1; number < 32; number++)
-		signal(number, SIG_IGN);
-	prctl(PR_SET_NAME, "pantrace-end");
-	while (read(3, &byte, 1) < 0 && errno == EINTR)
-		;
-	if (file)
-		unlink(file);
-	ask_all(0, request, NULL);
-	_exit(0);
-}
-
-static int janitor_start(struct session *s)
-{
-	int ends[2], status;
-	pid_t child;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	child = fork();
-	if (child < 0) {
-		close(ends[0]);
-		close(ends[1]);
-		return -errno;
-	}
-	if (!child) {
-		close(ends[1]);
-		if (fork()) /* twice: its end is nobody's business */
-			_exit(0);
-		janitor(ends[0], s->name, s->file);
-	}
-	close(ends[0]);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	s->pipe = ends[1];
-	return 0;
-}
-
-/* Programs that start later read the description. */
-static void description_write(struct session *s, pid_t pid)
-{
-	char *temporary;
-	FILE *f;
-
-	if (!s->file || pid)
-		return;
-	temporary = xasprintf("%s.new", s->file);
-	f = fopen(temporary, "we");
-	if (f) {
-		fprintf(f, "name %s\nfor all\nscript\n%s", s->name,
-			s->lines.data ? s->lines.data : "");
-		if (fclose(f) || rename(temporary, s->file))
-			unlink(temporary);
-	}
-	free(temporary);
-}
-
-static struct session *session_of(struct probe_env *env)
+static struct script_session *session_of(struct probe_env *env, pid_t pid)
 {
 	struct probe_cache *cache = probe_cache_of(env);
 	struct script_session *s = cache->user_session;
@@ -303,7 +209,6 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 
 	if (!s)
 		return -EAGAIN;
-	}
 	err = user_attach(env, prog_fd, targets, n, false, out);
 	if (err)
 		return err;
@@ -365,6 +270,42 @@ const struct probe_provider probe_user = {
 	.attach = attach,
 	.each = each,
 };
+
+/* ---- probes that run in the program: never attached, the engine hands them over ---- */
+
+static int process_describe(struct probe_env *env, const struct probe_target *t, struct span at,
+			    struct probe_context *ret)
+{
+	const struct user_event *event = t->private;
+	const struct probe_location *unused;
+
+	*ret = (struct probe_context){
+		.kind = CONTEXT_TRACEPOINT,
+		.program_type = BPF_PROG_TYPE_TRACEPOINT,
+		.space = SPACE_USER,
+		.in_process = true,
+	};
+	if (!env->skip_args)
+		ret->args = user_event_args(env, event, false, &unused);
+	ret->layout_key = arena_printf(env->arena, "user-process/%" PRIx64, event->hash);
+	return 0;
+}
+
+const struct probe_provider probe_user_process = {
+	.name = "user-process",
+	.form = "user:PROVIDER:EVENT",
+	.doc = "events of programs that count them themselves",
+	.describe = process_describe,
+};
+
+bool probe_to_process(struct probe_target *t)
+{
+	const struct user_event *event = t->private;
+
+	if (t->provider == &probe_user)
+		t->provider = &probe_user_process;
+	return !event->site.is_repeated;
+}
 
 /* ---- filters: compiled for the program itself (lib/vm.h), never attached ---- */
 

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Whose tables are where. What the event path reads is wiped by the kernel in a forked child, as
+ * in session.c: there the first event makes tables of the child's own, in a file beside its
+ * parent's.
+ */
+#include "aggregate_session.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE  4096ull
+#define ARENA 65536u
+
+static struct state {
+	struct pt_tables *tables[PT_SESSIONS];
+	uint64_t lost[PT_SESSIONS]; /* before there was a header to count them in */
+} * state;
+
+/* Ordinary memory: what a child makes its tables from. */
+static struct origin {
+	bool lives;
+	uint32_t pid;
+	struct pt_spec spec;
+} origins[PT_SESSIONS];
+
+static int state_get(void)
+{
+	struct state *made;
+
+	if (state)
+		return 0;
+	made = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (made == MAP_FAILED)
+		return -errno;
+	if (madvise(made, PAGE, MADV_WIPEONFORK)) {
+		const int error = errno;
+
+		munmap(made, PAGE);
+		return -error;
+	}
+	__atomic_store_n(&state, made, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Never freed: a thread may be in it long after its session. */
+static struct pt_tables *tables_new(uint32_t nr)
+{
+	static char *arena;
+	static size_t used = ARENA;
+	const size_t size =
+		(offsetof(struct pt_tables, table) + nr * sizeof(struct pt_table) + 63) & ~63ul;
+
+	if (used + size > ARENA) {
+		char *const more = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (more == MAP_FAILED)
+			return NULL;
+		arena = more;
+		used = 0;
+	}
+	used += size;
+	return (struct pt_tables *)(arena + used - size);
+}
+
+static int file_open(const struct pt_spec *spec, uint32_t pid, char file[64])
+{
+	char path[sizeof(spec->directory) + 65];
+	int fd;
+
+	if (*spec->directory) {
+		snprintf(file, 64, "%u-%llx.pantrace", pid,
+			 (unsigned long long)__builtin_ia32_rdtsc());
+		snprintf(path, sizeof(path), "%s/%s", spec->directory, file);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0 ||
+		    (errno != ENOENT && errno != EACCES && errno != EPERM && errno != EROFS))
+			return fd < 0 ? -errno : fd;
+	}
+	file[0] = 0;
+	fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void file_remove(const struct pt_spec *spec, const char *file)
+{
+	char path[sizeof(spec->directory) + 65];
+
+	if (!*file)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", spec->directory, file);
+	unlink(path);
+}
+
+static void header_fill(struct pantrace_aggregates *header, const struct pt_spec *spec,
+			uint32_t pid, uint32_t parent)
+{
+	struct stat st;
+
+	header->pid = pid;
+	header->parent = parent;
+	if (!stat("/proc/self/ns/pid", &st))
+		header->pid_namespace = st.st_ino;
+	memcpy(header->session, spec->name, sizeof(header->session));
+	prctl(PR_GET_NAME, header->comm);
+}
+
+/*
+ * A write to memory that a full file system does not have would be a SIGBUS of the program. So it
+ * is had before: the slots now, the rest as keys come (Linux 5.14), or all of it now.
+ */
+static int memory_have(int fd, const struct pantrace_aggregates *header, char *shm, bool *ret_all)
+{
+	*ret_all = false;
+	if (madvise(shm, PAGE, MADV_POPULATE_WRITE))
+		goto all;
+	for (uint32_t i = 0; i < header->nr_maps; i++)
+		if (madvise(shm + header->map[i].slots_off,
+			    header->map[i].keys_off - header->map[i].slots_off,
+			    MADV_POPULATE_WRITE))
+			return -ENOSPC;
+	return 0;
+all:
+	*ret_all = true;
+	return syscall(SYS_fallocate, fd, 0, 0l, (long)header->file_size) ? -errno : 0;
+}
+
+/* Only system calls: a child may be in a signal handler, or the one thread left of many. */
+int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid, uint32_t parent,
+		   char file[64])
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct pantrace_aggregates header;
+	struct pt_tables *tables;
+	void *shm = MAP_FAILED;
+	int fd, rc;
+
+	rc = pt_tables_layout(spec->map, spec->nr_maps, cpus > 0 ? (uint32_t)cpus : 1, &header);
+	if (!rc)
+		rc = state_get();
+	if (rc)
+		return rc;
+	fd = file_open(spec, pid, file);
+	if (fd < 0)
+		return fd;
+	header_fill(&header, spec, pid, parent);
+	rc = -ENOMEM;
+	tables = tables_new(header.nr_maps);
+	if (!tables)
+		goto out;
+	if (!ftruncate(fd, (off_t)header.file_size))
+		shm = mmap(NULL, header.file_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	rc = shm == MAP_FAILED ? -errno : 0;
+	if (!rc)
+		rc = memory_have(fd, &header, shm, &tables->had);
+	if (rc)
+		goto out;
+	madvise(shm, header.file_size, MADV_DONTFORK);
+	memcpy(shm, &header, sizeof(header));
+	pt_tables_place(&header, shm, tables);
+	tables->shm->lost = __atomic_exchange_n(&state->lost[number], 0, __ATOMIC_RELAXED);
+	if (&origins[number].spec != spec)
+		origins[number].spec = *spec;
+	origins[number].pid = pid;
+	origins[number].lives = true;
+	__atomic_store_n(&state->tables[number], tables, __ATOMIC_RELEASE);
+	__atomic_store_n(&tables->shm->magic, PANTRACE_AGGREGATE_MAGIC, __ATOMIC_RELEASE);
+	return fd;
+out:
+	if (shm != MAP_FAILED)
+		munmap(shm, header.file_size);
+	file_remove(spec, file);
+	close(fd);
+	return rc;
+}
+
+static __attribute__((noinline)) struct pt_tables *tables_of_child(unsigned int number)
+{
+	struct origin *const origin = &origins[number];
+	const uint32_t pid = (uint32_t)syscall(SYS_getpid);
+	const int saved = errno;
+	struct pt_tables *tables = NULL;
+	char file[64];
+	int fd;
+
+	if (!origin->lives || pid == origin->pid) /* the session is being ended */
+		return NULL;
+	if (!pt_trylock()) {
+		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
+		errno = saved;
+		return NULL;
+	}
+	tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
+	if (!tables) {
+		fd = pt_tables_make(number, &origin->spec, pid, origin->pid, file);
+		if (fd >= 0)
+			close(fd); /* whoever cannot reach the directory counts for itself alone */
+		tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
+	}
+	pt_unlock();
+	if (!tables)
+		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
+	errno = saved;
+	return tables;
+}
+
+struct pt_tables *pt_tables_of(unsigned int number)
+{
+	struct pt_tables *tables;
+
+	if (__builtin_expect(!state, 0))
+		return NULL;
+	tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
+	return __builtin_expect(!tables, 0) ? tables_of_child(number) : tables;
+}
+
+void pt_tables_mismatch(unsigned int number)
+{
+	struct pt_tables *const tables = pt_tables_of(number);
+
+	if (tables)
+		__atomic_fetch_add(&tables->shm->mismatched, 1, __ATOMIC_RELAXED);
+}
+
+/* Threads may be in an update: from now on they update memory that nobody sees. */
+void pt_tables_unmap(unsigned int number)
+{
+	struct pt_tables *tables;
+
+	origins[number].lives = false;
+	if (!state)
+		return;
+	tables = __atomic_exchange_n(&state->tables[number], NULL, __ATOMIC_ACQ_REL);
+	if (tables)
+		mmap(tables->shm, tables->size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "user/script_session.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "user/process.h"
+
+#define ASK_MS 2000
+
+static void ask_all(pid_t pid, const char *request, struct diag *d)
+{
+	const struct user_selection which = {.pids = &pid, .nr_pids = pid != 0};
+	struct user_processes processes = {0};
+
+	user_connect(&processes, &which);
+	user_ask(&processes, request, ASK_MS);
+	for (size_t i = 0; i < processes.all.len && d; i++) {
+		const struct user_process *p = &processes.all.items[i];
+
+		/* one that has ended meanwhile has no events either; one that has just begun has
+		 * read the description */
+		if (p->error && p->error != -ECONNRESET && p->error != -ENOENT &&
+		    p->error != -EEXIST)
+			diag_warning(d, NO_SPAN, "process %d (%s) does not take part: %s",
+				     (int)p->pid, p->name,
+				     p->text && *p->text ? p->text : strerror(-p->error));
+	}
+	user_processes_release(&processes);
+}
+
+/* ---- the end ---- */
+
+static void directory_remove(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+/* In the child: waits for the end of the parent, then has all processes forget the session. */
+static void __attribute__((noreturn)) janitor(int pipe, const struct script_session *s)
+{
+	const int null = open("/dev/null", O_RDWR);
+	char *request = user_request("destroy", s->name);
+	char byte;
+
+	/* whatever else is open (attachments, outputs) must end with the parent */
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	dup2(pipe, 3);
+	close_range(4, ~0u, 0);
+	setsid();
+	for (int number = 1; number < 32; number++)
+		signal(number, SIG_IGN);
+	prctl(PR_SET_NAME, "pantrace-end");
+	while (read(3, &byte, 1) < 0 && errno == EINTR)
+		;
+	if (s->file)
+		unlink(s->file);
+	ask_all(0, request, NULL);
+	if (s->directory)
+		directory_remove(s->directory);
+	_exit(0);
+}
+
+static int janitor_start(struct script_session *s)
+{
+	int ends[2], status;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -errno;
+	}
+	if (!child) {
+		close(ends[1]);
+		if (fork()) /* twice: its end is nobody's business */
+			_exit(0);
+		janitor(ends[0], s);
+	}
+	close(ends[0]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	s->pipe = ends[1];
+	return 0;
+}
+
+/* ---- the beginning ---- */
+
+/* Ticks since boot, so that a later process with our number is not taken for us. */
+static u64 start_time(void)
+{
+	unsigned long long start = 0;
+	char *text = NULL, *behind;
+	size_t len;
+
+	if (file_read("/proc/self/stat", 4096, &text, &len))
+		return 0;
+	behind = strrchr(text, ')');
+	if (behind)
+		sscanf(behind + 1,
+		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+		       "%*d "
+		       "%llu",
+		       &start);
+	free(text);
+	return start;
+}
+
+static int make_one(const char *path, mode_t mode)
+{
+	struct stat st;
+
+	if (mkdir(path, mode & 0777) && errno != EEXIST)
+		return -errno;
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return -EPERM;
+	return chmod(path, mode) ? -errno : 0;
+}
+
+/* Programs of other users, in root's session, may add their own files and see no others'. */
+static int directory_make(struct script_session *s, const char *runtime, struct diag *d)
+{
+	const bool root = !geteuid();
+	char *base = access("/dev/shm", W_OK | X_OK) == 0
+			     ? xasprintf("/dev/shm/pantrace-%u", (unsigned int)geteuid())
+			     : xasprintf("%s/rings", runtime);
+	int err = make_one(base, root ? 0711 : 0700);
+
+	s->directory = xasprintf("%s/%s", base, s->name);
+	if (!err)
+		err = make_one(s->directory, root ? 01733 : 0700);
+	if (err)
+		diag_error(d, NO_SPAN, "%s: cannot be made: %s", s->directory, strerror(-err));
+	free(base);
+	return err;
+}
+
+int script_session_open(struct script_session *s, pid_t pid, const char *head, bool with_directory,
+			struct diag *d)
+{
+	static u32 number;
+	char runtime[512];
+	int err = user_runtime_make(runtime, sizeof(runtime) - 16, d);
+
+	*s = (struct script_session){.pipe = -1, .pid = pid};
+	if (err)
+		return err;
+	snprintf(s->name, sizeof(s->name), "script-%d-%" PRIx64 "-%u", (int)getpid(), start_time(),
+		 ++number);
+	s->file = xasprintf("%s/sessions", runtime);
+	mkdir(s->file, geteuid() ? 0700 : 0755);
+	free(s->file);
+	s->file = pid ? NULL : xasprintf("%s/sessions/%s", runtime, s->name);
+	if (with_directory)
+		err = directory_make(s, runtime, d);
+	if (!err)
+		err = janitor_start(s);
+	if (err == -EAGAIN || err == -EMFILE)
+		diag_error(d, NO_SPAN,
+			   "no process can be started that ends the session of user events");
+	strbuf_addf(&s->head, "name %s\nfor all\n", s->name);
+	if (s->directory)
+		strbuf_addf(&s->head, "directory %s\n", s->directory);
+	strbuf_addstr(&s->head, head);
+	return err;
+}
+
+/* Programs that start later read it. */
+static void description_write(const struct script_session *s)
+{
+	char *temporary;
+	FILE *f;
+
+	if (!s->file)
+		return;
+	temporary = xasprintf("%.*s/.%s", (int)(strrchr(s->file, '/') - s->file), s->file, s->name);
+	f = fopen(temporary, "we");
+	if (f) {
+		fprintf(f, "pantrace-session 1\n# recorder %d %" PRIu64 "\n# anonymous\n%s%s",
+			(int)getpid(), start_time(), s->head.data, s->lines.data);
+		fchmod(fileno(f), geteuid() ? 0600 : 0644);
+		if (fclose(f) || rename(temporary, s->file))
+			unlink(temporary);
+	}
+	free(temporary);
+}
+
+void script_session_add(struct script_session *s, const char *lines, struct diag *d)
+{
+	struct strbuf text = STRBUF_INIT;
+	char *request =
+		user_request(s->is_started ? "rules" : "start", s->is_started ? s->name : NULL);
+
+	strbuf_addstr(&s->lines, lines);
+	/* described first: a program that starts now finds it, one that runs is told */
+	description_write(s);
+	strbuf_addf(&text, "%s%s%s", request, s->is_started ? "" : s->head.data, lines);
+	ask_all(s->pid, text.data, d);
+	s->is_started = true;
+	strbuf_release(&text);
+	free(request);
+}
+
+void script_session_stop(struct script_session *s, struct diag *d)
+{
+	char *request = user_request("stop", s->name);
+
+	if (s->file)
+		unlink(s->file);
+	ask_all(s->pid, request, d);
+	free(request);
+}
+
+void script_session_close(struct script_session *s)
+{
+	if (s->pipe >= 0)
+		close(s->pipe);
+	free(s->file);
+	free(s->directory);
+	strbuf_release(&s->head);
+	strbuf_release(&s->lines);
+	*s = (struct script_session){.pipe = -1};
+}
