@@ -18,10 +18,10 @@
 
 #define PT_HIDDEN   __attribute__((visibility("hidden")))
 #define PT_MAX_RING 1024
-#define PT_SESSIONS 8 /* at once in a process; bits of pantrace_event.sessions */
 #ifndef PANTRACE_LIB_VERSION
 #define PANTRACE_LIB_VERSION "0.1.0"
 #endif
+#define PT_SESSIONS 8 /* at once in a process; bits of pantrace_event.sessions */
 
 struct pt_place {
 	struct pantrace_ring *ring;
@@ -144,19 +144,19 @@ PT_HIDDEN int pt_record_append(const struct pantrace_event_record *record);
 struct pt_spec {
 	char name[PANTRACE_SESSION_NAME];
 	char directory[512]; /* of ring files; "": memory only */
+	char ask[108];	     /* the recorder's socket, where filters are asked for; "": none */
 	uint32_t mode, sub_size, nr_subs, per_thread, block_us;
 	uint64_t contexts;
 	bool has_clock;
 	struct pt_clock clock;
-};
 	uint32_t nr_maps; /* PANTRACE_AGGREGATE */
 	struct pt_map_spec map[PANTRACE_AGGREGATE_MAPS];
+};
 
 enum pt_session_state {
 	PT_NONE,
 	PT_ARMED,   /* waits for a site that a rule names; no rings yet */
 	PT_RUNNING,
-	char ask[108];	     /* the recorder's socket, where filters are asked for; "": none */
 	PT_STOPPED, /* rings are kept, sites are off */
 	PT_DYING,   /* destroyed; its rings are yet to be unmapped */
 };

@@ -53,8 +53,8 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 	if (!set->spec.has_clock)
 		pt_clock_read(&set->spec.clock);
 	set->error = 0;
-	set->fd = -1;
 	set->deaf = false;
+	set->fd = -1;
 	set->file[0] = 0;
 	/* free of charge where it is done already, and while there is one thread */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
@@ -139,12 +139,6 @@ int pt_settings_rules(struct pt_settings *set, const struct pt_rules *rules)
 		rc = pt_rules_add(&set->rules, rule->glob, strlen(rule->glob), rule->on,
 				  rule->level, rule->exactly);
 	}
-	pt_sites_follow();
-	return rc;
-}
-
-int pt_session_rules(const char *name, const struct pt_rules *rules)
-{
 	return rc;
 }
 
@@ -153,6 +147,12 @@ static int rules_append(struct pt_settings *set, const void *arg)
 	const int rc = pt_settings_rules(set, arg);
 
 	set->deaf = false; /* there may be a new recorder */
+	pt_sites_follow();
+	return rc;
+}
+
+int pt_session_rules(const char *name, const struct pt_rules *rules)
+{
 	return session_with(name, rules_append, rules);
 }
 

@@ -203,11 +203,11 @@ extern const struct probe_provider *const probe_providers[];
 /* By name or alias, ignoring case; NULL if unknown. */
 const struct probe_provider *probe_find_provider(const char *name);
 /* Unknown provider, bad form ... -> diagnostic with the nearest names. */
-int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
 /*
  * Makes a target of user: one that runs in the program. False: it is not needed, because another target stands for the same event.
  */
 bool probe_to_process(struct probe_target *t);
+int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
 void probe_env_release(struct probe_env *env); /* frees env->cache */
 void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
 

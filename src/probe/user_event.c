@@ -251,7 +251,7 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 		void *arg)
 {
 	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
-	int err = 0;
+	int err;
 
 	if (glob && !str_starts(glob, "user:") && *glob != '*')
 		return 0;
@@ -329,7 +329,7 @@ static int filter_expand(struct probe_env *env, const struct probe_request *r,
 {
 	struct filter_arg a;
 	struct probe_target *t;
-	int err;
+	int err = 0;
 
 	if (probe_check_parts(env, r, &probe_user_filter, 2, 2))
 		return -EINVAL;
