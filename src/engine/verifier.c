@@ -142,11 +142,12 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 	if (insn >= 0 && (u32)insn < program->code.count && program->code.spans)
 		at = program->code.spans[insn];
 	if (raw) {
+		const char *prefix;
+
 		escape_line(&text, raw, n);
-		diag_error(d, at,
-			   name_helper(&text, program, insn) ? "%s"
-							     : "the kernel's verifier refuses this: %s",
-			   text.data);
+		prefix = name_helper(&text, program, insn) ? ""
+							   : "the kernel's verifier refuses this: ";
+		diag_error(d, at, "%s%s", prefix, text.data);
 	} else {
 		diag_error(d, at, "the kernel refuses the program of %s: %s",
 			   program->ntargets ? program->targets[0]->name : program->name,

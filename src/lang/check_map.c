@@ -81,10 +81,8 @@ void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *ar
 			m->name, check_type_text(c, key), check_type_text(c, m->key));
 		return;
 	}
-	if (!type_equal(both, m->key)) {
-		m->key = both;
-		c->changed = true;
-	}
+	c->changed |= !type_equal(both, m->key);
+	m->key = both;
 }
 
 void check_map_value(struct check *c, struct map_symbol *m, const struct type *value,
@@ -117,10 +115,8 @@ void check_map_value(struct check *c, struct map_symbol *m, const struct type *v
 			    m->name, check_type_text(c, value), check_type_text(c, m->value));
 		return;
 	}
-	if (!type_equal(both, m->value)) {
-		m->value = both;
-		c->changed = true;
-	}
+	c->changed |= !type_equal(both, m->value);
+	m->value = both;
 }
 
 /* @x or @x[k] as a value (or as the target of an assignment, whose caller adds what it stores). */

@@ -322,18 +322,25 @@ void check_unary(struct check *c, struct expr *e)
 		e->type = check_literal_type((u64)e->integer, e->integer < 0);
 }
 
+/* What ++ and -- leave: 64 bits, unsigned as long as only ++ is seen. */
+static const struct type *step_type(const struct type *before, enum op op)
+{
+	return type_int(8, op != OP_ADD || !before || !type_is_integer(before) || before->is_signed);
+}
+
 void check_increment(struct check *c, struct expr *e)
 {
 	struct expr *target = e->left;
 
 	if (target->kind == EXPR_VARIABLE) {
-		struct variable_symbol *v =
-			check_variable_target(c, target->name, type_int(8, true), target->span);
+		struct variable_symbol *v;
 
-		target->variable = v;
-		check_variable_use(c, v);
+		check_expr(c, target);
+		v = target->variable;
+		if (!v)
+			return;
 		if (!type_is(v->type, TYPE_POINTER))
-			check_variable_assign(c, v, type_int(8, true), SPACE_UNKNOWN, e->span);
+			check_variable_assign(c, v, step_type(v->type, e->op), SPACE_UNKNOWN, e->span);
 		target->type = v->type;
 		e->type = v->type;
 		return;
@@ -347,7 +354,7 @@ void check_increment(struct check *c, struct expr *e)
 		check_map_access(c, target);
 		m->is_written = true;
 		if (!m->value || !type_is(m->value, TYPE_POINTER))
-			check_map_value(c, m, type_int(8, true), e->span);
+			check_map_value(c, m, step_type(m->value, e->op), e->span);
 		e->map = m;
 		e->type = m->value ? m->value : type_int(8, true);
 		return;

@@ -139,8 +139,6 @@ void check_variable_assign(struct check *c, struct variable_symbol *v, const str
 		v->space = space;
 	else if (v->space != space && type_is_integer(type))
 		v->space = SPACE_UNKNOWN;
-	if (!type_equal(both, v->type)) {
-		v->type = both;
-		c->changed = true;
-	}
+	c->changed |= !type_equal(both, v->type);
+	v->type = both;
 }

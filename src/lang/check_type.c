@@ -14,12 +14,14 @@ const struct type *check_literal_type(u64 value, bool is_negative)
 	s64 v = (s64)value;
 
 	if (!is_negative && value > INT64_MAX)
-		return type_int(8, false);
-	if (v >= INT8_MIN && v <= INT8_MAX)
+		return type_int_extreme(8, 1);
+	if (v < 0)
+		return type_int_extreme(v >= INT8_MIN ? 1 : v >= INT16_MIN ? 2 : v >= INT32_MIN ? 4 : 8, -1);
+	if (v <= INT8_MAX)
 		return type_int(1, true);
-	if (v >= INT16_MIN && v <= INT16_MAX)
+	if (v <= INT16_MAX)
 		return type_int(2, true);
-	if (v >= INT32_MIN && v <= INT32_MAX)
+	if (v <= INT32_MAX)
 		return type_int(4, true);
 	return type_int(8, true);
 }
@@ -40,20 +42,33 @@ const struct type *check_aggregation_scalar(const struct type *t)
 	}
 }
 
+static const struct type *with_extreme(const struct type *t, s8 extreme)
+{
+	return extreme ? type_int_extreme(t->size, extreme) : t;
+}
+
+/*
+ * The smallest type for the values of both. No type has room for all values of an unsigned and a signed 64-bit one: a
+ * constant decides, else it is the signed one. NULL: constants of both ends.
+ */
 static const struct type *unify_integers(const struct type *a, const struct type *b)
 {
+	const s8 extreme = a->extreme ? a->extreme : b->extreme;
 	u32 size = MAX(a->size, b->size);
 
+	if (a->extreme && b->extreme && a->extreme != b->extreme)
+		return NULL;
 	if (type_is(a, TYPE_ENUM) && type_is(b, TYPE_ENUM) && type_equal(a, b))
 		return a;
 	if (type_is(a, TYPE_BOOL) && type_is(b, TYPE_BOOL))
 		return a;
 	if (a->is_signed == b->is_signed)
-		return type_int(size, a->is_signed);
-	if (size == 8 && (a->is_signed ? b : a)->size == 8)
-		return type_int(8, false);
-	return type_int(
-		MIN(8u, MAX((a->is_signed ? a : b)->size, 2 * (a->is_signed ? b : a)->size)), true);
+		return with_extreme(type_int(size, a->is_signed), extreme);
+	/* A literal that is not negative has the smallest signed type, and goes with every unsigned one. */
+	if ((a->is_signed ? b : a)->size == 8 && (extreme > 0 || (!extreme && (a->is_signed ? a : b)->size < 8)))
+		return with_extreme(type_int(8, false), extreme);
+	size = MIN(8u, MAX((a->is_signed ? a : b)->size, 2 * (a->is_signed ? b : a)->size));
+	return with_extreme(type_int(size, true), extreme);
 }
 
 const struct type_member *check_same_member(const struct type *a, u32 i, const struct type *b)
@@ -106,8 +121,10 @@ static const struct type *unify_pointers(struct check *c, const struct type *a,
 
 const struct type *check_unify(struct check *c, const struct type *a, const struct type *b)
 {
-	if (a == b || type_equal(a, b))
+	if (a == b)
 		return a;
+	if (type_equal(a, b) && !type_is(a, TYPE_TUPLE) && !type_is(a, TYPE_RECORD))
+		return a->extreme ? a : b->extreme ? b : a;
 	if (type_is(a, TYPE_NONE) || type_is(b, TYPE_NONE))
 		return NULL;
 	if (type_is_integer(a) && type_is_integer(b))

@@ -86,6 +86,23 @@ const struct type *type_int(u32 size, bool is_signed)
 	return &type_integers[2 * log + is_signed];
 }
 
+const struct type *type_int_extreme(u32 size, s8 extreme)
+{
+#define EXTREME(size_, signed_, name_)                                                             \
+	{.kind = TYPE_INT, .size = size_, .align = size_, .is_signed = signed_,                    \
+	 .is_complete = true, .extreme = signed_ ? -1 : 1, .name = name_}
+	static const struct type negative[] = {
+		EXTREME(1, true, "signed char"),
+		EXTREME(2, true, "short"),
+		EXTREME(4, true, "int"),
+		EXTREME(8, true, "long"),
+	};
+	static const struct type large = EXTREME(8, false, "unsigned long");
+#undef EXTREME
+
+	return extreme > 0 ? &large : &negative[size <= 1 ? 0 : size <= 2 ? 1 : size <= 4 ? 2 : 3];
+}
+
 /* ---- derived types, interned in the store ---- */
 
 void type_store_init(struct type_store *store)

@@ -98,6 +98,11 @@ struct type {
 	u32 size;	  /* bytes; 0 for incomplete or void */
 	u32 align;	  /* bytes; 0 = size's natural */
 	bool is_signed;
+	/*
+	 * TYPE_INT: 1 = a constant above INT64_MAX is among the values, -1 = a negative one is. No type holds both; equal types may
+	 * differ in it.
+	 */
+	s8 extreme;
 	bool is_complete; /* members filled in */
 	bool is_percpu_pointer; /* __percpu */
 	bool is_char;	  /* TYPE_INT of size 1 that is C `char`: char * and char[] print as text */
@@ -142,6 +147,7 @@ const struct type *type_none(void);
 const struct type *type_void(void);
 const struct type *type_bool(void);
 const struct type *type_int(u32 size, bool is_signed); /* s8 ... u64 */
+const struct type *type_int_extreme(u32 size, s8 extreme); /* with such a constant: signed if -1, else u64 */
 const struct type *type_char(void);
 const struct type *type_simple(enum type_kind kind); /* the fixed-size language types above */
 const struct type *type_pointer(struct type_store *s, const struct type *to, enum address_space space);

@@ -19,6 +19,17 @@ like "$err" "1:26-35: WARNING: Divide or modulo by 0 detected" "and says where"
 says 'begin { $d = 4; print(9 / $d); print(-9 % $d) }' "2
 -1" "other divisions say nothing"
 
+# --- integers of both kinds in one place ---
+says 'begin { $a = (uint64)1; $a = -1; print($a) }' -1 "a negative constant makes a variable signed"
+says 'begin { @x[-1] = 3; for ($kv : @x) { print($kv.0) } clear(@x); if (0) { @x[(uint64)1] = 2 } }' -1 "and a key"
+says 'begin { @t = nsecs; @t = 0; @t++; print(typeinfo(@t).full_type); clear(@t) }' uint64 "++ and small literals leave it unsigned"
+run -q -e 'begin { $a = -1; $a = 9223372036854775808 }'
+like "$err" "Type mismatch for [$]a: trying to assign value of type 'uint64' when variable already has a type 'int8'" "no type holds both ends: variables"
+run -q -e 'begin { @x[-1] = 1; @x[10223372036854775807] = 2 }'
+like "$err" "Argument mismatch for @x: trying to access with arguments: 'uint64' when map expects arguments: 'int8'" "keys"
+run -q -e 'begin { ++$a }'
+like "$err" "Undefined or undeclared variable: [$]a" "++ makes no variable"
+
 # --- elements that are not there ---
 run -q -k -e 'begin { @m[7] = 1; print(@m[8]); clear(@m) }'
 like "$err" "1:26-31: WARNING: Can't lookup map element because it does not exist." "-k: a read of an absent element"
