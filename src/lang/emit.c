@@ -316,6 +316,13 @@ static int write_function(struct emitter *e, const struct mfunction *m)
 	return r;
 }
 
+static const char *main_name(const struct ir_program *p, const struct ir_function *f)
+{
+	if (p->full_name)
+		return p->full_name;
+	return p->name ? p->name : f->name;
+}
+
 static int emit_function(struct emitter *e, u32 index)
 {
 	struct ir_function *f = e->p->functions.items[index];
@@ -331,7 +338,7 @@ static int emit_function(struct emitter *e, u32 index)
 	peephole(&m);
 	e->places[index].insn = (u32)e->insns.len;
 	vector_push(&e->functions,
-		    (struct program_btf_function){index || !e->p->name ? f->name : e->p->name,
+		    (struct program_btf_function){index ? f->name : main_name(e->p, f),
 						  (u32)e->insns.len, f->nparams});
 	return write_function(e, &m);
 }

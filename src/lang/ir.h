@@ -97,6 +97,7 @@ struct ir_function {
 struct ir_program {
 	struct arena *arena;
 	const char *name;	   /* kernel-visible, at most 15 characters: "do_sys_openat2" */
+	const char *full_name;	   /* in its BTF, as the target is written and a number: "kprobe:vfs_read_1"; NULL = name */
 	VECTOR(struct ir_function *) functions;
 	u32 scratch_map;	   /* index of the per-CPU scratch map (array; key = scratch_index) or IR_NO_MAP */
 	u32 scratch_index;	   /* this program's entry */

@@ -134,6 +134,8 @@ static int lower_unit(struct check *c, struct script *script, struct unit *u,
 
 	ir->arena = script->arena;
 	ir->name = program_name(script->arena, u);
+	ir->full_name = arena_printf(script->arena, "%s_%zu", u->ntargets ? u->targets[0]->name : "probe",
+				     script->programs.len);
 	ir->scratch_map = IR_NO_MAP;
 	*program = (struct script_program){.name = ir->name,
 					   .probe = u->probe,

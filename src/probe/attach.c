@@ -97,7 +97,6 @@ static const char *attach_reason(int error)
 		{ESRCH, "the process is gone"},
 		{ENODEV, "this machine or kernel has no such event"},
 		{EOPNOTSUPP, "the kernel does not support it"},
-		{EILSEQ, "the address is in the middle of an instruction"},
 		{EMFILE, "too many open files (raise `ulimit -n`)"},
 		{ENFILE, "too many open files in the system"},
 		{ENOSPC, "no debug register or slot is free"},
@@ -122,6 +121,13 @@ void attach_failed(struct probe_env *env, const struct probe_target *t, int erro
 	out->failed++;
 	if (out->failed > 1)
 		return;
+	if (e == EILSEQ) {
+		diag_error(env->diag, NO_SPAN,
+			   "Possible attachment attempt in the middle of an instruction, try a different offset.");
+		diag_hint(env->diag, "no instruction begins at %s; `objdump -d` or a debugger shows where they do",
+			  t->name);
+		return;
+	}
 	diag_error(env->diag, NO_SPAN, "Unable to attach probe: %s: %s (errno %d)", t->name,
 		   attach_reason(e), e);
 	if (e == EPERM || e == EACCES) {

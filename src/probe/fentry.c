@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fentry and fexit: entries and returns of kernel functions through BPF trampolines. Arguments are
- * typed by BTF and the return value stands beside them. The function is part of the loaded program,
- * so every target needs its own.
+ * fentry and fexit: entries and returns of kernel functions (and of BPF programs: bpf_program.c)
+ * through BPF trampolines. Arguments are typed by BTF and the return value stands beside them. The
+ * function is part of the loaded program, so every target needs its own.
  */
 #include <stdio.h>
 
+#include "probe/bpf_program.h"
 #include "probe/function.h"
 
 struct expand_arg {
@@ -74,11 +75,10 @@ static int expand_functions(struct probe_env *env, const struct probe_request *r
 	err = probe_check_parts(env, r, p, 1, 3);
 	if (err)
 		return err;
-	if (r->count > 3 || (r->count > 2 && str_eq(r->parts[1], "bpf"))) {
-		diag_error(env->diag, r->span, "%s on BPF programs is not supported", p->name);
-		diag_hint(env->diag, "the form is %s", p->form);
-		return -EINVAL;
-	}
+	if (r->count > 2 && str_eq(r->parts[1], "bpf"))
+		return bpf_program_expand(env, r, p, out);
+	if (r->count > 3)
+		return probe_check_parts(env, r, p, 1, 2);
 	a.module = r->count == 3 ? r->parts[1] : NULL;
 	a.function = r->parts[r->count - 1];
 	if (!*a.function) {
@@ -141,6 +141,10 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		.has_function = kernel_features(env->kernel)->get_func_ip,
 		.layout_key = t->name,
 	};
+	if (t->private) {
+		bpf_program_describe(t, ret);
+		return 0;
+	}
 	err = btf_find_function(env->btf, t->module, t->function, &f);
 	if (err || !f.type) {
 		diag_error(env->diag, at, "no type information for %s", t->name);
@@ -230,6 +234,8 @@ static int each_functions(struct probe_env *env, const char *provider, const cha
 	struct each_arg a = {.env = env, .provider = provider, .glob = glob, .fn = fn, .arg = arg};
 	const char *colon = glob ? strchr(glob, ':') : NULL;
 
+	if (colon && str_starts(colon, ":bpf:"))
+		return bpf_program_each(env, provider, glob, fn, arg);
 	/* "fentry:vfs_*" means any module. */
 	if (colon && !strchr(colon + 1, ':'))
 		a.glob = arena_printf(env->arena, "%.*s:*%s", (int)(colon - glob), glob, colon);
@@ -251,7 +257,7 @@ static int each_fexit(struct probe_env *env, const char *glob,
 const struct probe_provider probe_fentry = {
 	.name = "fentry",
 	.aliases = {"f", "kfunc"},
-	.form = "fentry:[MODULE:]FUNCTION",
+	.form = "fentry:[MODULE:]FUNCTION or fentry:bpf:[ID:]PROGRAM",
 	.doc = "entries of kernel functions, with typed arguments",
 	.needs = KERNEL_FENTRY,
 	.expand = expand_fentry,
@@ -263,7 +269,7 @@ const struct probe_provider probe_fentry = {
 const struct probe_provider probe_fexit = {
 	.name = "fexit",
 	.aliases = {"fr", "kretfunc"},
-	.form = "fexit:[MODULE:]FUNCTION",
+	.form = "fexit:[MODULE:]FUNCTION or fexit:bpf:[ID:]PROGRAM",
 	.doc = "returns of kernel functions, with typed arguments and return value",
 	.needs = KERNEL_FENTRY,
 	.expand = expand_fexit,

@@ -2,6 +2,7 @@
 #include "probe/probe.h"
 
 #include <strings.h>
+#include <unistd.h>
 
 #include "binary/elf_file.h"
 #include "kernel/kernel.h"
@@ -53,6 +54,9 @@ void probe_env_release(struct probe_env *env)
 	hashmap_release(&c->types);
 	hashmap_release(&c->functions);
 	arena_release(&c->strings);
+	for (size_t i = 0; i < c->programs.len; i++)
+		close(c->programs.items[i]);
+	vector_free(&c->programs);
 	free(c);
 	env->cache = NULL;
 }

@@ -80,11 +80,12 @@ static int expand_rate(struct probe_env *env, const struct probe_request *r,
 	if (hz ? value > 1000000000ull / KERNEL_PERIOD_NS : value < KERNEL_PERIOD_NS)
 		diag_warning(env->diag, r->span,
 			     "the kernel fires %s probes every 10 microseconds at most", p->name);
+	/* A duration is known by its microseconds, however it was written. */
 	t = probe_add_target(
 		env, out, p, r,
 		r->count == 3
 			? arena_printf(env->arena, "%s:%s:%s", p->name, r->parts[1], r->parts[2])
-			: arena_printf(env->arena, "%s:%s", p->name, r->parts[1]));
+			: arena_printf(env->arena, "%s:us:%" PRIu64, p->name, value / 1000));
 	t->perf_type = PERF_TYPE_SOFTWARE;
 	t->config = value;
 	t->is_frequency = hz;

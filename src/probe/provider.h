@@ -29,6 +29,7 @@ struct probe_cache {
 	bool syscalls_tried;
 	struct probe_syscalls syscalls; /* number_offset 0: this kernel cannot */
 	void *user_session;	     /* user_event.c: of this run's user events */
+	VECTOR(int) programs;	     /* descriptors of BPF programs that are targets */
 	bool cookie_tried[32], cookie[32]; /* bpf_get_attach_cookie, by program type */
 };
 struct probe_cache *probe_cache_of(struct probe_env *env);

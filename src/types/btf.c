@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <unistd.h>
 
@@ -188,6 +189,23 @@ int btf_open(struct btf_blob *b)
 	return b->error;
 }
 
+int btf_open_memory(struct btf_blob *b, const void *data, size_t len)
+{
+	int err;
+
+	*b = (struct btf_blob){.data = data, .len = len, .tried = true};
+	err = read_header(b, data, len);
+	if (!err)
+		index_types(b);
+	return err;
+}
+
+void btf_close_memory(struct btf_blob *b)
+{
+	free(b->offsets);
+	free(b->cache);
+}
+
 struct btf_source *btf_attach_from(struct type_store *store, const char *path,
 				   const char *module_dir)
 {
@@ -243,6 +261,24 @@ void btf_release(struct btf_source *s)
 int btf_available(struct btf_source *s)
 {
 	return btf_open(&s->vmlinux);
+}
+
+bool btf_exists(struct btf_source *s)
+{
+	struct btf_header h;
+	ssize_t n;
+	int fd;
+
+	if (s->vmlinux.tried)
+		return !s->vmlinux.error;
+	fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, &h, sizeof(h));
+	close(fd);
+	if (n == (ssize_t)sizeof(h) && h.magic == BTF_MAGIC)
+		return h.version == BTF_VERSION;
+	return !btf_open(&s->vmlinux); /* in an ELF file */
 }
 
 /* ---- modules ---- */

@@ -16,6 +16,8 @@ struct btf_source *btf_attach(struct type_store *store, const char *path);
 void btf_release(struct btf_source *btf);
 /* 0 if BTF can be read, else -errno (-ENOENT: kernel without BTF). */
 int btf_available(struct btf_source *btf);
+/* Likewise by a look at how the file begins: 5 MB are read only when they are needed. */
+bool btf_exists(struct btf_source *btf);
 
 /* A kernel function: its BTF id (and the fd of its module's BTF object or 0), type of kind TYPE_FUNCTION. module NULL = any. */
 struct btf_function {
@@ -28,6 +30,8 @@ int btf_find_function(struct btf_source *btf, const char *module, const char *na
 /* Calls fn for each function whose name matches the glob. */
 int btf_each_function(struct btf_source *btf, const char *module_glob, const char *glob,
 		      int (*fn)(void *arg, const char *module, const char *name, u32 id), void *arg);
+/* The same for one object in memory, such as a BPF program's own: id is the FUNC's there. Foreign bytes may be wrong: -EINVAL. */
+int btf_each_function_in(const void *data, size_t len, int (*fn)(void *arg, const char *name, u32 id), void *arg);
 /* Calls fn for each struct, union and enum that has a name; spelled is "struct NAME" and matches the glob. Forward declarations are left out. */
 int btf_each_record(struct btf_source *btf, const char *glob, int (*fn)(void *arg, const char *module, const char *spelled), void *arg);
 /* The prototype of a raw tracepoint: parameters of typedef btf_trace_NAME without the first (void *). */

@@ -121,6 +121,22 @@ int btf_each_function(struct btf_source *s, const char *module_glob, const char 
 	return err;
 }
 
+int btf_each_function_in(const void *data, size_t len,
+			 int (*fn)(void *arg, const char *name, u32 id), void *arg)
+{
+	struct btf_blob b;
+	int err = btf_open_memory(&b, data, len);
+
+	for (u32 i = 0; !err && i < b.count; i++) {
+		const struct btf_type *t = (const void *)(b.types + b.offsets[i]);
+
+		if (btf_raw_kind(t) == BTF_KIND_FUNC)
+			err = fn(arg, btf_name_at(&b, t->name_off), b.first_id + i);
+	}
+	btf_close_memory(&b);
+	return err;
+}
+
 static int each_record_in(struct btf_blob *b, const char *glob,
 			  int (*fn)(void *arg, const char *module, const char *spelled), void *arg)
 {

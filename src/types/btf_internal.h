@@ -71,6 +71,9 @@ struct btf_source *btf_attach_from(struct type_store *store, const char *path,
 /* ---- btf.c: objects ---- */
 /* Opens and indexes on first use. 0 or -errno. */
 int btf_open(struct btf_blob *b);
+/* An object that lies in memory, aligned to 4 bytes; the owner frees it. 0 or -EINVAL. */
+int btf_open_memory(struct btf_blob *b, const void *data, size_t len);
+void btf_close_memory(struct btf_blob *b);
 struct btf_blob *btf_module(struct btf_source *s, const char *name); /* NULL or not opened yet */
 void btf_list_modules(struct btf_source *s);
 /* The object number i: vmlinux, then the modules; NULL at the end. Skips what cannot be opened. */

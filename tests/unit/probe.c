@@ -165,10 +165,10 @@ static void test_rates(struct fixture *f)
 	expands(f, "p:ms:10", "profile:ms:10");
 	t = f->targets.list.items[0];
 	ok(!t->is_frequency && t->config == 10000000, "10 ms");
-	expands(f, "interval:1s", "interval:1s");
+	expands(f, "interval:1s", "interval:us:1000000");
 	ok(f->targets.list.items[0]->config == 1000000000, "1 s");
 	expands(f, "i:s:1", "interval:s:1");
-	expands(f, "profile:1000000", "profile:1000000");
+	expands(f, "profile:1000000", "profile:us:1000");
 	ok(f->targets.list.items[0]->config == 1000000, "a bare number is nanoseconds");
 	refuses(f, "profile", "profile probe type requires 1 to 2 arguments, found 0");
 	refuses(f, "profile:hz:0", "Invalid rate of profile probe: it must be greater than 0: 0");

@@ -49,6 +49,10 @@ pantrace -e 'kprobe:vfs_raed { 1 }' >/tmp/out 2>&1
 is "$?" 1 "an unknown function: exit code"
 like "$(cat /tmp/out)" "vfs_read" "an unknown function: the nearest"
 
+pantrace -e 'kprobe:vfs_read+1 { 1 }' >/tmp/out 2>&1
+is "$?" 1 "an offset within an instruction: exit code"
+like "$(cat /tmp/out)" "ERROR: Possible attachment attempt in the middle of an instruction, try a different offset" "and what is wrong"
+
 first=$(sed -n 's/^0x[0-9a-f]*-0x[0-9a-f]*[[:space:]]*//p' /sys/kernel/debug/kprobes/blacklist | grep -v '\.' | head -1)
 pantrace -e "kprobe:$first { 1 }" >/tmp/out 2>&1
 is "$?" 1 "a blacklisted function ($first) is refused"
