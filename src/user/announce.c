@@ -14,7 +14,8 @@
 #include "base/hashmap.h"
 #include "user/filter.h"
 
-#define PEERS_MAX 256 /* that ask at the same time */
+#define PEERS_MAX  256 /* that ask at the same time */
+#define ROUNDS_MAX 32 /* then the recorder has other things to do */
 #define KNOWN_MAX \
 	16384 /* events whose answer is kept: a hostile program could make up any number */
 
@@ -22,11 +23,16 @@ struct rule {
 	char *session, *glob, *predicate;
 };
 
+struct peer {
+	int fd;
+	bool trusted; /* our user or root: what it says may end the recording */
+};
+
 struct announce {
 	int listener, epoll;
 	char *path;
 	VECTOR(struct rule) rules;
-	VECTOR(int) peers;
+	VECTOR(struct peer) peers;
 	struct arena arena;
 	struct hashmap known; /* "rule event-line" -> the answer, in arena */
 	u32 nr_known;
@@ -121,13 +127,14 @@ static const struct rule *rule_of(const struct announce *a, const char *session,
 
 /* "ok" with the filter, or "error". */
 static const char *answer_make(struct announce *a, const struct rule *rule, const char *name,
-			       const char *line, struct diag *d)
+			       const char *line, struct diag *d, int *ret_rc)
 {
 	const char *predicate = rule->predicate ? rule->predicate : "1";
 	struct strbuf image = STRBUF_INIT, text = STRBUF_INIT;
 	const char *answer = "error 22 the predicate does not fit the event\n";
 
-	if (!user_filter_compile(line, predicate, d, &image)) {
+	*ret_rc = user_filter_compile(line, predicate, d, &image);
+	if (!*ret_rc) {
 		strbuf_addf(&text, "ok\nfilter %s ", name);
 		for (size_t i = 0; i < image.len; i++)
 			strbuf_addf(&text, "%02x", (u8)image.data[i]);
@@ -140,12 +147,14 @@ static const char *answer_make(struct announce *a, const struct rule *rule, cons
 	return answer;
 }
 
-/* The text to send, from now on known. -EINVAL in *ret_rc when that is new and bad. */
+/* The text to send, from now on known. *ret_rc is not 0 when the predicate does not fit, which is
+ * said once. */
 static const char *answer_to(struct announce *a, char *request, struct diag *d, int *ret_rc)
 {
 	const char *session, *line, *name, *answer;
 	const struct rule *rule;
 	char *key, *event;
+	int rc = 0;
 
 	if (!request_parse(request, &session, &line))
 		return "error 74 not a request\n";
@@ -158,16 +167,18 @@ static const char *answer_to(struct announce *a, char *request, struct diag *d, 
 		free(event);
 		return "error 2 no such session\n";
 	}
-	key = arena_printf(&a->arena, "%zu %s", (size_t)(rule - a->rules.items), line);
+	key = xasprintf("%zu %s", (size_t)(rule - a->rules.items), line);
 	answer = hashmap_gets(&a->known, key);
 	if (!answer && a->nr_known < KNOWN_MAX) {
-		answer = answer_make(a, rule, event, line, d);
+		answer = answer_make(a, rule, event, line, d, &rc);
 		hashmap_puts(&a->known, key, (void *)answer);
 		a->nr_known++;
-		if (*answer == 'e')
+		if (rc &&
+		    rc != -EBADMSG) /* that is no event, and says nothing about the predicate */
 			*ret_rc = -EINVAL;
 	}
 	free(event);
+	free(key);
 	return answer ? answer : "error 28 too many events\n";
 }
 
@@ -184,13 +195,13 @@ static void peer_accept(struct announce *a)
 		close(fd);
 		return;
 	}
-	vector_push(&a->peers, fd);
+	vector_push(&a->peers, ((struct peer){fd, !peer.uid || peer.uid == geteuid()}));
 }
 
 static void peer_end(struct announce *a, int fd)
 {
 	for (size_t i = 0; i < a->peers.len; i++) {
-		if (a->peers.items[i] != fd)
+		if (a->peers.items[i].fd != fd)
 			continue;
 		a->peers.items[i] = vector_last(&a->peers);
 		a->peers.len--;
@@ -201,15 +212,20 @@ static void peer_end(struct announce *a, int fd)
 /* All that one asks now, up to a number after which it is another's turn. */
 static int peer_serve(struct announce *a, int fd, struct diag *d)
 {
+	bool trusted = false;
 	char text[8192];
 	int rc = 0;
+
+	for (size_t i = 0; i < a->peers.len; i++)
+		if (a->peers.items[i].fd == fd)
+			trusted = a->peers.items[i].trusted;
 
 	for (int i = 0; i < 64; i++) {
 		const ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_TRUNC | MSG_DONTWAIT);
 		const char *answer;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return rc;
+			return trusted ? rc : 0;
 		if (n <= 0 || (size_t)n >= sizeof(text))
 			break;
 		text[n] = '\0';
@@ -218,18 +234,22 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 			break;
 	}
 	peer_end(a, fd);
-	return rc;
+	/* another user's program may be wrong about its own events only */
+	return trusted ? rc : 0;
 }
 
 int announce_serve(struct announce *a, struct diag *d)
 {
 	struct epoll_event events[32];
-	int n, rc = 0;
+	int rc = 0;
 
 	/* a program asks again as soon as it has its answer: what follows at once is part of this
-	 * call */
-	for (int wait_ms = 0; (n = epoll_wait(a->epoll, events, ARRAY_SIZE(events), wait_ms)) > 0;
-	     wait_ms = 1) {
+	 * call, but the rings are to be read, too */
+	for (int round = 0; round < ROUNDS_MAX && !rc; round++) {
+		const int n = epoll_wait(a->epoll, events, ARRAY_SIZE(events), round > 0);
+
+		if (n <= 0)
+			break;
 		for (int i = 0; i < n; i++) {
 			int one = 0;
 
@@ -239,8 +259,6 @@ int announce_serve(struct announce *a, struct diag *d)
 				one = peer_serve(a, events[i].data.fd, d);
 			rc = one ? one : rc;
 		}
-		if (rc)
-			return rc;
 	}
 	return rc;
 }
@@ -250,7 +268,7 @@ void announce_close(struct announce *a)
 	if (!a)
 		return;
 	for (size_t i = 0; i < a->peers.len; i++)
-		close(a->peers.items[i]);
+		close(a->peers.items[i].fd);
 	if (a->listener >= 0) {
 		unlink(a->path);
 		close(a->listener);

@@ -250,11 +250,11 @@ extra=$((read + lost - $(published dead)))
 ok "every event that was published: $read read, $lost lost"
 is "$(events crashed)" "$read" "babeltrace2 counts the same"
 cp "$work/$program"-*.pantrace cut.pantrace
-truncate -s 1500000 cut.pantrace
+truncate -s 4700000 cut.pantrace
 run crash cut.pantrace -o cut
 [ "$rc" -le 1 ]
 ok "a truncated file (code $rc)"
-for page in 300 812; do # in the rings of both CPUs
+for page in 1068 1580; do # in the rings of both CPUs
 	dd if=/dev/urandom of="$(ls "$work/$program"-*.pantrace)" bs=4096 seek=$page count=20 conv=notrunc 2>/dev/null
 done
 run crash "$work/$program"-*.pantrace -o torn

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Predicates for programs that start later: a command's, in a library that is loaded later, after the recorder was killed.
+# The truth is arithmetic: each program counts to a thousand, the predicate holds for every other one.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/user-lib.sh"
+cd "$work" || exit 1
+
+cat >shop.c <<'EOF'
+#include <pantrace/pantrace.h>
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct pantrace_event *dynamic;
+
+	for (int i = 0; i < 1000; i++) {
+		PANTRACE(shop, request, i, PT_NAMED(status, i % 10 * 100), PT_NAMED(url, i % 2 ? "/odd" : "/even"));
+		PANTRACE(shop, other, i);
+	}
+#ifndef NO_DLOPEN
+	if (argc > 1) {
+		void *library = dlopen(argv[1], RTLD_NOW);
+		void (*go)(void) = library ? (void (*)(void))dlsym(library, "go") : NULL;
+		if (!go)
+			return 1;
+		go();
+	}
+#endif
+	dynamic = pantrace_dynamic("shop", "made", "status:i32", 6);
+	for (int i = 0; i < 1000; i++) {
+		const struct pantrace_value value = {.value.i = i};
+		pantrace_dynamic_emit(dynamic, &value);
+	}
+	return 0;
+}
+EOF
+cat >late.c <<'EOF'
+#include <pantrace/pantrace.h>
+void go(void);
+void go(void)
+{
+	for (int i = 0; i < 1000; i++)
+		PANTRACE(shop, late, PT_NAMED(url, "/late"), PT_NAMED(status, i));
+}
+EOF
+flags="-O2 -std=gnu17 -D_GNU_SOURCE -I$top/include"
+# shellcheck disable=SC2086
+gcc $flags shop.c -o shop -L"$lib" -lpantrace -Wl,-rpath,"$lib" -lpthread -ldl &&
+	gcc $flags -shared -fPIC late.c -o late.so -L"$lib" -lpantrace -Wl,-rpath,"$lib" &&
+	gcc $flags -DNO_DLOPEN shop.c -static -o static "$lib/libpantrace.a" -lpthread
+ok "programs" || { done_testing; exit; }
+
+# count DIR NAME: events of that name, with babeltrace2
+count() { babeltrace2 "$1" 2>"$work/warnings" | grep -c "shop:$2:"; }
+
+run record -u 'shop:request' --filter 'args.status >= 500' -o command -- ./shop
+is "$rc" 0 "a predicate for a command" || printf '# %s\n' "$err"
+is "$(count command request)" 500 "its events from the first one"
+is "$(babeltrace2 command | grep -c 'status = [0-4]00')" 0 "and no others"
+run record -u 'shop:[rlm]*' --filter 'args.status >= 500' -o late -- ./shop ./late.so
+is "$(count late request) $(count late late) $(count late made)" "500 500 500" "also of a library that is loaded later, and of an event that is made"
+run record -u 'shop:request' --filter 'str(args.url) == "/odd"' -o shell -- sh -c './static; ./shop; ./static'
+is "$(count shell request)" 1500 "of all programs that the command starts, static ones, too"
+is "$(ls "$PANTRACE_RUNTIME"/ask-* 2>/dev/null)" "" "nothing is left"
+
+run record -u 'shop:*' --filter 'args.status >= 500' -o unfit -- sh -c './shop; sleep 30'
+is "$rc" 1 "an event without such a field ends the recording"
+like "$err" "The event has no field named 'status'" "and that is said"
+like "$err" "user-filter:shop:other" "with the event"
+run record -u 'shop:request' --filter 'args.status >=' -o syntax -- ./shop
+is "$rc" 1 "a predicate that is none"
+run user start later -u 'shop:request' --filter 'args.status >= 500'
+is "$rc" 1 "without a recorder nobody could compile it later"
+like "$err" "start the program first" "and that is said"
+
+# ---- programs that start by themselves; the recorder is killed, the next one goes on answering
+start record -s keep -u 'shop:request' --filter 'args.status >= 500' -o keep1
+./shop
+sleep 0.3
+kill -9 $tracer
+wait $tracer 2>/dev/null
+from=$(date +%s)
+./shop
+[ $(($(date +%s) - from)) -lt 8 ]
+ok "without a recorder a program runs"
+start record -s keep -o keep2
+./static
+stop
+is "$rc" 0 "another recorder takes the session over"
+is "$(count keep1 request) $(count keep2 request)" "500 500" "each has the events of its time"
+run user destroy keep
+is "$rc" 0 "destroyed"
+is "$(ls "$PANTRACE_RUNTIME"/ask-* 2>/dev/null)" "" "with its socket"
+
+# ---- triggers
+run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 700/' -o box -- sh -c './shop; sleep 0.5'
+like "$err" "shop:request /args.i == 700/: [0-9]+ events" "a trigger with a predicate, of a command"
+run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 7000/' -o box2 -- sh -c './shop; sleep 0.5'
+unlike "$err" "7000" "one that never holds"
+run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 1/' -T 'shop:req* /args.i == 2/' -o box3 -- ./shop
+is "$rc" 1 "two predicates for one event"
+like "$err" "join them" "are refused"
+
+# ---- who may ask, and what
+python3 - "$PANTRACE_RUNTIME" "$pantrace" >hostile.out 2>&1 <<'EOF'
+import os, random, signal, socket, subprocess, sys, time
+runtime, pantrace = sys.argv[1:]
+p = subprocess.Popen([pantrace, "record", "-u", "shop:request", "--filter", "args.status >= 500", "-o", "hostile", "-q"],
+                     stderr=subprocess.DEVNULL)
+path = f"{runtime}/ask-{p.pid}"
+for _ in range(200):
+    if os.path.exists(path): break
+    time.sleep(0.02)
+def dial():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(5)
+    for _ in range(500):
+        try:
+            s.connect(path)
+            break
+        except BlockingIOError: # the queue is full
+            time.sleep(0.01)
+    return s
+head = f"pantrace 1 x announce record-{p.pid}\n".encode()
+line = b"event 1 0 6 shop:request 5:i 5:status\n"
+random.seed(1)
+held = [dial() for _ in range(100)]
+for i in range(2000):
+    s = dial()
+    text = bytearray(head + line if i % 2 else head)
+    for _ in range(1 + random.randrange(4)):
+        text[random.randrange(len(head))] = random.randrange(256)
+    s.send(bytes(text[:random.randrange(1, len(text) + 1)]) if i % 5 else b"x" * 9000)
+    s.close()
+print("alive" if p.poll() is None else "ended", end=" ")
+s = dial()
+for fields in (b" 5:i 5:status\n", b" 5:i 5:status 300:x\n", b" 5:status" * 200 + b"\n"):
+    s.send(head + b"event 1 0 6 shop:request" + fields)
+    print(s.recv(65536)[:20])
+p.send_signal(signal.SIGINT)
+p.wait()
+EOF
+like "$(cat hostile.out)" "^alive b'ok.nfilter shop:reque'" "2000 mutilated requests do no harm" || sed 's/^/# /' hostile.out
+done_testing
