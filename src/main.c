@@ -27,7 +27,7 @@ const struct command commands[] = {
 	{"user", "instrumented programs and their sessions", cmd_user},
 	{"crash", "the last events of programs that were killed", cmd_crash},
 	{"relay", "receive recordings of other machines", cmd_relay},
-	{"report", "print recorded traces of instrumented programs (CTF)", cmd_report},
+	{"report", "print recordings: CTF traces, and kernel events of a trace.dat", cmd_report},
 	{"functrace", "calls of kernel functions", cmd_functrace},
 	{"funcgraph", "what kernel functions call, as a graph with times", cmd_funcgraph},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},

@@ -552,6 +552,7 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 	engine_unload(&e);
 	loop_close(&l);
 	engine_printer_release(&e);
+	row_style_release(&e.plain_rows);
 	vector_free(&e.iterators);
 	vector_free(&e.attachments.list);
 	strbuf_release(&e.text);
