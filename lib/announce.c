@@ -110,7 +110,7 @@ static void announce(const struct pantrace_event *event, void *arg)
 	if (event == asking->last || set->deaf || *event->types == PANTRACE_T_GATE)
 		return;
 	asking->last = event;
-	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
+	pt_event_full(event, full);
 	if (!pt_rules_want(&set->rules, full, pt_event_level(event)) ||
 	    !pt_announce_pending(set, full))
 		return;

@@ -5,7 +5,6 @@
  */
 #include "internal.h"
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,29 +114,37 @@ struct maker {
 	bool full;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct maker *m, const char *format, ...)
+/* Without printf: a program may have 10,000 events, which are all switched on at once. */
+static void put(struct maker *m, const char *text, size_t n)
 {
-	va_list arguments;
-	int n;
-
-	va_start(arguments, format);
-	n = vsnprintf(m->to, (size_t)(m->end - m->to), format, arguments);
-	va_end(arguments);
-	if (n < 0 || n >= m->end - m->to - 1)
+	if (n >= (size_t)(m->end - m->to) - 1) {
 		m->full = true;
-	else
-		m->to += n;
+		return;
+	}
+	memcpy(m->to, text, n);
+	m->to += n;
+}
+
+static void put_char(struct maker *m, char c)
+{
+	put(m, &c, 1);
+}
+
+static void put_string(struct maker *m, const char *text)
+{
+	put(m, text, strlen(text) + 1);
 }
 
 static void put_enum(struct maker *m, const struct pantrace_enum *names)
 {
 	for (uint32_t i = 0; i < names->n; i++) {
 		const char *name = strrchr(names->values[i].name, ':'); /* Colour::red */
+		char number[24];
 
-		put(m, "%s", i ? "," : "");
+		put(m, ",", i > 0);
 		for (name = name ? name + 1 : names->values[i].name; *name; name++)
-			put(m, "%c", strchr(",=\"\\\n", *name) ? '_' : *name);
-		put(m, "=%lld", names->values[i].value);
+			put_char(m, strchr(",=\"\\\n", *name) ? '_' : *name);
+		put(m, number, (size_t)snprintf(number, sizeof(number), "=%lld", names->values[i].value));
 	}
 }
 
@@ -161,20 +168,22 @@ static void put_fields(struct maker *m, const char *text, int depth)
 			snprintf(name + length, NAME_MAX_ - length, "%u", number++ % 100);
 			i = (unsigned int)-1; /* the new name may be taken, too */
 		}
-		put(m, "%c%s", type, name);
-		*m->to++ = 0;
+		put_char(m, (char)type);
+		put_string(m, name);
 		m->nr++;
 		if (kind == PANTRACE_T_ENUM) {
 			put_enum(m, *m->enums++);
-			*m->to++ = 0;
+			put_char(m, 0);
 		} else if (kind == PANTRACE_T_ARRAY) {
-			put(m, "%u", m->types[0] | m->types[1] << 8);
-			*m->to++ = 0;
+			char number[8];
+
+			snprintf(number, sizeof(number), "%u", m->types[0] | m->types[1] << 8);
+			put_string(m, number);
 			m->types += 2;
 		} else if (type == PANTRACE_T_STRUCT && depth < 3) {
 			put_fields(m, members, depth + 1);
-			put(m, "%c", PANTRACE_T_STRUCT_END);
-			*m->to++ = 0;
+			put_char(m, PANTRACE_T_STRUCT_END);
+			put_char(m, 0);
 			m->nr++;
 			m->types += *m->types == PANTRACE_T_STRUCT_END;
 		}
@@ -199,10 +208,10 @@ static struct pantrace_event_record *record_make(const struct pantrace_event *ev
 	};
 
 	memset(&buffer.record, 0, sizeof(buffer.record));
-	put(&m, "%.255s", event->provider);
-	*m.to++ = 0;
-	put(&m, "%.255s", event->name);
-	*m.to++ = 0;
+	put(&m, event->provider, strnlen(event->provider, 255));
+	put_char(&m, 0);
+	put(&m, event->name, strnlen(event->name, 255));
+	put_char(&m, 0);
 	if (event->types && *event->types != PANTRACE_T_GATE)
 		put_fields(&m, event->fields ? event->fields : "", 0);
 	if (m.full || m.nr > PANTRACE_FIELDS)
@@ -258,6 +267,17 @@ uint32_t pt_event_id(struct pantrace_event *event)
 		return 0;
 	__atomic_store_n(&event->id, (uint32_t)id, __ATOMIC_RELEASE);
 	return (uint32_t)id;
+}
+
+void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB])
+{
+	const size_t n1 = strnlen(event->provider, PT_RULE_GLOB - 1),
+		     n2 = strnlen(event->name, PT_RULE_GLOB - 1);
+
+	memcpy(ret, event->provider, n1);
+	ret[n1] = ':';
+	memcpy(ret + n1 + 1, event->name, n2);
+	ret[n1 + 1 + n2] = 0;
 }
 
 uint8_t pt_event_level(const struct pantrace_event *event)

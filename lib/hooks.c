@@ -240,7 +240,7 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 	uint32_t filtered = 0, scripts = 0, aggregates = 0;
 	char full[2 * PT_RULE_GLOB];
 
-	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
+	pt_event_full(event, full);
 	for (uint32_t left = sessions; left; left &= left - 1) {
 		const unsigned int i = (unsigned int)__builtin_ctz(left);
 		const struct pt_vm *const vm = filter_of(pt_session_rules_of(i), full);

@@ -246,6 +246,8 @@ PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 /* Calls FN for each site of the loaded objects, those of an event mostly together; lock held. */
 PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
 PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
+/* event.c: "provider:name" */
+PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB]);
 PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 
 PT_HIDDEN void pt_dynamic_add(struct pantrace_event *event); /* lock held */

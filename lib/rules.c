@@ -42,6 +42,18 @@ int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on, ui
 	return 0;
 }
 
+/* fnmatch(3), which takes its time, for all but the usual: "app:*", "app:event". */
+static bool glob_match(const char *glob, const char *full)
+{
+	const size_t n = strcspn(glob, "*?[\\");
+
+	if (!glob[n])
+		return !strcmp(glob, full);
+	if (glob[n] == '*' && !glob[n + 1])
+		return !strncmp(glob, full, n);
+	return !fnmatch(glob, full, 0);
+}
+
 bool pt_rules_want(const struct pt_rules *rules, const char *full, uint8_t level)
 {
 	for (unsigned int i = rules->nr; i-- > 0;) {
@@ -50,7 +62,7 @@ bool pt_rules_want(const struct pt_rules *rules, const char *full, uint8_t level
 		if (rule->level != PT_LEVEL_ANY &&
 		    (rule->exactly ? level != rule->level : level > rule->level))
 			continue;
-		if (!fnmatch(rule->glob, full, 0))
+		if (glob_match(rule->glob, full))
 			return rule->on;
 	}
 	return false;

@@ -82,7 +82,7 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 	char full[2 * PT_RULE_GLOB];
 	uint32_t mask = 0;
 
-	snprintf(full, sizeof(full), "%s:%s", event->provider, event->name);
+	pt_event_full(event, full);
 	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
 		struct pt_settings *const set = &pt_settings[i];
 
