@@ -320,6 +320,8 @@ static int run_hist(struct hist_run *run, const struct hist_options *o, u64 inte
 	if (run->control)
 		hist_control_close(run->control);
 	dynamic_events_release(run->events);
+	for (u32 i = 0; i < run->ntables; i++)
+		hist_table_release(&run->tables[i]);
 	if (err)
 		code = (int)diag_exit_code(run->diag);
 	return err && !code ? EXIT_FAILED : code;
