@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "kernel/core_symbols.h"
 #include "kernel/kernel_internal.h"
 
 #define MAX_KALLSYMS ((size_t)256 << 20)
@@ -160,6 +161,51 @@ static u32 name_rank(const struct line *line)
 	return (is_global ? 4u : 0u) + (is_odd ? 0u : 2u) + (is_compat ? 0u : 1u);
 }
 
+/* ---- from the tables themselves ---- */
+
+struct core_symbols *kernel_core_symbols(struct kernel *k)
+{
+	struct kcore core;
+
+	if (k->core_tried)
+		return k->core;
+	k->core_tried = true;
+	if (!kcore_open(&core, NULL))
+		core_symbols_load(&core, &k->core);
+	kcore_close(&core);
+	return k->core;
+}
+
+struct best_name {
+	char name[512];
+	u32 rank;
+	bool any;
+};
+
+static void offer_name(void *arg, char kind, const char *name)
+{
+	const struct line line = {.kind = kind, .name = name, .name_len = (u32)strlen(name)};
+	struct best_name *best = arg;
+
+	if (line.name_len >= sizeof(best->name) || (best->any && name_rank(&line) <= best->rank))
+		return;
+	memcpy(best->name, name, line.name_len + 1);
+	best->rank = name_rank(&line);
+	best->any = true;
+}
+
+static bool symbol_in_core(struct kernel *k, u64 addr, struct kernel_symbol *ret)
+{
+	struct core_symbols *core = k->kallsyms.tried ? NULL : kernel_core_symbols(k);
+	struct best_name best = {.any = false};
+
+	if (!core || !core_symbols_at(core, addr, &ret->address, offer_name, &best) || !best.any)
+		return false;
+	ret->name = arena_strdup(&k->kallsyms.names, best.name);
+	ret->module = NULL;
+	return true;
+}
+
 bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret)
 {
 	struct kallsyms *ks = &k->kallsyms;
@@ -167,6 +213,8 @@ bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret)
 	struct line line, other;
 	const char *end;
 
+	if (symbol_in_core(k, addr, ret))
+		return true;
 	if (load(k) || !ks->has_addresses)
 		return false;
 	if (!ks->entries)
@@ -209,7 +257,14 @@ u64 kernel_symbol_address(struct kernel *k, const char *name)
 	char *needle;
 	u64 address = 0;
 
-	if (!len || len > 512 || load(k) || !ks->has_addresses)
+	if (!len || len > 512)
+		return 0;
+	if (!ks->tried && kernel_core_symbols(k)) {
+		address = core_symbols_address(k->core, name);
+		if (address)
+			return address;
+	}
+	if (load(k) || !ks->has_addresses)
 		return 0;
 	needle = xasprintf(" %s", name);
 	end = ks->text + ks->len;

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "kernel/core_symbols.h"
 #include "kernel/guard.h"
 #include "kernel/kernel_internal.h"
 
@@ -25,6 +26,7 @@ void kernel_release(struct kernel *k)
 		return;
 	guard_end(k);
 	kallsyms_release(&k->kallsyms);
+	core_symbols_release(k->core);
 	hashmap_release(&k->blacklist);
 	arena_release(&k->arena);
 	free(k->online);

@@ -40,6 +40,8 @@ struct kernel {
 	u32 online_count, possible;
 
 	struct kallsyms kallsyms;
+	bool core_tried;
+	struct core_symbols *core; /* the kernel's own tables of vmlinux, or NULL */
 	bool blacklist_tried;
 	struct hashmap blacklist;
 	pid_t guard_pid; /* guard.c; 0 = none */
@@ -48,6 +50,9 @@ struct kernel {
 	const char *traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 
+struct core_symbols;
+/* The tables that kallsyms is made of; NULL: they cannot be read. */
+struct core_symbols *kernel_core_symbols(struct kernel *k);
 void kallsyms_release(struct kallsyms *ks);
 /* Loads a program (insns NULL: one that does nothing), with the verifier's log if log is not NULL. Its fd or -errno. */
 int kernel_try_program(u32 type, u32 attach_type, const void *insns, u32 count, char *log,

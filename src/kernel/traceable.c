@@ -2,181 +2,236 @@
 /*
  * What can be traced, without asking ftrace: its list is written by one search in kallsyms for each
  * function, 50 ms on hardware and 2 s in a virtual machine without help. What it holds are the
- * functions that begin with ftrace's nop, and those bytes can be read: kallsyms tells where,
- * /proc/kcore (fs/proc/kcore.c) is the memory.
+ * functions that begin with ftrace's nop, and those bytes can be read: the symbols tell where
+ * (core_symbols.h, or else the text of kallsyms), /proc/kcore is the memory.
  */
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/glob.h"
+#include "kernel/core_symbols.h"
 #include "kernel/kernel_internal.h"
 
-/* vmlinux is read once from begin to end, in pieces of 32 KB. A module's symbols come in no order:
- * its pieces are kept. */
-#define WINDOW	     ((u64)32 << 10)
-#define MAX_SEGMENTS 512
+/* Code is read in pieces: functions that lie close together share one. */
+#define PIECE ((size_t)32 << 10)
+#define GAP   ((u64)4 << 10)
 
-struct core {
-	int fd;
-	Elf64_Phdr *segments;
-	u32 nsegments;
-	struct arena arena;
-	struct hashmap pieces; /* start -> struct piece, of modules */
-	struct piece *last;
+struct candidate {
+	u64 address;
+	const char *name, *module;
+	u32 order;
 };
 
-struct piece {
-	u64 start;
-	size_t len;
-	u8 bytes[WINDOW + ARCH_TRACE_SITE_SIZE]; /* the code of one function may lie in two */
-};
-
-static int core_open(struct core *c)
-{
-	Elf64_Ehdr header;
-	size_t size;
-
-	*c = (struct core){.fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC)};
-	if (c->fd < 0)
-		return -errno;
-	if (pread(c->fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_phentsize != sizeof(Elf64_Phdr) ||
-	    header.e_phnum > MAX_SEGMENTS)
-		return -EINVAL;
-	size = header.e_phnum * sizeof(Elf64_Phdr);
-	c->segments = xmalloc(size + 1);
-	c->last = xzalloc(sizeof(*c->last));
-	if (pread(c->fd, c->segments, size, (off_t)header.e_phoff) != (ssize_t)size)
-		return -EIO;
-	c->nsegments = header.e_phnum;
-	return 0;
-}
-
-static void core_close(struct core *c)
-{
-	if (c->fd >= 0)
-		close(c->fd);
-	free(c->segments);
-	free(c->last);
-	hashmap_release(&c->pieces);
-	arena_release(&c->arena);
-}
-
-/* What lies in no segment reads as zeros. */
-static void read_piece(struct core *c, struct piece *p, u64 start)
-{
-	p->start = start;
-	p->len = 0;
-	memset(p->bytes, 0, sizeof(p->bytes));
-	for (u32 i = 0; i < c->nsegments; i++) {
-		const Elf64_Phdr *s = &c->segments[i];
-		const u64 from = MAX(start, (u64)s->p_vaddr);
-		const u64 to = MIN(start + sizeof(p->bytes), (u64)(s->p_vaddr + s->p_memsz));
-		ssize_t len;
-
-		if (s->p_type != PT_LOAD || from >= to)
-			continue;
-		len = pread(c->fd, p->bytes + (from - start), (size_t)(to - from),
-			    (off_t)(s->p_offset + (from - s->p_vaddr)));
-		if (len > 0)
-			p->len = MAX(p->len, (size_t)(from - start) + (size_t)len);
-	}
-}
-
-/* The code at an address, ARCH_TRACE_SITE_SIZE bytes, or NULL. */
-static const u8 *core_at(struct core *c, u64 address, bool is_module)
-{
-	const u64 start = address & ~(WINDOW - 1);
-	struct piece *p = c->last;
-	bool is_new = p->start != start;
-
-	if (is_module) {
-		void **place = hashmap_put(&c->pieces, &start, sizeof(start), &is_new);
-
-		if (is_new)
-			*place = arena_new(&c->arena, struct piece);
-		p = *place;
-	}
-	if (is_new)
-		read_piece(c, p, start);
-	return address - start + ARCH_TRACE_SITE_SIZE <= p->len ? p->bytes + (address - start)
-								: NULL;
-}
-
-struct each {
+struct search {
 	struct kernel *k;
 	const char *glob;
-	struct core core;
+	struct kcore core;
+	struct arena arena;
+	VECTOR(struct candidate) list;
+	u64 last;
+	/* Of vmlinux; text that is run once is freed and used for something else. */
+	u64 text_from, text_to, init_from, init_to;
+	u64 callers[2]; /* what traced functions call instead of the nop */
 	int (*fn)(void *arg, const char *name, const char *module, u64 address);
 	void *arg;
-	u64 last; /* names for one address: the first in the file is ftrace's, too */
-	u64 init_from, init_to; /* freed and used for something else */
 	bool any;
 };
 
-static bool is_ftrace_call(struct kernel *k, u64 target)
+/* ---- the functions whose names match ---- */
+
+#define NOTED "_f" /* what the names below begin with */
+
+static void note_address(struct search *s, const char *name, u64 address)
+{
+	const struct {
+		const char *name;
+		u64 *ret;
+	} places[] = {
+		{"_stext", &s->text_from},	   {"_etext", &s->text_to},
+		{"_sinittext", &s->init_from},	   {"_einittext", &s->init_to},
+		{"ftrace_caller", &s->callers[0]}, {"ftrace_regs_caller", &s->callers[1]},
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(places); i++)
+		if (!*places[i].ret && str_eq(name, places[i].name))
+			*places[i].ret = address;
+}
+
+static int add_candidate(struct search *s, const char *name, const char *module, u64 address)
+{
+	if (s->glob && !glob_match(s->glob, name))
+		return 0;
+	vector_push(&s->list, (struct candidate){.address = address,
+						 .name = arena_strdup(&s->arena, name),
+						 .module = module,
+						 .order = (u32)s->list.len});
+	return 0;
+}
+
+static int each_core_symbol(void *arg, const char *name, u64 address, bool is_alias)
+{
+	struct search *s = arg;
+
+	if (strchr(NOTED, *name))
+		note_address(s, name, address);
+	/* Of several names for one address the first is ftrace's, too. */
+	return is_alias ? 0 : add_candidate(s, name, NULL, address);
+}
+
+static int each_symbol(void *arg, const char *name, const char *module, u64 address)
+{
+	struct search *s = arg;
+
+	if (!module && strchr(NOTED, *name))
+		note_address(s, name, address);
+	if (address == s->last || str_starts(name, "__pfx_") || str_starts(name, "__cfi_"))
+		return 0;
+	s->last = address;
+	if (module && (str_eq(module, "bpf") || str_starts(module, "__builtin")))
+		return 0;
+	return add_candidate(s, name, module, address);
+}
+
+static int find_in_core(struct search *s)
+{
+	const char first = s->glob && !strchr("*?[\\", *s->glob) ? *s->glob : '\0';
+	const struct core_symbols *symbols = kernel_core_symbols(s->k);
+
+	if (!symbols)
+		return -EOPNOTSUPP;
+	core_symbols_each(symbols, first, NOTED, each_core_symbol, s);
+	return core_modules_each(&s->core, &s->arena, each_symbol, s);
+}
+
+static int find_candidates(struct search *s)
+{
+	int err = find_in_core(s);
+
+	if (!err)
+		return 0;
+	s->list.len = 0;
+	return kernel_each_function(s->k, each_symbol, s);
+}
+
+/* ---- those that begin as ftrace wants it ---- */
+
+static bool is_ftrace_call(struct search *s, u64 target)
 {
 	struct kernel_symbol symbol;
 
-	return kernel_symbol_at(k, target, &symbol) &&
-	       (str_eq(symbol.name, "ftrace_caller") || str_eq(symbol.name, "ftrace_regs_caller") ||
-		str_starts(symbol.name, "ftrace_trampoline") ||
+	if (target >= s->text_from && target < s->text_to)
+		return target == s->callers[0] || target == s->callers[1];
+	/* A trampoline, made for one user of the function. */
+	return kernel_symbol_at(s->k, target, &symbol) &&
+	       (str_starts(symbol.name, "ftrace_trampoline") ||
 		str_starts(symbol.name, "bpf_trampoline"));
 }
 
-static int each_function(void *arg, const char *name, const char *module, u64 address)
+static bool is_site(struct search *s, const struct candidate *c, const u8 *code)
 {
-	struct each *e = arg;
-	enum arch_trace_site site;
-	const u8 *code;
 	s64 target;
 
-	if (address == e->last || str_starts(name, "__pfx_") || str_starts(name, "__cfi_"))
-		return 0;
-	e->last = address;
-	if (e->glob && !glob_match(e->glob, name))
-		return 0;
-	if (address >= e->init_from && address < e->init_to)
-		return 0;
-	if (module && (str_eq(module, "bpf") || str_starts(module, "__builtin")))
-		return 0;
-	code = core_at(&e->core, address, module != NULL);
-	if (!code)
-		return 0;
-	site = arch_trace_site(code, &target);
-	if (site == TRACE_SITE_NONE ||
-	    (site == TRACE_SITE_CALL && !is_ftrace_call(e->k, address + (u64)target)))
-		return 0;
-	e->any = true;
-	return e->fn(e->arg, name, module, address);
+	switch (arch_trace_site(code, &target)) {
+	case TRACE_SITE_NOP:
+		return true;
+	case TRACE_SITE_CALL:
+		return is_ftrace_call(s, c->address + (u64)target);
+	case TRACE_SITE_NONE:
+		break;
+	}
+	return false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* How many from the first one on are read at once. */
+static size_t count_together(const struct candidate *first, size_t most)
+{
+	size_t n = 1;
+
+	while (n < most && first[n].address - first[n - 1].address <= GAP &&
+	       first[n].address + ARCH_TRACE_SITE_SIZE - first->address <= PIECE)
+		n++;
+	return n;
+}
+
+static int tell_sites(struct search *s, const struct candidate *c, size_t n, u8 *code)
+{
+	const size_t len = kcore_read(&s->core, c->address, code,
+				      c[n - 1].address + ARCH_TRACE_SITE_SIZE - c->address);
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const size_t at = c[i].address - c->address;
+
+		if ((c[i].address >= s->init_from && c[i].address < s->init_to) ||
+		    at + ARCH_TRACE_SITE_SIZE > len || !is_site(s, &c[i], code + at))
+			continue;
+		s->any = true;
+		rc = s->fn(s->arg, c[i].name, c[i].module, c[i].address);
+	}
+	return rc;
+}
+
+static int tell_all(struct search *s)
+{
+	u8 *code = xmalloc(PIECE);
+	size_t n;
+	int rc = 0;
+
+	/* vmlinux comes sorted, modules do not. */
+	if (s->list.len)
+		qsort(s->list.items, s->list.len, sizeof(*s->list.items), by_address);
+	for (size_t i = 0; i < s->list.len && !rc; i += n) {
+		n = count_together(&s->list.items[i], s->list.len - i);
+		rc = tell_sites(s, &s->list.items[i], n, code);
+	}
+	free(code);
+	return rc;
+}
+
+/* Only who may see ftrace's list; it is not read. */
+static bool may_see(struct kernel *k)
+{
+	const char *root = kernel_traceable_is_given(k) ? NULL : kernel_tracefs(k);
+	char path[64];
+	int fd;
+
+	if (!root)
+		return false;
+	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
 }
 
 int kernel_each_entry(struct kernel *k, const char *glob,
 		      int (*fn)(void *arg, const char *name, const char *module, u64 address),
 		      void *arg)
 {
-	struct each e = {.k = k, .glob = glob, .fn = fn, .arg = arg};
-	const char *root = kernel_tracefs(k);
-	char path[64];
-	int err, fd;
+	struct search s = {.k = k, .glob = glob, .fn = fn, .arg = arg};
+	int err;
 
-	if (!root || kernel_traceable_is_given(k))
+	if (!may_see(k))
 		return -EOPNOTSUPP;
-	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
-	fd = open(path, O_RDONLY | O_CLOEXEC); /* only who may see the list; it is not read */
-	if (fd < 0)
-		return -EOPNOTSUPP;
-	close(fd);
-	e.init_from = kernel_symbol_address(k, "_sinittext");
-	e.init_to = kernel_symbol_address(k, "_einittext");
-	if (!e.init_from || !e.init_to)
-		return -EOPNOTSUPP;
-	err = core_open(&e.core);
+	err = kcore_open(&s.core, NULL);
 	if (!err)
-		err = kernel_each_function(k, each_function, &e);
-	core_close(&e.core);
-	return e.any ? err : -EOPNOTSUPP;
+		err = find_candidates(&s);
+	if (!err && s.init_from && s.init_to)
+		err = tell_all(&s);
+	kcore_close(&s.core);
+	vector_free(&s.list);
+	arena_release(&s.arena);
+	return s.any ? err : -EOPNOTSUPP;
 }

@@ -35,7 +35,8 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	struct strbuf name = STRBUF_INIT;
 	struct probe_target *t;
 
-	strbuf_addf(&name, "%s:", a->provider->name);
+	strbuf_addstr(&name, a->provider->name);
+	strbuf_addch(&name, ':');
 	if (a->module)
 		strbuf_addf(&name, "%s:", module ? module : "vmlinux");
 	if (is_address)

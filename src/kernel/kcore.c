@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/kcore.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MAX_SEGMENTS 512
+#define MAX_NOTES    ((size_t)1 << 20)
+
+/* Of the notes (name and descriptor are padded to 4 bytes each) the one that is VMCOREINFO. */
+static char *find_info(const u8 *notes, size_t len)
+{
+	size_t at = 0;
+
+	while (len - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		size_t name, end;
+
+		memcpy(&n, notes + at, sizeof(n));
+		name = at + sizeof(n);
+		if (n.n_namesz > len || n.n_descsz > len)
+			return NULL;
+		end = name + ALIGN_UP((size_t)n.n_namesz, 4) + ALIGN_UP((size_t)n.n_descsz, 4);
+		if (end > len)
+			return NULL;
+		if (n.n_namesz == sizeof("VMCOREINFO") &&
+		    !memcmp(notes + name, "VMCOREINFO", sizeof("VMCOREINFO")))
+			return xstrndup((const char *)notes + name +
+						ALIGN_UP((size_t)n.n_namesz, 4),
+					n.n_descsz);
+		at = end;
+	}
+	return NULL;
+}
+
+static void read_info(struct kcore *c)
+{
+	for (u32 i = 0; i < c->nsegments && !c->info; i++) {
+		const Elf64_Phdr *s = &c->segments[i];
+		ssize_t len;
+		u8 *notes;
+
+		if (s->p_type != PT_NOTE || s->p_filesz > MAX_NOTES)
+			continue;
+		notes = xmalloc(s->p_filesz + 1);
+		len = pread(c->fd, notes, s->p_filesz, (off_t)s->p_offset);
+		if (len > 0)
+			c->info = find_info(notes, (size_t)len);
+		free(notes);
+	}
+}
+
+int kcore_open(struct kcore *c, const char *path)
+{
+	Elf64_Ehdr header;
+	size_t size;
+
+	*c = (struct kcore){.fd = open(path ? path : "/proc/kcore", O_RDONLY | O_CLOEXEC)};
+	if (c->fd < 0)
+		return -errno;
+	if (pread(c->fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_phentsize != sizeof(Elf64_Phdr) ||
+	    header.e_phnum > MAX_SEGMENTS)
+		return -EINVAL;
+	size = header.e_phnum * sizeof(Elf64_Phdr);
+	c->segments = xmalloc(size + 1);
+	if (pread(c->fd, c->segments, size, (off_t)header.e_phoff) != (ssize_t)size)
+		return -EIO;
+	c->nsegments = header.e_phnum;
+	read_info(c);
+	return 0;
+}
+
+void kcore_close(struct kcore *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c->segments);
+	free(c->info);
+	*c = (struct kcore){.fd = -1};
+}
+
+static size_t read_segment(const struct kcore *c, const Elf64_Phdr *s, u64 address, u8 *buffer,
+			   size_t len)
+{
+	const ssize_t n = pread(c->fd, buffer, len, (off_t)(s->p_offset + (address - s->p_vaddr)));
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len)
+{
+	for (u32 i = 0; i < c->nsegments; i++) {
+		const Elf64_Phdr *s = &c->segments[i];
+
+		if (s->p_type == PT_LOAD && address >= s->p_vaddr &&
+		    address - s->p_vaddr < s->p_memsz &&
+		    len <= s->p_memsz - (address - s->p_vaddr) &&
+		    read_segment(c, s, address, buffer, len) == len)
+			return true;
+	}
+	return kcore_read(c, address, buffer, len) == len;
+}
+
+size_t kcore_read(const struct kcore *c, u64 address, void *buffer, size_t len)
+{
+	size_t known = 0;
+
+	memset(buffer, 0, len);
+	for (u32 i = 0; i < c->nsegments && known < len; i++) {
+		const Elf64_Phdr *s = &c->segments[i];
+		const u64 from = MAX(address, (u64)s->p_vaddr);
+		const u64 to = MIN(address + len, (u64)(s->p_vaddr + s->p_memsz));
+		size_t got;
+
+		if (s->p_type != PT_LOAD || from >= to)
+			continue;
+		got = read_segment(c, s, from, (u8 *)buffer + (from - address),
+				   (size_t)(to - from));
+		if (got)
+			known = MAX(known, (size_t)(from - address) + got);
+	}
+	return known;
+}
+
+u64 kcore_symbol(const struct kcore *c, const char *name)
+{
+	char *line = xasprintf("SYMBOL(%s)=", name);
+	const char *at = c->info;
+	u64 address = 0;
+
+	while (at && (at = strstr(at, line))) {
+		if (at == c->info || at[-1] == '\n') {
+			address = strtoull(at + strlen(line), NULL, 16);
+			break;
+		}
+		at++;
+	}
+	free(line);
+	return address;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's memory as /proc/kcore shows it (fs/proc/kcore.c): an ELF core file with a segment for
+ * each range of addresses, and a note with what crash dumps need to know (VMCOREINFO,
+ * Documentation/admin-guide/kdump/vmcoreinfo.rst). Root may read it unless the kernel is locked down.
+ */
+#ifndef PANTRACE_KERNEL_KCORE_H
+#define PANTRACE_KERNEL_KCORE_H
+
+#include <elf.h>
+
+#include "base/base.h"
+
+struct kcore {
+	int fd;
+	Elf64_Phdr *segments;
+	u32 nsegments;
+	char *info; /* VMCOREINFO's text, or NULL */
+};
+
+/* path NULL = /proc/kcore. 0 or -errno; kcore_close() in any case. */
+int kcore_open(struct kcore *c, const char *path);
+void kcore_close(struct kcore *c);
+/* Copies the bytes at an address. How many there are until the last that could be read; what lies between segments reads as
+ * zeros. */
+size_t kcore_read(const struct kcore *c, u64 address, void *buffer, size_t len);
+/* All of them, or false. */
+bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len);
+/* The address of a symbol that VMCOREINFO names, or 0. */
+u64 kcore_symbol(const struct kcore *c, const char *name);
+
+#endif
