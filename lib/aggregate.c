@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The tables of pantrace/aggregate.h: finding the element of a key, and changing it. */
 #include "aggregate.h"
+#include <emmintrin.h>
 #include <errno.h>
 #include <linux/rseq.h>
 #include <stddef.h>
@@ -90,6 +91,7 @@ void pt_tables_place(const struct pantrace_aggregates *header, void *shm, struct
 	ret->shm = shm;
 	ret->size = header->file_size;
 	ret->nr = header->nr_maps;
+	ret->pid = header->pid;
 	for (uint32_t i = 0; i < ret->nr; i++) {
 		const struct pantrace_map *const map = &header->map[i];
 
@@ -111,6 +113,16 @@ void pt_tables_place(const struct pantrace_aggregates *header, void *shm, struct
 
 /* ---- keys ---- */
 
+static bool is_zero(const unsigned char *from)
+{
+	const __m128i *const at = (const __m128i *)(const void *)from;
+	const __m128i both =
+		_mm_or_si128(_mm_or_si128(_mm_loadu_si128(at), _mm_loadu_si128(at + 1)),
+			     _mm_or_si128(_mm_loadu_si128(at + 2), _mm_loadu_si128(at + 3)));
+
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(both, _mm_setzero_si128())) == 0xffff;
+}
+
 /* Without the zeros at the end, which most of a key's room for a string is. */
 static size_t trimmed(const unsigned char *key, size_t n)
 {
@@ -119,6 +131,8 @@ static size_t trimmed(const unsigned char *key, size_t n)
 	for (; n & 7; n--)
 		if (key[n - 1])
 			return n;
+	while (n >= 64 && is_zero(key + n - 64))
+		n -= 64;
 	for (; n; n -= 8) {
 		memcpy(&word, key + n - 8, 8);
 		if (word)
@@ -136,21 +150,26 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* What is zero is skipped, with its place known: between a string and a bucket there is much of it.
+ */
 static uint64_t hash_of(const unsigned char *key, size_t n)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15ull, other = 0xa0761d6478bd642full;
-	uint64_t hash = mix(n ^ odd, other), word = 0;
+	uint64_t hash = mix(n ^ odd, other), word;
+	size_t at = 0;
 
-	for (; n >= 8; n -= 8, key += 8) {
-		memcpy(&word, key, 8);
-		hash = mix(hash ^ word, other);
+	while (at + 8 <= n) {
+		if (!(at & 63) && at + 64 <= n && is_zero(key + at)) {
+			at += 64;
+			continue;
+		}
+		memcpy(&word, key + at, 8);
+		hash = word ? mix(hash ^ word, other + at) : hash;
+		at += 8;
 	}
-	if (n) {
-		word = 0;
-		memcpy(&word, key, n);
-		hash = mix(hash ^ word, odd);
-	}
-	return hash;
+	word = 0;
+	memcpy(&word, key + at, n - at);
+	return mix(hash ^ word, odd);
 }
 
 static unsigned char *key_at(const struct pt_table *t, uint32_t record)

@@ -31,6 +31,7 @@ struct pt_tables {
 	struct pantrace_aggregates *shm;
 	uint64_t size;
 	uint32_t nr;
+	uint32_t pid;
 	bool had; /* all of the memory is had */
 	struct pt_table table[PANTRACE_AGGREGATE_MAPS];
 };

@@ -16,6 +16,8 @@
 struct memory {
 	const unsigned char *record;
 	size_t record_size;
+	const struct pt_vm_view *view;
+	bool has_context; /* else context and texts are yet to be made */
 	uint64_t context[PT_VM_SLOTS];
 	unsigned char stack[STACK] __attribute__((aligned(8)));
 	unsigned char scratch[PT_VM_SCRATCH] __attribute__((aligned(8)));
@@ -40,8 +42,8 @@ static bool may_write(const struct memory *m, uint64_t address, size_t n)
 static bool may_read(const struct memory *m, uint64_t address, size_t n)
 {
 	return may_write(m, address, n) || within(address, n, m->record, m->record_size) ||
-	       within(address, n, m->context, sizeof(m->context)) ||
-	       within(address, n, m->texts, sizeof(m->texts));
+	       (m->has_context && (within(address, n, m->context, sizeof(m->context)) ||
+				   within(address, n, m->texts, sizeof(m->texts))));
 }
 
 /* ---- fields ---- */
@@ -192,6 +194,32 @@ static inline uint64_t field_load(const struct pt_vm_view *view, const unsigned 
 	return cut(value, width);
 }
 
+static void context_have(struct memory *m)
+{
+	if (m->has_context)
+		return;
+	pt_vm_context(m->view, m->record, m->record_size, m->context);
+	pt_vm_end_texts(m->view, m->context, m->texts);
+	m->has_context = true;
+}
+
+/* The same for a program with memory: texts have an end in the context, and most fields need none of it. */
+static inline uint64_t field_of(struct memory *m, unsigned int slot, uint8_t width)
+{
+	const struct pt_vm_field *const field = &m->view->field[slot];
+	uint64_t value, length;
+
+	if (!m->has_context && slot < m->view->nr && field->offset != 0xffff &&
+	    field->type != PANTRACE_T_TEXT && field->offset <= m->record_size) {
+		if (field_at(field, m->record + field->offset, m->record_size - field->offset, &value,
+			     &length) < 0)
+			return 0;
+		return cut(value, width);
+	}
+	context_have(m);
+	return cut(m->context[slot], width);
+}
+
 /* ---- comparisons ---- */
 
 static inline bool holds(uint8_t op, uint64_t a, uint64_t b)
@@ -323,25 +351,64 @@ void pt_vm_simplify(struct pt_vm *vm)
 
 /* ---- helpers ---- */
 
+/* How many bytes from ADDRESS on may be read. */
+static size_t readable(const struct memory *m, uint64_t address)
+{
+	const struct {
+		const void *from;
+		size_t size;
+	} places[] = {
+		{m->record, m->record_size},
+		{m->scratch, m->scratch_size},
+		{m->stack, STACK},
+		{m->texts, m->has_context ? sizeof(m->texts) : 0},
+		{m->context, m->has_context ? sizeof(m->context) : 0},
+	};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (within(address, 1, places[i].from, places[i].size))
+			return places[i].size - (address - (uint64_t)(uintptr_t)places[i].from);
+	return 0;
+}
+
+/* The text of a record ends with it. */
 static uint64_t copy_string(struct memory *m, uint64_t to, uint64_t size, uint64_t from)
 {
-	uint64_t n = 0;
+	const size_t room = readable(m, from);
+	char *const begin = (char *)(uintptr_t)to;
+	size_t n;
 
-	if (!size || size > PT_VM_SCRATCH || !may_write(m, to, size))
+	if (!size || size > PT_VM_SCRATCH || !may_write(m, to, size) || !room)
 		return (uint64_t)-14; /* EFAULT */
-	while (n + 1 < size) {
-		if (!may_read(m, from + n, 1)) {
-			/* the text of a record ends with it */
-			if (!n)
-				return (uint64_t)-14;
-			break;
-		}
-		((char *)(uintptr_t)to)[n] = ((const char *)(uintptr_t)from)[n];
-		if (!((char *)(uintptr_t)to)[n++])
-			return n;
+	n = strnlen((const char *)(uintptr_t)from, room < size - 1 ? room : size - 1);
+	memmove(begin, (const char *)(uintptr_t)from, n);
+	begin[n] = 0;
+	return n + 1;
+}
+
+/* A child has its parent's until its pid tells. */
+static uint32_t thread_id(uint32_t pid)
+{
+	static __thread uint32_t known_pid, tid __attribute__((tls_model("initial-exec")));
+
+	if (__builtin_expect(known_pid != pid, 0)) {
+		tid = (uint32_t)syscall(SYS_gettid);
+		known_pid = pid;
 	}
-	((char *)(uintptr_t)to)[n++] = 0;
-	return n;
+	return tid;
+}
+
+/* Bucket numbers of hist(n, bits), as the language has them (src/lang/aggregate.c). */
+static uint64_t bucket_of(uint64_t n, uint64_t bits)
+{
+	unsigned int above;
+
+	if ((int64_t)n < 0 || bits > 5)
+		return 0;
+	if (n < 1ull << bits)
+		return 1 + n;
+	above = 63 - (unsigned int)__builtin_clzll(n) - (unsigned int)bits;
+	return 1 + ((uint64_t)(above + 1) << bits) + ((n >> above) & ((1ull << bits) - 1));
 }
 
 static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *bad)
@@ -362,6 +429,8 @@ static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *
 		return cpu;
 	}
 	case BPF_FUNC_get_current_pid_tgid:
+		if (m->tables)
+			return (uint64_t)m->tables->pid << 32 | thread_id(m->tables->pid);
 		return (uint64_t)syscall(SYS_getpid) << 32 | (uint64_t)syscall(SYS_gettid);
 	case BPF_FUNC_get_current_uid_gid:
 		return (uint64_t)syscall(SYS_getgid) << 32 | (uint64_t)syscall(SYS_getuid);
@@ -388,6 +457,8 @@ static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *
 	case BPF_FUNC_probe_read_user_str:
 	case BPF_FUNC_probe_read_kernel_str:
 		return copy_string(m, r[1], r[2], r[3]);
+	case PT_VM_BUCKET:
+		return bucket_of(r[1], r[2]);
 	case PT_VM_COUNT:
 		if (!m->tables || !may_read(m, r[2], pt_tables_key_size(m->tables, r[1])))
 			break;
@@ -526,9 +597,7 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 		if (op->code == PT_VM_FIELD) {
 			const unsigned int slot = (unsigned int)op->off / 8;
 
-			/* texts have their end in the context, which a program without memory does
-			 * not need */
-			r[op->dst] = extend(m ? cut(m->context[slot], op->width)
+			r[op->dst] = extend(m ? field_of(m, slot, op->width)
 					      : field_load(view, record, size, slot, op->width),
 					    (unsigned int)op->imm);
 			continue;
@@ -582,9 +651,11 @@ static __attribute__((noinline)) uint64_t run_with_memory(const struct pt_vm *vm
 	m.tables = tables;
 	m.record = record;
 	m.record_size = size;
+	m.view = view;
 	m.scratch_size = vm->scratch_size;
-	pt_vm_context(view, record, size, m.context);
-	pt_vm_end_texts(view, m.context, m.texts);
+	m.has_context = false;
+	if (vm->needs_context)
+		context_have(&m);
 	return interpret(vm, view, record, size, &m);
 }
 

@@ -31,6 +31,8 @@
 
 /* Helper: counts r3 under the key at r2 in map r1 of the session (aggregate.h); only where events are counted. */
 #define PT_VM_COUNT 0x7074
+/* Helper: the bucket of r1 in a histogram by powers of two, each of which has 2^r2. */
+#define PT_VM_BUCKET 0x7075
 
 struct pt_vm_image {
 	uint32_t magic;

@@ -32,6 +32,7 @@ static const struct {
 	{BPF_FUNC_probe_read_kernel_str, 3},
 	{BPF_FUNC_strncmp, 3},
 	{PT_VM_COUNT, 3},
+	{PT_VM_BUCKET, 2},
 };
 
 static int helper_arguments(int32_t helper)

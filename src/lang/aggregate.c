@@ -3,6 +3,7 @@
  * Aggregations: `@m[key] = f(n)` updates the element in place. Each CPU has its own element, so
  * updates are exact without contention; the engine adds the CPUs up. Layouts: types/type.h.
  */
+#include "../../lib/vm.h"
 #include "lang/builtin_util.h"
 #include "lang/lower_internal.h"
 
@@ -296,7 +297,9 @@ static void lower_hist(struct lower *l, struct expr *call, struct value *ret)
 	if (t->kind == TYPE_LHIST)
 		bucket = aggregate_lhist_bucket(l->f, n, t->lhist_min, t->lhist_max, t->lhist_step);
 	else
-		bucket = aggregate_hist_bucket(l->f, n, t->hist_bits);
+		bucket = l->unit->context.in_process ?
+				 ir_call_n(l->f, PT_VM_BUCKET, n, ir_const(l->f, (s64)t->hist_bits)) :
+				 aggregate_hist_bucket(l->f, n, t->hist_bits);
 	if (l->unit->context.in_process) {
 		count_in_process(l, call, bucket, ir_const(l->f, 1));
 		return;

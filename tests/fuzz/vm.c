@@ -7,9 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/mman.h>
+
+#include "../../lib/aggregate.h"
 #include "../../lib/vm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Small tables of each kind, which stay from one input to the next. */
+static struct pt_tables *tables_get(void)
+{
+	static struct {
+		struct pt_tables tables;
+		struct pt_table room[PANTRACE_AGGREGATE_KINDS];
+	} space;
+	struct pt_map_spec specs[PANTRACE_AGGREGATE_KINDS];
+	struct pantrace_aggregates header;
+	void *shm;
+
+	if (space.tables.shm)
+		return &space.tables;
+	for (uint32_t i = 0; i < PANTRACE_AGGREGATE_KINDS; i++)
+		specs[i] = (struct pt_map_spec){i, 8 * i, 4};
+	if (pt_tables_layout(specs, PANTRACE_AGGREGATE_KINDS, 2, &header))
+		abort();
+	shm = mmap(NULL, header.file_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (shm == MAP_FAILED)
+		abort();
+	pt_tables_place(&header, shm, &space.tables);
+	space.tables.had = true;
+	return &space.tables;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -43,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pt_vm_view_make(types, &view);
 	if (!pt_vm_load(image, sizeof(head) + size / 8 * 8, &vm, NULL)) {
 		pt_vm_run(vm, &view, record, 12 + record_size);
+		pt_vm_count(vm, &view, record, 12 + record_size, tables_get());
 		pt_vm_unload(vm);
 	}
 	free(record);
