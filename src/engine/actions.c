@@ -292,6 +292,30 @@ static void do_exit(struct engine *e, const struct record *r)
 	e->is_exiting = !e->is_iterating;
 }
 
+/* unwatch(address): what watches it, on whatever CPU or thread, ends. */
+static void do_unwatch(struct engine *e, const struct record *r)
+{
+	const u64 address = record_u64(r, 0);
+	bool found = false;
+
+	for (size_t i = 0; i < e->attachments.list.len; i++) {
+		struct probe_attachment *a = &e->attachments.list.items[i];
+
+		if (!address || a->watched != address)
+			continue;
+		found = true;
+		if (a->event_fd >= 0)
+			close(a->event_fd);
+		if (a->fd >= 0)
+			close(a->fd);
+		a->fd = a->event_fd = -1;
+	}
+	if (found || e->options->no_warnings)
+		return;
+	diag_warning(e->env->diag, r->action->span, "no watchpoint is on 0x%" PRIx64, address);
+	action_print_diagnostics(e);
+}
+
 static const char *helper_message(u32 helper, s64 result)
 {
 	if (helper == BPF_FUNC_map_update_elem && result == -E2BIG)
@@ -361,6 +385,7 @@ static void (*const handlers[])(struct engine *e, const struct record *r) = {
 	[ACTION_CAT] = do_cat,
 	[ACTION_SYSTEM] = do_system,
 	[ACTION_EXIT] = do_exit,
+	[ACTION_WATCHPOINT] = do_unwatch,
 	[ACTION_HELPER_ERROR] = do_helper_error,
 	[ACTION_RUNTIME_ERROR] = do_runtime_error,
 	[ACTION_ROW] = do_row,

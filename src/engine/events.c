@@ -126,6 +126,23 @@ static void say_lost(struct engine *e, u64 n)
 	fprintf(stderr, "Lost %" PRIu64 " events\n", n);
 }
 
+/* A map that is declared has its own size, whatever max_map_keys says. */
+static void hint_map_full(const struct engine *e)
+{
+	const u64 usual = e->script->config.max_map_keys;
+
+	for (size_t i = 0; i < e->script->maps.len; i++) {
+		const struct script_map *m = &e->script->maps.items[i];
+
+		if (m->role != MAP_USER || m->is_bucketed || type_is(m->key, TYPE_NONE) || m->max_entries == usual)
+			continue;
+		diag_hint(e->env->diag, "raise the size in the declaration of @%s (now %u), or max_map_keys in a config "
+			  "block for the maps without one (now %" PRIu64 ")", m->name, m->max_entries, usual);
+		return;
+	}
+	diag_hint(e->env->diag, "raise max_map_keys in a config block (now %" PRIu64 ")", usual);
+}
+
 void engine_report_lost(struct engine *e, bool total)
 {
 	u64 now = lost_now(e, LOST_EVENTS);
@@ -146,8 +163,7 @@ void engine_report_lost(struct engine *e, bool total)
 		diag_warning(e->env->diag, NO_SPAN,
 			     "Map full; can't update element: %" PRIu64 " updates were lost",
 			     e->lost[LOST_MAP_FULL]);
-		diag_hint(e->env->diag, "raise max_map_keys in a config block (now %" PRIu64 ")",
-			  e->script->config.max_map_keys);
+		hint_map_full(e);
 	}
 	if (e->lost[LOST_STACKS])
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",

@@ -248,6 +248,7 @@ static int sample_one(struct perf_event_attr *attr, int prog_fd, u64 cookie, pid
 	if (err)
 		return err;
 	a.targets = 0;
+	a.watched = attr->type == PERF_TYPE_BREAKPOINT ? attr->bp_addr : 0;
 	attach_done(out, a);
 	return 0;
 }

@@ -18,6 +18,17 @@ static const char *const known[] = {
 	"kmem_cache",	"dmabuf",
 };
 
+/* Those that walk what is in one map: the map must be given when they are attached. */
+static bool needs_map(const char *name)
+{
+	static const char *const names[] = {"bpf_map_elem", "sockmap", "bpf_sk_storage_map"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		if (str_eq(names[i], name))
+			return true;
+	return false;
+}
+
 static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
 {
 	const struct type *context;
@@ -40,6 +51,15 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 			   r->parts[1]);
 		diag_hint_nearest(env->diag, r->parts[1], known, ARRAY_SIZE(known));
 		return -ENOENT;
+	}
+	if (needs_map(r->parts[1]) && !env->list_only && !env->compile_only) {
+		diag_error(env->diag, r->span,
+			   "iter:%s walks the elements of one BPF map, which a script cannot name",
+			   r->parts[1]);
+		diag_hint(env->diag, "iter:bpf_map walks the maps themselves; `bpftool map dump` "
+				     "shows what is in one");
+		diag_code(env->diag, EXIT_UNSUPPORTED);
+		return -EOPNOTSUPP;
 	}
 	t = probe_add_target(env, out, &probe_iter, r,
 			     arena_printf(env->arena, "iter:%s", r->parts[1]));
@@ -101,6 +121,13 @@ static int link_iterator(int prog_fd, const struct probe_target *t)
 	attr.link_create.attach_type = BPF_TRACE_ITER;
 	if (t->pid > 0 && str_starts(t->function, "task")) {
 		info.task.pid = (u32)t->pid;
+		attr.link_create.iter_info = (u64)(uintptr_t)&info;
+		attr.link_create.iter_info_len = sizeof(info);
+	}
+	/* Every cgroup, from the root (no descriptor, no id): bpf_iter_attach_cgroup(),
+	 * kernel/bpf/cgroup_iter.c. */
+	if (str_eq(t->function, "cgroup")) {
+		info.cgroup.order = BPF_CGROUP_ITER_DESCENDANTS_PRE;
 		attr.link_create.iter_info = (u64)(uintptr_t)&info;
 		attr.link_create.iter_info_len = sizeof(info);
 	}

@@ -169,6 +169,7 @@ struct probe_attachment {
 	int fd;	      /* link or perf event */
 	int event_fd; /* perf event below the link; iter: the sequence file, whose reading to the end runs the program; or -1 */
 	u32 targets;  /* how many probes it stands for (multi-links) */
+	u64 watched;  /* the address of a watchpoint; 0 = it is none */
 };
 
 struct probe_attachments {

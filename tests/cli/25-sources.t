@@ -35,4 +35,18 @@ run -q -c "$programs/calls.dyn 10" -e "uprobe:$programs/calls.dyn:wor* { @[probe
 like "$out" "^@\[uprobe:$programs/calls.dyn:work\]: 10\$" "uprobe: wildcard"
 run -q -c "$programs/calls.dyn 10" -e 'uprobe:libc:pthread_create, uprobe:libc:snprintf { @[func] = count(); }'
 like "$out" '^@\[snprintf\]: [1-9]' "uprobe: a library by its stem"
+# --- watchpoints that are taken away, iterators that need more ---
+run -q -e 'begin { unwatch(5) }'
+like "$err" "1:9-19: WARNING: no watchpoint is on 0x5" "unwatch: nothing is watched there"
+unlike "$err" "malformed" "unwatch: and no record is bad"
+if mount | grep -q cgroup2; then
+	run -q -e 'iter:cgroup { @ = count(); }'
+	like "$out" '^@: [1-9]' "iter:cgroup: from the root on"
+fi
+run -q -e 'iter:sockmap { }'
+is "$rc" 5 "iter:sockmap: exit code"
+like "$err" "a script cannot name" "iter:sockmap: why not"
+run -q -e 'let @m = hash(2); begin { @m[1] = 1; @m[2] = 1; @m[3] = 1; clear(@m) }'
+like "$err" "HINT: raise the size in the declaration of @m \(now 2\)" "a declared map that is full: where its size stands"
+
 done_testing
