@@ -9,21 +9,10 @@
 #include <unistd.h>
 
 #include "binary/debug_lines.h"
+#include "scratch.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/pantrace-debug-XXXXXX";
-
-__attribute__((format(printf, 1, 2))) static bool run(const char *fmt, ...)
-{
-	char command[4096];
-	va_list ap;
-	int n = snprintf(command, sizeof(command), "cd %s && exec 2>/dev/null; ", dir);
-
-	va_start(ap, fmt);
-	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
-	va_end(ap);
-	return system(command) == 0;
-}
 
 /* ---- lines ---- */
 
@@ -296,7 +285,7 @@ int main(void)
 	fputs(program, out);
 	fclose(out);
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
-		if (!run("%s -no-pie -o d %s", builds[i], source)) {
+		if (!run_in(dir, "%s -no-pie -o d %s", builds[i], source)) {
 			tap_skip(builds[i], "no such compiler");
 			continue;
 		}
@@ -305,10 +294,11 @@ int main(void)
 		test_types(path);
 		test_lines(path);
 	}
-	run("gcc -O1 -g -no-pie -o d d.c; objcopy --only-keep-debug d d.debug; strip d; objcopy "
-	    "--add-gnu-debuglink=d.debug d");
+	run_in(dir,
+	       "gcc -O1 -g -no-pie -o d d.c; objcopy --only-keep-debug d d.debug; strip d; objcopy "
+	       "--add-gnu-debuglink=d.debug d");
 	test_types(path);
-	run("gcc -O1 -no-pie -s -o d d.c && rm -f d.debug");
+	run_in(dir, "gcc -O1 -no-pie -s -o d d.c && rm -f d.debug");
 	{
 		struct elf_file *f;
 		const char *file;
@@ -321,7 +311,7 @@ int main(void)
 			elf_file_close(f);
 		}
 	}
-	run("rm -rf %s", dir);
+	run_in(dir, "rm -rf %s", dir);
 	free(path);
 	free(source);
 	return tap_done();

@@ -7,22 +7,10 @@
 
 #include "base/hashmap.h"
 #include "binary/elf_internal.h"
+#include "scratch.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/pantrace-elf-XXXXXX";
-
-/* Runs a shell command in the scratch directory; true if it succeeded. */
-__attribute__((format(printf, 1, 2))) static bool run(const char *fmt, ...)
-{
-	char command[2048];
-	va_list ap;
-	int n = snprintf(command, sizeof(command), "cd %s && exec 2>/dev/null; ", dir);
-
-	va_start(ap, fmt);
-	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
-	va_end(ap);
-	return system(command) == 0;
-}
 
 static FILE *lines_of(const char *fmt, const char *arg)
 {
@@ -150,20 +138,21 @@ static void test_built_programs(void)
 		{"lib.so", "-shared -fPIC"},
 	};
 
-	run("cat > p.c <<'E'\n"
-	    "#include <stdio.h>\nint counter = 7; static int hidden_data[4];\n"
-	    "__attribute__((noinline)) static int local_one(int x) { return x * 3 + hidden_data[x "
-	    "& 3]; }\n"
-	    "__attribute__((weak, noinline)) int weak_one(int x) { return x + 1; }\n"
-	    "int visible(int a, int b) { return local_one(a) + weak_one(b) + counter; }\n"
-	    "__asm__(\".text\\n.globl asm_label\\nasm_label:\\n nop\\n nop\\n ret\\n\");\n"
-	    "int main(int c, char **v) { return visible(c, 2) ? puts(v[0]) : 0; }\nE");
+	run_in(dir, "cat > p.c <<'E'\n"
+		    "#include <stdio.h>\nint counter = 7; static int hidden_data[4];\n"
+		    "__attribute__((noinline)) static int local_one(int x) { return x * 3 + "
+		    "hidden_data[x "
+		    "& 3]; }\n"
+		    "__attribute__((weak, noinline)) int weak_one(int x) { return x + 1; }\n"
+		    "int visible(int a, int b) { return local_one(a) + weak_one(b) + counter; }\n"
+		    "__asm__(\".text\\n.globl asm_label\\nasm_label:\\n nop\\n nop\\n ret\\n\");\n"
+		    "int main(int c, char **v) { return visible(c, 2) ? puts(v[0]) : 0; }\nE");
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		const char *name = programs[i].name;
 		struct elf_symbol s;
 		struct elf_file *f;
 
-		if (!run("gcc -O1 -g %s -o %s p.c", programs[i].flags, name)) {
+		if (!run_in(dir, "gcc -O1 -g %s -o %s p.c", programs[i].flags, name)) {
 			tap_skip(name, "cannot be linked here");
 			continue;
 		}
@@ -197,12 +186,14 @@ static void test_mangled_names(void)
 	struct elf_file *f;
 	struct elf_symbol s;
 
-	if (!run("cat > m.cc <<'E'\nnamespace ns { int x; void overloaded(int) { x++; } void "
-		 "overloaded(const char *) { x--; }\n"
-		 "void one() { x = 1; } template <class T> struct Box { T t; T get(); }; template "
-		 "<class T> T Box<T>::get() { return t; }\n"
-		 "template struct Box<int>; }\nint main() { return 0; }\nE\n g++ -O0 -o mangled "
-		 "m.cc")) {
+	if (!run_in(dir,
+		    "cat > m.cc <<'E'\nnamespace ns { int x; void overloaded(int) { x++; } void "
+		    "overloaded(const char *) { x--; }\n"
+		    "void one() { x = 1; } template <class T> struct Box { T t; T get(); }; "
+		    "template "
+		    "<class T> T Box<T>::get() { return t; }\n"
+		    "template struct Box<int>; }\nint main() { return 0; }\nE\n g++ -O0 -o mangled "
+		    "m.cc")) {
 		tap_skip("mangled names", "no g++");
 		return;
 	}
@@ -221,9 +212,10 @@ static void test_debug_files(void)
 	struct elf_file *f;
 	u64 offset;
 
-	if (!run("gcc -O1 -g -o whole p.c -Wl,--build-id=none && cp whole linked && objcopy "
-		 "--only-keep-debug linked linked.debug && "
-		 "strip linked && objcopy --add-gnu-debuglink=linked.debug linked")) {
+	if (!run_in(dir,
+		    "gcc -O1 -g -o whole p.c -Wl,--build-id=none && cp whole linked && objcopy "
+		    "--only-keep-debug linked linked.debug && "
+		    "strip linked && objcopy --add-gnu-debuglink=linked.debug linked")) {
 		tap_skip("separate debug files", "no objcopy");
 		return;
 	}
@@ -232,21 +224,23 @@ static void test_debug_files(void)
 	check_function(f, "linked", "local_one");
 	ok(f->debug != NULL, "the debug file beside it is used");
 	elf_file_close(f);
-	run("mkdir -p .debug && mv linked.debug .debug/");
+	run_in(dir, "mkdir -p .debug && mv linked.debug .debug/");
 	f = open_here("linked");
 	check_function(f, "linked", "local_one");
 	elf_file_close(f);
-	run("cp .debug/linked.debug x && printf x >> .debug/linked.debug");
+	run_in(dir, "cp .debug/linked.debug x && printf x >> .debug/linked.debug");
 	f = open_here("linked");
 	ok(elf_file_find_symbol(f, "local_one", &s) == -ENOENT,
 	   "a debug file with another checksum is refused");
 	elf_file_close(f);
 
-	if (run("cp whole mini && nm whole --format=posix --defined-only | awk '{print $1}' | sort "
-		"> keep && "
-		"objcopy -S --remove-section .comment --keep-symbols=keep whole mini_debug && xz "
-		"-f mini_debug && "
-		"strip mini && objcopy --add-section .gnu_debugdata=mini_debug.xz mini")) {
+	if (run_in(dir, "cp whole mini && nm whole --format=posix --defined-only | awk '{print "
+			"$1}' | sort "
+			"> keep && "
+			"objcopy -S --remove-section .comment --keep-symbols=keep whole mini_debug "
+			"&& xz "
+			"-f mini_debug && "
+			"strip mini && objcopy --add-section .gnu_debugdata=mini_debug.xz mini")) {
 		f = open_here("mini");
 		check_function(f, "mini", "local_one");
 		ok(f->mini != NULL, "from .gnu_debugdata");
@@ -312,8 +306,9 @@ static void test_foreign(void)
 	struct elf_file *f = NULL;
 	char *path = xasprintf("%s/not-elf", dir);
 
-	run("echo '#!/bin/sh' > not-elf; head -c 3000 pie > cut; : > empty; "
-	    "printf '\\177ELF\\002\\002\\001' > big-endian; head -c 4000 /dev/zero >> big-endian");
+	run_in(dir, "echo '#!/bin/sh' > not-elf; head -c 3000 pie > cut; : > empty; "
+		    "printf '\\177ELF\\002\\002\\001' > big-endian; head -c 4000 /dev/zero >> "
+		    "big-endian");
 	is_int(elf_file_open(path, &f), -ENOEXEC, "a script is not ELF");
 	free(path);
 	path = xasprintf("%s/empty", dir);
@@ -333,8 +328,9 @@ static void test_foreign(void)
 		   "a file that is cut off has no symbols");
 		elf_file_close(f);
 	}
-	if (run("gcc -m32 -nostdlib -static -o small -xc - <<'E'\nint f32(void) { return 1; } void "
-		"_start(void) { f32(); }\nE")) {
+	if (run_in(dir, "gcc -m32 -nostdlib -static -o small -xc - <<'E'\nint f32(void) { return "
+			"1; } void "
+			"_start(void) { f32(); }\nE")) {
 		f = open_here("small");
 		ok(!elf_file_is_64(f), "a 32-bit file");
 		check_function(f, "small", "f32");
@@ -354,6 +350,6 @@ int main(void)
 	test_debug_files();
 	test_libc();
 	test_foreign();
-	run("rm -rf %s", dir);
+	run_in(dir, "rm -rf %s", dir);
 	return tap_done();
 }

@@ -5,68 +5,8 @@
 #include <unistd.h>
 
 #include "probe/provider.h"
+#include "probe_fixture.h"
 #include "tap.h"
-
-struct fixture {
-	struct arena arena;
-	struct type_store types;
-	struct diag diag;
-	struct probe_env env;
-	struct probe_targets targets;
-};
-
-static void setup(struct fixture *f)
-{
-	memset(f, 0, sizeof(*f));
-	type_store_init(&f->types);
-	f->diag = (struct diag)DIAG_INIT;
-	f->env = (struct probe_env){.types = &f->types, .arena = &f->arena, .diag = &f->diag};
-	f->env.btf = btf_attach(&f->types, NULL);
-	f->env.kernel = kernel_new();
-}
-
-static void teardown(struct fixture *f)
-{
-	vector_free(&f->targets.list);
-	probe_env_release(&f->env);
-	kernel_release(f->env.kernel);
-	btf_release(f->env.btf);
-	type_store_release(&f->types);
-	diag_release(&f->diag);
-	arena_release(&f->arena);
-}
-
-/* Expands "a:b:c"; the error text, "" = none. */
-static const char *expand_pid(struct fixture *f, const char *text, pid_t pid)
-{
-	const char *parts[8];
-	struct probe_request r = {.span = NO_SPAN, .text = text, .parts = parts, .pid = pid};
-	char *rest = arena_strdup(&f->arena, text), *part;
-
-	while (r.count < 8 && (part = strsep(&rest, ":")))
-		parts[r.count++] = part;
-	f->targets.list.len = 0;
-	f->targets.skipped = 0;
-	f->diag.messages.len = 0;
-	f->diag.errors = 0;
-	f->diag.code = EXIT_OK;
-	if (!probe_expand(&f->env, &r, &f->targets))
-		return "";
-	return f->diag.messages.len ? f->diag.messages.items[0].text : "(an error without a word)";
-}
-
-static const char *expand(struct fixture *f, const char *text)
-{
-	return expand_pid(f, text, 0);
-}
-
-static const char *hint(const struct fixture *f)
-{
-	for (size_t i = 0; i < f->diag.messages.len; i++)
-		if (f->diag.messages.items[i].level == DIAG_HINT)
-			return f->diag.messages.items[i].text;
-	return "";
-}
 
 static void expands(struct fixture *f, const char *text, const char *name)
 {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "probe/provider.h"
+#include "probe_fixture.h"
 #include "tap.h"
 
 /* ---- what is probed: this program itself ---- */
@@ -51,133 +52,17 @@ __attribute__((noinline, used)) void probe_test_event(int first, long second)
 			 : "D"(first), "S"(second));
 }
 
-/* ---- fixture ---- */
-
-struct fixture {
-	struct arena arena;
-	struct type_store types;
-	struct diag diag;
-	struct probe_env env;
-	struct probe_targets targets;
-	struct probe_context context;
-	struct probe_attachments attachments;
-	int map, program;
-};
-
-static void setup(struct fixture *f)
-{
-	memset(f, 0, sizeof(*f));
-	type_store_init(&f->types);
-	f->env = (struct probe_env){
-		.types = &f->types, .arena = &f->arena, .diag = &f->diag, .skip_args = true};
-	f->env.btf = btf_attach(&f->types, NULL);
-	f->env.kernel = kernel_new();
-	f->map = f->program = -1;
-}
-
-static void teardown(struct fixture *f)
-{
-	vector_free(&f->targets.list);
-	probe_env_release(&f->env);
-	kernel_release(f->env.kernel);
-	btf_release(f->env.btf);
-	type_store_release(&f->types);
-	diag_release(&f->diag);
-	arena_release(&f->arena);
-}
-
-static const char *expand(struct fixture *f, const char *text, pid_t pid)
-{
-	const char *parts[8];
-	struct probe_request r = {.span = NO_SPAN, .text = text, .parts = parts, .pid = pid};
-	char *rest = arena_strdup(&f->arena, text), *part;
-
-	while (r.count < 8 && (part = strsep(&rest, ":")))
-		parts[r.count++] = part;
-	f->targets.list.len = 0;
-	f->diag.messages.len = 0;
-	f->diag.errors = 0;
-	f->diag.code = EXIT_OK;
-	if (!probe_expand(&f->env, &r, &f->targets))
-		return "";
-	return f->diag.messages.len ? f->diag.messages.items[0].text : "(an error without a word)";
-}
-
-static const char *hint(const struct fixture *f)
-{
-	for (size_t i = 0; i < f->diag.messages.len; i++)
-		if (f->diag.messages.items[i].level == DIAG_HINT)
-			return f->diag.messages.items[i].text;
-	return "";
-}
-
 static void refuses(struct fixture *f, const char *text, const char *error)
 {
-	is_str(expand(f, text, 0), error, text);
+	is_str(expand(f, text), error, text);
 }
 
 /* ---- a program that counts its runs in map[0] ---- */
 
-static int new_map(void)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_type = BPF_MAP_TYPE_ARRAY;
-	attr.key_size = 4;
-	attr.value_size = 8;
-	attr.max_entries = 1;
-	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-}
-
-static int new_program(const struct probe_context *c, int map)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = 10, .off = -4, .imm = 0},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10},
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -4},
-		{.code = BPF_LD | BPF_DW | BPF_IMM,
-		 .dst_reg = 1,
-		 .src_reg = BPF_PSEUDO_MAP_FD,
-		 .imm = map},
-		{.code = 0},
-		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem},
-		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .imm = 0, .off = 2},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1},
-		{.code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = c->program_type;
-	attr.expected_attach_type = c->expected_attach_type;
-	attr.attach_btf_id = c->attach_btf_id;
-	attr.insns = (u64)(uintptr_t)insns;
-	attr.insn_cnt = ARRAY_SIZE(insns);
-	attr.license = (u64)(uintptr_t) "GPL";
-	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
-}
-
-static u64 counted(const struct fixture *f)
-{
-	union bpf_attr attr;
-	u64 value = 0;
-	u32 key = 0;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (u32)f->map;
-	attr.key = (u64)(uintptr_t)&key;
-	attr.value = (u64)(uintptr_t)&value;
-	sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
-	return value;
-}
-
 static bool attach(struct fixture *f, const char *text, pid_t pid, bool raw)
 {
 	const struct probe_provider *p;
-	const char *error = expand(f, text, pid);
+	const char *error = expand_pid(f, text, pid);
 
 	if (*error)
 		return ok(0, "%s: %s", text, error);
@@ -187,7 +72,7 @@ static bool attach(struct fixture *f, const char *text, pid_t pid, bool raw)
 	if (raw)
 		f->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
 	f->map = new_map();
-	f->program = new_program(&f->context, f->map);
+	f->program = new_program(&f->context, f->map, -1, 0);
 	if (f->program < 0)
 		return ok(0, "a program for %s: %s", text, strerror(-f->program));
 	p->attach(&f->env, f->program, &f->context, f->targets.list.items, (u32)f->targets.list.len,
@@ -289,14 +174,14 @@ static void test_boundaries(struct fixture *f, u64 address, u64 offset)
 		pclose(p);
 	for (u32 i = 1; i < 16; i++) {
 		snprintf(text, sizeof(text), "u:bash:readline+%u", i);
-		if (*expand(f, text, 0))
+		if (*expand(f, text))
 			continue;
 		taken |= 1u << i;
 		added += f->targets.list.items[0]->address == offset + i;
 	}
 	is_int(taken, begins, "offsets are taken where instructions begin");
 	is_int(added, __builtin_popcount(begins), "  and added to the function's file offset");
-	ok(str_starts(expand(f, "u:bash:readline+1", 0),
+	ok(str_starts(expand(f, "u:bash:readline+1"),
 		      "Could not add uprobe into middle of instruction"),
 	   "  else refused");
 }
@@ -317,7 +202,7 @@ static void test_symbols(struct fixture *f)
 		tap_skip("bash:readline", "no readelf or no such symbol");
 		return;
 	}
-	is_str(expand(f, "uprobe:/bin/bash:readline", 0), "", "uprobe:/bin/bash:readline");
+	is_str(expand(f, "uprobe:/bin/bash:readline"), "", "uprobe:/bin/bash:readline");
 	is_str(f->targets.list.items[0]->name, "uprobe:/bin/bash:readline", "  its name");
 	is_int((long long)f->targets.list.items[0]->address, (long long)(address - base + load),
 	       "  its file offset as readelf says");
@@ -328,10 +213,10 @@ static void test_symbols(struct fixture *f)
 	   "  arguments in registers, then on the stack");
 	test_boundaries(f, address, address - base + load);
 	snprintf(text, sizeof(text), "uprobe:/bin/bash:0x%llx", (unsigned long long)address);
-	is_str(expand(f, text, 0), "", text);
+	is_str(expand(f, text), "", text);
 	is_int((long long)f->targets.list.items[0]->address, (long long)(address - base + load),
 	       "  an address");
-	is_str(expand(f, "uretprobe:/bin/bash:*read*line*", 0), "", "a wildcard");
+	is_str(expand(f, "uretprobe:/bin/bash:*read*line*"), "", "a wildcard");
 	n = f->targets.list.len;
 	ok(n > 5, "  finds %zu functions", n);
 	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], NO_SPAN,
@@ -340,7 +225,7 @@ static void test_symbols(struct fixture *f)
 	   "  with a return value");
 	refuses(f, "uprobe:/bin/bash:readlin", "No matches for uprobe /bin/bash:readlin.");
 	is_str(hint(f), "did you mean 'readline'?", "  nearest symbol");
-	ok(str_starts(expand(f, "uprobe:/bin/bash:readline+100000", 0),
+	ok(str_starts(expand(f, "uprobe:/bin/bash:readline+100000"),
 		      "Offset outside the function bounds ('readline' size is"),
 	   "an offset behind the function");
 	refuses(f, "uretprobe:/bin/bash:readline+4", "Offset not allowed");
@@ -359,13 +244,13 @@ static void test_files(struct fixture *f)
 	refuses(f, "uprobe:/no/such/file:x", "No such file or library: /no/such/file");
 	refuses(f, "uprobe:/no/such/*:x", "No file matches /no/such/*");
 	refuses(f, "uprobe:/bin/bash", "uprobe probe type requires 2 to 3 arguments, found 1");
-	ok(str_starts(expand(f, "uprobe:/bin/bash:readline", gone), "process "),
-	   "a process that is gone: %s", expand(f, "uprobe:/bin/bash:readline", gone));
-	is_str(expand(f, "uprobe:libc:fread", 0), "", "a library by its stem");
-	is_str(expand(f, "uprobe:libc.so.6:fread", 0), "", "a library by its soname");
-	is_str(expand(f, "uprobe:probe_test_function", getpid()), "",
+	ok(str_starts(expand_pid(f, "uprobe:/bin/bash:readline", gone), "process "),
+	   "a process that is gone: %s", expand_pid(f, "uprobe:/bin/bash:readline", gone));
+	is_str(expand(f, "uprobe:libc:fread"), "", "a library by its stem");
+	is_str(expand(f, "uprobe:libc.so.6:fread"), "", "a library by its soname");
+	is_str(expand_pid(f, "uprobe:probe_test_function", getpid()), "",
 	       "-p: the file may be left out");
-	is_str(expand(f, "usdt:/bin/true:nothing", 0), "No matches for usdt /bin/true:*:nothing.",
+	is_str(expand(f, "usdt:/bin/true:nothing"), "No matches for usdt /bin/true:*:nothing.",
 	       "no such USDT probe");
 }
 
@@ -376,7 +261,7 @@ static void test_usdt(struct fixture *f, const char *self)
 	char text[600];
 
 	snprintf(text, sizeof(text), "usdt:%s:pantrace_test:event", self);
-	if (!ok(!*expand(f, text, 0), "usdt: own event"))
+	if (!ok(!*expand(f, text), "usdt: own event"))
 		return;
 	t = f->targets.list.items[0];
 	is_str(t->name, text, "  its name");
@@ -386,9 +271,9 @@ static void test_usdt(struct fixture *f, const char *self)
 		   c.argn[1].size == 8 && !c.argn[1].is_signed,
 	   "  of the right sizes and signs");
 	snprintf(text, sizeof(text), "usdt:%s:ev*", self);
-	is_str(expand(f, text, 0), "", "  a wildcard, any provider");
+	is_str(expand(f, text), "", "  a wildcard, any provider");
 	snprintf(text, sizeof(text), "usdt:%s:evnt", self);
-	expand(f, text, 0);
+	expand(f, text);
 	is_str(hint(f), "did you mean 'event'?", "  nearest event");
 }
 
@@ -496,6 +381,7 @@ int main(void)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	setup(&f);
+	f.env.skip_args = true;
 	if (n < 0 || geteuid() || !kernel_ask(f.env.kernel, KERNEL_BPF)->yes ||
 	    !kernel_ask(f.env.kernel, KERNEL_UPROBES)->yes) {
 		tap_skip("attaching", "needs root and BPF");

@@ -11,21 +11,10 @@
 #include "binary/perf_map.h"
 #include "binary/process_cache.h"
 #include "binary/symbolize.h"
+#include "scratch.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/pantrace-symbolize-XXXXXX";
-
-__attribute__((format(printf, 1, 2))) static bool run(const char *fmt, ...)
-{
-	char command[4096];
-	va_list ap;
-	int n = snprintf(command, sizeof(command), "cd %s && exec 2>/dev/null; ", dir);
-
-	va_start(ap, fmt);
-	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
-	va_end(ap);
-	return system(command) == 0;
-}
 
 struct child {
 	pid_t pid;
@@ -111,7 +100,8 @@ static void test_programs(void)
 		struct truth t;
 		struct child c;
 
-		if (!run("g++ -O1 %s -o %s p.cc ./lib.so", programs[i][1], programs[i][0])) {
+		if (!run_in(dir, "g++ -O1 %s -o %s p.cc ./lib.so", programs[i][1],
+			    programs[i][0])) {
 			tap_skip(programs[i][0], "cannot be linked here");
 			continue;
 		}
@@ -126,7 +116,7 @@ static void test_programs(void)
 		is_int((long long)symbolize_user_address(s, c.pid, NULL, "shared_data"),
 		       (long long)t.data, "of a variable");
 		is_int((long long)symbolize_user_address(s, c.pid, NULL, "no_such"), 0, "of none");
-		run("rm -f %s", programs[i][0]);
+		run_in(dir, "rm -f %s", programs[i][0]);
 		stop(&c);
 		check_all(s, c.pid, &t, programs[i][0], "ended and removed");
 		symbolizer_release(s);
@@ -139,7 +129,8 @@ static void test_exec_and_deleted(void)
 	struct truth before, after;
 	struct child c;
 
-	run("g++ -O1 -no-pie -o one p.cc ./lib.so; g++ -O1 -no-pie -DOTHER -o two p.cc ./lib.so");
+	run_in(dir, "g++ -O1 -no-pie -o one p.cc ./lib.so; g++ -O1 -no-pie -DOTHER -o two p.cc "
+		    "./lib.so");
 	c = start("./one", "./two");
 	if (!ok(read_truth(&c, &before), "the first program"))
 		return;
@@ -149,16 +140,16 @@ static void test_exec_and_deleted(void)
 		return;
 	usleep(20000);
 	names(s, c.pid, after.local, "other_one", 0, "after exec, at much the same address");
-	run("rm -f two");
+	run_in(dir, "rm -f two");
 	stop(&c);
 	names(s, c.pid, after.local, "other_one", 0, "after its end");
 	symbolizer_release(s);
 
 	s = symbolizer_new(NULL, true);
-	run("g++ -O1 -o gone p.cc ./lib.so");
+	run_in(dir, "g++ -O1 -o gone p.cc ./lib.so");
 	c = start("./gone", NULL);
 	if (ok(read_truth(&c, &before), "a program that is removed while it runs")) {
-		run("rm gone");
+		run_in(dir, "rm gone");
 		check_all(s, c.pid, &before, "gone", "deleted");
 	}
 	stop(&c);
@@ -173,7 +164,7 @@ static void test_jit(void)
 	char *path;
 	FILE *f;
 
-	run("g++ -O1 -o jit p.cc ./lib.so");
+	run_in(dir, "g++ -O1 -o jit p.cc ./lib.so");
 	c = start("./jit", NULL);
 	if (!ok(read_truth(&c, &t), "a program with generated code"))
 		return;
@@ -246,29 +237,32 @@ int main(void)
 {
 	if (!mkdtemp(dir))
 		return 1;
-	run("cat > lib.c <<'E'\nint in_library(int x) { return x * 5 + 1; }\nE\n"
-	    "cat > p.cc <<'E'\n"
-	    "#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n#include <sys/mman.h>\n"
-	    "extern \"C\" { int in_library(int); int shared_data = 5; }\n"
-	    "#ifdef OTHER\n#define local_one other_one\n#endif\n"
-	    "extern \"C\" { __attribute__((noinline, used)) static int local_one(int x) { return x "
-	    "* 3 + shared_data; } }\n"
-	    "namespace ns { __attribute__((noinline)) int exported(int x) { return local_one(x) + "
-	    "1; } }\n"
-	    "int main(int c, char **v) {\n"
-	    " void *jit = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | "
-	    "MAP_ANONYMOUS, -1, 0);\n"
-	    " printf(\"%%p %%p %%p %%p %%p\\n\", (void *)local_one, (void *)ns::exported, (void "
-	    "*)in_library, jit, (void *)&shared_data);\n"
-	    " fflush(stdout); char b; if (read(0, &b, 1) == 1 && v[1]) execl(v[1], v[1], (char "
-	    "*)0);\n"
-	    " return ns::exported(c) == 12345; }\nE\n"
-	    "gcc -O1 -shared -fPIC -Wl,-soname,$PWD/lib.so -o lib.so lib.c");
+	run_in(dir,
+	       "cat > lib.c <<'E'\nint in_library(int x) { return x * 5 + 1; }\nE\n"
+	       "cat > p.cc <<'E'\n"
+	       "#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n#include <sys/mman.h>\n"
+	       "extern \"C\" { int in_library(int); int shared_data = 5; }\n"
+	       "#ifdef OTHER\n#define local_one other_one\n#endif\n"
+	       "extern \"C\" { __attribute__((noinline, used)) static int local_one(int x) { "
+	       "return x "
+	       "* 3 + shared_data; } }\n"
+	       "namespace ns { __attribute__((noinline)) int exported(int x) { return local_one(x) "
+	       "+ "
+	       "1; } }\n"
+	       "int main(int c, char **v) {\n"
+	       " void *jit = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | "
+	       "MAP_ANONYMOUS, -1, 0);\n"
+	       " printf(\"%%p %%p %%p %%p %%p\\n\", (void *)local_one, (void *)ns::exported, (void "
+	       "*)in_library, jit, (void *)&shared_data);\n"
+	       " fflush(stdout); char b; if (read(0, &b, 1) == 1 && v[1]) execl(v[1], v[1], (char "
+	       "*)0);\n"
+	       " return ns::exported(c) == 12345; }\nE\n"
+	       "gcc -O1 -shared -fPIC -Wl,-soname,$PWD/lib.so -o lib.so lib.c");
 	test_programs();
 	test_exec_and_deleted();
 	test_jit();
 	test_own();
 	test_many();
-	run("rm -rf %s", dir);
+	run_in(dir, "rm -rf %s", dir);
 	return tap_done();
 }

@@ -6,21 +6,10 @@
 #include "arch/arch.h"
 #include "binary/elf_internal.h"
 #include "probe/probe.h"
+#include "scratch.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/pantrace-usdt-XXXXXX";
-
-__attribute__((format(printf, 1, 2))) static bool run(const char *fmt, ...)
-{
-	char command[4096];
-	va_list ap;
-	int n = snprintf(command, sizeof(command), "cd %s && exec 2>/dev/null; ", dir);
-
-	va_start(ap, fmt);
-	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
-	va_end(ap);
-	return system(command) == 0;
-}
 
 static u16 reg(const char *name)
 {
@@ -190,7 +179,7 @@ static void test_program(const char *name, const char *flags)
 	struct elf_file *f;
 	u64 size, probes;
 
-	if (!run("gcc -O1 %s -o %s u.c", flags, name) || elf_file_open(path, &f) < 0) {
+	if (!run_in(dir, "gcc -O1 %s -o %s u.c", flags, name) || elf_file_open(path, &f) < 0) {
 		tap_skip(name, "cannot be built here (no <sys/sdt.h>?)");
 		free(path);
 		return;
@@ -234,29 +223,33 @@ int main(void)
 	test_arguments();
 	if (!mkdtemp(dir))
 		return 1;
-	run("cat > u.c <<'E'\n"
-	    "#define _SDT_HAS_SEMAPHORES 1\n#include <sys/sdt.h>\n"
-	    "#define SEM(n) __attribute__((section(\".probes\"))) unsigned short n\n"
-	    "SEM(app_plain_semaphore); SEM(app_guarded_semaphore);\n"
-	    "#undef _SDT_HAS_SEMAPHORES\n"
-	    "int counter = 3; struct { int a, b; } pair;\n"
-	    "extern void floating(double d, int i); extern void without(int a, long b, char *c);\n"
-	    "__attribute__((noinline)) void guarded(int a, long b, char *c) { DTRACE_PROBE3(app, "
-	    "guarded, a, b, c); }\n"
-	    "int main(int c, char **v) { guarded(c, 2, v[0]); without(c, 3, v[0]); floating(c, c); "
-	    "return 0; }\nE\n"
-	    "cat > u2.c <<'E'\n#include <sys/sdt.h>\n"
-	    "extern int counter;\n"
-	    "void floating(double d, int i) { DTRACE_PROBE2(app, floating, d, i); }\n"
-	    "void without(int a, long b, char *c) { DTRACE_PROBE3(app, plain, a, b, c); "
-	    "DTRACE_PROBE1(app, global, counter);\n"
-	    " STAP_PROBE10(app, ten, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6); DTRACE_PROBE(app, none); "
-	    "DTRACE_PROBE(app, none); }\nE\n"
-	    "");
+	run_in(dir,
+	       "cat > u.c <<'E'\n"
+	       "#define _SDT_HAS_SEMAPHORES 1\n#include <sys/sdt.h>\n"
+	       "#define SEM(n) __attribute__((section(\".probes\"))) unsigned short n\n"
+	       "SEM(app_plain_semaphore); SEM(app_guarded_semaphore);\n"
+	       "#undef _SDT_HAS_SEMAPHORES\n"
+	       "int counter = 3; struct { int a, b; } pair;\n"
+	       "extern void floating(double d, int i); extern void without(int a, long b, char "
+	       "*c);\n"
+	       "__attribute__((noinline)) void guarded(int a, long b, char *c) { "
+	       "DTRACE_PROBE3(app, "
+	       "guarded, a, b, c); }\n"
+	       "int main(int c, char **v) { guarded(c, 2, v[0]); without(c, 3, v[0]); floating(c, "
+	       "c); "
+	       "return 0; }\nE\n"
+	       "cat > u2.c <<'E'\n#include <sys/sdt.h>\n"
+	       "extern int counter;\n"
+	       "void floating(double d, int i) { DTRACE_PROBE2(app, floating, d, i); }\n"
+	       "void without(int a, long b, char *c) { DTRACE_PROBE3(app, plain, a, b, c); "
+	       "DTRACE_PROBE1(app, global, counter);\n"
+	       " STAP_PROBE10(app, ten, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6); DTRACE_PROBE(app, none); "
+	       "DTRACE_PROBE(app, none); }\nE\n"
+	       "");
 	test_program("fixed", "-no-pie u2.c");
 	test_program("pie", "-fPIE -pie u2.c");
 	test_program("separate", "-fPIE -pie -Wl,-z,separate-code u2.c");
 	test_program("lld", "-fPIE -pie -fuse-ld=lld u2.c");
-	run("rm -rf %s", dir);
+	run_in(dir, "rm -rf %s", dir);
 	return tap_done();
 }
