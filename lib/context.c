@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
  * A thread keeps its ids, its name and its counters in thread-local storage, found out at its first
- * event in a session and again when GENERATION says that it is a forked child's. Costs, an event:
+ * event and again in a forked child. Costs, an event:
  *
- *	vpid, vtid, cpu_id, ip		a load and a store
- *	procname			a copy of 16 bytes; asked for again every NAME_AGE events
- *	context_switches		two loads: the kernel writes the count into a page whenever
- *it puts the thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(),
- *kernel/events/core.c), which is exactly when this count changes page_faults			a
- *system call: no page shows this count as it changes
- *	user_stack			two loads a frame, along frame pointers
+ *	vpid, vtid, procname	a copy of up to 24 bytes; the name is asked for again after NAME_AGE
+ *	cpu_id, ip		a load and a store
+ *	context_switches	two loads: the kernel writes the count into a page whenever it puts
+ *the thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(), kernel/events/core.c),
+ *which is exactly when this count changes page_faults		a system call: no page shows this
+ *count as it changes user_stack		two loads a frame, along frame pointers
  *
  * No descriptor stays open: a page keeps its counter alive, and a program may close all
- *descriptors.
+ * descriptors.
  */
 #include "context.h"
+#include "section.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -28,25 +28,51 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
-#define NAME_AGE 256 /* events after which a thread asks for its name again */
-#define PAGE	 4096
+#define NAME_AGE (1u << 22) /* ticks after which a thread asks for its name again: 1 to 2 ms */
+#define NAME_EVENTS                                                                                \
+	64 /* and on the long way only every so many events: reading the clock costs more than all \
+	      else */
+#define PAGE 4096
 
 struct range {
 	uintptr_t low, high;
 };
 
+#define HEAD 12 /* bytes of a record before the contexts: time, id */
+
+/* The most that contexts take. */
+#define ROOM (4 + 4 + 16 + 4 + 8 + 8 + 8 + 2 + 8 * PT_STACK_DEPTH)
+
+/* Offsets are known to the assembly in emit.c. */
 static __thread struct thread {
-	uint32_t generation;
-	uint32_t name_age;
-	int32_t pid, tid;
-	char name[16];
-	const struct perf_event_mmap_page *switches; /* NULL: not asked for yet, or not to be had */
+	struct { /* as the contexts are laid out */
+		int32_t pid, tid;
+		char name[16];
+		char behind[8]; /* copied with what is before, in eights */
+	} identity;
+	uint64_t name_until; /* time stamp counter: then the name is asked for again */
+	uint32_t unprepared; /* contexts that go the long way on this thread */
+	const struct perf_event_mmap_page
+		*switches; /* of zeros: not asked for yet, or not to be had */
 	bool switches_tried;
 	uint64_t switches_base;
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
-} self __attribute__((tls_model("initial-exec")));
+	uint32_t events; /* that went the long way */
+} self __attribute__((tls_model("initial-exec"))) = {.unprepared = ~0u};
+
+_Static_assert(offsetof(struct thread, identity) == 0, "emit.c");
+_Static_assert(offsetof(struct thread, name_until) == 32, "emit.c");
+_Static_assert(offsetof(struct thread, unprepared) == 40, "emit.c");
+_Static_assert(offsetof(struct thread, switches) == 48, "emit.c");
+_Static_assert(offsetof(struct perf_event_mmap_page, offset) == 16, "emit.c");
+
+#define BIT(context)	(1u << (PANTRACE_CONTEXT_##context))
+#define WANTED(context) (mask & BIT(context))
+
+static const struct perf_event_mmap_page no_switches;
 
 /* ---- the count of context switches ---- */
 
@@ -55,7 +81,11 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
 static void page_unmap(void *page)
 {
-	self.switches = NULL;
+	/* in a forked child it is another's place by now */
+	if (self.switches != page || self.identity.pid != getpid())
+		return;
+	self.unprepared |= BIT(CONTEXT_SWITCHES);
+	self.switches = &no_switches;
 	munmap(page, PAGE);
 }
 
@@ -65,17 +95,28 @@ static void key_make(void)
 		key = (pthread_key_t)-1;
 }
 
+/* Fails only where a filter of system calls wants it to. */
+static void usage_read(struct rusage *ret)
+{
+	const int saved = errno;
+
+	if (!syscall(SYS_getrusage, RUSAGE_THREAD, ret))
+		return;
+	*ret = (struct rusage){0};
+	errno = saved;
+}
+
 static uint64_t switches_slowly(void)
 {
 	struct rusage usage;
 
-	if (syscall(SYS_getrusage, RUSAGE_THREAD, &usage))
-		return 0;
+	usage_read(&usage);
 	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 }
 
-static void switches_open(void)
+static __attribute__((noinline)) void switches_open(void)
 {
+	const int saved = errno;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
@@ -87,19 +128,22 @@ static void switches_open(void)
 	self.switches_tried = true;
 	self.switches_base = switches_slowly();
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return;
-	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
+	if (fd >= 0) {
+		page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+		close(fd);
+	}
 	if (page == MAP_FAILED)
-		return;
+		goto out;
 	madvise(page, PAGE, MADV_DONTFORK);
 	pthread_once(&key_once, key_make);
-	if (key == (pthread_key_t)-1 || pthread_setspecific(key, page)) {
+	if (key == (pthread_key_t)-1 || pthread_setspecific(key, page))
 		munmap(page, PAGE);
-		return;
+	else {
+		self.switches = page;
+		self.unprepared &= ~BIT(CONTEXT_SWITCHES);
 	}
-	self.switches = page;
+out:
+	errno = saved;
 }
 
 static uint64_t switches(void)
@@ -109,7 +153,7 @@ static uint64_t switches(void)
 
 	if (__builtin_expect(!self.switches_tried, 0))
 		switches_open();
-	if (!self.switches)
+	if (self.switches == &no_switches)
 		return switches_slowly() - self.switches_base;
 	do { /* the thread itself is not on a CPU while the kernel writes: mostly once */
 		sequence = __atomic_load_n(&self.switches->lock, __ATOMIC_ACQUIRE);
@@ -122,8 +166,7 @@ static uint64_t page_faults(void)
 {
 	struct rusage usage;
 
-	if (syscall(SYS_getrusage, RUSAGE_THREAD, &usage))
-		return 0;
+	usage_read(&usage);
 	return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
 }
 
@@ -176,11 +219,14 @@ out:
 
 static uintptr_t stack_end(uintptr_t address)
 {
+	const int saved = errno;
+
 	for (unsigned int i = 0; i < 2; i++)
 		if (address >= self.stack[i].low && address < self.stack[i].high)
 			return self.stack[i].high;
 	self.next_stack ^= 1;
 	self.stack[self.next_stack] = mapping_of(address);
+	errno = saved;
 	/* a stack grows down: only its end is remembered for certain */
 	return self.stack[self.next_stack].high;
 }
@@ -220,89 +266,145 @@ put_stack(const void *ip, void *frame, unsigned char *to)
 
 /* ---- all of them ---- */
 
-static __attribute__((noinline)) void thread_begin(uint32_t generation)
+static __attribute__((noinline)) void name_read(void)
 {
-	const int32_t pid = (int32_t)syscall(SYS_getpid);
-
-	if (self.pid && self.pid != pid) { /* the parent's page is not mapped here */
-		self.switches = NULL;
-		self.switches_tried = false;
-	}
-	self.pid = pid;
-	self.tid = (int32_t)syscall(SYS_gettid);
-	self.name_age = 0;
-	self.generation = generation;
+	prctl(PR_GET_NAME, self.identity.name);
+	self.name_until = __rdtsc() + NAME_AGE;
 }
 
-size_t pt_context_room(uint64_t mask)
+/* A thread's first event, or the first in a forked child, where the parent's page is not mapped. */
+static __attribute__((noinline)) void thread_begin(void)
 {
-	static const unsigned short sizes[PANTRACE_CONTEXT_MAX] = {
-		[PANTRACE_CONTEXT_VPID] = 4,
-		[PANTRACE_CONTEXT_VTID] = 4,
-		[PANTRACE_CONTEXT_PROCNAME] = 16,
-		[PANTRACE_CONTEXT_CPU_ID] = 4,
-		[PANTRACE_CONTEXT_CONTEXT_SWITCHES] = 8,
-		[PANTRACE_CONTEXT_PAGE_FAULTS] = 8,
-		[PANTRACE_CONTEXT_IP] = 8,
-		[PANTRACE_CONTEXT_USER_STACK] = 2 + 8 * PT_STACK_DEPTH,
-	};
-	size_t room = 0;
-
-	for (; mask; mask &= mask - 1)
-		room += sizes[__builtin_ctzll(mask)];
-	return room;
+	self.identity.pid = (int32_t)syscall(SYS_getpid);
+	self.identity.tid = (int32_t)syscall(SYS_gettid);
+	self.unprepared =
+		BIT(CONTEXT_SWITCHES) | BIT(PAGE_FAULTS) | BIT(USER_STACK) | PT_CONTEXTS_APART;
+	self.switches = &no_switches;
+	self.switches_tried = false;
+	name_read();
 }
 
-#define WANTED(context) (mask & (1u << (context)))
+/* vpid, vtid and procname, as far as they stand together, in struct thread's identity. */
+static const struct {
+	unsigned char from, size;
+} parts[] = {
+	[BIT(VPID)] = {0, 4},
+	[BIT(VTID)] = {4, 4},
+	[BIT(VPID) | BIT(VTID)] = {0, 8},
+	[BIT(PROCNAME)] = {8, 16},
+	[BIT(VTID) | BIT(PROCNAME)] = {4, 20},
+	[BIT(VPID) | BIT(VTID) | BIT(PROCNAME)] = {0, 24},
+};
 
-unsigned char *pt_context_put(uint64_t mask, uint32_t generation, const void *ip, void *frame,
-			      unsigned char *to)
+#define IDENTITY (BIT(VPID) | BIT(VTID) | BIT(PROCNAME))
+#define APART	 (BIT(VPID) | BIT(PROCNAME))
+
+/* vpid, vtid, procname. *SPLIT: up to where they were stored in eights. */
+static inline unsigned char *put_identity(uint32_t mask, unsigned char *to, uint64_t *split)
 {
-	const int saved = errno;
+	const uint32_t part = mask & IDENTITY;
+	const char *const from = (const char *)&self.identity + parts[part].from;
 
-	if (__builtin_expect(self.generation != generation, 0))
-		thread_begin(generation);
-	if (WANTED(PANTRACE_CONTEXT_VPID)) {
-		memcpy(to, &self.pid, 4);
-		to += 4;
+	if (__builtin_expect(part == APART, 0)) {
+		memcpy(to, &self.identity.pid, 4);
+		memcpy(to + 4, self.identity.name, 16);
+		return to + 20;
 	}
-	if (WANTED(PANTRACE_CONTEXT_VTID)) {
-		memcpy(to, &self.tid, 4);
-		to += 4;
-	}
-	if (WANTED(PANTRACE_CONTEXT_PROCNAME)) {
-		if (__builtin_expect(!self.name_age, 0)) {
-			prctl(PR_GET_NAME, self.name);
-			self.name_age = NAME_AGE;
-		}
-		self.name_age--;
-		memcpy(to, self.name, 16);
-		to += 16;
-	}
-	if (WANTED(PANTRACE_CONTEXT_CPU_ID)) {
-		const int cpu = sched_getcpu(); /* glibc reads it where rseq keeps it */
+	for (int i = 0; i < 24; i += 8) {
+		uint64_t eight;
 
+		memcpy(&eight, from + i, 8);
+		memcpy(to + i, &eight, 8);
+	}
+	*split += parts[part].size & ~7u;
+	return to + parts[part].size;
+}
+
+static inline unsigned char *put_u64(unsigned char *to, uint64_t value)
+{
+	memcpy(to, &value, 8);
+	return to + 8;
+}
+
+/* What may be another at each event. */
+static inline unsigned char *put_changing(uint32_t mask, const struct rseq *area, const void *ip,
+					  void *frame, unsigned char *to)
+{
+	if (WANTED(CPU_ID)) {
+		int cpu = (int)__atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
+
+		if (__builtin_expect(cpu < 0, 0))
+			cpu = sched_getcpu();
 		memcpy(to, &cpu, 4);
 		to += 4;
 	}
-	if (WANTED(PANTRACE_CONTEXT_CONTEXT_SWITCHES)) {
-		const uint64_t count = switches();
-
-		memcpy(to, &count, 8);
-		to += 8;
-	}
-	if (WANTED(PANTRACE_CONTEXT_PAGE_FAULTS)) {
-		const uint64_t count = page_faults();
-
-		memcpy(to, &count, 8);
-		to += 8;
-	}
-	if (WANTED(PANTRACE_CONTEXT_IP)) {
-		memcpy(to, &ip, 8);
-		to += 8;
-	}
-	if (WANTED(PANTRACE_CONTEXT_USER_STACK))
+	if (WANTED(CONTEXT_SWITCHES))
+		to = put_u64(to, switches());
+	if (WANTED(PAGE_FAULTS))
+		to = put_u64(to, page_faults());
+	if (WANTED(IP))
+		to = put_u64(to, (uintptr_t)ip);
+	if (WANTED(USER_STACK))
 		to = put_stack(ip, frame, to);
-	errno = saved;
 	return to;
+}
+
+static __attribute__((noinline)) void record_slowly(struct pt_session *session, const void *head,
+						    size_t head_size, const void *record,
+						    size_t size)
+{
+	unsigned char longer[(head_size + size + 8) & ~7ul] __attribute__((aligned(8)));
+
+	memcpy(longer, head, head_size);
+	memcpy(longer + head_size, (const char *)record + HEAD, size - HEAD);
+	pt_record_slowly(session, longer, head_size + size - HEAD);
+}
+
+void pt_context_record(struct pt_session *session, const void *record, size_t size, const void *ip,
+		       void *frame)
+{
+	const uint32_t mask = session->contexts & PT_CONTEXTS;
+	struct rseq *const area = rseq_area();
+	unsigned char head[HEAD + ROOM + 8] __attribute__((aligned(8)));
+	unsigned char *to = head + HEAD;
+	uint64_t split = HEAD;
+
+	if (__builtin_expect(self.identity.pid != session->layout.pid, 0))
+		thread_begin();
+	else if (!(++self.events & (NAME_EVENTS - 1)) && __rdtsc() > self.name_until)
+		name_read();
+	memcpy(head + 8, (const char *)record + 8, 4);
+	to = put_identity(mask, to, &split);
+	if (mask >> PANTRACE_CONTEXT_CPU_ID)
+		to = put_changing(mask, area, ip, frame, to);
+	if (__builtin_expect(__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED), 0) ||
+	    section_contexts(session, area, head, split, (uint64_t)(to - head), record, size) !=
+		    DONE)
+		record_slowly(session, head, (size_t)(to - head), record, size);
+}
+
+void pt_context_lay_out(struct pt_session *session, int32_t pid)
+{
+	const uint32_t mask = session->contexts & PT_CONTEXTS, part = mask & IDENTITY;
+	struct pt_context_layout *const layout = &session->layout;
+	uint32_t at = part == APART ? 20 : parts[part].size;
+
+	layout->thread = (char *)&self - (char *)__builtin_thread_pointer();
+	layout->identity = layout->thread + parts[part].from;
+	layout->at_cpu = at;
+	at += WANTED(CPU_ID) ? 4 : 0;
+	layout->at_switches = at;
+	at += WANTED(CONTEXT_SWITCHES) ? 8 : 0;
+	layout->at_ip = at;
+	at += WANTED(IP) ? 8 : 0;
+	layout->size = at;
+	if (!WANTED(CPU_ID))
+		layout->at_cpu = at;
+	if (!WANTED(CONTEXT_SWITCHES))
+		layout->at_switches = at;
+	if (!WANTED(IP))
+		layout->at_ip = at;
+	layout->pid = pid;
+	if (part == APART)
+		session->contexts |= PT_CONTEXTS_APART;
 }

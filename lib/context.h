@@ -12,16 +12,17 @@
 #define PT_CONTEXT_HIDDEN __attribute__((visibility("hidden")))
 #define PT_STACK_DEPTH	  32 /* return addresses of PANTRACE_CONTEXT_USER_STACK at most */
 
-/* The most bytes that the contexts of MASK (bits, enum pantrace_context) take. */
-PT_CONTEXT_HIDDEN size_t pt_context_room(uint64_t mask);
+struct pt_session;
 
 /*
- * Stores them at TO, which has that room, and returns where they end. GENERATION differs from
- * process to process (a forked child's thread is not its parent's). IP is the return address into
- * the site, FRAME the frame of the function that it called. Async-signal-safe; keeps errno.
+ * Records RECORD, whose id is set, with the contexts of SESSION between id and fields. IP is the return
+ * address into the site, FRAME the frame of the function that it called. Async-signal-safe; keeps errno.
  */
-PT_CONTEXT_HIDDEN unsigned char *pt_context_put(uint64_t mask, uint32_t generation, const void *ip,
-						void *frame, unsigned char *to);
+PT_CONTEXT_HIDDEN void pt_context_record(struct pt_session *session, const void *record, size_t size,
+					 const void *ip, void *frame);
+
+/* Fills in SESSION's layout, of rings that are process PID's. */
+PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, int32_t pid);
 
 /* context_objects.c: appends records of what was loaded and unloaded since the last call. Lock held. */
 PT_CONTEXT_HIDDEN void pt_objects_scan(void);

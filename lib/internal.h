@@ -23,33 +23,45 @@
 #endif
 #define PT_SESSIONS 8 /* at once in a process; bits of pantrace_event.sessions */
 
-struct pt_place {
-	struct pantrace_ring *ring;
-	char *data;
+/* Where pt_emit_contexts() finds contexts of this session and puts them; context.c works it out. */
+#define PT_CONTEXTS	    ((1u << PANTRACE_CONTEXT_MAX) - 1)
+#define PT_RINGS_OF_THREADS (1u << 30) /* with the contexts of a session */
+#define PT_CONTEXTS_APART   (1u << 31) /* not laid out as a thread has them: the long way */
+
+struct pt_context_layout {
+	int64_t thread;	      /* what a thread knows of itself (context.c), from its thread pointer */
+	int64_t identity;     /* the first of its ids that is wanted */
+	uint64_t size;	      /* of all contexts */
+	uint32_t at_cpu;      /* from the first context on; where it is not wanted: SIZE, and the */
+	uint32_t at_switches; /* fields overwrite it */
+	uint32_t at_ip;
+	int32_t pid;
 };
 
 /*
- * What the event path knows of a session. Offsets are known to the assembly in emit.c. Bit N of an
- * event's `sessions` is session N; number 0 is the one that the program itself starts.
+ * What the event path knows of a session. Offsets are known to the assembly in section.h and emit.c.
+ * Bit N of an event's `sessions` is session N; number 0 is the one that the program itself starts.
  */
 struct pt_session {
 	uint32_t active;     /* how many rings may be written; 0: record nothing; set last, cleared first */
 	uint32_t nr_rings;
 	uint64_t sub_mask;   /* sub_size - 1 */
-	uint64_t sub_size;
+	struct pantrace_ring *rings;
 	uint64_t ring_mask;
+	uint64_t contexts;   /* bits, enum pantrace_context; 0: what a section alone can record */
+	uint32_t sub_size;
+	uint32_t memory;     /* enum pt_memory */
 	struct pantrace_shm *shm;
 	uint32_t mode;	     /* enum pantrace_mode */
 	uint32_t per_thread;
 	uint32_t generation; /* of the rings: differs from session to session and in a child */
 	uint32_t number;
-	uint64_t contexts;   /* bits, enum pantrace_context */
 	uint32_t block_us;
 	uint32_t users;	     /* threads that look at the rings outside of a critical section */
-	uint64_t rseq_offset; /* of the thread's struct rseq from its thread pointer; glibc's */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
-	uint32_t memory;     /* enum pt_memory */
-	struct pt_place place[PT_MAX_RING] __attribute__((aligned(128)));
+	struct pt_context_layout layout;
+	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
+	char padding[16384 - 128 - PT_MAX_RING * sizeof(char *)]; /* to a power of two, for pt_emit_several() */
 };
 
 enum pt_memory {
@@ -58,19 +70,14 @@ enum pt_memory {
 	PT_MEMORY_MAPPED,
 };
 
+/*
+ * A session's first lines are 64 bytes away from multiples of 128: a load waits for a store before it whose
+ * address has the same last twelve bits, and what writers store to in a ring is in the first half of 128.
+ */
 struct pt_state {
 	int32_t lock; /* a futex: 0 free, 1 taken, 2 taken and waited for */
-	uint32_t with_contexts; /* bits: sessions whose events carry contexts */
-	struct pt_session session[PT_SESSIONS] __attribute__((aligned(128)));
+	struct pt_session session[PT_SESSIONS] __attribute__((aligned(64)));
 };
-
-_Static_assert(offsetof(struct pt_session, nr_rings) == 4, "emit.c");
-_Static_assert(offsetof(struct pt_session, sub_mask) == 8, "emit.c");
-_Static_assert(offsetof(struct pt_session, sub_size) == 16, "emit.c");
-_Static_assert(offsetof(struct pt_session, ring_mask) == 24, "emit.c");
-_Static_assert(offsetof(struct pt_session, place) == 128, "emit.c");
-_Static_assert(offsetof(struct pantrace_ring, last_tsc) == 32, "emit.c");
-
 
 /* ---- rules.c: which events a session wants. The last rule that matches an event decides. ---- */
 
@@ -239,6 +246,8 @@ PT_HIDDEN void pt_control_begin(void);
 
 /* event.c: "type:name type:name" of the fields of EVENT */
 PT_HIDDEN void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size);
+/* event.c: "provider:name" */
+PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB]);
 /* event.c: the id of EVENT in the running session, 0 when its records are full. Lock held. */
 PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 
@@ -246,8 +255,6 @@ PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 /* Calls FN for each site of the loaded objects, those of an event mostly together; lock held. */
 PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
 PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
-/* event.c: "provider:name" */
-PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB]);
 PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 
 PT_HIDDEN void pt_dynamic_add(struct pantrace_event *event); /* lock held */
@@ -257,8 +264,12 @@ PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
 PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event);
 
 /* emit.c */
-/* The session if SESSIONS is one alone that takes records as they are, on rings of CPUs: what the short way can. */
+/* For pantrace_event.only: which of the short ways can record in SESSIONS; NULL: none. */
 PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
+
+/* emit_slowly.c */
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq, registering it if need be */
+/* RECORD, whose id is set, to the rings of SESSION, whatever it takes. */
+PT_HIDDEN void pt_record_slowly(struct pt_session *session, void *record, size_t size);
 
 #endif

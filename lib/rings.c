@@ -10,6 +10,7 @@
  * sub-buffer of every ring at once, the others when an event first needs them or, mostly, before
  * that by the helper.
  */
+#include "context.h"
 #include "aggregate_session.h"
 #include "session.h"
 #include <errno.h>
@@ -161,8 +162,10 @@ static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm,
 			uint32_t parent)
 {
 	const struct pt_spec *const spec = &set->spec;
-	const uint64_t rings =
-		(set->nr_rings * sizeof(struct pantrace_ring) + PAGE - 1) & ~(PAGE - 1);
+	/* apart from those of other sessions in the last twelve bits of their addresses: see pt_state */
+	const uint64_t ring_off = PAGE + (uint64_t)(set - pt_settings) * 256;
+	const uint64_t meta_off =
+		(ring_off + set->nr_rings * sizeof(struct pantrace_ring) + PAGE - 1) & ~(PAGE - 1);
 	struct stat st;
 	size_t used;
 
@@ -174,12 +177,12 @@ static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm,
 		.nr_rings = set->nr_rings,
 		.sub_size = spec->sub_size,
 		.nr_subs = spec->nr_subs,
-		.ring_off = PAGE,
-		.meta_off = PAGE + rings,
+		.ring_off = ring_off,
+		.meta_off = meta_off,
 		.meta_size = PT_META_SIZE,
 		.meta_used = used,
-		.data_off = PAGE + rings + PT_META_SIZE,
-		.file_size = PAGE + rings + PT_META_SIZE +
+		.data_off = meta_off + PT_META_SIZE,
+		.file_size = meta_off + PT_META_SIZE +
 			     (uint64_t)set->nr_rings * spec->nr_subs * spec->sub_size,
 		.tsc_hz = spec->clock.tsc_hz,
 		.tsc_start = spec->clock.tsc,
@@ -225,21 +228,16 @@ static void rings_publish(struct pt_settings *set, struct pt_session *session,
 
 	for (uint32_t i = 0; i < shm->nr_rings; i++) {
 		rings[i].cpu = i;
-		session->place[i].ring = &rings[i];
-		session->place[i].data = (char *)shm + shm->data_off + i * ring_size;
+		session->data[i] = (char *)shm + shm->data_off + i * ring_size;
 	}
+	session->rings = rings;
 	session->nr_rings = shm->nr_rings;
 	session->sub_size = shm->sub_size;
 	session->sub_mask = shm->sub_size - 1;
 	session->ring_mask = ring_size - 1;
 	session->mode = shm->mode;
-	session->contexts = shm->contexts;
-	if (session->contexts)
-		__atomic_fetch_or(&pt_state->with_contexts, 1u << (set - pt_settings),
-				  __ATOMIC_RELEASE);
-	else
-		__atomic_fetch_and(&pt_state->with_contexts, ~(1u << (set - pt_settings)),
-				   __ATOMIC_RELEASE);
+	session->contexts = shm->contexts | (set->per_thread ? PT_RINGS_OF_THREADS : 0);
+	pt_context_lay_out(session, (int32_t)shm->pid);
 	session->block_us = shm->block_us;
 	session->number = (uint32_t)(set - pt_settings);
 	__atomic_store_n(&session->per_thread, set->per_thread, __ATOMIC_RELAXED);
@@ -413,7 +411,7 @@ void pt_rings_quiesce(struct pt_settings *set)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	for (uint32_t i = 0;
 	     set->spec.mode == PANTRACE_BLOCK && session->shm && i < session->nr_rings; i++) {
-		struct pantrace_ring *const ring = session->place[i].ring;
+		struct pantrace_ring *const ring = &session->rings[i];
 
 		__atomic_fetch_add(&ring->room, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &ring->room, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);

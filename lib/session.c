@@ -272,8 +272,8 @@ void pt_session_count(const struct pt_session *session, struct pantrace_counts *
 	struct pantrace_counts counts = {0};
 
 	for (uint32_t i = 0; i < session->nr_rings; i++) {
-		counts.events += __atomic_load_n(&session->place[i].ring->events, __ATOMIC_ACQUIRE);
-		counts.lost += __atomic_load_n(&session->place[i].ring->lost, __ATOMIC_ACQUIRE);
+		counts.events += __atomic_load_n(&session->rings[i].events, __ATOMIC_ACQUIRE);
+		counts.lost += __atomic_load_n(&session->rings[i].lost, __ATOMIC_ACQUIRE);
 	}
 	counts.lost += __atomic_load_n(&session->shm->lost, __ATOMIC_ACQUIRE);
 	*ret = counts;

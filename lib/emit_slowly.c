@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an event's short way (emit.c) does not do: switching to the next sub-buffer, waiting for
+ * room, counting what is lost, and the rings of threads, where there is no rseq.
+ */
+#include "section.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#define RETRIES 10000 /* aborts in a row after which something single-steps us */
+
+const uint64_t pt_one_event[2] __attribute__((aligned(16))) = {0, 1};
+__thread struct rseq pt_own_rseq __attribute__((tls_model("initial-exec"))) = {
+	.cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED};
+
+static __thread struct {
+	uint32_t ring; /* + 1 */
+	uint32_t generation;
+} thread_slot[PT_SESSIONS] __attribute__((tls_model("initial-exec")));
+static __thread volatile uint32_t thread_writes __attribute__((tls_model("initial-exec")));
+
+bool pt_rseq_here(void)
+{
+	struct rseq *area = rseq_area();
+
+	if ((int32_t)area->cpu_id >= 0)
+		return true;
+	if (area != &pt_own_rseq || (int32_t)area->cpu_id == RSEQ_CPU_ID_REGISTRATION_FAILED)
+		return false;
+	if (!syscall(SYS_rseq, area, sizeof(*area), 0, PT_SIGNATURE))
+		return true;
+	area->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
+	return false;
+}
+
+/* False when a reader has yet to take the sub-buffer that comes next, or there is no memory for it.
+ */
+static bool change_plan(const struct pt_session *session, const struct pantrace_ring *ring,
+			char *data, struct pantrace_packet *scratch, struct change *ret)
+{
+	const uint64_t sub = session->sub_size, mask = session->ring_mask;
+	const uint64_t from = __atomic_load_n(&ring->position, __ATOMIC_ACQUIRE);
+	const uint64_t events = __atomic_load_n(&ring->events, __ATOMIC_RELAXED);
+	const uint64_t next = from ? ((from - 1) & ~(sub - 1)) + sub : 0;
+	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) & ~(sub - 1);
+
+	if (session->mode != PANTRACE_OVERWRITE && next - consumed > mask)
+		return false;
+	if (next <= mask && !pt_rings_first_lap(session, data + next, next))
+		return false;
+	*ret = (struct change){
+		.from = from,
+		.to = next + sizeof(struct pantrace_packet),
+		.old = scratch,
+		.new = (struct pantrace_packet *)(data + (next & mask)),
+		.discarded = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED),
+		.image =
+			{
+				.magic = PANTRACE_CTF_MAGIC,
+				.packet_size = sub * 8,
+				.packet_seq_num = next / sub,
+				.events_before = events,
+				.cpu_id = ring->cpu,
+			},
+	};
+	memcpy(ret->image.uuid, session->shm->uuid, sizeof(ret->image.uuid));
+	if (from) {
+		ret->old = (struct pantrace_packet *)(data + ((next - sub) & mask));
+		ret->content = (from - (next - sub)) * 8;
+	}
+	return true;
+}
+
+static void lose(uint64_t *count)
+{
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * PANTRACE_BLOCK: waits until a reader gives room back, for at most block_us. False: none did, the
+ * event is lost. Without progress since the last vain wait nobody reads, and no event waits again.
+ * Keeps errno.
+ */
+static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
+{
+	const uint32_t room = __atomic_load_n(&ring->room, __ATOMIC_ACQUIRE);
+	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
+	const struct timespec limit = {.tv_sec = session->block_us / 1000000,
+				       .tv_nsec = session->block_us % 1000000 * 1000};
+	const int saved = errno;
+	bool progress;
+
+	if (session->mode != PANTRACE_BLOCK || !session->block_us ||
+	    __atomic_load_n(&ring->vain, __ATOMIC_RELAXED) == consumed + 1)
+		return false;
+	__atomic_fetch_add(&ring->waiters, 1, __ATOMIC_SEQ_CST);
+	/* the reader moves `consumed`, then looks at `waiters`: one of both sees the other */
+	if (__atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST) == consumed)
+		syscall(SYS_futex, &ring->room, FUTEX_WAIT, room, &limit, NULL, 0);
+	__atomic_fetch_sub(&ring->waiters, 1, __ATOMIC_SEQ_CST);
+	progress = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) != consumed;
+	if (!progress)
+		__atomic_store_n(&ring->vain, consumed + 1, __ATOMIC_RELAXED);
+	errno = saved;
+	return progress;
+}
+
+/* To the ring of this CPU, whatever it takes. */
+static void record_on_cpu(struct pt_session *session, struct rseq *area, const void *record,
+			  uint64_t size)
+{
+	struct pantrace_packet scratch;
+	struct change change;
+
+	if (size > session->sub_size - sizeof(struct pantrace_packet)) {
+		lose(&session->shm->lost);
+		return;
+	}
+	for (int i = 0; i < RETRIES; i++) {
+		const enum outcome outcome = section_record(session, area, record, size);
+		const uint32_t cpu = __atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
+
+		if (outcome == DONE)
+			return;
+		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
+			return; /* stopped: what is off is neither an event nor lost */
+		if (cpu >= session->nr_rings)
+			break;
+		if (outcome != FULL)
+			continue;
+		if (change_plan(session, &session->rings[cpu], session->data[cpu], &scratch,
+				&change)) {
+			section_change(session, area, cpu, &session->rings[cpu], &change);
+		} else if (!room_wait(session, &session->rings[cpu])) {
+			lose(&session->rings[cpu].lost);
+			return;
+		}
+	}
+	lose(&session->shm->lost);
+}
+
+/* ---- rings of threads ---- */
+
+static bool owner_gone(uint32_t owner)
+{
+	return syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH;
+}
+
+/* A free ring, or one whose thread has died: the number + 1, or 0. Keeps errno, calls no libc lock.
+ */
+static uint32_t ring_claim(struct pt_session *session)
+{
+	const int saved = errno;
+	const uint32_t self = (uint32_t)syscall(SYS_gettid);
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < session->nr_rings && !found; i++) {
+		struct pantrace_ring *ring = &session->rings[i];
+		uint32_t owner = __atomic_load_n(&ring->owner, __ATOMIC_RELAXED);
+
+		if (owner && owner != self && !owner_gone(owner))
+			continue;
+		if (__atomic_compare_exchange_n(&ring->owner, &owner, self, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			found = i + 1;
+	}
+	errno = saved;
+	thread_slot[session->number].generation = session->generation;
+	thread_slot[session->number].ring = found;
+	return found;
+}
+
+static void publish(struct pantrace_ring *ring, uint64_t position, uint64_t events)
+{
+	const __m128i pair = _mm_set_epi64x((long long)events, (long long)position);
+
+	__asm__ volatile("movdqa %1, (%0)" : : "r"(ring), "x"(pair) : "memory");
+}
+
+static void record_on_thread(struct pt_session *session, void *record, uint64_t size)
+{
+	const uint32_t number = session->number;
+	uint32_t slot = thread_slot[number].generation == session->generation
+				? thread_slot[number].ring
+				: 0;
+	struct pantrace_packet scratch;
+	struct pantrace_ring *ring;
+	uint64_t start, tsc;
+	struct change change;
+
+	/* A handler that interrupts a write of its own thread cannot write: counted, never torn. */
+	if (thread_writes) {
+		lose(&session->shm->lost);
+		return;
+	}
+	thread_writes = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!slot)
+		slot = ring_claim(session);
+	if (!slot || size > session->sub_size - sizeof(struct pantrace_packet)) {
+		lose(&session->shm->lost);
+		goto out;
+	}
+	ring = &session->rings[slot - 1];
+	start = (ring->position + 7) & ~7ull;
+	if (!(start & session->sub_mask) ||
+	    (start & session->sub_mask) + size > session->sub_size) {
+		while (!change_plan(session, ring, session->data[slot - 1], &scratch, &change)) {
+			if (__atomic_load_n(&session->active, __ATOMIC_ACQUIRE) &&
+			    room_wait(session, ring))
+				continue;
+			lose(&ring->lost);
+			goto out;
+		}
+		tsc = __rdtsc();
+		change.image.timestamp_begin = tsc;
+		*change.new = change.image;
+		change.old->content_size = change.content;
+		change.old->events_discarded = change.discarded;
+		change.old->timestamp_end = tsc;
+		publish(ring, change.to, ring->events);
+		start = change.to;
+	}
+	tsc = __rdtsc();
+	memcpy(record, &tsc, sizeof(tsc));
+	memcpy(session->data[slot - 1] + (start & session->ring_mask), record, size);
+	publish(ring, start + size, ring->events + 1);
+out:
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread_writes = 0;
+}
+
+void pt_record_slowly(struct pt_session *session, void *record, size_t size)
+{
+	if (__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED)) {
+		record_on_thread(session, record, size);
+		return;
+	}
+	/* seen by whoever unmaps the rings; not counted twice in a handler that interrupts this */
+	__atomic_fetch_add(&session->users, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&session->active, __ATOMIC_SEQ_CST))
+		;
+	else if (pt_rseq_here())
+		record_on_cpu(session, rseq_area(), record, size);
+	else
+		lose(&session->shm->lost);
+	__atomic_fetch_sub(&session->users, 1, __ATOMIC_SEQ_CST);
+}
