@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "binary/process_maps.h"
 #include "probe/uapi.h"
 #include "probe/user.h"
 
@@ -290,6 +291,43 @@ static int add_address(struct expand_arg *a)
 
 /* ---- files ---- */
 
+static int expand_file(void *arg, const char *path);
+
+/*
+ * glibc 2.34 moved the functions of these libraries into libc.so.6 and left them as shells, so that
+ * scripts which name the old place would find nothing. 0 or -errno; -ENOENT: not such a library, or
+ * not there either.
+ */
+static int expand_moved(struct expand_arg *a)
+{
+	static const char *const merged[] = {"libpthread.so.0", "libdl.so.2", "librt.so.1",
+					     "libutil.so.1", "libanl.so.1"};
+	const char *name = path_base_name(a->path), *old = a->path;
+	struct elf_file *file = a->file;
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(merged) && err && !a->has_offset; i++) {
+		if (!str_eq(name, merged[i]))
+			continue;
+		a->quiet = true;
+		err = expand_file(
+			a, arena_printf(a->env->arena, "%.*slibc.so.6", (int)(name - old), old));
+		a->quiet = false;
+		if (!err && !a->matched)
+			err = -ENOENT;
+	}
+	if (err) {
+		a->path = old;
+		a->file = file;
+	} else {
+		diag_warning(
+			a->env->diag, a->request->span,
+			"%s is part of libc.so.6 here (glibc 2.34 and later): %s is probed there",
+			name, a->function);
+	}
+	return err;
+}
+
 static int expand_file(void *arg, const char *path)
 {
 	struct expand_arg *a = arg;
@@ -327,7 +365,9 @@ static int expand_file(void *arg, const char *path)
 		hashmap_release(&a->places);
 		a->places = (struct hashmap){0};
 	}
-	return a->matched > before || a->quiet ? 0 : no_symbol(a);
+	if (a->matched > before || a->quiet)
+		return 0;
+	return expand_moved(a) ? no_symbol(a) : 0;
 }
 
 /* function, function+0x10, 0x401000 */

@@ -64,4 +64,13 @@ like "$err" 'would crash programs' "no probe on an AVX-512 instruction, by name"
 run --dry-run -e "uprobe:$work/wide:0x$(nm "$work/wide" | sed -n 's/ T wide$//p') { @ = count(); }"
 like "$err" 'would crash programs' "nor by address"
 is "$rc" 1 "exit code"
+# --- what glibc 2.34 moved into libc ---
+if "$pantrace" -l 'uprobe:libc:pthread_create' >/dev/null 2>&1 && ! "$pantrace" -l 'uprobe:libpthread:pthread_create' >/dev/null 2>&1; then
+	run -q -c /bin/true -e 'uprobe:libpthread:pthread_create { @ = count(); } begin { printf("attached\n") }'
+	is "$out" attached "a function of libpthread that lives in libc now"
+	like "$err" "WARNING: libpthread.so.0 is part of libc.so.6 here .*pthread_create is probed there" "and it is said"
+	run -q -e 'uprobe:libpthread:pthread_creat { }'
+	is "$rc" 1 "one that is in neither"
+	like "$err" "No matches for uprobe .*libpthread.so.0:pthread_creat" "is looked for where it was asked for"
+fi
 done_testing
