@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE  4096ull
@@ -21,6 +22,7 @@
 static struct state {
 	struct pt_tables *tables[PT_SESSIONS];
 	uint64_t lost[PT_SESSIONS]; /* before there was a header to count them in */
+	uint32_t maker; /* the thread that makes tables of a child; 0: none does */
 } * state;
 
 /* Ordinary memory: what a child makes its tables from. */
@@ -181,6 +183,29 @@ out:
 	return rc;
 }
 
+/*
+ * The lock, or the tables, which another thread of the child is making: that takes a moment. What
+ * cannot be waited for is a thread whose handler we are.
+ */
+static bool lock_or_tables(unsigned int number)
+{
+	const struct timespec nap = {.tv_nsec = 50000};
+	const uint32_t self = (uint32_t)syscall(SYS_gettid);
+
+	for (int i = 0, strangers = 0; i < 10000; i++) {
+		const uint32_t maker = __atomic_load_n(&state->maker, __ATOMIC_ACQUIRE);
+
+		if (__atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE))
+			return false;
+		if (pt_trylock())
+			return true;
+		if (maker == self || (!maker && ++strangers > 20))
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
 static __attribute__((noinline)) struct pt_tables *tables_of_child(unsigned int number)
 {
 	struct origin *const origin = &origins[number];
@@ -192,11 +217,11 @@ static __attribute__((noinline)) struct pt_tables *tables_of_child(unsigned int 
 
 	if (!origin->lives || pid == origin->pid) /* the session is being ended */
 		return NULL;
-	if (!pt_trylock()) {
-		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
-		errno = saved;
-		return NULL;
+	if (!lock_or_tables(number)) {
+		tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
+		goto out;
 	}
+	__atomic_store_n(&state->maker, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
 	if (!tables) {
 		fd = pt_tables_make(number, &origin->spec, pid, origin->pid, file);
@@ -204,7 +229,9 @@ static __attribute__((noinline)) struct pt_tables *tables_of_child(unsigned int 
 			close(fd); /* whoever cannot reach the directory counts for itself alone */
 		tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
 	}
+	__atomic_store_n(&state->maker, 0, __ATOMIC_RELEASE);
 	pt_unlock();
+out:
 	if (!tables)
 		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
 	errno = saved;

@@ -1,0 +1,251 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Scripts that only count run in the programs: against what the programs count themselves.
+. "$(dirname "$0")/lib.sh"
+need_root
+lib=${LIB_DIR:-$top/build}
+if [ ! -f "$lib/libpantrace.a" ]; then
+	echo "1..0 # SKIP needs libpantrace.a: make"
+	exit 0
+fi
+export PANTRACE_RUNTIME="$work/runtime"
+# wait: until something is read; N events of each of four threads, as many of each of three children; "rounds" once they are all done
+cat >"$work/app.c" <<'END'
+#include <pantrace/pantrace.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int n;
+static __attribute__((noinline)) void tick(int thread, long i)
+{
+	static const char *const urls[] = { "/index", "/a", "/bb" };
+
+#ifdef OTHER
+	PANTRACE(counted, tick, PT_NAMED(thread, thread), PT_NAMED(url, urls[i % 3]));
+#else
+	PANTRACE(counted, tick, PT_NAMED(thread, thread), PT_NAMED(url, urls[i % 3]), PT_NAMED(i, i), PT_NAMED(minus, (short)-(i % 100)));
+#endif
+}
+static void *run(void *arg)
+{
+	for (long i = 0; i < n; i++)
+		tick((int)(long)arg, i);
+	return arg;
+}
+static void threads(long first)
+{
+	pthread_t t[4];
+
+	for (long i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, run, (void *)(first + i));
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+static void killed(void)
+{
+	volatile long *truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	long begun = 0, done = 0;
+
+	for (int trial = 0; trial < 20; trial++) {
+		pid_t pid;
+
+		truth[0] = truth[1] = 0;
+		pid = fork();
+		if (!pid)
+			for (long i = 0;; i++) {
+				truth[0]++;
+				tick(77, i);
+				truth[1]++;
+			}
+		while (!truth[1])
+			;
+		usleep(1000 + trial * 311);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		begun += truth[0];
+		done += truth[1];
+	}
+	printf("killed %ld %ld\n", done, begun);
+}
+int main(int argc, char **argv)
+{
+	char line[64];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (!strcmp(line, "kill\n")) {
+			killed();
+			continue;
+		}
+		n = atoi(line);
+		for (int child = 0; child < 3; child++)
+			if (!fork()) {
+				threads(10 * child + 10);
+				_exit(0);
+			}
+		threads(0);
+		while (wait(NULL) > 0)
+			;
+		printf("rounds\n");
+	}
+	(void)argc, (void)argv;
+	return 0;
+}
+END
+gcc -O1 -I"$top/include" "$work/app.c" -o "$work/app" "$lib/libpantrace.a" -lpthread || exit 1
+gcc -O1 -DOTHER -I"$top/include" "$work/app.c" -o "$work/other" "$lib/libpantrace.a" -lpthread || exit 1
+# begin NAME [FD]: the program with its input on fd 8 (9); ready when its socket is there
+begin()
+{
+	rm -f "$work/in.$1"
+	mkfifo "$work/in.$1"
+	: >"$work/said.$1"
+	"$work/$1" <"$work/in.$1" >"$work/said.$1" &
+	pid=$!
+	eval "exec ${2:-8}>'$work/in.$1'"
+	for _ in $(seq 200); do
+		ls "$PANTRACE_RUNTIME" 2>/dev/null | grep -q "^$pid\$" && break
+		sleep 0.02
+	done
+}
+# said NAME WORD COUNT
+said()
+{
+	for _ in $(seq 400); do
+		[ "$(grep -c "$2" "$work/said.$1")" -ge "$3" ] && return 0
+		sleep 0.05
+	done
+	return 1
+}
+value() { printf '%s\n' "$out" | sed -n "s/^@$1: //p" | tail -1; }
+# total NAME: of the values of all its keys and lines
+total() { printf '%s\n' "$out" | sed -n "s/^@$1\(\[[^:]*\]\)\{0,1\}: //p" | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
+begin app
+app=$pid
+trap 'kill $app $other 2>/dev/null; exec 8>&- 9>&-; rm -rf "$work"' EXIT
+other=
+
+run -d bpf -e 'user:counted:tick { @ = count() }'
+like "$out" 'call #28788' "a body that only counts is compiled for the program"
+run -d bpf -e 'user:counted:tick { @ = count(); printf("%d\n", args.i) }'
+unlike "$out" 'call #28788' "one that prints is not"
+run -d bpf -e 'user:counted:tick { @ = count() } interval:s:1 { if (@ > 5) { exit() } }'
+unlike "$out" 'call #28788' "nor one whose map the kernel looks at"
+
+start -e 'user:counted:tick /args.thread < 100/ { @ = count(); @n++; @s[args.thread] = sum(args.i); @u[str(args.url)] = count();
+	@h = hist(args.i); @l[args.thread & 1] = lhist(args.i, 0, 20000, 5000); @min = min(args.minus); @max = max(args.i); @avg = avg(args.i);
+	@st[comm] = stats(args.thread); if (args.i == 7) { @seven[pid, tid] = count(); } }'
+ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
+ok "its tables are where the tool finds them"
+echo 20000 >&8
+said app rounds 1
+stop
+is "$(value '')" 320000 "every event of 16 threads of 4 processes is counted"
+is "$(value n)" 320000 "@n++"
+is "$(total s)" $((16 * 19999 * 10000)) "sums by key"
+is "$(printf '%s\n' "$out" | grep -c '^@s\[')" 16 "each key once"
+is "$(value 'u\[\/index\]')" 106672 "strings as keys"
+is "$(printf '%s\n' "$out" | sed -n '/^@h:/,/^$/s/|.*//p' | awk '{ n += $NF } END { print n }')" 320000 "a histogram"
+is "$(printf '%s\n' "$out" | sed -n '/^@l\[0\]:/,/^$/p' | awk '/\[5000, 10000\)/ { print $3 }')" 40000 "a linear one"
+is "$(value min) $(value max) $(value avg)" "-99 19999 9999" "extremes and averages"
+like "$out" '@st\[app\]: { .count = 320000, .average = 16, .total = 5280000 }' "stats, comm as a key"
+is "$(printf '%s\n' "$out" | grep -c '^@seven')" 16 "pid and tid as keys"
+is "$err" "Attached 1 probe" "nothing was lost"
+is "$(ls "$PANTRACE_RUNTIME/sessions")" "" "no session is left"
+for _ in $(seq 40); do
+	ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1 || break
+	sleep 0.05
+done
+! ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
+ok "and no table"
+
+start -e 'user:counted:tick { @k[args.thread] = count(); @m = max(args.i) } interval:ms:20 { print(@k); clear(@k); print(@m); clear(@m) }'
+echo 60000 >&8
+said app rounds 2
+sleep 0.1
+stop
+is "$(total k)" 960000 "printed and cleared again and again: nothing is lost or shown twice"
+like "$out" '@m: 59999' "extremes of intervals"
+start -e 'user:counted:tick { @k[args.thread] = count() } interval:ms:100 { zero(@k) }'
+echo 100 >&8
+said app rounds 3
+sleep 0.4
+stop
+is "$(total k) $(printf '%s\n' "$out" | grep -c '^@k')" "0 16" "zero() keeps the keys"
+
+start -f json -e 'user:counted:tick { @k[args.thread] = count() } END { print(@k, 2) }'
+echo 1000 >&8
+said app rounds 4
+stop
+is "$(printf '%s\n' "$out" | grep -c '1000')" 2 "json, the largest, at the end"
+printf '%s\n' "$out" | grep '^{' | python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]' 2>/dev/null
+ok "it is json"
+
+start -e 'user:counted:tick { @who[comm] = count() } tracepoint:syscalls:sys_enter_getpgid /comm == "python3"/ { @who[comm] = count() }'
+echo 1000 >&8
+python3 -c 'import os; [os.getpgid(0) for i in range(17)]'
+said app rounds 5
+stop
+is "$(value 'who\[app\]') $(value 'who\[python3\]')" "16000 17" "programs and the kernel count into one map"
+
+start -e 'user:counted:tick { @ = count() }'
+begin app 9
+later=$pid
+echo 500 >&9
+said app rounds 1
+kill $later
+wait $later 2>/dev/null
+exec 9>&-
+stop
+is "$(value '')" 8000 "a program that starts later, and has ended"
+kill $app 2>/dev/null
+exec 8>&-
+begin app
+app=$pid
+
+start -e 'user:counted:tick { @ = count() }'
+begin other 9
+other=$pid
+echo 10 >&9
+said other rounds 1
+stop
+like "$err" '160 events were not counted: their fields are others' "an event of the same name with other fields is told"
+is "$(value '')" "" "and not counted"
+kill $other
+exec 9>&-
+
+start -e 'user:counted:tick { @ = count(); @s = stats(args.i) }'
+echo kill >&8
+said app killed 1
+stop
+set -- $(sed -n 's/^killed //p' "$work/said.app") $(value '')
+[ "$3" -ge "$1" ] && [ "$3" -le "$2" ]
+ok "20 killed processes: $3 counted, $1 to $2 done"
+both=$(printf '%s\n' "$out" | sed -n 's/.*count = \([0-9]*\),.*/\1/p')
+[ "$both" -ge "$1" ] && [ "$both" -le "$2" ]
+ok "in both maps"
+
+start -e 'config = { max_map_keys = 4 } user:counted:tick { @[args.i] = count() }'
+echo 1000 >&8
+said app rounds 1
+stop
+like "$err" 'Map full; .* updates were lost' "a full map is told"
+is "$rc" 3 "by the exit code, too"
+
+start -e 'user:counted:tick { @ = count() }'
+kill -9 $tracer
+wait $tracer 2>/dev/null
+for _ in $(seq 100); do
+	ls "$PANTRACE_RUNTIME/sessions" | grep -q . || ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1 || break
+	sleep 0.05
+done
+"$pantrace" user list >"$work/list"
+like "$(cat "$work/list")" 'app +0 +1 counted:tick' "a killed tracer leaves nothing on"
+! ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
+ok "and nothing behind"
+done_testing
