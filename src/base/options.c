@@ -95,7 +95,7 @@ static int unknown_long(const struct command_spec *spec, const char *name, size_
 	int rc;
 
 	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
-		unsigned int d = o->long_name ? edit_distance(word, o->long_name, 2) : 3;
+		unsigned int d = o->long_name && o->kind != OPTION_REFUSED ? edit_distance(word, o->long_name, 2) : 3;
 
 		if (d < best_distance) {
 			best = o->long_name;
@@ -144,6 +144,8 @@ static int store(struct parser *p, const struct option_spec *o, const char *word
 		list->items[list->count++] = value;
 		break;
 	}
+	case OPTION_REFUSED:
+		return options_usage_error(p->spec, "%s is not offered: %s", word, o->help);
 	case OPTION_HEADING:
 	case OPTION_IGNORED:
 	case OPTION_IGNORED_VALUE:
@@ -157,7 +159,8 @@ static int parse_long(struct parser *p, const char *word)
 	static const struct {
 		const char *name;
 		void (*print)(const struct command_spec *spec, FILE *out);
-	} helps[] = {{"help", options_help}, {"help-man", options_man}, {"help-words", options_words}};
+	} helps[] = {
+		{"help", options_help}, {"help-man", options_man}, {"help-words", options_words}};
 	const char *name = word + 2, *eq = strchr(name, '=');
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	const struct option_spec *o = find_long(p->spec, name, len);
@@ -212,6 +215,18 @@ static int parse_short(struct parser *p, const char *word)
 			return rc;
 	}
 	return OPTIONS_GO_ON;
+}
+
+void options_release(const struct command_spec *spec, void *values)
+{
+	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
+		struct string_list *list = (void *)((char *)values + o->offset);
+
+		if (o->kind != OPTION_LIST)
+			continue;
+		free(list->items);
+		*list = (struct string_list){0};
+	}
 }
 
 int options_parse(const struct command_spec *spec, int argc, char **argv, void *values,
@@ -277,7 +292,8 @@ void options_help(const struct command_spec *spec, FILE *out)
 	if (!headed)
 		fputs("\nOptions:\n", out);
 	for (const struct option_spec *o = spec->options; !is_last(o); o++)
-		if (o->kind != OPTION_IGNORED && o->kind != OPTION_IGNORED_VALUE)
+		if (o->kind != OPTION_IGNORED && o->kind != OPTION_IGNORED_VALUE &&
+		    o->kind != OPTION_REFUSED)
 			help_option(o, out);
 	if (!find_short(spec, 'h'))
 		fputs("  -h, --help                  this text\n", out);

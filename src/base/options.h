@@ -35,6 +35,7 @@ enum option_kind {
 	OPTION_HEADING, /* not an option: help is a heading in --help */
 	OPTION_IGNORED, /* accepted for compatibility; takes no value */
 	OPTION_IGNORED_VALUE, /* accepted for compatibility; takes a value */
+	OPTION_REFUSED, /* known to users of another program, not offered here: help says why, or what does it instead */
 };
 
 struct string_list {
@@ -74,6 +75,8 @@ struct command_spec {
  * on stderr with the nearest option: EXIT_USAGE). argv is permuted so that arguments are argv[*ret_first ...].
  */
 int options_parse(const struct command_spec *spec, int argc, char **argv, void *values, int *ret_first);
+/* Frees what the lists in *values hold (not their words, which are argv's). */
+void options_release(const struct command_spec *spec, void *values);
 void options_help(const struct command_spec *spec, FILE *out);
 /* What `--help-man` and `--help-words` print: a manual page, and one "option<TAB>help" a line for shell completion. */
 void options_man(const struct command_spec *spec, FILE *out);

@@ -34,7 +34,7 @@ static void man_option(const struct option_spec *o, FILE *out)
 {
 	char name[] = {'-', o->short_name, '\0'};
 
-	if (o->kind == OPTION_IGNORED || o->kind == OPTION_IGNORED_VALUE)
+	if (o->kind == OPTION_IGNORED || o->kind == OPTION_IGNORED_VALUE || o->kind == OPTION_REFUSED)
 		return;
 	if (o->kind == OPTION_HEADING) {
 		fprintf(out, ".SS %s\n", o->help);
@@ -122,7 +122,7 @@ void options_words(const struct command_spec *spec, FILE *out)
 {
 	for (const struct option_spec *o = spec->options; o->help; o++) {
 		if (o->kind == OPTION_HEADING || o->kind == OPTION_IGNORED ||
-		    o->kind == OPTION_IGNORED_VALUE)
+		    o->kind == OPTION_IGNORED_VALUE || o->kind == OPTION_REFUSED)
 			continue;
 		if (o->short_name)
 			fprintf(out, "-%c\t%s\n", o->short_name, o->help);

@@ -151,7 +151,7 @@ static int compile(struct session *s)
 	}
 	options.probe_filter = r->probe_filter ? &filter : NULL;
 	file = diag_add_source(&s->diag, r->name, r->text, r->len);
-	options.in_process = true;
+	options.in_process = !r->list_only;
 	err = script_compile(&s->arena, file, &options, &s->script);
 	if (!err && !process_images_good(&s->script)) {
 		/* all in the kernel, then; warnings are the same again */
@@ -383,6 +383,9 @@ static const struct option_spec run_table[] = {
 	{0, "usdt-file-activation", NULL, "accepted; semaphores are always activated by file",
 	 OPTION_IGNORED, 0},
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
+	{0, "emit-llvm", NULL, "there is no LLVM; -d ir and -d bpf show what is made of a script", OPTION_REFUSED, 0},
+	{0, "emit-elf", NULL, "-d bpf shows the programs, --aot FILE makes a program of a script", OPTION_REFUSED, 0},
+	{0, "fmt", NULL, "scripts are not laid out anew", OPTION_REFUSED, 0},
 	{0, "no-feature", "LIST",
 	 "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
 	 O(no_feature)},
@@ -456,6 +459,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	static const char *const bufferings[] = {"line", "full", "none", NULL};
 	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
 	static const char *const modes[] = {"", "test", "bench", NULL};
+	const char *stage_name = o->stage;
 	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TRIAL_BENCH : o->test;
 
 	if (o->test + o->bench + (o->mode != NULL) > 1) {
@@ -464,6 +468,13 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 		return -EINVAL;
 	}
 
+	/* -d and -dd without a stage were the whole dump once. */
+	if (stage_name && str_eq(stage_name, "d"))
+		stage_name = "all";
+	if (stage_name && *stage_name == '-') {
+		fprintf(stderr, "ERROR: -d takes a stage; -d all shows every one\n");
+		return -EINVAL;
+	}
 	if (o->command && o->pid) {
 		fprintf(stderr, "ERROR: Cannot use both -c and -p.\n");
 		return -EINVAL;
@@ -471,14 +482,14 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	if ((o->format && parse_word(o->format, formats, "output format", &format)) ||
 	    (o->buffering && parse_word(o->buffering, bufferings, "buffering mode", &buffering)) ||
 	    (o->mode && parse_word(o->mode, modes, "mode", &mode)) ||
-	    (o->stage && parse_word(o->stage, stages, "stage", &stage)) ||
+	    (stage_name && parse_word(stage_name, stages, "stage", &stage)) ||
 	    (o->pid && parse_pid(o->pid, &r->pid)) ||
 	    (o->unwind_pid && parse_pid(o->unwind_pid, &r->unwind_pid)))
 		return -EINVAL;
 	r->is_json = format == 1;
 	r->trial = (enum trial_mode)mode;
 	r->buffering = (enum output_buffering)buffering;
-	r->dump_stage = o->stage;
+	r->dump_stage = stage_name;
 	r->standalone = o->standalone;
 	r->command = o->command;
 	r->output = o->output;
