@@ -123,8 +123,11 @@ void attach_failed(struct probe_env *env, const struct probe_target *t, int erro
 		return;
 	if (e == EILSEQ) {
 		diag_error(env->diag, NO_SPAN,
-			   "Possible attachment attempt in the middle of an instruction, try a different offset.");
-		diag_hint(env->diag, "no instruction begins at %s; `objdump -d` or a debugger shows where they do",
+			   "Possible attachment attempt in the middle of an instruction, try a "
+			   "different offset.");
+		diag_hint(env->diag,
+			  "no instruction begins at %s; `objdump -d` or a debugger shows where "
+			  "they do",
 			  t->name);
 		return;
 	}
@@ -138,6 +141,16 @@ void attach_failed(struct probe_env *env, const struct probe_target *t, int erro
 		diag_hint(env->diag, "`pantrace doctor` shows what this kernel offers");
 		diag_code(env->diag, EXIT_UNSUPPORTED);
 	}
+}
+
+void attach_link(struct probe_env *env, const struct probe_target *t, int fd_or_error,
+		 struct probe_attachments *out)
+{
+	if (fd_or_error < 0)
+		attach_failed(env, t, fd_or_error, out);
+	else
+		attach_done(out, (struct probe_attachment){
+					 .fd = fd_or_error, .event_fd = -1, .targets = 1});
 }
 
 /* ---- many at once ---- */

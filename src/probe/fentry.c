@@ -198,11 +198,7 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	for (u32 i = 0; i < n; i++) {
 		int fd = link_tracing(prog_fd, context, targets[i]->cookie);
 
-		if (fd < 0)
-			attach_failed(env, targets[i], fd, out);
-		else
-			attach_done(out, (struct probe_attachment){
-						 .fd = fd, .event_fd = -1, .targets = 1});
+		attach_link(env, targets[i], fd, out);
 	}
 	return out->attached > attached || !n ? 0 : -EIO;
 }

@@ -155,9 +155,7 @@ static int each_row(const char *provider, const struct perf_row *rows, const cha
 			int err;
 
 			snprintf(name, sizeof(name), "%s:%s:", provider, names[i]);
-			if (glob && !glob_match(glob, name))
-				continue;
-			err = fn(arg, name);
+			err = probe_offer(glob, fn, arg, name);
 			if (err)
 				return err;
 		}

@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "binary/elf_file.h"
 #include "kernel/kernel.h"
 #include "probe/provider.h"
@@ -205,6 +206,12 @@ static bool scan_number(const char *s, u64 *ret, const char **ret_end)
 	*ret = value;
 	*ret_end = p;
 	return true;
+}
+
+int probe_offer(const char *glob, int (*fn)(void *arg, const char *name), void *arg,
+		const char *name)
+{
+	return glob && !glob_match(glob, name) ? 0 : fn(arg, name);
 }
 
 bool probe_parse_number(const char *s, u64 *ret)

@@ -199,9 +199,7 @@ static int each_rate(const char *provider, const char *glob, int (*fn)(void *arg
 		int err;
 
 		snprintf(name, sizeof(name), "%s:%s", provider, forms[i]);
-		if (glob && !glob_match(glob, name))
-			continue;
-		err = fn(arg, name);
+		err = probe_offer(glob, fn, arg, name);
 		if (err)
 			return err;
 	}

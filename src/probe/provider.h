@@ -42,6 +42,8 @@ int probe_check_parts(struct probe_env *env, const struct probe_request *r, cons
 struct probe_target *probe_add_target(struct probe_env *env, struct probe_targets *out, const struct probe_provider *p,
 				      const struct probe_request *r, const char *name);
 /* "1000", "0x3e8", "1_000", "1e3" with nothing behind. */
+/* For each(): gives the name to fn if it matches the glob (NULL = all). What fn returned, else 0. */
+int probe_offer(const char *glob, int (*fn)(void *arg, const char *name), void *arg, const char *name);
 bool probe_parse_number(const char *s, u64 *ret);
 /* "10ms", "1s": nanoseconds. */
 bool probe_parse_duration(const char *s, u64 *ret_ns);
@@ -82,6 +84,8 @@ int attach_sampling(struct probe_env *env, int prog_fd, const struct probe_targe
 /* Counts a failed target; the first failure of a call is told with its reason. */
 void attach_failed(struct probe_env *env, const struct probe_target *t, int error, struct probe_attachments *out);
 void attach_done(struct probe_attachments *out, struct probe_attachment a);
+/* One target on a link of its own: its descriptor, or why there is none. */
+void attach_link(struct probe_env *env, const struct probe_target *t, int fd_or_error, struct probe_attachments *out);
 /* bpf(BPF_LINK_CREATE); fd or -errno. */
 int attach_link_create(const void *attr, size_t size);
 int attach_raw_tracepoint(int prog_fd, const char *name, u64 cookie, bool with_cookie);

@@ -197,11 +197,7 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 		int fd = attach_raw_tracepoint(prog_fd, name, targets[i]->cookie,
 					       context->has_cookie);
 
-		if (fd < 0)
-			attach_failed(env, targets[i], fd, out);
-		else
-			attach_done(out, (struct probe_attachment){
-						 .fd = fd, .event_fd = -1, .targets = 1});
+		attach_link(env, targets[i], fd, out);
 	}
 	return out->attached > attached || !n ? 0 : -EIO;
 }

@@ -128,9 +128,7 @@ static int each_self(struct probe_env *env, const char *glob,
 		int err;
 
 		snprintf(name, sizeof(name), "self:signal:%s", signals[i].name);
-		if (glob && !glob_match(glob, name))
-			continue;
-		err = fn(arg, name);
+		err = probe_offer(glob, fn, arg, name);
 		if (err)
 			return err;
 	}
