@@ -549,30 +549,24 @@ static bool is_alone(const struct arguments *a, char **paths)
 	       (!a->format || str_eq(a->format, "trace-cmd"));
 }
 
-int cmd_report(int argc, char **argv)
+static int report(const struct arguments *a, char **paths)
 {
-	struct arguments a = {.hold_ms = 1000};
-	struct report r = {.arguments = &a, .diag = DIAG_INIT};
+	struct report r = {.arguments = a, .diag = DIAG_INIT};
 	const struct sigaction action = {.sa_handler = on_signal};
-	int first, rc = options_parse(&spec, argc, argv, &a, &first);
+	int rc;
 
-	if (rc != OPTIONS_GO_ON)
-		return rc;
-	if (first == argc)
-		return options_usage_error(&spec, "which trace? The directory is missing");
-	signal(SIGPIPE, SIG_IGN);
-	if (is_alone(&a, argv + first))
-		return report_dat(argv[first],
-				  &(struct report_dat_options){
-					  .events = a.events,
-					  .limit = a.limit,
-					  .count = a.count,
-					  .trace_cmd = a.format && str_eq(a.format, "trace-cmd")});
+	if (is_alone(a, paths))
+		return report_dat(
+			*paths, &(struct report_dat_options){
+					.events = a->events,
+					.limit = a->limit,
+					.count = a->count,
+					.trace_cmd = a->format && str_eq(a->format, "trace-cmd")});
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	r.set = ctf_set_new(
-		&(struct ctf_options){.live = a.live, .hold_ns = (s64)a.hold_ms * 1000000});
-	rc = run(&r, argv + first);
+		&(struct ctf_options){.live = a->live, .hold_ns = (s64)a->hold_ms * 1000000});
+	rc = run(&r, paths);
 	for (size_t i = 0; i < r.where.len; i++)
 		ctf_condition_release(&r.where.items[i]);
 	vector_free(&r.where);
@@ -583,5 +577,20 @@ int cmd_report(int argc, char **argv)
 	ctf_symbols_release(r.symbols);
 	ctf_set_release(r.set);
 	diag_release(&r.diag);
+	return rc;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct arguments a = {.hold_ms = 1000};
+	int first, rc = options_parse(&spec, argc, argv, &a, &first);
+
+	if (rc == OPTIONS_GO_ON) {
+		signal(SIGPIPE, SIG_IGN);
+		rc = first == argc
+			     ? options_usage_error(&spec, "which trace? The directory is missing")
+			     : report(&a, argv + first);
+	}
+	options_release(&spec, &a);
 	return rc;
 }
