@@ -147,8 +147,7 @@ static void print_columns(struct funcgraph *f)
 
 /* ---- setting up ---- */
 
-/* on: as asked for; else back: they belong to the tracer, not to the instance. */
-static int set_options(struct funcgraph *f, bool on)
+static int set_options(struct funcgraph *f)
 {
 	const struct funcgraph_options *o = &f->o;
 	struct instance *in = f->session.instance;
@@ -165,7 +164,7 @@ static int set_options(struct funcgraph *f, bool on)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
 		if (rows[i].wanted)
-			err = instance_set_option(in, rows[i].option, rows[i].on == on);
+			err = instance_set_option(in, rows[i].option, rows[i].on);
 	return err;
 }
 
@@ -201,13 +200,12 @@ static int set_up(struct funcgraph *f, const char *functions)
 	if (!err)
 		err = instance_set_tracer(in, "function_graph");
 	/* The tracer's own options are there only while it is the current one. */
-	return err ? err : set_options(f, true);
+	return err ? err : set_options(f);
 }
 
 static int trace(struct funcgraph *f, const char *functions)
 {
 	struct ftrace_session *s = &f->session;
-	int rc;
 
 	if (set_up(f, functions))
 		return (int)diag_exit_code(&s->diag);
@@ -218,9 +216,7 @@ static int trace(struct funcgraph *f, const char *functions)
 		print_columns(f);
 	f->o.common.header = false;
 	ftrace_session_say(s, "Tracing %s", functions);
-	rc = ftrace_session_run(s);
-	set_options(f, false);
-	return rc;
+	return ftrace_session_run(s);
 }
 
 static int check_options(struct funcgraph *f)

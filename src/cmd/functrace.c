@@ -69,8 +69,7 @@ static int set_up(struct ftrace_session *s, const struct functrace_options *o,
 	if (!err)
 		err = instance_set_tracer(in, "function");
 	/* Only after the filter: a stack for every function would stop the machine. Off, too: the
-	 * option belongs to the tracer, not to the instance, so that a run that was killed may have
-	 * left it on. */
+	 * option belongs to the tracer, not to the instance, and somebody else may have it on. */
 	if (!err && (o->stack || instance_has_option(in, "func_stack_trace")))
 		err = instance_set_option(in, "func_stack_trace", o->stack);
 	return err;
@@ -78,17 +77,12 @@ static int set_up(struct ftrace_session *s, const struct functrace_options *o,
 
 static int trace(struct ftrace_session *s, const struct functrace_options *o, const char *functions)
 {
-	int rc;
-
 	if (set_up(s, o, functions))
 		return (int)diag_exit_code(&s->diag);
 	s->text.options.symbol_offset = o->offset;
 	s->text.args.btf = o->args ? event_table_btf(s->text.events) : NULL;
 	ftrace_session_say(s, "Tracing calls of %s", functions);
-	rc = ftrace_session_run(s);
-	if (o->stack)
-		instance_set_option(s->instance, "func_stack_trace", false);
-	return rc;
+	return ftrace_session_run(s);
 }
 
 int cmd_functrace(int argc, char **argv)

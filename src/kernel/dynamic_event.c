@@ -10,6 +10,7 @@
 #include "base/vector.h"
 #include "kernel/guard.h"
 #include "kernel/tracefs_owner.h"
+#include "kernel/tracefs_walk.h"
 
 /* Names of events have at most 63 characters (kernel/trace/trace_probe.h, MAX_EVENT_NAME_LEN). */
 #define NAME_MAX_LEN 63
@@ -100,6 +101,34 @@ static bool has_file(struct dynamic_events *set, const char *file)
 	return yes;
 }
 
+bool dynamic_events_can_probe_events(struct kernel *k)
+{
+	const struct tracefs_owner self = tracefs_owner_self();
+	char group[TRACEFS_OWNER_NAME], line[160];
+	const char *const root = kernel_tracefs(k);
+
+	if (!root)
+		return false;
+	tracefs_owner_name(&self, '_', group);
+	snprintf(line, sizeof(line), "e:%s/trial_of_event_probes sched.sched_switch\n", group);
+	if (tracefs_append(root, "dynamic_events", line))
+		return false;
+	snprintf(line, sizeof(line), "-:%s/trial_of_event_probes\n", group);
+	tracefs_append(root, "dynamic_events", line);
+	return true;
+}
+
+static int refuse_event_probe(struct dynamic_events *set)
+{
+	diag_error(set->diag, NO_SPAN, "%s cannot be made: %s", kinds[DYNAMIC_EPROBE].what,
+		   kernel_config(set->kernel, "EPROBE_EVENTS") == 'n'
+			   ? "CONFIG_EPROBE_EVENTS is not set"
+			   : "the kernel does not offer it");
+	diag_hint(set->diag, "kernels since 5.15 do that are built with it");
+	diag_code(set->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
 int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 			     const char *modifier, const char *shown,
 			     const struct tracefs_command *tail, const struct dynamic_event **ret)
@@ -114,6 +143,8 @@ int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 	if (!kernel_tracefs(set->kernel) || !has_file(set, row->file))
 		return refuse_kind(set, kind);
 	guard_start(set->kernel);
+	if (kind == DYNAMIC_EPROBE && !dynamic_events_can_probe_events(set->kernel))
+		return refuse_event_probe(set);
 	e = arena_new(&set->arena, struct dynamic_event);
 	e->kind = kind;
 	e->group = kind == DYNAMIC_SYNTHETIC ? "synthetic" : set->group;
@@ -144,18 +175,11 @@ int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, co
 static int remove_event(struct dynamic_events *set, const struct dynamic_event *e)
 {
 	const struct kind_row *row = &kinds[e->kind];
-	char *path = xasprintf("%s/%s", kernel_tracefs(set->kernel), row->file);
 	char *line = row->letter ? xasprintf("-:%s/%s\n", e->group, e->name)
 				 : xasprintf("!%s\n", e->name);
-	const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	int err = fd < 0 ? -errno : 0;
+	const int err = tracefs_append(kernel_tracefs(set->kernel), row->file, line);
 
-	if (!err)
-		err = write_all(fd, line, strlen(line));
-	if (fd >= 0)
-		close(fd);
 	free(line);
-	free(path);
 	return err == -ENOENT ? 0 : err;
 }
 

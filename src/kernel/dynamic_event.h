@@ -38,6 +38,9 @@ struct dynamic_event {
 
 struct dynamic_events;
 
+/* Does the kernel take event probes? By trial: its README tells of them even where they are not built in. */
+bool dynamic_events_can_probe_events(struct kernel *k);
+
 struct dynamic_events *dynamic_events_new(struct kernel *k, struct diag *d); /* both must outlive it */
 /* Removes all of them; a warning if one cannot be. NULL is fine. */
 void dynamic_events_release(struct dynamic_events *set);

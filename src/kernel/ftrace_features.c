@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "kernel/dynamic_event.h"
 #include "kernel/instance.h"
 #include "kernel/tracefs_saved.h"
+#include "kernel/tracefs_walk.h"
 
 struct trial {
 	struct kernel *kernel;
@@ -28,6 +30,7 @@ enum how {
 	INSTANCE_TRACER,
 	OPTION, /* of the top buffer, which lists those of all tracers */
 	README, /* the kernel's own description has it */
+	EVENT_PROBE, /* one can be defined */
 	MAPPED, /* the ring buffer can be mapped */
 };
 
@@ -47,7 +50,7 @@ static const struct row {
 	{"kprobe_events", "probes of kernel functions", TOP_FILE, "kprobe_events", NULL},
 	{"uprobe_events", "probes of programs", TOP_FILE, "uprobe_events", NULL},
 	{"dynamic_events", "probes of any kind in one file", TOP_FILE, "dynamic_events", NULL},
-	{"event_probes", "probes of other events' fields", README, "e[:[<group>/]", NULL},
+	{"event_probes", "probes of other events' fields", EVENT_PROBE, NULL, NULL},
 	{"function_probes", "probes by fprobe, with BTF arguments", README, "f[:[<group>/]", NULL},
 	{"probe_ustring", "strings of user memory in probes", README, "ustring", NULL},
 	{"probe_arguments", "$argN in probes", README, "$arg<N>", NULL},
@@ -91,23 +94,9 @@ static int try_open(const char *directory, const char *file)
 	return err;
 }
 
-static bool lists(const char *directory, const char *tracer)
-{
-	char *path = xasprintf("%s/available_tracers", directory), *text, *word, *rest;
-	bool found = false;
-
-	if (!file_read(path, 1 << 16, &text, NULL)) {
-		for (word = strtok_r(text, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
-			found |= str_eq(word, tracer);
-		free(text);
-	}
-	free(path);
-	return found;
-}
-
 static int try_tracer(const struct trial *t, const char *directory, const char *tracer)
 {
-	if (!lists(directory, tracer))
+	if (!tracefs_lists(directory, "available_tracers", tracer))
 		return -ENOENT;
 	return try_open(t->root, "set_ftrace_filter");
 }
@@ -144,6 +133,8 @@ static int try_row(const struct trial *t, const struct row *r)
 	case OPTION:
 		snprintf(option, sizeof(option), "options/%s", r->argument);
 		return try_open(t->root, option);
+	case EVENT_PROBE:
+		return dynamic_events_can_probe_events(t->kernel) ? 0 : -EOPNOTSUPP;
 	case README:
 		return t->readme && strstr(t->readme, r->argument) ? 0 : -ENOENT;
 	default:

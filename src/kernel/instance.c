@@ -324,14 +324,14 @@ static void close_own(struct instance *in)
 			     strerror(-err));
 }
 
-static void close_top(struct instance *in)
+static void put_back(struct instance *in, struct tracefs_saved *saved)
 {
 	char *file;
-	const int err = tracefs_saved_restore(in->saved, &file);
+	const int err = tracefs_saved_restore(saved, &file);
 
 	if (err)
-		diag_warning(in->diag, NO_SPAN, "%s/%s could not be put back: %s", in->directory,
-			     file, strerror(-err));
+		diag_warning(in->diag, NO_SPAN, "%s/%s could not be put back: %s",
+			     kernel_tracefs(in->kernel), file, strerror(-err));
 	free(file);
 }
 
@@ -342,7 +342,9 @@ void instance_close(struct instance *in)
 	if (in->kind == INSTANCE_OWN && in->lock >= 0)
 		close_own(in);
 	if (in->saved)
-		close_top(in);
+		put_back(in, in->saved);
+	if (in->shared)
+		put_back(in, in->shared);
 	if (in->lock >= 0)
 		close(in->lock);
 	free(in->directory);

@@ -14,6 +14,7 @@ struct instance {
 	char *directory, *name;
 	int lock;		     /* descriptor of the directory, flock'ed */
 	struct tracefs_saved *saved; /* top buffer only: what it was before */
+	struct tracefs_saved *shared; /* an own one: what is set at the top all the same, or NULL */
 	bool has_triggers;
 };
 

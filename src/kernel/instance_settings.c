@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "kernel/instance_internal.h"
 #include "kernel/tracefs.h"
+#include "kernel/tracefs_walk.h"
 
 int instance_set_buffer(struct instance *in, u64 kb)
 {
@@ -35,13 +36,51 @@ bool instance_has_option(const struct instance *in, const char *option)
 	       instance_has(in, file);
 }
 
+/* Options of a tracer are the same in all buffers (kernel/trace/trace.c, __set_tracer_option(); up
+ * to 6.17): they do not go with an instance. */
+static bool is_of_tracer(const char *option)
+{
+	static const char *const names[] = {"func_stack_trace", "func-no-repeats", "func-args",
+					    "sleep-time", "graph-time"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (str_eq(names[i], option))
+			return true;
+	return str_starts(option, "funcgraph-");
+}
+
+/* Of an instance: notes what such an option is at the top, so that it is put back, also if we are
+ * killed. */
+static int remember_shared(struct instance *in, const char *file, const char *value)
+{
+	char *now;
+	bool same;
+	int err;
+
+	if (in->kind != INSTANCE_OWN || tracefs_value_read(in->directory, file, &now))
+		return 0;
+	same = str_eq(now, value);
+	free(now);
+	if (same)
+		return 0;
+	if (!in->shared)
+		in->shared = tracefs_saved_new(kernel_tracefs(in->kernel));
+	if (!in->shared)
+		return -errno;
+	err = tracefs_saved_remember(in->shared, file);
+	return err == -ENOENT ? 0 : err;
+}
+
 int instance_set_option(struct instance *in, const char *option, bool on)
 {
 	char file[128];
-	int err;
+	int err = 0;
 
 	snprintf(file, sizeof(file), "options/%s", option);
-	err = instance_try(in, file, on ? "1" : "0");
+	if (is_of_tracer(option))
+		err = remember_shared(in, file, on ? "1" : "0");
+	if (!err)
+		err = instance_try(in, file, on ? "1" : "0");
 	if (err == -ENOENT) {
 		diag_error(in->diag, NO_SPAN, "this kernel's tracer has no option '%s'", option);
 		diag_code(in->diag, EXIT_UNSUPPORTED);
@@ -155,30 +194,6 @@ int instance_follow_process(struct instance *in, pid_t pid, unsigned int follow)
 
 /* ---- tracers ---- */
 
-static bool has_word(const char *text, const char *word)
-{
-	const size_t len = strlen(word);
-
-	for (; *text; text += strspn(text, " \n")) {
-		const size_t n = strcspn(text, " \n");
-
-		if (n == len && !strncmp(text, word, len))
-			return true;
-		text += n;
-	}
-	return false;
-}
-
-static bool offers_tracer(const char *directory, const char *tracer)
-{
-	char *path = xasprintf("%s/available_tracers", directory), *text = NULL;
-	const bool yes = !file_read(path, 1 << 16, &text, NULL) && has_word(text, tracer);
-
-	free(text);
-	free(path);
-	return yes;
-}
-
 static int refuse_tracer(struct kernel *k, struct diag *d, const char *tracer)
 {
 	const struct kernel_answer *a =
@@ -203,11 +218,11 @@ int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *trace
 	int err;
 
 	*ret = NULL;
-	if (root && (!kernel_ask(k, c)->yes || !offers_tracer(root, tracer)))
+	if (root && (!kernel_ask(k, c)->yes || !tracefs_lists(root, "available_tracers", tracer)))
 		return refuse_tracer(k, d, tracer);
 	err = instance_open(k, d, INSTANCE_OWN, ret);
 	/* An instance lists those tracers that can run in it. */
-	if (err || offers_tracer((*ret)->directory, tracer))
+	if (err || tracefs_lists((*ret)->directory, "available_tracers", tracer))
 		return err;
 	instance_close(*ret);
 	return instance_open(k, d, INSTANCE_TOP, ret);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/sweep.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include "kernel/tracefs_owner.h"
 #include "kernel/tracefs_saved.h"
 #include "kernel/tracefs_triggers.h"
+#include "kernel/tracefs_walk.h"
 
 struct sweeper {
 	struct kernel *kernel;
@@ -52,11 +51,15 @@ static int write_value(const char *path, const char *file, const char *value)
 	return tracefs_value_write(path, file, value);
 }
 
-static void sweep_instance(struct sweeper *s, const char *name)
+static void sweep_instance(void *arg, const char *name)
 {
-	char *path = xasprintf("%s/instances/%s", s->root, name);
+	struct sweeper *s = arg;
+	char *path;
 	int error = 0;
 
+	if (!belongs_to_dead(s, name))
+		return;
+	path = xasprintf("%s/instances/%s", s->root, name);
 	if (!s->only_look && rmdir(path) && errno != ENOENT) {
 		tracefs_triggers_remove(path);
 		error = rmdir(path) && errno != ENOENT ? errno : 0;
@@ -74,33 +77,12 @@ static void sweep_instance(struct sweeper *s, const char *name)
 static void sweep_instances(struct sweeper *s)
 {
 	char *path = xasprintf("%s/instances", s->root);
-	DIR *dir = opendir(path);
-	struct dirent *e;
 
+	tracefs_each_folder(path, sweep_instance, s);
 	free(path);
-	if (!dir)
-		return;
-	while ((e = readdir(dir)))
-		if (belongs_to_dead(s, e->d_name))
-			sweep_instance(s, e->d_name);
-	closedir(dir);
 }
 
 /* ---- events ---- */
-
-static int append_line(const char *root, const char *file, const char *line)
-{
-	char *path = xasprintf("%s/%s", root, file);
-	const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	int err;
-
-	free(path);
-	if (fd < 0)
-		return -errno;
-	err = write_all(fd, line, strlen(line));
-	close(fd);
-	return err;
-}
 
 /* "p:pantrace_71_3300/f vfs_read" -> "pantrace_71_3300/f"; of synthetic events "pantrace_71_3300_f
  * u64 x". */
@@ -137,7 +119,7 @@ static void sweep_events(struct sweeper *s, const char *file, bool synthetic, co
 		if (name && !strchr(skip, line[0]) && belongs_to_dead(s, name)) {
 			command = xasprintf(synthetic ? "!%s\n" : "-:%s\n", name);
 			if (!s->only_look)
-				error = -append_line(s->root, file, command);
+				error = -tracefs_append(s->root, file, command);
 			note(s, synthetic ? SWEPT_SYNTHETIC : SWEPT_PROBE, name,
 			     error == ENOENT ? 0 : error);
 			free(command);

@@ -2,8 +2,6 @@
 #include "kernel/tracefs_state.h"
 #include "kernel/tracefs_triggers.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "kernel/instance.h"
 #include "kernel/tracefs_owner.h"
 #include "kernel/tracefs_saved.h"
+#include "kernel/tracefs_walk.h"
 
 struct reader {
 	struct kernel *kernel;
@@ -295,11 +294,15 @@ static void read_lists(struct reader *r)
 
 /* ---- events ---- */
 
-static void read_event(struct reader *r, const char *system, const char *event)
+static void read_event(void *arg, const char *system, const char *event)
 {
-	char *file = xasprintf("events/%s/%s/filter", system, event), *text = read_text(r, file),
-	     *line, *rest;
+	struct reader *r = arg;
+	char *file, *text, *line, *rest;
 
+	if (str_eq(system, "ftrace"))
+		return;
+	file = xasprintf("events/%s/%s/filter", system, event);
+	text = read_text(r, file);
 	if (text && !str_starts(text, "none")) {
 		text[strcspn(text, "\n")] = '\0';
 		add(r, STATE_FILTER, xstrdup(file), text, xstrdup("0"));
@@ -314,36 +317,6 @@ static void read_event(struct reader *r, const char *system, const char *event)
 			add(r, STATE_TRIGGER, xstrdup(file), line, tracefs_trigger_undo(line));
 	free(text);
 	free(file);
-}
-
-static void read_system(struct reader *r, const char *system)
-{
-	char *path = xasprintf("%s/events/%s", r->directory, system);
-	DIR *dir = opendir(path);
-	struct dirent *e;
-
-	free(path);
-	if (!dir)
-		return;
-	while ((e = readdir(dir)))
-		if (e->d_name[0] != '.' && e->d_type == DT_DIR)
-			read_event(r, system, e->d_name);
-	closedir(dir);
-}
-
-static void read_filters_and_triggers(struct reader *r)
-{
-	char *path = xasprintf("%s/events", r->directory);
-	DIR *dir = opendir(path);
-	struct dirent *e;
-
-	free(path);
-	if (!dir)
-		return;
-	while ((e = readdir(dir)))
-		if (e->d_name[0] != '.' && e->d_type == DT_DIR && !str_eq(e->d_name, "ftrace"))
-			read_system(r, e->d_name);
-	closedir(dir);
 }
 
 static void read_enabled(struct reader *r)
@@ -369,7 +342,7 @@ static void read_buffer(struct reader *r)
 	read_settings(r);
 	read_cpumask(r);
 	read_enabled(r);
-	read_filters_and_triggers(r);
+	tracefs_each_event_folder(r->directory, read_event, r);
 	read_function_triggers(r);
 	read_lists(r);
 	read_options(r, options_on, ARRAY_SIZE(options_on), true);
@@ -425,26 +398,25 @@ static void read_synthetic(struct reader *r)
 	free(text);
 }
 
+static void read_instance(void *arg, const char *name)
+{
+	struct reader *r = arg;
+
+	set_owner(r, name);
+	r->instance = name;
+	r->directory = xasprintf("%s/instances/%s", kernel_tracefs(r->kernel), name);
+	/* What goes with the instance is no matter for ours. */
+	if (!r->owner)
+		read_buffer(r);
+	add(r, STATE_INSTANCE, xasprintf("instances/%s", name), "", xstrdup(""));
+	free(r->directory);
+}
+
 static void read_instances(struct reader *r, const char *root)
 {
 	char *path = xasprintf("%s/instances", root);
-	DIR *dir = opendir(path);
-	struct dirent *e;
 
-	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.')
-			continue;
-		set_owner(r, e->d_name);
-		r->instance = e->d_name;
-		r->directory = xasprintf("%s/%s", path, e->d_name);
-		/* What goes with the instance is no matter for ours. */
-		if (!r->owner)
-			read_buffer(r);
-		add(r, STATE_INSTANCE, xasprintf("instances/%s", e->d_name), "", xstrdup(""));
-		free(r->directory);
-	}
-	if (dir)
-		closedir(dir);
+	tracefs_each_folder(path, read_instance, r);
 	free(path);
 }
 
@@ -474,21 +446,6 @@ int tracefs_state_read(struct kernel *k, struct tracefs_state *ret)
 
 /* ---- taking back ---- */
 
-static int append(const char *directory, const char *file, const char *text)
-{
-	char *path = xasprintf("%s/%s", directory, file);
-	const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	int err;
-
-	free(path);
-	if (fd < 0)
-		return -errno;
-	err = write_all(fd, text, strlen(text));
-	if (close(fd) && !err)
-		err = -errno;
-	return err;
-}
-
 static int undo(const char *root, const struct state_item *i)
 {
 	char *directory =
@@ -503,7 +460,7 @@ static int undo(const char *root, const struct state_item *i)
 	case STATE_TRIGGER:
 	case STATE_PROBE:
 	case STATE_SYNTHETIC:
-		err = append(directory, i->file, i->undo);
+		err = tracefs_append(directory, i->file, i->undo);
 		break;
 	case STATE_SETTING:
 	case STATE_LIST:

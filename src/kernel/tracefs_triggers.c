@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/tracefs_triggers.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/vector.h"
+#include "kernel/tracefs_walk.h"
 
 /* A histogram goes only after those that read its variables; chains are short. */
 #define MAX_PASSES 8
@@ -40,58 +40,20 @@ char *tracefs_trigger_undo(const char *line)
 	return xasprintf("!%.*s", (int)(end ? (size_t)(end - line) : strlen(line)), line);
 }
 
-static void note_triggers(struct placed_list *l, const char *path)
+static void note_triggers(void *arg, const char *system, const char *event)
 {
+	struct placed_list *l = arg;
+	char *path = xasprintf("%s/events/%s/%s/trigger", l->directory, system, event);
 	char *text, *line, *rest;
-	size_t len;
 
-	if (file_read(path, 0, &text, &len) < 0)
-		return;
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (*line != '#')
-			vector_push(&l->items,
-				    (struct placed){xstrdup(path), tracefs_trigger_undo(line)});
-	free(text);
-}
-
-/* directory/NAME/trigger for every event of a system. */
-static void note_system(struct placed_list *l, const char *system)
-{
-	DIR *dir = opendir(system);
-	struct dirent *e;
-
-	if (!dir)
-		return;
-	while ((e = readdir(dir))) {
-		char *path;
-
-		if (e->d_name[0] == '.' || e->d_type != DT_DIR)
-			continue;
-		path = xasprintf("%s/%s/trigger", system, e->d_name);
-		note_triggers(l, path);
-		free(path);
+	if (!file_read(path, 0, &text, NULL)) {
+		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			if (*line != '#')
+				vector_push(&l->items, (struct placed){xstrdup(path),
+								       tracefs_trigger_undo(line)});
+		free(text);
 	}
-	closedir(dir);
-}
-
-static void note_all(struct placed_list *l)
-{
-	char *events = xasprintf("%s/events", l->directory);
-	DIR *dir = opendir(events);
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		char *path;
-
-		if (e->d_name[0] == '.' || e->d_type != DT_DIR)
-			continue;
-		path = xasprintf("%s/%s", events, e->d_name);
-		note_system(l, path);
-		free(path);
-	}
-	if (dir)
-		closedir(dir);
-	free(events);
+	free(path);
 }
 
 static bool take_back(const struct placed *p)
@@ -109,7 +71,7 @@ int tracefs_triggers_remove(const char *directory)
 	struct placed_list l = {.directory = directory};
 	size_t left, before;
 
-	note_all(&l);
+	tracefs_each_event_folder(directory, note_triggers, &l);
 	left = l.items.len;
 	for (int pass = 0; pass < MAX_PASSES && left; pass++) {
 		before = left;

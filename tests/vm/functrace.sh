@@ -72,7 +72,7 @@ begun
 sleep 0.1
 wait $!
 like "$(cat /tmp/out)" '^#     TIME        CPU  TASK/PID         DURATION +FUNCTION CALLS' "funcgraph -a: columns"
-like "$(cat /tmp/out)" '^ +[0-9]+\.[0-9]{6} \|   [01]\)  +sleep-[0-9]+ +\| . [0-9.]+ us +\|  do_nanosleep\(\);' "funcgraph -a: the line"
+like "$(cat /tmp/out)" '^ +[0-9]+\.[0-9]{6} \|   [01]\)  +[a-z]*sleep-[0-9]+ +\| . [0-9.]+ us +\|  do_nanosleep\(\);' "funcgraph -a: the line"
 
 rm -f /tmp/out /tmp/err
 pantrace funcgraph -j -d 3 -m 1 do_nanosleep >/tmp/out 2>/tmp/err &
@@ -90,6 +90,45 @@ sleep 2
 kill -INT $pid
 wait $pid
 is $? 0 "Ctrl-C ends funcgraph"
+# Options of tracers are the same in all buffers: they are put back as they were, also after SIGKILL.
+cat_options() { (cd $t/options && grep . func_stack_trace sleep-time funcgraph-irqs | tr '\n' ' '); }
+options=$(cat_options)
+for tool in 'functrace -s do_nanosleep' 'funcgraph -C -I -m 1 do_nanosleep'; do
+	rm -f /tmp/out /tmp/err
+	pantrace $tool >/tmp/out 2>/tmp/err &
+	pid=$!
+	begun
+	unlike "$(cat_options)" "^$options\$" "$tool: an option of the tracer"
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	for _ in $(seq 50); do
+		[ "$(cat_options)" = "$options" ] && break
+		usleep 100000
+	done
+	is "$(cat_options)" "$options" "is as it was after SIGKILL"
+done
+echo 1 >$t/options/func_stack_trace
+rm -f /tmp/out /tmp/err
+pantrace functrace -d 2 do_nanosleep >/tmp/out 2>/tmp/err &
+begun
+sleep 0.1
+wait $!
+is "$(cat $t/options/func_stack_trace)" 1 "an option that somebody had on is on again"
+unlike "$(cat /tmp/out)" ' => ' "and did not count meanwhile"
+echo 0 >$t/options/func_stack_trace
+
+# Somebody's function filter and trigger in the top buffer, which funcgraph needs on older kernels.
+echo 'vfs_fsync_range:traceoff:3' >$t/set_ftrace_filter
+echo vfs_statx >>$t/set_ftrace_filter
+filter=$(cat $t/set_ftrace_filter)
+pantrace funcgraph -d 0.5 -l do_nanosleep -F 10 do_nanosleep >/tmp/out 2>/tmp/err
+is $? 0 "funcgraph with function triggers about"
+is "$(cat $t/set_ftrace_filter)" "$filter" "which are as they were"
+pantrace reset-ftrace -d >/tmp/out
+like "$(cat /tmp/out)" 'trigger +set_ftrace_filter: vfs_fsync_range:traceoff:count=3' "reset-ftrace shows the trigger"
+pantrace reset-ftrace -f >/tmp/out
+is "$(grep -v '^#' $t/set_ftrace_filter)" "" "and takes it back"
+
 after=$(cat $t/current_tracer $t/set_graph_function $t/set_ftrace_filter $t/max_graph_depth $t/tracing_thresh $t/trace_clock $t/tracing_on; ls $t/instances)
 is "$after" "$before" "tracefs is as it was"
 done_testing
