@@ -47,6 +47,12 @@ struct plan {
 	u32 events;
 };
 
+static bool is_counting(const struct script_program *p)
+{
+	return p->context.in_process && p->ntargets &&
+	       str_eq(p->targets[0]->provider->name, "user-process");
+}
+
 static int add_program(struct engine *e, const struct script_program *p, struct plan *plan)
 {
 	struct strbuf image = STRBUF_INIT;
@@ -86,7 +92,7 @@ int counted_begin(struct engine *e)
 			plan.maps[e->script->maps.items[i].process - 1] =
 				layout_of(&e->script->maps.items[i]);
 	for (size_t i = 0; i < e->script->programs.len && !err; i++)
-		if (e->script->programs.items[i].context.in_process)
+		if (is_counting(&e->script->programs.items[i]))
 			err = add_program(e, &e->script->programs.items[i], &plan);
 	options.programs = plan.programs.items;
 	options.nr_programs = (u32)plan.programs.len;
@@ -116,6 +122,56 @@ void counted_end(struct engine *e)
 {
 	counting_end(e->counting);
 	e->counting = NULL;
+}
+
+/* How many programs of a provider have the event as a target. */
+static u32 targets_of(const struct engine *e, const char *provider, const struct probe_target *like)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		const struct script_program *p = &e->script->programs.items[i];
+
+		for (u32 k = 0; k < p->ntargets; k++) {
+			const struct probe_target *t = p->targets[k];
+			const struct user_event *event = t->private;
+
+			if (!str_eq(t->provider->name, provider) ||
+			    !str_eq(t->module, like->module) ||
+			    !str_eq(t->function, like->function) || event->site.is_repeated)
+				continue;
+			n++;
+		}
+	}
+	return n;
+}
+
+/*
+ * The event is called for all programs of the script at once. A predicate can only keep it from
+ * that where it is the only one, and the event has the same fields in all processes.
+ */
+void counted_filters(struct engine *e)
+{
+	struct strbuf lines = STRBUF_INIT;
+
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		const struct script_program *p = &e->script->programs.items[i];
+		const struct probe_target *t = p->ntargets ? p->targets[0] : NULL;
+		struct strbuf image = STRBUF_INIT;
+
+		if (!t || !str_eq(t->provider->name, "user-filter") ||
+		    targets_of(e, "user-filter", t) != 1 || targets_of(e, "user", t) != 1)
+			continue;
+		if (!process_image(e->script, p, NULL, &image)) {
+			strbuf_addf(&lines, "filter %s:%s ", t->module, t->function);
+			for (size_t k = 0; k < image.len; k++)
+				strbuf_addf(&lines, "%02x", (u8)image.data[k]);
+			strbuf_addch(&lines, '\n');
+		}
+		strbuf_release(&image);
+	}
+	e->env->user_filters = lines.len ? arena_strdup(e->env->arena, lines.data) : NULL;
+	strbuf_release(&lines);
 }
 
 /* ---- reading ---- */

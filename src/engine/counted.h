@@ -10,6 +10,8 @@
 
 struct engine;
 
+/* Predicates of probes that run in the kernel, for the programs to try first; before they are attached. */
+void counted_filters(struct engine *e);
 /* Programs begin to count. 0 or -errno with a diagnostic. */
 int counted_begin(struct engine *e);
 void counted_stop(struct engine *e);

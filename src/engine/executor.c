@@ -404,6 +404,7 @@ static int start(struct loop *l)
 		return begin;
 	engine_watch_processes(e);
 	err = add_watch(l);
+	counted_filters(e);
 	if (!err)
 		err = engine_attach(e);
 	if (!err)

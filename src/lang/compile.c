@@ -455,6 +455,30 @@ static int describe_targets(struct compilation *k, struct probe *p,
 	return err;
 }
 
+/* What programs reject by themselves never comes to the kernel. */
+static int add_filters(struct compilation *k, const struct probe *p,
+		       const struct probe_targets *targets)
+{
+	struct probe *filter = k->options->in_process ? in_process_filter(k->arena, p) : NULL;
+	struct probe_env *env = k->options->env;
+	int err = 0;
+
+	for (u32 i = 0; filter && i < targets->list.len && !err; i++) {
+		struct probe_target *t = probe_to_filter(k->arena, targets->list.items[i]);
+		struct group g = {0};
+
+		if (!t)
+			continue;
+		env->skip_args = env->skip_names = false;
+		err = t->provider->describe(env, t, p->span, &g.context);
+		vector_push(&g.targets, t);
+		if (!err)
+			add_unit(k, filter, &g, true);
+		vector_free(&g.targets);
+	}
+	return err;
+}
+
 static int check_limits(struct compilation *k)
 {
 	const struct script_config *config = &k->script->config;
@@ -556,6 +580,8 @@ static int pass_attach_points(struct compilation *k)
 			err = check_limits(k);
 		if (!err)
 			err = describe_targets(k, p, &targets);
+		if (!err)
+			err = add_filters(k, p, &targets);
 		vector_free(&targets.list);
 		if (err)
 			return err;

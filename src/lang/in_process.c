@@ -230,3 +230,26 @@ void in_process_choose(struct arena *arena, struct ast *ast)
 	}
 	hashmap_release(&bound);
 }
+
+struct probe *in_process_filter(struct arena *arena, const struct probe *p)
+{
+	struct expr *one;
+	struct stmt *result;
+	struct probe *filter;
+
+	if (p->in_process || !p->predicate || !is_user_probe(p) || !expr_fits(p->predicate))
+		return NULL;
+	one = arena_new(arena, struct expr);
+	*one = (struct expr){.kind = EXPR_INTEGER, .span = p->span, .integer = 1};
+	result = arena_new(arena, struct stmt);
+	*result = (struct stmt){.kind = STMT_RETURN, .span = p->span, .value = one};
+	filter = arena_new(arena, struct probe);
+	*filter = *p;
+	filter->predicate = ast_clone_expr(arena, p->predicate);
+	filter->body = arena_new(arena, struct block);
+	filter->body->span = p->span;
+	filter->body->stmts = arena_new(arena, struct stmt *);
+	filter->body->stmts[0] = result;
+	filter->body->count = 1;
+	return filter;
+}

@@ -69,7 +69,9 @@ bool process_images_good(const struct script *script)
 		const struct script_program *p = &script->programs.items[i];
 
 		strbuf_release(&image);
-		good = !p->context.in_process || !process_image(script, p, NULL, &image);
+		good = !p->context.in_process || !p->ntargets ||
+		       !str_eq(p->targets[0]->provider->name, "user-process") ||
+		       !process_image(script, p, NULL, &image);
 	}
 	strbuf_release(&image);
 	return good;

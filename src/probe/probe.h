@@ -47,6 +47,7 @@ struct probe_env {
 	int (*prepare_process)(void *arg);
 	void *prepare_arg;
 	const char *debug_path;	    /* --debuginfo: more places of separate debug files, separated by ':'; or NULL */
+	const char *user_filters;   /* attach: lines of the session of user events (pantrace/protocol.h); NULL = none */
 	pid_t pid;		    /* -p for each(); expand takes it from the request */
 	const struct user_event *announced; /* user-filter: this event; NULL = as the programs that run have it */
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
@@ -208,6 +209,8 @@ const struct probe_provider *probe_find_provider(const char *name);
  * Makes a target of user: one that runs in the program. False: it is not needed, because another target stands for the same event.
  */
 bool probe_to_process(struct probe_target *t);
+/* The target of a filter for what t is a target for; NULL: none is needed. */
+struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t);
 int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
 void probe_env_release(struct probe_env *env); /* frees env->cache */
 void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */

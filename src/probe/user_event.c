@@ -212,6 +212,8 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	err = user_attach(env, prog_fd, targets, n, false, out);
 	if (err)
 		return err;
+	if (first && env->user_filters)
+		strbuf_addstr(&lines, env->user_filters);
 	for (u32 i = 0; i < n; i++)
 		strbuf_addf(&lines, "enable %s:%s\n", targets[i]->module, targets[i]->function);
 	script_session_add(s, lines.data, env->diag);
@@ -307,6 +309,19 @@ bool probe_to_process(struct probe_target *t)
 	return !event->site.is_repeated;
 }
 
+struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t)
+{
+	const struct user_event *event = t->private;
+	struct probe_target *filter;
+
+	if (t->provider != &probe_user || event->site.is_repeated)
+		return NULL;
+	filter = arena_new(arena, struct probe_target);
+	*filter = *t;
+	filter->provider = &probe_user_filter;
+	return filter;
+}
+
 /* ---- filters: compiled for the program itself (lib/vm.h), never attached ---- */
 
 struct filter_arg {
@@ -359,6 +374,7 @@ static int filter_describe(struct probe_env *env, const struct probe_target *t, 
 		.program_type = BPF_PROG_TYPE_TRACEPOINT,
 		.space = SPACE_USER,
 		.args = user_event_args(env, t->private, false, &unused),
+		.in_process = true,
 		.layout_key = "user-filter",
 	};
 	return 0;

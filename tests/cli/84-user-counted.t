@@ -178,9 +178,26 @@ sleep 0.4
 stop
 is "$(total k) $(printf '%s\n' "$out" | grep -c '^@k')" "0 16" "zero() keeps the keys"
 
-start -f json -e 'user:counted:tick { @k[args.thread] = count() } END { print(@k, 2) }'
+start -e 'user:counted:tick /args.i == 5 && str(args.url) == "/bb"/ { printf("%d\n", args.thread) }'
+grep -q '^filter counted:tick ' "$PANTRACE_RUNTIME"/sessions/script-$tracer-*
+ok "what must run in the kernel has its predicate tried by the program"
 echo 1000 >&8
 said app rounds 4
+sleep 0.2
+stop
+is "$(printf '%s\n' "$out" | sort -n | tr '\n' ' ')" "0 1 2 3 10 11 12 13 20 21 22 23 30 31 32 33 " "and sees what it lets through"
+start -e 'user:counted:tick /args.i == 5/ { printf("%d\n", args.thread) } user:counted:tick /args.i == 6/ { printf("six\n") }'
+! grep -q '^filter counted:tick ' "$PANTRACE_RUNTIME"/sessions/script-$tracer-*
+ok "not so where two probes have predicates of their own"
+echo 100 >&8
+said app rounds 5
+sleep 0.2
+stop
+is "$(printf '%s\n' "$out" | grep -c six) $(printf '%s\n' "$out" | grep -c .)" "16 32" "both see their events"
+
+start -f json -e 'user:counted:tick { @k[args.thread] = count() } END { print(@k, 2) }'
+echo 1000 >&8
+said app rounds 6
 stop
 is "$(printf '%s\n' "$out" | grep -c '1000')" 2 "json, the largest, at the end"
 printf '%s\n' "$out" | grep '^{' | python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]' 2>/dev/null
@@ -189,7 +206,7 @@ ok "it is json"
 start -e 'user:counted:tick { @who[comm] = count() } tracepoint:syscalls:sys_enter_getpgid /comm == "python3"/ { @who[comm] = count() }'
 echo 1000 >&8
 python3 -c 'import os; [os.getpgid(0) for i in range(17)]'
-said app rounds 5
+said app rounds 7
 stop
 is "$(value 'who\[app\]') $(value 'who\[python3\]')" "16000 17" "programs and the kernel count into one map"
 
