@@ -89,6 +89,7 @@ int main(int argc, char **argv)
 	if (standalone_find(&program)) {
 		rc = cmd_run_standalone(&program, argc, argv);
 		free(program.text);
+		free(program.files);
 		return rc;
 	}
 	if (str_eq(name, "bpftrace"))

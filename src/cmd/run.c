@@ -118,6 +118,8 @@ static int compile(struct session *s)
 		.nnamed = r->nnamed,
 		.include_dirs = r->include_dirs,
 		.ninclude_dirs = r->ninclude_dirs,
+		.files = r->files,
+		.nfiles = r->nfiles,
 		.pid = s->has_child ? s->child.pid : r->pid,
 		.has_child = s->has_child,
 		.has_unwind_target = s->has_child || r->pid || r->unwind_pid,
@@ -172,24 +174,41 @@ static int compile(struct session *s)
 	return err;
 }
 
+/* The name of a file as seen from the script, which has no place of its own any more when it is part of a program. */
+static const char *from_script(const struct session *s, const char *name)
+{
+	const char *slash = strrchr(s->r->name, '/');
+	const size_t n = slash ? (size_t)(slash - s->r->name) + 1 : 0;
+
+	return n && !strncmp(name, s->r->name, n) ? name + n : name;
+}
+
 /* --aot */
 static int write_standalone(struct session *s)
 {
-	const struct standalone program = {.text = (char *)(uintptr_t)s->r->text,
-					   .is_compatible = s->r->is_compatible,
-					   .unsafe = s->r->unsafe};
+	VECTOR(struct script_file) files = {0};
+	struct standalone program = {.text = (char *)(uintptr_t)s->r->text,
+				     .is_compatible = s->r->is_compatible,
+				     .unsafe = s->r->unsafe};
+	int err;
 
 	for (size_t i = 0; i < s->diag.sources.len; i++) {
 		const struct source *source = &s->diag.sources.items[i];
+		const struct script_file f = {.name = from_script(s, source->name), .text = source->text};
 
-		if (str_eq(source->name, s->r->name) || source->is_expansion)
-			continue;
-		diag_error(&s->diag, NO_SPAN, "--aot takes scripts of one file; this one reads %s, too",
-			   source->name);
-		diag_hint(&s->diag, "put its text into the script");
-		return -EINVAL;
+		if (!str_eq(source->name, s->r->name) && !source->is_expansion)
+			vector_push(&files, f);
 	}
-	return standalone_write(&s->diag, s->r->standalone, &program);
+	for (u32 i = 0; i < s->r->ninclude_dirs; i++) {
+		const struct script_file f = {.name = STANDALONE_INCLUDE, .text = from_script(s, s->r->include_dirs[i])};
+
+		vector_push(&files, f);
+	}
+	program.files = files.items;
+	program.nfiles = (u32)files.len;
+	err = standalone_write(&s->diag, s->r->standalone, &program);
+	vector_free(&files);
+	return err;
 }
 
 static int start_child(struct session *s)
@@ -637,9 +656,12 @@ static void free_options(struct run_options *o)
 	free(o->includes.items);
 }
 
-static int run_command(int argc, char **argv, bool is_compatible)
+/* packed: the script came with this program, as words of argv; NULL = it did not. */
+static int run_command(int argc, char **argv, bool is_compatible, const struct standalone *packed)
 {
-	struct run_request r = {.is_compatible = is_compatible};
+	struct run_request r = {.is_compatible = is_compatible,
+				.files = packed ? packed->files : NULL,
+				.nfiles = packed ? packed->nfiles : 0};
 	struct run_options o = {0};
 	int first = argc, rc = options_parse(&run_spec, argc, argv, &o, &first);
 	char *text = NULL, *command = NULL, **words = NULL;
@@ -687,20 +709,26 @@ out:
 
 int cmd_run(int argc, char **argv)
 {
-	return run_command(argc, argv, false);
+	return run_command(argc, argv, false, NULL);
 }
 
 int cmd_run_compatible(int argc, char **argv)
 {
-	return run_command(argc, argv, true);
+	return run_command(argc, argv, true, NULL);
 }
 
 int cmd_run_standalone(const struct standalone *s, int argc, char **argv)
 {
-	char **words = xreallocarray(NULL, (size_t)argc + 4, sizeof(*words));
+	char **words = xreallocarray(NULL, (size_t)argc + 4 + 2 * (size_t)s->nfiles, sizeof(*words));
 	int n = 0, rc;
 
 	words[n++] = argv[0];
+	for (u32 i = 0; i < s->nfiles; i++) {
+		if (!str_eq(s->files[i].name, STANDALONE_INCLUDE))
+			continue;
+		words[n++] = (char *)(uintptr_t)s->files[i].name;
+		words[n++] = (char *)(uintptr_t)s->files[i].text;
+	}
 	if (s->unsafe)
 		words[n++] = (char *)(uintptr_t) "--unsafe";
 	words[n++] = (char *)(uintptr_t) "-e";
@@ -708,7 +736,7 @@ int cmd_run_standalone(const struct standalone *s, int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		words[n++] = argv[i];
 	words[n] = NULL;
-	rc = run_command(n, words, s->is_compatible);
+	rc = run_command(n, words, s->is_compatible, s);
 	free(words);
 	return rc;
 }

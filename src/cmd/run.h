@@ -20,6 +20,8 @@ struct run_request {
 	u32 nnamed;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
+	const struct script_file *files; /* that came with the script (lang/parse.h); NULL = those of the file system */
+	u32 nfiles;
 	const char *const *debug_dirs; /* --debuginfo */
 	u32 ndebug_dirs;
 	const char *btf;     /* NULL = the kernel's */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: the binary as it is │ text of the script │ struct trailer. What is behind the sections
- * of an ELF file is nobody's.
+ * The file: the binary as it is │ text of the script, NUL │ { name, NUL, text, NUL } of each file that it reads │ struct trailer. What
+ * is behind the sections of an ELF file is nobody's.
  */
 #include "cmd/standalone.h"
 
@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lang/parse.h"
+#define MAX_PACKED ((u64)64 * LANG_MAX_SOURCE)
 
 static const char magic[16] = "pantrace-script";
 
 enum trailer_flags { MADE_COMPATIBLE = 1, MADE_UNSAFE = 2 };
 
 struct trailer {
-	u64 len; /* of the text */
-	u32 flags, reserved;
+	u64 len; /* of all texts */
+	u32 flags, nfiles;
 	char magic[16];
 };
 
@@ -30,7 +30,7 @@ static off_t find_end(int fd, struct trailer *t)
 	*t = (struct trailer){0};
 	if (size < (off_t)sizeof(*t) ||
 	    pread(fd, t, sizeof(*t), size - (off_t)sizeof(*t)) != sizeof(*t) ||
-	    memcmp(t->magic, magic, sizeof(magic)) || t->len > LANG_MAX_SOURCE ||
+	    memcmp(t->magic, magic, sizeof(magic)) || t->len > MAX_PACKED ||
 	    t->len + sizeof(*t) > (u64)size) {
 		*t = (struct trailer){0};
 		return size;
@@ -70,7 +70,8 @@ static int write_bytes(int fd, const void *data, size_t len)
 
 int standalone_write(struct diag *d, const char *path, const struct standalone *s)
 {
-	struct trailer t = {.len = strlen(s->text),
+	struct trailer t = {.len = strlen(s->text) + 1,
+			    .nfiles = s->nfiles,
 			    .flags = (s->is_compatible ? MADE_COMPATIBLE : 0u) |
 				     (s->unsafe ? MADE_UNSAFE : 0u)};
 	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), err = -errno, fd = -1;
@@ -82,6 +83,14 @@ int standalone_write(struct diag *d, const char *path, const struct standalone *
 	}
 	if (!err)
 		err = write_bytes(fd, s->text, t.len);
+	for (u32 i = 0; i < s->nfiles && !err; i++) {
+		const size_t name = strlen(s->files[i].name) + 1, text = strlen(s->files[i].text) + 1;
+
+		t.len += name + text;
+		err = write_bytes(fd, s->files[i].name, name);
+		if (!err)
+			err = write_bytes(fd, s->files[i].text, text);
+	}
 	if (!err)
 		err = write_bytes(fd, &t, sizeof(t));
 	if (err) {
@@ -96,6 +105,36 @@ int standalone_write(struct diag *d, const char *path, const struct standalone *
 	return err;
 }
 
+/* The next string of the texts; NULL at their end. */
+static const char *next_string(char **at, const char *end)
+{
+	char *s = *at, *nul = s < end ? memchr(s, '\0', (size_t)(end - s)) : NULL;
+
+	if (!nul)
+		return NULL;
+	*at = nul + 1;
+	return s;
+}
+
+static bool unpack(struct standalone *s, u64 len, u32 nfiles)
+{
+	const char *end = s->text + len;
+	char *at = s->text;
+
+	if (!next_string(&at, end) || nfiles > len)
+		return false;
+	s->files = nfiles ? xreallocarray(NULL, nfiles, sizeof(*s->files)) : NULL;
+	for (; s->nfiles < nfiles; s->nfiles++) {
+		struct script_file *f = &s->files[s->nfiles];
+
+		f->name = next_string(&at, end);
+		f->text = f->name ? next_string(&at, end) : NULL;
+		if (!f->text)
+			return false;
+	}
+	return true;
+}
+
 bool standalone_find(struct standalone *ret)
 {
 	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -104,12 +143,14 @@ bool standalone_find(struct standalone *ret)
 	bool found = false;
 
 	if (at > 0 && *t.magic) {
-		ret->text = xzalloc(t.len + 1);
-		ret->is_compatible = t.flags & MADE_COMPATIBLE;
-		ret->unsafe = t.flags & MADE_UNSAFE;
-		found = pread(fd, ret->text, t.len, at) == (ssize_t)t.len;
-		if (!found)
+		*ret = (struct standalone){.text = xzalloc(t.len + 1),
+					   .is_compatible = t.flags & MADE_COMPATIBLE,
+					   .unsafe = t.flags & MADE_UNSAFE};
+		found = pread(fd, ret->text, t.len, at) == (ssize_t)t.len && unpack(ret, t.len, t.nfiles);
+		if (!found) {
 			free(ret->text);
+			free(ret->files);
+		}
 	}
 	if (fd >= 0)
 		close(fd);

@@ -7,9 +7,14 @@
 #define PANTRACE_CMD_STANDALONE_H
 
 #include "base/diag.h"
+#include "lang/parse.h"
+
+#define STANDALONE_INCLUDE "-I" /* the name of a "file" that is a directory for #include */
 
 struct standalone {
 	char *text; /* of the script, NUL-terminated, malloc'ed */
+	struct script_file *files; /* that it reads; malloc'ed, the strings lie in text */
+	u32 nfiles;
 	bool is_compatible, unsafe; /* how it was made */
 };
 

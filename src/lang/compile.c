@@ -35,6 +35,8 @@ static int pass_parse(struct compilation *k)
 		.npositional = o->npositional,
 		.include_dirs = o->include_dirs,
 		.ninclude_dirs = o->ninclude_dirs,
+		.files = o->files,
+		.nfiles = o->nfiles,
 		.have_btf = o->env->btf && btf_exists(o->env->btf),
 	};
 

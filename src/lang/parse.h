@@ -15,11 +15,18 @@
 #define LANG_MAX_DEPTH   200	    /* nested expressions or blocks */
 #define LANG_MAX_TOKENS  2000000    /* after macro substitution */
 
+/* A file that a script reads (#include, import), taken along: its name as the script's own place makes it, and its text. */
+struct script_file {
+	const char *name, *text;
+};
+
 struct parse_options {
 	const char *const *positional; /* $1 ... $N */
 	u32 npositional;
 	const char *const *include_dirs; /* -I */
 	u32 ninclude_dirs;
+	const struct script_file *files; /* these are all that there are; NULL = the file system's */
+	u32 nfiles;
 	bool have_btf; /* predefine BPFTRACE_HAVE_BTF */
 };
 

@@ -95,15 +95,18 @@ static bool is_new_file(struct parser *p, const char *path)
 
 void parse_import_file(struct parser *p, const struct import *import)
 {
+	const bool packed = p->pp.options->files != NULL;
 	const char *path = resolve(p, import);
 	struct stat st;
 
-	if (!is_safe(p, import, path))
+	if (!packed && !is_safe(p, import, path))
 		return;
 	is_new_file(p, p->diag->sources.items[p->file].name);
 	if (!is_new_file(p, path))
 		return;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (packed && preprocess_open(&p->pp, import->span, arena_printf(p->arena, "%s/imports", path)))
+		return;
+	if (!packed && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		import_directory(p, import, path);
 		return;
 	}

@@ -278,12 +278,27 @@ bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *n
 	return true;
 }
 
+/* Of a script that brings its files along. */
+static bool open_packed(struct preprocessor *pp, struct span at, const char *path)
+{
+	for (u32 i = 0; i < pp->options->nfiles; i++) {
+		const struct script_file *f = &pp->options->files[i];
+
+		if (str_eq(f->name, path))
+			return preprocess_open_text(pp, at, path, f->text, strlen(f->text));
+	}
+	return false;
+}
+
 bool preprocess_open(struct preprocessor *pp, struct span at, const char *path)
 {
 	char *text = NULL;
 	size_t len = 0;
-	const int r = file_read(path, LANG_MAX_SOURCE, &text, &len);
+	int r;
 
+	if (pp->options->files)
+		return open_packed(pp, at, path);
+	r = file_read(path, LANG_MAX_SOURCE, &text, &len);
 	if (r == -ENOENT || r == -ENOTDIR || r == -EISDIR)
 		return false;
 	if (r < 0) {

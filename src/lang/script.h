@@ -183,6 +183,8 @@ struct script {
 	bool has_exit;			   /* exit() is called somewhere */
 };
 
+struct script_file; /* lang/parse.h */
+
 struct compile_options {
 	const char *const *positional;
 	u32 npositional;
@@ -190,6 +192,8 @@ struct compile_options {
 	u32 nnamed;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
+	const struct script_file *files; /* these are all that there are; NULL = the file system's */
+	u32 nfiles;
 	pid_t pid;		/* -p */
 	bool has_child;		/* -c */
 	const regex_t *probe_filter; /* --probe-filter: only probes whose name it matches; NULL = all */

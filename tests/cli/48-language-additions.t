@@ -37,7 +37,8 @@ ok "and nothing is left"
 chmod 755 "$work"
 echo 'macro one() { 1 }' >"$work/one.bt"
 run -e "import \"$work/one.bt\"; begin { print(one()); }" --aot "$work/two"
-like "$err" '--aot takes scripts of one file' "imports are refused"
+mv "$work/one.bt" "$work/away.bt"
+is "$("$work/two" 2>/dev/null)" 1 "an import goes with it"
 
 # macros
 run -e 'macro bad() { errorf("Something bad"); } begin { bad(); }'
@@ -73,4 +74,25 @@ is "$out" "$(printf 'ab5')" "a zero byte in a text"
 run -q -e 'begin { @[1] = 7; print(find(@, 5, $w)); print($w); clear(@); }'
 is "$out" "false
 0" "what find() does not find is zero"
+# --- --aot: the files that a script reads go with it ---
+mkdir -p "$work/aot/lib" "$work/aot/inc"
+echo 'import "deep.bt"; macro twice(a) { a * 2 }' >"$work/aot/lib/a.bt"
+echo 'macro thrice(a) { a * 3 }' >"$work/aot/lib/deep.bt"
+printf 'struct foo { int a; int b; };\n#define K 3\n' >"$work/aot/x.h"
+echo '#define FAR 77' >"$work/aot/inc/far.h"
+cat >"$work/aot/s.bt" <<'S'
+import "lib"; import "x.h";
+#include <far.h>
+begin { printf("%d %d %d %d %d %s\n", twice(4), thrice(5), sizeof(struct foo), K, FAR, str($1)); }
+S
+run -I "$work/aot/inc" --aot "$work/made" "$work/aot/s.bt"
+is "$rc" 0 "--aot of a script with imports and headers"
+rm -r "$work/aot"
+(cd / && "$work/made" word) >"$work/out" 2>"$work/err"
+is "$(cat "$work/out")" "8 15 8 3 77 word" "runs without them"
+"$work/made" >/dev/null 2>&1
+cp "$work/made" "$work/broken" && printf 'x' | dd of="$work/broken" bs=1 seek=$(($(stat -c %s "$work/broken") - 20)) conv=notrunc 2>/dev/null
+"$work/broken" --version >"$work/out" 2>&1
+like "$(cat "$work/out")" '.' "a damaged one does not crash"
+
 done_testing
