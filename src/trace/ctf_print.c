@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line of text for each event. For each kind of event there is a program: pieces of constant
- * text, each followed by one value that is taken from the packet in the plainest way its type
- * allows. Most lines consist of copies and decimal numbers.
+ * A line for each event, by the program of its kind (ctf_program.h): copies and decimal numbers, for
+ * the most part.
  */
 #include <stdio.h>
 #include <time.h>
@@ -10,47 +9,11 @@
 
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/glob.h"
+#include "trace/ctf_program.h"
 #include "trace/ctf_value.h"
 #include "trace/number_text.h"
 
 #define CHUNK (256u << 10)
-
-enum step_kind {
-	STEP_U8,
-	STEP_U16,
-	STEP_U32,
-	STEP_U64,
-	STEP_S8,
-	STEP_S16,
-	STEP_S32,
-	STEP_S64,
-	STEP_HEX, /* little endian, whole bytes */
-	STEP_STRING,
-	STEP_ADDRESS, /* as STEP_HEX, with a name */
-	STEP_ADDRESSES, /* an array of addresses, with names */
-	STEP_SKIP, /* decoded, not shown */
-	STEP_ALIGN,
-	STEP_OTHER,
-	STEP_END,
-};
-
-struct step {
-	enum step_kind kind;
-	u32 align; /* bits */
-	u32 slot;
-	u32 text, text_size; /* before the value, in program.text */
-	const struct ctf_type *type;
-};
-
-struct program {
-	bool wanted;
-	char *head; /* "host:process:(pid) app:event: " */
-	u32 head_size;
-	char *text;
-	struct step *steps;
-	size_t room; /* bytes of a line, but for what step_slowly() adds */
-};
 
 struct ctf_printer {
 	struct ctf_print_options options;
@@ -82,152 +45,11 @@ struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int
 	return p;
 }
 
-/* ---- programs ---- */
-
-struct compiler {
-	struct ctf_printer *p;
-	VECTOR(struct step) steps;
-	struct strbuf text; /* all pieces */
-	size_t piece; /* where the current one begins */
-};
-
-static void add_step(struct compiler *k, enum step_kind kind, const struct ctf_type *t, u32 slot)
+static inline struct ctf_program *program_of(struct ctf_printer *p, const struct ctf_event *event)
 {
-	struct step step = {
-		.kind = kind,
-		.align = t ? MAX(t->align, 1u) : 1,
-		.slot = slot,
-		.text = (u32)k->piece,
-		.text_size = (u32)(k->text.len - k->piece),
-		.type = t,
-	};
-
-	vector_push(&k->steps, step);
-	k->piece = k->text.len;
-}
-
-static enum step_kind kind_of(const struct ctf_type *t)
-{
-	static const enum step_kind plain[2][4] = {{STEP_U8, STEP_U16, STEP_U32, STEP_U64},
-						   {STEP_S8, STEP_S16, STEP_S32, STEP_S64}};
-	const u32 bytes = t->size / 8;
-
-	if (t->kind == CTF_STRING)
-		return STEP_STRING;
-	if (t->kind != CTF_INTEGER || t->size % 8 || t->align < 8 || t->byte_order != CTF_LITTLE ||
-	    (bytes & (bytes - 1)))
-		return STEP_OTHER;
-	if (t->base == 10)
-		return plain[t->is_signed][__builtin_ctz(bytes)];
-	return t->base == 16 ? STEP_HEX : STEP_OTHER;
-}
-
-static bool shows_addresses(const struct compiler *k, const struct ctf_field *f)
-{
-	return k->p->options.format == CTF_FORMAT_TEXT && k->p->options.address &&
-	       ctf_is_address(f->shown);
-}
-
-static void compile_struct(struct compiler *k, const struct ctf_type *t)
-{
-	const bool all = k->p->options.format == CTF_FORMAT_BABELTRACE;
-	bool first = true;
-
-	if (t->align > 8)
-		add_step(k, STEP_ALIGN, t, CTF_NO_SLOT);
-	strbuf_addch(&k->text, '{');
-	for (u32 i = 0; i < t->count; i++) {
-		const struct ctf_field *f = &t->fields[i];
-		enum step_kind kind = f->slot == CTF_NO_SLOT ? kind_of(f->type) : STEP_OTHER;
-
-		if (!all && ctf_is_length(t, i)) {
-			add_step(k, STEP_SKIP, f->type, f->slot);
-			continue;
-		}
-		strbuf_addf(&k->text, "%s%s = ", first ? " " : ", ", f->shown);
-		first = false;
-		if (f->type->kind == CTF_STRUCT) {
-			compile_struct(k, f->type);
-			continue;
-		}
-		if (kind == STEP_HEX && shows_addresses(k, f))
-			kind = STEP_ADDRESS;
-		if (f->type->kind == CTF_SEQUENCE && shows_addresses(k, f) &&
-		    f->type->element->kind == CTF_INTEGER)
-			kind = STEP_ADDRESSES;
-		add_step(k, kind, f->type, f->slot);
-	}
-	strbuf_addstr(&k->text, " }");
-}
-
-static void head_of(const struct ctf_event *event, struct strbuf *out)
-{
-	const struct ctf_metadata *m = event->stream->trace->metadata;
-	const struct ctf_env *process = ctf_metadata_env(m, "procname"),
-			     *pid = ctf_metadata_env(m, "vpid");
-	const char *host = event->stream->trace->hostname;
-
-	if (host)
-		strbuf_addstr(out, host);
-	if (process && process->text)
-		strbuf_addf(out, "%s%s", out->len ? ":" : "", process->text);
-	if (pid && !pid->text)
-		strbuf_addf(out, "%s(%lld)", out->len ? ":" : "", (long long)pid->number);
-	if (out->len)
-		strbuf_addch(out, ' ');
-	strbuf_addf(out, "%s: ", *event->class->name ? event->class->name : "<unknown>");
-}
-
-static bool wanted(const struct ctf_printer *p, const char *name)
-{
-	if (!p->options.nr_events)
-		return true;
-	for (size_t i = 0; i < p->options.nr_events; i++)
-		if (glob_match(p->options.events[i], name))
-			return true;
-	return false;
-}
-
-static struct program *compile(struct ctf_printer *p, const struct ctf_event *event)
-{
-	const struct ctf_type *parts[] = {event->stream->class->event_context,
-					  event->class->context, event->class->fields};
-	struct compiler k = {.p = p, .text = STRBUF_INIT};
-	struct strbuf head = STRBUF_INIT;
-	struct program *program = arena_new(&p->arena, struct program);
-	bool first = true;
-
-	program->wanted = wanted(p, event->class->name);
-	head_of(event, &head);
-	program->head_size = (u32)head.len;
-	program->head = arena_alloc(&p->arena,
-				    head.len + 64); /* copied 32 bytes at a time, as the pieces */
-	memcpy(program->head, head.data, head.len);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!parts[i])
-			continue;
-		if (!first)
-			strbuf_addstr(&k.text, ", ");
-		first = false;
-		compile_struct(&k, parts[i]);
-	}
-	strbuf_addch(&k.text, '\n');
-	add_step(&k, STEP_END, NULL, CTF_NO_SLOT);
-	program->room = head.len + k.text.len + 24 * k.steps.len + 256;
-	program->text = arena_alloc(&p->arena, k.text.len + 64);
-	memcpy(program->text, k.text.data, k.text.len);
-	program->steps =
-		arena_memdup(&p->arena, k.steps.items, k.steps.len * sizeof(*k.steps.items));
-	strbuf_release(&head);
-	strbuf_release(&k.text);
-	vector_free(&k.steps);
-	event->class->user = program;
-	return program;
-}
-
-static inline struct program *program_of(struct ctf_printer *p, const struct ctf_event *event)
-{
-	return event->class->user ? event->class->user : compile(p, event);
+	if (!event->class->user)
+		event->class->user = ctf_program(&p->options, &p->arena, event);
+	return event->class->user;
 }
 
 bool ctf_print_wants(struct ctf_printer *p, const struct ctf_event *event)
@@ -386,7 +208,7 @@ static void put_named(struct ctf_printer *p, const struct ctf_event *event, u64 
 
 /* What takes more than a few instructions; goes through the buffer. */
 static void step_slowly(struct ctf_printer *p, const struct ctf_event *event,
-			const struct step *step, struct ctf_cursor *c)
+			const struct ctf_print_step *step, struct ctf_cursor *c)
 {
 	const struct ctf_value_style style = {&p->options, event->stream->trace, event->ns};
 	const char *s;
@@ -420,18 +242,65 @@ static void step_slowly(struct ctf_printer *p, const struct ctf_event *event,
 	case STEP_SKIP:
 		ctf_noted(c, step->type, step->slot);
 		break;
+	case STEP_JSON:
+		ctf_put_json(&p->out, c, step->type, step->slot, &style);
+		break;
 	default:
 		ctf_put_text(&p->out, c, step->type, step->slot, &style);
 	}
 }
 
-static void run(struct ctf_printer *p, const struct ctf_event *event, const struct program *program,
+/* Whether JSON has the bytes as they are: printable ASCII without quotes and backslashes. */
+static bool is_plain(const char *s, size_t n)
+{
+	u8 odd = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const u8 c = (u8)s[i];
+
+		odd |= (u8)(c - 0x20) >= 0x5f || c == '"' || c == '\\';
+	}
+	return !odd;
+}
+
+static char *put_json_string(struct ctf_printer *p, char *to, const char *s, size_t n, size_t room)
+{
+	*to++ = '"';
+	p->out.len = (size_t)(to - p->out.data);
+	if (is_plain(s, n)) {
+		to = text_room(&p->out, n + room);
+		memcpy(to, s, n);
+		to += n;
+	} else {
+		escape_json(&p->out, s, n);
+		to = text_room(&p->out, room);
+	}
+	*to++ = '"';
+	return to;
+}
+
+static char *put_json_integer(char *to, u64 value, bool is_signed)
+{
+	const s64 v = (s64)value;
+	const bool plain = is_signed ? v > -(1ll << 53) && v < 1ll << 53 : value < 1ull << 53;
+
+	if (!plain)
+		*to++ = '"';
+	to = is_signed ? put_signed(to, v) : text_put_digits(to, value);
+	if (!plain)
+		*to++ = '"';
+	return to;
+}
+
+static void run(struct ctf_printer *p, const struct ctf_event *event, const struct ctf_program *program,
 		struct ctf_cursor *c)
 {
 	char *to = p->out.data + p->out.len;
+	const char *s;
+	size_t n;
 	u64 value;
 
-	for (const struct step *step = program->steps; !c->failed; step++) {
+	for (const struct ctf_print_step *step = program->steps; !c->failed; step++) {
 		to = copy(to, program->text + step->text, step->text_size);
 		switch (step->kind) {
 		case STEP_U8:
@@ -457,6 +326,16 @@ static void run(struct ctf_printer *p, const struct ctf_event *event, const stru
 			if (take(c, step->align, 3, &value))
 				to = put_signed(to, (s64)value);
 			break;
+		case STEP_JSON_U64:
+		case STEP_JSON_S64:
+			if (take(c, step->align, 3, &value))
+				to = put_json_integer(to, value, step->kind == STEP_JSON_S64);
+			break;
+		case STEP_JSON_STRING:
+			s = ctf_string(c, &n);
+			if (s)
+				to = put_json_string(p, to, s, n, program->room);
+			break;
 		case STEP_END:
 			p->out.len = (size_t)(to - p->out.data);
 			return;
@@ -469,61 +348,27 @@ static void run(struct ctf_printer *p, const struct ctf_event *event, const stru
 	p->out.len = (size_t)(to - p->out.data);
 }
 
-/* ---- JSON ---- */
-
-static void json_line(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c)
-{
-	const struct ctf_value_style style = {&p->options, event->stream->trace, event->ns};
-	const struct ctf_metadata *m = event->stream->trace->metadata;
-	const struct ctf_env *process = ctf_metadata_env(m, "procname"),
-			     *pid = ctf_metadata_env(m, "vpid");
-	const struct {
-		const char *key;
-		const struct ctf_type *type;
-	} parts[] = {{"context", event->stream->class->event_context},
-		     {"event_context", event->class->context},
-		     {"fields", event->class->fields}};
-	struct strbuf *out = &p->out;
-
-	strbuf_addf(out, "{\"time_ns\":%lld,\"event\":\"", (long long)event->ns);
-	escape_json(out, event->class->name, strlen(event->class->name));
-	strbuf_addch(out, '"');
-	if (event->stream->trace->hostname) {
-		strbuf_addstr(out, ",\"host\":\"");
-		escape_json(out, event->stream->trace->hostname,
-			    strlen(event->stream->trace->hostname));
-		strbuf_addch(out, '"');
-	}
-	if (process && process->text) {
-		strbuf_addstr(out, ",\"process\":\"");
-		escape_json(out, process->text, strlen(process->text));
-		strbuf_addch(out, '"');
-	}
-	if (pid && !pid->text)
-		strbuf_addf(out, ",\"pid\":%lld", (long long)pid->number);
-	if (event->stream->cpu != UINT64_MAX)
-		strbuf_addf(out, ",\"cpu\":%llu", (unsigned long long)event->stream->cpu);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!parts[i].type)
-			continue;
-		strbuf_addf(out, ",\"%s\":", parts[i].key);
-		ctf_put_json(out, c, parts[i].type, CTF_NO_SLOT, &style);
-	}
-	strbuf_addstr(out, "}\n");
-}
-
 /* ---- lines ---- */
 
 int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c)
 {
-	const struct program *program = program_of(p, event);
+	const struct ctf_program *program = program_of(p, event);
 	const size_t begin = p->out.len;
 	const s64 last = p->last_ns;
 	const bool had_last = p->has_last;
 	char *to;
 
 	if (p->options.format == CTF_FORMAT_JSON) {
-		json_line(p, event, c);
+		to = text_room(&p->out, program->room);
+		memcpy(to, "{\"time_ns\":", 11);
+		to = put_signed(to + 11, event->ns);
+		to = copy(to, program->head, program->head_size);
+		if (event->stream->cpu != UINT64_MAX) {
+			memcpy(to, ",\"cpu\":", 7);
+			to = text_put_digits(to + 7, event->stream->cpu);
+		}
+		p->out.len = (size_t)(to - p->out.data);
+		run(p, event, program, c);
 	} else {
 		if (p->packet_stream != event->stream || p->packet_number != event->stream->number)
 			packet_text(p, event);
