@@ -64,8 +64,10 @@ bool hist_kernel_can(struct hist_run *run, const char **ret_why)
 		*ret_why = hist->why ? hist->why : "there are none";
 	else if (run->latency.from_event && !synthetic->yes)
 		*ret_why = synthetic->why ? synthetic->why : "there are no synthetic events";
-	else if (run->latency.from_event && run->pid)
-		*ret_why = "a latency with -p";
+	else if (run->pid)
+		/* kernel/trace/trace.h, __event_trigger_test_discard(): before set_event_pid is
+		 * looked at */
+		*ret_why = "they count the events of every process (-p)";
 	for (size_t i = 0; i < run->specs.len && !*ret_why; i++)
 		for (u32 c = 0; c < run->specs.items[i].nkeys; c++)
 			if (run->specs.items[i].is_user_string[c])
@@ -384,8 +386,6 @@ static int set_up(struct kernel_hist *k)
 		err = child_start_words(&k->child, run->command, run->diag);
 		k->has_child = err == 0;
 	}
-	if (!err && run->pid)
-		err = instance_follow_process(k->instance, run->pid, FOLLOW_EVENTS);
 	if (!err && run->latency.from_event)
 		err = make_latency(k);
 	return err;
@@ -448,8 +448,10 @@ int hist_run_kernel(struct hist_run *run)
 	take_back(&k);
 	for (u32 t = 0; t < run->ntables; t++)
 		dropped += run->tables[t].dropped;
-	if (k.out.fd >= 0 && output_close(&k.out) < 0 && k.out.error != EPIPE)
+	if (k.out.fd >= 0 && output_close(&k.out) < 0 && k.out.error != EPIPE) {
 		err = -k.out.error;
+		diag_error(run->diag, NO_SPAN, "cannot write the output: %s", strerror(-err));
+	}
 	if (err) {
 		int code = (int)diag_exit_code(run->diag);
 

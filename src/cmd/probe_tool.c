@@ -8,8 +8,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
-#include "cmd/ftrace_session.h"
-#include "kernel/tracefs.h"
+#include "cmd/ftrace_probes.h"
 #include "probe/definition.h"
 
 struct probe_options {
@@ -126,75 +125,7 @@ static int list_functions(const struct probe_options *o)
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
-/* ---- -v ---- */
-
-/* The format files, with the names that the user gave. */
-static int show_formats(struct ftrace_session *s)
-{
-	for (size_t i = 0; i < dynamic_events_count(s->events); i++) {
-		const struct dynamic_event *e = dynamic_events_at(s->events, i);
-		char *text;
-
-		if (tracefs_event_format(s->kernel, e->group, e->name, &text))
-			continue;
-		strbuf_addf(&s->out.text, "name: %s\n%s", e->shown, text + strcspn(text, "\n") + 1);
-		free(text);
-	}
-	return EXIT_OK;
-}
-
 /* ---- tracing ---- */
-
-static int apply_filter(struct ftrace_session *s, const char *filter)
-{
-	struct tracefs_command c = TRACEFS_COMMAND_INIT;
-	int err = 0;
-
-	tracefs_command_from(&c, &s->diag, "filter", filter);
-	for (size_t i = 0; i < dynamic_events_count(s->events) && !err; i++) {
-		const struct dynamic_event *e = dynamic_events_at(s->events, i);
-
-		err = instance_set_filter(s->instance, e->group, e->name, &c);
-	}
-	tracefs_command_release(&c);
-	return err;
-}
-
-#define KERNEL_ENOTSUPP 524 /* include/linux/errno.h; not among those of libc */
-
-static void refuse_place(struct ftrace_session *s, const struct dynamic_event *e, int err)
-{
-	diag_error(&s->diag, NO_SPAN, "the kernel cannot put a probe on '%s': %s", e->shown,
-		   err == -KERNEL_ENOTSUPP ? "it cannot execute the instruction there out of line"
-					   : strerror(-err));
-	diag_hint(&s->diag,
-		  "another place in the function (+OFFSET) may do, or one of its callers");
-}
-
-/* Of several, those that the kernel does not take are left out and counted. */
-static int enable_all(struct ftrace_session *s, struct definition_result *r)
-{
-	const size_t count = dynamic_events_count(s->events);
-	u32 enabled = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct dynamic_event *e = dynamic_events_at(s->events, i);
-		char *file = xasprintf("events/%s/%s/enable", e->group, e->name);
-
-		err = instance_try(s->instance, file, "1");
-		free(file);
-		if (err && (enabled || i + 1 < count))
-			r->skipped++;
-		else if (err)
-			refuse_place(s, e, err);
-		else
-			ftrace_session_expect(s, e->group, e->name, e->shown);
-		enabled += !err;
-	}
-	r->count = enabled;
-	return enabled ? 0 : err;
-}
 
 static void say_what(struct ftrace_session *s, bool is_user, const struct definition_result *r)
 {
@@ -218,12 +149,16 @@ static int trace(struct ftrace_session *s, const struct probe_options *o, bool i
 	const struct definition_request request = {
 		.text = text, .is_user = is_user, .force = o->force, .pid = s->pid};
 	struct definition_result result;
+	u32 enabled;
 	int rc = EXIT_FAILED;
 
 	if (!definition_make(s->kernel, &s->diag, s->events, &request, &result)) {
 		if (o->format) {
-			rc = show_formats(s);
-		} else if ((!filter || !apply_filter(s, filter)) && !enable_all(s, &result)) {
+			rc = ftrace_probes_show(s);
+		} else if ((!filter || !ftrace_probes_filter(s, filter)) &&
+			   !ftrace_probes_enable(s, &enabled)) {
+			result.skipped += result.count - enabled;
+			result.count = enabled;
 			say_what(s, is_user, &result);
 			rc = ftrace_session_run(s);
 		}

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/glob.h"
-#include "cmd/ftrace_session.h"
+#include "cmd/ftrace_probes.h"
 #include "kernel/tracefs.h"
 
 struct tpoint_options {
@@ -28,7 +29,8 @@ static const struct option_spec options[] = {
 
 static const struct command_spec spec = {
 	.name = "tpoint",
-	.synopsis = "[options] TRACEPOINT[,TRACEPOINT...] [FILTER]  |  -l [PATTERN]",
+	.synopsis = "[options] TRACEPOINT[,TRACEPOINT...] [FILTER]  |  [options] DEFINITION "
+		    "[FILTER]  |  -l [PATTERN]",
 	.summary = "trace tracepoints: every event as the kernel prints it",
 	.examples =
 		"  pantrace tpoint block:block_rq_issue                         # every event, "
@@ -42,13 +44,20 @@ static const struct command_spec spec = {
 		"kernel's stack\n"
 		"  pantrace tpoint -p 181 'syscalls:sys_enter_*'                # system calls of "
 		"one process\n"
+		"  pantrace tpoint 'e:opens syscalls:sys_enter_openat file=+0($filename):ustring'  "
+		" # "
+		"what a field points to\n"
 		"  pantrace tpoint -l 'block:*'                                 # what there is\n"
 		"  pantrace tpoint -v block:block_rq_issue                      # the fields of "
 		"one\n",
 	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
 		   "FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~ "
 		   "(a pattern of text),\n"
-		   "&& || ! and parentheses.\n",
+		   "&& || ! and parentheses.\n"
+		   "DEFINITION is of an event probe: e:[NAME] SYSTEM:EVENT [ARGUMENT...], where "
+		   "ARGUMENT is [NAME=]$FIELD[:TYPE]\n"
+		   "or [NAME=]+OFFSET($FIELD)[:TYPE] for what a field points to (kernels since "
+		   "5.15); TYPE as in pantrace kprobe.\n",
 	.fields = ftrace_event_fields,
 	.options = options,
 };
@@ -87,6 +96,15 @@ static bool expand_one(struct tpoint *t, struct kernel *k, char *word)
 	return t->events.len > before;
 }
 
+static void refuse_name(const char *word)
+{
+	struct strbuf shown = STRBUF_INIT;
+
+	escape_line(&shown, word, strlen(word));
+	fprintf(stderr, "  pantrace tpoint: there is no tracepoint '%s'\n", shown.data);
+	strbuf_release(&shown);
+}
+
 /* The nearest names are found by the instance when it is asked for it. */
 static int expand(struct tpoint *t, struct kernel *k, const char *list)
 {
@@ -103,7 +121,7 @@ static int expand(struct tpoint *t, struct kernel *k, const char *list)
 			rc = options_usage_error(&spec, "a tracepoint is SYSTEM:EVENT, not '%s'",
 						 word);
 		} else if (glob_has_wildcard(word) || !t->session.instance) {
-			fprintf(stderr, "  pantrace tpoint: there is no tracepoint '%s'\n", word);
+			refuse_name(word);
 			rc = EXIT_FAILED;
 		} else {
 			*colon = '\0';
@@ -208,6 +226,23 @@ static int trace(struct tpoint *t, const char *list, const char *filter)
 	return ftrace_session_run(s);
 }
 
+/* ---- an event probe ---- */
+
+static int trace_probe(struct tpoint *t, const char *definition, const char *filter)
+{
+	struct ftrace_session *s = &t->session;
+	u32 enabled;
+
+	if (ftrace_probes_attach(s, definition))
+		return (int)diag_exit_code(&s->diag);
+	if (t->o.format)
+		return ftrace_probes_show(s);
+	if ((filter && ftrace_probes_filter(s, filter)) || ftrace_probes_enable(s, &enabled))
+		return (int)diag_exit_code(&s->diag);
+	ftrace_session_say(s, "Tracing %s%s", definition, filter ? " with a filter" : "");
+	return ftrace_session_run(s);
+}
+
 int cmd_tpoint(int argc, char **argv)
 {
 	struct tpoint t = {0};
@@ -219,7 +254,12 @@ int cmd_tpoint(int argc, char **argv)
 		return options_usage_error(
 			&spec, "unexpected argument '%s': a filter with blanks needs quotes",
 			argv[first + 2]);
-	if (t.o.list || t.o.format) {
+	if (first < argc && !t.o.list && ftrace_probes_is_definition(argv[first])) {
+		rc = ftrace_session_open(&t.session, &spec, &t.o.common, NULL);
+		if (!rc)
+			rc = trace_probe(&t, argv[first], argv[first + 1]);
+		rc = ftrace_session_close(&t.session, rc);
+	} else if (t.o.list || t.o.format) {
 		if (t.o.format && first == argc)
 			return options_usage_error(&spec,
 						   "-v shows the fields of which tracepoint?");

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# -p of the ftrace-based tools: the process, and what it starts later; nobody else. /programs/syscalls N: three processes with N writes each.
+
+# begun WORD: the tracer says that it traces
+begun()
+{
+	for _ in $(seq 150); do
+		grep -qs "$1" /tmp/out /tmp/err && return
+		usleep 100000
+	done
+}
+
+# follow NAME COMMAND...: the command traces the shell $pid, which runs the workload as a child; so does this shell
+follow()
+{
+	rm -f /tmp/out /tmp/err /tmp/go
+	sh -c 'while [ ! -e /tmp/go ]; do usleep 50000; done; /programs/syscalls 20 >/dev/null' &
+	pid=$!
+	what=$1
+	shift
+	"$@" -p $pid >/tmp/out 2>/tmp/err &
+	tool=$!
+	begun '^Tracing'
+	: >/tmp/go
+	/programs/syscalls 50 >/dev/null
+	wait $pid
+	sleep 1
+	kill -INT $tool
+	wait $tool
+	is "$(grep -c "$what" /tmp/out)" 60 "$*: children are followed, others not" || head -5 /tmp/err | sed 's/^/# /'
+}
+
+follow ' write_null <-' pantrace functrace write_null
+follow ' write_null();' pantrace funcgraph -m 1 write_null
+follow ' write_null: ' pantrace kprobe p:write_null
+follow ' sys_getppid' pantrace tpoint syscalls:sys_enter_getppid
+pantrace functrace -d 3 -L $$ do_nanosleep >/tmp/out 2>/tmp/err &
+tool=$!
+begun '^Tracing'
+sleep 0.1
+usleep 1000
+wait $tool
+unlike "$(cat /tmp/out)" '^ *u?sleep-' "-L: only the thread, not what it starts"
+
+# Histogram triggers count everybody: with -p BPF does it.
+rm -f /tmp/go /tmp/out /tmp/err
+sh -c 'while [ ! -e /tmp/go ]; do usleep 50000; done; exec /programs/syscalls 20 >/dev/null' &
+pid=$!
+pantrace hist -d 8 -p $pid syscalls:sys_enter_getppid keys=common_pid.execname >/tmp/out 2>&1 &
+sleep 4
+: >/tmp/go
+/programs/syscalls 50 >/dev/null
+wait
+like "$(cat /tmp/out)" "^syscalls \\[$pid\\] +20 " "hist -p: the process"
+is "$(grep -c '^syscalls ' /tmp/out)" 1 "and nobody else" || sed 's/^/# /' /tmp/out
+pantrace hist --engine kernel -d 1 -p $$ syscalls:sys_enter_getppid keys=common_pid >/tmp/out 2>&1
+is $? 5 "hist --engine kernel -p is refused"
+like "$(cat /tmp/out)" 'the events of every process' "and why"
+
+# Event probes: what a field of an event points to, filters, no such event, the kernel's complaint at its place.
+rm -f /tmp/out /tmp/err
+pantrace tpoint 'e:opens syscalls:sys_enter_openat file=+0($filename):ustring' 'file == "/etc/passwd"' >/tmp/out 2>/tmp/err &
+tool=$!
+begun '^Tracing'
+cat /etc/passwd /root/nothing >/dev/null 2>&1
+sleep 1
+kill -INT $tool
+wait $tool
+like "$(cat /tmp/out)" '^ *cat-[0-9]+ .*: opens: .*file="/etc/passwd"$' "an event probe reads the string of a system call"
+unlike "$(cat /tmp/out)" 'nothing' "a filter on it" || sed 's/^/# /' /tmp/err
+pantrace tpoint -v 'e:opens syscalls.sys_enter_openat file=+0($filename):ustring' >/tmp/out 2>&1
+like "$(cat /tmp/out)" 'field:__data_loc char\[\] file;' "its fields"
+pantrace tpoint 'e:opens syscalls/sys_enter_openat file=+0($filenam):ustring' >/tmp/out 2>&1
+is $? 1 "a field that is not there is refused"
+like "$(cat /tmp/out)" '^ +~+' "at its place" || sed 's/^/# /' /tmp/out
+pantrace tpoint 'e:x syscalls:sys_enter_opena' >/tmp/out 2>&1
+like "$(cat /tmp/out)" "did you mean 'syscalls:sys_enter_open'" "no such event"
+is "$(grep -c pantrace /sys/kernel/tracing/dynamic_events)" 0 "nothing is left"
+done_testing
