@@ -278,7 +278,7 @@ int cmd_reset_ftrace(int argc, char **argv)
 		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	r.kernel = kernel_new();
 	if (!kernel_ask(r.kernel, KERNEL_TRACEFS)->yes ||
-	    access(kernel_tracefs(r.kernel), R_OK | W_OK | X_OK)) {
+	    access(kernel_tracefs(r.kernel), R_OK | X_OK | (r.o.dry_run ? 0 : W_OK))) {
 		const struct kernel_answer *a = kernel_ask(r.kernel, KERNEL_TRACEFS);
 
 		diag_error(&d, NO_SPAN, "tracefs cannot be used: %s",

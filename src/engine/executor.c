@@ -515,8 +515,11 @@ static int exit_code(const struct engine *e, int err)
 
 		return code ? code : EXIT_FAILED;
 	}
-	if (e->out->error && e->out->error != EPIPE)
+	if (e->out->error && e->out->error != EPIPE) {
+		diag_error(e->env->diag, NO_SPAN, "cannot write the output: %s",
+			   strerror(e->out->error));
 		return EXIT_FAILED;
+	}
 	if (!e->exit_code && lost && !e->options->is_compatible)
 		return EXIT_LOST;
 	return e->exit_code;

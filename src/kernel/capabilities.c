@@ -430,7 +430,11 @@ static int try_lockdown(struct kernel *k)
 
 static void why_tracefs(struct kernel *k, struct kernel_answer *a)
 {
-	if (a->error == EACCES || a->error == EPERM)
+	if (a->error == EPERM && !geteuid())
+		say(a, a->error, "tracefs is not mounted, and may not be mounted from here",
+		    "mount it where you may (on the host: mount -t tracefs tracefs "
+		    "/sys/kernel/tracing), and hand it into the container");
+	else if (a->error == EACCES || a->error == EPERM)
 		say(a, a->error, "tracefs is not readable for this user",
 		    "run it as root, or: mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing");
 	else
