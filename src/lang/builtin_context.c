@@ -270,6 +270,12 @@ static void check_stack_argument(struct check *c, struct expr *call)
 			    call->builtin->name);
 		return;
 	}
+	/* There all are on the stack, and each argN is right. */
+	if (c->unit->context.argn[0].kind == LOCATION_MEMORY && c->unit->context.argn[0].size == 4) {
+		check_error(c, call->span, "%s reads 64-bit arguments; this is a 32-bit program", call->builtin->name);
+		check_hint(c, "its arguments are arg0, arg1 ...");
+		return;
+	}
 	check_warning(c, call->span,
 		      "sarg can't be reliably used with functions whose arguments are not all 64 "
 		      "bits wide");

@@ -73,4 +73,23 @@ if "$pantrace" -l 'uprobe:libc:pthread_create' >/dev/null 2>&1 && ! "$pantrace" 
 	is "$rc" 1 "one that is in neither"
 	like "$err" "No matches for uprobe .*libpthread.so.0:pthread_creat" "is looked for where it was asked for"
 fi
+# --- 32-bit programs: arguments on the stack, words of 4 bytes ---
+cat >"$work/small.c" <<'C'
+__attribute__((noinline)) int work(int a, int b, char *s) { __asm__ volatile("" : "+m"(*s)); return a + b + s[0]; }
+void _start(void)
+{
+	char text[] = "hello";
+	volatile int r = 0;
+	for (int i = 0; i < 3; i++)
+		r += work(i, -7, text);
+	__asm__ volatile("int $0x80" :: "a"(1), "b"(0));
+}
+C
+if gcc -m32 -O1 -nostdlib -static -fno-stack-protector -o "$work/small" "$work/small.c" 2>/dev/null && "$work/small"; then
+	run -q -c "$work/small" -e "uprobe:$work/small:work { printf(\"%d %d %s\\n\", (int32)arg0, (int32)arg1, str(arg2)); } uretprobe:$work/small:work { printf(\"= %d\\n\", (int32)retval); }"
+	is "$(echo "$out" | tr '\n' ,)" "0 -7 hello,= 97,1 -7 hello,= 98,2 -7 hello,= 99," "a 32-bit program: arguments and results"
+	run -q -e "uprobe:$work/small:work { print(sarg0); }"
+	is "$rc" 1 "sarg0 of a 32-bit program is refused"
+	like "$err" "sarg0 reads 64-bit arguments; this is a 32-bit program" "and why"
+fi
 done_testing
