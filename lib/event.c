@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Ids of events, and names of fields from the text of the arguments: "r->id, PT_STRN(url, n)" gives
- * r_id and url. The text is split at commas outside brackets and quotes, as the compiler did.
+ * Names of fields from the text of the arguments: "r->id, PT_STRN(url, n)" gives r_id and url. The text is
+ * split at commas outside brackets and quotes, as the compiler did. The tool reads events of files by it.
  */
+#define PANTRACE_NO_SITES
 #include "internal.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -194,7 +195,7 @@ static void put_fields(struct maker *m, const char *text, int depth)
 
 /* The record of EVENT, valid until the next call, or NULL when it would be too long. The lock is
  * held. */
-static struct pantrace_event_record *record_make(const struct pantrace_event *event)
+struct pantrace_event_record *pt_event_record(const struct pantrace_event *event)
 {
 	static union {
 		struct pantrace_event_record record;
@@ -225,7 +226,7 @@ static struct pantrace_event_record *record_make(const struct pantrace_event *ev
 
 void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size)
 {
-	const struct pantrace_event_record *record = record_make(event);
+	const struct pantrace_event_record *record = pt_event_record(event);
 	const char *p;
 	size_t n = 0;
 
@@ -249,24 +250,6 @@ void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size)
 				*c = '_';
 		p += strlen(p) + 1;
 	}
-}
-
-uint32_t pt_event_id(struct pantrace_event *event)
-{
-	struct pantrace_event_record *record;
-	int id;
-
-	if (event->id)
-		return event->id;
-	record = record_make(event);
-	if (!record)
-		return 0;
-	record->id = 1; /* an event's; the number is given below */
-	id = pt_record_append(record);
-	if (id < 0)
-		return 0;
-	__atomic_store_n(&event->id, (uint32_t)id, __ATOMIC_RELEASE);
-	return (uint32_t)id;
 }
 
 void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB])

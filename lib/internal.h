@@ -188,6 +188,8 @@ struct pt_session_info {
 PT_HIDDEN bool pt_session_info(unsigned int number, struct pt_session_info *ret);
 /* A new descriptor of the rings of session NUMBER, or -ENOENT: they have a name, or are out of reach. */
 PT_HIDDEN int pt_session_fd(unsigned int number);
+/* Whether a session that runs wants addresses with its events. */
+PT_HIDDEN bool pt_sessions_addresses(void);
 /* Unmaps the rings of destroyed sessions. */
 PT_HIDDEN void pt_sessions_bury(void);
 /* Faults the rings of new sessions in, so that events do not have to. */
@@ -201,6 +203,7 @@ struct pt_description {
 	struct pt_spec spec;
 	struct pt_rules rules;
 	bool join_all, join_environment;
+	uint32_t join_child; /* the pid of a program that is about to start; 0: none */
 	unsigned int nr_join;
 	char join[PT_JOIN_NAMES][64]; /* globs over names of programs */
 	unsigned int line;	      /* of an error, from 1 */
@@ -244,17 +247,21 @@ PT_HIDDEN void pt_join_waiting(void);
 /* control.c: the helper thread; called once, before main() */
 PT_HIDDEN void pt_control_begin(void);
 
-/* event.c: "type:name type:name" of the fields of EVENT */
+/* event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The lock is held. */
+PT_HIDDEN struct pantrace_event_record *pt_event_record(const struct pantrace_event *event);
+/* "type:name type:name" of the fields of EVENT */
 PT_HIDDEN void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size);
 /* event.c: "provider:name" */
 PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB]);
-/* event.c: the id of EVENT in the running session, 0 when its records are full. Lock held. */
+/* event_id.c: the id of EVENT in the running session, 0 when its records are full. Lock held. */
 PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 
 /* site.c */
 /* Calls FN for each site of the loaded objects, those of an event mostly together; lock held. */
 PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
 PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
+/* Events that are wanted and off, because their records did not fit. */
+PT_HIDDEN uint32_t pt_sites_nameless(void);
 PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 
 PT_HIDDEN void pt_dynamic_add(struct pantrace_event *event); /* lock held */

@@ -64,7 +64,7 @@ static bool joins(const struct pt_description *description, bool environment)
 {
 	if (environment)
 		return true;
-	if (description->join_all)
+	if (description->join_all || (description->join_child && description->join_child == (uint32_t)getpid()))
 		return true;
 	for (unsigned int i = 0; i < description->nr_join; i++)
 		if (!fnmatch(description->join[i], program_invocation_short_name, 0))

@@ -86,6 +86,17 @@ static int take_name(struct pt_description *to, struct pt_line *values)
 	return pt_word_next(values, &word) && pt_word_name(&word, to->spec.name) ? 0 : -EINVAL;
 }
 
+static int take_number(struct pt_line *values, uint64_t most, uint32_t *ret)
+{
+	struct pt_line word;
+	uint64_t value;
+
+	if (!pt_word_next(values, &word) || !pt_word_number(&word, most, &value))
+		return -EINVAL;
+	*ret = (uint32_t)value;
+	return 0;
+}
+
 static int take_for(struct pt_description *to, struct pt_line *values)
 {
 	struct pt_line word;
@@ -100,6 +111,8 @@ static int take_for(struct pt_description *to, struct pt_line *values)
 		to->join_environment = true;
 		return 0;
 	}
+	if (pt_word_is(&word, "child"))
+		return take_number(values, INT32_MAX, &to->join_child);
 	if (pt_word_is(&word, "pid")) { /* whoever asked knows whom it asked */
 		values->at = values->end;
 		return 0;
@@ -139,17 +152,6 @@ static int take_mode(struct pt_description *to, struct pt_line *values)
 		return 0;
 	}
 	return -EINVAL;
-}
-
-static int take_number(struct pt_line *values, uint64_t most, uint32_t *ret)
-{
-	struct pt_line word;
-	uint64_t value;
-
-	if (!pt_word_next(values, &word) || !pt_word_number(&word, most, &value))
-		return -EINVAL;
-	*ret = (uint32_t)value;
-	return 0;
 }
 
 static int take_sub_size(struct pt_description *to, struct pt_line *values)

@@ -38,6 +38,8 @@
  *	library PROTOCOL VERSION
  *	process PID PARENT			in the process's pid namespace
  *	event SITES SESSIONS LEVEL PROVIDER:NAME TYPE:FIELD...	SESSIONS: how many have it on
+ *	refused SITES EVENTS			behind a session's line: sites in memory that cannot be written,
+ *						events whose records did not fit; they stay off
  *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped; FILE "-": see below
  *
  *	To attach, a process whose rings have no name in a directory (it may not write there, or sees another file
@@ -62,9 +64,14 @@
  *	filter GLOB HEX				of the events of GLOB only those that the program accepts
  *						(lib/vm.h); the last line that matches decides
  *	ask PATH				an enabled event without a filter line stays off; the program asks
-						at this socket (SOCK_SEQPACKET) for one, before main() begins or
-						dlopen() returns: see below
-	script					no rings: events call the places of the USDT note
+ *						at this socket (SOCK_SEQPACKET) for one, before main() begins or
+ *						dlopen() returns: see below
+ *	for child N				who has this pid when it starts
+ *	map KIND KEY_SIZE ENTRIES		no rings: events are counted in maps, numbered from 0; KIND: count
+ *						pair min max umin umax (aggregate.h)
+ *	aggregate HASH HEX			events whose names and fields have this hash (lib/hooks.c) run the
+ *						program, which counts
+ *	script					no rings: events call the places of the USDT note
  *						libpantrace:script (lib/hooks.c), where tools attach
  *
  *	An unknown word is refused: what is asked for is done, or nothing.

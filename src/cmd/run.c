@@ -220,6 +220,7 @@ static int start_child(struct session *s)
 	err = s->r->words ? child_start_words(&s->child, s->r->words, &s->diag)
 			  : child_start(&s->child, s->r->command, &s->diag);
 	s->has_child = err == 0;
+	s->env.child = s->has_child ? s->child.pid : 0;
 	return err;
 }
 

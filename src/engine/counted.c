@@ -97,6 +97,7 @@ int counted_begin(struct engine *e)
 	options.programs = plan.programs.items;
 	options.nr_programs = (u32)plan.programs.len;
 	options.pid = plan.pid;
+	options.is_child = plan.pid && plan.pid == e->env->child;
 	if (!err)
 		err = counting_begin(&options, e->env->diag, &e->counting);
 	vector_free(&plan.programs);

@@ -48,6 +48,7 @@ struct probe_env {
 	void *prepare_arg;
 	const char *debug_path;	    /* --debuginfo: more places of separate debug files, separated by ':'; or NULL */
 	const char *user_filters;   /* attach: lines of the session of user events (pantrace/protocol.h); NULL = none */
+	pid_t child;		    /* of -c: it has not begun; 0 = none */
 	pid_t pid;		    /* -p for each(); expand takes it from the request */
 	const struct user_event *announced; /* user-filter: this event; NULL = as the programs that run have it */
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "binary/process_maps.h"
+#include "binary/user_events.h"
 #include "user/script_session.h"
 
 struct expand_arg {
@@ -117,6 +118,37 @@ static int add_event(void *arg, struct user_event *event)
 	return 0;
 }
 
+/* ---- the command of -c, which cannot be asked yet ---- */
+
+static int child_event(void *arg, const char *line)
+{
+	struct expand_arg *a = arg;
+	struct user_event *event = user_event_parse(a->env->arena, line);
+
+	if (!event)
+		return 0;
+	event->pid = a->env->child;
+	return add_event(a, event);
+}
+
+static int child_mapping(void *arg, const struct process_mapping *m)
+{
+	struct expand_arg *a = arg;
+	struct elf_file *file;
+
+	if (m->kind != MAPPING_FILE || user_open(a->env, NO_SPAN, m->path, false, &file))
+		return 0;
+	return elf_file_each_user_event(file, child_event, a);
+}
+
+/* It is let run until its files are mapped, and those are read. */
+static int child_events(struct expand_arg *a)
+{
+	const int err = user_check_pid(a->env, a->request);
+
+	return err ? err : process_each_mapping(a->env->child, child_mapping, a);
+}
+
 static int no_match(struct expand_arg *a, u32 processes)
 {
 	struct diag *d = a->env->diag;
@@ -126,10 +158,13 @@ static int no_match(struct expand_arg *a, u32 processes)
 		diag_hint(d, "the programs that have it are mapped from files that cannot be "
 			     "opened here, or have "
 			     "another version of libpantrace");
-	else if (!processes && a->request->pid > 0)
+	else if (a->env->child && a->request->pid == a->env->child && !a->nearest.best[0][0])
+		diag_hint(d, "the command of -c has no such event: it must be the program itself (not a shell that "
+			     "starts it), built with libpantrace");
+	else if (!processes && a->request->pid > 0 && !a->nearest.best[0][0])
 		diag_hint(d, "process %d is not built with libpantrace, or does not answer",
 			  (int)a->request->pid);
-	else if (!processes)
+	else if (!processes && !a->nearest.best[0][0])
 		diag_hint(d, "no program that is built with libpantrace runs: start it first");
 	else if (a->nearest.best[0][0])
 		nearest_hint(&a->nearest, d, "");
@@ -153,6 +188,8 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	if (!err)
 		err = user_event_each(env->arena, MAX(r->pid, 0), env->diag, add_event, &a,
 				      &processes);
+	if (!err && !a.matched && r->pid && r->pid == env->child)
+		err = child_events(&a);
 	if (!err && !a.matched)
 		err = no_match(&a, processes);
 	hashmap_release(&a.targets);
@@ -193,7 +230,7 @@ static struct script_session *session_of(struct probe_env *env, pid_t pid)
 	if (s)
 		return s;
 	s = arena_new(env->arena, struct script_session);
-	if (script_session_open(s, pid, "script\n", false, env->diag))
+	if (script_session_open(s, pid, pid && pid == env->child, "script\n", false, env->diag))
 		return NULL;
 	cache->user_session = s;
 	return s;

@@ -257,7 +257,9 @@ int counting_begin(const struct counting_options *o, struct diag *d, struct coun
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	describe(o, &head, &lines);
-	err = c->epoll < 0 ? -errno : script_session_open(&c->session, o->pid, head.data, true, d);
+	err = c->epoll < 0
+		      ? -errno
+		      : script_session_open(&c->session, o->pid, o->is_child, head.data, true, d);
 	if (!err) {
 		recorder_guard();
 		if (c->inotify >= 0) {

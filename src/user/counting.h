@@ -32,7 +32,8 @@ struct counting_options {
 	u32 nr_maps;
 	const struct counting_program *programs;
 	u32 nr_programs;
-	pid_t pid; /* 0 = all processes, those that start later, too */
+	pid_t pid;     /* 0 = all processes, those that start later, too */
+	bool is_child; /* pid has not begun */
 };
 
 struct counting;

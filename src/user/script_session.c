@@ -155,8 +155,8 @@ static int directory_make(struct script_session *s, const char *runtime, struct 
 	return err;
 }
 
-int script_session_open(struct script_session *s, pid_t pid, const char *head, bool with_directory,
-			struct diag *d)
+int script_session_open(struct script_session *s, pid_t pid, bool is_child, const char *head,
+			bool with_directory, struct diag *d)
 {
 	static u32 number;
 	char runtime[512];
@@ -170,7 +170,7 @@ int script_session_open(struct script_session *s, pid_t pid, const char *head, b
 	s->file = xasprintf("%s/sessions", runtime);
 	mkdir(s->file, geteuid() ? 0700 : 0755);
 	free(s->file);
-	s->file = pid ? NULL : xasprintf("%s/sessions/%s", runtime, s->name);
+	s->file = pid && !is_child ? NULL : xasprintf("%s/sessions/%s", runtime, s->name);
 	if (with_directory)
 		err = directory_make(s, runtime, d);
 	if (!err)
@@ -178,7 +178,11 @@ int script_session_open(struct script_session *s, pid_t pid, const char *head, b
 	if (err == -EAGAIN || err == -EMFILE)
 		diag_error(d, NO_SPAN,
 			   "no process can be started that ends the session of user events");
-	strbuf_addf(&s->head, "name %s\nfor all\n", s->name);
+	strbuf_addf(&s->head, "name %s\n", s->name);
+	if (is_child)
+		strbuf_addf(&s->head, "for child %d\n", (int)pid);
+	else
+		strbuf_addstr(&s->head, "for all\n");
 	if (s->directory)
 		strbuf_addf(&s->head, "directory %s\n", s->directory);
 	strbuf_addstr(&s->head, head);

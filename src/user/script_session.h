@@ -21,10 +21,10 @@ struct script_session {
 };
 
 /*
- * HEAD: lines for all processes ("script\n"). 0 or -errno with a diagnostic. with_directory: processes put files of their own into
+ * HEAD: lines for all processes ("script\n"). is_child: pid has not begun; it joins when it does. 0 or -errno with a diagnostic. with_directory: processes put files of their own into
  * it, which are removed in the end.
  */
-int script_session_open(struct script_session *s, pid_t pid, const char *head, bool with_directory,
+int script_session_open(struct script_session *s, pid_t pid, bool is_child, const char *head, bool with_directory,
 			struct diag *d);
 /* Lines such as "enable GLOB": described and told. Processes that refuse are a warning. */
 void script_session_add(struct script_session *s, const char *lines, struct diag *d);

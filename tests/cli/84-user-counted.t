@@ -265,4 +265,36 @@ done
 like "$(cat "$work/list")" 'app +0 +1 counted:tick' "a killed tracer leaves nothing on"
 ! ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
 ok "and nothing behind"
+
+# the command of -c, whose events are read from its file before it begins
+cat >"$work/quick.c" <<'END'
+#include <pantrace/pantrace.h>
+enum kind { get, put };
+PANTRACE_ENUM(kind, get, put);
+int main(void)
+{
+	int codes[2] = { 1, 2 };
+
+	for (int i = 0; i < 1000; i++)
+		PANTRACE(app, quick, PT_NAMED(i, i), PT_NAMED(url, i & 1 ? "/x" : "/y"), PT_NAMED(kind, PT_ENUM(kind, i & 1)),
+			 PT_ARRAY(codes), PT_STRUCT(inner, PT_NAMED(minus, (short)-i)));
+	return 0;
+}
+END
+for flags in "" -static -no-pie -static-pie -shared-library; do
+	library="$lib/libpantrace.a -lpthread $flags"
+	[ "$flags" != -shared-library ] || library="-L$lib -lpantrace -Wl,-rpath,$lib"
+	# shellcheck disable=SC2086
+	gcc -O1 -I"$top/include" "$work/quick.c" -o "$work/quick" $library 2>/dev/null || continue
+	run -q -e 'user:app:quick { @u[str(args.url), args.kind] = sum(args.i + args.codes[1]); @m = min(args.inner_minus) }' -c "$work/quick"
+	like "$out" '@u\[/x, put\]: 251000' "-c: counted from its first event on ($flags)"
+	like "$out" '@m: -999' "with all kinds of fields ($flags)"
+	run -q -e 'user:app:quick /args.i % 500 == 7/ { printf("%d %s\n", args.i, str(args.url)); }' -c "$work/quick"
+	is "$out" "7 /x
+507 /x" "-c: in the kernel, too ($flags)"
+done
+run -e 'user:app:quick { @ = count() }' -c "sh -c $work/quick"
+like "$err" 'it must be the program itself' "a shell has no events"
+run -e 'user:app:quic { @ = count() }' -c "$work/quick"
+like "$err" "did you mean 'quick'" "a misspelt event of a program that has not begun"
 done_testing
