@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bench/vm.sh BINARY [PATTERN...]: kprobes by wildcard in the guest (kprobes need a kernel that has them), beside bpftrace.
+# Attaching by funccount, too, and the kernel's own part of each. RUNS (3): how often the tracers take turns.
 #   VM_KERNEL=DIR boots another kernel than the tests' own: with multi-links (Debian's 6.12) or without (6.1).
 set -eu
 binary=$1
@@ -9,7 +10,8 @@ extra=build/bench/guest
 rm -rf "$extra"
 mkdir -p "$extra/tests" "$extra/lib64" "$extra/lib/x86_64-linux-gnu" "$extra/bin"
 cp bench/vm/scale.sh "$extra/tests/"
-echo "$*" >"$extra/patterns"
+gcc -O2 -static -o "$extra/bin/startstop" bench/startstop.c
+echo "${RUNS:-3} $*" >"$extra/patterns"
 peer=$(command -v bpftrace || true)
 if [ -n "$peer" ]; then
 	cp -L "$peer" "$extra/bin/bpftrace"

@@ -1,29 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs in the guest: the time from exec until the first timer fires (all is attached then), and from Ctrl-C to the end.
+# Runs in the guest: the time from exec until the first timer fires (all is attached then), and from Ctrl-C to the end;
+# medians of the tracers, who take turns, and what the kernel takes for the bare system calls.
 export BPFTRACE_MAX_PROBES=100000 PANTRACE_MAX_PROBES=100000 LD_LIBRARY_PATH=/lib/x86_64-linux-gnu
 ulimit -n 65536
-now() { read -r up rest </proc/uptime; echo "${up%.*}${up#*.}"; } # hundredths of a second
+read -r runs patterns </patterns
+middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+# NAME: medians of the lines "START STOP" in /tmp/NAME, and their sum
+show() { echo "$1: start $(awk '{ print $1 }' /tmp/$1 | middle) ms, stop $(awk '{ print $2 }' /tmp/$1 | middle) ms, both $(awk '{ print $1 + $2 }' /tmp/$1 | middle) ms"; }
 
-measure() # TRACER PATTERN
-{
-	begin=$(now)
-	$1 -e "kprobe:$2 { @ = count(); } interval:ms:20 { printf(\"ATTACHED\\n\"); }" >/tmp/out 2>&1 &
-	tracer=$!
-	while ! grep -q '^ATTACHED' /tmp/out && kill -0 $tracer 2>/dev/null; do sleep 0.02; done
-	attached=$(now)
-	kill -INT $tracer
-	wait $tracer
-	end=$(now)
-	probes=$(sed -n 's/^Attach[a-z]* \([0-9]*\) probe.*/\1/p' /tmp/out | head -1)
-	echo "$1 kprobe:$2: ${probes:-no} probes, attach $((attached - begin))0 ms, detach $((end - attached))0 ms"
-}
-
+attached='interval:ms:20 { printf("ATTACHED\n"); }'
 set -f
-patterns=$(cat /patterns)
-for p in ${patterns:-b*}; do
-	measure pantrace "$p"
-	[ -x /bin/bpftrace ] && measure bpftrace "$p"
+for p in ${patterns:-t*}; do
+	set +f; rm -f /tmp/pantrace /tmp/bpftrace /tmp/kernel; set -f
+	echo "kprobe:$p: $(pantrace -l "kprobe:$p" 2>/dev/null | wc -l) functions"
+	n=0
+	while [ $n -lt "$runs" ]; do
+		n=$((n + 1))
+		startstop ATTACHED pantrace -e "kprobe:$p { @ = count(); } $attached" >>/tmp/pantrace
+		[ ! -x /bin/bpftrace ] || startstop ATTACHED bpftrace -e "kprobe:$p { @ = count(); } $attached" >>/tmp/bpftrace
+		if pantrace --info 2>/dev/null | grep -q 'kprobe_multi: yes'; then
+			startstop floor-multi "$p" >>/tmp/kernel 2>/dev/null
+		else
+			startstop floor-event "$p" >>/tmp/kernel 2>/dev/null
+		fi
+	done
+	show pantrace
+	[ ! -x /bin/bpftrace ] || show bpftrace
+	show kernel
 done
+rm -f /tmp/funccount /tmp/kernel
+for n in 1 2 3 4 5; do
+	startstop FUNC pantrace funccount -i 0.01 'tcp_*' >>/tmp/funccount
+	if pantrace --info 2>/dev/null | grep -q 'kprobe_multi: yes'; then
+		startstop floor-multi 'tcp_*' >>/tmp/kernel 2>/dev/null
+	else
+		startstop floor-tracer 'tcp_*' >>/tmp/kernel 2>/dev/null
+	fi
+done
+echo "funccount tcp_* (the first report comes after 10 ms)"
+show funccount
+show kernel
 true
 ok "measured on $(uname -r)"
 done_testing

@@ -451,6 +451,18 @@ static int count_by_tracer(const struct command_spec *command, const struct tool
 	return tool_count(command, &request);
 }
 
+/* Asked for, or without being asked: where nothing is asked that only a program in the kernel does
+ * exactly (-p). */
+static bool counts_by_tracer(const struct tool_spec *spec, const struct tool_given *g)
+{
+	for (size_t i = 0; i < spec->options.len; i++)
+		if (str_eq(spec->options.items[i].long_name, "function-tracer"))
+			return g->options[i] ||
+			       (!given_text(spec, g, "user") && !given_text(spec, g, "pid") &&
+				tool_count_is_better(given_text(spec, g, "functions")));
+	return false;
+}
+
 static int run_tool(struct arena *a, const struct embedded_tool *tool, const struct tool_spec *spec,
 		    int argc, char **argv)
 {
@@ -500,7 +512,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	} else if (!rc && spec->arguments.len && spec->arguments.items[0].effect == TOOL_EVENTS &&
 		   !values.given.arguments[0]) {
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
-	} else if (!rc && given_text(spec, &values.given, "function-tracer")) {
+	} else if (!rc && counts_by_tracer(spec, &values.given)) {
 		rc = count_by_tracer(&command, spec, &values);
 	} else if (!rc) {
 		r.text = tool_text(a, spec, &values.given, tool->text);

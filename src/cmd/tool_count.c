@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * funccount -F: calls of kernel functions counted by ftrace's function tracer, for kernels that
- * cannot attach one BPF program to many functions at once (CONFIG_FPROBE). To attach a kprobe to
- * each of 400 functions takes such a kernel up to a minute; the tracer's filter is one write.
- * Events are read in binary and counted here; those for which the buffer had no room are counted
- * and said.
+ * Patterns of kernel functions counted by ftrace's function tracer, on kernels that cannot attach
+ * one BPF program to many functions at once (CONFIG_FPROBE), and with funccount -F. To attach a
+ * kprobe to each of 400 functions takes such a kernel up to a minute; the tracer's filter is one
+ * write. Events are read in binary and counted here; those for which the buffer had no room are
+ * counted and said.
  */
 #include "cmd/tool_count.h"
 
 #include <stdio.h>
 #include <time.h>
 
+#include "base/glob.h"
 #include "base/hashmap.h"
 #include "cmd/ftrace_session.h"
 #include "cmd/function_filter.h"
+#include "kernel/kernel.h"
 #include "view/value.h"
 
 #define IP_OFFSET                                                                                  \
@@ -46,13 +48,14 @@ static int by_count(const void *a, const void *b)
 
 static void name_counters(struct counting *c)
 {
-	struct symbol_table *symbols = (struct symbol_table *)c->session.text.context.symbols;
-
 	for (size_t i = 0; i < c->counters.len; i++) {
-		struct strbuf name = STRBUF_INIT;
+		struct counter *n = &c->counters.items[i];
+		struct kernel_symbol symbol;
 
-		symbol_print(symbols, c->counters.items[i].ip, SYMBOL_PLAIN, &name);
-		c->counters.items[i].name = strbuf_detach(&name);
+		if (kernel_symbol_at(c->session.kernel, n->ip, &symbol))
+			n->name = xstrdup(symbol.name);
+		else
+			n->name = xasprintf("0x%" PRIx64, n->ip);
 	}
 }
 
@@ -157,6 +160,20 @@ static int count_functions(struct counting *c)
 	if (!s->out.error)
 		report(c);
 	return rc;
+}
+
+bool tool_count_is_better(const char *functions)
+{
+	struct kernel *k;
+	bool yes;
+
+	if (!functions || !glob_has_wildcard(functions))
+		return false;
+	k = kernel_new();
+	yes = !kernel_ask(k, KERNEL_KPROBE_MULTI)->yes &&
+	      kernel_ask(k, KERNEL_FUNCTION_TRACER)->yes;
+	kernel_release(k);
+	return yes;
 }
 
 int tool_count(const struct command_spec *spec, const struct count_request *r)

@@ -14,6 +14,8 @@ struct count_request {
 	bool timestamp, is_json;
 };
 
+/* For these functions, on this kernel: it has the tracer, but no multi-links, and there is a pattern among them. */
+bool tool_count_is_better(const char *functions);
 /* Runs it; returns the exit code. */
 int tool_count(const struct command_spec *spec, const struct count_request *r);
 

@@ -249,20 +249,68 @@ static bool is_padding(const char *name)
 	return str_starts(name, "__pfx_") || str_starts(name, "__cfi_");
 }
 
-int core_symbols_each(const struct core_symbols *s, char first, const char *also,
+/* What names must begin with. To spell out all 170,000 is most of the work; their first letters
+ * tell nearly as much. */
+struct beginnings {
+	const char *const *list; /* NULL = anything */
+	bool letters[UINT8_MAX + 1];
+};
+
+static struct beginnings beginnings_of(const char *const *prefixes)
+{
+	struct beginnings b = {.list = prefixes};
+
+	for (; prefixes && *prefixes; prefixes++) {
+		b.letters[(u8) * *prefixes] = true;
+		if (!**prefixes)
+			b.list = NULL;
+	}
+	return b;
+}
+
+/* By its first few letters: what is not wanted is told apart here, and not all that is told is
+ * wanted. */
+static bool may_begin(const struct core_symbols *s, const struct beginnings *b,
+		      const struct name *n)
+{
+	struct name head = {n->tokens, 0};
+	char text[MAX_NAME];
+	size_t len = 0;
+
+	if (!b->list)
+		return true;
+	if (!b->letters[(u8)first_of(s, n)])
+		return false;
+	while (head.count < n->count && len < 5)
+		len += s->lengths[n->tokens[head.count++]];
+	if (!expand(s, &head, text))
+		return false;
+	for (const char *const *p = b->list; *p; p++)
+		if (!strncmp(text + 1, *p, MIN(strlen(*p), len - 1)))
+			return true;
+	return false;
+}
+
+static bool begins(const struct beginnings *b, const char *name)
+{
+	if (!b->list)
+		return true;
+	for (const char *const *p = b->list; *p; p++)
+		if (str_starts(name, *p))
+			return true;
+	return false;
+}
+
+int core_symbols_each(const struct core_symbols *s, const char *const *prefixes,
 		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg)
 {
+	const struct beginnings wanted = beginnings_of(prefixes);
 	const u8 *at = s->names;
-	bool wanted[UINT8_MAX + 1];
 	char text[MAX_NAME];
 	u64 last = 0;
 	struct name n;
 	int rc = 0;
 
-	memset(wanted, !first, sizeof(wanted));
-	wanted[(u8)first] = true;
-	for (; *also; also++)
-		wanted[(u8)*also] = true;
 	for (u32 i = 0; !rc && i < s->count && (at = next_name(s, at, &n)); i++) {
 		const char kind = (char)(kind_of(s, &n) | 0x20);
 		const u64 address = address_of(s, i);
@@ -270,13 +318,15 @@ int core_symbols_each(const struct core_symbols *s, char first, const char *also
 
 		if (kind != 't' && kind != 'w')
 			continue;
-		if (!wanted[(u8)first_of(s, &n)]) {
+		if (!may_begin(s, &wanted, &n)) {
 			last = address;
 			continue;
 		}
 		if (!expand(s, &n, text) || is_padding(text + 1))
 			continue;
 		last = address;
+		if (!begins(&wanted, text + 1))
+			continue;
 		rc = fn(arg, text + 1, address, is_alias);
 	}
 	return rc;

@@ -21,10 +21,11 @@ struct core_symbols;
 int core_symbols_load(const struct kcore *c, struct core_symbols **ret);
 void core_symbols_release(struct core_symbols *s);
 /*
- * Text symbols of vmlinux in the order of their addresses. first: only names that begin so, or with one of `also`; 0 = all.
- * is_alias: another one has the same address and stands before it. Ends when fn returns non-zero, and returns that.
+ * Text symbols of vmlinux in the order of their addresses: those whose names begin with one of the prefixes (NULL at the end
+ * of them; prefixes NULL = all). is_alias: another one has the same address and stands before it. Ends when fn returns
+ * non-zero, and returns that.
  */
-int core_symbols_each(const struct core_symbols *s, char first, const char *also,
+int core_symbols_each(const struct core_symbols *s, const char *const *prefixes,
 		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg);
 /*
  * Every symbol at the greatest address up to this one, in the order of the file; kind as in kallsyms. False: it is not an

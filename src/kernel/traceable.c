@@ -41,7 +41,8 @@ struct search {
 
 /* ---- the functions whose names match ---- */
 
-#define NOTED "_f" /* what the names below begin with */
+/* The names below begin so. */
+static const char *const noted[] = {"_st", "_et", "_si", "_ei", "ftrace_"};
 
 static void note_address(struct search *s, const char *name, u64 address)
 {
@@ -54,6 +55,8 @@ static void note_address(struct search *s, const char *name, u64 address)
 		{"ftrace_caller", &s->callers[0]}, {"ftrace_regs_caller", &s->callers[1]},
 	};
 
+	if (*name != '_' && *name != 'f')
+		return;
 	for (u32 i = 0; i < ARRAY_SIZE(places); i++)
 		if (!*places[i].ret && str_eq(name, places[i].name))
 			*places[i].ret = address;
@@ -74,8 +77,7 @@ static int each_core_symbol(void *arg, const char *name, u64 address, bool is_al
 {
 	struct search *s = arg;
 
-	if (strchr(NOTED, *name))
-		note_address(s, name, address);
+	note_address(s, name, address);
 	/* Of several names for one address the first is ftrace's, too. */
 	return is_alias ? 0 : add_candidate(s, name, NULL, address);
 }
@@ -84,7 +86,7 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 {
 	struct search *s = arg;
 
-	if (!module && strchr(NOTED, *name))
+	if (!module)
 		note_address(s, name, address);
 	if (address == s->last || str_starts(name, "__pfx_") || str_starts(name, "__cfi_"))
 		return 0;
@@ -96,12 +98,17 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 
 static int find_in_core(struct search *s)
 {
-	const char first = s->glob && !strchr("*?[\\", *s->glob) ? *s->glob : '\0';
 	const struct core_symbols *symbols = kernel_core_symbols(s->k);
+	const char *prefixes[ARRAY_SIZE(noted) + 2] = {NULL};
 
 	if (!symbols)
 		return -EOPNOTSUPP;
-	core_symbols_each(symbols, first, NOTED, each_core_symbol, s);
+	memcpy(prefixes, noted, sizeof(noted));
+	/* Of a pattern what stands before its first special character. */
+	if (s->glob)
+		prefixes[ARRAY_SIZE(noted)] =
+			arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
+	core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
 	return core_modules_each(&s->core, &s->arena, each_symbol, s);
 }
 
