@@ -109,6 +109,8 @@ sub packets
 
 	seed(chr($_) . $packet . $packet) for 0, 2, 4, 32;
 	seed(chr($_) . pack('C C N C C a*', 0, 0, 5 << 27 | 100, 7, 3, "\x11" x 60)) for 1, 3, 33;
+	# time goes back by more than 2^63
+	seed(pack('H*', '2100022856000000014000000048006403111100ffffffff0080000000009e03000000000000380300111111111111111111111111c911000000fb000000000008000000'));
 }
 
 sub relay
