@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hashmap.h"
 #include "binary/elf_internal.h"
@@ -31,14 +31,6 @@ struct process_cache {
 	struct hashmap objects; /* id -> struct object *, NULL after its last user went */
 	struct object *vdso; /* ours, and of every other 64-bit process */
 };
-
-static u64 now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
 
 struct process_cache *process_cache_new(void)
 {
@@ -259,7 +251,7 @@ static struct process *process_read(struct process_cache *c, pid_t pid)
 	}
 	if (p->has_jit)
 		read_owner(p);
-	p->checked_at = p->read_at = now();
+	p->checked_at = p->read_at = clock_now_ns(CLOCK_MONOTONIC);
 	return p;
 }
 
@@ -290,7 +282,7 @@ static void insert(struct process_cache *c, struct process *p)
 struct process *process_cache_get(struct process_cache *c, pid_t pid)
 {
 	struct process *p = newest(*bucket_of(c, pid), pid), *fresh;
-	u64 t = now(), device, inode;
+	u64 t = clock_now_ns(CLOCK_MONOTONIC), device, inode;
 
 	if (p) {
 		p->last_use = ++c->clock;
@@ -336,7 +328,7 @@ static bool covers(const struct process *fresh, const struct process *old)
 
 bool process_cache_reread(struct process_cache *c, struct process *p)
 {
-	u64 t = now();
+	u64 t = clock_now_ns(CLOCK_MONOTONIC);
 	struct process *fresh, **at;
 
 	if (t - p->read_at < reread_period)
@@ -508,12 +500,12 @@ static void refresh_perf_map(struct process *p)
 const char *process_jit_symbol(struct process *p, u64 address, u64 *ret_offset)
 {
 	const char *name = p->perf_map ? perf_map_find(p->perf_map, address, ret_offset) : NULL;
-	u64 t = now();
+	u64 t = clock_now_ns(CLOCK_MONOTONIC);
 
 	if (name || !p->has_jit || (p->perf_map_at && t < p->perf_map_at + perf_map_period))
 		return name;
 	refresh_perf_map(p);
 	/* A map that takes long to read is read less often. */
-	p->perf_map_at = t + 20 * (now() - t);
+	p->perf_map_at = t + 20 * (clock_now_ns(CLOCK_MONOTONIC) - t);
 	return p->perf_map ? perf_map_find(p->perf_map, address, ret_offset) : NULL;
 }

@@ -3,9 +3,9 @@
  * values. */
 #include <ctype.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "cmd/run.h"
 #include "cmd/tool_count.h"
@@ -213,7 +213,6 @@ static int refuse(const struct tool_run *t, const struct tool_option *o, const c
 static int open_heatmap(const struct tool_run *t, const struct tool_option *o, const char *path)
 {
 	struct tool_heatmap *h = t->heatmap;
-	struct timespec now;
 
 	if (!heatmap_format_of(path, &h->format))
 		return refuse(t, o, "a file whose name ends in .svg or .html", path);
@@ -226,9 +225,8 @@ static int open_heatmap(const struct tool_run *t, const struct tool_option *o, c
 		h->fd = 0;
 		return EXIT_FAILED;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
 	t->request->rows->heatmap = heatmap_new(t->title, o->column);
-	t->request->rows->heatmap_from_ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+	t->request->rows->heatmap_from_ns = clock_now_ns(CLOCK_REALTIME);
 	return EXIT_OK;
 }
 

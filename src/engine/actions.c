@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "engine/format.h"
@@ -149,12 +149,9 @@ static void do_print(struct engine *e, const struct record *r)
 
 static void do_time(struct engine *e, const struct record *r)
 {
-	struct timespec now = {0};
-
-	clock_gettime(CLOCK_REALTIME, &now);
 	strbuf_reset(&e->text);
 	time_text(&e->text, r->action->format.text ? r->action->format.text : "%H:%M:%S\n",
-		  (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec);
+		  clock_now_ns(CLOCK_REALTIME));
 	if (e->out->is_json)
 		json_line(e, "time", e->text.data, e->text.len);
 	else

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Taking everything out of a map, exactly. A program looks an element up and then adds to it; whoever reads and deletes
- * the element in between loses what is added after. So maps that are cleared as they are printed exist twice, and programs find the one
- * in use through an array of maps. Storing the other one there makes the kernel wait until every program that
- * may still use the first has ended (maybe_wait_bpf_programs() in kernel/bpf/syscall.c, 5.0): then it is at rest, and is read and emptied
- * at leisure.
+ * Taking everything out of a map, exactly. A program looks an element up and then adds to it;
+ * whoever reads and deletes the element in between loses what is added after. So maps that are
+ * cleared as they are printed exist twice, and programs find the one in use through an array of
+ * maps. Storing the other one there makes the kernel wait until every program that may still use
+ * the first has ended (maybe_wait_bpf_programs() in kernel/bpf/syscall.c, 5.0): then it is at rest,
+ * and is read and emptied at leisure.
  */
+#include "base/clock.h"
 #include "engine/counted.h"
 #include "engine/map_switch.h"
 
@@ -13,7 +15,6 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <time.h>
 
 #include "kernel/kernel.h"
 
@@ -62,26 +63,18 @@ static int take_plain(struct open_map *m, bool is_zero, struct map_view *ret)
 }
 
 /*
- * The kernel's wait takes some ms, more on a busy machine. A script that prints a thousand times a second would wait all the time and lose
- * events for it, so while the event buffer fills, each wait is followed by a
- * while in which the map is taken without; the end of the run tells how often.
+ * The kernel's wait takes some ms, more on a busy machine. A script that prints a thousand times a
+ * second would wait all the time and lose events for it, so while the event buffer fills, each wait
+ * is followed by a while in which the map is taken without; the end of the run tells how often.
  */
 #define WAIT_SHARE  4
 #define MAX_REST_NS 200000000u
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 static int change_to_spare(struct engine *e, struct open_map *m)
 {
-	const u64 start = now_ns();
+	const u64 start = clock_now_ns(CLOCK_MONOTONIC);
 	const int err = store(&e->maps[m->info->switched - 1], m->spare_fd);
-	const u64 end = now_ns();
+	const u64 end = clock_now_ns(CLOCK_MONOTONIC);
 
 	m->switch_after = end + MIN((end - start) * WAIT_SHARE, (u64)MAX_REST_NS);
 	if (!err)
@@ -97,13 +90,16 @@ void map_switch_rest(struct engine *e)
 		any |= e->script->maps.items[i].role == MAP_SWITCH;
 	if (!any)
 		return;
-	/* Waits for programs that still run (synchronize_rcu()); where that is not allowed, the switch goes on being used. */
+	/* Waits for programs that still run (synchronize_rcu()); where that is not allowed, the
+	 * switch goes on being used. */
 	e->is_at_rest = syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
 }
 
 /*
- * A request that was sent while an earlier one waited for its change: that one has taken all there was then, so nothing is left for this one,
- * and what has come since is the business of a later one. So a script that prints more often than the kernel's wait allows loses nothing and waits once for many.
+ * A request that was sent while an earlier one waited for its change: that one has taken all there
+ * was then, so nothing is left for this one, and what has come since is the business of a later
+ * one. So a script that prints more often than the kernel's wait allows loses nothing and waits
+ * once for many.
  */
 bool map_switch_is_answered(const struct engine *e, const struct open_map *m)
 {
@@ -125,7 +121,7 @@ static int take(struct engine *e, u32 index, bool is_zero, struct map_view *ret)
 		old.fd = m->spare_fd; /* at rest, and empty */
 		return map_view_read(&old, false, ret);
 	}
-	if (ring_is_filling(e->ring) && now_ns() < m->switch_after) {
+	if (ring_is_filling(e->ring) && clock_now_ns(CLOCK_MONOTONIC) < m->switch_after) {
 		e->hasty_takes++;
 		return take_plain(m, is_zero, ret);
 	}

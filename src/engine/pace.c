@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/ring.h"
 #include "lang/script.h"
 
@@ -15,14 +16,6 @@
 #define BURST_ROUNDS	 4u
 #define EMPTY_LOOKS	 4u
 #define AFTER_LOOKING_MS 1000
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
 
 void pace_open(struct pace *p, int globals_fd, const struct ring *ring, bool eager)
 {
@@ -66,7 +59,7 @@ static int sleep_then_look(const struct ring *ring)
 /* Do records come so often that looking is cheaper than being woken? */
 static bool come_often(struct pace *p)
 {
-	const u64 now = now_ns();
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
 
 	p->burst = now - p->last_ns < LOOK_NS ? p->burst + 1 : 0;
 	p->last_ns = now;

@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/ring.h"
 #include "kernel/kernel.h"
 
@@ -47,14 +47,6 @@ struct packets {
 	VECTOR(struct capture) captures;
 };
 
-static u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 int packets_open(struct engine *e, int map_fd, struct packets **ret)
 {
 	struct packets *p = xzalloc(sizeof(*p));
@@ -68,7 +60,7 @@ int packets_open(struct engine *e, int map_fd, struct packets **ret)
 	while (pages * 2 <= per_cpu)
 		pages *= 2;
 	p->engine = e;
-	p->boot_to_real = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	p->boot_to_real = clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
 	err = ring_open_perf(map_fd, cpus, ncpus, (u32)pages, &p->ring);
 	if (err < 0) {
 		free(p);

@@ -4,9 +4,9 @@
 
 #include <linux/bpf.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "kernel/kernel.h"
 
@@ -42,14 +42,6 @@ static void collect(struct trials *t, const char *provider)
 		for (u32 k = 0; engine_is_provider(p, provider) && k < p->ntargets; k++)
 			vector_push(&t->list, ((struct trial){p->targets[k]->function, i, false}));
 	}
-}
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
 }
 
 static int run_once(struct trials *t, const struct trial *trial, u32 *ret_value)
@@ -185,9 +177,9 @@ static int run_test(struct trials *t, size_t index)
 
 	if (err)
 		return err;
-	begin = now_ns();
+	begin = clock_now_ns(CLOCK_MONOTONIC);
 	err = run_once(t, trial, &value);
-	ns = now_ns() - begin;
+	ns = clock_now_ns(CLOCK_MONOTONIC) - begin;
 	t->drain(t->arg);
 	trial->passed = !err && !value && !t->e->exit_code && !t->e->errors;
 	text = capture_end(t, &capture, &len);
@@ -229,11 +221,11 @@ static int run_batches(struct trials *t, const struct trial *trial, u32 n, struc
 	int err = run_time(fd, &ns_before, &runs_before);
 
 	for (u32 i = 0; i < n && !err && !ret->is_skipped; i++) {
-		const u64 begin = now_ns();
+		const u64 begin = clock_now_ns(CLOCK_MONOTONIC);
 		u32 value = 0;
 
 		err = run_once(t, trial, &value);
-		clock += now_ns() - begin;
+		clock += clock_now_ns(CLOCK_MONOTONIC) - begin;
 		if (i % BENCH_BATCH == BENCH_BATCH - 1 || i + 1 == n)
 			t->drain(t->arg);
 		ret->is_skipped = value != 0;

@@ -7,9 +7,9 @@
 
 #include <linux/bpf.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/engine.h"
 
 #define SPARE_ROWS 65536u
@@ -91,17 +91,9 @@ pid_t engine_unwind_target(const struct engine *e)
 	return is_used(e) ? target(e) : 0;
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 void engine_expire_unwind(struct engine *e)
 {
-	e->unwind_due = now_ns() + DELAY_NS;
+	e->unwind_due = clock_now_ns(CLOCK_MONOTONIC) + DELAY_NS;
 	e->unwind_delay = DELAY_NS;
 }
 
@@ -111,10 +103,12 @@ void engine_refresh_unwind(struct engine *e)
 	struct script_globals g;
 	const u32 zero = 0;
 
-	if (!e->unwind_due || now_ns() < e->unwind_due)
+	if (!e->unwind_due || clock_now_ns(CLOCK_MONOTONIC) < e->unwind_due)
 		return;
 	e->unwind_delay *= 10;
-	e->unwind_due = e->unwind_delay <= 100 * DELAY_NS ? now_ns() + e->unwind_delay : 0;
+	e->unwind_due = e->unwind_delay <= 100 * DELAY_NS
+				? clock_now_ns(CLOCK_MONOTONIC) + e->unwind_delay
+				: 0;
 	if (unwind_read_process(&e->unwind, target(e)) < 0 || !e->unwind.list.len ||
 	    map_lookup(m, &zero, &g) < 0 || engine_fill_unwind(e, &g) < 0) {
 		unwind_release(&e->unwind);

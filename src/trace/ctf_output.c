@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sources and chunks; where the bytes go is the sink's affair. */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "trace/ctf_sink.h"
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
+#include "base/clock.h"
 
 int ctf_compression_parse(const char *name, enum ctf_compression *ret)
 {
@@ -52,7 +44,7 @@ int ctf_output_open(const struct ctf_output_options *options, struct diag *d,
 	o->options = *options;
 	o->rotating = options->rotate_bytes || options->rotate_ns;
 	o->name = xstrdup(options->to ? options->to : options->directory);
-	o->chunk_begin_ns = now_ns();
+	o->chunk_begin_ns = clock_now_ns(CLOCK_MONOTONIC);
 	rc = options->to ? ctf_relay_sink(o, d) : ctf_directory_sink(o, d);
 	if (!rc && o->rotating) {
 		o->chunk = 1;
@@ -239,7 +231,7 @@ static int next_chunk(struct ctf_output *o)
 	o->chunk++;
 	o->totals.chunks = o->chunk;
 	o->chunk_bytes = 0;
-	o->chunk_begin_ns = now_ns();
+	o->chunk_begin_ns = clock_now_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
@@ -264,7 +256,8 @@ int ctf_output_tick(struct ctf_output *o, struct diag *d)
 {
 	int rc = o->sink->ops->tick ? o->sink->ops->tick(o->sink, d) : 0;
 
-	if (!rc && o->options.rotate_ns && now_ns() - o->chunk_begin_ns >= o->options.rotate_ns) {
+	if (!rc && o->options.rotate_ns &&
+	    clock_now_ns(CLOCK_MONOTONIC) - o->chunk_begin_ns >= o->options.rotate_ns) {
 		rc = next_chunk(o);
 		if (rc == -EAGAIN || rc == -ENOSPC)
 			rc = 0;

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "trace/ctf_trace.h"
 
@@ -379,14 +379,6 @@ void ctf_set_refresh(struct ctf_set *set, struct diag *d)
 
 /* ---- events ---- */
 
-static s64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (s64)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 int ctf_set_next(struct ctf_set *set, struct ctf_event *ret, struct diag *d)
 {
 	struct ctf_stream *s;
@@ -396,7 +388,7 @@ int ctf_set_next(struct ctf_set *set, struct ctf_event *ret, struct diag *d)
 	if (!set->heap.len)
 		return 0;
 	s = set->heap.items[0];
-	if (set->options.live && s->ns > now_ns() - set->options.hold_ns)
+	if (set->options.live && s->ns > (s64)clock_now_ns(CLOCK_REALTIME) - set->options.hold_ns)
 		return 0;
 	*ret = (struct ctf_event){.stream = s, .class = s->event, .ns = s->ns, .clock = s->clock};
 	return 1;

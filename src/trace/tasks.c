@@ -2,8 +2,8 @@
 #include "trace/tasks.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
 
@@ -132,14 +132,6 @@ void task_names_add_tgids(struct task_names *t, const char *text)
 
 /* ---- of a running kernel ---- */
 
-static u64 now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
-
 static void reload_file(struct task_names *t, const char *file,
 			void (*add)(struct task_names *t, const char *text))
 {
@@ -156,7 +148,7 @@ void task_names_reload(struct task_names *t)
 {
 	if (!t->directory)
 		return;
-	t->reloaded = now();
+	t->reloaded = clock_now_ns(CLOCK_MONOTONIC);
 	reload_file(t, "saved_cmdlines", task_names_add_cmdlines);
 	reload_file(t, "saved_tgids", task_names_add_tgids);
 }
@@ -173,7 +165,7 @@ static struct task *find(struct task_names *t, s32 pid)
 
 	if (s->pid && s->len)
 		return s;
-	if (t->directory && now() - t->reloaded >= RELOAD_EVERY) {
+	if (t->directory && clock_now_ns(CLOCK_MONOTONIC) - t->reloaded >= RELOAD_EVERY) {
 		task_names_reload(t);
 		s = slot_of(t, pid);
 	}

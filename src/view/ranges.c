@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Distributions over ranges that the user of a tool chose. */
-#include <time.h>
 
+#include "base/clock.h"
 #include "view/heatmap.h"
 #include "view/row.h"
 
@@ -127,11 +127,8 @@ static void print_json(const struct ranges *r, struct strbuf *out, u32 first, u3
 /* What was counted since the last report. */
 static void add_to_heatmap(struct row_style *s, const struct map_view *m)
 {
-	struct timespec ts;
-	u64 now;
+	const u64 now = clock_now_ns(CLOCK_REALTIME);
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	now = (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
 	heatmap_begin_column(s->heatmap, s->heatmap_from_ns ? s->heatmap_from_ns : now, now);
 	s->heatmap_from_ns = now;
 	for (size_t i = 0; i < m->nrows; i++)
