@@ -33,6 +33,7 @@ enum waiting_for {
 	WAIT_TIMER,
 	WAIT_WATCH,
 	WAIT_COUNTING,
+	WAIT_LATER,
 	WAIT_REPORTER
 };
 
@@ -275,6 +276,9 @@ static void wait_and_handle(struct loop *l, bool more)
 		case WAIT_COUNTING:
 			counting_refresh(l->e->counting);
 			break;
+		case WAIT_LATER:
+			probe_later(l->e->env);
+			break;
 		case WAIT_REPORTER:
 			l->is_over |=
 				!l->e->options->reporter->wake(l->e->options->reporter->arg, l->e);
@@ -407,6 +411,8 @@ static int start(struct loop *l)
 	counted_filters(e);
 	if (!err)
 		err = engine_attach(e);
+	if (!err)
+		err = add_source(l, probe_later_fd(e->env), WAIT_LATER);
 	if (!err)
 		err = counted_begin(e);
 	if (!err && e->counting)

@@ -8,6 +8,7 @@
 #include "binary/elf_file.h"
 #include "kernel/kernel.h"
 #include "probe/provider.h"
+#include "probe/user_event.h"
 
 const struct probe_provider *const probe_providers[] = {
 	&probe_begin,	      &probe_end,      &probe_self,
@@ -51,6 +52,7 @@ void probe_env_release(struct probe_env *env)
 		return;
 	hashmap_each (&c->files, e)
 		elf_file_close(e->value);
+	user_event_release(c->user_session);
 	hashmap_release(&c->files);
 	hashmap_release(&c->types);
 	hashmap_release(&c->functions);

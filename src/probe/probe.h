@@ -213,6 +213,12 @@ bool probe_to_process(struct probe_target *t);
 /* The target of a filter for what t is a target for; NULL: none is needed. */
 struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t);
 int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+/*
+ * Programs that start later may have events of attached targets in files of their own: readable when probe_later() has to look; -1: not
+ * needed. Only while the attachments live.
+ */
+int probe_later_fd(struct probe_env *env);
+void probe_later(struct probe_env *env);
 void probe_env_release(struct probe_env *env); /* frees env->cache */
 void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
 

@@ -6,11 +6,35 @@
  */
 #include "probe/user_event.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <stdio.h>
 
 #include "binary/process_maps.h"
 #include "binary/user_events.h"
+#include "user/process.h"
 #include "user/script_session.h"
+
+#define CHILD_MS 2000
+#define LATER_MS 100
+
+/* Until the process listens at its socket, for so long at most. */
+static void wait_socket(pid_t pid, int most_ms)
+{
+	const struct user_selection which = {.pids = &pid, .nr_pids = 1};
+	bool found = false;
+
+	for (int ms = 0; ms < most_ms && !found; ms++) {
+		struct user_processes processes = {0};
+
+		user_connect(&processes, &which);
+		found = processes.all.len;
+		user_processes_release(&processes);
+		if (!found)
+			usleep(1000);
+	}
+}
 
 struct expand_arg {
 	struct probe_env *env;
@@ -144,9 +168,24 @@ static int child_mapping(void *arg, const struct process_mapping *m)
 /* It is let run until its files are mapped, and those are read. */
 static int child_events(struct expand_arg *a)
 {
-	const int err = user_check_pid(a->env, a->request);
+	const pid_t pid = a->env->child;
+	const struct place *place;
+	char link[64], *program;
+	int err = user_check_pid(a->env, a->request);
 
-	return err ? err : process_each_mapping(a->env->child, child_mapping, a);
+	if (!err)
+		err = process_each_mapping(pid, child_mapping, a);
+	place = !err && a->matched ? place_of(a, pid) : NULL;
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	program = place ? realpath(link, NULL) : NULL;
+	/*
+	 * A shared library has begun before the program does, and makes its socket by a thread of
+	 * its own: a command that is let go before could end before it is told of anything.
+	 */
+	if (program && !str_eq(program, place->path))
+		wait_socket(pid, CHILD_MS);
+	free(program);
+	return err;
 }
 
 static int no_match(struct expand_arg *a, u32 processes)
@@ -159,7 +198,8 @@ static int no_match(struct expand_arg *a, u32 processes)
 			     "opened here, or have "
 			     "another version of libpantrace");
 	else if (a->env->child && a->request->pid == a->env->child && !a->nearest.best[0][0])
-		diag_hint(d, "the command of -c has no such event: it must be the program itself (not a shell that "
+		diag_hint(d, "the command of -c has no such event: it must be the program itself "
+			     "(not a shell that "
 			     "starts it), built with libpantrace");
 	else if (!processes && a->request->pid > 0 && !a->nearest.best[0][0])
 		diag_hint(d, "process %d is not built with libpantrace, or does not answer",
@@ -222,42 +262,157 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 
 /* ---- the session that has the events on ---- */
 
-static struct script_session *session_of(struct probe_env *env, pid_t pid)
+/* A target that is attached; programs that start later may have the event in other files. */
+struct attached {
+	const struct probe_target *target;
+	int prog_fd;
+};
+
+struct live {
+	struct script_session session;
+	VECTOR(struct attached) attached;
+	struct hashmap places; /* "hash program path" */
+	struct probe_attachments *out;
+	int inotify; /* on the sockets of processes; -1: those that start later are not looked for
+		      */
+};
+
+static struct live *live_of(struct probe_env *env, pid_t pid, struct probe_attachments *out)
 {
 	struct probe_cache *cache = probe_cache_of(env);
-	struct script_session *s = cache->user_session;
+	struct live *l = cache->user_session;
+	char runtime[512];
 
-	if (s)
-		return s;
-	s = arena_new(env->arena, struct script_session);
-	if (script_session_open(s, pid, pid && pid == env->child, "script\n", false, env->diag))
+	if (l)
+		return l;
+	l = arena_new(env->arena, struct live);
+	if (script_session_open(&l->session, pid, pid && pid == env->child, "script\n", false,
+				env->diag))
 		return NULL;
-	cache->user_session = s;
-	return s;
+	l->out = out;
+	l->inotify = pid ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (l->inotify >= 0 && !user_runtime(runtime, sizeof(runtime)))
+		inotify_add_watch(l->inotify, runtime, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+	cache->user_session = l;
+	return l;
+}
+
+/* Whether this place has the program yet; it has from now on. */
+static bool place_is_new(struct live *l, const struct probe_target *t, int prog_fd)
+{
+	const struct user_event *event = t->private;
+	char *key = xasprintf("%" PRIx64 " %d %s", event->hash, prog_fd, t->path);
+	bool is_new;
+
+	hashmap_put(&l->places, key, strlen(key), &is_new);
+	free(key);
+	return is_new;
+}
+
+struct later_arg {
+	struct expand_arg a;
+	struct live *live;
+};
+
+static int later_event(void *arg, struct user_event *event)
+{
+	struct later_arg *later = arg;
+	struct live *l = later->live;
+	const size_t n = l->attached.len;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct attached *known = &l->attached.items[i];
+		const u32 attached = l->out->attached;
+		const struct place *place;
+		struct probe_target *t;
+
+		if (((const struct user_event *)known->target->private)->hash != event->hash)
+			continue;
+		place = place_of(&later->a, event->pid);
+		if (!place->file)
+			continue;
+		t = arena_memdup(later->a.env->arena, known->target, sizeof(*t));
+		t->path = place->path;
+		t->address = place->offset + 16 * (event->hash & 63);
+		if (place_is_new(l, t, known->prog_fd))
+			user_attach(later->a.env, known->prog_fd, &t, 1, false, l->out);
+		l->out->attached = attached; /* the event is one that was counted */
+	}
+	return 0;
+}
+
+int probe_later_fd(struct probe_env *env)
+{
+	const struct live *l = probe_cache_of(env)->user_session;
+
+	return l ? l->inotify : -1;
+}
+
+void probe_later(struct probe_env *env)
+{
+	struct live *l = probe_cache_of(env)->user_session;
+	struct later_arg later = {.a = {.env = env}, .live = l};
+	char events[4096] __attribute__((aligned(8)));
+	struct arena arena = ARENA_INIT;
+	bool any = false;
+	ssize_t n;
+
+	while (l && l->inotify >= 0 && (n = read(l->inotify, events, sizeof(events))) > 0) {
+		const struct inotify_event *e;
+
+		for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*e) + e->len)) {
+			e = (const void *)(events + at);
+			if (!e->len || e->name[0] < '0' || e->name[0] > '9')
+				continue;
+			wait_socket((pid_t)atoi(e->name), LATER_MS);
+			any = true;
+		}
+	}
+	if (!any)
+		return;
+	user_event_each(&arena, 0, NULL, later_event, &later, NULL);
+	hashmap_release(&later.a.places);
+	arena_release(&arena);
 }
 
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
-	struct script_session *s = session_of(env, n ? targets[0]->pid : 0);
-	const bool first = s && !s->is_started;
+	struct live *l = live_of(env, n ? targets[0]->pid : 0, out);
+	const bool first = l && !l->session.is_started;
 	struct strbuf lines = STRBUF_INIT;
 	int err;
 
-	if (!s)
+	if (!l)
 		return -EAGAIN;
 	err = user_attach(env, prog_fd, targets, n, false, out);
 	if (err)
 		return err;
 	if (first && env->user_filters)
 		strbuf_addstr(&lines, env->user_filters);
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
 		strbuf_addf(&lines, "enable %s:%s\n", targets[i]->module, targets[i]->function);
-	script_session_add(s, lines.data, env->diag);
+		place_is_new(l, targets[i], prog_fd);
+		vector_push(&l->attached, ((struct attached){targets[i], prog_fd}));
+	}
+	script_session_add(&l->session, lines.data, env->diag);
 	strbuf_release(&lines);
 	if (first) /* closed with the other attachments, or by our death */
-		vector_push(&out->list, ((struct probe_attachment){.fd = s->pipe, .event_fd = -1}));
+		vector_push(&out->list, ((struct probe_attachment){.fd = l->session.pipe,
+								   .event_fd = l->inotify}));
 	return 0;
+}
+
+void user_event_release(void *session)
+{
+	struct live *l = session;
+
+	if (!l)
+		return;
+	hashmap_release(&l->places);
+	vector_free(&l->attached);
+	l->session.pipe = -1; /* closed with the attachments */
+	script_session_close(&l->session);
 }
 
 /* ---- list ---- */

@@ -38,6 +38,8 @@ int user_event_each(struct arena *arena, pid_t pid, struct diag *d,
 		    int (*fn)(void *arg, struct user_event *event), void *arg, u32 *ret_processes);
 /* A line "event SITES SESSIONS LEVEL PROVIDER:NAME FIELDS..." of what a program says; NULL: it is none. In arena. */
 struct user_event *user_event_parse(struct arena *arena, const char *line);
+/* probe_cache.user_session, which may be NULL. */
+void user_event_release(void *session);
 /* A struct of the fields, each where the context has it: behind the register (live) or at an offset (filter). */
 const struct type *user_event_args(struct probe_env *env, const struct user_event *event, bool live,
 				   const struct probe_location **ret_locations);

@@ -106,6 +106,16 @@ static void name_read(struct user_process *p)
 	free(text);
 }
 
+/* A program that has just made its socket may not listen yet. */
+static bool is_stale(const char *path)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return !lstat(path, &st) && now.tv_sec - st.st_ctim.tv_sec > 2;
+}
+
 /* Connects; a socket that nobody listens at any more is removed. */
 static void socket_try(struct search *s, const char *directory, const char *name)
 {
@@ -121,7 +131,7 @@ static void socket_try(struct search *s, const char *directory, const char *name
 	if (p.socket < 0)
 		return;
 	if (connect(p.socket, (struct sockaddr *)&address, sizeof(address))) {
-		if (errno == ECONNREFUSED)
+		if (errno == ECONNREFUSED && is_stale(address.sun_path))
 			unlink(address.sun_path);
 		if (errno != EAGAIN) { /* gone, not ours, or no socket */
 			close(p.socket);
@@ -367,6 +377,28 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 	free(polls);
 }
 
+/* "refused SITES EVENTS" in what a process said of a session. */
+static void warn_refused(const struct user_process *p, const char *name, struct diag *d)
+{
+	const char *line = p->error || !p->text ? NULL : strstr(p->text, "\nrefused ");
+	unsigned int sites, events;
+
+	if (!line || sscanf(line, "\nrefused %u %u", &sites, &events) != 2)
+		return;
+	if (sites)
+		diag_warning(
+			d, NO_SPAN,
+			"process %d (%s): %u places stay off: their memory is sealed, or shared "
+			"with other processes",
+			(int)p->pid, name, sites);
+	if (events)
+		diag_warning(
+			d, NO_SPAN,
+			"process %d (%s): %u events are not recorded: there is no room for their "
+			"names and fields",
+			(int)p->pid, name, events);
+}
+
 void user_warn(const struct user_processes *p, struct diag *d)
 {
 	for (size_t i = 0; i < p->all.len; i++) {
@@ -382,6 +414,7 @@ void user_warn(const struct user_processes *p, struct diag *d)
 			diag_warning(d, NO_SPAN, "process %d (%s) is not controlled: %s",
 				     (int)process->pid, name.data,
 				     process->text ? process->text : "");
+		warn_refused(process, name.data, d);
 		strbuf_release(&name);
 	}
 }

@@ -225,6 +225,25 @@ exec 8>&-
 begin app
 app=$pid
 
+cp "$work/app" "$work/elsewhere"
+start -e 'user:counted:tick { if (args.i == 0) { printf("seen\n"); } if (args.i >= 5) { @ = count(); } }'
+begin elsewhere 9
+later=$pid
+rounds=0
+while ! grep -q seen "$work/trace" && [ $rounds -lt 100 ]; do
+	echo 1 >&9
+	rounds=$((rounds + 1))
+	said elsewhere rounds $rounds
+	sleep 0.05
+done
+echo 15 >&9
+said elsewhere rounds $((rounds + 1))
+sleep 0.2
+stop
+is "$(value '')" 160 "in the kernel: a program that starts later, from another file"
+kill $later
+exec 9>&-
+
 start -e 'user:counted:tick { @ = count() }'
 begin other 9
 other=$pid
