@@ -141,6 +141,10 @@ if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracep
 	lttng_trace lttng-all 4M -t vpid -t vtid -t procname -t ip
 	same_text lttng-all "LTTng-UST, packetised metadata"
 	is "$(grep -c . "$work/ours")" 20200 "every event of LTTng's is there"
+	ours=$("$pantrace" report plain | grep -c .)
+	is "$("$pantrace" report --seconds lttng-all plain | awk '
+		{ t = substr($1, 2, length($1) - 2); if (t < last) back++; last = t; if (/ traced:/) ours++; else theirs++ }
+		END { print theirs + 0, ours + 0, back + 0 }')" "20200 $ours 0" "with a trace of ours, by time"
 	events=500000
 	lttng_trace lttng-lost 4k
 	same_text lttng-lost "LTTng-UST with losses"
