@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PROGRAMS 256 /* different filters in the life of a process */
+#define PROGRAMS 1024 /* different filters in the life of a process */
 #define ARENA	 65536
 
 static const struct pt_vm *programs[PROGRAMS];

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pantrace/protocol.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool pt_line_next(const char **text, const char *end, struct pt_line *ret)
 {
@@ -252,6 +253,19 @@ static int take_filter(struct pt_description *to, struct pt_line *values)
 				 (size_t)(hex.end - hex.at));
 }
 
+/* Where pids mean something else than to the tool, counts by pid would be another process's. */
+static int take_pids(struct pt_description *to, struct pt_line *values)
+{
+	struct pt_line word;
+	uint64_t inode;
+	struct stat st;
+
+	(void)to;
+	if (!pt_word_next(values, &word) || !pt_word_number(&word, UINT64_MAX, &inode))
+		return -EINVAL;
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == inode ? 0 : -EXDEV;
+}
+
 static int take_aggregate(struct pt_description *to, struct pt_line *values)
 {
 	struct pt_line hash, hex;
@@ -308,7 +322,7 @@ static const struct {
 	int (*take)(struct pt_description *to, struct pt_line *values);
 } lines[] = {
 	{"ask", take_ask},	{"filter", take_filter}, {"script", take_script},
-	{"map", take_map},	{"aggregate", take_aggregate},
+	{"pids", take_pids},	{"map", take_map},	{"aggregate", take_aggregate},
 	{"name", take_name},   {"for", take_for},	    {"directory", take_directory},
 	{"mode", take_mode},   {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block}, {"threads", take_threads},   {"contexts", take_contexts},

@@ -67,6 +67,7 @@
  *						at this socket (SOCK_SEQPACKET) for one, before main() begins or
  *						dlopen() returns: see below
  *	for child N				who has this pid when it starts
+ *	pids INODE				only processes of this pid namespace
  *	map KIND KEY_SIZE ENTRIES		no rings: events are counted in maps, numbered from 0; KIND: count
  *						pair min max umin umax (aggregate.h)
  *	aggregate HASH HEX			events whose names and fields have this hash (lib/hooks.c) run the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/counted.h"
 
+#include <linux/bpf.h>
 #include <pantrace/aggregate.h>
 
 #include "engine/actions.h"
@@ -45,6 +46,7 @@ struct plan {
 	VECTOR(struct counting_program) programs;
 	pid_t pid;
 	u32 events;
+	bool counts_pids;
 };
 
 static bool is_counting(const struct script_program *p)
@@ -57,6 +59,10 @@ static int add_program(struct engine *e, const struct script_program *p, struct 
 {
 	struct strbuf image = STRBUF_INIT;
 	int err = process_image(e->script, p, e->env->diag, &image);
+
+	for (u32 i = 0; i < p->code.count; i++)
+		plan->counts_pids |= p->code.insns[i].code == (BPF_JMP | BPF_CALL) &&
+				     p->code.insns[i].imm == BPF_FUNC_get_current_pid_tgid;
 
 	for (u32 i = 0; i < p->ntargets && !err; i++) {
 		const struct user_event *event = p->targets[i]->private;
@@ -97,6 +103,7 @@ int counted_begin(struct engine *e)
 	options.programs = plan.programs.items;
 	options.nr_programs = (u32)plan.programs.len;
 	options.pid = plan.pid;
+	options.counts_pids = plan.counts_pids;
 	options.is_child = plan.pid && plan.pid == e->env->child;
 	if (!err)
 		err = counting_begin(&options, e->env->diag, &e->counting);

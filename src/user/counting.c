@@ -220,11 +220,14 @@ int counting_fd(const struct counting *c)
 
 /* ---- begin and end ---- */
 
-static void describe(const struct counting_options *o, struct strbuf *head, struct strbuf *lines)
+static void describe(const struct counting_options *o, u64 pid_namespace, struct strbuf *head,
+		     struct strbuf *lines)
 {
 	static const char *const kinds[PANTRACE_AGGREGATE_KINDS] = {"count", "pair", "min",
 								    "max",   "umin", "umax"};
 
+	if (o->counts_pids)
+		strbuf_addf(head, "pids %" PRIu64 "\n", pid_namespace);
 	for (u32 i = 0; i < o->nr_maps; i++)
 		strbuf_addf(head, "map %s %u %u\n", kinds[o->maps[i].kind], o->maps[i].key_size,
 			    o->maps[i].entries);
@@ -256,7 +259,7 @@ int counting_begin(const struct counting_options *o, struct diag *d, struct coun
 		c->pid_namespace = st.st_ino;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	describe(o, &head, &lines);
+	describe(o, c->pid_namespace, &head, &lines);
 	err = c->epoll < 0
 		      ? -errno
 		      : script_session_open(&c->session, o->pid, o->is_child, head.data, true, d);

@@ -34,6 +34,7 @@ struct counting_options {
 	u32 nr_programs;
 	pid_t pid;     /* 0 = all processes, those that start later, too */
 	bool is_child; /* pid has not begun */
+	bool counts_pids; /* only where they are those that we know: in our pid namespace */
 };
 
 struct counting;
