@@ -3,8 +3,9 @@
  * Which files are loaded where, as records of the sessions: with them an address in an event
  * becomes a name, on any machine that has the files. They are looked at whenever sites are
  * switched: when a session begins or ends, when a tool changes what it wants, when an object with
- * sites comes or goes. A library without sites that is loaded in between is seen at the next of
- * these moments.
+ * sites comes or goes. A library without sites is seen at the next of these moments, or,
+ * while a session wants addresses, when the helper looks (LOOK_MS of control.c). It may have been
+ * there since the look before, and the record says so: addresses in it are not older than that.
  */
 #include "context.h"
 #include "internal.h"
@@ -25,6 +26,7 @@ static struct object {
 } objects[OBJECTS_MAX];
 static unsigned int nr_objects;
 static unsigned long long last_adds, last_subs;
+static uint64_t last_scan; /* time stamp counter */
 
 union record_buffer {
 	struct pantrace_object_record object;
@@ -32,7 +34,8 @@ union record_buffer {
 	char bytes[sizeof(struct pantrace_object_record) + PATH_SIZE + 8];
 };
 
-static void append(const struct object *object, union record_buffer *record, bool unloaded)
+static void append(const struct object *object, union record_buffer *record, bool unloaded,
+		   uint64_t tsc)
 {
 	struct pantrace_object_record *to = &record->object;
 
@@ -40,7 +43,7 @@ static void append(const struct object *object, union record_buffer *record, boo
 	to->id = 0;
 	to->kind = PANTRACE_RECORD_OBJECT;
 	to->unloaded = unloaded;
-	to->tsc = __rdtsc();
+	to->tsc = tsc;
 	to->base = object->base;
 	to->start = object->start;
 	to->end = object->end;
@@ -74,6 +77,15 @@ static void build_id_find(const struct dl_phdr_info *info, struct pantrace_objec
 			at = content + size;
 		}
 	}
+}
+
+/* The earliest that OBJECT can have been there: not while another one was at its place. */
+static uint64_t since_when(const struct object *object)
+{
+	for (unsigned int i = 0; i < nr_objects; i++)
+		if (objects[i].start < object->end && object->start < objects[i].end)
+			return __rdtsc();
+	return last_scan ? last_scan + 1 : __rdtsc();
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
@@ -112,8 +124,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		snprintf(record.object.path, PATH_SIZE, "%s", info->dlpi_name);
 	}
 	build_id_find(info, &record.object);
+	append(&object, &record, false, since_when(&object));
 	objects[nr_objects++] = object;
-	append(&object, &record, false);
 	return 0;
 }
 
@@ -134,8 +146,10 @@ void pt_objects_scan(void)
 	bool main_program = true;
 
 	dl_iterate_phdr(counters, now);
-	if (nr_objects && now[0] && now[0] == last_adds && now[1] == last_subs)
+	if (nr_objects && now[0] && now[0] == last_adds && now[1] == last_subs) {
+		last_scan = __rdtsc();
 		return;
+	}
 	last_adds = now[0];
 	last_subs = now[1];
 	for (unsigned int i = 0; i < nr_objects; i++)
@@ -148,7 +162,18 @@ void pt_objects_scan(void)
 			i++;
 			continue;
 		}
-		append(&objects[i], &record, true);
+		append(&objects[i], &record, true, __rdtsc());
 		objects[i] = objects[--nr_objects];
 	}
+	last_scan = __rdtsc();
+}
+
+void pantrace_objects(void)
+{
+	if (!pt_state)
+		return;
+	pt_lock();
+	if (pt_running())
+		pt_objects_scan();
+	pt_unlock();
 }

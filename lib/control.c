@@ -35,6 +35,7 @@
 #define HIGH_FD	   48 /* below 64, where a table of descriptors would have to grow */
 #define WAIT_MS	   250 /* for a client that connects and says nothing */
 #define IDLE_MS	   50
+#define LOOK_MS	   100 /* for libraries that were loaded, while events carry addresses */
 #define CHILD_NS   50000000l /* a child that only goes on to exec leaves no socket behind */
 
 static struct control {
@@ -249,7 +250,8 @@ static void *helper(void *delay)
 	const struct timespec wait = {.tv_nsec = CHILD_NS}, pause = {.tv_nsec = 100000000};
 
 	struct pollfd waiting = {.events = POLLIN};
-	bool pending = false;
+	bool pending =
+		!delay; /* a program that has joined a session as it began; children are many */
 
 	if (delay) {
 		nanosleep(&wait, NULL);
@@ -261,7 +263,7 @@ static void *helper(void *delay)
 	table_unshare();
 	control.fd = -1;
 	for (;;) {
-		int fd;
+		int fd, wait_ms;
 
 		if (!socket_ours()) {
 			if (control.pid == getpid())
@@ -276,11 +278,16 @@ static void *helper(void *delay)
 			pt_join_waiting();
 		}
 		/* what nobody waits for is done once nobody has come for a while */
+		wait_ms = pending ? IDLE_MS : pt_sessions_addresses() ? LOOK_MS : -1;
 		waiting.fd = control.fd;
-		if (pending && !poll(&waiting, 1, IDLE_MS)) {
-			pt_sessions_bury();
-			pt_sessions_populate();
+		if (wait_ms > 0 && !poll(&waiting, 1, wait_ms)) {
+			if (pending) {
+				pt_sessions_bury();
+				pt_sessions_populate();
+			}
+			pantrace_objects();
 			pending = false;
+			continue;
 		}
 		fd = accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd < 0) {

@@ -7,14 +7,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FIELDS 16
+#define FIELDS	  16
+#define HASH_SIZE 4096
 
 struct dynamic_event {
 	struct pantrace_event event;
 	struct pantrace_event *next;
+	struct dynamic_event *same_hash;
 	unsigned char types[FIELDS + 1];
 	char strings[]; /* provider, name, fields as given, names of fields */
 };
+
+static struct dynamic_event *by_hash[HASH_SIZE]; /* of provider and name */
 
 static const struct {
 	const char *name;
@@ -100,12 +104,28 @@ struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event)
 	return of(event)->next;
 }
 
-static struct pantrace_event *find(const char *provider, const char *name, const char *fields)
+/* FNV-1a. */
+static unsigned int hash_of(const char *provider, const char *name)
 {
-	for (struct pantrace_event *event = pt_dynamic_first(); event; event = of(event)->next)
+	uint32_t hash = 0x811c9dc5;
+
+	for (; *provider; provider++)
+		hash = (hash ^ (unsigned char)*provider) * 0x01000193;
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x01000193;
+	return (hash ^ hash >> 16) % HASH_SIZE;
+}
+
+static struct pantrace_event *find(unsigned int hash, const char *provider, const char *name,
+				   const char *fields)
+{
+	for (struct dynamic_event *one = by_hash[hash]; one; one = one->same_hash) {
+		struct pantrace_event *const event = &one->event;
+
 		if (!strcmp(event->provider, provider) && !strcmp(event->name, name) &&
 		    !strcmp(event->name + strlen(event->name) + 1, fields))
 			return event;
+	}
 	return NULL;
 }
 
@@ -116,6 +136,7 @@ struct pantrace_event *pantrace_dynamic(const char *provider, const char *name, 
 	const size_t n3 = fields ? strlen(fields) : 0;
 	struct pantrace_event *found = NULL;
 	struct dynamic_event *made;
+	unsigned int hash;
 	char *to;
 	int rc = EINVAL;
 
@@ -142,8 +163,11 @@ struct pantrace_event *pantrace_dynamic(const char *provider, const char *name, 
 		goto fail;
 	}
 	pt_lock();
-	found = find(provider, name, fields);
+	hash = hash_of(provider, name);
+	found = find(hash, provider, name, fields);
 	if (!found) {
+		made->same_hash = by_hash[hash];
+		by_hash[hash] = made;
 		made->next = pt_dynamic_first();
 		found = &made->event;
 		pt_dynamic_add(found);

@@ -161,8 +161,8 @@ static int stop(struct pt_settings *set, const void *arg)
 	(void)arg;
 	if (set->state != PT_RUNNING && set->state != PT_ARMED)
 		return 0;
-	set->state = pt_session_of(set)->active || set->spec.mode == PANTRACE_AGGREGATE ? PT_STOPPED :
-											  PT_NONE;
+	set->state = pt_session_of(set)->active || set->spec.mode == PANTRACE_AGGREGATE ? PT_STOPPED
+											: PT_NONE;
 	pt_sites_follow();
 	pt_rings_quiesce(set);
 	return 0;
@@ -256,6 +256,16 @@ void pt_sessions_bury(void)
 		pt_settings[i].state = PT_NONE;
 	}
 	pt_unlock();
+}
+
+bool pt_sessions_addresses(void)
+{
+	const uint64_t addresses = 1u << PANTRACE_CONTEXT_IP | 1u << PANTRACE_CONTEXT_USER_STACK;
+
+	for (unsigned int i = 0; i < PT_SESSIONS; i++)
+		if (pt_settings[i].state == PT_RUNNING && pt_settings[i].spec.contexts & addresses)
+			return true;
+	return false;
 }
 
 void pt_sessions_populate(void)

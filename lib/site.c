@@ -24,6 +24,7 @@
 static struct pantrace_object *objects;
 static struct pantrace_event *dynamic; /* the newest; linked by pt_dynamic_next() */
 static uint32_t refused; /* sites that could not be written */
+static uint32_t nameless; /* events for whose records there was no room */
 
 static unsigned char *site_code(const struct pantrace_site *site)
 {
@@ -74,6 +75,7 @@ static int event_follow(struct pantrace_event *event)
 	/* id and hooks first: whoever jumps finds them */
 	if (sessions && !gate) {
 		rc = pt_event_id(event) ? pt_hooks_follow(event, sessions) : -ENOSPC;
+		nameless += !event->id;
 		if (rc)
 			sessions = 0;
 	}
@@ -104,6 +106,9 @@ static int follow(struct pantrace_object *first, bool alone)
 {
 	const struct pantrace_event *last = NULL;
 	int changed = 0, rc = 0, fd;
+
+	/* what a session that ends is told is how it was */
+	nameless = alone || !pt_running() ? nameless : 0;
 
 	if (!alone)
 		for (struct pantrace_event *event = dynamic; event; event = pt_dynamic_next(event))
@@ -139,6 +144,11 @@ int pt_sites_follow(void)
 	pt_announce();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	return follow(objects, false);
+}
+
+uint32_t pt_sites_nameless(void)
+{
+	return __atomic_load_n(&nameless, __ATOMIC_RELAXED);
 }
 
 uint32_t pantrace_refused(void)

@@ -47,6 +47,9 @@ uint32_t pantrace_refused(void);
  * -EINVAL: not such a program; -EPERM: it may do what is not allowed; -ENOSPC: more than 16 filters. */
 int pantrace_filter(const char *pattern, const void *image, size_t size);
 
+/* Notes what libraries are loaded now, so that addresses in events find their names: for whoever wraps dlopen(). */
+void pantrace_objects(void);
+
 /* The file of the running session, owned by the library, or -ENOENT. */
 int pantrace_fd(void);
 int pantrace_count(struct pantrace_counts *ret);

@@ -4,6 +4,7 @@
  * then looked up in this library's search path (RUNPATH), not in the caller's.
  */
 #include <dlfcn.h>
+#include <pantrace/control.h>
 #include <pantrace/pantrace.h>
 
 void *dlopen(const char *path, int flags)
@@ -14,6 +15,7 @@ void *dlopen(const char *path, int flags)
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "dlopen");
 	result = real(path, flags);
+	pantrace_objects();
 	PANTRACE(dl, dlopen, path, flags, result);
 	return result;
 }
@@ -26,6 +28,7 @@ int dlclose(void *handle)
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "dlclose");
 	result = real(handle);
+	pantrace_objects();
 	PANTRACE(dl, dlclose, handle, result);
 	return result;
 }

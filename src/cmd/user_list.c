@@ -58,16 +58,74 @@ static const char *const type_names[PANTRACE_T_MAX] = {
 	[PANTRACE_T_STRING] = "str", [PANTRACE_T_TEXT] = "str",
 };
 
-static void type_text(struct strbuf *out, unsigned long type)
+/* EXTRA, of N bytes: names of an enum, length of an array. */
+static void type_text(struct strbuf *out, unsigned long type, const char *extra, size_t n)
 {
-	const bool sequence = type & PANTRACE_T_SEQUENCE;
-	const unsigned long element = type & (PANTRACE_T_SEQUENCE - 1);
+	const unsigned long kind = type & ~0x1ful, element = type & 0x1f;
+	const char *name = element < ARRAY_SIZE(type_names) ? type_names[element] : NULL;
 
-	if (type < 2 * PANTRACE_T_SEQUENCE && element < ARRAY_SIZE(type_names) &&
-	    type_names[element])
-		strbuf_addf(out, "%s%s", type_names[element], sequence ? "[]" : "");
-	else
+	if (type == PANTRACE_T_STRUCT) {
+		strbuf_addstr(out, "struct");
+	} else if (!name || kind > PANTRACE_T_ARRAY) {
 		strbuf_addf(out, "type %lu", type);
+	} else if (kind == PANTRACE_T_ENUM) {
+		strbuf_addstr(out, "enum ");
+		strbuf_addstr(out, name);
+	} else if (kind == PANTRACE_T_ARRAY) {
+		strbuf_addf(out, "%s[", name);
+		escape_line(out, extra, n);
+		strbuf_addch(out, ']');
+	} else {
+		strbuf_addf(out, "%s%s", name, kind == PANTRACE_T_SEQUENCE ? "[]" : "");
+	}
+}
+
+/* "red=0,green=1" as the text or the JSON of an enum's names. */
+static void values_text(struct strbuf *out, const char *extra, size_t n, bool json)
+{
+	const char *const end = extra + n;
+	bool first = true;
+
+	strbuf_addstr(out, json ? ",\"values\":{" : " {");
+	while (extra < end) {
+		const char *comma = memchr(extra, ',', (size_t)(end - extra));
+		const char *const to = comma ? comma : end;
+		const char *equals = memchr(extra, '=', (size_t)(to - extra));
+
+		if (equals) {
+			strbuf_addstr(out, first ? "" : json ? "," : ", ");
+			strbuf_addstr(out, json ? "\"" : "");
+			(json ? escape_json : escape_line)(out, extra, (size_t)(equals - extra));
+			strbuf_addf(out, json ? "\":%lld" : "=%lld", strtoll(equals + 1, NULL, 10));
+			first = false;
+		}
+		extra = to + 1;
+	}
+	strbuf_addch(out, '}');
+}
+
+/* A field without what is behind it: members of a structure, the brace that ends it. */
+static void field_text(struct strbuf *out, unsigned long type, const char *name, size_t n,
+		       bool json)
+{
+	const char *colon = memchr(name, ':', n);
+	const size_t length = colon ? (size_t)(colon - name) : n;
+	const char *const extra = colon ? colon + 1 : name + n;
+	const size_t more = (size_t)(name + n - extra);
+
+	if (json) {
+		strbuf_addstr(out, "{\"name\":\"");
+		escape_json(out, name, length);
+		strbuf_addstr(out, "\",\"type\":\"");
+		type_text(out, type, extra, more);
+		strbuf_addch(out, '"');
+	} else {
+		type_text(out, type, extra, more);
+		strbuf_addch(out, ' ');
+		escape_line(out, name, length);
+	}
+	if ((type & ~0x1ful) == PANTRACE_T_ENUM)
+		values_text(out, extra, more, json);
 }
 
 /* "7:id 13:url" as the text or the JSON of a list of fields. */
@@ -84,20 +142,19 @@ static void fields_text(struct strbuf *out, const char *fields, bool json)
 			return;
 		end++;
 		n = strcspn(end, " ");
-		strbuf_addstr(out, first ? "" : json ? "," : ", ");
-		first = false;
-		if (json) {
-			strbuf_addstr(out, "{\"name\":\"");
-			escape_json(out, end, n);
-			strbuf_addstr(out, "\",\"type\":\"");
-			type_text(out, type);
-			strbuf_addstr(out, "\"}");
-		} else {
-			type_text(out, type);
-			strbuf_addch(out, ' ');
-			escape_line(out, end, n);
-		}
 		p = end + n + (end[n] == ' ');
+		if (type == PANTRACE_T_STRUCT_END) {
+			strbuf_addstr(out, json ? "]}" : "}");
+			first = false;
+			continue;
+		}
+		strbuf_addstr(out, first ? "" : json ? "," : ", ");
+		field_text(out, type, end, n, json);
+		first = type == PANTRACE_T_STRUCT;
+		if (first)
+			strbuf_addstr(out, json ? ",\"members\":[" : " {");
+		else if (json)
+			strbuf_addch(out, '}');
 	}
 }
 

@@ -47,7 +47,7 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms);
 /* The first line of a request. */
 char *user_request(const char *verb, const char *session);
 void user_processes_release(struct user_processes *p);
-/* A warning for each process that did not answer or speaks another protocol; others' errors are not said. */
+/* A warning for each process that did not answer, speaks another protocol or could not switch all on; others' errors are not said. */
 void user_warn(const struct user_processes *p, struct diag *d);
 
 #endif

@@ -34,6 +34,18 @@ is "$(count 'dl:dlclose:')" 1 "dlclose()"
 record env LD_PRELOAD="$lib/libpantrace-process.so" "$dir/ready"
 is "$(count 'process:fork:') $(count 'process:child:')" "1 1" "fork(), in parent and child"
 like "$text" 'process:exec: .*path = "/bin/true", name = "true"' "exec()"
+gcc -O1 -D_GNU_SOURCE tests/lib/process.c -o "$dir/process" -lpthread
+record env LD_PRELOAD="$lib/libpantrace-process.so" PANTRACE_EVENTS='process:*' "$dir/process"
+is "$(cat "$dir/out")" "" "every way to a new program leads there"
+is "$(count 'process:fork:') $(count 'process:child:') $(count 'process:vfork:')" "8 8 1" "each fork and vfork"
+is "$(count 'process:exec: .*path = "/bin/true"') $(count 'process:exec: .*path = "true"') $(count 'process:exec: .*path = "/bin/sh"') $(count 'process:exec: .*path = ""')" \
+	"4 2 1 1" "each exec"
+is "$(count 'process:exec_failed: .*path = "/nowhere/true", error = 2')" 1 "one that fails"
+is "$(count 'process:spawn: ') $(count 'process:spawn_failed: .*path = "/nowhere".*error = 2')" "2 1" "posix_spawn"
+record env LD_PRELOAD="$lib/libpantrace-process.so:$lib/libpantrace-malloc.so" PANTRACE_EVENTS='process:*' "$dir/process" stress
+is "$(count 'process:vfork: ') $(count 'process:exec: .*name = "true"') $(count 'process:exec_failed: ')" "2000 2000 2000" \
+	"2000 children of vfork, each with its events in the rings of the parent"
+is "$(grep -v "^in " "$dir/err")" "" "babeltrace2 warns of nothing"
 record env LD_PRELOAD="$lib/libpantrace-function.so" "$dir/ready"
 address=$(nm "$dir/ready" | sed -n 's/^0*\([0-9a-f]*\) t function$/\1/p' | tail -c 4 | tr a-f A-F)
 is "$(count "function:entry: .*function = 0x[0-9A-F]*$address,") $(count "function:exit: .*function = 0x[0-9A-F]*$address,")" "3 3" \
