@@ -25,9 +25,20 @@ bool check_readable(const struct probe_location *at, const struct type *t)
 	return at->kind != LOCATION_NONE && !type_is(t, TYPE_FLOAT);
 }
 
+/* Events of libpantrace: there the value is at hand, but the language has none like it. */
+static bool is_user_event(const struct check *c)
+{
+	return c->unit && c->unit->ntargets &&
+	       str_starts(c->unit->targets[0]->provider->name, "user");
+}
+
 void check_unreadable_hint(struct check *c, const struct type *t)
 {
-	if (type_is(t, TYPE_FLOAT))
+	if (type_is(t, TYPE_FLOAT) && is_user_event(c))
+		check_hint(c, "the language has no floating-point numbers; let the program give an "
+			      "integer, as in "
+			      "PT_NAMED(permille, (int)(ratio * 1000))");
+	else if (type_is(t, TYPE_FLOAT))
 		check_hint(c, "programs of the kernel cannot read floating-point registers");
 	else if (type_is_record(t))
 		check_hint(c, "it is passed in registers, and has no address");
@@ -69,13 +80,19 @@ static void check_args_member(struct check *c, struct expr *e)
 	e->member_offset = offset;
 	e->member_index = UINT32_MAX;
 	e->space = SPACE_CONTEXT;
+	if (context->in_process && type_is(m->type, TYPE_FLOAT)) {
+		check_error(c, e->span, "Can't read %s %s here",
+			    is_user_event(c) ? "field" : "function parameter", e->name);
+		check_unreadable_hint(c, m->type);
+	}
 	if (context->locations) {
 		for (u32 i = 0; i < args->count; i++)
 			if (&args->members[i] == m)
 				e->member_index = i;
 		if (e->member_index != UINT32_MAX &&
 		    !check_readable(&context->locations[e->member_index], m->type)) {
-			check_error(c, e->span, "Can't read function parameter %s here", e->name);
+			check_error(c, e->span, "Can't read %s %s here",
+				    is_user_event(c) ? "field" : "function parameter", e->name);
 			check_unreadable_hint(c, m->type);
 		}
 		e->type = check_field_type(c, m->type, context->space, m->is_user);
@@ -124,7 +141,8 @@ static void check_literal_member(struct expr *e)
 {
 	const struct expr *record = e->left, *value = NULL;
 
-	if (record->kind == EXPR_CALL && record->builtin && str_eq(record->builtin->name, "typeinfo")) {
+	if (record->kind == EXPR_CALL && record->builtin &&
+	    str_eq(record->builtin->name, "typeinfo")) {
 		typeinfo_member(record, e);
 		return;
 	}
@@ -177,6 +195,8 @@ void check_member(struct check *c, struct expr *e)
 	if (!type_is_record(t)) {
 		check_error(c, e->span, "Can not access field '%s' on expression of type '%s'",
 			    e->name, check_type_text(c, t));
+		if (e->left->kind == EXPR_INTEGER)
+			check_hint(c, "the language has no floating-point numbers");
 		if (e->left->builtin && btf_available(c->options->env->btf))
 			check_hint(c, "the kernel's types are not known: its BTF cannot be read "
 				      "(see pantrace doctor)");

@@ -107,6 +107,11 @@ run -e 'user:app:request_done /args.statu/ { @ = count() }'
 like "$err" "did you mean 'status'" "a misspelt field"
 run -e 'user:app:request_done /args.ratio > 0/ { @ = count() }'
 is "$rc" 1 "floating point is refused, not read as 0"
+like "$err" 'let the program give an integer' "and told what to do"
+run -e 'user:app:request_done { @[args.ratio] = count() }'
+like "$err" "Can't read field ratio" "nor is it a key"
+run -e 'user:app:request_done /args.status > 0.5/ { @ = count() }'
+like "$err" 'the language has no floating-point numbers' "there are no such literals"
 
 # filter PREDICATE: how many events are recorded
 filter()
