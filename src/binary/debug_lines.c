@@ -6,14 +6,18 @@
 
 #include "base/hashmap.h"
 #include "binary/debug_internal.h"
+#include "binary/debug_package.h"
 #include "binary/elf_internal.h"
 
 struct debug {
 	Elf *elf;
 	Dwarf *dwarf;
+	struct elf_file *file; /* that the DWARF is in */
+	struct debug_package *package; /* of the split units that have no file of their own; NULL = none */
+	bool package_searched;
 };
 
-static Dwarf *open_dwarf(struct debug *d, const struct elf_file *f)
+static Dwarf *open_dwarf(struct debug *d, struct elf_file *f)
 {
 	if (!elf_section_named(f, ".debug_info") && !elf_section_named(f, ".zdebug_info"))
 		return NULL;
@@ -26,6 +30,7 @@ static Dwarf *open_dwarf(struct debug *d, const struct elf_file *f)
 	elf_version(EV_CURRENT);
 	d->elf = elf_memory((char *)f->data, f->len);
 	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+	d->file = f;
 	return d->dwarf;
 }
 
@@ -47,6 +52,7 @@ void debug_release(struct elf_file *f)
 
 	if (!d)
 		return;
+	debug_package_close(d->package);
 	dwarf_end(d->dwarf);
 	elf_end(d->elf);
 	free(d);
@@ -59,61 +65,66 @@ int debug_available(struct elf_file *f)
 
 /* ---- units ---- */
 
+/*
+ * -gsplit-dwarf: what is worth knowing is in the .dwo file that the unit here names, or in the program's package of them. The unit
+ * stays what it is if neither is there.
+ */
+static void to_split(struct elf_file *f, Dwarf_Die *unit)
+{
+	struct debug *d = f->dwarf;
+	Dwarf_Die split;
+	uint8_t type;
+
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) || type != DW_UT_skeleton)
+		return;
+	if (!split.addr && !d->package_searched) {
+		d->package_searched = true;
+		d->package = debug_package_open(d->file);
+	}
+	if (split.addr || (d->package && debug_package_unit(d->package, unit, &split)))
+		*unit = split;
+}
+
 int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg)
 {
 	Dwarf *dwarf = debug_dwarf(f);
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die unit, split;
+	Dwarf_Die unit;
 	uint8_t type;
 	int result = 0;
 
-	while (!result && dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, &split) == 0)
-		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			result = fn(arg, type == DW_UT_skeleton && split.addr ? &split : &unit);
+	while (!result && dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, NULL) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		to_split(f, &unit);
+		result = fn(arg, &unit);
+	}
 	return result;
 }
 
-struct find_unit {
-	u64 address;
-	Dwarf_Die found;
-};
-
-static int unit_has_address(void *arg, Dwarf_Die *unit)
+/* The unit in the program itself, which has the addresses and the line table. */
+static bool skeleton_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 {
-	struct find_unit *q = arg;
-
-	if (dwarf_haspc(unit, q->address) != 1)
-		return 0;
-	q->found = *unit;
-	return 1;
-}
-
-/* -gsplit-dwarf: what is worth knowing is in the .dwo file that the unit here names. */
-static void to_split(Dwarf_Die *unit)
-{
-	Dwarf_Die split;
+	Dwarf *dwarf = debug_dwarf(f);
+	Dwarf_CU *cu = NULL;
 	uint8_t type;
 
-	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-	    type == DW_UT_skeleton && split.addr)
-		*unit = split;
+	if (!dwarf)
+		return false;
+	if (dwarf_addrdie(dwarf, address, ret))
+		return true;
+	/* clang writes no .debug_aranges. */
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, ret, NULL) == 0)
+		if ((type == DW_UT_compile || type == DW_UT_skeleton) && dwarf_haspc(ret, address) == 1)
+			return true;
+	return false;
 }
 
 bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 {
-	struct find_unit q = {.address = address};
-	Dwarf *dwarf = debug_dwarf(f);
-
-	if (!dwarf)
+	if (!skeleton_at(f, address, ret))
 		return false;
-	if (dwarf_addrdie(dwarf, address, ret)) {
-		to_split(ret);
-		return true;
-	}
-	/* clang writes no .debug_aranges. */
-	if (!debug_each_unit(f, unit_has_address, &q))
-		return false;
-	*ret = q.found;
+	to_split(f, ret);
 	return true;
 }
 
@@ -128,7 +139,7 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 
 	if (!debug_dwarf(f))
 		return -ENODATA;
-	if (!debug_unit_at(f, address, &unit))
+	if (!skeleton_at(f, address, &unit))
 		return -ENOENT;
 	line = dwarf_getsrc_die(&unit, address);
 	file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
@@ -148,6 +159,7 @@ static bool path_ends_with(const char *path, const char *end)
 }
 
 struct find_line {
+	const struct debug *debug;
 	const char *file;
 	u32 column; /* 0 = any */
 	u32 wanted, best; /* best: the line that will be taken; 0 = none yet */
@@ -173,10 +185,13 @@ static u64 scope_of(Dwarf_Die *unit, u64 address)
 static int each_row(struct find_line *q, Dwarf_Die *unit,
 		    void (*fn)(struct find_line *, Dwarf_Die *, u32, u64))
 {
+	Dwarf_Die skeleton = *unit;
 	Dwarf_Lines *lines;
 	size_t count;
 
-	if (dwarf_getsrclines(unit, &lines, &count) != 0)
+	if (q->debug->package)
+		debug_package_skeleton(q->debug->package, unit, &skeleton);
+	if (dwarf_getsrclines(&skeleton, &lines, &count) != 0)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
@@ -239,6 +254,7 @@ int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 colum
 
 	if (!debug_dwarf(f))
 		return -ENODATA;
+	q.debug = f->dwarf;
 	debug_each_unit(f, choose_line_in, &q);
 	if (!q.best)
 		return -ENOENT;

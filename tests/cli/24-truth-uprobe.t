@@ -92,4 +92,33 @@ if gcc -m32 -O1 -nostdlib -static -fno-stack-protector -o "$work/small" "$work/s
 	is "$rc" 1 "sarg0 of a 32-bit program is refused"
 	like "$err" "sarg0 reads 64-bit arguments; this is a 32-bit program" "and why"
 fi
+# --- a package of split debug information (.dwp), without the .dwo files that it was made of ---
+mkdir "$work/split"
+cat >"$work/split/a.c" <<'C'
+struct point { int x; long y; };
+extern int second(struct point *p, char c);
+__attribute__((noinline)) int first(int alpha, char beta) { return alpha + beta; }
+int main(void) { struct point p = {3, 4}; return first(5, 'q') + second(&p, 'z') == 0; }
+C
+cat >"$work/split/b.c" <<'C'
+struct point { int x; long y; };
+__attribute__((noinline)) int second(struct point *p, char c) { return p->x + c; }
+C
+if (cd "$work/split" && gcc -gdwarf-4 -gsplit-dwarf -O1 -c a.c b.c && gcc -o p a.o b.o && timeout 10 dwp -e p -o p.dwp && rm ./*.dwo) >/dev/null 2>&1; then
+	run -lv "uprobe:$work/split/p:second"
+	is "$(echo "$out" | tail -n +2)" "    struct point* p
+    char c" "a .dwp: the parameters of a function of its second unit"
+	run -q -c "$work/split/p" -e "uprobe:$work/split/p:first { print((args.alpha, args.beta)); } uprobe:$work/split/p:second { print((*args.p, args.c)); } uprobe:$work/split/p@a.c:3 { print(\"line\"); }"
+	is "$(echo "$out" | tr '\n' ' ')" "(5, 113) line ({ .x = 3, .y = 4 }, 122) " "a .dwp: arguments, types and lines"
+	size=$(stat -c %s "$work/split/p.dwp")
+	cp "$work/split/p.dwp" "$work/split/good"
+	crashed=0
+	for i in $(seq 1 40); do
+		cp "$work/split/good" "$work/split/p.dwp"
+		printf "\\$(printf %o $((i * 37 % 256)))" | dd of="$work/split/p.dwp" bs=1 seek=$((i * 7919 % size)) conv=notrunc 2>/dev/null
+		run -lv "uprobe:$work/split/p:second"
+		[ "$rc" -lt 128 ] || crashed=$((crashed + 1))
+	done
+	is "$crashed" 0 "a damaged .dwp does no harm"
+fi
 done_testing
