@@ -397,7 +397,9 @@ void lower_map_write(struct lower *l, struct map_symbol *m, ir_reg key, const st
 		lower_slot(l, type_int(4, false), "key", &key);
 		ir_store_imm(f, key, 0, 4, 0);
 	}
+	/* The map takes whole words; a part of something else ends where it ends. */
 	if (v->kind == VALUE_MEMORY && v->space == SPACE_BPF && type_equal(v->type, m->value) &&
+	    v->type->size == lower_script_map(l, m)->value_size &&
 	    (!type_is(v->type, TYPE_STRING) || v->is_zero_padded)) {
 		address = lower_address(l, v->reg, v->constant);
 	} else {

@@ -122,4 +122,7 @@ like "$out" '\{"type": "benchmark_result", "data": \{"add": \{"average": [0-9]+,
 run -e 'test:only { }'
 like "$err" "No probes attached; use --test to run test probes." "test probes alone are nothing to attach"
 
+# --- parts of tuples as values of maps, of every small size ---
+says 'begin { @m[1] = "a"; for ($kv : @m) { @n = $kv.1 } print(@n); clear(@m); clear(@n) }' "@n: a" "a string of 2 bytes out of a loop over a map"
+says 'begin { $t = (1, "abc", (uint8)7, "xy"); @a = $t.1; @b = $t.3; @c = ($t.2, $t.2); print((@a, @b, @c)); clear(@a); clear(@b); clear(@c) }' "(abc, xy, (7, 7))" "members of a tuple"
 done_testing
