@@ -592,8 +592,37 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 	for (unsigned int steps = 0; steps < PT_VM_STEPS; steps++) {
 		const struct pt_vm_op *const op = &vm->op[at++];
 		const uint8_t class = op->code & 7;
-		const uint64_t b = op->code & BPF_X ? r[op->src] : (uint64_t)op->imm;
+		uint64_t b;
 
+		/* what programs mostly consist of, by one jump */
+		switch (op->code) {
+		case BPF_ALU64 | BPF_MOV | BPF_K:
+			r[op->dst] = (uint64_t)op->imm;
+			continue;
+		case BPF_ALU | BPF_MOV | BPF_K:
+			r[op->dst] = (uint32_t)op->imm;
+			continue;
+		case BPF_ALU64 | BPF_MOV | BPF_X:
+			r[op->dst] = op->off ? extend(r[op->src], (unsigned int)op->off) : r[op->src];
+			continue;
+		case BPF_ALU64 | BPF_ADD | BPF_K:
+			r[op->dst] += (uint64_t)op->imm;
+			continue;
+		case BPF_LD | BPF_IMM | BPF_DW:
+			r[op->dst] = (uint64_t)op->imm;
+			at++;
+			continue;
+		case BPF_JMP | BPF_EXIT:
+			return r[0];
+		case BPF_JMP | BPF_CALL:
+			r[0] = m ? call(m, op->imm, r, &bad) : 0;
+			if (bad || !m)
+				return 1;
+			continue;
+		default:
+			break;
+		}
+		b = op->code & BPF_X ? r[op->src] : (uint64_t)op->imm;
 		if (op->code == PT_VM_FIELD) {
 			const unsigned int slot = (unsigned int)op->off / 8;
 
@@ -612,26 +641,14 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 					     : (uint32_t)compute(op, r[op->dst], b, false);
 			break;
 		case BPF_JMP:
-			if (BPF_OP(op->code) == BPF_EXIT)
-				return r[0];
-			if (BPF_OP(op->code) == BPF_CALL) {
-				r[0] = m ? call(m, op->imm, r, &bad) : 0;
-				if (bad || !m)
-					return 1;
-			} else if (BPF_OP(op->code) == BPF_JA ||
-				   holds(BPF_OP(op->code), r[op->dst], b)) {
+			if (BPF_OP(op->code) == BPF_JA || holds(BPF_OP(op->code), r[op->dst], b))
 				at = (uint32_t)((int64_t)at + op->off);
-			}
 			break;
 		case BPF_JMP32:
 			if (BPF_OP(op->code) == BPF_JA)
 				at = (uint32_t)((int64_t)at + op->imm);
 			else if (holds_narrow(BPF_OP(op->code), r[op->dst], b))
 				at = (uint32_t)((int64_t)at + op->off);
-			break;
-		case BPF_LD:
-			r[op->dst] = (uint64_t)op->imm;
-			at++;
 			break;
 		default:
 			if (!m || !memory_op(m, op, r))
