@@ -250,8 +250,7 @@ static void *helper(void *delay)
 	const struct timespec wait = {.tv_nsec = CHILD_NS}, pause = {.tv_nsec = 100000000};
 
 	struct pollfd waiting = {.events = POLLIN};
-	bool pending =
-		!delay; /* a program that has joined a session as it began; children are many */
+	bool pending = false;
 
 	if (delay) {
 		nanosleep(&wait, NULL);
@@ -262,6 +261,9 @@ static void *helper(void *delay)
 	prctl(PR_SET_NAME, "pantrace");
 	table_unshare();
 	control.fd = -1;
+	/* a program that has joined a session as it began; children are many. Where the program can
+	 * close the socket, accept() alone holds on to it. */
+	pending = !delay && control.own_table;
 	for (;;) {
 		int fd, wait_ms;
 
@@ -278,7 +280,9 @@ static void *helper(void *delay)
 			pt_join_waiting();
 		}
 		/* what nobody waits for is done once nobody has come for a while */
-		wait_ms = pending ? IDLE_MS : pt_sessions_addresses() ? LOOK_MS : -1;
+		wait_ms = pending					 ? IDLE_MS
+			  : control.own_table && pt_sessions_addresses() ? LOOK_MS
+									 : -1;
 		waiting.fd = control.fd;
 		if (wait_ms > 0 && !poll(&waiting, 1, wait_ms)) {
 			if (pending) {
