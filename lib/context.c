@@ -349,27 +349,29 @@ static inline unsigned char *put_changing(uint32_t mask, const struct rseq *area
 	return to;
 }
 
-static __attribute__((noinline)) void record_slowly(struct pt_session *session, const void *head,
-						    size_t head_size, const void *record,
-						    size_t size)
+static __attribute__((noinline)) void record_slowly(struct pt_session *session, uint32_t generation,
+						    const void *head, size_t head_size,
+						    const void *record, size_t size)
 {
 	unsigned char longer[(head_size + size + 8) & ~7ul] __attribute__((aligned(8)));
 
 	memcpy(longer, head, head_size);
 	memcpy(longer + head_size, (const char *)record + HEAD, size - HEAD);
-	pt_record_slowly(session, longer, head_size + size - HEAD);
+	pt_record_slowly(session, generation, longer, head_size + size - HEAD);
 }
 
-void pt_context_record(struct pt_session *session, const void *record, size_t size, const void *ip,
-		       void *frame)
+void pt_context_record(struct pt_session *session, uint32_t generation, const void *record,
+		       size_t size, const void *ip, void *frame)
 {
-	const uint32_t mask = session->contexts & PT_CONTEXTS;
+	const uint32_t mask = __atomic_load_n(&session->contexts, __ATOMIC_RELAXED) & PT_CONTEXTS;
 	struct rseq *const area = rseq_area();
 	unsigned char head[HEAD + ROOM + 8] __attribute__((aligned(8)));
 	unsigned char *to = head + HEAD;
 	uint64_t split = HEAD;
 
-	if (__builtin_expect(self.identity.pid != session->layout.pid, 0))
+	if (__builtin_expect(self.identity.pid !=
+				     __atomic_load_n(&session->layout.pid, __ATOMIC_RELAXED),
+			     0))
 		thread_begin();
 	else if (!(++self.events & (NAME_EVENTS - 1)) && __rdtsc() > self.name_until)
 		name_read();
@@ -378,14 +380,15 @@ void pt_context_record(struct pt_session *session, const void *record, size_t si
 	if (mask >> PANTRACE_CONTEXT_CPU_ID)
 		to = put_changing(mask, area, ip, frame, to);
 	if (__builtin_expect(__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED), 0) ||
-	    section_contexts(session, area, head, split, (uint64_t)(to - head), record, size) !=
-		    DONE)
-		record_slowly(session, head, (size_t)(to - head), record, size);
+	    section_contexts(session, generation, area, head, split, (uint64_t)(to - head), record,
+			     size) != DONE)
+		record_slowly(session, generation, head, (size_t)(to - head), record, size);
 }
 
-void pt_context_lay_out(struct pt_session *session, int32_t pid)
+void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint64_t mask, int32_t pid)
 {
-	const uint32_t mask = session->contexts & PT_CONTEXTS, part = mask & IDENTITY;
+	const uint32_t part = mask & IDENTITY;
+	const uint64_t contexts = mask | flags | (part == APART ? PT_CONTEXTS_APART : 0);
 	struct pt_context_layout *const layout = &session->layout;
 	uint32_t at = part == APART ? 20 : parts[part].size;
 
@@ -404,7 +407,6 @@ void pt_context_lay_out(struct pt_session *session, int32_t pid)
 		layout->at_switches = at;
 	if (!WANTED(IP))
 		layout->at_ip = at;
-	layout->pid = pid;
-	if (part == APART)
-		session->contexts |= PT_CONTEXTS_APART;
+	__atomic_store_n(&layout->pid, pid, __ATOMIC_RELAXED);
+	__atomic_store_n(&session->contexts, contexts, __ATOMIC_RELAXED);
 }

@@ -15,14 +15,16 @@
 struct pt_session;
 
 /*
- * Records RECORD, whose id is set, with the contexts of SESSION between id and fields. IP is the return
+ * Records RECORD, whose id is set, with the contexts of SESSION between id and fields, if it still
+ * has that GENERATION. IP is the return
  * address into the site, FRAME the frame of the function that it called. Async-signal-safe; keeps errno.
  */
-PT_CONTEXT_HIDDEN void pt_context_record(struct pt_session *session, const void *record, size_t size,
-					 const void *ip, void *frame);
+PT_CONTEXT_HIDDEN void pt_context_record(struct pt_session *session, uint32_t generation,
+					 const void *record, size_t size, const void *ip, void *frame);
 
-/* Fills in SESSION's layout, of rings that are process PID's. */
-PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, int32_t pid);
+/* Fills in the contexts and the layout of SESSION, whose rings are process PID's. */
+PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint64_t mask,
+					  int32_t pid);
 
 /* context_objects.c: appends records of what was loaded and unloaded since the last call. Lock held. */
 PT_CONTEXT_HIDDEN void pt_objects_scan(void);

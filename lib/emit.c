@@ -37,19 +37,29 @@ struct pt_session *pt_session_only(uint32_t sessions)
 	}
 	__atomic_store_n(&pt_rseq_offset, (uint64_t)__rseq_offset, __ATOMIC_RELAXED);
 	first = (uintptr_t)&pt_state->session[__builtin_ctz(sessions)];
-	return (struct pt_session *)(sessions & (sessions - 1) ? -first : first);
+	if (sessions & (sessions - 1))
+		return (struct pt_session *)-first; /* even: pt_emit_several() */
+	return (struct pt_session *)(pt_state->session[__builtin_ctz(sessions)].contexts ? ~first : first);
 }
 
-/* One session's copy of the event, where a section alone does not do. */
+/*
+ * One session's copy of the event. Another session may take the place of this one meanwhile, with other
+ * contexts; what was made for the one is nothing to the other, which its generation tells.
+ */
 static __attribute__((noinline)) void emit_one(struct pt_session *session, void *record, size_t size,
 					       const void *ip, void *frame)
 {
-	if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE) && !pt_session_of_child(session))
-		return;
-	if (session->contexts & PT_CONTEXTS)
-		pt_context_record(session, record, size, ip, frame);
+	uint32_t generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
+
+	if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
+		if (!pt_session_of_child(session))
+			return;
+		generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
+	}
+	if (__atomic_load_n(&session->contexts, __ATOMIC_RELAXED) & PT_CONTEXTS)
+		pt_context_record(session, generation, record, size, ip, frame);
 	else
-		pt_record_slowly(session, record, size);
+		pt_record_slowly(session, generation, record, size);
 }
 
 static __attribute__((noinline)) void emit_any(const struct pantrace_event *event, void *record,
@@ -68,9 +78,10 @@ static __attribute__((noinline)) void emit_any(const struct pantrace_event *even
 	tsc = __rdtsc();
 	for (; sessions; sessions &= sessions - 1) {
 		struct pt_session *const session = &pt_state->session[__builtin_ctz(sessions)];
+		const uint32_t generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
 
-		if (session->contexts ||
-		    section_record_at(session, area, record, size, tsc) != DONE)
+		if (__atomic_load_n(&session->contexts, __ATOMIC_RELAXED) ||
+		    section_record_at(session, generation, area, record, size, tsc) != DONE)
 			emit_one(session, record, size, ip, frame);
 	}
 }
@@ -100,8 +111,7 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 		      struct pt_session *session)
 {
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
-	pt_context_record(session, record, size, __builtin_return_address(0),
-			  __builtin_frame_address(0));
+	emit_one(session, record, size, __builtin_return_address(0), __builtin_frame_address(0));
 }
 
 /*
@@ -122,16 +132,16 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	movq %rax, %fs:8(%r9)\n"                                                           \
 	"1:"
 
-/* What cannot be done, or was interrupted, does ELSE with the size in rdx again. */
+#define LEAVE                                                                                      \
+	"	movq pt_rseq_offset(%rip), %r9\n"                                                  \
+	"	movq $0, %fs:8(%r9)\n"
+
+/* What cannot be done, or was interrupted, does OTHERWISE with the size in rdx again. */
 #define SECTION_END(otherwise)                                                                     \
-	"2:	movq pt_rseq_offset(%rip), %r9\n"                                                  \
-	"	movq $0, %fs:8(%r9)\n"                                                             \
-	"	.pushsection __rseq_failure,\"ax\"\n"                                              \
+	"2:	.pushsection __rseq_failure,\"ax\"\n"                                              \
 	"	.byte 0x0f, 0xb9, 0x3d\n"                                                          \
 	"	.long " PT_STRINGIFY(PT_SIGNATURE) "\n"                                            \
-	"4:	movq %r8, %rdx\n"                                                                  \
-	"	movq pt_rseq_offset(%rip), %r9\n"                                                  \
-	"	movq $0, %fs:8(%r9)\n"                                                             \
+	"4:	movq %r8, %rdx\n" LEAVE                                                            \
 	"	jmp " otherwise "\n"                                                               \
 	"	.popsection\n"
 
@@ -143,6 +153,11 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	shlq $7, %r11\n"                                                                   \
 	"	addq 16(%rcx), %r11\n"                                                             \
 	"	movq (%r11), %r9\n"
+
+/* In the section, for until there another session may have taken the place of this one. */
+#define NO_CONTEXTS                                                                                \
+	"	cmpq $0, 32(%rcx)\n"                                                               \
+	"	jne 4f\n"
 
 /* PT_FIND_ROOM(), with CONTEXTS to add their size to rax. */
 #define FIND_ROOM(contexts, margin)                                                                                 \
@@ -198,14 +213,14 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 	__asm__(ENDBR "	movq 56(%rdi), %rcx\n" /* only */
 		"	testq %rcx, %rcx\n"
 		"	jle 9f\n"
-		"	cmpq $0, 32(%rcx)\n" /* contexts */
-		"	jne pt_emit_contexts\n"
 		"	movq %rdx, %r8\n"
-		SECTION_BEGIN FIND_RING PT_CLOCK_READ("%") FIND_ROOM(, 0)
-		PUT_ID COPY_FIELDS PUT_TIME PUBLISH SECTION_END("pt_emit_otherwise")
+		SECTION_BEGIN FIND_RING NO_CONTEXTS PT_CLOCK_READ("%") FIND_ROOM(, 0)
+		PUT_ID COPY_FIELDS PUT_TIME PUBLISH SECTION_END("pt_emit_otherwise") LEAVE
 		"	ret\n"
 		"9:	jz pt_emit_otherwise\n"
-		"	jmp pt_emit_several\n");
+		"	testb $1, %cl\n"
+		"	jz pt_emit_several\n"
+		"	jmp pt_emit_contexts\n");
 }
 
 /*
@@ -220,7 +235,7 @@ SHORT_WAY void pt_emit_several(const struct pantrace_event *event __attribute__(
 		"	jne pt_emit_otherwise\n"
 		"	negq %rcx\n"
 		"	movq %rdx, %r8\n"
-		SECTION_BEGIN FIND_RING PT_CLOCK_READ("%") FIND_ROOM(, 0)
+		SECTION_BEGIN FIND_RING NO_CONTEXTS PT_CLOCK_READ("%") FIND_ROOM(, 0)
 		PUT_ID COPY_FIELDS PUT_TIME PUBLISH SECTION_END("pt_emit_otherwise")
 		"	movl 44(%rdi), %eax\n"
 		"	movl %eax, 8(%rsi)\n"
@@ -235,9 +250,7 @@ SHORT_WAY void pt_emit_several(const struct pantrace_event *event __attribute__(
 		"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rcx\n"
 		"	addq pt_state(%rip), %rcx\n"
 		"	addq $64, %rcx\n"
-		SECTION_BEGIN FIND_RING
-		"	cmpq $0, 32(%rcx)\n" /* contexts */
-		"	jne 4f\n"
+		SECTION_BEGIN FIND_RING NO_CONTEXTS
 		"	cmpq 32(%r11), %rdx\n"
 		"	jb 4f\n"
 		FIND_ROOM(, 0)
@@ -250,13 +263,14 @@ SHORT_WAY void pt_emit_several(const struct pantrace_event *event __attribute__(
 		"7:	movl 68(%rcx), %ecx\n" /* the sessions are others by now */
 		"	movl %eax, %edi\n"
 		"	btrl %ecx, %edi\n"
-		"	movq %r8, %rdx\n"
+		"	movq %r8, %rdx\n" LEAVE
 		"	jmp pt_emit_rest\n"
-		"9:	ret\n");
+		"9:\n" LEAVE
+		"	ret\n");
 }
 
 /*
- * An event of one session with contexts that need no call, between id and fields: up to 24 bytes of what the
+ * An event of one session, at ~rcx, with contexts that need no call, between id and fields: up to 24 bytes of what the
  * thread knows of itself, then CPU, context switches and return address. What is not wanted is written
  * where the fields come next, and up to 24 bytes behind the event: hence the room that is asked for.
  * Nothing is torn: a switch of threads, which changes the count in its page, begins the section again.
@@ -266,18 +280,20 @@ SHORT_WAY void pt_emit_contexts(const struct pantrace_event *event __attribute__
 					  size_t size __attribute__((unused)),
 					  struct pt_session *session __attribute__((unused)))
 {
-	__asm__("	movq 88(%rcx), %r9\n" /* struct thread */
-		"	movl 32(%rcx), %eax\n"
-		"	testl %eax, %fs:40(%r9)\n"
-		"	jnz pt_contexts_otherwise\n"
-		"	movl 124(%rcx), %eax\n"
-		"	cmpl %eax, %fs:(%r9)\n" /* a forked child's is another */
-		"	jne pt_contexts_otherwise\n"
+	__asm__("	notq %rcx\n"
 		"	movq %rdx, %r8\n"
 		SECTION_BEGIN
 		"	movl %fs:4(%r9), %eax\n"
 		"	movd %eax, %xmm1\n"
-		FIND_RING PT_CLOCK_READ("%")
+		FIND_RING
+		"	movq 88(%rcx), %rax\n" /* struct thread */
+		"	movl 32(%rcx), %edx\n"
+		"	testl %edx, %fs:40(%rax)\n"
+		"	jnz 4f\n"
+		"	movl 124(%rcx), %edx\n"
+		"	cmpl %edx, %fs:(%rax)\n" /* a forked child's is another */
+		"	jne 4f\n"
+		PT_CLOCK_READ("%")
 		"	movq 88(%rcx), %rax\n"
 		"	cmpq %fs:32(%rax), %rdx\n"
 		"	ja 4f\n" /* the name is to be asked for */
@@ -300,7 +316,7 @@ SHORT_WAY void pt_emit_contexts(const struct pantrace_event *event __attribute__
 		"	movq 16(%rax), %rax\n"
 		"	movq %rax, 13(%r10, %r9)\n"
 		"5:	addq 104(%rcx), %r10\n"
-		COPY_FIELDS PUBLISH SECTION_END("pt_contexts_otherwise")
+		COPY_FIELDS PUBLISH SECTION_END("pt_contexts_otherwise") LEAVE
 		"	ret\n");
 }
 

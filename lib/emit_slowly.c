@@ -111,8 +111,8 @@ static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 }
 
 /* To the ring of this CPU, whatever it takes. */
-static void record_on_cpu(struct pt_session *session, struct rseq *area, const void *record,
-			  uint64_t size)
+static void record_on_cpu(struct pt_session *session, uint32_t generation, struct rseq *area,
+			  const void *record, uint64_t size)
 {
 	struct pantrace_packet scratch;
 	struct change change;
@@ -122,13 +122,15 @@ static void record_on_cpu(struct pt_session *session, struct rseq *area, const v
 		return;
 	}
 	for (int i = 0; i < RETRIES; i++) {
-		const enum outcome outcome = section_record(session, area, record, size);
+		const enum outcome outcome =
+			section_record(session, generation, area, record, size);
 		const uint32_t cpu = __atomic_load_n(&area->cpu_id, __ATOMIC_RELAXED);
 
 		if (outcome == DONE)
 			return;
-		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
-			return; /* stopped: what is off is neither an event nor lost */
+		/* stopped, or another session: what is off is neither an event nor lost */
+		if (outcome == STALE || !__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
+			return;
 		if (cpu >= session->nr_rings)
 			break;
 		if (outcome != FULL)
@@ -235,7 +237,7 @@ out:
 	thread_writes = 0;
 }
 
-void pt_record_slowly(struct pt_session *session, void *record, size_t size)
+void pt_record_slowly(struct pt_session *session, uint32_t generation, void *record, size_t size)
 {
 	if (__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED)) {
 		record_on_thread(session, record, size);
@@ -246,7 +248,7 @@ void pt_record_slowly(struct pt_session *session, void *record, size_t size)
 	if (!__atomic_load_n(&session->active, __ATOMIC_SEQ_CST))
 		;
 	else if (pt_rseq_here())
-		record_on_cpu(session, rseq_area(), record, size);
+		record_on_cpu(session, generation, rseq_area(), record, size);
 	else
 		lose(&session->shm->lost);
 	__atomic_fetch_sub(&session->users, 1, __ATOMIC_SEQ_CST);

@@ -76,6 +76,7 @@ enum pt_memory {
  */
 struct pt_state {
 	int32_t lock; /* a futex: 0 free, 1 taken, 2 taken and waited for */
+	int32_t pid;  /* of the process that made it; 0 in a forked child */
 	struct pt_session session[PT_SESSIONS] __attribute__((aligned(64)));
 };
 
@@ -276,7 +277,8 @@ PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 
 /* emit_slowly.c */
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq, registering it if need be */
-/* RECORD, whose id is set, to the rings of SESSION, whatever it takes. */
-PT_HIDDEN void pt_record_slowly(struct pt_session *session, void *record, size_t size);
+/* RECORD, whose id is set, to the rings of SESSION, whatever it takes; if it still has that GENERATION. */
+PT_HIDDEN void pt_record_slowly(struct pt_session *session, uint32_t generation, void *record,
+				size_t size);
 
 #endif

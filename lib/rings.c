@@ -236,12 +236,12 @@ static void rings_publish(struct pt_settings *set, struct pt_session *session,
 	session->sub_mask = shm->sub_size - 1;
 	session->ring_mask = ring_size - 1;
 	session->mode = shm->mode;
-	session->contexts = shm->contexts | (set->per_thread ? PT_RINGS_OF_THREADS : 0);
-	pt_context_lay_out(session, (int32_t)shm->pid);
+	pt_context_lay_out(session, set->per_thread ? PT_RINGS_OF_THREADS : 0, shm->contexts,
+			   (int32_t)shm->pid);
 	session->block_us = shm->block_us;
 	session->number = (uint32_t)(set - pt_settings);
 	__atomic_store_n(&session->per_thread, set->per_thread, __ATOMIC_RELAXED);
-	session->generation = ++ring_generation;
+	__atomic_store_n(&session->generation, ++ring_generation, __ATOMIC_RELAXED);
 	session->shm = shm;
 	__atomic_store_n(&session->active, shm->nr_rings, __ATOMIC_RELEASE);
 }
@@ -341,6 +341,8 @@ bool pt_session_of_child(struct pt_session *session)
 	bool made = false;
 	uint32_t pid;
 
+	if (__atomic_load_n(&pt_state->pid, __ATOMIC_RELAXED))
+		return false;
 	/* a session of the program's own that is in memory only has nobody who could read the
 	 * child's */
 	if (set->state != PT_RUNNING || (!number && !*set->spec.directory))

@@ -78,6 +78,8 @@ extern PT_HIDDEN const uint64_t pt_one_event[2];
 	"	movl 4(%[area]), %k[ring]\n"                                                       \
 	"	cmpl (%[session]), %k[ring]\n" /* no CPU known: greater than any */                \
 	"	jae 8f\n"                                                                          \
+	"	cmpl 64(%[session]), %[generation]\n" /* another's by now */                       \
+	"	jne 9f\n"                                                                          \
 	"	movq 128(%[session], %[ring], 8), %[to]\n"                                         \
 	"	shlq $7, %[ring]\n"                                                                \
 	"	addq 16(%[session]), %[ring]\n"                                                   \
@@ -127,9 +129,12 @@ extern PT_HIDDEN const uint64_t pt_one_event[2];
 	"	jb 5b\n"                                                                           \
 	"6:\n"
 
-/* Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it. */
-static inline enum outcome section_record(struct pt_session *session, struct rseq *area,
-					  const void *record, uint64_t size)
+/*
+ * Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it. STALE: the
+ * session is not the one any more that had this GENERATION, to which the record belongs.
+ */
+static inline enum outcome section_record(struct pt_session *session, uint32_t generation,
+					  struct rseq *area, const void *record, uint64_t size)
 {
 	uint64_t ring, to, n;
 	uint32_t outcome;
@@ -137,15 +142,17 @@ static inline enum outcome section_record(struct pt_session *session, struct rse
 	__asm__ volatile(PT_SECTION_BEGIN PT_FIND_RING PT_CLOCK_READ("%%") PT_FIND_ROOM(size, 0)
 				 PT_COPY_RECORD PT_PUBLISH PT_SECTION_END
 			 : [ring] "=&r"(ring), [to] "=&r"(to), [n] "=&r"(n), "=&a"(outcome)
-			 : [session] "r"(session), [area] "r"(area), [record] "r"(record),
+			 : [session] "r"(session), [generation] "r"(generation), [area] "r"(area),
+			   [record] "r"(record),
 			   [size] "r"(size), [one] "m"(pt_one_event)
 			 : "rdx", "xmm0", "memory", "cc");
 	return (enum outcome)outcome;
 }
 
-/* The same with the time WHEN: STALE if the ring has a later event by now. */
-static inline enum outcome section_record_at(struct pt_session *session, struct rseq *area,
-					     const void *record, uint64_t size, uint64_t when)
+/* The same with the time WHEN: STALE also if the ring has a later event by now. */
+static inline enum outcome section_record_at(struct pt_session *session, uint32_t generation,
+					     struct rseq *area, const void *record, uint64_t size,
+					     uint64_t when)
 {
 	uint64_t ring, to, n;
 	uint32_t outcome;
@@ -155,7 +162,8 @@ static inline enum outcome section_record_at(struct pt_session *session, struct 
 			 "	jb 9f\n" PT_FIND_ROOM(size, 0)
 				 PT_COPY_RECORD PT_PUBLISH PT_SECTION_END
 			 : [ring] "=&r"(ring), [to] "=&r"(to), [n] "=&r"(n), "=&a"(outcome)
-			 : [session] "r"(session), [area] "r"(area), [record] "r"(record),
+			 : [session] "r"(session), [generation] "r"(generation), [area] "r"(area),
+			   [record] "r"(record),
 			   [size] "r"(size), "d"(when), [one] "m"(pt_one_event)
 			 : "xmm0", "memory", "cc");
 	return (enum outcome)outcome;
@@ -166,9 +174,9 @@ static inline enum outcome section_record_at(struct pt_session *session, struct 
  * stored in eights from 12 up to SPLIT, and in fours or eights from there on. Up to 7 bytes behind
  * both are read, and written behind the event.
  */
-static inline enum outcome section_contexts(struct pt_session *session, struct rseq *area,
-					    const void *head, uint64_t split, uint64_t head_size,
-					    const void *record, uint64_t size)
+static inline enum outcome section_contexts(struct pt_session *session, uint32_t generation,
+					    struct rseq *area, const void *head, uint64_t split,
+					    uint64_t head_size, const void *record, uint64_t size)
 {
 	const uint64_t total = head_size + size - 12;
 	uint64_t ring, to, n;
@@ -201,7 +209,8 @@ static inline enum outcome section_contexts(struct pt_session *session, struct r
 			 "	jb 5b\n"
 			 "	movq %%xmm1, %[to]\n" PT_PUBLISH PT_SECTION_END
 			 : [ring] "=&r"(ring), [to] "=&r"(to), [n] "=&r"(n), "=&a"(outcome)
-			 : [session] "r"(session), [area] "r"(area), [head] "r"(head),
+			 : [session] "r"(session), [generation] "r"(generation), [area] "r"(area),
+			   [head] "r"(head),
 			   [split] "m"(split), [head_size] "m"(head_size), [record] "r"(record),
 			   [size] "r"(size), [total] "r"(total), [one] "m"(pt_one_event)
 			 : "rdx", "xmm0", "xmm1", "memory", "cc");
@@ -272,6 +281,7 @@ _Static_assert(offsetof(struct pt_session, active) == 0, "layout");
 _Static_assert(offsetof(struct pt_session, sub_mask) == 8, "layout");
 _Static_assert(offsetof(struct pt_session, rings) == 16, "layout");
 _Static_assert(offsetof(struct pt_session, ring_mask) == 24, "layout");
+_Static_assert(offsetof(struct pt_session, generation) == 64, "layout");
 _Static_assert(offsetof(struct pt_session, data) == 128, "layout");
 _Static_assert(offsetof(struct pantrace_ring, position) == 0, "layout");
 _Static_assert(offsetof(struct pantrace_ring, events) == 8, "layout");

@@ -49,6 +49,7 @@ int pt_state_get(void)
 		munmap(state, size);
 		return -error;
 	}
+	state->pid = (int32_t)getpid();
 	if (!__atomic_compare_exchange_n(&pt_state, &none, state, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		munmap(state, size);

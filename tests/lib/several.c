@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Several sessions at once, and contexts: each session has what was produced or counts it as lost,
+ * its time never goes back, and every event says truly who it is of; under signals, migration,
+ * forks, and a further session that comes and goes.
+ *
+ *   several
+ */
+#include "../../lib/internal.h"
+#include "../unit/tap.h"
+#include <errno.h>
+#include <pantrace/reader.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS	 3
+#define SESSIONS 3
+#define EVENTS	 40000
+
+static atomic_ulong produced;
+static atomic_int stop;
+static _Thread_local uint32_t tid;
+static _Thread_local uint64_t sequence;
+
+static uint32_t checksum(uint64_t number, uint32_t of)
+{
+	return (uint32_t)((number + of) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+static __attribute__((noinline)) void event(void)
+{
+	const uint64_t number = sequence++;
+
+	if (!tid)
+		tid = (uint32_t)syscall(SYS_gettid);
+	PANTRACE(several, event, number, tid, checksum(number, tid));
+	atomic_fetch_add_explicit(&produced, 1, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) void bare(void)
+{
+	PANTRACE(several, bare);
+}
+
+static void on_signal(int signal)
+{
+	const int saved = errno;
+
+	(void)signal;
+	event();
+	errno = saved;
+}
+
+static void *worker(void *arg)
+{
+	cpu_set_t set;
+	char name[16];
+
+	snprintf(name, sizeof(name), "worker %lu", (unsigned long)(uintptr_t)arg);
+	prctl(PR_SET_NAME, name);
+	for (int i = 0; i < EVENTS; i++) {
+		event();
+		if (!(i % 2048)) {
+			CPU_ZERO(&set);
+			CPU_SET((i / 2048) % 2, &set);
+			sched_setaffinity(0, sizeof(set), &set);
+		}
+	}
+	return NULL;
+}
+
+static const struct itimerval storm = {{0, 100}, {0, 100}}, quiet;
+
+static void storm_of_events(void)
+{
+	pthread_t threads[THREADS];
+
+	setitimer(ITIMER_REAL, &storm, NULL);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, worker, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	setitimer(ITIMER_REAL, &quiet, NULL);
+}
+
+/* ---- sessions ---- */
+
+struct tally {
+	uint64_t read, lost, bad, backwards, damaged;
+};
+
+static void tally_session(unsigned int number, struct tally *ret)
+{
+	struct pantrace_packet_view packet;
+	struct pantrace_event_view view;
+	struct pantrace_reader *reader;
+	const int fd = pt_session_fd(number);
+	int rc;
+
+	*ret = (struct tally){0};
+	if (fd < 0 || pantrace_reader_open_fd(fd, false, &reader)) {
+		ret->damaged = 1;
+		return;
+	}
+	close(fd);
+	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
+		uint64_t last = 0;
+
+		while ((rc = pantrace_reader_packet(reader, ring, &packet)) == 1) {
+			size_t at = packet.from;
+
+			while ((rc = pantrace_reader_event(reader, &packet, &at, &view)) == 1) {
+				uint64_t n;
+				uint32_t of, sum;
+
+				memcpy(&n, view.fields, 8);
+				memcpy(&of, view.fields + 8, 4);
+				memcpy(&sum, view.fields + 12, 4);
+				ret->bad += sum != checksum(n, of);
+				ret->backwards += view.tsc < last;
+				last = view.tsc;
+				ret->read++;
+			}
+			ret->damaged += rc < 0;
+		}
+		ret->damaged += rc < 0;
+	}
+	ret->lost = pantrace_reader_lost(reader);
+	pantrace_reader_close(reader);
+}
+
+static struct pt_rules rules;
+
+static void session_start(const char *name, uint32_t sub_size)
+{
+	struct pt_spec spec = {.mode = PANTRACE_DISCARD, .sub_size = sub_size, .nr_subs = 4};
+
+	snprintf(spec.name, sizeof(spec.name), "%s", name);
+	is_int(pt_session_start(&spec, &rules), 0, name);
+}
+
+/* A session that is neither first nor last comes and goes. */
+static void *comes_and_goes(void *arg)
+{
+	struct pt_spec spec = {
+		.name = "guest", .mode = PANTRACE_OVERWRITE, .sub_size = 4096, .nr_subs = 2};
+
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		pt_session_start(&spec, &rules);
+		usleep(500);
+		pt_session_destroy("guest");
+		pt_sessions_bury();
+	}
+	return NULL;
+}
+
+static void sessions(void)
+{
+	char name[16];
+	pthread_t guest;
+	int status = 1;
+	pid_t child;
+
+	pt_state_get();
+	pt_rules_add(&rules, "several:event", 13, true, PT_LEVEL_ANY, false);
+	for (int i = 1; i <= SESSIONS; i++) { /* small ones lose, large ones do not */
+		snprintf(name, sizeof(name), "session %d", i);
+		session_start(name, i == 2 ? 8192 : 8 << 20);
+	}
+	pthread_create(&guest, NULL, comes_and_goes, NULL);
+	storm_of_events();
+	child = fork();
+	if (!child) { /* its events are in its own rings */
+		struct tally tally;
+
+		atomic_store(&produced, 0);
+		tid = 0;
+		for (int i = 0; i < 1000; i++)
+			event();
+		for (unsigned int i = 1; i <= SESSIONS; i++) {
+			tally_session(i, &tally);
+			if (tally.read + tally.lost != atomic_load(&produced) || tally.bad)
+				_exit((int)i);
+		}
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	is_int(status, 0, "a forked child's events are in sessions of its own");
+	atomic_store(&stop, 1);
+	pthread_join(guest, NULL);
+	ok(atomic_load(&produced) > THREADS * EVENTS, "%lu events, signals among them",
+	   atomic_load(&produced));
+	for (unsigned int i = 1; i <= SESSIONS; i++) {
+		struct tally tally;
+
+		tally_session(i, &tally);
+		is_int((long long)(tally.read + tally.lost), (long long)atomic_load(&produced),
+		       "produced is read and lost");
+		printf("# session %u: %llu read, %llu lost\n", i, (unsigned long long)tally.read,
+		       (unsigned long long)tally.lost);
+		ok((tally.lost != 0) == (i == 2), "the small one loses, the others do not");
+		is_int((long long)tally.bad, 0, "checksums");
+		is_int((long long)tally.backwards, 0, "time never goes back");
+		is_int((long long)tally.damaged, 0, "packets are whole");
+		snprintf(name, sizeof(name), "session %u", i);
+		pt_session_destroy(name);
+	}
+	pt_sessions_bury();
+}
+
+/* ---- contexts ---- */
+
+static uint64_t wrong[PANTRACE_CONTEXT_MAX];
+
+/* Notes what of the contexts of MASK is not so. */
+static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_t of,
+		  uintptr_t function)
+{
+	const unsigned char *at = view->contexts;
+	uint64_t wide;
+	int32_t value;
+	uint16_t count;
+
+#define NEXT(context, size, into) \
+	if (mask >> (context)&1 && (memcpy(into, at, size), at += (size), true))
+	NEXT(PANTRACE_CONTEXT_VPID, 4, &value)
+	wrong[PANTRACE_CONTEXT_VPID] += value != getpid();
+	NEXT(PANTRACE_CONTEXT_VTID, 4, &value)
+	wrong[PANTRACE_CONTEXT_VTID] += of ? (uint32_t)value != of : value < getpid();
+	if (mask >> PANTRACE_CONTEXT_PROCNAME & 1) {
+		wrong[PANTRACE_CONTEXT_PROCNAME] += strncmp((const char *)at, "several", 16) != 0;
+		at += 16;
+	}
+	NEXT(PANTRACE_CONTEXT_CPU_ID, 4, &value)
+	wrong[PANTRACE_CONTEXT_CPU_ID] += value < 0 || value >= sysconf(_SC_NPROCESSORS_CONF);
+	NEXT(PANTRACE_CONTEXT_CONTEXT_SWITCHES, 8, &wide)
+	wrong[PANTRACE_CONTEXT_CONTEXT_SWITCHES] += wide > 1000000;
+	NEXT(PANTRACE_CONTEXT_PAGE_FAULTS, 8, &wide)
+	wrong[PANTRACE_CONTEXT_PAGE_FAULTS] += wide > 10000000;
+	NEXT(PANTRACE_CONTEXT_IP, 8, &wide)
+	wrong[PANTRACE_CONTEXT_IP] +=
+		!wide || (function && wide - function > 1 << 20 && function - wide > 1 << 20);
+	NEXT(PANTRACE_CONTEXT_USER_STACK, 2, &count)
+	wrong[PANTRACE_CONTEXT_USER_STACK] += !count || count > 32;
+#undef NEXT
+}
+
+static void contexts(uint64_t mask, struct tally *total)
+{
+	const struct pantrace_options options = {.size = sizeof(options),
+						 .mode = PANTRACE_DISCARD,
+						 .sub_size = 4096,
+						 .nr_subs = 64,
+						 .contexts = mask};
+	struct pantrace_packet_view packet;
+	struct pantrace_event_view view;
+	struct pantrace_reader *reader;
+	unsigned long expected;
+	int rc;
+
+	atomic_store(&produced, 0);
+	if (pantrace_start(&options) || pantrace_enable("several:*") < 0) {
+		total->damaged++;
+		return;
+	}
+	setitimer(ITIMER_REAL, &storm, NULL);
+	for (int i = 0; i < 300; i++) {
+		event();
+		bare();
+	}
+	setitimer(ITIMER_REAL, &quiet, NULL);
+	expected = atomic_load(&produced) + 300;
+	if (pantrace_reader_open_fd(pantrace_fd(), false, &reader)) {
+		total->damaged++;
+		return;
+	}
+	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
+		while ((rc = pantrace_reader_packet(reader, ring, &packet)) == 1) {
+			size_t at = packet.from;
+
+			while ((rc = pantrace_reader_event(reader, &packet, &at, &view)) == 1) {
+				uint64_t n;
+				uint32_t of = 0, sum;
+
+				expected--;
+				if (view.size) {
+					memcpy(&n, view.fields, 8);
+					memcpy(&of, view.fields + 8, 4);
+					memcpy(&sum, view.fields + 12, 4);
+					total->bad += sum != checksum(n, of);
+				}
+				check(mask, &view, of, of ? (uintptr_t)event : (uintptr_t)bare);
+				total->read++;
+			}
+			total->damaged += rc < 0;
+		}
+		total->damaged += rc < 0;
+	}
+	total->lost += expected - pantrace_reader_lost(reader);
+	pantrace_reader_close(reader);
+	pantrace_disable("*");
+	pantrace_stop();
+}
+
+int main(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct tally tally = {0};
+
+	sigaction(SIGALRM, &action, NULL);
+	prctl(PR_SET_NAME, "several");
+	sessions();
+	for (uint64_t mask = 0; mask < 1u << PANTRACE_CONTEXT_MAX; mask++)
+		contexts(mask, &tally);
+	ok(tally.read > 256 * 300, "%llu events with every set of contexts",
+	   (unsigned long long)tally.read);
+	is_int((long long)tally.lost, 0, "produced is read and lost");
+	is_int((long long)tally.bad, 0, "checksums");
+	is_int((long long)tally.damaged, 0, "packets are whole");
+	for (int i = 0; i < PANTRACE_CONTEXT_MAX; i++)
+		is_int((long long)wrong[i], 0, "a context tells the truth");
+	return tap_done();
+}
