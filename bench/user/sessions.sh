@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What sessions cost: start, stop, destroy with ten idle programs, the start of an instrumented program that nobody
-# traces, and a consumer that writes to tmpfs while two threads emit in a tight loop. LTTng in the same run, where it
+# traces, and a consumer that writes to tmpfs while two threads emit in a tight loop (beside the floor for it). LTTng in the same run, where it
 # is installed. Times are of whole commands; `version` is what a command costs that does nothing.
 #
 #   bench/user/sessions.sh [LIB_DIR] [SECONDS]
@@ -76,46 +76,6 @@ int main(int argc, char **argv)
 	return 0;
 }
 EOF
-cat >"$dir/cost.c" <<'EOF'
-#include <pantrace/pantrace.h>
-#include <sched.h>
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-static __attribute__((noinline)) void emit(int n)
-{
-	for (int i = 0; i < n; i++)
-		PANTRACE(bench, cost, i);
-}
-int main(void)
-{
-	double least = 1e9;
-	char c;
-	/* a line of input: say the least cost since the last one, of short rounds that nothing interrupts */
-	while (read(0, &c, 1) == 1) {
-		least = 1e9;
-		emit(200000);
-		for (int i = 0; i < 3000; i++) {
-			const double from = now();
-			emit(1000);
-			const double ns = (now() - from) / 1000;
-			if (ns < least)
-				least = ns;
-		}
-		printf("%.2f\n", least);
-		fflush(stdout);
-	}
-	return 0;
-}
-EOF
-# shellcheck disable=SC2086
-gcc $flags "$dir/cost.c" "$lib/libpantrace.a" -o "$dir/cost" -lpthread
 # shellcheck disable=SC2086
 gcc $flags -DPLAIN "$dir/idle.c" -o "$dir/plain"
 # shellcheck disable=SC2086
@@ -181,27 +141,18 @@ fi
 kill $children 2>/dev/null || true
 children=
 
-# ---- an event in one session and in two
-mkfifo "$dir/in"
-"$dir/cost" <"$dir/in" >"$dir/cost.out" &
-children=$!
-exec 3>"$dir/in"
-sleep 0.3
-"$pantrace" user start one -u 'bench:*' --mode overwrite --sub-size 64K --subs 4
-echo >&3
-sleep 2
-"$pantrace" user start two -u 'bench:*' --mode overwrite --sub-size 64K --subs 4
-echo >&3
-sleep 2
-exec 3>&-
-"$pantrace" user destroy one
-"$pantrace" user destroy two
-awk 'NR == 1 { one = $1 } END { printf "\nan event, ns (least of 3000 rounds): one session %s, two %s, the second %.2f\n", one, $1, $1 - one }' "$dir/cost.out"
-wait $children
-children=
+# ---- the floor of a consumer: what writing the memory of a ring to tmpfs costs
+# shellcheck disable=SC2086
+gcc $flags "$here/copy.c" -o "$dir/copy"
+printf '\n'
+"$dir/copy" "$dir/copied"
 
 # ---- a consumer beside two threads that emit as fast as they can; 16 MiB a CPU
-printf '\n%s s, two threads in a tight loop, 16 MiB a CPU, to tmpfs\n' "$seconds"
-"$pantrace" record -u 'bench:*' --sub-size 2M --subs 8 -o "$dir/trace" -- "$dir/loop" "$seconds" >"$dir/total" 2>"$dir/said" || true
-awk -v total="$(cat "$dir/total")" '/ events of / { read = $1; lost = $(NF - 1)
-	printf "produced %d, read %d, lost %d (%.2f %%), sum %s\n", total, read, lost, 100 * lost / total, read + lost == total ? "exact" : "WRONG" }' "$dir/said"
+# 1 GiB a chunk, four of them kept: 30 s of it would not fit into memory
+printf '\n%s s, two threads in a tight loop, 16 MiB a CPU, to tmpfs; five times\n' "$seconds"
+for _ in 1 2 3 4 5; do
+	"$pantrace" record -u 'bench:*' --sub-size 2M --subs 8 --rotate-size 1G --keep 4 -o "$dir/trace" -- "$dir/loop" "$seconds" >"$dir/total" 2>"$dir/said" || true
+	awk -v total="$(cat "$dir/total")" -v s="$seconds" '/ events of / { read = $1; lost = $(NF - 1)
+		printf "produced %d (%.0f M/s), read %d, lost %d (%.2f %%), sum %s\n", total, total / s / 1e6, read, lost, 100 * lost / total, read + lost == total ? "exact" : "WRONG" }' "$dir/said"
+	rm -rf "$dir/trace"
+done
