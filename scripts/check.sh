@@ -22,6 +22,11 @@ for word in "$@"; do
 	esac
 done
 
+for file in $files; do
+	[ -x "$file" ] && continue
+	echo "check.sh: $file cannot be run (chmod +x)"
+	exit 1
+done
 tests/programs/build.sh build/programs
 
 # Tests on this kernel see each other's events, so they run one after the other; the rest may overlap.
