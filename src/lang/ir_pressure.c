@@ -119,6 +119,42 @@ static void find_kinds(struct pressure *p)
 	}
 }
 
+/* Of an instruction whose result the verifier must follow: what it is computed from. */
+static bool passes_bounds(const struct ir_insn *insn)
+{
+	return insn->dst && insn->op != IR_LOAD && insn->op != IR_CALL &&
+	       insn->op != IR_CALL_FUNCTION;
+}
+
+/*
+ * What is added to a pointer is only accepted with the bounds that it has in a register, and a loop
+ * only ends for the verifier if it can follow the counter all the way round.
+ */
+static void find_bounded(struct pressure *p)
+{
+	ir_reg *operands[IR_MAX_OPERANDS];
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t b = 0; b < p->f->blocks.len; b++)
+			for (size_t k = 0; k < p->f->blocks.items[b].insns.len; k++) {
+				struct ir_insn *insn = &p->f->blocks.items[b].insns.items[k];
+				const bool moves_pointer =
+					(insn->op == IR_ADD || insn->op == IR_SUB) &&
+					(p->kind[insn->a] || p->kind[insn->b]);
+
+				if (!moves_pointer &&
+				    !(passes_bounds(insn) && p->is_checked[insn->dst]))
+					continue;
+				for (u32 i = ir_operands(insn, operands); i-- > 0;) {
+					changed |= !p->is_checked[*operands[i]];
+					p->is_checked[*operands[i]] = true;
+				}
+			}
+	}
+}
+
 static bool is_remade(const struct pressure *p, ir_reg r)
 {
 	if (p->ndefs[r] != 1)
@@ -280,6 +316,7 @@ u32 ir_relieve_pressure(struct ir_function *f, u32 share, u32 budget, struct are
 	if (most > room) {
 		p.kind = arena_new_array(a, u8, f->nregs + 1);
 		find_kinds(&p);
+		find_bounded(&p);
 		for (u32 round = 0; most > room && round < 32; round++) {
 			if (!choose_victims(&p, demoted, at, most - room))
 				break;
