@@ -119,7 +119,7 @@ def dial():
         try:
             s.connect(path)
             break
-        except BlockingIOError: # the queue is full
+        except (BlockingIOError, ConnectionRefusedError): # the queue is full, or not there yet
             time.sleep(0.01)
     return s
 head = f"pantrace 1 x announce record-{p.pid}\n".encode()

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "user/description.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <pantrace/protocol.h>
+#include <pantrace/ring.h>
+
+#include "base/file.h"
+#include "base/options.h"
+#include "user/clock.h"
+
+static const char *const modes[] = {"discard", "overwrite", "block"};
+static const char *const levels[] = {
+	"emerg",	"alert",      "crit",		"err",		 "warning",
+	"notice",	"info",	      "debug_system",	"debug_program", "debug_process",
+	"debug_module", "debug_unit", "debug_function", "debug_line",	 "debug"};
+
+const char *user_mode_name(u32 mode)
+{
+	return mode < ARRAY_SIZE(modes) ? modes[mode] : "?";
+}
+
+int user_mode_parse(const char *text, u32 *ret_mode, u64 *ret_block_us)
+{
+	static const struct {
+		const char *unit;
+		double us;
+	} units[] = {{"", 1e3}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+	const size_t n = strcspn(text, "=");
+	char *end;
+	double value;
+
+	for (u32 i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (strlen(modes[i]) != n || strncmp(modes[i], text, n) != 0)
+			continue;
+		*ret_mode = i;
+		if (i == PANTRACE_BLOCK)
+			*ret_block_us = 100000;
+		if (!text[n])
+			return 0;
+		if (i != PANTRACE_BLOCK)
+			return -EINVAL;
+		value = strtod(text + n + 1, &end);
+		for (size_t u = 0; u < ARRAY_SIZE(units); u++) {
+			if (end == text + n + 1 || !str_eq(end, units[u].unit) || !(value >= 0) ||
+			    value * units[u].us > 3600e6)
+				continue;
+			*ret_block_us = (u64)(value * units[u].us);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* ---- the text ---- */
+
+static int level_text(const char *level, char ret[8], struct diag *d)
+{
+	const bool exactly = level && *level == '=';
+	const char *word = level ? level + exactly : "";
+	u64 number;
+
+	*ret = '\0';
+	if (!level)
+		return 0;
+	for (u32 i = 0; i < ARRAY_SIZE(levels); i++) {
+		if (!str_eq(levels[i], word) && (parse_u64(word, &number) || number != i))
+			continue;
+		snprintf(ret, 8, " %s%u", exactly ? "=" : "", i);
+		return 0;
+	}
+	diag_error(d, NO_SPAN, "unknown log level '%s'", level);
+	diag_hint_nearest(d, word, levels, ARRAY_SIZE(levels));
+	return -EINVAL;
+}
+
+static int pattern_check(const char *pattern, struct diag *d)
+{
+	if (strpbrk(pattern, " \n\t") || !*pattern) {
+		diag_error(d, NO_SPAN, "'%s' is no pattern of events", pattern);
+		return -EINVAL;
+	}
+	if (!strchr(pattern, ':') && !str_eq(pattern, "*")) {
+		diag_error(d, NO_SPAN, "'%s' names a provider, no events", pattern);
+		diag_hint(d, "write '%s:*' for all of its events", pattern);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void put_selection(struct strbuf *text, const struct user_session_options *o)
+{
+	if (o->environment)
+		strbuf_addstr(text, "for environment\n");
+	for (u32 i = 0; i < o->which.nr_names; i++)
+		strbuf_addf(text, "for name %s\n", o->which.names[i]);
+	for (u32 i = 0; i < o->which.nr_pids; i++)
+		strbuf_addf(text, "for pid %d\n", (int)o->which.pids[i]);
+	if (!o->environment && !o->which.nr_names && !o->which.nr_pids)
+		strbuf_addstr(text, "for all\n");
+}
+
+int user_description_make(const struct user_session_options *o, const char *name,
+			  const char *runtime, const char *directory, struct strbuf *text,
+			  struct diag *d)
+{
+	struct pt_clock clock;
+	char level[8];
+	int rc = level_text(o->level, level, d);
+
+	for (u32 i = 0; i < o->nr_events && !rc; i++)
+		rc = pattern_check(o->events[i], d);
+	for (u32 i = 0; i < o->nr_excluded && !rc; i++)
+		rc = pattern_check(o->excluded[i], d);
+	if (rc)
+		return rc;
+	if (o->nr_events + o->nr_excluded > PANTRACE_RULES_MAX ||
+	    o->which.nr_names > PANTRACE_NAMES_MAX) {
+		diag_error(d, NO_SPAN, "more than %d patterns of events or %d names of programs",
+			   PANTRACE_RULES_MAX, PANTRACE_NAMES_MAX);
+		return -E2BIG;
+	}
+	user_clock_read(runtime, &clock);
+	strbuf_addf(text, "name %s\n", name);
+	put_selection(text, o);
+	strbuf_addf(text, "directory %s\nmode %s\n", directory, user_mode_name(o->mode));
+	if (o->sub_size)
+		strbuf_addf(text, "sub-size %" PRIu64 "\n", o->sub_size);
+	if (o->subs)
+		strbuf_addf(text, "subs %" PRIu64 "\n", o->subs);
+	if (o->mode == PANTRACE_BLOCK)
+		strbuf_addf(text, "block %" PRIu64 "\n", o->block_us);
+	if (o->threads)
+		strbuf_addstr(text, "threads\n");
+	if (o->contexts)
+		strbuf_addf(text, "contexts %s\n", o->contexts);
+	strbuf_addf(text, "clock %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", clock.tsc_hz,
+		    clock.tsc, clock.monotonic_ns, clock.realtime_ns);
+	for (u32 i = 0; i < o->nr_events; i++)
+		strbuf_addf(text, "enable %s%s\n", o->events[i], level);
+	for (u32 i = 0; i < o->nr_excluded; i++)
+		strbuf_addf(text, "disable %s\n", o->excluded[i]);
+	if (o->ask)
+		strbuf_addf(text, "ask %s\n", o->ask);
+	else if (o->filters)
+		strbuf_addstr(text, o->filters);
+	return 0;
+}
+
+static u64 start_time(pid_t pid)
+{
+	char path[64], *text, *p;
+	size_t len;
+	u64 ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (file_read(path, 4096, &text, &len))
+		return 0;
+	/* field 22, counted from behind the name */
+	p = strrchr(text, ')');
+	for (int i = 0; p && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		ret = strtoull(p, NULL, 10);
+	free(text);
+	return ret;
+}
+
+/* Writes FILE anew, whole or not at all; fresh: only if there is none. */
+static int file_put(const char *file, const char *text, bool fresh)
+{
+	char *temporary = xasprintf("%s.%d", file, (int)getpid());
+	char *slash = strrchr(temporary, '/');
+	int fd, rc;
+
+	/* hidden from programs that read the directory meanwhile */
+	slash[1] = '.';
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		  geteuid() ? 0600 : 0644);
+	if (fd < 0) {
+		rc = -errno;
+		goto out;
+	}
+	rc = write_all(fd, text, strlen(text));
+	if (!rc && fchmod(fd, geteuid() ? 0600 : 0644))
+		rc = -errno;
+	close(fd);
+	if (!rc && fresh && link(temporary, file))
+		rc = -errno;
+	if (!rc && !fresh && rename(temporary, file))
+		rc = -errno;
+	if (rc || fresh)
+		unlink(temporary);
+out:
+	free(temporary);
+	return rc;
+}
+
+int user_description_write(const struct user_session *s, bool recorder, bool fresh)
+{
+	struct strbuf text = STRBUF_INIT;
+	int rc;
+
+	strbuf_addstr(&text, "pantrace-session 1\n");
+	if (recorder)
+		strbuf_addf(&text, "# recorder %d %" PRIu64 "\n", (int)getpid(),
+			    start_time(getpid()));
+	if (s->output)
+		strbuf_addf(&text, "# output %s\n", s->output);
+	if (s->anonymous)
+		strbuf_addstr(&text, "# anonymous\n");
+	if (s->predicate)
+		strbuf_addf(&text, "# predicate %s\n", s->predicate);
+	strbuf_addstr(&text, s->text);
+	rc = file_put(s->file, text.data, fresh);
+	strbuf_release(&text);
+	return rc;
+}
+
+/* ---- read ---- */
+
+/* A line "WORD VALUE" of the description, or NULL; the value is malloc'ed. */
+static char *line_value(const char *text, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+		if (!strncmp(p, word, n))
+			return xstrndup(p + n, strcspn(p + n, "\n"));
+	return NULL;
+}
+
+int user_description_read(const char *file, const char *name, struct user_session *ret)
+{
+	struct user_session s = {.file = xstrdup(file)};
+	char *data, *line, *lines;
+	size_t len;
+	int rc = file_read(file, 65536, &data, &len);
+
+	if (rc) {
+		free(s.file);
+		return rc;
+	}
+	snprintf(s.name, sizeof(s.name), "%s", name);
+	s.directory = line_value(data, "directory ");
+	s.output = line_value(data, "# output ");
+	s.predicate = line_value(data, "# predicate ");
+	s.ask = line_value(data, "ask ");
+	line = line_value(data, "# anonymous");
+	s.anonymous = line;
+	free(line);
+	line = line_value(data, "# recorder ");
+	if (line) {
+		u64 started = 0;
+		int pid = 0;
+
+		if (sscanf(line, "%d %" SCNu64, &pid, &started) == 2 && pid > 0) {
+			s.recorder = pid;
+			s.recorder_alive = start_time(pid) == started;
+		}
+	}
+	free(line);
+	line = line_value(data, "mode ");
+	for (u32 i = 0; line && i < ARRAY_SIZE(modes); i++)
+		if (str_eq(line, modes[i]))
+			s.mode = i;
+	free(line);
+	lines = strstr(data, "\nname ");
+	s.text = xstrdup(lines ? lines + 1 : "");
+	free(data);
+	if (!s.directory || *s.directory != '/') {
+		user_session_release(&s);
+		return -EBADMSG;
+	}
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The file that describes a session (pantrace/protocol.h): lines for programs, behind the tool's own notes. */
+#ifndef PANTRACE_USER_DESCRIPTION_H
+#define PANTRACE_USER_DESCRIPTION_H
+
+#include "base/strbuf.h"
+#include "user/session.h"
+
+/*
+ * Appends the lines that programs read. RUNTIME is our runtime directory, DIRECTORY that of the rings. 0, or -EINVAL, -E2BIG with
+ * the reason in d.
+ */
+int user_description_make(const struct user_session_options *o, const char *name, const char *runtime,
+			  const char *directory, struct strbuf *text, struct diag *d);
+/* Writes s->file anew; recorder: we are it; fresh: only if there is none. 0 or -errno. */
+int user_description_write(const struct user_session *s, bool recorder, bool fresh);
+/* 0 or -errno; *ret is not touched then. */
+int user_description_read(const char *file, const char *name, struct user_session *ret);
+
+#endif
