@@ -61,7 +61,7 @@ int cmd_help(int argc, char **argv)
 	char *help[] = {NULL, "--help", NULL};
 	const struct embedded_tool *tool;
 
-	if (argc < 2) {
+	if (argc < 2 || str_eq(argv[1], "--help") || str_eq(argv[1], "-h")) {
 		print_all();
 		return EXIT_OK;
 	}

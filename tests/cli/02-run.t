@@ -62,6 +62,12 @@ run --version
 like "$out" '^pantrace [0-9]' "--version"
 run run --help
 like "$out" 'Examples:' "--help begins with examples"
+failing=
+for command in $("$pantrace" help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on { print $1 }'); do
+	run "$command" --help
+	[ "$rc" -eq 0 ] || failing="$failing $command"
+done
+is "$failing" "" "every command has --help"
 ln -s "$pantrace" "$work/bpftrace"
 "$work/bpftrace" --version >"$work/out"
 like "$(cat "$work/out")" '^bpftrace v' "as bpftrace: its version line"
