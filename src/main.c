@@ -99,10 +99,12 @@ int main(int argc, char **argv)
 	for (const struct command *c = commands; c->name; c++) /* a link by its name */
 		if (str_eq(c->name, name))
 			return c->run(argc, argv);
-	if (!word || str_eq(word, "--help") || str_eq(word, "-h")) {
-		help_short(word ? stdout : stderr);
-		return word ? EXIT_OK : EXIT_USAGE;
+	if (!word) {
+		help_short(stderr);
+		return EXIT_USAGE;
 	}
+	if (str_eq(word, "--help") || str_eq(word, "-h"))
+		return cmd_help(1, argv);
 	for (const struct command *c = commands; c->name; c++)
 		if (str_eq(c->name, word))
 			return c->run(argc - 1, argv + 1);

@@ -68,6 +68,9 @@ for command in $("$pantrace" help | awk '/^Commands:/ { on = 1; next } /^$/ { on
 	[ "$rc" -eq 0 ] || failing="$failing $command"
 done
 is "$failing" "" "every command has --help"
+run --help
+like "$out" '^Commands:' "--help names the commands"
+like "$out" ' opensnoop' "and the tools"
 ln -s "$pantrace" "$work/bpftrace"
 "$work/bpftrace" --version >"$work/out"
 like "$(cat "$work/out")" '^bpftrace v' "as bpftrace: its version line"
