@@ -8,6 +8,7 @@ here=$(dirname "$0")
 dir=$(mktemp -d)
 session=pantrace-bench-$$
 app=
+trap 'exit 1' INT TERM PIPE
 trap '[ -z "$app" ] || kill $app 2>/dev/null; lttng destroy $session >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
 export PANTRACE_RUNTIME="$dir/runtime"
 flags="-O2 -std=gnu17 -D_GNU_SOURCE -Iinclude -I$here"
