@@ -109,25 +109,25 @@ timeout 20 "$pantrace" tpoint raw_syscalls:sys_enter 2>/dev/null | head -100 >"$
 [ $(($(date +%s) - begin)) -lt 10 ]; ok "| head -100 ends at once"
 is "$(wc -l <"$work/head" | tr -d ' ')" 100 "with 100 lines"
 
-"$pantrace" perf-stat-hist -f 'fd == 9' syscalls:sys_enter_write count 4 >"$work/trace" 2>"$work/err" &
+"$pantrace" perf-stat-hist -f 'fd == 917' syscalls:sys_enter_write count 4 >"$work/trace" 2>"$work/err" &
 tracer=$!
 sleep 2
 python3 -c '
 import os
-fd = os.open("/dev/null", os.O_WRONLY); os.dup2(fd, 9)
+fd = os.open("/dev/null", os.O_WRONLY); os.dup2(fd, 917)
 for n, times in ((0, 3), (3, 5), (15, 7), (16, 11), (5000, 13), (4 << 20, 17)):
-    for i in range(times): os.write(9, b"x" * n)'
+    for i in range(times): os.write(917, b"x" * n)'
 wait $tracer
 out=$(cat "$work/trace")
 is "$(awk '/->/ { for (i = 1; i <= NF; i++) if ($i == ":") print $1, $(i + 1) }' "$work/trace" | grep -v ' 0$' | tr '\n' ';')" \
 	"0 3;1 5;4 7;16 11;4096 13;1048576 17;" "perf-stat-hist: powers of 4, up to the last"
-"$pantrace" perf-stat-hist -P 2 -m 64 -f 'fd == 9' syscalls:sys_enter_write count 4 >"$work/trace" 2>"$work/err" &
+"$pantrace" perf-stat-hist -P 2 -m 64 -f 'fd == 917' syscalls:sys_enter_write count 4 >"$work/trace" 2>"$work/err" &
 tracer=$!
 sleep 2
 python3 -c '
 import os
-fd = os.open("/dev/null", os.O_WRONLY); os.dup2(fd, 9)
-for n in (1, 2, 3, 63, 64, 1000): os.write(9, b"x" * n)'
+fd = os.open("/dev/null", os.O_WRONLY); os.dup2(fd, 917)
+for n in (1, 2, 3, 63, 64, 1000): os.write(917, b"x" * n)'
 wait $tracer
 is "$(awk '/->/ { for (i = 1; i <= NF; i++) if ($i == ":") print $1, $(i + 1) }' "$work/trace" | grep -v ' 0$' | tr '\n' ';')" \
 	"1 1;2 2;32 1;64 2;" "perf-stat-hist -P 2 -m 64"
