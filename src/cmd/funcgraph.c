@@ -263,12 +263,9 @@ int cmd_funcgraph(int argc, char **argv)
 	rc = check_options(&f);
 	if (rc)
 		return rc;
-	if (first == argc)
-		return options_usage_error(&spec, "which function?");
-	if (first + 1 < argc)
-		return options_usage_error(
-			&spec, "unexpected argument '%s': several functions are parted by commas",
-			argv[first + 1]);
+	rc = function_filter_word(&spec, argc, argv, first);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
 	rc = ftrace_session_open(&f.session, &spec, &f.o.common, "function_graph");
 	if (!rc)
 		rc = trace(&f, argv[first]);

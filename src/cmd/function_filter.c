@@ -99,3 +99,14 @@ int function_filter_set(struct instance *in, const char *file, const char *list)
 	free(copy);
 	return err;
 }
+
+int function_filter_word(const struct command_spec *spec, int argc, char **argv, int first)
+{
+	if (first == argc)
+		return options_usage_error(spec, "which function?");
+	if (first + 1 < argc)
+		return options_usage_error(
+			spec, "unexpected argument '%s': several functions are parted by commas",
+			argv[first + 1]);
+	return OPTIONS_GO_ON;
+}

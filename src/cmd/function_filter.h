@@ -3,6 +3,7 @@
 #ifndef PANTRACE_CMD_FUNCTION_FILTER_H
 #define PANTRACE_CMD_FUNCTION_FILTER_H
 
+#include "base/options.h"
 #include "kernel/instance.h"
 
 /*
@@ -10,5 +11,7 @@
  * what matches no function, with the nearest name. 0 or -errno with a diagnostic.
  */
 int function_filter_set(struct instance *in, const char *file, const char *list);
+/* The one word of the command line behind the options, argv[first], is the list: OPTIONS_GO_ON, or the exit code of a usage error. */
+int function_filter_word(const struct command_spec *spec, int argc, char **argv, int first);
 
 #endif

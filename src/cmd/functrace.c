@@ -91,14 +91,10 @@ int cmd_functrace(int argc, char **argv)
 	struct ftrace_session s;
 	int first, rc = options_parse(&spec, argc, argv, &o, &first);
 
+	if (rc == OPTIONS_GO_ON)
+		rc = function_filter_word(&spec, argc, argv, first);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (first == argc)
-		return options_usage_error(&spec, "which function?");
-	if (first + 1 < argc)
-		return options_usage_error(
-			&spec, "unexpected argument '%s': several functions are parted by commas",
-			argv[first + 1]);
 	rc = ftrace_session_open(&s, &spec, &o.common, "function");
 	if (!rc)
 		rc = trace(&s, &o, argv[first]);

@@ -4,7 +4,7 @@
  * events, filters, tracer, clock and size. Nothing that others trace is seen or disturbed, two runs do not meet, and
  * rmdir takes everything back. It is locked (flock on its directory) as long as we live, so that other runs know.
  *
- * Where a tracer cannot run in an instance (function_graph before 6.11) the top buffer is taken instead: under a lock, refused
+ * Where a tracer cannot run in an instance (function_graph, whose list of functions is only there) the top buffer is taken instead: under a lock, refused
  * while anybody traces there, and with every value that is changed written down first (/run/pantrace), so that it is
  * put back at the end, or by the next run if this one is killed.
  *

@@ -209,6 +209,17 @@ static int refuse_tracer(struct kernel *k, struct diag *d, const char *tracer)
 	return a->error ? -a->error : -EOPNOTSUPP;
 }
 
+/*
+ * An instance lists those tracers that can run in it. function_graph can since 6.11, but the
+ * functions that it begins at are a setting of the top buffer still (set_graph_function,
+ * kernel/trace/ftrace.c).
+ */
+static bool can_run(struct instance *in, const char *tracer)
+{
+	return tracefs_lists(in->directory, "available_tracers", tracer) &&
+	       (!str_eq(tracer, "function_graph") || instance_has(in, "set_graph_function"));
+}
+
 int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer,
 			     struct instance **ret)
 {
@@ -221,8 +232,7 @@ int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *trace
 	if (root && (!kernel_ask(k, c)->yes || !tracefs_lists(root, "available_tracers", tracer)))
 		return refuse_tracer(k, d, tracer);
 	err = instance_open(k, d, INSTANCE_OWN, ret);
-	/* An instance lists those tracers that can run in it. */
-	if (err || tracefs_lists((*ret)->directory, "available_tracers", tracer))
+	if (err || can_run(*ret, tracer))
 		return err;
 	instance_close(*ret);
 	return instance_open(k, d, INSTANCE_TOP, ret);

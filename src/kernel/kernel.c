@@ -2,6 +2,7 @@
 /* The running kernel: its CPUs and its configuration. */
 #include "kernel/kernel.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -32,6 +33,24 @@ void kernel_release(struct kernel *k)
 	free(k->online);
 	free(k->config);
 	free(k);
+}
+
+int kernel_read_number(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32];
+	ssize_t n;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	if (err)
+		return err;
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? atoi(text) : -EINVAL;
 }
 
 /* ---- configuration ---- */

@@ -54,6 +54,8 @@ struct core_symbols;
 /* The tables that kallsyms is made of; NULL: they cannot be read. */
 struct core_symbols *kernel_core_symbols(struct kernel *k);
 void kallsyms_release(struct kallsyms *ks);
+/* A file of sysfs or tracefs that holds one number: that, or -errno. */
+int kernel_read_number(const char *path);
 /* Loads a program (insns NULL: one that does nothing), with the verifier's log if log is not NULL. Its fd or -errno. */
 int kernel_try_program(u32 type, u32 attach_type, const void *insns, u32 count, char *log,
 		       u32 log_size);

@@ -176,22 +176,10 @@ static int event_path(struct kernel *k, const char *category, const char *event,
 
 int tracefs_event_id(struct kernel *k, const char *category, const char *event)
 {
-	char path[512], text[32];
-	ssize_t n;
-	int fd, err = event_path(k, category, event, "id", path, sizeof(path));
+	char path[512];
+	const int err = event_path(k, category, event, "id", path, sizeof(path));
 
-	if (err)
-		return err;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	err = n < 0 ? -errno : 0;
-	close(fd);
-	if (err)
-		return err;
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? atoi(text) : -EINVAL;
+	return err ? err : kernel_read_number(path);
 }
 
 int tracefs_event_format(struct kernel *k, const char *category, const char *event, char **ret)

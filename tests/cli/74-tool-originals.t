@@ -38,29 +38,21 @@ columns()
 {
 	want=$1
 	shift
-	"$pantrace" "$@" 2>"$work/err" >"$work/trace" &
-	tracer=$!
-	for _ in $(seq 100); do
-		[ -s "$work/trace" ] && break
-		kill -0 $tracer 2>/dev/null || break
-		sleep 0.05
-	done
-	kill -INT $tracer 2>/dev/null
-	wait $tracer
-	is "$(head -1 "$work/trace" | tr -s ' ' | sed 's/^ //; s/ $//')" "$want" "$*: its columns"
+	run "$@"
+	is "$(echo "$out" | head -1 | tr -s ' ' | sed 's/^ //; s/ $//')" "$want" "$*: its columns"
 }
-columns 'PID PPID ARGS' execsnoop
-columns 'TIMEs PID PPID ARGS' execsnoop -t
-columns 'COMM PID FD FILE' opensnoop
-columns 'TIMEs COMM PID FD FILE' opensnoop -t
-columns 'COMM PID TPID SIGNAL RETURN' killsnoop
-columns 'TIMEs COMM PID TPID SIGNAL RETURN' killsnoop -t
-columns 'COMM PID TYPE DEV BLOCK BYTES LATms' iosnoop
-columns 'STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms' iosnoop -st
+columns 'PID PPID ARGS' execsnoop -d 0.2
+columns 'TIMEs PID PPID ARGS' execsnoop -t -d 0.2
+columns 'COMM PID FD FILE' opensnoop -d 0.2
+columns 'TIMEs COMM PID FD FILE' opensnoop -t -d 0.2
+columns 'COMM PID TPID SIGNAL RETURN' killsnoop -d 0.2
+columns 'TIMEs COMM PID TPID SIGNAL RETURN' killsnoop -t -d 0.2
+columns 'COMM PID TYPE DEV BLOCK BYTES LATms' iosnoop 0.2
+columns 'STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms' iosnoop -st 0.2
 columns '>=(ms) .. <(ms) : I/O |Distribution |' iolatency 0.1 1
 columns 'HITS MISSES DIRTIES RATIO BUFFERS_MB CACHE_MB' cachestat 0.1 1
 columns 'TIME HITS MISSES DIRTIES RATIO BUFFERS_MB CACHE_MB' cachestat -t 0.1 1
-columns 'TIME PID LADDR:LPORT -- RADDR:RPORT STATE' tcpretrans
+columns 'TIME PID LADDR:LPORT -- RADDR:RPORT STATE' tcpretrans -d 0.2
 columns 'SYSCALL COUNT' syscount -c -d 0.2
 columns 'COMM COUNT' syscount -d 0.2
 columns 'PID COMM COUNT' syscount -v -d 0.2
