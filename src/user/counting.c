@@ -288,6 +288,7 @@ void counting_stop(struct counting *c)
 {
 	script_session_stop(&c->session, c->diag);
 	counting_refresh(c);
+	find_memory(c); /* of processes that came later */
 }
 
 void counting_end(struct counting *c)
