@@ -33,7 +33,7 @@
 
 #define STACK_SIZE (256u << 10)
 #define HIGH_FD	   48 /* below 64, where a table of descriptors would have to grow */
-#define WAIT_MS	   250 /* for a client that connects and says nothing */
+#define WAIT_MS	   500 /* for a client that connects and says nothing */
 #define IDLE_MS	   50
 #define LOOK_MS	   100 /* for libraries that were loaded, while events carry addresses */
 #define CHILD_NS   50000000l /* a child that only goes on to exec leaves no socket behind */

@@ -266,8 +266,31 @@ static u64 now_ms(void)
 	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
 }
 
+/*
+ * A process hangs up on who connects and does not speak at once, which happens to us on a busy
+ * machine: not the same as one that has ended. It is asked once more.
+ */
+static bool ask_again(struct user_process *p, int error, const char *request)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (p->again || p->text || (error != -EPIPE && error != -ECONNRESET))
+		return false;
+	p->again = true;
+	close(p->socket);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", p->path);
+	p->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return p->socket >= 0 &&
+	       !connect(p->socket, (struct sockaddr *)&address, sizeof(address)) &&
+	       send(p->socket, request, strlen(request), MSG_NOSIGNAL) >= 0;
+}
+
 static void finish(struct user_process *p, int error)
 {
+	if (p->socket < 0) {
+		p->error = error;
+		return;
+	}
 	p->error = error;
 	close(p->socket);
 	p->socket = -1;
@@ -299,7 +322,7 @@ static void fd_take(struct user_process *p, struct msghdr *message)
 }
 
 /* One message of an answer. */
-static void answer_take(struct user_process *p, char *buffer)
+static void answer_take(struct user_process *p, char *buffer, const char *request)
 {
 	union {
 		struct cmsghdr header;
@@ -322,7 +345,10 @@ static void answer_take(struct user_process *p, char *buffer)
 	newline = n > 0 ? strchr(buffer, '\n') : NULL;
 	if (!newline || (message.msg_flags & MSG_TRUNC) ||
 	    (p->text && strlen(p->text) > ANSWER_MAX)) {
-		finish(p, n < 0 ? -errno : n ? -EBADMSG : -ECONNRESET);
+		const int error = n < 0 ? -errno : n ? -EBADMSG : -ECONNRESET;
+
+		if (!ask_again(p, error, request))
+			finish(p, error);
 		return;
 	}
 	*newline = '\0';
@@ -353,8 +379,12 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 
 		if (process->error)
 			finish(process, process->error);
-		else if (send(process->socket, request, strlen(request), MSG_NOSIGNAL) < 0)
-			finish(process, -errno);
+		else if (send(process->socket, request, strlen(request), MSG_NOSIGNAL) < 0) {
+			const int error = -errno;
+
+			if (!ask_again(process, error, request))
+				finish(process, error);
+		}
 	}
 	for (;;) {
 		const u64 now = now_ms();
@@ -368,7 +398,7 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 			break;
 		for (size_t i = 0; i < p->all.len; i++)
 			if (p->all.items[i].socket >= 0 && polls[i].revents)
-				answer_take(&p->all.items[i], buffer);
+				answer_take(&p->all.items[i], buffer, request);
 	}
 	for (size_t i = 0; i < p->all.len; i++)
 		if (p->all.items[i].socket >= 0)

@@ -19,6 +19,7 @@ struct user_process {
 	char *text; /* lines behind "ok", or of the error; NULL = none */
 	int fd;	    /* passed along, or -1; the caller may take it and put -1 here */
 	int socket;
+	bool again; /* was asked a second time */
 };
 
 struct user_processes {

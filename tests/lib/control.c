@@ -225,7 +225,7 @@ static char answer[1 << 20];
 static int passed;
 
 /* The whole answer, or "" when there is none. */
-static const char *ask_raw(pid_t pid, const void *text, size_t n)
+static const char *ask_once(pid_t pid, const void *text, size_t n)
 {
 	const int fd = dial(pid);
 	size_t used = 0;
@@ -262,6 +262,13 @@ static const char *ask_raw(pid_t pid, const void *text, size_t n)
 out:
 	close(fd);
 	return answer;
+}
+
+/* On a busy machine a client may seem to be silent, upon which the process hangs up. */
+static const char *ask_raw(pid_t pid, const void *text, size_t n)
+{
+	ask_once(pid, text, n);
+	return *answer ? answer : ask_once(pid, text, n);
 }
 
 static const char *ask(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Asking processes: one that hangs up on a client which was too slow, as on a busy machine, is
+ * asked again; one that is gone is not. */
+#include "tap.h"
+#include "user/process.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Hangs up HANGUPS times, then answers. Returns how many connections there were, as exit status of
+ * the child. */
+static pid_t serve(const char *directory, int hangups, int connections)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	pid_t pid;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/1", directory);
+	unlink(address.sun_path);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 8))
+		exit(1);
+	pid = fork();
+	for (int i = 0; !pid && i < connections; i++) {
+		const int client = accept(fd, NULL, NULL);
+		char text[1000];
+
+		if (i >= hangups && recv(client, text, sizeof(text), 0) > 0)
+			send(client, "ok\nprocess 1 0\n", 15, MSG_NOSIGNAL);
+		close(client);
+	}
+	if (!pid)
+		_exit(0);
+	close(fd);
+	return pid;
+}
+
+static int ask(char **ret_text)
+{
+	struct user_processes processes = {0};
+	int error = -1;
+
+	user_connect(&processes, NULL);
+	usleep(100000); /* so that the other end hangs up before */
+	user_ask(&processes, "hello\n", 3000);
+	if (processes.all.len == 1) {
+		error = processes.all.items[0].error;
+		*ret_text =
+			processes.all.items[0].text ? strdup(processes.all.items[0].text) : NULL;
+	}
+	user_processes_release(&processes);
+	return error;
+}
+
+int main(void)
+{
+	char directory[] = "/tmp/pantrace-process.XXXXXX", *text = NULL, file[64] = "";
+	pid_t pid;
+
+	if (!mkdtemp(directory))
+		return 1;
+	setenv("PANTRACE_RUNTIME", directory, 1);
+	pid = serve(directory, 0, 1);
+	is_int(ask(&text), 0, "a process answers");
+	ok(text && !strcmp(text, "process 1 0\n"), "with its text");
+	waitpid(pid, NULL, 0);
+	pid = serve(directory, 1, 2);
+	text = NULL;
+	is_int(ask(&text), 0, "one that hangs up is asked again");
+	ok(text && !strcmp(text, "process 1 0\n"), "and answers");
+	waitpid(pid, NULL, 0);
+	pid = serve(directory, 2, 2);
+	ok(ask(&text) < 0, "once");
+	waitpid(pid, NULL, 0);
+	pid = serve(directory, 1, 1);
+	ok(ask(&text) < 0, "one that has ended has not answered");
+	waitpid(pid, NULL, 0);
+	strcat(file, directory);
+	strcat(file, "/1");
+	unlink(file);
+	rmdir(directory);
+	return tap_done();
+}
