@@ -249,44 +249,68 @@ static bool is_padding(const char *name)
 	return str_starts(name, "__pfx_") || str_starts(name, "__cfi_");
 }
 
-/* What names must begin with. To spell out all 170,000 is most of the work; their first letters
- * tell nearly as much. */
+#define MAX_PREFIXES 16
+
+/*
+ * What names must begin with. Most of the work would be to spell out all 170,000, and to compare
+ * them: their first four letters, as one number, tell nearly as much.
+ */
 struct beginnings {
 	const char *const *list; /* NULL = anything */
+	u32 count;
+	u32 heads[MAX_PREFIXES], masks[MAX_PREFIXES];
 	bool letters[UINT8_MAX + 1];
 };
 
+static u32 head_of(const char *text, size_t len)
+{
+	u32 head = 0;
+
+	memcpy(&head, text, MIN(len, sizeof(head)));
+	return head;
+}
+
 static struct beginnings beginnings_of(const char *const *prefixes)
 {
+	static const char ones[] = {-1, -1, -1, -1};
 	struct beginnings b = {.list = prefixes};
 
 	for (; prefixes && *prefixes; prefixes++) {
-		b.letters[(u8) * *prefixes] = true;
-		if (!**prefixes)
+		const size_t len = strlen(*prefixes);
+
+		if (!len || b.count == MAX_PREFIXES) {
 			b.list = NULL;
+			break;
+		}
+		b.letters[(u8) * *prefixes] = true;
+		b.heads[b.count] = head_of(*prefixes, len);
+		b.masks[b.count++] = head_of(ones, len);
 	}
 	return b;
 }
 
-/* By its first few letters: what is not wanted is told apart here, and not all that is told is
- * wanted. */
+/* What is not wanted is told apart here, and not all that is told is wanted. */
 static bool may_begin(const struct core_symbols *s, const struct beginnings *b,
 		      const struct name *n)
 {
-	struct name head = {n->tokens, 0};
-	char text[MAX_NAME];
+	char text[2 * UINT8_MAX + SHORT];
 	size_t len = 0;
+	u32 head;
 
 	if (!b->list)
 		return true;
 	if (!b->letters[(u8)first_of(s, n)])
 		return false;
-	while (head.count < n->count && len < 5)
-		len += s->lengths[n->tokens[head.count++]];
-	if (!expand(s, &head, text))
-		return false;
-	for (const char *const *p = b->list; *p; p++)
-		if (!strncmp(text + 1, *p, MIN(strlen(*p), len - 1)))
+	/* The kind and four letters. */
+	for (u32 i = 0; i < n->count && len < 1 + sizeof(head); i++) {
+		memcpy(text + len, s->text + s->index[n->tokens[i]], SHORT);
+		len += s->lengths[n->tokens[i]];
+	}
+	if (len < 1 + sizeof(head))
+		memset(text + len, 0, 1 + sizeof(head) - len);
+	memcpy(&head, text + 1, sizeof(head));
+	for (u32 i = 0; i < b->count; i++)
+		if ((head & b->masks[i]) == b->heads[i])
 			return true;
 	return false;
 }
