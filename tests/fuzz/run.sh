@@ -57,5 +57,11 @@ esac
 # Imports of the seeds are relative to this directory, which nobody else writes to.
 out=$(realpath "$out") corpus=$(realpath "$corpus")
 cd tests/fuzz/seeds
-exec "$out/$target" -max_total_time="$seconds" -max_len=16384 -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 \
-	-artifact_prefix="$out/" "$@" "$corpus"
+"$out/$target" -max_total_time="$seconds" -max_len=16384 -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 \
+	-artifact_prefix="$out/" "$@" "$corpus" &
+pid=$!
+trap 'kill $pid' INT TERM
+rc=0
+wait $pid || rc=$?
+rm -rf "/dev/shm/ctf-fuzz-$pid" "/dev/shm/relay-fuzz-$pid"
+exit $rc
