@@ -78,18 +78,38 @@ static u32 *find_dominators(const struct ir_function *f, struct arena *a)
 	return idom;
 }
 
-/* Index of the first instruction in b that needs the scratch entry; the number of instructions if
- * there is none. */
+static bool uses_scratch(const struct ir_function *f, const struct ir_insn *insn)
+{
+	return insn->op == IR_SLOT && f->slots.items[insn->imm].in_scratch;
+}
+
+/* A program must not end while it holds a record, so it cannot find out then that it gets no
+ * scratch memory. */
+static bool takes_record(const struct ir_insn *insn)
+{
+	return insn->op == IR_CALL && !insn->is_kernel && insn->imm == BPF_FUNC_ringbuf_reserve;
+}
+
+/* Index of the first instruction in b that needs the scratch entry, or to have it already; the
+ * number of instructions if there is none. */
 static u32 first_use(const struct ir_function *f, u32 b)
 {
 	const struct ir_block *block = &f->blocks.items[b];
 	u32 k;
 
 	for (k = 0; k < block->insns.len; k++)
-		if (block->insns.items[k].op == IR_SLOT &&
-		    f->slots.items[block->insns.items[k].imm].in_scratch)
+		if (uses_scratch(f, &block->insns.items[k]) || takes_record(&block->insns.items[k]))
 			break;
 	return k;
+}
+
+static bool needs_scratch(const struct ir_function *f)
+{
+	for (u32 b = 0; b < f->blocks.len; b++)
+		for (u32 k = 0; k < f->blocks.items[b].insns.len; k++)
+			if (uses_scratch(f, &f->blocks.items[b].insns.items[k]))
+				return true;
+	return false;
 }
 
 /*
@@ -102,11 +122,11 @@ static bool find_scratch_place(const struct ir_function *f, u32 *ret_block, u32 
 	struct ir_stretches stretches;
 	u32 *idom, place = UINT32_MAX;
 
+	if (!needs_scratch(f))
+		return false;
 	for (u32 b = 0; b < f->blocks.len; b++)
 		if (first_use(f, b) < f->blocks.items[b].insns.len)
 			place = b;
-	if (place == UINT32_MAX)
-		return false;
 	idom = find_dominators(f, &arena);
 	for (u32 b = 0; b < place; b++)
 		if (first_use(f, b) < f->blocks.items[b].insns.len)
@@ -127,7 +147,8 @@ static ir_reg index_of_cpu(const struct ir_program *p, struct ir_function *f)
 {
 	const ir_reg cpu = ir_call(f, BPF_FUNC_get_smp_processor_id, 0, NULL);
 
-	return ir_binary_imm(f, IR_ADD, ir_binary_imm(f, IR_MUL, cpu, p->scratch_stride), p->scratch_index);
+	return ir_binary_imm(f, IR_ADD, ir_binary_imm(f, IR_MUL, cpu, p->scratch_stride),
+			     p->scratch_index);
 }
 
 /* The program's memory: 0 if there is none (task storage that could not be allocated). */

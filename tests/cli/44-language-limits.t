@@ -81,4 +81,9 @@ like "$out" '^@\[.*\]: /' "strings of 15,000 bytes, more than a per-CPU allocati
 run -q -e 'begin { $i = 0; while ($i < 3) { @x[$i, ustack(2)] = ustack(2); $i++; } print(len(@x)); clear(@x) }'
 is "$(echo "$out" | head -1)" 3 "two stacks in a loop"
 
+# --- scratch memory is asked for before a record of the event buffer is taken, also in a callback ---
+run -q --dry-run -e 'uretprobe:libc:malloc { @a[(p=comm, q=retval)] = sum(tid); printf("%s %s\n", retval, usym(0)); @b[5] = elapsed; for ($kv : @b) { print($kv.0); @bx = $kv.1; } for $i : 0..10 { @c[(p=func, q=usym(0))] = (curtask.comm, nsecs); for ($kv : @c) { print($kv.0); @cx = $kv.1; } } }'
+is "$rc" 0 "a record and scratch memory in a callback"
+unlike "$err" "reference leak" "none is held at an end"
+
 done_testing
