@@ -262,10 +262,16 @@ bool pt_sessions_addresses(void)
 {
 	const uint64_t addresses = 1u << PANTRACE_CONTEXT_IP | 1u << PANTRACE_CONTEXT_USER_STACK;
 
+	bool found = false;
+
+	if (!pt_state)
+		return false;
+	pt_lock();
 	for (unsigned int i = 0; i < PT_SESSIONS; i++)
-		if (pt_settings[i].state == PT_RUNNING && pt_settings[i].spec.contexts & addresses)
-			return true;
-	return false;
+		found |= pt_settings[i].state == PT_RUNNING &&
+			 pt_settings[i].spec.contexts & addresses;
+	pt_unlock();
+	return found;
 }
 
 void pt_sessions_populate(void)
