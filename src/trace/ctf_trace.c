@@ -38,7 +38,11 @@ struct ctf_set *ctf_set_new(const struct ctf_options *options)
 
 static inline bool earlier(const struct ctf_stream *a, const struct ctf_stream *b)
 {
-	return a->ns != b->ns ? a->ns < b->ns : a->trace->index < b->trace->index;
+	if (a->ns != b->ns)
+		return a->ns < b->ns;
+	/* the same order in every run */
+	return a->trace != b->trace ? a->trace->index < b->trace->index
+				    : strcmp(a->path, b->path) < 0;
 }
 
 static void sift_down(struct ctf_set *set)
