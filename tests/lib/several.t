@@ -31,5 +31,5 @@ one "gcc LTO" gcc -O2 -flto -- A=1
 one "static" gcc -O2 -static -- A=1
 one "rseq registered by the library" gcc -O2 -- GLIBC_TUNABLES=glibc.pthread.rseq=0
 one "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- A=1
-one "TSan" gcc -O1 -fsanitize=thread -- PANTRACE_CONTROL=0 TSAN_OPTIONS=report_signal_unsafe=0:die_after_fork=0
+one "TSan" gcc -O1 -fsanitize=thread -- TSAN_OPTIONS=report_signal_unsafe=0:die_after_fork=0
 done_testing
