@@ -9,6 +9,12 @@ mkdir -p "$out"
 for source in "$here"/*.c; do
 	name=$(basename "$source" .c)
 	if [ "$out/$name" -nt "$source" ]; then continue; fi
+	# instrumented ones need the library, which is built beside
+	if grep -q pantrace/pantrace.h "$source"; then
+		[ -f "$out/../libpantrace.a" ] || continue
+		gcc -O1 -g -static -pthread -fno-omit-frame-pointer -I"$here/../../include" -o "$out/$name" "$source" "$out/../libpantrace.a"
+		continue
+	fi
 	gcc -O1 -g -static -pthread -fno-omit-frame-pointer -o "$out/$name" "$source"
 	gcc -O1 -g -pthread -fno-omit-frame-pointer -o "$out/$name.dyn" "$source"
 done
