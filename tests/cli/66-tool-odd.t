@@ -115,17 +115,17 @@ libc = ctypes.CDLL(None)
 held = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
 for i in range(0, 2048, 2): os.pread(fd, 4096, i * 4096)
 open(sys.argv[2], "w").close()
-time.sleep(1.7)
+while not os.path.exists(sys.argv[3]): time.sleep(0.01)
 for i in range(2048): os.pread(fd, 4096, i * 4096)
-time.sleep(3)
 P
-python3 "$work/half.py" "$file" "$work/ready" &
+python3 "$work/half.py" "$file" "$work/ready" "$work/go" &
 io=$!
 for _ in $(seq 100); do [ -e "$work/ready" ] && break; sleep 0.05; done
-"$pantrace" cachestat -p $io 3 1 >"$work/out" 2>"$work/err"
-wait $io
+start cachestat -p $io 3 1
+: >"$work/go"
+wait $io $tracer
 # shellcheck disable=SC2046
-set -- $(awk '$1 ~ /^[0-9]+$/' "$work/out" | tail -1)
+set -- $(awk '$1 ~ /^[0-9]+$/' "$work/trace" | tail -1)
 echo "# $*"
 [ "${1:-0}" -ge 1000 ] && [ "$1" -le 1100 ]; ok "cachestat: 1024 of 2048 pages are found: ${1:-}"
 [ "${2:-0}" -ge 1000 ] && [ "$2" -le 1100 ]; ok "cachestat: 1024 are missing: ${2:-}"
