@@ -76,6 +76,11 @@ static struct pantrace_ring *ring_of(const struct pantrace_reader *reader, uint3
 	return (struct pantrace_ring *)(reader->map + reader->header.ring_off) + ring;
 }
 
+static uint64_t consumed(const struct pantrace_reader *reader, uint32_t ring)
+{
+	return __atomic_load_n(&ring_of(reader, ring)->consumed, __ATOMIC_ACQUIRE);
+}
+
 /* What is before POSITION may be written over; writers that wait for it (PANTRACE_BLOCK) go on. */
 static void room_give(struct pantrace_ring *ring, uint64_t position)
 {
@@ -334,10 +339,14 @@ uint64_t pantrace_reader_tell(const struct pantrace_reader *reader, uint32_t rin
 	return ring < reader->header.nr_rings ? reader->cursor[ring].position : 0;
 }
 
+/* What was given back may be written over at any time: it is not read again. */
 void pantrace_reader_seek(struct pantrace_reader *reader, uint32_t ring, uint64_t position)
 {
-	if (ring < reader->header.nr_rings)
-		reader->cursor[ring].position = position;
+	if (ring >= reader->header.nr_rings)
+		return;
+	if (reader->consume && position < consumed(reader, ring))
+		position = consumed(reader, ring);
+	reader->cursor[ring].position = position;
 }
 
 void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint64_t position)
@@ -426,7 +435,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 	for (;;) {
 		uint64_t start, size, data, events_end;
 		const unsigned char *bytes;
-		bool finished;
+		bool finished, done;
 		int rc;
 
 		pantrace_reader_state(reader, ring, &state);
@@ -481,8 +490,12 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			ret->from = cursor->position - start;
 		if (reader->verify && !packet_whole(reader, ret))
 			cursor->damaged = true;
+		/* read to its end before the writer left it, and done with: nobody gives it back
+		 * later */
+		done = finished && ret->from >= size && ret->from > HEADER &&
+		       cursor->position == consumed(reader, ring);
 		cursor->position = finished ? start + sub : state.position;
-		if (reader->consume && !reader->keep)
+		if (reader->consume && (!reader->keep || done))
 			room_give(ring_of(reader, ring), cursor->position);
 		if (ret->from >= size && !finished)
 			return 0;

@@ -106,6 +106,19 @@ run record -u 'counts:event' --mode block=5s --sub-size 4K --subs 2 -o block -- 
 is "$rc" 0 "blocking: nothing is lost"
 is "$(events block)" 500000 "all is there"
 
+# The recorder reads full rings to their end while the program waits (here: because it slept). It has to notice afterwards that
+# the sub-buffers it has read are left behind; else the program goes on at the pace of its looks at what is unfinished, one a second.
+"$pantrace" record -u 'counts:event' --mode block=30s --sub-size 4K --subs 2 -o slept -- ./counts slept.n 500000 2>err &
+recorder=$!
+sleep 0.3
+kill -STOP $recorder
+sleep 1.5
+kill -CONT $recorder
+for _ in $(seq 600); do kill -0 $recorder 2>/dev/null || break; sleep 0.1; done
+kill -INT $recorder 2>/dev/null
+wait $recorder
+is "$? $(events slept)" "0 500000" "blocking: a recorder that slept catches up"
+
 # ---- 200 programs are killed at random moments, one is not
 mkdir killed
 start record -u 'counts:event' --sub-size 1M -o kills
