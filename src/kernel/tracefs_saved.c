@@ -173,8 +173,9 @@ static int put_back(const char *directory, const struct saved_value *v)
 	char *now;
 	int err;
 
-	/* The buffer itself: it was empty. What is in it now is no matter. */
-	if (str_eq(v->file, "trace"))
+	/* The buffer itself: it was empty. What is in it now is no matter. A list of threads that
+	 * have all ended lets no event happen, and reads like none at all. */
+	if (str_eq(v->file, "trace") || str_eq(v->file, "set_event_pid"))
 		return tracefs_value_write(directory, v->file, v->value);
 	err = tracefs_value_read(directory, v->file, &now);
 	if (err)

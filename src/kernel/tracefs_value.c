@@ -12,6 +12,7 @@ enum value_form {
 	FORM_CHOICE, /* "local [mono] boot" */
 	FORM_NUMBER, /* "7 (expanded: 1408)" */
 	FORM_LIST, /* a line each; '#' begins what is no entry */
+	FORM_THREADS, /* likewise; no line at all: the list is there, and all in it have ended */
 	FORM_FILTER, /* "none" is written as 0 */
 };
 
@@ -22,7 +23,7 @@ static const struct {
 } forms[] = {
 	{"trace_clock", FORM_CHOICE},	   {"buffer_size_kb", FORM_NUMBER},
 	{"set_event_pid", FORM_LIST},	   {"set_event_notrace_pid", FORM_LIST},
-	{"set_ftrace_pid", FORM_LIST},	   {"set_ftrace_notrace_pid", FORM_LIST},
+	{"set_ftrace_pid", FORM_THREADS},  {"set_ftrace_notrace_pid", FORM_THREADS},
 	{"set_ftrace_filter", FORM_LIST},  {"set_ftrace_notrace", FORM_LIST},
 	{"set_graph_function", FORM_LIST}, {"set_graph_notrace", FORM_LIST},
 	{"filter", FORM_FILTER},
@@ -80,8 +81,11 @@ int tracefs_value_read(const char *directory, const char *file, char **ret)
 		return err;
 	*ret = text;
 	switch (form_of(file)) {
+	case FORM_THREADS:
 	case FORM_LIST:
-		*ret = keep_entries(text);
+		/* an empty list of threads lets nobody be traced, none at all everybody */
+		*ret = form_of(file) == FORM_THREADS && !*text ? xstrdup("nobody\n")
+							       : keep_entries(text);
 		free(text);
 		return 0;
 	case FORM_CHOICE:
@@ -128,7 +132,7 @@ int tracefs_value_write(const char *directory, const char *file, const char *val
 	free(path);
 	if (fd < 0)
 		return -errno;
-	if (form == FORM_LIST)
+	if (form == FORM_LIST || form == FORM_THREADS)
 		err = write_list(fd, value);
 	else
 		err = *value ? write_all(fd, value, strlen(value)) : write_all(fd, "\n", 1);

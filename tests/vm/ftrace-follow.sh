@@ -32,6 +32,12 @@ follow()
 
 follow ' write_null <-' pantrace functrace write_null
 follow ' write_null();' pantrace funcgraph -m 1 write_null
+is "$(cat /sys/kernel/tracing/set_ftrace_pid)" "no pid" "funcgraph -p: afterwards everybody can be traced again"
+sh -c 'echo $$ >/sys/kernel/tracing/set_ftrace_pid'
+sleep 0.2
+like "$(pantrace reset-ftrace --dry-run)" 'set_ftrace_pid.*nobody' "reset-ftrace: a list of threads that have ended"
+pantrace reset-ftrace -q
+is "$(cat /sys/kernel/tracing/set_ftrace_pid)" "no pid" "and it is gone"
 follow ' write_null: ' pantrace kprobe p:write_null
 follow ' sys_getppid' pantrace tpoint syscalls:sys_enter_getppid
 pantrace functrace -d 3 -L $$ do_nanosleep >/tmp/out 2>/tmp/err &
