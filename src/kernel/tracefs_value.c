@@ -10,7 +10,7 @@
 enum value_form {
 	FORM_PLAIN,
 	FORM_CHOICE, /* "local [mono] boot" */
-	FORM_NUMBER, /* "7 (expanded: 1408)" */
+	FORM_NUMBER, /* "7 (expanded: 1408)": whoever traces gets 1408, and 7 once it is written */
 	FORM_LIST, /* a line each; '#' begins what is no entry */
 	FORM_THREADS, /* likewise; no line at all: the list is there, and all in it have ended */
 	FORM_FILTER, /* "none" is written as 0 */
@@ -49,6 +49,17 @@ static void keep_choice(char *text)
 		return;
 	*end = '\0';
 	memmove(text, begin + 1, strlen(begin + 1) + 1);
+}
+
+static void keep_number(char *text)
+{
+	const char *expanded = strstr(text, "(expanded: ");
+
+	if (expanded) {
+		expanded += strlen("(expanded: ");
+		memmove(text, expanded, strlen(expanded) + 1);
+	}
+	text[strspn(text, "0123456789X")] = '\0';
 }
 
 /* "#### all functions enabled ####", "no pid" and the triggers of functions
@@ -92,7 +103,7 @@ int tracefs_value_read(const char *directory, const char *file, char **ret)
 		keep_choice(text);
 		break;
 	case FORM_NUMBER:
-		text[strcspn(text, " \n")] = '\0';
+		keep_number(text);
 		break;
 	case FORM_FILTER:
 		if (str_starts(text, "none"))

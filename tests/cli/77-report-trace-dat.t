@@ -38,7 +38,7 @@ ok "trace-cmd recorded something"
 for f in 7 plain 6; do
 	"$PANTRACE" report -f trace-cmd "$dir/$f.dat" 2>"$dir/err" | plain | grep -v bpf_trace_printk >"$dir/got"
 	cmp -s "$dir/want" "$dir/got"
-	ok "$f.dat: the text of trace-cmd report -N" || diff "$dir/want" "$dir/got" | head -6 | sed 's/^/# /'
+	ok "$f.dat: the text of trace-cmd report -N" || diff "$dir/want" "$dir/got" | head -12 | sed 's/^/# /' >&2
 done
 is "$("$PANTRACE" report -c -e sched_process_exec "$dir/7.dat" | awk '{ print $1, $2 }')" \
 	"$(grep -c 'sched_process_exec:' "$dir/want") sched:sched_process_exec" "report -c -e: a count"
