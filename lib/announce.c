@@ -6,6 +6,7 @@
  * an event stays off when nobody answers.
  */
 #include "announce.h"
+#include "hooks.h"
 #include <errno.h>
 #include <fnmatch.h>
 #include <pantrace/protocol.h>
@@ -30,17 +31,12 @@ struct asking {
 	int fd;
 };
 
-static bool decided(const struct pt_rules *rules, const char *full)
+bool pt_announce_pending(const struct pt_settings *set, const struct pantrace_event *event,
+			 const char *full)
 {
-	for (unsigned int i = 0; i < rules->nr_filters; i++)
-		if (!fnmatch(rules->filter[i].glob, full, 0))
-			return true;
-	return false;
-}
+	const enum pt_filter_fit fit = pt_filter_of(&set->rules, event, full, NULL);
 
-bool pt_announce_pending(const struct pt_settings *set, const char *full)
-{
-	return *set->spec.ask && !decided(&set->rules, full);
+	return fit == PT_FILTER_OTHER || (fit == PT_FILTER_NONE && *set->spec.ask);
 }
 
 static int dial(const char *path)
@@ -112,7 +108,7 @@ static void announce(const struct pantrace_event *event, void *arg)
 	asking->last = event;
 	pt_event_full(event, full);
 	if (!pt_rules_want(&set->rules, full, pt_event_level(event)) ||
-	    !pt_announce_pending(set, full))
+	    !pt_announce_pending(set, event, full))
 		return;
 	/* one refusal is enough: nobody waits for it again */
 	set->deaf = ask(asking, event, full) != 0;

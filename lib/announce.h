@@ -5,9 +5,12 @@
 
 #include "session.h"
 
-/* The lock is held. Whether "provider:name" must stay off: its filter is not there. */
-PT_HIDDEN bool pt_announce_pending(const struct pt_settings *set, const char *full);
-/* The lock is held. Asks for the filters that are missing, each session's recorder; waits for the answers. */
+/* The lock is held. Whether the event, "provider:name" FULL, must stay off: its filter is not
+ * there, or is for other fields. */
+PT_HIDDEN bool pt_announce_pending(const struct pt_settings *set,
+				   const struct pantrace_event *event, const char *full);
+/* The lock is held. Asks for the filters that are missing, each session's recorder; waits for the
+ * answers. */
 PT_HIDDEN void pt_announce(void);
 
 #endif

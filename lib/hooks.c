@@ -35,8 +35,8 @@ static int program_get(const void *image, size_t size, const struct pt_vm **ret)
 	return 0;
 }
 
-int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void *image,
-		  size_t size)
+int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, uint64_t hash,
+		  const void *image, size_t size)
 {
 	struct pt_rule_filter *filter;
 	const struct pt_vm *vm;
@@ -54,6 +54,7 @@ int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void
 	filter = &rules->filter[rules->nr_filters++];
 	memset(filter->glob, 0, sizeof(filter->glob));
 	memcpy(filter->glob, glob, n);
+	filter->hash = hash;
 	filter->vm = vm;
 	return 0;
 }
@@ -88,15 +89,15 @@ static int image_of_hex(const char *hex, size_t digits, unsigned char **ret)
 	return 0;
 }
 
-int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
-		      size_t digits)
+int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, uint64_t hash,
+		      const char *hex, size_t digits)
 {
 	unsigned char *image;
 	int rc = image_of_hex(hex, digits, &image);
 
 	if (rc)
 		return rc;
-	rc = pt_filter_add(rules, glob, n, image, digits / 2);
+	rc = pt_filter_add(rules, glob, n, hash, image, digits / 2);
 	munmap(image, digits / 2);
 	return rc;
 }
@@ -135,12 +136,41 @@ int pt_filters_append(struct pt_rules *to, const struct pt_rules *from)
 	return 0;
 }
 
-static const struct pt_vm *filter_of(const struct pt_rules *rules, const char *full)
+/* FNV-1a over "provider:name" and the fields as pt_event_fields() has them. */
+static uint64_t event_hash(const struct pantrace_event *event)
 {
-	for (unsigned int i = rules->nr_filters; i-- > 0;)
-		if (!fnmatch(rules->filter[i].glob, full, 0))
-			return rules->filter[i].vm;
-	return NULL;
+	uint64_t hash = 0xcbf29ce484222325ull;
+	char text[4096];
+	int n;
+
+	n = snprintf(text, sizeof(text), "%.255s:%.255s", event->provider, event->name);
+	pt_event_fields(event, text + n, sizeof(text) - (size_t)n);
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
+	return hash & INT64_MAX;
+}
+
+enum pt_filter_fit pt_filter_of(const struct pt_rules *rules, const struct pantrace_event *event,
+				const char *full, const struct pt_vm **ret)
+{
+	enum pt_filter_fit fit = PT_FILTER_NONE;
+	uint64_t hash = 0;
+
+	for (unsigned int i = rules->nr_filters; i-- > 0;) {
+		const struct pt_rule_filter *const filter = &rules->filter[i];
+
+		if (fnmatch(filter->glob, full, 0))
+			continue;
+		fit = PT_FILTER_OTHER;
+		if (filter->hash && !hash)
+			hash = event_hash(event);
+		if (filter->hash != hash && filter->hash)
+			continue;
+		if (ret)
+			*ret = filter->vm;
+		return PT_FILTER_FITS;
+	}
+	return fit;
 }
 
 /* ---- hooks ---- */
@@ -171,7 +201,8 @@ static struct pantrace_hooks *hooks_new(void)
 
 #define LISTS 1024 /* different ones in the life of a process */
 
-/* The programs of RULES for the event, in their order. Equal lists are one, for none is ever freed. */
+/* The programs of RULES for the event, in their order. Equal lists are one, for none is ever freed.
+ */
 static int programs_of(const struct pt_rules *rules, uint64_t hash, const struct pt_programs **ret)
 {
 	static const struct pt_programs *lists[LISTS];
@@ -196,20 +227,6 @@ static int programs_of(const struct pt_rules *rules, uint64_t hash, const struct
 	*made = list;
 	*ret = lists[nr_lists++] = made;
 	return 0;
-}
-
-/* FNV-1a over "provider:name" and the fields as pt_event_fields() has them. */
-static uint64_t event_hash(const struct pantrace_event *event)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-	char text[4096];
-	int n;
-
-	n = snprintf(text, sizeof(text), "%.255s:%.255s", event->provider, event->name);
-	pt_event_fields(event, text + n, sizeof(text) - (size_t)n);
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
-	return hash & INT64_MAX;
 }
 
 /* Events go the long way while the range changes. */
@@ -243,8 +260,9 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 	pt_event_full(event, full);
 	for (uint32_t left = sessions; left; left &= left - 1) {
 		const unsigned int i = (unsigned int)__builtin_ctz(left);
-		const struct pt_vm *const vm = filter_of(pt_session_rules_of(i), full);
+		const struct pt_vm *vm = NULL;
 
+		pt_filter_of(pt_session_rules_of(i), event, full, &vm);
 		if (pt_session_is_script(i))
 			scripts |= 1u << i;
 		if (pt_session_aggregates(i))
@@ -278,15 +296,17 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 	__atomic_store_n(&hooks->scripts, scripts, __ATOMIC_RELEASE);
 	__atomic_store_n(&hooks->filtered, filtered, __ATOMIC_RELEASE);
 	/* without any left, the short way is taken again */
-	__atomic_store_n(&event->hooks, filtered | scripts | aggregates ? hooks : NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&event->hooks, filtered | scripts | aggregates ? hooks : NULL,
+			 __ATOMIC_RELEASE);
 	return 0;
 }
 
 /*
  * Where scripts attach: 64 places of 16 bytes, an event's by its hash, so that a tool is seldom
  * called for events that it did not ask for; the program behind the uprobe compares the whole hash
- * (rdi). rsi is the context of vm.h. A nop of five bytes would be turned into a call by kernels from
- * 6.18, which is a third faster; but children that are forked after that are never seen there (6.18.44).
+ * (rdi). rsi is the context of vm.h. A nop of five bytes would be turned into a call by kernels
+ * from 6.18, which is a third faster; but children that are forked after that are never seen there
+ * (6.18.44).
  */
 __asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
 	"	.balign 16\n"
@@ -398,7 +418,7 @@ int pantrace_filter(const char *pattern, const void *image, size_t size)
 	if (!pattern || !image)
 		return -EINVAL;
 	pt_lock();
-	rc = pt_filter_add(pt_session_rules_of(0), pattern, strlen(pattern), image, size);
+	rc = pt_filter_add(pt_session_rules_of(0), pattern, strlen(pattern), 0, image, size);
 	if (!rc)
 		rc = pt_sites_follow();
 	pt_unlock();

@@ -22,11 +22,12 @@ struct pantrace_hooks {
 	uint32_t aggregates; /* bits of sessions that only count */
 	const struct pt_programs *programs[PT_SESSIONS];
 	uint32_t filtered; /* bits of sessions that have a filter */
-	uint32_t scripts;  /* bits of sessions that are scripts: no rings, the script is called */
-	uint64_t hash;	   /* 63 bits, of provider, name and fields: what a script knows the event by */
+	uint32_t scripts; /* bits of sessions that are scripts: no rings, the script is called */
+	uint64_t hash; /* 63 bits, of provider, name and fields: what a script knows the event by */
 	const struct pt_vm *filter[PT_SESSIONS];
 	struct pt_vm_view view;
-	struct pt_vm_range range; /* is_so: all sessions have this one filter, and none is a script */
+	struct pt_vm_range
+		range; /* is_so: all sessions have this one filter, and none is a script */
 };
 
 /* Whether nobody wants the event, as far as that is seen at once. */
@@ -36,18 +37,32 @@ static inline bool pt_hooks_reject(const struct pantrace_hooks *hooks, const uns
 	       !pt_vm_range_accepts(&hooks->range, record);
 }
 
-/* Adds a filter to RULES: IMAGE is loaded, or found among those loaded before. */
-PT_HIDDEN int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, const void *image,
-			    size_t size);
+/* Adds a filter to RULES: IMAGE is loaded, or found among those loaded before. HASH: see struct
+ * pt_rule_filter. */
+PT_HIDDEN int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, uint64_t hash,
+			    const void *image, size_t size);
 /* The same with the image as hexadecimal digits. */
-PT_HIDDEN int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, const char *hex,
-				size_t digits);
+PT_HIDDEN int pt_filter_add_hex(struct pt_rules *rules, const char *glob, size_t n, uint64_t hash,
+				const char *hex, size_t digits);
+
+enum pt_filter_fit {
+	PT_FILTER_NONE, /* no filter is for an event of this name */
+	PT_FILTER_OTHER, /* there are some, compiled for other fields: the event cannot be judged */
+	PT_FILTER_FITS,
+};
+/* Whether RULES have a filter for the event "FULL"; the last that fits is *RET, unless that is
+ * NULL. */
+PT_HIDDEN enum pt_filter_fit pt_filter_of(const struct pt_rules *rules,
+					  const struct pantrace_event *event, const char *full,
+					  const struct pt_vm **ret);
 /* Adds a program that counts the events of HASH; its image as hexadecimal digits. */
-PT_HIDDEN int pt_aggregate_add_hex(struct pt_rules *rules, uint64_t hash, const char *hex, size_t digits);
+PT_HIDDEN int pt_aggregate_add_hex(struct pt_rules *rules, uint64_t hash, const char *hex,
+				   size_t digits);
 /* Filters and programs of FROM after those of TO. */
 PT_HIDDEN int pt_filters_append(struct pt_rules *to, const struct pt_rules *from);
 
-/* Brings EVENT's hooks to what SESSIONS, the bits that want it, ask for. The lock is held. -ENOMEM. */
+/* Brings EVENT's hooks to what SESSIONS, the bits that want it, ask for. The lock is held. -ENOMEM.
+ */
 PT_HIDDEN int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions);
 /* The sessions that are to record the event. Scripts have been called. */
 PT_HIDDEN uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,

@@ -99,6 +99,7 @@ struct pt_vm; /* vm.h */
 
 struct pt_rule_filter {
 	char glob[PT_RULE_GLOB];
+	uint64_t hash; /* of the names and fields that it was compiled for; 0: of any */
 	const struct pt_vm *vm;
 };
 

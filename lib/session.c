@@ -87,7 +87,8 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 		struct pt_settings *const set = &pt_settings[i];
 
 		if ((set->state != PT_ARMED && set->state != PT_RUNNING) ||
-		    !pt_rules_want(&set->rules, full, level) || pt_announce_pending(set, full))
+		    !pt_rules_want(&set->rules, full, level) ||
+		    pt_announce_pending(set, event, full))
 			continue;
 		if (set->state == PT_ARMED) {
 			if (set->error)

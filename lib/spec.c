@@ -181,8 +181,8 @@ static int take_contexts(struct pt_description *to, struct pt_line *values)
 {
 	/* in the order of enum pantrace_context */
 	static const char *const names[PANTRACE_CONTEXT_MAX] = {
-		"vpid",	       "vtid",		 "procname", "cpu_id",	   "context_switches",
-		"page_faults", "ip",	 "user_stack",
+		"vpid",	       "vtid", "procname",   "cpu_id", "context_switches",
+		"page_faults", "ip",   "user_stack",
 	};
 	struct pt_line word;
 
@@ -245,11 +245,14 @@ static int take_disable(struct pt_description *to, struct pt_line *values)
 
 static int take_filter(struct pt_description *to, struct pt_line *values)
 {
-	struct pt_line glob, hex;
+	struct pt_line glob, hex, hash;
+	uint64_t number = 0;
 
 	if (!pt_word_next(values, &glob) || !pt_word_next(values, &hex))
 		return -EINVAL;
-	return pt_filter_add_hex(&to->rules, glob.at, (size_t)(glob.end - glob.at), hex.at,
+	if (pt_word_next(values, &hash) && !pt_word_number(&hash, INT64_MAX, &number))
+		return -EINVAL;
+	return pt_filter_add_hex(&to->rules, glob.at, (size_t)(glob.end - glob.at), number, hex.at,
 				 (size_t)(hex.end - hex.at));
 }
 
@@ -321,8 +324,8 @@ static const struct {
 	const char *word;
 	int (*take)(struct pt_description *to, struct pt_line *values);
 } lines[] = {
-	{"ask", take_ask},	{"filter", take_filter}, {"script", take_script},
-	{"pids", take_pids},	{"map", take_map},	{"aggregate", take_aggregate},
+	{"ask", take_ask},     {"filter", take_filter},	    {"script", take_script},
+	{"pids", take_pids},   {"map", take_map},	    {"aggregate", take_aggregate},
 	{"name", take_name},   {"for", take_for},	    {"directory", take_directory},
 	{"mode", take_mode},   {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block}, {"threads", take_threads},   {"contexts", take_contexts},

@@ -61,8 +61,10 @@
  *	clock HZ TICKS MONOTONIC_NS REALTIME_NS	one clock for all processes
  *	enable GLOB [LEVEL | =LEVEL]		events at least as severe as LEVEL (0..14) | of this LEVEL
  *	disable GLOB [LEVEL | =LEVEL]		the last line that matches an event decides
- *	filter GLOB HEX				of the events of GLOB only those that the program accepts
- *						(lib/vm.h); the last line that matches decides
+ *	filter GLOB HEX [HASH]			of the events of GLOB only those that the program accepts
+ *						(lib/vm.h); the last line that matches decides. HASH: it is for
+ *						events whose names and fields have this hash (lib/hooks.c); those
+ *						of GLOB that no line is for stay off
  *	ask PATH				an enabled event without a filter line stays off; the program asks
  *						at this socket (SOCK_SEQPACKET) for one, before main() begins or
  *						dlopen() returns: see below

@@ -14,12 +14,22 @@ static int image_make(const struct script *script, struct diag *diag, struct str
 	return -EINVAL;
 }
 
+static void add_line(const struct user_event *event, const struct strbuf *image, struct strbuf *ret)
+{
+	strbuf_addf(ret, "filter %s:%s ", event->provider, event->name);
+	for (size_t i = 0; i < image->len; i++)
+		strbuf_addf(ret, "%02x", (u8)image->data[i]);
+	/* a program with other fields under this name must not be judged by them */
+	strbuf_addf(ret, " %" PRIu64 "\n", event->hash);
+}
+
 static int compile(const struct user_event *event, const char *predicate, struct diag *diag,
 		   struct strbuf *ret)
 {
 	struct arena arena = ARENA_INIT;
 	struct type_store types;
 	struct script script = {0};
+	struct strbuf image = STRBUF_INIT;
 	struct kernel *kernel = kernel_new();
 	struct probe_env env = {.types = &types,
 				.kernel = kernel,
@@ -42,7 +52,10 @@ static int compile(const struct user_event *event, const char *predicate, struct
 	err = script_compile(&arena, diag_add_source(diag, "filter", text, strlen(text)), &options,
 			     &script);
 	if (!err)
-		err = image_make(&script, diag, ret);
+		err = image_make(&script, diag, &image);
+	if (!err)
+		add_line(event, &image, ret);
+	strbuf_release(&image);
 	vector_free(&script.programs);
 	vector_free(&script.maps);
 	vector_free(&script.actions);
@@ -56,7 +69,8 @@ static int compile(const struct user_event *event, const char *predicate, struct
 	return err;
 }
 
-int user_filter_compile(const char *line, const char *predicate, struct diag *diag, struct strbuf *ret)
+int user_filter_compile(const char *line, const char *predicate, struct diag *diag,
+			struct strbuf *ret)
 {
 	struct arena arena = ARENA_INIT;
 	const struct user_event *event = user_event_parse(&arena, line);
@@ -70,8 +84,7 @@ struct lines {
 	struct arena arena;
 	const char *const *globs;
 	u32 nr_globs;
-	struct hashmap names;
-	const char *ambiguous; /* two programs have events of this name with different fields */
+	struct hashmap known; /* by name and fields */
 	VECTOR(struct user_event *) events;
 };
 
@@ -79,19 +92,15 @@ static int line_event(void *arg, struct user_event *event)
 {
 	struct lines *l = arg;
 	const char *full = arena_printf(&l->arena, "%s:%s", event->provider, event->name);
-	void **known;
+	const char *key = arena_printf(&l->arena, "%s %" PRIu64, full, event->hash);
 	bool is_new;
 
 	for (u32 i = 0; i < l->nr_globs; i++) {
 		if (!glob_match(l->globs[i], full))
 			continue;
-		known = hashmap_put(&l->names, full, strlen(full), &is_new);
-		if (is_new) {
-			*known = event;
+		*hashmap_put(&l->known, key, strlen(key), &is_new) = event;
+		if (is_new)
 			vector_push(&l->events, event);
-		} else if (((const struct user_event *)*known)->hash != event->hash) {
-			l->ambiguous = full;
-		}
 		break;
 	}
 	return 0;
@@ -112,27 +121,10 @@ int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predic
 			  "start the program first; `pantrace user list` shows events and fields");
 		err = -ENOENT;
 	}
-	if (!err && l.ambiguous) {
-		diag_error(diag, NO_SPAN, "programs that run have different events '%s'", l.ambiguous);
-		diag_hint(diag, "`pantrace user list '%s'` shows them; end one, or name its other events",
-			  l.ambiguous);
-		err = -EINVAL;
-	}
-	for (size_t i = 0; i < l.events.len && !err; i++) {
-		const struct user_event *event = l.events.items[i];
-		struct strbuf image = STRBUF_INIT;
-
-		err = compile(event, predicate, diag, &image);
-		if (!err) {
-			strbuf_addf(ret, "filter %s:%s ", event->provider, event->name);
-			for (size_t k = 0; k < image.len; k++)
-				strbuf_addf(ret, "%02x", (u8)image.data[k]);
-			strbuf_addch(ret, '\n');
-		}
-		strbuf_release(&image);
-	}
+	for (size_t i = 0; i < l.events.len && !err; i++)
+		err = compile(l.events.items[i], predicate, diag, ret);
 	vector_free(&l.events);
-	hashmap_release(&l.names);
+	hashmap_release(&l.known);
 	arena_release(&l.arena);
 	return err;
 }

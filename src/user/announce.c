@@ -126,24 +126,18 @@ static const struct rule *rule_of(const struct announce *a, const char *session,
 }
 
 /* "ok" with the filter, or "error". */
-static const char *answer_make(struct announce *a, const struct rule *rule, const char *name,
-			       const char *line, struct diag *d, int *ret_rc)
+static const char *answer_make(struct announce *a, const struct rule *rule, const char *line,
+			       struct diag *d, int *ret_rc)
 {
 	const char *predicate = rule->predicate ? rule->predicate : "1";
-	struct strbuf image = STRBUF_INIT, text = STRBUF_INIT;
+	struct strbuf text = STRBUF_INIT;
 	const char *answer = "error 22 the predicate does not fit the event\n";
 
-	*ret_rc = user_filter_compile(line, predicate, d, &image);
-	if (!*ret_rc) {
-		strbuf_addf(&text, "ok\nfilter %s ", name);
-		for (size_t i = 0; i < image.len; i++)
-			strbuf_addf(&text, "%02x", (u8)image.data[i]);
-		strbuf_addch(&text, '\n');
-		if (text.len <= PANTRACE_MESSAGE_MAX)
-			answer = arena_strdup(&a->arena, text.data);
-	}
+	strbuf_addstr(&text, "ok\n");
+	*ret_rc = user_filter_compile(line, predicate, d, &text);
+	if (!*ret_rc && text.len <= PANTRACE_MESSAGE_MAX)
+		answer = arena_strdup(&a->arena, text.data);
 	strbuf_release(&text);
-	strbuf_release(&image);
 	return answer;
 }
 
@@ -170,7 +164,7 @@ static const char *answer_to(struct announce *a, char *request, struct diag *d, 
 	key = xasprintf("%zu %s", (size_t)(rule - a->rules.items), line);
 	answer = hashmap_gets(&a->known, key);
 	if (!answer && a->nr_known < KNOWN_MAX) {
-		answer = answer_make(a, rule, event, line, d, &rc);
+		answer = answer_make(a, rule, line, d, &rc);
 		hashmap_puts(&a->known, key, (void *)answer);
 		a->nr_known++;
 		if (rc &&

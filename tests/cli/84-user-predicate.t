@@ -93,6 +93,51 @@ run user destroy keep
 is "$rc" 0 "destroyed"
 is "$(ls "$PANTRACE_RUNTIME"/ask-* 2>/dev/null)" "" "with its socket"
 
+# ---- other fields under the same name, in a session without a recorder
+cat >layout.c <<'END'
+/* layout FILE: waits until FILE is there, then 1000 events, of which 500 have a status of at least 500 */
+#include <pantrace/pantrace.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	while (argc > 1 && access(argv[1], F_OK))
+		usleep(10000);
+	for (int i = 0; i < 1000; i++)
+#ifdef MS_FIRST
+		PANTRACE(shop, status, PT_NAMED(ms, 999), PT_NAMED(status, i % 10 * 100));
+#else
+		PANTRACE(shop, status, PT_NAMED(status, i % 10 * 100), PT_NAMED(ms, 999));
+#endif
+	return 0;
+}
+END
+# shellcheck disable=SC2086
+gcc $flags layout.c -o status-first "$lib/libpantrace.a" -lpthread &&
+	gcc $flags -DMS_FIRST layout.c -o ms-first "$lib/libpantrace.a" -lpthread
+ok "two programs, the same name, fields in another order"
+./status-first go &
+first=$!
+for _ in $(seq 100); do
+	[ -S "$PANTRACE_RUNTIME/$first" ] && break
+	sleep 0.02
+done
+run user start alone -u 'shop:status' --mode overwrite --filter 'args.status >= 500'
+is "$rc" 0 "a predicate for a program that runs, and no recorder" || printf '# %s\n' "$err"
+touch go
+wait $first
+./ms-first
+./status-first
+run user stop alone
+run user snapshot alone -o alone
+is "$(babeltrace2 alone | grep -c 'status = [5-9]00')" 1000 "what was compiled for these fields decides, also in a program that starts later"
+is "$(count alone status)" 1000 "of a program with other fields there is nothing, right or wrong"
+run user destroy alone
+start record -u 'shop:status' --filter 'args.status >= 500' -o both
+./ms-first
+./status-first
+stop
+is "$(babeltrace2 both | grep -c 'status = [5-9]00') $(count both status)" "1000 1000" "a recorder compiles it for each"
+
 # ---- triggers
 run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 700/' -o box -- sh -c './shop; sleep 0.5'
 like "$err" "shop:request /args.i == 700/: [0-9]+ events" "a trigger with a predicate, of a command"
