@@ -3,16 +3,16 @@
 read -r runs only </runs
 export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1
 
-# Each prints its seconds.
-bytes() { dd if=/dev/zero of=/dev/null bs=1 count=100000 2>&1 | sed -n 's/.*copied, \([0-9.]*\) seconds.*/\1/p'; }
-switches() { (dd if=/dev/zero bs=1 count=20000 2>&1 >&3 | sed -n 's/.*copied, \([0-9.]*\) seconds.*/\1/p') 3>&1 >/tmp/seconds | cat >/dev/null; cat /tmp/seconds; }
+# Each prints its seconds; busybox times to a hundredth, so each takes about one or more.
+seconds() { time -p sh -c "$1" 2>&1 | awk '/^real/ { print $2 }'; }
+bytes() { seconds 'dd if=/dev/zero of=/dev/null bs=1 count=300000 2>/dev/null'; }
+switches() { seconds 'dd if=/dev/zero bs=1 count=60000 2>/dev/null | cat >/dev/null'; }
 packets()
 {
 	nc -l -p 5000 </dev/null >/dev/null &
 	usleep 200000
-	dd if=/dev/zero bs=64k count=1500 2>/tmp/dd | nc 127.0.0.1 5000
+	seconds 'dd if=/dev/zero bs=64k count=1500 2>/dev/null | nc 127.0.0.1 5000'
 	wait $!
-	sed -n 's/.*copied, \([0-9.]*\) seconds.*/\1/p' /tmp/dd
 }
 
 # cost WORKLOAD TOOL...: the median of how many times as long the workload takes
