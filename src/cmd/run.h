@@ -48,7 +48,7 @@ struct run_request {
 	const struct engine_reporter *reporter; /* NULL = none */
 };
 
-/* Compiles and runs; prints every message itself. Returns the exit code. */
+/* run_script.c: compiles and runs; prints every message itself. Returns the exit code. */
 int run_script(const struct run_request *r);
 
 /* argv[0] is the command's name; argc counts it. They return exit codes. */
