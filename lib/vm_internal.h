@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What checking (vm_check.c) and running (vm.c) share. */
+/* What checking (vm_check.c), simplifying (vm_simplify.c) and running (vm.c) share. */
 #ifndef PANTRACE_LIB_VM_INTERNAL_H
 #define PANTRACE_LIB_VM_INTERNAL_H
 
@@ -40,7 +40,7 @@ struct pt_vm {
 };
 
 size_t pt_vm_type_size(uint8_t type);
-/* vm.c: finds out whether the program is a pt_vm_quick. */
+/* vm_simplify.c: finds out whether the program is a pt_vm_quick. */
 void pt_vm_simplify(struct pt_vm *vm);
 
 #endif
