@@ -9,21 +9,26 @@ u64 clock_now_ns(clockid_t id)
 	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
+u64 clock_now_ms(clockid_t id)
+{
+	return clock_now_ns(id) / 1000000;
+}
+
 /* From the narrowest of five readings of one between two of the other. */
-s64 clock_distance_ns(clockid_t id)
+s64 clock_distance_ns(clockid_t from, clockid_t to)
 {
 	u64 best = UINT64_MAX;
 	s64 distance = 0;
 
 	for (int i = 0; i < 5; i++) {
-		const u64 before = clock_now_ns(CLOCK_REALTIME);
-		const u64 other = clock_now_ns(id);
-		const u64 after = clock_now_ns(CLOCK_REALTIME);
+		const u64 before = clock_now_ns(from);
+		const u64 other = clock_now_ns(to);
+		const u64 after = clock_now_ns(from);
 
 		if (after < before || after - before >= best)
 			continue;
 		best = after - before;
-		distance = (s64)(before + (after - before) / 2 - other);
+		distance = (s64)(other - (before + best / 2));
 	}
 	return distance;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's clocks, in nanoseconds. */
+/* The kernel's clocks. */
 #ifndef PANTRACE_BASE_CLOCK_H
 #define PANTRACE_BASE_CLOCK_H
 
@@ -9,7 +9,8 @@
 
 /* 0 if there is no such clock. */
 u64 clock_now_ns(clockid_t id);
-/* What is to be added to a time of this clock to get one since the epoch, by the clocks as they run now. */
-s64 clock_distance_ns(clockid_t id);
+u64 clock_now_ms(clockid_t id); /* the same in milliseconds */
+/* What is to be added to a time of one clock to get one of the other, by the clocks as they run now. */
+s64 clock_distance_ns(clockid_t from, clockid_t to);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "kernel/tracefs.h"
 
@@ -34,14 +34,6 @@ const struct option_field ftrace_event_fields[] = {
 static bool use_colour(void)
 {
 	return isatty(STDERR_FILENO) && !getenv("NO_COLOR");
-}
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
 /* ---- options ---- */
@@ -320,7 +312,7 @@ static void print_until(struct loop *l, u64 until)
 
 static int wait_ms(const struct loop *l, bool buffered)
 {
-	const u64 limit = buffered ? BUFFERED_MS : LIVE_MS, now = now_ns();
+	const u64 limit = buffered ? BUFFERED_MS : LIVE_MS, now = clock_now_ns(CLOCK_MONOTONIC);
 
 	if (!l->end)
 		return (int)limit;
@@ -354,7 +346,7 @@ static int loop(struct loop *l)
 	struct pollfd *set = poll_set(l, &count);
 	int err = 0;
 
-	while (!l->stop && !err && (!l->end || now_ns() < l->end)) {
+	while (!l->stop && !err && (!l->end || clock_now_ns(CLOCK_MONOTONIC) < l->end)) {
 		u64 until;
 
 		poll(set, count, wait_ms(l, buffered));
@@ -367,7 +359,7 @@ static int loop(struct loop *l)
 		if (buffered && !(set[POLL_BUFFER].revents & POLLIN))
 			continue;
 		/* What happens from now on may come out of order. */
-		until = now_ns();
+		until = clock_now_ns(CLOCK_MONOTONIC);
 		err = raw_buffer_drain(l->buffer);
 		ftrace_names_read(s);
 		if (!buffered || raw_buffer_pending(l->buffer) > BUFFERED_BYTES)
@@ -460,7 +452,7 @@ int ftrace_session_run(struct ftrace_session *s)
 	}
 	s->buffer = l.buffer;
 	if (s->duration_ns)
-		l.end = now_ns() + s->duration_ns;
+		l.end = clock_now_ns(CLOCK_MONOTONIC) + s->duration_ns;
 	notify_attached(s);
 	rc = run_loop(s, &l);
 	s->buffer = NULL;

@@ -15,9 +15,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/hist_text.h"
 #include "engine/child.h"
 #include "kernel/dynamic_event.h"
@@ -45,14 +45,6 @@ struct kernel_hist {
 	sigset_t old_mask;
 	u64 deadline; /* CLOCK_MONOTONIC ns; 0 = none */
 };
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
 
 bool hist_kernel_can(struct hist_run *run, const char **ret_why)
 {
@@ -321,7 +313,7 @@ static int follow_orders(struct kernel_hist *k, bool *ret_over)
 
 static int patience_ms(const struct kernel_hist *k)
 {
-	u64 now = now_ns();
+	u64 now = clock_now_ns(CLOCK_MONOTONIC);
 
 	if (k->has_child && k->child.pidfd < 0)
 		return 50;
@@ -346,7 +338,8 @@ static int loop(struct kernel_hist *k)
 	while (!over && !err && !k->out.error) {
 		if (poll(fds, ARRAY_SIZE(fds), patience_ms(k)) < 0 && errno != EINTR)
 			return -errno;
-		over = (fds[0].revents & POLLIN) || (k->deadline && now_ns() >= k->deadline) ||
+		over = (fds[0].revents & POLLIN) ||
+		       (k->deadline && clock_now_ns(CLOCK_MONOTONIC) >= k->deadline) ||
 		       (k->has_child && child_poll(&k->child));
 		if (!run->control || over)
 			continue;
@@ -415,7 +408,7 @@ static int count(struct kernel_hist *k)
 	if (err)
 		return err;
 	if (run->duration_ns)
-		k->deadline = now_ns() + run->duration_ns;
+		k->deadline = clock_now_ns(CLOCK_MONOTONIC) + run->duration_ns;
 	err = loop(k);
 	/* Not stopped first: the write that stops it would be counted, too. */
 	if (!err)

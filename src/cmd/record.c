@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/child.h"
 
 #define NAP_LEAST_MS 1
@@ -103,14 +103,6 @@ static void signals_take(void)
 	sigaction(SIGPIPE, &action, NULL);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 struct running {
 	const struct record_source *source;
 	void *state;
@@ -136,7 +128,7 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 {
 	int nap = NAP_LEAST_MS;
 
-	while (!end_asked && !run->end && (!until_ns || now_ns() < until_ns)) {
+	while (!end_asked && !run->end && (!until_ns || clock_now_ns(CLOCK_MONOTONIC) < until_ns)) {
 		struct pollfd fds[ARRAY_SIZE(sources) + 1];
 		bool busy = false;
 
@@ -188,7 +180,7 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command)
 			fflush(stdout);
 		}
 		if (duration_ns)
-			until = now_ns() + duration_ns;
+			until = clock_now_ns(CLOCK_MONOTONIC) + duration_ns;
 		go_first();
 		loop(run, running, n, until, command ? &child : NULL);
 	}

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <pantrace/ring.h>
 
+#include "base/clock.h"
 #include "cmd/record.h"
 #include "user/snapshot.h"
 #include "user/trigger.h"
@@ -83,14 +83,6 @@ static int check(const struct command_spec *spec, const struct record_options *o
 	if (rc == OPTIONS_GO_ON && o->triggers.count && options.mode != PANTRACE_OVERWRITE)
 		rc = options_usage_error(spec, "--snapshot-when needs --mode overwrite");
 	return rc;
-}
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
 /* Where programs that start later ask for filters, if there is a predicate. */
@@ -240,7 +232,7 @@ static int begin(struct record_run *run, void **ret)
 	}
 	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
 	recorder_find(&s->recorder, true);
-	s->flushed_ns = s->asked_ns = now_ns();
+	s->flushed_ns = s->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
 	rc = watch(run, s, s->announce ? ask : NULL);
 	if (rc) {
 		recorder_close(&s->recorder);
@@ -315,7 +307,7 @@ static int round_flight(struct record_run *run, struct user_state *s)
 static int round_user(struct record_run *run, void *state)
 {
 	struct user_state *const s = state;
-	const u64 now = now_ns();
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
 	const bool flush = now - s->flushed_ns >= FLUSH_NS, ask = now - s->asked_ns >= ASK_NS;
 	int rc;
 

@@ -51,7 +51,8 @@ static bool is_of_this_boot(const struct report_kernel *k)
 	name = xasprintf("%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
 	same = str_eq(name, trace_dat_uname(k->file));
 	free(name);
-	return same && (s64)st.st_mtim.tv_sec * 1000000000 > clock_distance_ns(CLOCK_BOOTTIME);
+	return same && (s64)st.st_mtim.tv_sec * 1000000000 >
+			       clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME);
 }
 
 static bool has_clock(const struct ctf_trace *t, const char *name)
@@ -101,7 +102,7 @@ static int place(struct report_kernel *k, size_t buffer, struct diag *d, struct 
 	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
 		if (!str_eq(clocks[i].name, clock) || !is_of_this_boot(k))
 			continue;
-		s->origin_ns += clock_distance_ns(clocks[i].id);
+		s->origin_ns += clock_distance_ns(clocks[i].id, CLOCK_REALTIME);
 		return 0;
 	}
 	diag_error(d, NO_SPAN,

@@ -9,8 +9,8 @@
 #include "cmd/tool_count.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
 #include "cmd/ftrace_session.h"
@@ -79,14 +79,9 @@ static void report(struct counting *c)
 	if (c->counters.len)
 		qsort(c->counters.items, c->counters.len, sizeof(*c->counters.items), by_count);
 	first = r->top && c->counters.len > r->top ? c->counters.len - (size_t)r->top : 0;
-	if (r->timestamp) {
-		struct timespec now;
-
-		clock_gettime(CLOCK_REALTIME, &now);
-		if (!c->session.options->json) {
-			time_text(out, "%H:%M:%S", (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec);
-			strbuf_addch(out, '\n');
-		}
+	if (r->timestamp && !c->session.options->json) {
+		time_text(out, "%H:%M:%S", clock_now_ns(CLOCK_REALTIME));
+		strbuf_addch(out, '\n');
 	}
 	if (!c->has_header && !c->session.options->json)
 		strbuf_addf(out, "%-30s %8s\n", "FUNC", "COUNT");
@@ -137,7 +132,6 @@ static int count_functions(struct counting *c)
 	const struct count_request *r = c->request;
 	struct ftrace_session *s = &c->session;
 	const struct event_info *function = event_table_find(s->text.events, "ftrace", "function");
-	struct timespec now;
 	int rc;
 
 	if (!function) {
@@ -149,10 +143,8 @@ static int count_functions(struct counting *c)
 	if (function_filter_set(s->instance, "set_ftrace_filter", r->functions) ||
 	    instance_set_tracer(s->instance, "function"))
 		return (int)diag_exit_code(&s->diag);
-	if (r->interval_ns) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		c->next_ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec + r->interval_ns;
-	}
+	if (r->interval_ns)
+		c->next_ns = clock_now_ns(CLOCK_MONOTONIC) + r->interval_ns;
 	s->print = count_event;
 	s->tick = tick;
 	s->arg = c;

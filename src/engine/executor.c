@@ -9,9 +9,9 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "engine/map_switch.h"
 #include "engine/pace.h"
@@ -70,14 +70,6 @@ static void announce(struct engine *e)
 		write_all(STDOUT_FILENO, notice, sizeof(notice) - 1);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
-}
-
 static bool handle_record(void *arg, const void *data, u32 size, const void *next, u32 next_size)
 {
 	struct loop *l = arg;
@@ -86,7 +78,7 @@ static bool handle_record(void *arg, const void *data, u32 size, const void *nex
 		return false;
 	/* Most actions take less than a microsecond; some run a command. */
 	if (--l->budget % 64 == 0 || l->e->was_slow)
-		l->budget = now_ns() > l->round_ends ? 0 : l->budget;
+		l->budget = clock_now_ns(CLOCK_MONOTONIC) > l->round_ends ? 0 : l->budget;
 	l->e->was_slow = false;
 	return l->budget > 0;
 }
@@ -98,7 +90,7 @@ static bool read_records(struct loop *l)
 	if (!l->e->ring)
 		return false;
 	l->budget = RECORDS_PER_ROUND;
-	l->round_ends = now_ns() + ROUND_NS;
+	l->round_ends = clock_now_ns(CLOCK_MONOTONIC) + ROUND_NS;
 	engine_read_watch(l->e); /* records may need what it tells */
 	ring_consume(l->e->ring, handle_record, l);
 	l->read = RECORDS_PER_ROUND - l->budget;
@@ -113,10 +105,10 @@ static bool read_records(struct loop *l)
  */
 static void read_all_records(struct loop *l)
 {
-	u64 until = now_ns() + DRAIN_NS;
+	u64 until = clock_now_ns(CLOCK_MONOTONIC) + DRAIN_NS;
 
 	while (read_records(l) && !l->e->out->error)
-		if (now_ns() > until)
+		if (clock_now_ns(CLOCK_MONOTONIC) > until)
 			l->e->is_giving_up = true;
 	l->e->is_giving_up = false;
 }
@@ -292,7 +284,7 @@ static void wait_and_handle(struct loop *l, bool more)
 
 static void check_lost(struct loop *l)
 {
-	u64 now = now_ns();
+	u64 now = clock_now_ns(CLOCK_MONOTONIC);
 
 	if (now < l->next_lost_check)
 		return;
@@ -358,7 +350,8 @@ static void run_iterators(struct loop *l)
 
 static int write_globals(struct engine *e)
 {
-	struct script_globals g = {.start_ns = now_ns(), .self_pid = (u64)getpid()};
+	struct script_globals g = {.start_ns = clock_now_ns(CLOCK_MONOTONIC),
+				   .self_pid = (u64)getpid()};
 	const struct open_map *m;
 	u32 zero = 0;
 	u8 *value;

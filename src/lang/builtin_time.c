@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Clocks and dates. */
-#include <time.h>
 
+#include "base/clock.h"
 #include "lang/builtin_util.h"
 
 /*
@@ -54,36 +54,14 @@ static void check_nsecs(struct check *c, struct expr *call)
 	call->type = call->annotation;
 }
 
-/* A clock - BOOTTIME, with the reading of one clock between two of the other; the tightest of a few
- * tries. */
-static s64 offset_of_clock(clockid_t clock)
-{
-	s64 best = INT64_MAX, offset = 0;
-
-	for (int i = 0; i < 5; i++) {
-		struct timespec a, b, other;
-		s64 before, after;
-
-		clock_gettime(CLOCK_BOOTTIME, &a);
-		clock_gettime(clock, &other);
-		clock_gettime(CLOCK_BOOTTIME, &b);
-		before = a.tv_sec * 1000000000LL + a.tv_nsec;
-		after = b.tv_sec * 1000000000LL + b.tv_nsec;
-		if (after - before >= best)
-			continue;
-		best = after - before;
-		offset = other.tv_sec * 1000000000LL + other.tv_nsec - (before + best / 2);
-	}
-	return offset;
-}
-
 ir_reg builtin_wall_clock(struct lower *l)
 {
 	const u32 helper =
 		l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
 	const ir_reg now = ir_call(l->f, helper, 0, NULL);
 
-	return ir_binary(l->f, IR_ADD, now, ir_const(l->f, offset_of_clock(CLOCK_REALTIME)));
+	return ir_binary(l->f, IR_ADD, now,
+			 ir_const(l->f, clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME)));
 }
 
 static void lower_nsecs(struct lower *l, struct expr *call, struct value *ret)
@@ -96,7 +74,8 @@ static void lower_nsecs(struct lower *l, struct expr *call, struct value *ret)
 		helper = BPF_FUNC_ktime_get_ns;
 	r = ir_call(l->f, helper, 0, NULL);
 	if (str_eq(m->name, "sw_tai"))
-		r = ir_binary(l->f, IR_ADD, r, ir_const(l->f, offset_of_clock(CLOCK_TAI)));
+		r = ir_binary(l->f, IR_ADD, r,
+			      ir_const(l->f, clock_distance_ns(CLOCK_BOOTTIME, CLOCK_TAI)));
 	*ret = value_register(call->type, r);
 }
 

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/strbuf.h"
 #include "trace/ctf_relay_connect.h"
 #include "trace/ctf_sink.h"
@@ -56,14 +56,6 @@ static struct relay_sink *of(struct ctf_sink *sink)
 	return container_of(sink, struct relay_sink, sink);
 }
 
-static u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
-
 /* ---- connections ---- */
 
 static void disconnect(struct relay_sink *r)
@@ -83,7 +75,7 @@ static void disconnect(struct relay_sink *r)
 	for (size_t i = 0; i < o->sources.len; i++)
 		o->sources.items[i]->asked = o->sources.items[i]->announced = false;
 	r->retry_ms = MIN(MAX(r->retry_ms * 2, RETRY_MS), RETRY_MOST);
-	r->retry_at_ms = now_ms() + r->retry_ms;
+	r->retry_at_ms = clock_now_ms(CLOCK_MONOTONIC) + r->retry_ms;
 }
 
 /* ---- sending ---- */
@@ -310,7 +302,7 @@ static int connect_again(struct relay_sink *r)
 		return -EPROTO;
 	if (r->fd >= 0)
 		return 0;
-	if (now_ms() < r->retry_at_ms)
+	if (clock_now_ms(CLOCK_MONOTONIC) < r->retry_at_ms)
 		return -EAGAIN;
 	fd = relay_connect(r->sink.output->options.to, &r->pid);
 	if (fd < 0) {
@@ -409,10 +401,10 @@ static int append_bytes(struct ctf_sink *sink, struct ctf_source *s, const char 
 static int settled(struct ctf_sink *sink, u32 timeout_ms)
 {
 	struct relay_sink *r = of(sink);
-	const u64 end = now_ms() + timeout_ms;
+	const u64 end = clock_now_ms(CLOCK_MONOTONIC) + timeout_ms;
 
 	while (r->fd >= 0 && (r->out_at < r->out.len || r->flight_at < r->flight.len) &&
-	       now_ms() < end)
+	       clock_now_ms(CLOCK_MONOTONIC) < end)
 		turn(r, WAIT_MS);
 	return r->fd >= 0 && r->flight_at == r->flight.len ? 0 : why_not(r);
 }
@@ -428,8 +420,9 @@ static int deliver(struct ctf_sink *sink, struct ctf_source *s, u64 limit_ms)
 		if (rc == -EBADMSG)
 			rc = 0;
 		if (!rc)
-			rc = settled(sink, (u32)(limit_ms - MIN(limit_ms, now_ms())));
-		if (!rc || r->refused || now_ms() >= limit_ms)
+			rc = settled(sink, (u32)(limit_ms -
+						 MIN(limit_ms, clock_now_ms(CLOCK_MONOTONIC))));
+		if (!rc || r->refused || clock_now_ms(CLOCK_MONOTONIC) >= limit_ms)
 			return rc;
 		turn(r, WAIT_MS);
 		if (r->fd < 0)
@@ -440,7 +433,8 @@ static int deliver(struct ctf_sink *sink, struct ctf_source *s, u64 limit_ms)
 static int end(struct ctf_sink *sink, struct ctf_source *s, bool for_good)
 {
 	struct relay_sink *r = of(sink);
-	const int rc = for_good ? deliver(sink, s, r->given_up ? 0 : now_ms() + SETTLE_MS) : 0;
+	const u64 limit_ms = r->given_up ? 0 : clock_now_ms(CLOCK_MONOTONIC) + SETTLE_MS;
+	const int rc = for_good ? deliver(sink, s, limit_ms) : 0;
 
 	if (s->announced)
 		queue(r, RELAY_END, s->id, NULL, 0, 0);
@@ -486,13 +480,13 @@ static int finish(struct ctf_sink *sink, u32 timeout_ms)
 {
 	struct relay_sink *r = of(sink);
 	struct ctf_output *o = sink->output;
-	const u64 limit = now_ms() + timeout_ms;
+	const u64 limit = clock_now_ms(CLOCK_MONOTONIC) + timeout_ms;
 	int rc = 0;
 
 	for (size_t i = 0; i < o->sources.len && !rc; i++)
 		rc = deliver(sink, o->sources.items[i], limit);
 	if (!rc)
-		rc = settled(sink, (u32)(limit - MIN(limit, now_ms())));
+		rc = settled(sink, (u32)(limit - MIN(limit, clock_now_ms(CLOCK_MONOTONIC))));
 	r->given_up = rc;
 	return rc == -EAGAIN ? -ETIMEDOUT : rc;
 }
@@ -546,10 +540,12 @@ static void host_name(struct relay_sink *r, const char *given)
 static int first_connection(struct relay_sink *r, struct diag *d)
 {
 	const char *to = r->sink.output->options.to;
-	const u64 limit = now_ms() + 30000; /* somebody may have to type a passphrase */
+	const u64 limit =
+		clock_now_ms(CLOCK_MONOTONIC) + 30000; /* somebody may have to type a passphrase */
 	int rc = connect_again(r);
 
-	while (!rc && r->fd >= 0 && !r->welcome && !r->refused && now_ms() < limit)
+	while (!rc && r->fd >= 0 && !r->welcome && !r->refused &&
+	       clock_now_ms(CLOCK_MONOTONIC) < limit)
 		turn(r, WAIT_MS);
 	if (r->welcome)
 		return 0;
@@ -582,7 +578,8 @@ int ctf_relay_sink(struct ctf_output *o, struct diag *d)
 	r->in = (struct strbuf)STRBUF_INIT;
 	host_name(r, o->options.directory);
 	if (getrandom(r->session, sizeof(r->session), 0) != sizeof(r->session))
-		memcpy(r->session, &(u64[2]){now_ms(), (u64)getpid()}, sizeof(r->session));
+		memcpy(r->session, &(u64[2]){clock_now_ms(CLOCK_MONOTONIC), (u64)getpid()},
+		       sizeof(r->session));
 	rc = first_connection(r, d);
 	o->sink = &r->sink;
 	return rc;

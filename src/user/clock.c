@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #define LEAST_NS \
@@ -24,14 +24,6 @@ struct reading {
 	char boot[37];
 };
 
-static u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 /* The tightest of a few: an interrupt in between would shift the clocks. */
 static void read_now(struct reading *ret)
 {
@@ -39,10 +31,10 @@ static void read_now(struct reading *ret)
 
 	for (int i = 0; i < 7; i++) {
 		const u64 before = __rdtsc();
-		const u64 raw = clock_ns(CLOCK_MONOTONIC_RAW);
+		const u64 raw = clock_now_ns(CLOCK_MONOTONIC_RAW);
 		const u64 middle = __rdtsc();
-		const u64 monotonic = clock_ns(CLOCK_MONOTONIC);
-		const u64 realtime = clock_ns(CLOCK_REALTIME);
+		const u64 monotonic = clock_now_ns(CLOCK_MONOTONIC);
+		const u64 realtime = clock_now_ns(CLOCK_REALTIME);
 		const u64 after = __rdtsc();
 
 		if (after - before >= best)
@@ -151,8 +143,8 @@ void user_clock_read(const char *directory, struct pt_clock *ret)
 	u64 rate;
 
 	read_now(&now);
-	now.asleep_ns = clock_ns(CLOCK_MONOTONIC);
-	now.asleep_ns = clock_ns(CLOCK_BOOTTIME) - now.asleep_ns;
+	now.asleep_ns = clock_now_ns(CLOCK_MONOTONIC);
+	now.asleep_ns = clock_now_ns(CLOCK_BOOTTIME) - now.asleep_ns;
 	if (!boot_read(now.boot))
 		goto out;
 	same = file_get(file, &before) && str_eq(before.boot, now.boot) &&

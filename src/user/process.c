@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <pantrace/protocol.h>
 
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/glob.h"
@@ -109,11 +109,10 @@ static void name_read(struct user_process *p)
 /* A program that has just made its socket may not listen yet. */
 static bool is_stale(const char *path)
 {
-	struct timespec now;
+	const s64 now = (s64)(clock_now_ms(CLOCK_REALTIME) / 1000);
 	struct stat st;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return !lstat(path, &st) && now.tv_sec - st.st_ctim.tv_sec > 2;
+	return !lstat(path, &st) && now - st.st_ctim.tv_sec > 2;
 }
 
 /* Connects; a socket that nobody listens at any more is removed. */
@@ -258,14 +257,6 @@ char *user_request(const char *verb, const char *session)
 			 session ? " " : "", session ? session : "");
 }
 
-static u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
-
 /*
  * A process hangs up on who connects and does not speak at once, which happens to us on a busy
  * machine: not the same as one that has ended. It is asked once more.
@@ -372,7 +363,7 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 {
 	struct pollfd *polls = xzalloc(sizeof(*polls) * (p->all.len + 1));
 	char *buffer = xmalloc(PANTRACE_MESSAGE_MAX + 1);
-	const u64 until = now_ms() + (u64)timeout_ms;
+	const u64 until = clock_now_ms(CLOCK_MONOTONIC) + (u64)timeout_ms;
 
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
@@ -387,7 +378,7 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 		}
 	}
 	for (;;) {
-		const u64 now = now_ms();
+		const u64 now = clock_now_ms(CLOCK_MONOTONIC);
 		u32 open = 0;
 
 		for (size_t i = 0; i < p->all.len; i++) {

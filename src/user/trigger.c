@@ -2,8 +2,8 @@
 #include "user/trigger.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/glob.h"
 #include "user/filter.h"
 
@@ -324,7 +324,6 @@ const char *triggers_round(struct triggers *t)
 {
 	const char *fired = NULL;
 	happened_vector events = {0};
-	struct timespec ts;
 	u64 now;
 
 	recorder_fd_clear(&t->recorder);
@@ -333,8 +332,7 @@ const char *triggers_round(struct triggers *t)
 		collect(t->recorder.sources.items[i].reader, &events);
 	if (events.len)
 		qsort(events.items, events.len, sizeof(*events.items), by_time);
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+	now = clock_now_ns(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < t->all.len; i++) {
 		struct trigger *const one = &t->all.items[i];
 		bool yes = false;

@@ -62,8 +62,8 @@ static void add_timestamp(struct value_printer *p, struct strbuf *out, const u8 
 	u32 clock = (u32)value_load(data + 12, 4);
 
 	if (!p->have_offsets) {
-		p->boot_offset_ns = clock_distance_ns(CLOCK_BOOTTIME);
-		p->mono_offset_ns = clock_distance_ns(CLOCK_MONOTONIC);
+		p->boot_offset_ns = clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME);
+		p->mono_offset_ns = clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME);
 		p->have_offsets = true;
 	}
 	if (clock == CLOCK_BOOTTIME)
