@@ -48,6 +48,20 @@ void strbuf_addchars(struct strbuf *sb, char c, int n)
 	sb->data[sb->len] = '\0';
 }
 
+void strbuf_add_hex(struct strbuf *sb, const void *p, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *to = strbuf_reserve(sb, 2 * n);
+	const u8 *from = p;
+
+	for (size_t i = 0; i < n; i++) {
+		*to++ = digits[from[i] >> 4];
+		*to++ = digits[from[i] & 15];
+	}
+	*to = '\0';
+	sb->len += 2 * n;
+}
+
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
 {
 	va_list again;

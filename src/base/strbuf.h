@@ -22,6 +22,8 @@ void strbuf_addstr(struct strbuf *sb, const char *s);
 void strbuf_addch(struct strbuf *sb, char c);
 /* n copies of c; n <= 0 adds nothing. */
 void strbuf_addchars(struct strbuf *sb, char c, int n);
+/* Two digits a byte, in small letters. */
+void strbuf_add_hex(struct strbuf *sb, const void *p, size_t n);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap);
 void strbuf_reset(struct strbuf *sb); /* empty, memory kept */

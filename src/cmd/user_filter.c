@@ -17,8 +17,7 @@ static int image_make(const struct script *script, struct diag *diag, struct str
 static void add_line(const struct user_event *event, const struct strbuf *image, struct strbuf *ret)
 {
 	strbuf_addf(ret, "filter %s:%s ", event->provider, event->name);
-	for (size_t i = 0; i < image->len; i++)
-		strbuf_addf(ret, "%02x", (u8)image->data[i]);
+	strbuf_add_hex(ret, image->data, image->len);
 	/* a program with other fields under this name must not be judged by them */
 	strbuf_addf(ret, " %" PRIu64 "\n", event->hash);
 }

@@ -172,8 +172,7 @@ void counted_filters(struct engine *e)
 			continue;
 		if (!process_image(e->script, p, NULL, &image)) {
 			strbuf_addf(&lines, "filter %s:%s ", t->module, t->function);
-			for (size_t k = 0; k < image.len; k++)
-				strbuf_addf(&lines, "%02x", (u8)image.data[k]);
+			strbuf_add_hex(&lines, image.data, image.len);
 			strbuf_addch(&lines, '\n');
 		}
 		strbuf_release(&image);

@@ -235,8 +235,7 @@ static void describe(const struct counting_options *o, u64 pid_namespace, struct
 		const struct counting_program *p = &o->programs[i];
 
 		strbuf_addf(lines, "aggregate %" PRIu64 " ", p->hash);
-		for (size_t k = 0; k < p->size; k++)
-			strbuf_addf(lines, "%02x", ((const u8 *)p->image)[k]);
+		strbuf_add_hex(lines, p->image, p->size);
 		strbuf_addf(lines, "\nenable %s\n", p->event);
 	}
 }

@@ -42,6 +42,18 @@ static void test_escape(void)
 	strbuf_release(&sb);
 }
 
+static void test_strbuf(void)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_add_hex(&sb, "", 0);
+	is_str(sb.data, "", "digits of nothing");
+	strbuf_add_hex(&sb, "\0\x7f\xa0\xff", 4);
+	strbuf_add_hex(&sb, "\1", 1);
+	is_str(sb.data, "007fa0ff01", "two digits a byte");
+	strbuf_release(&sb);
+}
+
 static void test_hashmap(void)
 {
 	struct hashmap m = {0};
@@ -137,6 +149,7 @@ int main(void)
 {
 	test_glob();
 	test_escape();
+	test_strbuf();
 	test_hashmap();
 	test_diag();
 	test_options();
