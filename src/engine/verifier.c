@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/escape.h"
+#include "lang/loop_steps.h"
 
 /* What a sentence of the verifier (kernel/bpf/verifier.c) means for the author of a script. */
 static const struct {
@@ -17,8 +18,6 @@ static const struct {
 	 "this kind of probe may not do that; try another probe type"},
 	{"too many instructions",
 	 "the script is too large for this kernel; split the probe or shorten its loops"},
-	{"BPF program is too large", "the loops take more than a million steps in the worst case; "
-				     "bound them or shorten strings"},
 	{"back-edge", "this kernel (before 5.3) has no loops; use unroll()"},
 	{"infinite loop",
 	 "the verifier cannot see that the loop ends; bound its counter by a constant"},
@@ -128,6 +127,32 @@ static void add_hint(struct diag *d, const char *sentence, int error)
 		diag_hint(d, "-v shows the verifier's whole log");
 }
 
+/* BPF_COMPLEXITY_LIMIT_INSNS and BPF_COMPLEXITY_LIMIT_JMP_SEQ of the kernel (verifier.c). */
+#define LIMIT_STEPS 1000000
+#define LIMIT_JUMPS 8192
+
+/*
+ * The verifier gave up counting. Where it stood then says little: the loop that costs it the most is named.
+ */
+static bool report_limit(struct diag *d, const struct script_program *p, const char *sentence)
+{
+	const bool jumps = strstr(sentence, "jumps is too complex");
+	const struct stmt *loop;
+
+	if (!jumps && !strstr(sentence, "BPF program is too large"))
+		return false;
+	loop = loop_heaviest(p->body);
+	diag_error(d, loop ? loop->span : p->probe ? p->probe->span : NO_SPAN,
+		   "the kernel's verifier gives up on this %s: it takes more than %d %s to look at every way through it, the kernel's limit",
+		   loop ? "loop" : "probe", jumps ? LIMIT_JUMPS : LIMIT_STEPS, jumps ? "branches" : "steps");
+	if (loop)
+		diag_hint(d, "of loops within loops it walks every round of each: fewer rounds or less in them, or "
+			     "`for ($i : a..b)`, which it walks only a few times on Linux 5.17 and later");
+	else
+		diag_hint(d, "split the probe, or shorten strings and stacks");
+	return true;
+}
+
 void verifier_report(struct diag *d, const struct script_program *program, const char *log,
 		     int error)
 {
@@ -145,6 +170,10 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 		const char *prefix;
 
 		escape_line(&text, raw, n);
+		if (report_limit(d, program, text.data)) {
+			strbuf_release(&text);
+			return;
+		}
 		prefix = name_helper(&text, program, insn) ? ""
 							   : "the kernel's verifier refuses this: ";
 		diag_error(d, at, "%s%s", prefix, text.data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A walk over the tree that may replace what it meets. Private to ast*.c. */
+/* A walk over the tree that may replace what it meets. */
 #ifndef PANTRACE_LANG_AST_WALK_H
 #define PANTRACE_LANG_AST_WALK_H
 

@@ -133,6 +133,7 @@ static void check_unit(struct check *c, struct unit *u)
 	c->unit = u;
 	c->scopes = &scopes;
 	c->loop_depth = c->callback_depth = 0;
+	c->loop_rounds = 1;
 	check_scope_begin(c);
 	if (u->predicate) {
 		check_expr(c, u->predicate);

@@ -85,6 +85,7 @@ struct check {
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes;		 /* check.c's own */
 	VECTOR(struct named_option) named_options; /* that the script asks for */
+	u64 loop_rounds;	/* how often the verifier walks what is being checked: product of the loops around it */
 };
 
 /* Annotates all units. Returns 0 or -EINVAL with diagnostics. */

@@ -71,9 +71,12 @@ void check_unreadable_hint(struct check *c, const struct type *t);
 /* ---- check_stmt.c ---- */
 void check_block(struct check *c, struct block *b);
 void check_statements(struct check *c, struct block *b); /* in the scope that is open */
-/* `for $i : a..b`: more rounds than this, or a number not known now, become a callback of bpf_loop(). */
-#define RANGE_PLAIN_MAX 64
-bool check_range_is_callback(const struct check *c, const struct stmt *s);
+
+/* ---- check_loop.c ---- */
+void check_while(struct check *c, struct stmt *s);
+void check_unroll(struct check *c, struct stmt *s);
+void check_for_map(struct check *c, struct stmt *s);
+void check_for_range(struct check *c, struct stmt *s);
 
 /* ---- fold.c ---- */
 /* Folds op over known operands; false if it cannot be (division by zero). */

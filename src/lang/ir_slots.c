@@ -9,12 +9,13 @@
 #include "lang/ir_pass.h"
 
 /*
- * Bytes of stack for a function, multiples of 32 because the kernel rounds up: the only one, the
- * main one with one callback, the main one of several, which may nest.
+ * Bytes of stack for the main function and for those that it calls, by how deep they nest: the sum is at most
+ * 512. Multiples of 32 because the kernel rounds up.
  */
 static const struct share {
 	u32 main, called;
-} shares[] = {{512, 0}, {320, 192}, {288, 96}};
+} shares[] = {{512, 0},	 {320, 192}, {288, 96}, {224, 96},
+	      {256, 64}, {192, 64},  {128, 64}, {96, 32}};
 /* A slot larger than this would leave no room for others. */
 enum { LARGEST_STACK_SLOT = 64 };
 /* What a register in `taint` may point to. */
@@ -287,6 +288,22 @@ static void assign_function(struct ir_program *p, struct ir_function *f, u32 sha
 	arena_release(&as.arena);
 }
 
+/* How many functions are at most on the stack above f. */
+static u32 nesting(const struct ir_program *p, const struct ir_function *f, u32 limit)
+{
+	u32 deepest = 0;
+
+	for (size_t b = 0; b < f->blocks.len && limit; b++)
+		for (size_t k = 0; k < f->blocks.items[b].insns.len; k++) {
+			const struct ir_insn *insn = &f->blocks.items[b].insns.items[k];
+
+			if (insn->op == IR_CALL_FUNCTION || insn->op == IR_FUNCTION)
+				deepest = MAX(deepest,
+					      1 + nesting(p, p->functions.items[insn->imm], limit - 1));
+		}
+	return deepest;
+}
+
 void ir_assign_slots(struct ir_program *p)
 {
 	const struct share *share;
@@ -294,7 +311,7 @@ void ir_assign_slots(struct ir_program *p)
 	p->scratch_size = 0;
 	if (ir_verify(p->arena, p)) /* emit_program() reports it */
 		return;
-	share = &shares[MIN(p->functions.len, ARRAY_SIZE(shares)) - 1];
+	share = &shares[nesting(p, p->functions.items[0], ARRAY_SIZE(shares) - 1)];
 	for (size_t i = 0; i < p->functions.len; i++)
 		assign_function(p, p->functions.items[i], i ? share->called : share->main);
 }

@@ -174,6 +174,7 @@ static int check_scratch(struct check *c, const struct script_program *p)
 	return -E2BIG;
 }
 
+					   .body = u->body,
 /* Adds a scratch map; the engine makes only those that have a size. Returns its index. */
 static u32 add_scratch_map(struct script *script, bool of_task)
 {

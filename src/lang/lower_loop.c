@@ -5,6 +5,8 @@
  * function of its own that finds the variables of the code around it through the frame
  * (lower_internal.h). It returns 0 to go on and 1 to end.
  */
+#include "lang/ast_walk.h"
+#include "lang/loop_steps.h"
 #include "lang/lower_internal.h"
 
 void lower_loop_begin(struct lower *l, struct lower_loop *loop, ir_reg count, u32 max_count)
@@ -75,7 +77,8 @@ void lower_while(struct lower *l, struct stmt *s)
 	leave(l, outer);
 }
 
-/* Values and blocks of a program; the kernel takes a million instructions (BPF_COMPLEXITY_LIMIT_INSNS). */
+/* Values and blocks of a program; the kernel takes a million instructions
+ * (BPF_COMPLEXITY_LIMIT_INSNS). */
 #define UNROLLED_MAX 200000
 
 void lower_unroll(struct lower *l, struct stmt *s)
@@ -92,7 +95,10 @@ void lower_unroll(struct lower *l, struct stmt *s)
 		ir_switch_to(l->f, next);
 		leave(l, outer);
 		if (l->f->nregs + l->f->blocks.len > UNROLLED_MAX && !l->failed)
-			lower_error(l, s->span, "unroll makes more than %d steps of the probe: a loop (for, while) does not", UNROLLED_MAX);
+			lower_error(l, s->span,
+				    "unroll makes more than %d steps of the probe: a loop (for, "
+				    "while) does not",
+				    UNROLLED_MAX);
 	}
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
@@ -246,6 +252,75 @@ static void after_callback(struct lower *l)
 	ir_switch_to(l->f, on);
 }
 
+/*
+ * Numbers that the rounds of a callback hand on to each other. The verifier (6.8 and later) walks a
+ * callback until a round begins as an earlier one did. What is known of a variable that only counts
+ * is dropped for that, but not of one that is compared: of `if ($n++ < 5)` it would walk a round
+ * for each value of $n. So each round forgets what is known of them: x ^ u ^ u is x, but of u the
+ * verifier knows nothing.
+ */
+struct forgetting {
+	struct ast_walk walk;
+	struct lower *l;
+	ir_reg unknown;
+	VECTOR(const struct variable_symbol *) done;
+};
+
+static void forget(struct forgetting *f, struct variable_symbol *v)
+{
+	struct lower *l = f->l;
+	struct value number;
+
+	if (!v || !v->is_captured || v->callback_depth >= lower_private(l)->depth ||
+	    !type_is_integer(v->type))
+		return;
+	for (size_t i = 0; i < f->done.len; i++)
+		if (f->done.items[i] == v)
+			return;
+	vector_push(&f->done, v);
+	lower_variable_read(l, v, &number);
+	number.reg = ir_binary(l->f, IR_XOR, number.reg, f->unknown);
+	number.reg = ir_binary(l->f, IR_XOR, number.reg, f->unknown);
+	lower_variable_write(l, v, &number, v->span);
+}
+
+static void forget_in_expr(struct ast_walk *w, struct expr **slot)
+{
+	const struct expr *e = *slot;
+
+	if (e->kind == EXPR_INCREMENT && e->left->kind == EXPR_VARIABLE)
+		forget(container_of(w, struct forgetting, walk), e->left->variable);
+	ast_walk_children(w, *slot);
+}
+
+static void forget_in_stmt(struct ast_walk *w, struct stmt **slot)
+{
+	const struct stmt *s = *slot;
+
+	if (s->kind == STMT_ASSIGN && s->target->kind == EXPR_VARIABLE)
+		forget(container_of(w, struct forgetting, walk), s->target->variable);
+	ast_walk_stmt(w, *slot);
+}
+
+static void forget_written(struct lower *l, struct block *body, ir_reg unknown)
+{
+	struct forgetting f = {
+		.walk = {.expr = forget_in_expr, .stmt = forget_in_stmt, .skip_types = true},
+		.l = l,
+		.unknown = unknown};
+
+	ast_walk_block(&f.walk, body);
+	vector_free(&f.done);
+}
+
+/* A number of which the verifier knows nothing: it does not follow the bytes of keys. */
+static ir_reg unknown_of_key(struct lower *l, const struct map_symbol *m, ir_reg key)
+{
+	if (m->key->size >= 8)
+		return ir_load(l->f, key, 0, 8, false);
+	return ir_binary(l->f, IR_SUB, ir_const(l->f, 0), ir_load(l->f, key, 0, 1, false));
+}
+
 /* $kv = (key, value), in the types that the loop variable has. */
 static void store_pair(struct lower *l, struct stmt *s, struct map_symbol *m, ir_reg key,
 		       ir_reg value)
@@ -284,6 +359,7 @@ void lower_for_map(struct lower *l, struct stmt *s)
 	value = parameter(l->f, 2);
 	frame = parameter(l->f, 3);
 	lower_private(l)->frame = frame;
+	forget_written(l, s->body, unknown_of_key(l, m, key));
 	lower_variables_begin(l, s->body);
 	store_pair(l, s, m, key, value);
 	lower_block(l, s->body);
@@ -293,34 +369,80 @@ void lower_for_map(struct lower *l, struct stmt *s)
 	after_callback(l);
 }
 
-/* The loop variable lies in the frame; each round adds one to it. */
-static void range_by_callback(struct lower *l, struct stmt *s)
+/*
+ * The loop variable lies in the frame. From a constant on it is the number of the round, of which
+ * the verifier knows nothing: of a variable that starts from a constant and is compared with
+ * something it would walk every round. Else each round adds one to it.
+ */
+static void loop_variable_next(struct lower *l, struct stmt *s, ir_reg index)
 {
-	const struct type *word = type_int(8, true);
-	const ir_reg begin = ir_move(l->f, lower_scalar(l, s->range_begin)),
-		     end = ir_move(l->f, lower_scalar(l, s->range_end));
-	struct ir_function *callback, *f;
-	struct caller saved;
+	const struct expr *begin = s->range_begin;
 	struct value v;
-	u32 some, done;
+	ir_reg next;
+
+	if (begin->is_comptime_known) {
+		next = ir_binary_imm(l->f, IR_ADD, ir_extend(l->f, index, 4, false),
+				     begin->integer);
+	} else {
+		lower_variable_read(l, s->variable, &v);
+		next = ir_binary_imm(l->f, IR_ADD, v.reg, 1);
+	}
+	v = value_register(type_int(8, true), next);
+	lower_variable_write(l, s->variable, &v, s->span);
+}
+
+static struct ir_function *range_callback(struct lower *l, struct stmt *s)
+{
+	struct caller saved;
+	ir_reg index;
 
 	callback_begin(l, &saved, "range", 2);
+	index = parameter(l->f, 0);
 	lower_private(l)->frame = parameter(l->f, 1);
+	forget_written(l, s->body, index);
 	lower_variables_begin(l, s->body);
-	lower_variable_read(l, s->variable, &v);
-	v = value_register(word, ir_binary_imm(l->f, IR_ADD, v.reg, 1));
-	lower_variable_write(l, s->variable, &v, s->span);
+	loop_variable_next(l, s, index);
 	lower_block(l, s->body);
-	callback = callback_end(l, &saved);
-	f = l->f;
-	some = ir_block_new(f, "range");
-	done = ir_block_new(f, "range.end");
+	return callback_end(l, &saved);
+}
+
+/* More rounds than the helper takes: it would return without a single one, or take the low 32 bits.
+ */
+static void refuse_rounds(struct lower *l, ir_reg rounds, u32 done, struct span at)
+{
+	struct ir_function *f = l->f;
+	const u32 many = ir_block_new(f, "range.many"), run = ir_block_new(f, "range.run");
+
+	ir_branch_imm(f, IR_GT, rounds, LOOP_ROUNDS_MAX, many, run);
+	ir_switch_to(f, many);
+	lower_runtime_error(l,
+			    "The loop has more than 8388608 rounds, the most that the kernel "
+			    "takes: none was run.",
+			    at);
+	ir_jump(f, done);
+	ir_switch_to(f, run);
+}
+
+static void range_by_callback(struct lower *l, struct stmt *s)
+{
+	const ir_reg begin = ir_move(l->f, lower_scalar(l, s->range_begin)),
+		     end = ir_move(l->f, lower_scalar(l, s->range_end));
+	struct ir_function *const callback = range_callback(l, s), *const f = l->f;
+	const u32 some = ir_block_new(f, "range"), done = ir_block_new(f, "range.end");
+	struct value before;
+	ir_reg rounds;
+
 	ir_branch(f, IR_SLT, begin, end, some, done);
 	ir_switch_to(f, some);
-	v = value_register(word, ir_binary_imm(f, IR_ADD, begin, -1));
-	lower_variable_write(l, s->variable, &v, s->span);
-	ir_call_n(f, BPF_FUNC_loop, ir_binary(f, IR_SUB, end, begin), function_address(l, callback),
-		  lower_private(l)->frame, ir_const(f, 0));
+	rounds = ir_binary(f, IR_SUB, end, begin);
+	if (!loop_range_rounds(s))
+		refuse_rounds(l, rounds, done, s->span);
+	if (!s->range_begin->is_comptime_known) {
+		before = value_register(type_int(8, true), ir_binary_imm(f, IR_ADD, begin, -1));
+		lower_variable_write(l, s->variable, &before, s->span);
+	}
+	ir_call_n(f, BPF_FUNC_loop, rounds, function_address(l, callback), lower_private(l)->frame,
+		  ir_const(f, 0));
 	ir_jump(f, done);
 	ir_switch_to(f, done);
 	after_callback(l);
@@ -328,7 +450,7 @@ static void range_by_callback(struct lower *l, struct stmt *s)
 
 void lower_for_range(struct lower *l, struct stmt *s)
 {
-	if (check_range_is_callback(l->check, s))
+	if (s->is_callback)
 		range_by_callback(l, s);
 	else
 		range_in_place(l, s);

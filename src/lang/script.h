@@ -146,6 +146,7 @@ struct action {
 struct script_program {
 	const char *name;
 	const struct probe *probe;	/* syntax */
+	const struct block *body;	/* this program's own copy */
 	struct probe_context context;	/* in_process: the kernel never sees it */
 	struct probe_target **targets;
 	u32 ntargets;

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Loops. */
+#include "lang/check_internal.h"
+#include "lang/loop_steps.h"
+
+#define UNROLL_MAX 100
+
+/* The verifier walks it so often each time that it walks the loop. */
+static void check_loop_body(struct check *c, struct block *body, u32 rounds)
+{
+	const u64 outer = c->loop_rounds;
+
+	c->loop_rounds = MIN(outer * rounds, (u64)LOOP_STEPS_MAX);
+	c->loop_depth++;
+	check_block(c, body);
+	c->loop_depth--;
+	c->loop_rounds = outer;
+}
+
+void check_while(struct check *c, struct stmt *s)
+{
+	if (!c->options->features.bounded_loops)
+		check_error(c, s->span,
+			    "Missing required kernel feature: bounded loops (Linux 5.3)");
+	check_expr(c, s->condition);
+	check_condition(c, s->condition);
+	check_loop_body(c, s->body, loop_while_rounds(s));
+}
+
+void check_unroll(struct check *c, struct stmt *s)
+{
+	s64 n = 0;
+
+	check_expr(c, s->condition);
+	if (!check_constant(c, s->condition, &n))
+		check_error(c, s->condition->span, "invalid unroll value");
+	else if (n > UNROLL_MAX)
+		check_error(c, s->condition->span, "unroll maximum value is %d", UNROLL_MAX);
+	else if (n < 1)
+		check_error(c, s->condition->span, "unroll minimum value is 1");
+	check_loop_body(c, s->body, n > 0 && n <= UNROLL_MAX ? (u32)n : 1);
+}
+
+static struct variable_symbol *declare_loop_variable(struct check *c, struct stmt *s,
+						     const struct type *type)
+{
+	struct variable_symbol *v;
+	const struct check_scopes *scopes = c->scopes;
+
+	for (u32 i = 0; i < scopes->next; i++) {
+		v = c->unit->variables.items[i];
+		if (v->is_visible && str_eq(v->name, s->target->name))
+			check_error(c, s->target->span,
+				    "Loop declaration shadows existing variable: $%s", v->name);
+	}
+	v = check_variable_declare(c, s->target->name, s->target->span);
+	v->is_loop = true;
+	if (type && !type_equal(v->type, type)) {
+		v->type = type;
+		c->changed = true;
+	}
+	s->variable = v;
+	s->target->variable = v;
+	s->target->type = v->type;
+	return v;
+}
+
+void check_for_map(struct check *c, struct stmt *s)
+{
+	struct expr *e = s->value;
+	const struct type *type = NULL;
+	struct map_symbol *m;
+
+	if (e->kind != EXPR_MAP) {
+		check_error(c, e->span, "Loop expression must be a map");
+		return;
+	}
+	if (!c->options->features.for_each_map)
+		check_error(c, s->span,
+			    "Missing required kernel feature: for_each_map_elem (Linux 5.13)");
+	m = check_map_symbol(c, e->name, e->span);
+	e->map = m;
+	e->type = type_none();
+	m->is_read = true;
+	if (!m->value || !m->key) {
+		if (c->final)
+			check_error(c, e->span, "Undefined map: @%s", m->name);
+	} else if (type_is(m->key, TYPE_NONE)) {
+		check_error(
+			c, e->span,
+			"@%s has no explicit keys (scalar map), and cannot be used for iteration",
+			m->name);
+	} else if (type_is_aggregation(m->value) && !check_aggregation_scalar(m->value)) {
+		check_error(c, e->span, "Loop expression does not support type: %s",
+			    check_type_text(c, m->value));
+	} else {
+		const struct type *scalar = check_aggregation_scalar(m->value);
+		const struct type *pair[] = {m->key, scalar ? scalar : m->value};
+
+		type = type_tuple(c->types, pair, 2);
+	}
+	check_scope_begin(c);
+	c->callback_depth++;
+	c->unit->has_callbacks = true;
+	declare_loop_variable(c, s, type);
+	check_loop_body(c, s->body, LOOP_CALLBACK_ROUNDS);
+	c->callback_depth--;
+	check_scope_end(c);
+}
+
+static void check_range_end(struct check *c, struct expr *e, const char *which)
+{
+	check_expr(c, e);
+	if (check_known(c, e) && !type_is_integer(e->type))
+		check_error(c, e->span, "Loop range requires an integer for the %s value", which);
+}
+
+/* Loops that the verifier walks in no more instructions stay in place. */
+#define IN_PLACE_STEPS 2500
+/* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
+ * place. */
+#define CALLBACKS_NESTED 4
+
+/*
+ * The verifier walks a loop in place round by round, and of loops within loops every round of each.
+ * Short loops over little are plain ones all the same; the others are callbacks of bpf_loop(),
+ * which it walks a few times, however many rounds there are.
+ */
+static bool better_as_callback(const struct check *c, const struct stmt *s)
+{
+	const u32 rounds = loop_range_rounds(s);
+
+	if (!c->options->features.bpf_loop)
+		return false;
+	if (!rounds || rounds > LOOP_IN_PLACE_ROUNDS)
+		return true;
+	return c->callback_depth < CALLBACKS_NESTED &&
+	       c->loop_rounds * rounds * loop_steps(s->body) > IN_PLACE_STEPS;
+}
+
+void check_for_range(struct check *c, struct stmt *s)
+{
+	struct variable_symbol *v;
+	bool callback;
+
+	check_range_end(c, s->range_begin, "start");
+	check_range_end(c, s->range_end, "end");
+	s->is_callback |= better_as_callback(c, s);
+	callback = s->is_callback;
+	if (!c->options->features.bpf_loop &&
+	    !(s->range_begin->is_comptime_known && s->range_end->is_comptime_known)) {
+		check_error(c, s->span, "Missing required kernel feature: loop (Linux 5.17)");
+		check_hint(c, "a range of constants works on this kernel");
+	}
+	if (callback && loop_range_rounds(s) > LOOP_ROUNDS_MAX)
+		check_error(c, s->span,
+			    "The loop has more than %u rounds, the most that the kernel takes",
+			    LOOP_ROUNDS_MAX);
+	if (!callback && !c->options->features.bounded_loops)
+		check_error(c, s->span,
+			    "Missing required kernel feature: bounded loops (Linux 5.3)");
+	check_scope_begin(c);
+	c->callback_depth += callback;
+	c->unit->has_callbacks |= callback;
+	v = declare_loop_variable(c, s, type_int(8, true));
+	v->is_captured |= callback;
+	check_loop_body(c, s->body,
+			callback ? LOOP_CALLBACK_ROUNDS : MAX(loop_range_rounds(s), 1u));
+	c->callback_depth -= callback;
+	check_scope_end(c);
+}
