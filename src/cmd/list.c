@@ -419,7 +419,7 @@ struct list_options {
 	int verbose;
 	bool json, everything;
 	u64 pid;
-	const char *btf;
+	const char *btf, *traceable;
 	struct string_list debug_dirs;
 };
 
@@ -436,6 +436,9 @@ static const struct option_spec options[] = {
 	 offsetof(struct list_options, btf)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
 	 OPTION_LIST, offsetof(struct list_options, debug_dirs)},
+	{0, "traceable-functions", "FILE",
+	 "names of the functions that kprobes may be put on, instead of the kernel's list",
+	 OPTION_STRING, offsetof(struct list_options, traceable)},
 	{0},
 };
 
@@ -448,7 +451,8 @@ static const struct command_spec spec = {
 		    "pantrace list '*open*'                      # anything with open in its name\n"
 		    "pantrace list -v 'struct file'              # a type of the kernel\n"
 		    "pantrace list 'uprobe:/bin/bash:*read*'     # functions of a program\n"
-		    "pantrace list 'usdt:libc:*'                 # static events of a library",
+		    "pantrace list 'usdt:libc:*'                 # static events of a library\n"
+		    "pantrace list --traceable-functions names 'kprobe:vfs_*'  # of those in a file",
 	.options = options,
 };
 
@@ -475,7 +479,8 @@ int cmd_list(int argc, char **argv)
 	l.everything = o.everything;
 	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-	run(&l, first < argc ? argv[first] : NULL);
+	if (!o.traceable || !probe_use_functions(&env, o.traceable))
+		run(&l, first < argc ? argv[first] : NULL);
 	fflush(stdout);
 	rc = diag_exit_code(&diag);
 	diag_print(&diag, stderr, isatty(STDERR_FILENO));

@@ -223,6 +223,7 @@ static int read_script(const struct run_options *o, const char *file, struct run
 static int list_pattern(const struct run_options *o, const char *pattern, bool is_compatible)
 {
 	char **words = xreallocarray(NULL, o->debug_dirs.count + 8, 2 * sizeof(*words));
+	const bool is_readable = !o->traceable || !access(o->traceable, R_OK);
 	int n = 0, code;
 
 	words[n++] = "list";
@@ -240,6 +241,14 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 		words[n++] = "-p";
 		words[n++] = (char *)(uintptr_t)o->pid;
 	}
+	if (o->btf) {
+		words[n++] = "--btf";
+		words[n++] = (char *)(uintptr_t)o->btf;
+	}
+	if (o->traceable) {
+		words[n++] = "--traceable-functions";
+		words[n++] = (char *)(uintptr_t)o->traceable;
+	}
 	for (u32 i = 0; i < o->debug_dirs.count; i++) {
 		words[n++] = "--debuginfo";
 		words[n++] = (char *)(uintptr_t)o->debug_dirs.items[i];
@@ -249,8 +258,8 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 	words[n] = NULL;
 	code = cmd_list(n, words);
 	free(words);
-	return is_compatible && code == EXIT_FAILED ? EXIT_OK
-						    : code; /* nothing found is no failure there */
+	/* Nothing found is no failure there. */
+	return is_compatible && is_readable && code == EXIT_FAILED ? EXIT_OK : code;
 }
 
 /* -c as bpftrace reads it: words between blanks, quotes are part of them. text is cut up. */

@@ -245,12 +245,7 @@ static int disable_features(struct session *s)
 /* --traceable-functions */
 static int use_functions(struct session *s)
 {
-	const int err = s->r->traceable ? kernel_set_traceable(s->kernel, s->r->traceable) : 0;
-
-	if (err)
-		diag_error(&s->diag, NO_SPAN, "Could not read functions from %s: %s",
-			   s->r->traceable, strerror(-err));
-	return err;
+	return s->r->traceable ? probe_use_functions(&s->env, s->r->traceable) : 0;
 }
 
 static int check_process(struct session *s)

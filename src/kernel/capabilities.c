@@ -18,6 +18,7 @@
 #define ATTACH_KPROBE_MULTI   42
 #define ATTACH_UPROBE_MULTI   48
 #define ATTACH_KPROBE_SESSION 56
+#define ATTACH_UPROBE_SESSION 57
 #define PT_CAP_PERFMON	      38
 #define PT_CAP_BPF	      39
 
@@ -225,7 +226,7 @@ struct uprobe_multi {
 	u32 cnt, flags, pid;
 };
 
-static int try_uprobe_multi(struct kernel *k)
+static int try_uprobe_link(u32 attach_type)
 {
 	struct {
 		union bpf_attr attr;
@@ -240,9 +241,19 @@ static int try_uprobe_multi(struct kernel *k)
 	/* kprobe_multi follows a u32, so that it and uprobe_multi are aligned to 8 alike. */
 	memset(&u, 0, sizeof(u));
 	memcpy((u8 *)&u + ALIGN_UP(at, (size_t)8), &m, sizeof(m));
-	err = try_link(ATTACH_UPROBE_MULTI, &u.attr);
+	err = try_link(attach_type, &u.attr);
 	/* "/" is no regular file; only who knows the link says so (kernel/trace/bpf_trace.c). */
 	return err == -EBADF ? 0 : (err ? err : -EINVAL);
+}
+
+static int try_uprobe_multi(struct kernel *k)
+{
+	return try_uprobe_link(ATTACH_UPROBE_MULTI);
+}
+
+static int try_uprobe_session(struct kernel *k)
+{
+	return try_uprobe_link(ATTACH_UPROBE_SESSION);
 }
 
 static int try_usdt_semaphore(struct kernel *k)
@@ -529,6 +540,7 @@ static const struct row {
 		{"kprobe_session", try_kprobe_session, {"KPROBES", "FPROBE"}, "6.10", NULL},
 	[KERNEL_UPROBES] = {"uprobes", try_uprobes, {"UPROBES", "UPROBE_EVENTS"}, "4.17", NULL},
 	[KERNEL_UPROBE_MULTI] = {"uprobe_multi", try_uprobe_multi, {"UPROBES"}, "6.6", NULL},
+	[KERNEL_UPROBE_SESSION] = {"uprobe_session", try_uprobe_session, {"UPROBES"}, "6.13", NULL},
 	[KERNEL_USDT_SEMAPHORE] = {"usdt_semaphore", try_usdt_semaphore, {"UPROBES"}, "4.20", NULL},
 	[KERNEL_FENTRY] = {"fentry",
 			   try_fentry,

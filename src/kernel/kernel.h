@@ -37,6 +37,7 @@ enum kernel_capability { /* rows of `pantrace doctor` and of --info */
 	KERNEL_KPROBE_SESSION,
 	KERNEL_UPROBES,
 	KERNEL_UPROBE_MULTI,
+	KERNEL_UPROBE_SESSION,
 	KERNEL_USDT_SEMAPHORE, /* ref_ctr_offset */
 	KERNEL_FENTRY,
 	KERNEL_RAW_TRACEPOINT,

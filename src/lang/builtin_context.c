@@ -50,6 +50,8 @@ static void check_probe(struct check *c, struct expr *call)
 
 static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
 {
+	ir_reg cookie;
+
 	if (l->unit->probe_is_text && l->unit->ntargets == 1) {
 		builtin_lower_literal(l, call, ret);
 		return;
@@ -64,8 +66,10 @@ static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
 		return;
 	}
 	l->program->uses_cookie = true;
-	*ret = value_register(call->type,
-			      ir_call_n(l->f, BPF_FUNC_get_attach_cookie, lower_context(l)));
+	cookie = ir_call_n(l->f, BPF_FUNC_get_attach_cookie, lower_context(l));
+	if (l->unit->cookie_offset)
+		cookie = ir_binary_imm(l->f, IR_ADD, cookie, (s32)l->unit->cookie_offset);
+	*ret = value_register(call->type, cookie);
 }
 
 static void check_probetype(struct check *c, struct expr *call)

@@ -60,6 +60,12 @@ struct unit {
 	bool has_callbacks;	 /* [check] a loop runs as a callback: variables are shared through memory */
 	VECTOR(struct variable_symbol *) variables; /* every one, in order of declaration */
 	struct subprogram *subprogram; /* or NULL */
+	/* [session] The returns of the same functions, part of this unit's program; NULL = none. bpf_session_is_return() tells them: its
+	 * id in BTF, and how many arguments it takes. */
+	struct unit *returns;
+	u32 session_call, session_arguments;
+	bool is_joined;		 /* [session] it is the `returns` of another unit */
+	u32 cookie_offset;	 /* [session] from the cookie that the program gets to that of this unit's target */
 };
 
 /* An option of the script that getopt() asks for. */
@@ -79,13 +85,13 @@ struct check {
 	bool changed;		 /* this pass learnt something */
 	bool final;		 /* errors are reported */
 	u32 loop_depth, callback_depth;
+	u64 loop_rounds;	/* how often the verifier walks what is being checked: product of the loops around it */
 	struct block *function;		/* inlined function being checked */
 	bool failed;		 /* an error was reported */
 	bool said;		 /* the last message was new: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes;		 /* check.c's own */
 	VECTOR(struct named_option) named_options; /* that the script asks for */
-	u64 loop_rounds;	/* how often the verifier walks what is being checked: product of the loops around it */
 };
 
 /* Annotates all units. Returns 0 or -EINVAL with diagnostics. */

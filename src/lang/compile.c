@@ -7,6 +7,7 @@
 #include "lang/parse.h"
 #include "lang/plan.h"
 #include "lang/script.h"
+#include "lang/session.h"
 #include "lang/thread_local.h"
 #include "lang/units.h"
 
@@ -184,6 +185,12 @@ static int pass_dump_types(struct compilation *k)
 	return 0;
 }
 
+static int pass_sessions(struct compilation *k)
+{
+	session_join_units(&k->check);
+	return 0;
+}
+
 static int pass_plan(struct compilation *k)
 {
 	return plan_maps(&k->check, k->script);
@@ -198,7 +205,7 @@ static int (*const passes[])(struct compilation *k) = {
 	pass_parse,	    pass_dump_ast, pass_thread_locals,
 	pass_settings,	    pass_limits,   pass_map_declarations,
 	pass_in_process,    pass_attach_points, pass_check, pass_dump_types,
-	pass_plan,	    pass_lower,
+	pass_sessions,	    pass_plan,	   pass_lower,
 };
 
 static void begin(struct compilation *k)

@@ -89,11 +89,10 @@ static ir_reg result_end(struct lower *l)
 					 : p->result;
 }
 
-static void lower_body(struct lower *l, struct unit *u)
+static void lower_probe_body(struct lower *l, struct unit *u)
 {
 	struct ir_function *f = l->f;
 
-	l->return_block = ir_block_new(f, "return");
 	lower_frame_begin(l);
 	result_begin(l, u);
 	if (u->context.syscalls)
@@ -110,6 +109,42 @@ static void lower_body(struct lower *l, struct unit *u)
 	}
 	lower_block(l, u->body);
 	ir_jump(f, l->return_block);
+}
+
+static void switch_unit(struct lower *l, struct unit *u)
+{
+	l->unit = l->check->unit = u;
+	l->f->span = u->probe->span;
+}
+
+/* Entries and returns of functions in one program (session.h). It always returns 0: else there
+ * would be no call for the return. */
+static void lower_session(struct lower *l, struct unit *u)
+{
+	struct ir_function *f = l->f;
+	const u32 entry = ir_block_new(f, "session.entry"), end = ir_block_new(f, "session.return");
+	const ir_reg context = ir_context(f);
+	ir_reg is_return = ir_call_kernel(f, u->session_call, u->session_arguments, &context);
+
+	is_return = ir_extend(f, is_return, 1, false); /* of a bool the low byte is defined */
+	ir_branch_imm(f, IR_EQ, is_return, 0, entry, end);
+	ir_switch_to(f, entry);
+	lower_probe_body(l, u);
+	ir_switch_to(f, end);
+	switch_unit(l, u->returns);
+	lower_probe_body(l, u->returns);
+	switch_unit(l, u);
+}
+
+static void lower_body(struct lower *l, struct unit *u)
+{
+	struct ir_function *f = l->f;
+
+	l->return_block = ir_block_new(f, "return");
+	if (u->returns)
+		lower_session(l, u);
+	else
+		lower_probe_body(l, u);
 	ir_switch_to(f, l->return_block);
 	ir_return(f, result_end(l));
 }
@@ -139,6 +174,7 @@ static int lower_unit(struct check *c, struct script *script, struct unit *u,
 	ir->scratch_map = IR_NO_MAP;
 	*program = (struct script_program){.name = ir->name,
 					   .probe = u->probe,
+					   .body = u->body,
 					   .context = u->context,
 					   .targets = u->targets,
 					   .ntargets = u->ntargets,
@@ -174,7 +210,6 @@ static int check_scratch(struct check *c, const struct script_program *p)
 	return -E2BIG;
 }
 
-					   .body = u->body,
 /* Adds a scratch map; the engine makes only those that have a size. Returns its index. */
 static u32 add_scratch_map(struct script *script, bool of_task)
 {
@@ -287,8 +322,11 @@ int lower_script(struct check *c, struct script *script)
 
 	vector_reserve(&script->programs, c->units.len);
 	for (size_t i = 0; i < c->units.len; i++) {
-		struct script_program *program = &script->programs.items[script->programs.len++];
+		struct script_program *program;
 
+		if (c->units.items[i]->is_joined)
+			continue;
+		program = &script->programs.items[script->programs.len++];
 		err = lower_unit(c, script, c->units.items[i], program);
 		if (err)
 			return err;

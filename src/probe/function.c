@@ -81,11 +81,13 @@ static int remember(void *arg, const char *name, const char *module)
 {
 	struct probe_cache *c = arg;
 
+	if (hashmap_gets(&c->functions, name))
+		hashmap_puts(&c->repeated, name, c);
 	hashmap_puts(&c->functions, name, module ? arena_strdup(&c->strings, module) : "");
 	return 0;
 }
 
-bool function_is_traceable(struct probe_env *env, const char *name)
+static const struct probe_cache *known_functions(struct probe_env *env)
 {
 	struct probe_cache *c = probe_cache_of(env);
 
@@ -95,7 +97,32 @@ bool function_is_traceable(struct probe_env *env, const char *name)
 			kernel_each_traceable(env->kernel, remember, c) >= 0 &&
 			(c->functions.len || kernel_traceable_is_given(env->kernel));
 	}
+	return c;
+}
+
+bool function_is_traceable(struct probe_env *env, const char *name)
+{
+	const struct probe_cache *c = known_functions(env);
+
 	return !c->functions_readable || hashmap_gets(&c->functions, name);
+}
+
+bool function_is_traceable_once(struct probe_env *env, const char *name)
+{
+	const struct probe_cache *c = known_functions(env);
+
+	return c->functions_readable && hashmap_gets(&c->functions, name) &&
+	       !hashmap_gets(&c->repeated, name);
+}
+
+int probe_use_functions(struct probe_env *env, const char *path)
+{
+	const int err = kernel_set_traceable(env->kernel, path);
+
+	if (err)
+		diag_error(env->diag, NO_SPAN, "Could not read functions from %s: %s", path,
+			   strerror(-err));
+	return err;
 }
 
 bool function_module_matches(const char *glob, const char *module)

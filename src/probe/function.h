@@ -16,6 +16,8 @@ int function_each_traceable(struct probe_env *env, const char *glob, function_fn
 int function_each_listed(struct probe_env *env, function_fn fn, void *arg);
 /* Is the name in ftrace's list? True also if the list cannot be read. */
 bool function_is_traceable(struct probe_env *env, const char *name);
+/* Is it there exactly once? False also if the list cannot be read. */
+bool function_is_traceable_once(struct probe_env *env, const char *name);
 /* Is the module loaded (or "vmlinux", or a wildcard)? Else a diagnostic, -ENOENT. */
 int function_check_module(struct probe_env *env, const struct probe_request *r, const char *module);
 /* The blacklist, asked before the kernel is: 0, or -EINVAL with a diagnostic. */

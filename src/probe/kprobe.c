@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "probe/function.h"
+#include "probe/uapi.h"
 
 /* probe_target.private */
 struct kprobe_site {
@@ -300,6 +301,7 @@ struct multi {
 	u64 *addresses; /* NULL = not all are known */
 	u64 *cookies;
 	int prog_fd;
+	u32 attach_type;
 	bool is_return, is_checked;
 	struct probe_attachments *out;
 };
@@ -331,7 +333,7 @@ static int create_multi(struct multi *m, u32 first, u32 n)
 
 	memset(&attr, 0, sizeof(attr));
 	attr.link_create.prog_fd = (u32)m->prog_fd;
-	attr.link_create.attach_type = BPF_TRACE_KPROBE_MULTI;
+	attr.link_create.attach_type = m->attach_type;
 	attr.link_create.kprobe_multi.flags = m->is_return ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	attr.link_create.kprobe_multi.cnt = n;
 	if (m->addresses)
@@ -374,12 +376,17 @@ static void attach_range(struct multi *m, u32 first, u32 n)
 	attach_range(m, first + n / 2, n - n / 2);
 }
 
-static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
-			u32 n, bool is_return, struct probe_attachments *out)
+static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_context *context,
+			struct probe_target *const *targets, u32 n, bool is_return,
+			struct probe_attachments *out)
 {
 	const u32 attached = out->attached;
 	u32 known = 0;
-	struct multi m = {.env = env, .prog_fd = prog_fd, .is_return = is_return, .out = out};
+	struct multi m = {.env = env,
+			  .prog_fd = prog_fd,
+			  .attach_type = context->expected_attach_type,
+			  .is_return = is_return,
+			  .out = out};
 
 	m.targets = xreallocarray(NULL, n, sizeof(struct probe_target *));
 	m.names = xreallocarray(NULL, n, sizeof(*m.names));
@@ -404,15 +411,16 @@ static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target 
 	return out->attached > attached ? 0 : -EIO;
 }
 
-static int attach_kernel(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
-			 u32 n, bool is_return, struct probe_attachments *out)
+static int attach_kernel(struct probe_env *env, int prog_fd, const struct probe_context *context,
+			 struct probe_target *const *targets, u32 n, bool is_return,
+			 struct probe_attachments *out)
 {
 	struct pmu_arg arg = {.is_return = is_return};
 
 	if (!n)
 		return 0;
-	if (((const struct kprobe_site *)targets[0]->private)->multi)
-		return attach_multi(env, prog_fd, targets, n, is_return, out);
+	if (context->expected_attach_type)
+		return attach_multi(env, prog_fd, context, targets, n, is_return, out);
 	arg.type = kernel_pmu_type("kprobe");
 	if (arg.type < 0) {
 		attach_failed(env, targets[0], -EOPNOTSUPP, out);
@@ -425,14 +433,37 @@ static int attach_kernel(struct probe_env *env, int prog_fd, struct probe_target
 static int attach_kprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
 			 struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
-	return attach_kernel(env, prog_fd, targets, n, false, out);
+	return attach_kernel(env, prog_fd, context, targets, n, false, out);
 }
 
 static int attach_kretprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
 			    struct probe_target *const *targets, u32 n,
 			    struct probe_attachments *out)
 {
-	return attach_kernel(env, prog_fd, targets, n, true, out);
+	return attach_kernel(env, prog_fd, context, targets, n, true, out);
+}
+
+/*
+ * A session hangs on ftrace (kernel/trace/fprobe.c), like any multi-link: it can be on functions
+ * that ftrace knows, by names that mean one function, and since 6.14 it sees arguments, result and
+ * stack pointer only (ftrace_partial_regs()). So it is taken for functions that were matched, which
+ * get a multi-link anyway, and for one that was named where nothing is lost by it.
+ */
+static u32 session(struct probe_env *env, struct probe_target *const *targets, u32 n,
+		   bool needs_registers)
+{
+	const struct kprobe_site *site = targets[0]->private;
+	const struct probe_target *t = targets[0];
+
+	if (site->multi)
+		return kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes
+			       ? UAPI_BPF_TRACE_KPROBE_SESSION
+			       : 0;
+	if (n > 1 || needs_registers || site->is_address || t->address || t->module ||
+	    !kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes ||
+	    !function_is_traceable_once(env, t->function))
+		return 0;
+	return UAPI_BPF_TRACE_KPROBE_SESSION;
 }
 
 /* ---- list ---- */
@@ -500,6 +531,8 @@ const struct probe_provider probe_kprobe = {
 	.expand = expand_kprobe,
 	.describe = describe,
 	.attach = attach_kprobe,
+	.returns = &probe_kretprobe,
+	.session = session,
 	.each = each_kprobe,
 };
 

@@ -197,6 +197,14 @@ struct probe_provider {
 	 */
 	int (*attach)(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		      struct probe_target *const *targets, u32 n, struct probe_attachments *out);
+	/*
+	 * Sessions: one program that is run at the entries of functions and at their returns (Linux 6.10). `returns`: the provider
+	 * of the latter, NULL = there are none. session() gives the expected_attach_type with which attach() joins a program to the
+	 * targets as a session; 0 = the kernel or the targets do not allow it. needs_registers: its bodies read more of the registers
+	 * than arguments and results.
+	 */
+	const struct probe_provider *returns;
+	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n, bool needs_registers);
 	/* Calls fn for every probe that matches (for list); the glob may be NULL. */
 	int (*each)(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name), void *arg);
 };
@@ -219,6 +227,9 @@ int probe_expand(struct probe_env *env, const struct probe_request *request, str
  */
 int probe_later_fd(struct probe_env *env);
 void probe_later(struct probe_env *env);
+/* From now on a file says which functions of the kernel can be traced, laid out as available_filter_functions. 0, or -errno with a
+ * diagnostic. */
+int probe_use_functions(struct probe_env *env, const char *path);
 void probe_env_release(struct probe_env *env); /* frees env->cache */
 void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
 

@@ -24,6 +24,7 @@ struct probe_cache {
 	struct hashmap files;	     /* path -> struct elf_file * */
 	struct hashmap functions;    /* traceable functions: name -> module ("" = vmlinux) in strings */
 	struct hashmap types;	     /* "path\nname" -> const struct type * of a file's debug info */
+	struct hashmap repeated;     /* names that several of them share */
 	bool functions_known, functions_readable;
 	struct arena strings;
 	bool syscalls_tried;

@@ -9,6 +9,8 @@
 #include "base/base.h"
 
 #define UAPI_BPF_TRACE_UPROBE_MULTI	48 /* enum bpf_attach_type, 6.6 */
+#define UAPI_BPF_TRACE_KPROBE_SESSION	56 /* 6.10 */
+#define UAPI_BPF_TRACE_UPROBE_SESSION	57 /* 6.13 */
 #define UAPI_BPF_F_UPROBE_MULTI_RETURN	1
 
 /* union bpf_attr for BPF_LINK_CREATE with UAPI_BPF_TRACE_UPROBE_MULTI (6.6). */

@@ -84,6 +84,18 @@ static bool breaks(const struct expand_arg *a, u64 offset)
 	return code && elf_file_is_64(a->file) && arch_probe_breaks(code, 1);
 }
 
+/*
+ * Nobody calls the code that a program begins with: a return probe there would put its own address
+ * where argc is (arch_uretprobe_hijack_return_addr() in arch/x86/kernel/uprobes.c).
+ */
+static bool has_no_caller(const struct expand_arg *a, u64 offset)
+{
+	u64 entry;
+
+	return a->provider == &probe_uretprobe && elf_file_entry(a->file) &&
+	       !elf_file_offset(a->file, elf_file_entry(a->file), &entry) && entry == offset;
+}
+
 static int add_matching(void *arg, const struct elf_symbol *s)
 {
 	struct expand_arg *a = arg;
@@ -97,7 +109,8 @@ static int add_matching(void *arg, const struct elf_symbol *s)
 	/* Of an indirect function the symbol is only its resolver; without a size nothing says that
 	 * it is code. */
 	if (s->is_ifunc || !s->size || elf_file_offset(a->file, s->address, &offset) ||
-	    !elf_file_is_executable_offset(a->file, offset) || breaks(a, offset)) {
+	    !elf_file_is_executable_offset(a->file, offset) || breaks(a, offset) ||
+	    has_no_caller(a, offset)) {
 		a->out->skipped++;
 		return 0;
 	}
@@ -209,7 +222,18 @@ static int check_boundary(struct expand_arg *a, u64 start, u64 into)
 
 static int check_instruction(struct expand_arg *a, u64 offset, const char *place)
 {
-	if (!breaks(a, offset) || a->env->unsafe)
+	if (a->env->unsafe)
+		return 0;
+	if (has_no_caller(a, offset)) {
+		diag_error(a->env->diag, a->request->span,
+			   "a return probe on %s would crash the program: it begins there, and "
+			   "does not "
+			   "return",
+			   place);
+		diag_hint(a->env->diag, "a uprobe can be there");
+		return -EINVAL;
+	}
+	if (!breaks(a, offset))
 		return 0;
 	diag_error(a->env->diag, a->request->span,
 		   "a probe on %s would crash programs: kernels do not execute the AVX-512 "
@@ -582,6 +606,8 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 static int attach_uprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
 			 struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
+	if (context->expected_attach_type == UAPI_BPF_TRACE_UPROBE_SESSION)
+		return user_attach_session(env, prog_fd, targets, n, out);
 	return user_attach(env, prog_fd, targets, n, false, out);
 }
 
@@ -590,6 +616,13 @@ static int attach_uretprobe(struct probe_env *env, int prog_fd, const struct pro
 			    struct probe_attachments *out)
 {
 	return user_attach(env, prog_fd, targets, n, true, out);
+}
+
+static u32 session(struct probe_env *env, struct probe_target *const *targets, u32 n,
+		   bool needs_registers)
+{
+	return kernel_ask(env->kernel, KERNEL_UPROBE_SESSION)->yes ? UAPI_BPF_TRACE_UPROBE_SESSION
+								   : 0;
 }
 
 /* ---- list ---- */
@@ -616,6 +649,8 @@ const struct probe_provider probe_uprobe = {
 	.expand = expand_uprobe,
 	.describe = describe,
 	.attach = attach_uprobe,
+	.returns = &probe_uretprobe,
+	.session = session,
 	.each = each_uprobe,
 };
 

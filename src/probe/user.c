@@ -268,7 +268,9 @@ static int attach_single(struct probe_env *env, int prog_fd, struct probe_target
 struct multi {
 	struct probe_env *env;
 	int prog_fd;
+	u32 attach_type;
 	bool is_return;
+	u32 counts_as; /* probes that a place stands for */
 	struct probe_attachments *out;
 	u64 *offsets, *semaphores, *cookies;
 	struct probe_target **targets; /* of one file */
@@ -279,7 +281,7 @@ static int link_range(struct multi *m, u32 first, u32 n)
 	const struct probe_target *t = m->targets[first];
 	struct uapi_link_create_uprobe_multi attr = {
 		.prog_fd = (u32)m->prog_fd,
-		.attach_type = UAPI_BPF_TRACE_UPROBE_MULTI,
+		.attach_type = m->attach_type,
 		.path = (u64)(uintptr_t)t->path,
 		.offsets = (u64)(uintptr_t)(m->offsets + first),
 		.ref_ctr_offsets = (u64)(uintptr_t)(m->semaphores + first),
@@ -292,7 +294,8 @@ static int link_range(struct multi *m, u32 first, u32 n)
 
 	if (fd < 0)
 		return fd;
-	attach_done(m->out, (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
+	attach_done(m->out, (struct probe_attachment){
+				    .fd = fd, .event_fd = -1, .targets = n * m->counts_as});
 	return 0;
 }
 
@@ -317,34 +320,57 @@ static void attach_range(struct multi *m, u32 first, u32 n)
 	attach_range(m, first + n / 2, n - n / 2);
 }
 
-static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
-			u32 n, bool is_return, struct probe_attachments *out)
+static int attach_files(struct multi *m, struct probe_target *const *targets, u32 n)
 {
-	const u32 attached = out->attached;
-	struct multi m = {.env = env, .prog_fd = prog_fd, .is_return = is_return, .out = out};
+	const u32 attached = m->out->attached;
 	u32 k = 0;
 
-	m.offsets = xreallocarray(NULL, n, sizeof(u64));
-	m.semaphores = xreallocarray(NULL, n, sizeof(u64));
-	m.cookies = xreallocarray(NULL, n, sizeof(u64));
-	m.targets = xreallocarray(NULL, n, sizeof(*m.targets));
+	m->offsets = xreallocarray(NULL, n, sizeof(u64));
+	m->semaphores = xreallocarray(NULL, n, sizeof(u64));
+	m->cookies = xreallocarray(NULL, n, sizeof(u64));
+	m->targets = xreallocarray(NULL, n, sizeof(*m->targets));
 	/* Targets of a file stand together, as expand made them. */
 	for (u32 i = 0; i < n; i++) {
-		m.targets[k] = targets[i];
-		m.offsets[k] = targets[i]->address;
-		m.semaphores[k] = targets[i]->semaphore;
-		m.cookies[k++] = targets[i]->cookie;
+		m->targets[k] = targets[i];
+		m->offsets[k] = targets[i]->address;
+		m->semaphores[k] = targets[i]->semaphore;
+		m->cookies[k++] = targets[i]->cookie;
 		if (i + 1 < n && str_eq(targets[i + 1]->path, targets[i]->path) &&
 		    targets[i + 1]->pid == targets[i]->pid)
 			continue;
-		attach_range(&m, 0, k);
+		attach_range(m, 0, k);
 		k = 0;
 	}
-	free(m.offsets);
-	free(m.semaphores);
-	free(m.cookies);
-	free(m.targets);
-	return out->attached > attached || !n ? 0 : -EIO;
+	free(m->offsets);
+	free(m->semaphores);
+	free(m->cookies);
+	free(m->targets);
+	return m->out->attached > attached || !n ? 0 : -EIO;
+}
+
+static int attach_multi(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			u32 n, bool is_return, struct probe_attachments *out)
+{
+	struct multi m = {.env = env,
+			  .prog_fd = prog_fd,
+			  .attach_type = UAPI_BPF_TRACE_UPROBE_MULTI,
+			  .is_return = is_return,
+			  .counts_as = 1,
+			  .out = out};
+
+	return attach_files(&m, targets, n);
+}
+
+int user_attach_session(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
+			u32 n, struct probe_attachments *out)
+{
+	struct multi m = {.env = env,
+			  .prog_fd = prog_fd,
+			  .attach_type = UAPI_BPF_TRACE_UPROBE_SESSION,
+			  .counts_as = 2,
+			  .out = out};
+
+	return attach_files(&m, targets, n);
 }
 
 int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n,

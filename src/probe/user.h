@@ -58,5 +58,8 @@ int user_each_line_address(struct probe_env *env, const struct probe_request *r,
 void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first);
 int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n, bool is_return,
 		struct probe_attachments *out);
+/* A program that is also run when the functions return: a target counts as the two probes that it was written as. */
+int user_attach_session(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n,
+			struct probe_attachments *out);
 
 #endif

@@ -20,6 +20,30 @@ like "$err" 'WARNING: vfs_read is not traceable' "with a warning"
 run --traceable-functions "$work/none" -e 'begin { }'
 is "$rc" 1 "a list that is not there"
 like "$err" 'Could not read functions from .*/none: No such file' "is named"
+printf 'vfs_write\nvfs_writev\nnf_conntrack_in [nf_conntrack]\nnosuch_function\n' >"$names"
+run --traceable-functions "$names" -l 'kprobe:*'
+is "$out" "kprobe:nf_conntrack_in
+kprobe:nosuch_function
+kprobe:vfs_write
+kprobe:vfs_writev" "-l: the functions of the list"
+run --traceable-functions "$names" -l 'kretprobe:vfs_writ*'
+is "$out" "kretprobe:vfs_write
+kretprobe:vfs_writev" "with a pattern, returns"
+run --traceable-functions "$names" -l 'kprobe:nf_conntrack:*'
+is "$out" "kprobe:nf_conntrack:nf_conntrack_in" "those of a module"
+run --traceable-functions "$names" -l 'fentry:vfs_*'
+is "$out" "$("$pantrace" -l fentry:vfs_write,fentry:vfs_writev 2>/dev/null)" "of typed functions those that BTF has, too"
+run --traceable-functions /dev/null -l 'kprobe:vfs_*'
+is "$out" "" "an empty list: none"
+run --traceable-functions "$names" -l -e 'kprobe:vfs_w* { }'
+is "$out" "kprobe:vfs_write
+kprobe:vfs_writev" "-l of a script"
+run list --traceable-functions "$names" 'kprobe:vfs_w*'
+is "$out" "kprobe:vfs_write
+kprobe:vfs_writev" "list has the option, too"
+run --traceable-functions "$work/none" -l 'kprobe:vfs_*'
+is "$rc" 1 "-l: a list that is not there"
+like "$err" 'Could not read functions from .*/none: No such file' "is named"
 run -e 'rawtracepoint:nothing { }'
 like "$err" 'ERROR: Probe has no valid attach points\.' "a raw tracepoint that does not exist"
 
