@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lang/kernel_call.h"
+#include "lang/loop_steps.h"
 
 /* What has to be read in registers that a session does not have everywhere, or is found through
  * them. */
@@ -120,6 +121,15 @@ static u32 find_call(const struct check *c, const struct unit *u, u32 attach_typ
 	return id;
 }
 
+/* The verifier counts what it walks in both bodies together, up to a million: two that take long of
+ * it stay two programs. The estimate may be wrong by a few times. */
+#define MAX_STEPS 100000
+
+static bool is_light(const struct unit *u, const struct unit *returns)
+{
+	return loop_steps(u->body) + loop_steps(returns->body) <= MAX_STEPS;
+}
+
 static void join(struct check *c, struct unit *u)
 {
 	const struct probe_provider *provider = u->targets[0]->provider;
@@ -129,8 +139,10 @@ static void join(struct check *c, struct unit *u)
 	if (!provider->returns || !is_whole(c, u) || only_unit(c, u, provider) != u)
 		return;
 	returns = only_unit(c, u, provider->returns);
+	if (!returns || !is_whole(c, returns) || !is_light(u, returns))
+		return;
 	/* Both bodies' loops would share what they use through the stack, which has 512 bytes. */
-	if (!returns || !is_whole(c, returns) || (u->has_callbacks && returns->has_callbacks))
+	if (u->has_callbacks && returns->has_callbacks)
 		return;
 	type = provider->session(c->options->env, u->targets, u->ntargets,
 				 needs_registers(u) || needs_registers(returns));

@@ -75,6 +75,11 @@ is "$out" "$want" "as two programs have it, stacks included"
 held "uprobe:$target:work { \$n = arg0; for (\$i : 0..\$n) { @a += 1; } } uretprobe:$target:work { \$n = retval; for (\$i : 0..\$n) { @b += 1; } }"
 is "$held" "2 2 0" "loops on both sides: two programs"
 
+# nor the verifier's patience
+loop='$i = 0; while ($i < 8000) { $i++; @n += 1; }'
+held "uprobe:$target:work { $loop } uretprobe:$target:work { $loop }"
+is "$held" "2 2 0" "long loops on both sides: two programs"
+
 # what a program begins with is not called, and does not return
 out=$("$pantrace" -q -c "$target 50" -e "uprobe:$target:* { @in[func] = count(); } uretprobe:$target:* { @out[func] = count(); }" 2>&1 </dev/null)
 like "$out" '^@in\[_start\]: 1$' "a wildcard that matches all of a program"
