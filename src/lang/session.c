@@ -123,7 +123,7 @@ static u32 find_call(const struct check *c, const struct unit *u, u32 attach_typ
 
 /* The verifier counts what it walks in both bodies together, up to a million: two that take long of
  * it stay two programs. The estimate may be wrong by a few times. */
-#define MAX_STEPS 100000
+#define MAX_STEPS 50000
 
 static bool is_light(const struct unit *u, const struct unit *returns)
 {
