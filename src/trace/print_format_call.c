@@ -326,6 +326,17 @@ static const struct function {
 	{"jiffies_to_usecs", 1, 1, make_msecs},
 	{"mc_event_error_type", 1, 0, make_mc_error},
 	{"unlikely", 1, 0, make_first},
+	/* Words of page tables: structs of one number on x86_64 (arch/x86/include/asm/paravirt.h). */
+	{"pgd_val", 1, 0, make_first},
+	{"p4d_val", 1, 0, make_first},
+	{"pud_val", 1, 0, make_first},
+	{"pmd_val", 1, 0, make_first},
+	{"pte_val", 1, 0, make_first},
+	{"native_make_pgd", 1, 0, make_first},
+	{"native_make_p4d", 1, 0, make_first},
+	{"native_make_pud", 1, 0, make_first},
+	{"native_make_pmd", 1, 0, make_first},
+	{"native_make_pte", 1, 0, make_first},
 	{"likely", 1, 0, make_first},
 };
 
@@ -373,9 +384,17 @@ static bool is_name(const char *w, size_t len, const char *name)
 
 struct pf_node *pf_parse_call(struct pf_parser *p, const char *name, size_t len)
 {
+	const int driver = pf_driver_find(name, len), names = pf_names_find(name, len);
 	struct pf_node *args[MAX_ARGS], *n;
 	u32 count;
 
+	if (driver >= 0 || names >= 0) {
+		count = parse_args(p, args);
+		if (p->refused)
+			return NULL;
+		return driver >= 0 ? pf_driver_call(p, driver, args, count)
+				   : pf_names_call(p, names, args, count);
+	}
 	if (is_name(name, len, "__print_flags") || is_name(name, len, "__print_flags_u64"))
 		return parse_flags(p, false);
 	if (is_name(name, len, "__print_symbolic") || is_name(name, len, "__print_symbolic_u64"))

@@ -50,7 +50,7 @@ enum pf_kind {
 	PF_ADVANCE, /* bytes a + number b elements */
 	PF_ELEMENT, /* number at bytes a, index b */
 	PF_FLAGS,   /* a: value, text: delimiter, names */
-	PF_SYMBOLIC, /* a: value, names */
+	PF_SYMBOLIC, /* a: value, names; text: of others, NULL = as number */
 	PF_HEX,	    /* a: bytes, b: length; op: 1 = without blanks */
 	PF_ARRAY,   /* a: bytes, b: count, c: element size */
 	PF_BITMASK, /* a: bytes */
@@ -58,6 +58,7 @@ enum pf_kind {
 	PF_STRING,  /* bytes a as a string (char *): ends at NUL */
 	PF_MSECS,   /* jiffies_to_msecs(a) */
 	PF_SWAP,    /* bytes swapped */
+	PF_DRIVER,  /* op: a function of print_format_driver.c; args */
 };
 
 struct pf_name {
@@ -211,6 +212,18 @@ void pf_print_chars(const struct pf_run *r, const u8 *s, size_t n, struct strbuf
 
 /* ---- print_format_text.c: __print_x() ---- */
 void pf_print_text(const struct pf_run *r, const struct pf_node *n, struct strbuf *out);
+
+/* ---- print_format_driver.c: functions of drivers ---- */
+/* Its number, or -1. */
+int pf_driver_find(const char *name, size_t len);
+/* args: all of the call. NULL with p->refused. */
+struct pf_node *pf_driver_call(struct pf_parser *p, int function, struct pf_node **args, u32 count);
+void pf_print_driver(const struct pf_run *r, const struct pf_node *n, struct strbuf *out);
+
+/* ---- print_format_names.c: functions that give a number's name ---- */
+/* Its number, or -1. */
+int pf_names_find(const char *name, size_t len);
+struct pf_node *pf_names_call(struct pf_parser *p, int function, struct pf_node **args, u32 count);
 
 /* ---- print_format_pointer.c: %pX ---- */
 /* NULL if the kernel's extension is known for this kind of value, else why not. */

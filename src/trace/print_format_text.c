@@ -35,6 +35,10 @@ static void print_symbolic(const struct pf_run *r, const struct pf_node *n, stru
 		strbuf_add(out, name->text, name->len);
 		return;
 	}
+	if (n->text) {
+		strbuf_add(out, n->text, n->text_len);
+		return;
+	}
 	/* Also for a name of no characters: the kernel looks whether anything was printed. */
 	strbuf_addstr(out, "0x");
 	text_hex(out, value);
@@ -162,6 +166,9 @@ void pf_print_text(const struct pf_run *r, const struct pf_node *n, struct strbu
 		break;
 	case PF_HEX_DUMP:
 		print_hex_dump(r, n, out);
+		break;
+	case PF_DRIVER:
+		pf_print_driver(r, n, out);
 		break;
 	default:
 		break;

@@ -258,7 +258,19 @@ static void skip_comments(struct comparison *c)
 	}
 }
 
-static void test_lines(struct kernel *k, const char *root, const char *name, double least)
+/* Of the events "system:name system:name ..." each was compared. */
+static void test_seen(const struct comparison *c, const char *wanted)
+{
+	char *copy = xstrdup(wanted), *rest, *word;
+
+	for (word = strtok_r(copy, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
+		ok(hashmap_gets(&c->scores, word) != NULL, "%s was recorded", word);
+	free(copy);
+}
+
+/* wanted: events that must be among them; NULL = any */
+static void test_lines(struct kernel *k, const char *root, const char *name, double least,
+		       const char *wanted)
 {
 	struct comparison c = {0};
 	struct strbuf out = STRBUF_INIT;
@@ -300,6 +312,8 @@ static void test_lines(struct kernel *k, const char *root, const char *name, dou
 	printf("# %s: %" PRIu64 " events, %" PRIu64 " differ, %" PRIu64
 	       " not in the kernel's text, %" PRIu64 " overwritten\n",
 	       name, c.total, c.wrong, c.missing, stats.overrun);
+	if (wanted)
+		test_seen(&c, wanted);
 	hashmap_each (&c.scores, entry) {
 		struct score *s = entry->value;
 
@@ -489,7 +503,7 @@ static void test_others(struct kernel *k, const char *root)
 	put("events/sched/sched_switch/trigger", "!stacktrace");
 	put("events/enable", "0");
 	/* Changing the tracer would empty the buffer. */
-	test_lines(k, root, "functions, probes, stacks, notes", 1);
+	test_lines(k, root, "functions, probes, stacks, notes", 1, NULL);
 	put("current_tracer", "nop");
 	snprintf(path, sizeof(path), "-:trace_live/enter\n");
 	definition(root, "kprobe_events", "%s", path);
@@ -497,6 +511,26 @@ static void test_others(struct kernel *k, const char *root)
 	definition(root, "uprobe_events", "-:trace_live/user");
 }
 
+/* Only these events, while a command runs; all of them must be recorded. */
+static void test_chosen(struct kernel *k, const char *root, const char *command, const char *events)
+{
+	char *copy = xstrdup(events), *rest, *word, file[256];
+
+	for (word = strtok_r(copy, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
+		snprintf(file, sizeof(file), "events/%s/enable", word);
+		if (strchr(file, ':'))
+			*strchr(file, ':') = '/';
+		ok(put(file, "1") == 0, "%s can be recorded", word);
+	}
+	free(copy);
+	put("tracing_on", "1");
+	run(command);
+	put("tracing_on", "0");
+	put("events/enable", "0");
+	test_lines(k, root, "chosen events", 1, events);
+}
+
+/* [KB [COMMAND [EVENTS]]]: size of the buffer, what to run beside the workload, or (with events) instead of it. */
 int main(int argc, char **argv)
 {
 	struct kernel *k = kernel_new();
@@ -512,12 +546,18 @@ int main(int argc, char **argv)
 		ok(true, "instances # SKIP cannot be made");
 		return tap_done();
 	}
+	if (argc > 3) {
+		test_chosen(k, root, argv[2], argv[3]);
+		rmdir(directory);
+		kernel_release(k);
+		return tap_done();
+	}
 	put("events/enable", "1");
 	put("tracing_on", "1");
 	work(argc > 2 ? argv[2] : NULL);
 	put("tracing_on", "0");
 	put("events/enable", "0");
-	test_lines(k, root, "all events", 0.99);
+	test_lines(k, root, "all events", 0.99, NULL);
 	test_others(k, root);
 	snprintf(own, sizeof(own), "%s", directory);
 	test_graphs(k, root);

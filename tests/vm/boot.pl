@@ -26,6 +26,9 @@ if (`file -b '$binary' 2>/dev/null || readelf -l '$binary'` =~ /dynamically link
 # ---- initramfs
 my ($release) = map { basename($_) } glob "$kernel/modules/*";
 my $root = "build/vm/root.$$";
+# Disks of its own drivers, which only one test wants, and loads.
+my $with_drivers = grep { $_ eq 'trace-drivers' } @tests;
+my @drivers = $with_drivers ? qw(sd_mod scsi_debug ata_piix) : ();
 my @modules = qw(loop virtio virtio_ring virtio_pci virtio_blk crc16 mbcache jbd2 crc32c_generic libcrc32c ext4
 		 veth dummy brd xfs nf_defrag_ipv4);
 remove_tree($root);
@@ -55,11 +58,15 @@ for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(trace_live)) 
 	my $need;
 	$need = sub { my $m = shift; return if $seen{$m}++; $need->($_) for @{$deps{$m} // []}; push @order, $m if $files{$m} };
 	$need->($_) for @modules;
+	my $loaded = @order;
+	$need->($_) for @drivers;
 	open my $o, '>', "$root/modules/order" or bail($!);
+	open my $d, '>', "$root/modules/drivers" or bail($!);
 	for my $m (@order) {
 		if ($files{$m} =~ /\.xz$/) { system("xz -dc $files{$m} > $root/modules/$m.ko") }
 		else { system("cp $files{$m} $root/modules/$m.ko") }
-		print $o "$m\n";
+		print $o "$m\n" if $loaded-- > 0;
+		print $d "$m\n" if $loaded < 0;
 	}
 }
 open my $list, '>', "$root/tests/list" or bail($!);
@@ -79,6 +86,11 @@ my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} //
 	'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable',
 	# -icount shift=2,sleep=off: time is counted in instructions, so that a busy machine does not show in it.
 	split ' ', $ENV{VM_QEMU} // '');
+my $disk = "build/vm/disk.$$";
+if ($with_drivers) {
+	for my $n (0, 1) { open my $f, '>', "$disk.$n" or bail($!); truncate $f, 16 << 20 }
+	push @qemu, '-drive', "file=$disk.0,format=raw,if=ide", '-drive', "file=$disk.1,format=raw,if=none,id=nvme", '-device', 'nvme,serial=1,drive=nvme';
+}
 my $pid = open my $console, '-|', @qemu or bail("qemu: $!");
 my $log = '';
 my $deadline = time + $timeout;
@@ -122,7 +134,7 @@ CONSOLE: while (1) {
 }
 kill 'KILL', $pid;
 close $console;
-unlink $image;
+unlink $image, "$disk.0", "$disk.1";
 if (!$finished) {
 	$count++; $failed++;
 	print "not ok $count - the guest finished", ($current ? " (stopped in $current)" : ''), "\n";
