@@ -7,25 +7,19 @@
  *   conserve DIRECTORY [per_thread]
  */
 #include "../unit/tap.h"
+#include "storm.h"
 #include <dirent.h>
-#include <errno.h>
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
-#include <pantrace/reader.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADS 4
 #define KILLS	200
 
-static atomic_ulong produced;
 static atomic_int stop;
 static const char *directory;
 static uint32_t per_thread;
@@ -54,28 +48,9 @@ static void event(void)
 	atomic_fetch_add_explicit(&produced, 1, memory_order_relaxed);
 }
 
-static void on_signal(int signal)
-{
-	const int saved = errno;
-
-	(void)signal;
-	event();
-	errno = saved;
-}
-
 static void *worker(void *arg)
 {
-	const uintptr_t events = (uintptr_t)arg;
-	cpu_set_t set;
-
-	for (uintptr_t i = 0; i < events; i++) {
-		event();
-		if (!(i % 4096)) {
-			CPU_ZERO(&set);
-			CPU_SET((i / 4096) % 2, &set);
-			sched_setaffinity(0, sizeof(set), &set);
-		}
-	}
+	storm_emit((uintptr_t)arg, 4096);
 	return NULL;
 }
 
@@ -83,31 +58,25 @@ struct tally {
 	uint64_t read, lost, before, events, bad, backwards, damaged;
 };
 
-static void drain(struct pantrace_reader *reader, struct tally *tally, uint64_t *last)
+static uint64_t last[PANTRACE_T_MAX * 64]; /* time in each ring */
+
+static void note(void *arg, uint32_t ring, const struct pantrace_event_view *view)
 {
-	struct pantrace_packet_view packet;
-	struct pantrace_event_view view;
-	int rc;
+	struct tally *const to = arg;
+	uint64_t number;
+	uint32_t sum;
 
-	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
-		while ((rc = pantrace_reader_packet(reader, ring, &packet)) == 1) {
-			size_t at = packet.from;
+	memcpy(&number, view->fields, 8);
+	memcpy(&sum, view->fields + view->size - 4, 4);
+	to->bad += sum != checksum(number, (const char *)view->fields + 8);
+	to->backwards += view->tsc < last[ring];
+	last[ring] = view->tsc;
+	to->read++;
+}
 
-			while ((rc = pantrace_reader_event(reader, &packet, &at, &view)) == 1) {
-				uint64_t number;
-				uint32_t sum;
-
-				memcpy(&number, view.fields, 8);
-				memcpy(&sum, view.fields + view.size - 4, 4);
-				tally->bad += sum != checksum(number, (const char *)view.fields + 8);
-				tally->backwards += view.tsc < last[ring];
-				last[ring] = view.tsc;
-				tally->read++;
-			}
-			tally->damaged += rc < 0;
-		}
-		tally->damaged += rc < 0;
-	}
+static void drain(struct pantrace_reader *reader, struct tally *to)
+{
+	to->damaged += each_event(reader, note, to);
 }
 
 static void totals(struct pantrace_reader *reader, struct tally *tally)
@@ -125,12 +94,11 @@ static void totals(struct pantrace_reader *reader, struct tally *tally)
 }
 
 static struct tally tally;
-static uint64_t last[PANTRACE_T_MAX * 64];
 
 static void *consumer(void *arg)
 {
 	while (!atomic_load(&stop)) {
-		drain(arg, &tally, last);
+		drain(arg, &tally);
 		usleep(1000);
 	}
 	return NULL;
@@ -153,7 +121,6 @@ static void stress(const char *name, uint32_t mode, uint32_t sub_size, bool cons
 						  .sub_size = sub_size,
 						  .nr_subs = 8,
 						  .per_thread = per_thread };
-	const struct itimerval storm = { { 0, 50 }, { 0, 50 } }, quiet = { { 0, 0 }, { 0, 0 } };
 	struct pantrace_reader *reader;
 	struct pantrace_counts counts;
 	pthread_t threads[THREADS], reading, switching;
@@ -169,19 +136,19 @@ static void stress(const char *name, uint32_t mode, uint32_t sub_size, bool cons
 	if (consume)
 		pthread_create(&reading, NULL, consumer, reader);
 	pthread_create(&switching, NULL, switcher, NULL);
-	setitimer(ITIMER_REAL, &storm, NULL);
+	storm(50);
 	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < THREADS; i++)
 			pthread_create(&threads[i], NULL, worker, (void *)40000ul);
 		for (int i = 0; i < THREADS; i++)
 			pthread_join(threads[i], NULL);
 	}
-	setitimer(ITIMER_REAL, &quiet, NULL);
+	storm(0);
 	atomic_store(&stop, 1);
 	if (consume)
 		pthread_join(reading, NULL);
 	pthread_join(switching, NULL);
-	drain(reader, &tally, last);
+	drain(reader, &tally);
 	pantrace_count(&counts);
 	totals(reader, &tally);
 	ok(atomic_load(&produced) > THREADS * 5 * 40000ul, "%s: %lu events, signals among them", name,
@@ -222,7 +189,7 @@ static int collect(struct tally *all, uint64_t *file_lost)
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
 		memset(last, 0, sizeof(last));
 		if (!pantrace_reader_open(path, &reader)) {
-			drain(reader, all, last);
+			drain(reader, all);
 			totals(reader, all);
 			*file_lost += pantrace_reader_header(reader)->lost;
 			pantrace_reader_close(reader);
@@ -333,12 +300,11 @@ static void *other(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	pthread_t thread;
 
 	directory = argc > 1 ? argv[1] : "/tmp";
 	per_thread = argc > 2;
-	sigaction(SIGALRM, &action, NULL);
+	storm_prepare();
 	stress("discard without a reader", PANTRACE_DISCARD, 1 << 18, false);
 	stress("discard with a reader", PANTRACE_DISCARD, 1 << 14, true);
 	stress("overwrite", PANTRACE_OVERWRITE, 1 << 12, false);

@@ -8,16 +8,11 @@
  */
 #include "../../lib/internal.h"
 #include "../unit/tap.h"
-#include <errno.h>
-#include <pantrace/reader.h>
+#include "storm.h"
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +20,6 @@
 #define SESSIONS 3
 #define EVENTS	 40000
 
-static atomic_ulong produced;
 static atomic_int stop;
 static _Thread_local uint32_t tid;
 static _Thread_local uint64_t sequence;
@@ -50,60 +44,66 @@ static __attribute__((noinline)) void bare(void)
 	PANTRACE(several, bare);
 }
 
-static void on_signal(int signal)
-{
-	const int saved = errno;
-
-	(void)signal;
-	event();
-	errno = saved;
-}
-
 static void *worker(void *arg)
 {
-	cpu_set_t set;
 	char name[16];
 
 	snprintf(name, sizeof(name), "worker %lu", (unsigned long)(uintptr_t)arg);
 	prctl(PR_SET_NAME, name);
-	for (int i = 0; i < EVENTS; i++) {
-		event();
-		if (!(i % 2048)) {
-			CPU_ZERO(&set);
-			CPU_SET((i / 2048) % 2, &set);
-			sched_setaffinity(0, sizeof(set), &set);
-		}
-	}
+	storm_emit(EVENTS, 2048);
 	return NULL;
 }
-
-static const struct itimerval storm = {{0, 100}, {0, 100}}, quiet;
 
 static void storm_of_events(void)
 {
 	pthread_t threads[THREADS];
 
-	setitimer(ITIMER_REAL, &storm, NULL);
+	storm(100);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, worker, (void *)i);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	setitimer(ITIMER_REAL, &quiet, NULL);
+	storm(0);
 }
 
 /* ---- sessions ---- */
 
 struct tally {
 	uint64_t read, lost, bad, backwards, damaged;
+	uint32_t ring; /* the last event's, and its time */
+	uint64_t last;
 };
+
+/* What the payload of an event says: whose it is; 0 if it has none. */
+static uint32_t check_payload(const struct pantrace_event_view *view, struct tally *tally)
+{
+	uint64_t n;
+	uint32_t of, sum;
+
+	if (!view->size)
+		return 0;
+	memcpy(&n, view->fields, 8);
+	memcpy(&of, view->fields + 8, 4);
+	memcpy(&sum, view->fields + 12, 4);
+	tally->bad += sum != checksum(n, of);
+	return of;
+}
+
+static void note(void *arg, uint32_t ring, const struct pantrace_event_view *view)
+{
+	struct tally *const tally = arg;
+
+	tally->bad += !check_payload(view, tally);
+	tally->backwards += tally->ring == ring && view->tsc < tally->last;
+	tally->ring = ring;
+	tally->last = view->tsc;
+	tally->read++;
+}
 
 static void tally_session(unsigned int number, struct tally *ret)
 {
-	struct pantrace_packet_view packet;
-	struct pantrace_event_view view;
 	struct pantrace_reader *reader;
 	const int fd = pt_session_fd(number);
-	int rc;
 
 	*ret = (struct tally){0};
 	if (fd < 0 || pantrace_reader_open_fd(fd, false, &reader)) {
@@ -111,28 +111,7 @@ static void tally_session(unsigned int number, struct tally *ret)
 		return;
 	}
 	close(fd);
-	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
-		uint64_t last = 0;
-
-		while ((rc = pantrace_reader_packet(reader, ring, &packet)) == 1) {
-			size_t at = packet.from;
-
-			while ((rc = pantrace_reader_event(reader, &packet, &at, &view)) == 1) {
-				uint64_t n;
-				uint32_t of, sum;
-
-				memcpy(&n, view.fields, 8);
-				memcpy(&of, view.fields + 8, 4);
-				memcpy(&sum, view.fields + 12, 4);
-				ret->bad += sum != checksum(n, of);
-				ret->backwards += view.tsc < last;
-				last = view.tsc;
-				ret->read++;
-			}
-			ret->damaged += rc < 0;
-		}
-		ret->damaged += rc < 0;
-	}
+	ret->damaged = each_event(reader, note, ret);
 	ret->lost = pantrace_reader_lost(reader);
 	pantrace_reader_close(reader);
 }
@@ -254,6 +233,23 @@ static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_
 #undef NEXT
 }
 
+struct context_tally {
+	struct tally *total;
+	uint64_t mask;
+	unsigned long expected; /* yet to be read */
+};
+
+static void note_contexts(void *arg, uint32_t ring, const struct pantrace_event_view *view)
+{
+	struct context_tally *const t = arg;
+	const uint32_t of = check_payload(view, t->total);
+
+	(void)ring;
+	t->expected--;
+	t->total->read++;
+	check(t->mask, view, of, of ? (uintptr_t)event : (uintptr_t)bare);
+}
+
 static void contexts(uint64_t mask, struct tally *total)
 {
 	const struct pantrace_options options = {.size = sizeof(options),
@@ -261,51 +257,27 @@ static void contexts(uint64_t mask, struct tally *total)
 						 .sub_size = 4096,
 						 .nr_subs = 64,
 						 .contexts = mask};
-	struct pantrace_packet_view packet;
-	struct pantrace_event_view view;
+	struct context_tally t = {.total = total, .mask = mask};
 	struct pantrace_reader *reader;
-	unsigned long expected;
-	int rc;
 
 	atomic_store(&produced, 0);
 	if (pantrace_start(&options) || pantrace_enable("several:*") < 0) {
 		total->damaged++;
 		return;
 	}
-	setitimer(ITIMER_REAL, &storm, NULL);
+	storm(100);
 	for (int i = 0; i < 300; i++) {
 		event();
 		bare();
 	}
-	setitimer(ITIMER_REAL, &quiet, NULL);
-	expected = atomic_load(&produced) + 300;
+	storm(0);
+	t.expected = atomic_load(&produced) + 300;
 	if (pantrace_reader_open_fd(pantrace_fd(), false, &reader)) {
 		total->damaged++;
 		return;
 	}
-	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
-		while ((rc = pantrace_reader_packet(reader, ring, &packet)) == 1) {
-			size_t at = packet.from;
-
-			while ((rc = pantrace_reader_event(reader, &packet, &at, &view)) == 1) {
-				uint64_t n;
-				uint32_t of = 0, sum;
-
-				expected--;
-				if (view.size) {
-					memcpy(&n, view.fields, 8);
-					memcpy(&of, view.fields + 8, 4);
-					memcpy(&sum, view.fields + 12, 4);
-					total->bad += sum != checksum(n, of);
-				}
-				check(mask, &view, of, of ? (uintptr_t)event : (uintptr_t)bare);
-				total->read++;
-			}
-			total->damaged += rc < 0;
-		}
-		total->damaged += rc < 0;
-	}
-	total->lost += expected - pantrace_reader_lost(reader);
+	total->damaged += each_event(reader, note_contexts, &t);
+	total->lost += t.expected - pantrace_reader_lost(reader);
 	pantrace_reader_close(reader);
 	pantrace_disable("*");
 	pantrace_stop();
@@ -313,10 +285,9 @@ static void contexts(uint64_t mask, struct tally *total)
 
 int main(void)
 {
-	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	struct tally tally = {0};
 
-	sigaction(SIGALRM, &action, NULL);
+	storm_prepare();
 	prctl(PR_SET_NAME, "several");
 	sessions();
 	for (uint64_t mask = 0; mask < 1u << PANTRACE_CONTEXT_MAX; mask++)
