@@ -48,21 +48,11 @@ is "$rc" 1 "no relay there"
 like "$err" "no relay answers at unix:" "is said"
 
 if [ -x /usr/sbin/sshd ]; then
-	ssh-keygen -q -t ed25519 -N '' -f host_key
-	ssh-keygen -q -t ed25519 -N '' -f key
-	mkdir -p /run/sshd
-	cp key.pub authorized
-	/usr/sbin/sshd -D -e -f /dev/null -h "$work/host_key" -p 2299 -o ListenAddress=127.0.0.1 -o "AuthorizedKeysFile=$work/authorized" \
-		-o StrictModes=no -o PidFile=none -o UsePAM=no >sshd.log 2>&1 &
-	sshd=$!
-	printf '#!/bin/sh\nexec /usr/bin/ssh -i "%s/key" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "$@"\n' "$work" >real-ssh
-	chmod +x real-ssh
-	for _ in $(seq 50); do ./real-ssh -p 2299 -- root@127.0.0.1 true 2>/dev/null && break; sleep 0.1; done
+	ssh_serve 2299 "$work/real-ssh"
 	PANTRACE_SSH=$work/real-ssh
 	run record -u 'traced:*' --to "ssh://root@127.0.0.1:2299/$work/real" -- "$traced" 1000 10
 	is "$(steps real)" 1000 "the same through sshd" || sed 's/^/# /' sshd.log err | tail -5
-	kill $sshd
-	wait $sshd 2>/dev/null
+	ssh_end
 	PANTRACE_SSH=$work/ssh
 else
 	skip "the same through sshd" "openssh-server is not installed"

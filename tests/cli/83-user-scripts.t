@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events of instrumented programs in scripts, and filters that run in them. The program counts what it does once the event is on.
 . "$(dirname "$0")/lib.sh"
-need_root
-lib=${LIB_DIR:-$top/build}
-if [ ! -f "$lib/libpantrace.a" ]; then
-	echo "1..0 # SKIP needs libpantrace.a: make"
-	exit 0
-fi
-export PANTRACE_RUNTIME="$work/runtime"
+. "$(dirname "$0")/user-app.sh"
 cat >"$work/app.c" <<'END'
 #include <pantrace/pantrace.h>
 #include <stdio.h>
@@ -43,25 +37,9 @@ int main(void)
 }
 END
 gcc -O1 -fno-omit-frame-pointer -I"$top/include" "$work/app.c" -o "$work/app" "$lib/libpantrace.a" -lpthread || exit 1
-begin()
-{
-	"$work/app" >"$work/said" &
-	app=$!
-	for _ in $(seq 100); do
-		ls "$PANTRACE_RUNTIME" 2>/dev/null | grep -q "^$app\|-" && break
-		sleep 0.02
-	done
-}
-# waits until the program has said something so many times
-said()
-{
-	for _ in $(seq 200); do
-		[ "$(grep -c "$1" "$work/said")" -ge "$2" ] && return 0
-		sleep 0.05
-	done
-	return 1
-}
-begin
+"$work/app" >"$work/said.app" &
+app=$!
+ready $app
 trap 'kill $app 2>/dev/null; rm -rf "$work"' EXIT
 
 run -l 'user:*'
@@ -72,7 +50,7 @@ like "$out" 'char \*url' "and types"
 
 start -e 'user:app:request_done /args.status >= 500/ { @[str(args.url)] = count(); @h = hist(args.latency); @k[args.kind] = sum(args.codes[1]); }
 	user:app:request_done { @all = count(); @min = min(args.inner_minus); @text[str(args.text), args.text_length] = count(); @who[comm, pid] = count() }'
-said done 1
+said app done 1
 sleep 0.2
 stop
 like "$out" '@all: 2100' "every event arrives once"
@@ -82,21 +60,21 @@ like "$out" "@who\[app, $app\]: 2100" "comm and pid are the program's"
 like "$out" '@min: -2099' "members of structures, signed"
 like "$out" '@text\[abcd, 4\]: 2100' "bounded strings"
 like "$out" '@k\[put\]: 3[0-9]*' "enums by name, elements of sequences"
-said off 1
+said app off 1
 ok "the event is off again when the script has ended"
 
 start -p $app -e 'user:app:request_done { @[ustack] = count() }'
-said done 2
+said app done 2
 sleep 0.2
 stop
 like "$out" 'handle\+[0-9]*' "user stacks have the function of the event"
 like "$out" 'main\+[0-9]*' "and its callers"
-said off 2
+said app off 2
 
 start -e 'user:app:request_done { @ = count() }'
 kill -9 $tracer
 wait $tracer 2>/dev/null
-said off 3
+said app off 3
 ok "a killed tracer leaves nothing on"
 sleep 0.3
 is "$(ls "$PANTRACE_RUNTIME/sessions")" "" "and no session behind"
@@ -117,14 +95,14 @@ like "$err" 'the language has no floating-point numbers' "there are no such lite
 filter()
 {
 	rm -rf "$work/trace"
-	n=$(grep -c done "$work/said")
+	n=$(grep -c done "$work/said.app")
 	"$pantrace" record -u app:request_done --filter "$1" -o "$work/trace" >"$work/out" 2>&1 &
 	recorder=$!
-	said done $((n + 1))
+	said app done $((n + 1))
 	sleep 0.2
 	kill -INT $recorder
 	wait $recorder
-	said off $((n + 1))
+	said app off $((n + 1))
 	babeltrace2 "$work/trace" 2>/dev/null | grep -c request_done
 }
 is "$(filter 'args.status >= 500')" 600 "a filter in the program: a number"

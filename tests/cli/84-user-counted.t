@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Scripts that only count run in the programs: against what the programs count themselves.
 . "$(dirname "$0")/lib.sh"
-need_root
-lib=${LIB_DIR:-$top/build}
-if [ ! -f "$lib/libpantrace.a" ]; then
-	echo "1..0 # SKIP needs libpantrace.a: make"
-	exit 0
-fi
-export PANTRACE_RUNTIME="$work/runtime"
+. "$(dirname "$0")/user-app.sh"
 # wait: until something is read; N events of each of four threads, as many of each of three children; "rounds" once they are all done
 cat >"$work/app.c" <<'END'
 #include <pantrace/pantrace.h>
@@ -108,19 +102,7 @@ begin()
 	"$work/$1" <"$work/in.$1" >"$work/said.$1" &
 	pid=$!
 	eval "exec ${2:-8}>'$work/in.$1'"
-	for _ in $(seq 200); do
-		ls "$PANTRACE_RUNTIME" 2>/dev/null | grep -q "^$pid\$" && break
-		sleep 0.02
-	done
-}
-# said NAME WORD COUNT
-said()
-{
-	for _ in $(seq 400); do
-		[ "$(grep -c "$2" "$work/said.$1")" -ge "$3" ] && return 0
-		sleep 0.05
-	done
-	return 1
+	ready $pid
 }
 value() { printf '%s\n' "$out" | sed -n "s/^@$1: //p" | tail -1; }
 # total NAME: of the values of all its keys and lines

@@ -67,16 +67,7 @@ unlike "$err" 'rate\(' "one that is not: 200 in all"
 
 # ---- live, through sshd
 if [ -x /usr/sbin/sshd ]; then
-	ssh-keygen -q -t ed25519 -N '' -f host_key
-	ssh-keygen -q -t ed25519 -N '' -f key
-	mkdir -p /run/sshd
-	cp key.pub authorized
-	/usr/sbin/sshd -D -e -f /dev/null -h "$work/host_key" -p 2298 -o ListenAddress=127.0.0.1 -o "AuthorizedKeysFile=$work/authorized" \
-		-o StrictModes=no -o PidFile=none -o UsePAM=no >sshd.log 2>&1 &
-	sshd=$!
-	printf '#!/bin/sh\nexec /usr/bin/ssh -i "%s/key" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "$@"\n' "$work" >ssh
-	chmod +x ssh
-	for _ in $(seq 50); do ./ssh -p 2298 -- root@127.0.0.1 true 2>/dev/null && break; sleep 0.1; done
+	ssh_serve 2298 "$work/ssh"
 	mkdir far
 	"$pantrace" report --live --hold 200 far >live.out 2>live.err &
 	reader=$!
@@ -90,8 +81,7 @@ if [ -x /usr/sbin/sshd ]; then
 	wait $reader
 	grep traced: live.out | sort -c -k1,1
 	ok "in the order of time"
-	kill $sshd
-	wait $sshd 2>/dev/null
+	ssh_end
 else
 	skip "live through sshd" "openssh-server is not installed"
 fi
