@@ -13,18 +13,15 @@ ours='' theirs=''
 trap 'kill $ours $theirs 2>/dev/null || true; for i in 1 2 3; do lttng destroy bench-$i >/dev/null 2>&1 || true; done; rm -rf "$dir"' EXIT
 export PANTRACE_RUNTIME="$dir/runtime"
 mkdir -m 700 "$dir/runtime"
-flags="-O2 -std=gnu17 -D_GNU_SOURCE -Iinclude -I$here"
+. "$here/lib.sh"
 mkfifo "$dir/in" "$dir/out" "$dir/lin" "$dir/lout"
-# shellcheck disable=SC2086
-gcc $flags "$here/cost.c" "$lib/libpantrace.a" -o "$dir/cost" -lpthread
+build_ours "$here/cost.c" "$dir/cost"
 "$dir/cost" <"$dir/in" >"$dir/out" &
 ours=$!
 exec 3>"$dir/in" 4<"$dir/out"
-if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracepoint.h' -print -quit)" ]; then
-	printf '#define LTTNG_UST_TRACEPOINT_CREATE_PROBES\n#include "lttng_provider.h"\n' >"$dir/probes.c"
-	# shellcheck disable=SC2086
-	gcc $flags -DLTTNG "$here/cost.c" "$dir/probes.c" -o "$dir/cost-lttng" -llttng-ust -ldl
-	lttng-sessiond --daemonize --no-kernel >/dev/null 2>&1 || true
+if [ -n "$lttng" ]; then
+	build_theirs "$here/cost.c" "$dir/cost-lttng"
+	lttng_daemon
 	"$dir/cost-lttng" <"$dir/lin" >"$dir/lout" &
 	theirs=$!
 	exec 5>"$dir/lin" 6<"$dir/lout"

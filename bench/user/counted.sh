@@ -11,20 +11,9 @@ app=
 trap 'exit 1' INT TERM PIPE
 trap '[ -z "$app" ] || kill $app 2>/dev/null; lttng destroy $session >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
 export PANTRACE_RUNTIME="$dir/runtime"
-flags="-O2 -std=gnu17 -D_GNU_SOURCE -Iinclude -I$here"
-if command -v lttng >/dev/null && [ -n "$(find /usr/include -path "*lttng/tracepoint.h" -print -quit)" ]; then
-	printf '#define LTTNG_UST_TRACEPOINT_CREATE_PROBES\n#include "lttng_provider.h"\n' >"$dir/probes.c"
-	# shellcheck disable=SC2086
-	gcc $flags -DLTTNG "$here/counted.c" "$dir/probes.c" -o "$dir/counted" "$lib/libpantrace.a" -llttng-ust -ldl -lpthread
-	lttng-sessiond --daemonize --no-kernel >/dev/null 2>&1 || true
-	lttng create $session --snapshot >/dev/null
-	lttng enable-event -u -s $session 'bench_lttng:string' >/dev/null
-	lttng start $session >/dev/null
-else
-	echo "bench/user: lttng-tools and liblttng-ust-dev are not installed: without LTTng" >&2
-	# shellcheck disable=SC2086
-	gcc $flags "$here/counted.c" -o "$dir/counted" "$lib/libpantrace.a" -lpthread
-fi
+. "$here/lib.sh"
+lttng_both counted $session 'bench_lttng:string'
+[ -z "$lttng" ] || lttng start $session >/dev/null
 "$dir/counted" >"$dir/said" &
 app=$!
 sleep 0.5
@@ -40,7 +29,9 @@ script()
 	done
 	lines=$((lines + 1))
 	kill -INT $tracer
-	wait $tracer || cat "$dir/err" >&2
+	rc=0
+	wait $tracer || rc=$?
+	ended $rc "$dir/err"
 	# shellcheck disable=SC2046
 	printf '%-52s %8s %8s %8s %8s\n' "$1" $(grep '^[0-9]' "$dir/said" | tail -1)
 	for _ in $(seq 100); do

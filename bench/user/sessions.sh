@@ -14,12 +14,7 @@ children=
 trap 'kill $children 2>/dev/null || true; lttng destroy bench >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
 export PANTRACE_RUNTIME="$dir/runtime"
 mkdir -m 700 "$dir/runtime"
-flags="-O2 -std=gnu17 -D_GNU_SOURCE -Iinclude -I$here"
-lttng=
-if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracepoint.h' -print -quit)" ]; then
-	lttng=yes
-	printf '#define LTTNG_UST_TRACEPOINT_CREATE_PROBES\n#include "lttng_provider.h"\n' >"$dir/probes.c"
-fi
+. "$here/lib.sh"
 
 cat >"$dir/idle.c" <<'EOF'
 #if defined(LTTNG)
@@ -78,14 +73,11 @@ int main(int argc, char **argv)
 EOF
 # shellcheck disable=SC2086
 gcc $flags -DPLAIN "$dir/idle.c" -o "$dir/plain"
-# shellcheck disable=SC2086
-gcc $flags "$dir/idle.c" "$lib/libpantrace.a" -o "$dir/idle" -lpthread
-# shellcheck disable=SC2086
-gcc $flags "$dir/loop.c" "$lib/libpantrace.a" -o "$dir/loop" -lpthread
+build_ours "$dir/idle.c" "$dir/idle"
+build_ours "$dir/loop.c" "$dir/loop"
 # shellcheck disable=SC2086
 gcc $flags "$here/exec.c" -o "$dir/exec"
-# shellcheck disable=SC2086
-[ -z "$lttng" ] || gcc $flags -DLTTNG "$dir/idle.c" "$dir/probes.c" -o "$dir/idle-lttng" -llttng-ust -ldl
+[ -z "$lttng" ] || build_theirs "$dir/idle.c" "$dir/idle-lttng"
 
 # ---- start of a program
 set -- "plain=$dir/plain" "instrumented=$dir/idle" "without control=PANTRACE_CONTROL=0:$dir/idle"
@@ -98,7 +90,7 @@ time_it()
 	name=$1
 	shift
 	from=$(date +%s%N)
-	"$@" >/dev/null 2>&1
+	"$@" >"$dir/said" 2>&1 || ended $? "$dir/said"
 	echo "$((($(date +%s%N) - from) / 1000))" >>"$dir/$name.us"
 }
 row()
@@ -110,7 +102,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 	children="$children $!"
 	[ -z "$lttng" ] || { "$dir/idle-lttng" wait & children="$children $!"; }
 done
-[ -z "$lttng" ] || lttng-sessiond --daemonize --no-kernel >/dev/null 2>&1 || true
+[ -z "$lttng" ] || lttng_daemon
 sleep 1
 for _ in $(seq 15); do
 	time_it version "$pantrace" version
@@ -151,8 +143,11 @@ printf '\n'
 # 1 GiB a chunk, four of them kept: 30 s of it would not fit into memory
 printf '\n%s s, two threads in a tight loop, 16 MiB a CPU, to tmpfs; five times\n' "$seconds"
 for _ in 1 2 3 4 5; do
-	"$pantrace" record -u 'bench:*' --sub-size 2M --subs 8 --rotate-size 1G --keep 4 -o "$dir/trace" -- "$dir/loop" "$seconds" >"$dir/total" 2>"$dir/said" || true
+	rc=0
+	"$pantrace" record -u 'bench:*' --sub-size 2M --subs 8 --rotate-size 1G --keep 4 -o "$dir/trace" -- "$dir/loop" "$seconds" >"$dir/total" 2>"$dir/said" || rc=$?
+	ended $rc "$dir/said"
 	awk -v total="$(cat "$dir/total")" -v s="$seconds" '/ events of / { read = $1; lost = $(NF - 1)
-		printf "produced %d (%.0f M/s), read %d, lost %d (%.2f %%), sum %s\n", total, total / s / 1e6, read, lost, 100 * lost / total, read + lost == total ? "exact" : "WRONG" }' "$dir/said"
+		printf "produced %d (%.0f M/s), read %d, lost %d (%.2f %%), sum %s\n", total, total / s / 1e6, read, lost, 100 * lost / total, read + lost == total ? "exact" : "WRONG"; said++ }
+		END { exit !said }' "$dir/said" || { echo "bench/user: the recorder told no sum:" >&2; cat "$dir/said" >&2; exit 1; }
 	rm -rf "$dir/trace"
 done
