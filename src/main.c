@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
+#include "cmd/fmt.h"
 #include "cmd/hist.h"
 #include "cmd/functrace.h"
 #include "cmd/list.h"
@@ -23,6 +24,7 @@ const struct command commands[] = {
 	{"run", "compile and run a script (also without the word: pantrace -e ..., pantrace FILE)",
 	 cmd_run},
 	{"list", "what can be traced", cmd_list},
+	{"fmt", "print scripts in the standard layout", cmd_fmt},
 	{"record", "record events of instrumented programs, as CTF", cmd_record},
 	{"user", "instrumented programs and their sessions", cmd_user},
 	{"crash", "the last events of programs that were killed", cmd_crash},

@@ -90,7 +90,7 @@ static void man_text(const char *heading, const char *text, FILE *out)
 		return;
 	fprintf(out, ".SH %s\n.nf\n", heading);
 	troff(out, text);
-	fputs(".fi\n", out);
+	fputs(*text && text[strlen(text) - 1] != '\n' ? "\n.fi\n" : ".fi\n", out);
 }
 
 void options_man(const struct command_spec *spec, FILE *out)

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/options.h"
+#include "cmd/fmt.h"
 #include "cmd/list.h"
 #include "lang/parse.h"
 
@@ -15,7 +16,7 @@ struct run_options {
 		*no_feature, *probe_filter, *traceable, *btf, *mode, *standalone;
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
-	bool test, bench;
+	bool test, bench, fmt;
 	bool list, inlines, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
 };
 
@@ -47,7 +48,7 @@ static const struct option_spec run_table[] = {
 	 OPTION_STRING, O(stage)},
 	{0, "test", NULL, "run the probes test:NAME", OPTION_FLAG, O(test)},
 	{0, "bench", NULL, "measure the probes bench:NAME", OPTION_FLAG, O(bench)},
-	{0, "mode", "MODE", "test or bench, as --test and --bench", OPTION_STRING, O(mode)},
+	{0, "mode", "MODE", "test, bench or format, as --test, --bench and --fmt", OPTION_STRING, O(mode)},
 	{0, "dry-run", NULL, "compile and load, but attach nothing", OPTION_FLAG, O(dry_run)},
 	{0, "info", NULL, "what the kernel offers, as bpftrace reports it", OPTION_FLAG, O(info)},
 	{'V', "version", NULL, "print the version", OPTION_FLAG, O(version)},
@@ -57,7 +58,7 @@ static const struct option_spec run_table[] = {
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
 	{0, "emit-llvm", NULL, "there is no LLVM; -d ir and -d bpf show what is made of a script", OPTION_REFUSED, 0},
 	{0, "emit-elf", NULL, "-d bpf shows the programs, --aot FILE makes a program of a script", OPTION_REFUSED, 0},
-	{0, "fmt", NULL, "scripts are not laid out anew", OPTION_REFUSED, 0},
+	{0, "fmt", NULL, "print the script in the standard layout and end", OPTION_FLAG, O(fmt)},
 	{0, "no-feature", "LIST",
 	 "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
 	 O(no_feature)},
@@ -130,13 +131,15 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	static const char *const formats[] = {"text", "json", NULL};
 	static const char *const bufferings[] = {"line", "full", "none", NULL};
 	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
-	static const char *const modes[] = {"", "test", "bench", NULL};
+	static const char *const modes[] = {"", "test", "bench", "format", NULL};
 	const char *stage_name = o->stage;
 	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TRIAL_BENCH : o->test;
 
-	if (o->test + o->bench + (o->mode != NULL) > 1) {
+	if (o->test + o->bench + o->fmt + (o->mode != NULL) > 1) {
 		fprintf(stderr, "ERROR: USAGE: --%s conflicts with existing --mode\n",
-			o->bench ? "bench" : "test");
+			o->fmt	   ? "fmt"
+			: o->bench ? "bench"
+				   : "test");
 		return -EINVAL;
 	}
 
@@ -347,6 +350,8 @@ static int run_command(int argc, char **argv, bool is_compatible, const struct s
 			"a script is needed: -e PROGRAM, a file, or - for standard input");
 	else if (fill_request(&o, &r) < 0)
 		rc = EXIT_FAILED;
+	else if (o.fmt || (o.mode && str_eq(o.mode, "format")))
+		rc = fmt_compatible(o.program, o.program ? NULL : argv[first], o.output);
 	else if (read_script(&o, argv[first], &r, &text) < 0)
 		rc = EXIT_FAILED;
 	else {

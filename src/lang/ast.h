@@ -186,6 +186,18 @@ struct import {
 	const char *path;
 };
 
+/* What stands at the top level, in the order of the source: parse_options.as_written only. */
+enum script_item_kind {
+	ITEM_PROBE, ITEM_MACRO, ITEM_SUBPROGRAM, ITEM_MAP, ITEM_IMPORT, ITEM_CONFIG,
+	ITEM_C, /* a definition of C, not looked into */
+};
+
+struct script_item {
+	enum script_item_kind kind;
+	struct span span;
+	u32 index, end; /* of the list of its kind */
+};
+
 struct ast {
 	struct config_entry *configs;	u32 nconfigs;
 	struct import *imports;		u32 nimports;
@@ -193,6 +205,7 @@ struct ast {
 	struct macro *macros;		u32 nmacros;
 	struct subprogram *subprograms;	u32 nsubprograms;
 	struct probe *probes;		u32 nprobes;
+	struct script_item *items;	u32 nitems;
 	struct probe *uncalled;		u32 nuncalled; /* bodies of functions that nobody calls, to be checked */
 };
 

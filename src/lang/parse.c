@@ -344,10 +344,37 @@ static bool starts(struct parser *p, const char *word, enum token_kind kind, u32
 /* Those that were just parsed; reading goes on behind the statement afterwards. */
 static void read_imports(struct parser *p)
 {
+	if (p->options->as_written)
+		p->done_imports = p->imports.len;
 	if (p->failed || p->done_imports >= p->imports.len)
 		return;
 	parse_as_text(p);
 	parse_import_file(p, &p->imports.items[p->done_imports++]);
+}
+
+/* Over a definition of C that is not looked into: to its ';', which may be left out behind a body. */
+static void skip_c_definition(struct parser *p)
+{
+	const bool is_typedef = parse_is_name(p, "typedef");
+	bool has_body = false;
+	int depth = 0;
+
+	if (p->seen_probe)
+		parse_error(p, parse_peek(p, 0)->span,
+			    "syntax error, C definitions must appear before probes and functions");
+	while (!p->failed) {
+		const struct token t = parse_next(p);
+		const u32 punct = t.kind == TOKEN_PUNCT ? t.punct : 0;
+
+		depth += punct == '{' || punct == '(' || punct == '[';
+		depth -= punct == '}' || punct == ')' || punct == ']';
+		has_body |= punct == '}';
+		if (depth < 0 || (!depth && punct == ';'))
+			return;
+		if (!depth && has_body && !is_typedef && (punct == '}' || punct == ')') &&
+		    !parse_is(p, ';') && !parse_is_name(p, "__attribute__"))
+			return;
+	}
 }
 
 /* One item of the script; text of attach points may follow that is not made of tokens, so only
@@ -362,7 +389,10 @@ static void parse_item(struct parser *p)
 		p->seen_probe = false;
 	}
 	if (in_header || is_c_definition(p)) {
-		parse_c_definition(p, in_header);
+		if (p->options->as_written)
+			skip_c_definition(p);
+		else
+			parse_c_definition(p, in_header);
 		return;
 	}
 	if (parse_accept(p, ';'))
@@ -396,6 +426,43 @@ static void parse_item(struct parser *p)
 	parse_probe(p);
 }
 
+/* How long the list of each kind is. */
+static void count_items(const struct parser *p, size_t ret[ITEM_C])
+{
+	ret[ITEM_PROBE] = p->probes.len;
+	ret[ITEM_MACRO] = p->macros.len;
+	ret[ITEM_SUBPROGRAM] = p->subprograms.len;
+	ret[ITEM_MAP] = p->maps.len;
+	ret[ITEM_IMPORT] = p->imports.len;
+	ret[ITEM_CONFIG] = p->configs.len;
+}
+
+/* parse_item(), and what it was is remembered. */
+static void parse_listed_item(struct parser *p)
+{
+	const struct lexer *l = preprocess_file(&p->pp);
+	const char *text = l->text + l->pos;
+	struct script_item item = {.kind = ITEM_C, .span = {l->pos, l->pos, p->file}};
+	size_t before[ITEM_C], after[ITEM_C];
+
+	count_items(p, before);
+	parse_item(p);
+	if (p->failed || !p->at || *text == ';')
+		return;
+	count_items(p, after);
+	item.span.end = p->tokens.items[p->at - 1].span.end;
+	if (str_starts(text, "config") && after[ITEM_PROBE] == before[ITEM_PROBE])
+		item.kind = ITEM_CONFIG; /* it may be empty */
+	for (u32 i = 0; i < ITEM_C; i++)
+		if (after[i] > before[i])
+			item.kind = (enum script_item_kind)i;
+	if (item.kind != ITEM_C) {
+		item.index = (u32)before[item.kind];
+		item.end = (u32)after[item.kind];
+	}
+	vector_push(&p->items, item);
+}
+
 static void parse_items(struct parser *p)
 {
 	while (!p->failed) {
@@ -407,7 +474,10 @@ static void parse_items(struct parser *p)
 			continue;
 		}
 		p->nopen = p->depth = 0;
-		parse_item(p);
+		if (p->options->as_written)
+			parse_listed_item(p);
+		else
+			parse_item(p);
 	}
 	p->failed |= p->pp.failed;
 }
@@ -423,6 +493,7 @@ static void finish(struct parser *p, struct ast *ret)
 	LIST(macros, nmacros);
 	LIST(subprograms, nsubprograms);
 	LIST(probes, nprobes);
+	LIST(items, nitems);
 #undef LIST
 }
 
@@ -444,8 +515,9 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 	}
 	preprocess_init(&p.pp, arena, diag, file, options);
 	parse_items(&p);
-	if (!p.failed) {
+	if (!p.failed)
 		finish(&p, &ast);
+	if (!p.failed && !options->as_written) {
 		ast_functions_to_macros(arena, &ast);
 		p.failed = ast_expand_macros(arena, diag, &ast) < 0;
 	}
@@ -459,6 +531,7 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 	vector_free(&p.macros);
 	vector_free(&p.subprograms);
 	vector_free(&p.probes);
+	vector_free(&p.items);
 	if (p.failed)
 		return -EINVAL;
 	*ret = ast;

@@ -28,6 +28,11 @@ struct parse_options {
 	const struct script_file *files; /* these are all that there are; NULL = the file system's */
 	u32 nfiles;
 	bool have_btf; /* predefine BPFTRACE_HAVE_BTF */
+	/*
+	 * The tree of the text as it stands, to lay it out anew (format_script.h): directives are skipped, imports and definitions
+	 * of C not looked into, no macro is expanded, spans include the parentheses around an expression, ast.items is filled in.
+	 */
+	bool as_written;
 };
 
 /* Parses diag->sources[file]. Returns 0, or -EINVAL with diagnostics. */

@@ -208,7 +208,8 @@ static struct expr *parse_member(struct parser *p, struct expr *left, bool is_ar
 	}
 	e->name_span = t.span;
 	parse_next(p);
-	if (left->kind == EXPR_NAME && str_eq(left->name, "self") && t.kind == TOKEN_NAME)
+	if (left->kind == EXPR_NAME && str_eq(left->name, "self") && t.kind == TOKEN_NAME &&
+	    !p->options->as_written)
 		e = thread_local_element(p->arena, t.text, parse_span_since(p, left->span));
 	return parse_node(p, e, height);
 }

@@ -48,6 +48,7 @@ struct parser {
 	VECTOR(struct macro) macros;
 	VECTOR(struct subprogram) subprograms;
 	VECTOR(struct probe) probes;
+	VECTOR(struct script_item) items; /* as_written */
 };
 
 /* --- tokens (parse.c) --- */
@@ -93,6 +94,8 @@ struct type_name *parse_type_name(struct parser *p);
 /* The argument of sizeof, offsetof, typeof: one of the two results is set. */
 void parse_type_or_expr(struct parser *p, char end, struct type_name **ret_type,
 			struct expr **ret_expr);
+/* A word that is a value although it looks like the name of a type: `(pid) - 1` is no cast. */
+bool parse_is_value_word(const char *name);
 /* '(' was read: is this `(type) operand`? Leaves the position where it was. */
 bool parse_looks_like_cast(struct parser *p);
 

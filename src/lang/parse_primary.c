@@ -126,6 +126,8 @@ static struct expr *parse_parens(struct parser *p)
 		return parse_tuple(p, e, inner, p->height);
 	parse_close(p, ')');
 	inner->in_parens = true; /* messages about it leave them out */
+	if (p->options->as_written)
+		inner->span = parse_span_since(p, e->span);
 	return inner;
 }
 

@@ -234,6 +234,14 @@ static struct stmt *parse_let(struct parser *p, struct stmt *s, struct expr **re
 static struct stmt *parse_import_stmt(struct parser *p, struct stmt *s, struct expr **ret_value)
 {
 	parse_next(p);
+	if (p->options->as_written) { /* keeps its place: a name with its path */
+		s->value = parse_new(p, EXPR_NAME, s->span);
+		s->value->name = parse_expect_kind(p, TOKEN_STRING, "string after 'import'").text;
+		parse_node(p, s->value, 0);
+		s->value->name_span = s->value->span;
+		parse_expect(p, ';');
+		return done(p, s, p->height);
+	}
 	parse_import(p, s->span);
 	p->height = 0;
 	return NULL;

@@ -21,7 +21,7 @@ static bool is_one_of(const struct token *t, const char *const *words, size_t n)
 #define IS_ONE_OF(t, words) is_one_of((t), (words), ARRAY_SIZE(words))
 
 /* Words that are values although they look like the name of a type. */
-static bool is_value_word(const char *name)
+bool parse_is_value_word(const char *name)
 {
 	static const char *const words[] = {"args", "ctx",    "kstack", "nsecs", "pid",
 					    "tid",  "ustack", "true",	"false"};
@@ -47,7 +47,7 @@ static bool is_type_word(struct parser *p, const struct token *t)
 		"size_t", "u8",	       "u16",	   "u32",	"u64",		 "s8",
 		"s16",	  "s32",       "s64"};
 
-	if (t->kind != TOKEN_NAME || is_value_word(t->text))
+	if (t->kind != TOKEN_NAME || parse_is_value_word(t->text))
 		return false;
 	if (IS_ONE_OF(t, tag_words) || IS_ONE_OF(t, c_words) || IS_ONE_OF(t, own) ||
 	    IS_ONE_OF(t, qualifiers))
@@ -208,7 +208,7 @@ void parse_type_or_expr(struct parser *p, char end, struct type_name **ret_type,
 		  IS_ONE_OF(&first, qualifiers);
 	/* A bare name is a type if it is known as one; with a suffix like '*' it cannot be anything
 	 * else. */
-	if (!is_type && first.kind == TOKEN_NAME && !is_value_word(first.text) &&
+	if (!is_type && first.kind == TOKEN_NAME && !parse_is_value_word(first.text) &&
 	    suffixes_until(p, 1, end, end, &suffixes, &ahead))
 		is_type = suffixes || is_type_word(p, &first);
 	if (is_type)
@@ -245,7 +245,7 @@ bool parse_looks_like_cast(struct parser *p)
 	const struct token first = *parse_peek(p, 0);
 	u32 suffixes, ahead = 1;
 
-	if (first.kind != TOKEN_NAME || is_value_word(first.text))
+	if (first.kind != TOKEN_NAME || parse_is_value_word(first.text))
 		return false;
 	if (str_eq(first.text, "typeof"))
 		return parse_peek(p, 1)->kind == TOKEN_PUNCT && parse_peek(p, 1)->punct == '(';

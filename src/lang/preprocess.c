@@ -71,6 +71,13 @@ static u32 line_end(const struct lexer *l)
 	return i;
 }
 
+u32 preprocess_line_end(const char *text, u32 pos, u32 end)
+{
+	const struct lexer l = {.text = text, .pos = pos, .end = end};
+
+	return line_end(&l);
+}
+
 static bool read_line(struct preprocessor *pp, struct lexer *line, struct token_list *ret)
 {
 	for (;;) {
@@ -399,6 +406,10 @@ static void directive(struct preprocessor *pp)
 	struct token word;
 	struct span at;
 
+	if (pp->options->as_written) {
+		l->pos = line_end(l);
+		return;
+	}
 	line = directive_line(l, &word);
 	l->pos = line.end;
 	l->line_start = true;

@@ -54,6 +54,8 @@ bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *n
 /* Skips blanks, comments, directives and ends of included files. False at the end or after an
  * error. */
 bool preprocess_skip_layout(struct preprocessor *pp);
+/* End of the logical line at pos: the newline that is neither continued nor in a comment, or end. */
+u32 preprocess_line_end(const char *text, u32 pos, u32 end);
 /* The file being read, for text that is not made of tokens (attach points). */
 struct lexer *preprocess_file(struct preprocessor *pp);
 /* Reading goes on before this token, which came from preprocess_next(). */

@@ -89,8 +89,6 @@ done
 run --emit-llvm out -e 'begin { }'
 is "$rc" 2 "--emit-llvm: exit code"
 like "$err" "emit-llvm is not offered: there is no LLVM; -d ir" "and what there is instead"
-run --fmt x.bt
-like "$err" "fmt is not offered" "--fmt"
 run -dd -e 'begin { $a = 1 }'
 is "$rc" 0 "-dd: the old spelling of -d all"
 like "$out" "^bpf$" "shows every stage"

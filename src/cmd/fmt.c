@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/fmt.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/options.h"
+#include "lang/format_script.h"
+#include "lang/parse.h"
+
+struct fmt_options {
+	const char *program, *output;
+	bool in_place, check;
+};
+
+static const struct option_spec options[] = {
+	{'e', NULL, "PROGRAM", "this program instead of files", OPTION_STRING,
+	 offsetof(struct fmt_options, program)},
+	{'i', "in-place", NULL, "write each file back where it changes", OPTION_FLAG,
+	 offsetof(struct fmt_options, in_place)},
+	{0, "check", NULL, "only name the files that would change; exit code 1 if there are any",
+	 OPTION_FLAG, offsetof(struct fmt_options, check)},
+	{'o', "output", "FILE", "write to a file", OPTION_STRING,
+	 offsetof(struct fmt_options, output)},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "fmt",
+	.synopsis = "[options] [FILE ...]",
+	.summary = "Prints scripts in the standard layout of the language.",
+	.examples = "pantrace fmt script.bt          # print it laid out\n"
+		    "pantrace fmt -i tools/*.bt      # write the files back\n"
+		    "pantrace fmt --check *.bt       # name those that would change\n"
+		    "pantrace fmt < script.bt        # standard input\n"
+		    "pantrace fmt -e 'BEGIN{exit()}' # a program of one line\n",
+	.options = options,
+};
+
+struct text {
+	const char *name; /* in messages */
+	char *data;
+	size_t len;
+};
+
+static int read_text(const char *file, struct text *ret)
+{
+	const bool is_stdin = str_eq(file, "-");
+	int err;
+
+	ret->name = is_stdin ? "stdin" : file;
+	err = is_stdin ? file_read_fd(STDIN_FILENO, LANG_MAX_SOURCE, &ret->data, &ret->len)
+		       : file_read(file, LANG_MAX_SOURCE, &ret->data, &ret->len);
+	if (err == -EFBIG)
+		fprintf(stderr, "ERROR: the script %s is too large: it has more than %u bytes\n",
+			ret->name, LANG_MAX_SOURCE);
+	else if (err < 0)
+		fprintf(stderr, "ERROR: failed to open file '%s': %s\n", file, strerror(-err));
+	return err;
+}
+
+static int lay_out(const struct text *t, struct strbuf *out)
+{
+	struct diag diag = DIAG_INIT;
+	const int err = script_format(&diag, diag_add_source(&diag, t->name, t->data, t->len), out);
+
+	diag_print(&diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_release(&diag);
+	return err;
+}
+
+static int failed_to_write(const char *file, int err)
+{
+	fprintf(stderr, "ERROR: cannot write '%s': %s\n", file, strerror(-err));
+	return err;
+}
+
+/* A pipe or device is written to. */
+static int write_special(const char *file, const struct strbuf *text)
+{
+	const int fd = open(file, O_WRONLY | O_CLOEXEC);
+	const int err = fd < 0 ? -errno : write_all(fd, text->data, text->len);
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Fills the new file, which gets owner and mode of the old one if there is one. */
+static int fill(int fd, const struct strbuf *text, const struct stat *old)
+{
+	const mode_t mask = umask(0);
+
+	umask(mask);
+	/* The owner first: a change of it takes set-user-ID bits away. */
+	if (old && (old->st_uid != geteuid() || old->st_gid != getegid()) &&
+	    fchown(fd, old->st_uid, old->st_gid) < 0)
+		return -errno;
+	if (fchmod(fd, old ? old->st_mode & 07777 : 0666 & ~mask) < 0)
+		return -errno;
+	return write_all(fd, text->data, text->len);
+}
+
+/* All of it or nothing: through a new file beside it. What a symbolic link points to is replaced,
+ * not the link. */
+static int replace(const char *file, const struct strbuf *text)
+{
+	char *real = realpath(file, NULL), *temporary;
+	const char *path = real ? real : file;
+	struct stat st;
+	const bool exists = stat(path, &st) == 0;
+	int fd, err = 0;
+
+	if (exists && !S_ISREG(st.st_mode)) {
+		err = S_ISDIR(st.st_mode) ? -EISDIR : write_special(path, text);
+		free(real);
+		return err;
+	}
+	temporary = xreallocarray(NULL, strlen(path) + 8, 1);
+	sprintf(temporary, "%s.XXXXXX", path);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		err = -errno;
+	else
+		err = fill(fd, text, exists ? &st : NULL);
+	if (fd >= 0) {
+		if (close(fd) < 0 && !err)
+			err = -errno;
+		if (!err && rename(temporary, path) < 0)
+			err = -errno;
+		if (err)
+			unlink(temporary);
+	}
+	free(temporary);
+	free(real);
+	return err;
+}
+
+static int print(const struct strbuf *text)
+{
+	if (fwrite(text->data, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
+		return 0;
+	return failed_to_write("standard output", -errno);
+}
+
+/* What is asked for is done with one script. Returns 0, 1 if it would change (--check), or -errno,
+ * reported. */
+static int handle(const struct fmt_options *o, const struct text *t, const char *file)
+{
+	struct strbuf out = STRBUF_INIT;
+	int r = lay_out(t, &out);
+	const bool changes = !r && (out.len != t->len || memcmp(out.data, t->data, out.len) != 0);
+
+	if (!r && o->check) {
+		r = changes;
+		if (changes)
+			puts(t->name);
+	} else if (!r && o->in_place) {
+		r = changes ? replace(file, &out) : 0;
+		if (r < 0)
+			failed_to_write(file, r);
+	} else if (!r && o->output) {
+		r = replace(o->output, &out);
+		if (r < 0)
+			failed_to_write(o->output, r);
+	} else if (!r) {
+		r = print(&out);
+	}
+	strbuf_release(&out);
+	return r;
+}
+
+static int handle_file(const struct fmt_options *o, const char *file)
+{
+	struct text t = {0};
+	int r = read_text(file, &t);
+
+	if (!r)
+		r = handle(o, &t, file);
+	free(t.data);
+	return r;
+}
+
+static int handle_program(const struct fmt_options *o)
+{
+	const struct text t = {
+		.name = "stdin", .data = (char *)(uintptr_t)o->program, .len = strlen(o->program)};
+
+	return handle(o, &t, NULL);
+}
+
+int fmt_compatible(const char *program, const char *file, const char *output)
+{
+	const struct fmt_options o = {.program = program, .output = output};
+	const int r = program ? handle_program(&o) : handle_file(&o, file);
+
+	return r ? EXIT_FAILED : EXIT_OK;
+}
+
+/* What does not go together. */
+static int check_options(const struct fmt_options *o, int nfiles, char **files)
+{
+	if (o->in_place + o->check + (o->output != NULL) > 1)
+		return options_usage_error(&spec, "one of -i, --check and -o");
+	if (o->program && nfiles)
+		return options_usage_error(&spec, "-e or files, not both: '%s'", files[0]);
+	if (o->in_place && (o->program || !nfiles))
+		return options_usage_error(&spec, "-i needs the files to write back");
+	if (o->output && nfiles > 1)
+		return options_usage_error(&spec, "-o takes one script");
+	for (int i = 0; i < nfiles; i++)
+		if (o->in_place && str_eq(files[i], "-"))
+			return options_usage_error(&spec,
+						   "standard input cannot be written back (-i)");
+	return OPTIONS_GO_ON;
+}
+
+int cmd_fmt(int argc, char **argv)
+{
+	struct fmt_options o = {0};
+	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+
+	if (rc == OPTIONS_GO_ON)
+		rc = check_options(&o, argc - first, argv + first);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	rc = EXIT_OK;
+	if (o.program)
+		return handle_program(&o) ? EXIT_FAILED : EXIT_OK;
+	if (first >= argc)
+		return handle_file(&o, "-") ? EXIT_FAILED : EXIT_OK;
+	for (int i = first; i < argc; i++)
+		if (handle_file(&o, argv[i]))
+			rc = EXIT_FAILED;
+	return rc;
+}
