@@ -132,14 +132,15 @@ static void add_hint(struct diag *d, const char *sentence, int error)
 #define LIMIT_JUMPS 8192
 
 /*
- * The verifier gave up counting. Where it stood then says little: the loop that costs it the most is named.
+ * The verifier gave up counting, in the middle of a line. Where it stood then says little: the loop that costs it
+ * the most is named.
  */
-static bool report_limit(struct diag *d, const struct script_program *p, const char *sentence)
+static bool report_limit(struct diag *d, const struct script_program *p, const char *log)
 {
-	const bool jumps = strstr(sentence, "jumps is too complex");
+	const bool jumps = strstr(log, "8193 jumps is too complex");
 	const struct stmt *loop;
 
-	if (!jumps && !strstr(sentence, "BPF program is too large"))
+	if (!jumps && !strstr(log, "BPF program is too large. Processed"))
 		return false;
 	loop = loop_heaviest(p->body);
 	diag_error(d, loop ? loop->span : p->probe ? p->probe->span : NO_SPAN,
@@ -162,6 +163,8 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 	size_t n = 0;
 	long insn = -1;
 
+	if (log && report_limit(d, program, log))
+		return;
 	if (log)
 		parse_log(log, &raw, &n, &insn);
 	if (insn >= 0 && (u32)insn < program->code.count && program->code.spans)
@@ -170,10 +173,6 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 		const char *prefix;
 
 		escape_line(&text, raw, n);
-		if (report_limit(d, program, text.data)) {
-			strbuf_release(&text);
-			return;
-		}
 		prefix = name_helper(&text, program, insn) ? ""
 							   : "the kernel's verifier refuses this: ";
 		diag_error(d, at, "%s%s", prefix, text.data);

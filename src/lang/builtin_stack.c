@@ -14,6 +14,10 @@
 #define FRAMES_OFFSET 8
 /* 2^64 / golden ratio, odd: spreads every bit of a frame over the upper half */
 #define HASH_FACTOR 0x9e3779b97f4a7c15ULL
+/* Stacks of no more frames are hashed without a loop; in loops, so many frames of a deep one at a
+ * time. */
+#define HASH_BLOCK	 8
+#define HASH_BLOCK_SHIFT 3
 
 static bool is_user_stack(const struct expr *call)
 {
@@ -118,45 +122,144 @@ static void check_stack(struct check *c, struct expr *call)
 	reserve_depth(c, user, depth);
 }
 
-static void hash_frame(struct lower *l, ir_reg hash, ir_reg factor, ir_reg frame)
+/* With bytes behind the frames that hashing may overwrite: see fill_block(). */
+#define HASH_ROOM (8 * HASH_BLOCK)
+
+/*
+ * The hash is made of whole blocks of HASH_BLOCK frames, the last one filled up with zeroes: each
+ * place where a loop may end is a way that the verifier has to follow, and there are 127 frames. A
+ * frame less in `frames` than in the block is a zero.
+ */
+static ir_reg hash_block(struct lower *l, ir_reg hash, ir_reg at, u32 frames)
 {
-	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, frame));
-	ir_assign(l->f, hash, ir_binary(l->f, IR_MUL, hash, factor));
-	ir_assign(l->f, hash, ir_binary(l->f, IR_XOR, hash, ir_binary_imm(l->f, IR_SHR, hash, 29)));
+	struct ir_function *f = l->f;
+	const ir_reg factor = ir_const(f, HASH_FACTOR);
+
+	for (u32 i = 0; i < HASH_BLOCK; i++) {
+		if (i < frames)
+			hash = ir_binary(f, IR_XOR, hash,
+					 ir_load(f, at, FRAMES_OFFSET + 8 * i, 8, false));
+		hash = ir_binary(f, IR_MUL, hash, factor);
+		hash = ir_binary(f, IR_XOR, hash, ir_binary_imm(f, IR_SHR, hash, 29));
+	}
+	return hash;
+}
+
+static u32 block_count(u32 depth)
+{
+	return (depth + HASH_BLOCK - 1) / HASH_BLOCK;
+}
+
+/* Zeroes behind the last frame, up to the end of its block and beyond. */
+static void fill_block(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
+{
+	const ir_reg end =
+		ir_binary(l->f, IR_ADD, stack,
+			  ir_binary_imm(l->f, IR_SHL, builtin_bound(l, count, depth), 3));
+
+	for (u32 i = 0; i < HASH_BLOCK - 1; i++)
+		ir_store_imm(l->f, end, FRAMES_OFFSET + 8 * i, 8, 0);
 }
 
 /* For kernels that know no loops. */
-static void hash_unrolled(struct lower *l, ir_reg hash, ir_reg factor, ir_reg stack, ir_reg count,
-			  u32 depth)
+static void hash_unrolled(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blocks, u32 depth)
 {
 	const u32 end = ir_block_new(l->f, "hash.end");
 
-	for (u32 i = 0; i < depth; i++) {
+	for (u32 i = 0; i < block_count(depth); i++) {
 		const u32 more = ir_block_new(l->f, "hash.more");
+		const ir_reg at = ir_binary_imm(l->f, IR_ADD, stack, i * 8 * HASH_BLOCK);
 
-		ir_branch_imm(l->f, IR_GT, count, i, more, end);
+		ir_branch_imm(l->f, IR_GT, blocks, i, more, end);
 		ir_switch_to(l->f, more);
-		hash_frame(l, hash, factor, ir_load(l->f, stack, FRAMES_OFFSET + 8 * i, 8, false));
+		ir_assign(l->f, hash, hash_block(l, hash, at, HASH_BLOCK));
 	}
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
 }
 
-/* hash = f(frames[0 .. count)); never 0. */
+static void hash_in_place(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blocks, u32 depth)
+{
+	struct lower_loop loop;
+	ir_reg at;
+
+	lower_loop_begin(l, &loop, blocks, block_count(depth));
+	at = ir_binary(l->f, IR_ADD, stack,
+		       ir_binary_imm(l->f, IR_SHL, loop.index, HASH_BLOCK_SHIFT + 3));
+	ir_assign(l->f, hash, hash_block(l, hash, at, HASH_BLOCK));
+	lower_loop_end(l, &loop);
+}
+
+/*
+ * A stack within a loop of the script: the verifier would follow each end of a loop over its blocks
+ * through all rounds of the outer one. A callback of bpf_loop() has one end.
+ */
+#define STATE_STACK 0
+#define STATE_HASH  8
+#define STATE_SIZE  16
+
+static struct ir_function *hash_callback(struct lower *l, u32 depth)
+{
+	struct ir_function *outer = l->f, *f = ir_function_new(l->ir, "stack_hash");
+	const u32 inside = ir_block_new(f, "block"), outside = ir_block_new(f, "none");
+	ir_reg index = ir_reg_new(f), state = ir_reg_new(f), at;
+
+	l->f = f;
+	f->is_callback = true;
+	f->nparams = 2;
+	f->span = outer->span;
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = index, .imm = 0});
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = state, .imm = 1});
+	index = ir_extend(f, index, 4, false);
+	ir_branch_imm(f, IR_LT, index, block_count(depth), inside, outside);
+	ir_switch_to(f, inside);
+	at = ir_binary(f, IR_ADD, ir_load(f, state, STATE_STACK, 8, false),
+		       ir_binary_imm(f, IR_SHL, index, HASH_BLOCK_SHIFT + 3));
+	ir_store(f, state, STATE_HASH, 8,
+		 hash_block(l, ir_load(f, state, STATE_HASH, 8, false), at, HASH_BLOCK));
+	ir_return(f, 0);
+	ir_switch_to(f, outside);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	l->f = outer;
+	return f;
+}
+
+static void hash_by_callback(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blocks, u32 depth)
+{
+	struct ir_function *f = l->f;
+	const u32 slot = ir_slot(f, STATE_SIZE, 8, "stack_hash");
+	ir_reg state = ir_slot_address(f, slot), function = ir_reg_new(f);
+
+	f->slots.items[slot].force_stack = true;
+	ir_store(f, state, STATE_STACK, 8, stack);
+	ir_store(f, state, STATE_HASH, 8, hash);
+	ir_add(f, (struct ir_insn){.op = IR_FUNCTION,
+				   .dst = function,
+				   .imm = ir_function_index(l->ir, hash_callback(l, depth))});
+	ir_call_n(f, BPF_FUNC_loop, blocks, function, state, ir_const(f, 0));
+	ir_assign(f, hash, ir_load(f, state, STATE_HASH, 8, false));
+}
+
+/* hash = f(frames[0 .. count)); never 0. Of a stack of one block all `depth` frames, those behind
+ * count being zero. */
 static ir_reg hash_frames(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
 {
-	ir_reg hash = ir_move(l->f, count), factor = ir_const(l->f, HASH_FACTOR), frame;
-	struct lower_loop loop;
+	struct ir_function *f = l->f;
+	ir_reg hash, blocks;
 
-	if (!l->features->bounded_loops) {
-		hash_unrolled(l, hash, factor, stack, count, depth);
-	} else {
-		lower_loop_begin(l, &loop, count, depth);
-		frame = ir_binary(l->f, IR_ADD, stack, ir_binary_imm(l->f, IR_SHL, loop.index, 3));
-		hash_frame(l, hash, factor, ir_load(l->f, frame, FRAMES_OFFSET, 8, false));
-		lower_loop_end(l, &loop);
-	}
-	return ir_binary_imm(l->f, IR_OR, hash, 1);
+	if (depth <= HASH_BLOCK)
+		return ir_binary_imm(f, IR_OR, hash_block(l, count, stack, depth), 1);
+	fill_block(l, stack, count, depth);
+	hash = ir_move(f, count);
+	blocks = ir_binary_imm(f, IR_SHR, ir_binary_imm(f, IR_ADD, count, HASH_BLOCK - 1),
+			       HASH_BLOCK_SHIFT);
+	if (!l->features->bounded_loops)
+		hash_unrolled(l, hash, stack, blocks, depth);
+	else if (l->break_block && l->features->bpf_loop)
+		hash_by_callback(l, hash, stack, blocks, depth);
+	else
+		hash_in_place(l, hash, stack, blocks, depth);
+	return ir_binary_imm(f, IR_OR, hash, 1);
 }
 
 /* Puts the frames under their id unless they are there. Sets id to 0 if there is no room. */
@@ -242,7 +345,11 @@ static ir_reg capture(struct lower *l, struct expr *call, bool user)
 	ir_reg stack, bytes, count, id;
 	u32 slot;
 
-	slot = lower_slot(l, type_string(l->types, value_size), "stack", &stack);
+	slot = lower_slot(l,
+			  type_string(l->types, value_size + (depth > HASH_BLOCK ? HASH_ROOM : 0)),
+			  "stack", &stack);
+	if (depth <= HASH_BLOCK)
+		lower_zero(l, stack, FRAMES_OFFSET, 8 * depth);
 	id = ir_reg_new(l->f);
 	ir_assign_const(l->f, id, 0);
 	if (is_dwarf(call)) {

@@ -65,6 +65,14 @@ deep=$(perl -e 'print map { "for \$i$_ : 0..2 { " } 1..9')
 counts "nine deep" "begin { $deep @n[comm, \$i1 + \$i2 + \$i3 + \$i4 + \$i5 + \$i6 + \$i7 + \$i8 + \$i9] = count(); $(perl -e 'print " }" x 9') print((@n[comm, 4], @n[comm, 9])); clear(@n); exit() }" \
 	'print "(126, 1)\n"'
 
+# A stack is the same key within a loop and outside, and takes little to verify.
+run -q -c "$programs/calls.dyn 50" -e "uprobe:$programs/calls.dyn:work { @[ustack] = count(); @s[ustack(3)] = count(); @d[ustack(20)] = count();
+	\$w = 0; while (\$w < 3) { \$w++; @[ustack] = count(); @s[ustack(3)] = count(); @d[ustack(20)] = count(); } for (\$i : 0..100) { @[ustack] = count(); } }"
+is "$(printf '%s\n' "$out" | grep -c '^@')$(printf '%s\n' "$out" | grep '^\]' | tr '\n' ' ')" "3]: 5200 ]: 200 ]: 200 " "stacks in loops"
+counts "stacks in long loops" \
+	'begin { $i = 0; while ($i < 100) { @[comm, $i, kstack] = count(); if ($i % 2) { @x[$i % 4, ustack] = count(); } $i++; } for ($kv : @x) { @n += $kv.1; } printf("%d\n", @n); clear(@n); clear(@x); clear(@); exit() }' \
+	'print "50\n"'
+
 # --- refused, by name ---
 run -e 'begin { for ($i : 0..8388609) { @++; } exit() }'
 is "$rc" 1 "more rounds than bpf_loop() takes: exit code"
