@@ -19,6 +19,7 @@ struct variable_symbol {
 	bool is_typed;		 /* let $x : type */
 	bool is_loop;		 /* assigned by a for statement: read-only */
 	bool is_captured;	 /* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
+	bool is_bound;		 /* a while may end by it, or by what is made of it */
 	u32 scope_depth;
 	u32 callback_depth;	 /* of the declaration */
 	bool is_leaked;		 /* used outside the block of its first assignment (older scripts): starts as 0 */

@@ -74,6 +74,8 @@ void check_statements(struct check *c, struct block *b); /* in the scope that is
 
 /* ---- check_loop.c ---- */
 void check_while(struct check *c, struct stmt *s);
+/* Marks the variables that e is made of as bounds of a loop (variable_symbol.is_bound). */
+void check_bounds(struct check *c, struct expr *e);
 void check_unroll(struct check *c, struct stmt *s);
 void check_for_map(struct check *c, struct stmt *s);
 void check_for_range(struct check *c, struct stmt *s);

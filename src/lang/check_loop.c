@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Loops. */
+#include "lang/ast_walk.h"
 #include "lang/check_internal.h"
 #include "lang/loop_steps.h"
 
@@ -17,6 +18,70 @@ static void check_loop_body(struct check *c, struct block *body, u32 rounds)
 	c->loop_rounds = outer;
 }
 
+/* ---- what a while ends by ---- */
+
+struct bounds {
+	struct ast_walk walk;
+	struct check *c;
+	bool has_exit;
+};
+
+static void bound_by(struct ast_walk *w, struct expr **slot)
+{
+	struct bounds *b = container_of(w, struct bounds, walk);
+	struct variable_symbol *v = (*slot)->kind == EXPR_VARIABLE ? (*slot)->variable : NULL;
+
+	if (v && !v->is_bound) {
+		v->is_bound = true;
+		b->c->changed = true;
+	}
+	ast_walk_children(w, *slot);
+}
+
+void check_bounds(struct check *c, struct expr *e)
+{
+	struct bounds b = {.walk = {.expr = bound_by, .skip_types = true}, .c = c};
+
+	if (e)
+		bound_by(&b.walk, &e);
+}
+
+static void look_in_expr(struct ast_walk *w, struct expr **slot)
+{
+	ast_walk_children(w, *slot);
+}
+
+static void find_exit(struct ast_walk *w, struct stmt **slot)
+{
+	struct bounds *b = container_of(w, struct bounds, walk);
+
+	b->has_exit |= (*slot)->kind == STMT_BREAK || (*slot)->kind == STMT_RETURN;
+	ast_walk_stmt(w, *slot);
+}
+
+static void bound_by_exit(struct ast_walk *w, struct stmt **slot)
+{
+	struct bounds *outer = container_of(w, struct bounds, walk);
+	struct bounds b = {.walk = {.expr = look_in_expr, .stmt = find_exit, .skip_types = true}};
+
+	if ((*slot)->kind == STMT_IF) {
+		ast_walk_stmt(&b.walk, *slot);
+		if (b.has_exit)
+			check_bounds(outer->c, (*slot)->condition);
+	}
+	ast_walk_stmt(w, *slot);
+}
+
+/* Of the variables that end it the verifier must know as much as it can. */
+static void note_bounds(struct check *c, struct stmt *s)
+{
+	struct bounds b = {
+		.walk = {.expr = look_in_expr, .stmt = bound_by_exit, .skip_types = true}, .c = c};
+
+	check_bounds(c, s->condition);
+	ast_walk_block(&b.walk, s->body);
+}
+
 void check_while(struct check *c, struct stmt *s)
 {
 	if (!c->options->features.bounded_loops)
@@ -25,6 +90,7 @@ void check_while(struct check *c, struct stmt *s)
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
 	check_loop_body(c, s->body, loop_while_rounds(s));
+	note_bounds(c, s);
 }
 
 void check_unroll(struct check *c, struct stmt *s)

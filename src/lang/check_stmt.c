@@ -135,6 +135,8 @@ static void check_assign_variable(struct check *c, struct stmt *s)
 		check_variable_assign(c, v, type, s->op == OP_NONE ? value->space : v->space,
 				      s->span);
 	target->type = v->type;
+	if (v->is_bound)
+		check_bounds(c, value);
 }
 
 static void check_assign(struct check *c, struct stmt *s)
@@ -197,6 +199,8 @@ static void check_let(struct check *c, struct stmt *s)
 		check_variable_assign(c, v, s->value->type, s->value->space, s->span);
 	s->target->type = v->type;
 	s->variable = v;
+	if (v->is_bound)
+		check_bounds(c, s->value);
 }
 
 static void check_if(struct check *c, struct stmt *s)

@@ -256,7 +256,8 @@ static void after_callback(struct lower *l)
  * Numbers that the rounds of a callback hand on to each other. The verifier (6.8 and later) walks a
  * callback until a round begins as an earlier one did. What is known of a variable that only counts
  * is dropped for that, but not of one that is compared: of `if ($n++ < 5)` it would walk a round
- * for each value of $n. So each round forgets what is known of them: x ^ u ^ u is x, but of u the
+ * for each value of $n. So each round forgets what is known of them, except of those that a while
+ * ends by: x ^ u ^ u is x, but of u the
  * verifier knows nothing.
  */
 struct forgetting {
@@ -271,7 +272,7 @@ static void forget(struct forgetting *f, struct variable_symbol *v)
 	struct lower *l = f->l;
 	struct value number;
 
-	if (!v || !v->is_captured || v->callback_depth >= lower_private(l)->depth ||
+	if (!v || !v->is_captured || v->is_bound || v->callback_depth >= lower_private(l)->depth ||
 	    !type_is_integer(v->type))
 		return;
 	for (size_t i = 0; i < f->done.len; i++)

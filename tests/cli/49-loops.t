@@ -57,6 +57,10 @@ counts "what a long loop counts may be compared" \
 	'begin { $n = 0; $few = 0; for ($i : 0..100000) { $n++; if ($n > 5) { @big++; } else { $few++; } if ($i == 77777) { @at = $n; } } print((@big, $few, @at)); clear(@big); clear(@at); exit() }' \
 	'print "(99995, 5, 77778)\n"'
 
+counts "what a while ends by" \
+	'begin { $n = 0; $m = 0; for ($i : 0..70) { $n++; $m = $n; $j = 0; while ($j < $m) { $j++; @x++; } } $k = 0; for ($i : 0..70) { $k++; while (1) { if ($k > 40) { break; } $k++; @y++; } } print((@x, @y, $k)); clear(@x); clear(@y); exit() }' \
+	'for $i (0..69) { $n++; $x += $n; $k++; while ($k <= 40) { $k++; $y++ } } print "($x, $y, $k)\n"'
+
 counts "ranges that begin below zero, or where a variable says, or are empty" \
 	'begin { $from = (int64)(pid > 0 ? -7 : 0); for ($i : -50..50) { @a += $i * $i; } for ($i : $from..93) { @b += $i; } for ($i : 5..$from) { @c++; } for ($i : 90..5) { @d++; } print((@a, @b, @c, @d)); clear(@a); clear(@b); clear(@c); clear(@d); exit() }' \
 	'for $i (-50..49) { $a += $i * $i } for $i (-7..92) { $b += $i } print "($a, $b, 0, 0)\n"'
