@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "kernel/event_probe.h"
 #include "kernel/tracefs.h"
 
 int ftrace_probes_show(struct ftrace_session *s)
@@ -99,6 +100,49 @@ static int check_event(struct ftrace_session *s, const char *system, const char 
 	return known ? 0 : instance_enable_event(s->instance, system, event, true);
 }
 
+/* The first `$field` of the arguments that the kernel would not read as the pointer that it is. */
+static const char *find_misread(struct ftrace_session *s, const char *system, const char *event,
+				const char *arguments, size_t *ret_len)
+{
+	const char *found = NULL;
+	char *format;
+
+	if (tracefs_event_format(s->kernel, system, event, &format))
+		return NULL;
+	for (const char *at = arguments; !found && (at = strchr(at, '$')); at++) {
+		*ret_len =
+			1 +
+			strspn(at + 1,
+			       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+		if (event_probe_is_pointer(format, at + 1, *ret_len - 1))
+			found = at;
+	}
+	free(format);
+	return found && !event_probe_reads_pointers(s->kernel) ? found : NULL;
+}
+
+static int check_pointers(struct ftrace_session *s, const char *system, const char *event,
+			  const char *arguments, u16 source, u32 begin)
+{
+	size_t len;
+	const char *const found = find_misread(s, system, event, arguments, &len);
+	const u32 at = begin + (u32)(found ? found - arguments : 0);
+
+	if (!found)
+		return 0;
+	diag_error(&s->diag, (struct span){at, at + (u32)len, source},
+		   "the event probes of this kernel read one byte of '%.*s', which is a pointer to "
+		   "text",
+		   (int)len, found);
+	diag_hint(&s->diag,
+		  "pantrace -e 'tracepoint:%s:%s { printf(\"%%s %%s\\n\", comm, str(args.%.*s)) }' "
+		  "reads "
+		  "the text",
+		  system, event, (int)len - 1, found + 1);
+	diag_code(&s->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
 int ftrace_probes_attach(struct ftrace_session *s, const char *text)
 {
 	const u16 source = diag_add_source(&s->diag, "definition", text, strlen(text));
@@ -125,6 +169,9 @@ int ftrace_probes_attach(struct ftrace_session *s, const char *text)
 	shown = name_len ? xstrndup(name, name_len) : xstrdup(event);
 	joined = xasprintf("%s.%s", system, event);
 	err = check_event(s, system, event);
+	if (!err)
+		err = check_pointers(s, system, event, place + place_len, source,
+				     (u32)(place + place_len - text));
 	if (!err) {
 		tracefs_command_stands_for(&c, joined, at);
 		tracefs_command_user(&c, place + place_len, strlen(place + place_len), source,
