@@ -7,6 +7,7 @@
  *   control DIRECTORY [no-unshare]	the directory becomes PANTRACE_RUNTIME
  */
 #include "../unit/tap.h"
+#include "client.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,26 +15,21 @@
 #include <linux/seccomp.h>
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
-#include <pantrace/protocol.h>
-#include <pantrace/reader.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static char directory[80], self[512];
+static char self[512];
 static bool shared; /* the helper has the program's descriptors */
 
 /* ---- workers: they do as they are told by single bytes on standard input ---- */
@@ -198,132 +194,6 @@ static int finish(struct child *c)
 	waitpid(c->pid, &status, 0);
 	close(c->out);
 	return status;
-}
-
-/* ---- the client ---- */
-
-static int dial(pid_t pid)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	const struct timeval limit = {.tv_sec = 3};
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d", directory, (int)pid);
-	/* it is ready soon after main() begins */
-	for (int i = 0; connect(fd, (struct sockaddr *)&address, sizeof(address)); i++) {
-		if (i == 500) {
-			close(fd);
-			return -1;
-		}
-		usleep(10000);
-	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	return fd;
-}
-
-static char answer[1 << 20];
-static int passed;
-
-/* The whole answer, or "" when there is none. */
-static const char *ask_once(pid_t pid, const void *text, size_t n)
-{
-	const int fd = dial(pid);
-	size_t used = 0;
-
-	*answer = 0;
-	passed = -1;
-	if (fd < 0)
-		return answer;
-	if (send(fd, text, n, MSG_NOSIGNAL) < 0)
-		goto out;
-	while (used < sizeof(answer) - 70000) {
-		union {
-			struct cmsghdr header;
-			char room[CMSG_SPACE(sizeof(int))];
-		} ancillary;
-		struct iovec iov = {answer + used, 70000};
-		struct msghdr message = {.msg_iov = &iov,
-					 .msg_iovlen = 1,
-					 .msg_control = &ancillary,
-					 .msg_controllen = sizeof(ancillary)};
-		const ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-
-		if (got <= 0)
-			break;
-		if (message.msg_controllen >= CMSG_LEN(sizeof(int)))
-			memcpy(&passed, CMSG_DATA(&ancillary.header), sizeof(int));
-		answer[used + (size_t)got] = 0;
-		if (strncmp(answer + used, "more\n", 5)) {
-			used += (size_t)got;
-			break;
-		}
-		used += (size_t)got;
-	}
-out:
-	close(fd);
-	return answer;
-}
-
-/* On a busy machine a client may seem to be silent, upon which the process hangs up. */
-static const char *ask_raw(pid_t pid, const void *text, size_t n)
-{
-	ask_once(pid, text, n);
-	return *answer ? answer : ask_once(pid, text, n);
-}
-
-static const char *ask(pid_t pid, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static const char *ask(pid_t pid, const char *format, ...)
-{
-	char text[4096];
-	va_list args;
-	int n = snprintf(text, sizeof(text), "pantrace %d test ", PANTRACE_PROTOCOL);
-
-	va_start(args, format);
-	n += vsnprintf(text + n, sizeof(text) - (size_t)n, format, args);
-	va_end(args);
-	return ask_raw(pid, text, (size_t)n);
-}
-
-static bool says(const char *text, const char *what)
-{
-	return strstr(text, what) != NULL;
-}
-
-static void said(const char *text, const char *what, const char *name)
-{
-	if (!ok(says(text, what), "%s", name))
-		printf("# %s\n", text);
-}
-
-/* Events of the session's rings, read from what `attach` gives. */
-static long long read_events(pid_t pid, const char *session)
-{
-	struct pantrace_packet_view packet;
-	struct pantrace_event_view event;
-	struct pantrace_reader *reader;
-	char path[512] = "";
-	long long n = 0;
-	const char *p;
-
-	ask(pid, "attach %s\n", session);
-	p = strstr(answer, " /");
-	if (p)
-		snprintf(path, sizeof(path), "%.*s", (int)strcspn(p + 1, "\n"), p + 1);
-	if (passed >= 0 ? pantrace_reader_open_fd(passed, true, &reader)
-			: pantrace_reader_open(path, &reader))
-		return -1;
-	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
-		while (pantrace_reader_packet(reader, ring, &packet) == 1) {
-			size_t at = packet.from;
-
-			while (pantrace_reader_event(reader, &packet, &at, &event) == 1)
-				n++;
-		}
-	}
-	pantrace_reader_close(reader);
-	if (passed >= 0)
-		close(passed);
-	return n;
 }
 
 /* ---- what is promised ---- */
