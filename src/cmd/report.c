@@ -231,6 +231,10 @@ static int format_parse(const struct arguments *a, enum ctf_format *ret)
 	static const char *const names[] = {"text", "babeltrace", "json"};
 
 	*ret = a->json ? CTF_FORMAT_JSON : CTF_FORMAT_TEXT;
+	if (a->format && str_eq(a->format, "trace-cmd"))
+		return options_usage_error(
+			&spec,
+			"-f trace-cmd is for one trace.dat alone, without a time line's options");
 	for (size_t i = 0; a->format && i < ARRAY_SIZE(names); i++) {
 		if (!str_eq(a->format, names[i]))
 			continue;
@@ -387,9 +391,10 @@ static enum exit_code end(struct report *r, int rc)
 {
 	struct ctf_loss loss = ctf_set_loss(r->set);
 	const unsigned int errors = r->diag.errors;
+	bool gaps = false;
 
 	for (size_t i = 0; i < r->kernels.len; i++)
-		loss.events += report_kernel_lost(r->kernels.items[i], &r->diag);
+		loss.events += report_kernel_lost(r->kernels.items[i], &r->diag, &gaps);
 	loss.damaged += r->diag.errors - errors;
 	tell(r);
 	if (rc && rc != -EPIPE)
@@ -405,7 +410,7 @@ static enum exit_code end(struct report *r, int rc)
 	}
 	if (loss.damaged || (rc && rc != -EPIPE))
 		return EXIT_FAILED;
-	return loss.events || loss.packets ? EXIT_LOST : EXIT_OK;
+	return loss.events || loss.packets || gaps ? EXIT_LOST : EXIT_OK;
 }
 
 static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struct strbuf *out)
@@ -541,12 +546,14 @@ static enum exit_code run(struct report *r, char **paths)
 	return end(r, rc);
 }
 
-/* A trace.dat that is printed as the kernel would. */
+/* A trace.dat that is printed as the kernel would, or one that was to be and is not there. */
 static bool is_alone(const struct arguments *a, char **paths)
 {
-	return !paths[1] && report_dat_is(*paths) && !a->json && !a->begin && !a->end && !a->utc &&
-	       !a->seconds && !a->kernel_clock && !a->live && !a->where.count &&
-	       (!a->format || str_eq(a->format, "trace-cmd"));
+	const bool wanted = a->format && str_eq(a->format, "trace-cmd");
+
+	return !paths[1] && (report_dat_is(*paths) || (wanted && access(*paths, R_OK))) &&
+	       !a->json && !a->begin && !a->end && !a->utc && !a->seconds && !a->kernel_clock &&
+	       !a->live && !a->where.count && (!a->format || wanted);
 }
 
 static int report(const struct arguments *a, char **paths)

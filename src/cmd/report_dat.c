@@ -170,13 +170,14 @@ static void print_counts(struct dat_report *r)
 
 static int finish(struct dat_report *r)
 {
-	u64 lost = 0, damaged = 0;
+	u64 lost = 0, gaps = 0, damaged = 0;
 
 	if (r->options->count)
 		print_counts(r);
 	flush(r);
 	for (size_t i = 0; i < r->sources.len; i++) {
 		lost += r->sources.items[i].events.lost;
+		gaps += r->sources.items[i].events.gaps;
 		damaged += r->sources.items[i].events.damaged;
 	}
 	if (damaged)
@@ -185,9 +186,14 @@ static int finish(struct dat_report *r)
 	if (lost)
 		diag_warning(&r->diag, NO_SPAN,
 			     "%" PRIu64 " events had been lost when this was recorded", lost);
+	if (gaps)
+		diag_warning(&r->diag, NO_SPAN,
+			     "events had been lost at %" PRIu64
+			     " place%s when this was recorded; how many, it does not say",
+			     gaps, gaps == 1 ? "" : "s");
 	if (r->error && r->error != -EPIPE)
 		diag_error(&r->diag, NO_SPAN, "cannot write: %s", strerror(-r->error));
-	return lost && !damaged && !r->error ? EXIT_LOST : EXIT_OK;
+	return (lost || gaps) && !damaged && !r->error ? EXIT_LOST : EXIT_OK;
 }
 
 int report_dat(const char *path, const struct report_dat_options *o)

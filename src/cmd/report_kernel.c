@@ -215,17 +215,24 @@ int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, con
 	return rc;
 }
 
-u64 report_kernel_lost(const struct report_kernel *k, struct diag *d)
+u64 report_kernel_lost(const struct report_kernel *k, struct diag *d, bool *ret_gaps)
 {
-	u64 lost = 0, damaged = 0;
+	u64 lost = 0, gaps = 0, damaged = 0;
 
 	for (size_t i = 0; i < k->sources.len; i++) {
 		lost += k->sources.items[i].events.lost;
+		gaps += k->sources.items[i].events.gaps;
 		damaged += k->sources.items[i].events.damaged;
 	}
+	if (gaps)
+		diag_warning(d, NO_SPAN,
+			     "%s: events were lost at %" PRIu64
+			     " place%s; how many, the recording does not say",
+			     k->path, gaps, gaps == 1 ? "" : "s");
 	if (damaged)
 		diag_error(d, NO_SPAN, "%s: %" PRIu64 " pages could not be read to their end",
 			   k->path, damaged);
+	*ret_gaps |= gaps != 0;
 	return lost;
 }
 

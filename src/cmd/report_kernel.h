@@ -27,8 +27,8 @@ int report_kernel_open(const char *path, const struct report_kernel_options *opt
 bool report_kernel_time(const struct report_kernel *k, s64 *ret_ns);
 /* Prints it if there is a printer, and goes on. *ret_name: "sched:sched_switch", valid until it is closed. 0 or -errno of a write. */
 int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, const char **ret_name);
-/* As far as it was read; damage is told in d. */
-u64 report_kernel_lost(const struct report_kernel *k, struct diag *d);
+/* As far as it was read; damage is told in d. *ret_gaps: set if more were lost that nobody counted. */
+u64 report_kernel_lost(const struct report_kernel *k, struct diag *d, bool *ret_gaps);
 void report_kernel_close(struct report_kernel *k);
 
 #endif

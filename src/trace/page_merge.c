@@ -41,6 +41,7 @@ static bool advance(struct page_merge *m, struct page_stream *s)
 		if (!s->page.lost)
 			continue;
 		if (s->page.lost == PAGE_LOST_UNKNOWN) {
+			m->gaps++;
 			s->lost = PAGE_LOST_UNKNOWN;
 		} else {
 			m->lost += s->page.lost;

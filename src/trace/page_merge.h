@@ -26,7 +26,8 @@ struct page_merge {
 	u32 *heap;
 	u32 heap_len;
 	bool given;
-	u64 events, lost, damaged; /* lost: as far as the pages know */
+	u64 events, lost, damaged;
+	u64 gaps; /* places where events were lost that the pages do not count */
 };
 
 void page_merge_init(struct page_merge *m, const struct page_layout *layout);

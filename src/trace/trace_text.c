@@ -439,10 +439,15 @@ void trace_text_trace_cmd(struct trace_text *t, const struct raw_event *e, struc
 {
 	const s32 pid = record_pid(&e->event);
 	struct event_info *info = event_table_get(t->events, page_event_id(&e->event));
-	char *p = text_room(out, 256), *end;
+	char *p, *end;
 	size_t len;
 	const char *comm = task_name(t->tasks, pid, &len);
 
+	if (e->lost == PAGE_LOST_UNKNOWN)
+		strbuf_addf(out, "CPU:%u [EVENTS DROPPED]\n", e->cpu);
+	else if (e->lost)
+		strbuf_addf(out, "CPU:%u [%" PRIu64 " EVENTS DROPPED]\n", e->cpu, e->lost);
+	p = text_room(out, 256);
 	for (size_t i = len; i < 16; i++)
 		*p++ = ' ';
 	memcpy(p, comm, len);
