@@ -326,7 +326,8 @@ static const struct function {
 	{"jiffies_to_usecs", 1, 1, make_msecs},
 	{"mc_event_error_type", 1, 0, make_mc_error},
 	{"unlikely", 1, 0, make_first},
-	/* Words of page tables: structs of one number on x86_64 (arch/x86/include/asm/paravirt.h). */
+	/* Words of page tables: structs of one number on x86_64 (arch/x86/include/asm/paravirt.h).
+	 */
 	{"pgd_val", 1, 0, make_first},
 	{"p4d_val", 1, 0, make_first},
 	{"pud_val", 1, 0, make_first},

@@ -7,10 +7,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/vector.h"
 
-/* Of one CPU in one drain(): a writer that is faster than we are must not keep us here for ever. */
+/* Of one CPU in one drain(): a limit also where the clock is another one. */
 #define MAX_PAGES_AT_ONCE 8192
 #define MAX_CPUS	  8192
 
@@ -305,7 +306,9 @@ static struct queued_page *new_page(struct raw_buffer *rb)
 	return p;
 }
 
-static int drain_cpu(struct raw_buffer *rb, u32 index)
+/* Up to the first page that was begun later than `until`: a writer that is as fast as we are, which
+ * may be our own reading that is traced, must not keep us here. */
+static int drain_cpu(struct raw_buffer *rb, u32 index, u64 until)
 {
 	struct raw_cpu *c = &rb->cpus.items[index];
 	const bool had_pages = c->first != NULL;
@@ -327,6 +330,8 @@ static int drain_cpu(struct raw_buffer *rb, u32 index)
 		rb->pending += p->len;
 		*c->last = p;
 		c->last = &p->next;
+		if (len >= (ssize_t)sizeof(u64) && page_time(p->data) > until)
+			break;
 	}
 	if (!had_pages && c->first && advance(rb, c, true))
 		heap_add(rb, index);
@@ -335,10 +340,11 @@ static int drain_cpu(struct raw_buffer *rb, u32 index)
 
 int raw_buffer_drain(struct raw_buffer *rb)
 {
+	const u64 until = clock_now_ns(CLOCK_MONOTONIC);
 	int err = 0;
 
 	for (u32 i = 0; i < rb->cpus.len; i++) {
-		const int e = drain_cpu(rb, i);
+		const int e = drain_cpu(rb, i, until);
 
 		if (!err)
 			err = e;

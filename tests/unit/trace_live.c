@@ -282,7 +282,7 @@ static void test_lines(struct kernel *k, const char *root, const char *name, dou
 
 	/* Before 6.2 this option makes the kernel lose the strings of all events
 	 * (trace_check_vprintf() overwrites its own format). */
-	if (text && strstr(text, "comm= pid=")) {
+	if (text && (strstr(text, "comm= pid=") || strstr(text, "prot_op= "))) {
 		free(text);
 		put("options/hash-ptr", "1");
 		text = get(directory, "trace");
@@ -530,7 +530,8 @@ static void test_chosen(struct kernel *k, const char *root, const char *command,
 	test_lines(k, root, "chosen events", 1, events);
 }
 
-/* [KB [COMMAND [EVENTS]]]: size of the buffer, what to run beside the workload, or (with events) instead of it. */
+/* [KB [COMMAND [EVENTS]]]: size of the buffer, what to run beside the workload, or (with events)
+ * instead of it. */
 int main(int argc, char **argv)
 {
 	struct kernel *k = kernel_new();
