@@ -6,6 +6,8 @@
 #include "lang/lex.h"
 #include "lang/parse_internal.h"
 
+#define MANY_OPERANDS 16
+
 static void format_expr(struct formatter *f, const struct expr *e, size_t max, bool is_bare,
 			struct format_lines *out);
 
@@ -143,18 +145,37 @@ static bool is_plain_comparison(const struct expr *e, enum op outer, bool is_rig
 	return precedence_of(e->op) >= precedence_of(outer) + is_right;
 }
 
+/*
+ * a && b && c is one list; a + b + c is (a + b) + c, unless there are so many that the parentheses would be nested too deeply to be
+ * read again.
+ */
+static bool is_one_list(const struct expr *e)
+{
+	const struct expr *left = e->left;
+	u32 n = 0;
+
+	while (left->kind == EXPR_BINARY && precedence_of(left->op) == precedence_of(e->op)) {
+		left = left->left;
+		n++;
+	}
+	return e->op == OP_LAND || e->op == OP_LOR || n >= MANY_OPERANDS;
+}
+
 static void format_binary(struct formatter *f, const struct expr *e, size_t max,
 			  struct format_lines *out)
 {
 	VECTOR(const struct expr *) operands = {0};
-	const bool is_logical = e->op == OP_LAND || e->op == OP_LOR;
+	VECTOR(enum op) ops = {0};
+	const bool is_list = is_one_list(e);
 	const struct expr *left = e;
 	struct list list = {0};
 
-	do { /* a && b && c is one list */
+	do {
 		vector_push(&operands, left->right);
+		vector_push(&ops, left->op);
 		left = left->left;
-	} while (is_logical && left->kind == EXPR_BINARY && left->op == e->op);
+	} while (is_list && left->kind == EXPR_BINARY &&
+		 precedence_of(left->op) == precedence_of(e->op));
 	vector_push(&operands, left);
 	for (size_t i = operands.len; i-- > 0;) {
 		const struct expr *operand = operands.items[i];
@@ -165,10 +186,11 @@ static void format_binary(struct formatter *f, const struct expr *e, size_t max,
 		format_expr(f, operand, i ? max - 1 : max,
 			    is_plain_comparison(operand, e->op, !is_first), &item);
 		if (i)
-			lines_addf(&item, " %s ", op_names[e->op]);
+			lines_addf(&item, " %s ", op_names[ops.items[i - 1]]);
 		list_add(&list, &item);
 	}
 	vector_free(&operands);
+	vector_free(&ops);
 	list_join(f, &list, max, out);
 }
 
@@ -518,23 +540,27 @@ static bool is_kept(struct formatter *f, const struct expr *e)
 	return l.keep || marks_in(f, l.pos, e->span.end);
 }
 
-/* The column of a place, tabs taken for 8. */
-static int column_of(const struct formatter *f, u32 pos)
+/* The column of a place, tabs taken for 8. Counted from the place that was asked for last, if that stands before it. */
+static int column_of(struct formatter *f, u32 pos)
 {
-	u32 begin = pos;
-	int column = 0;
+	if (pos < f->column_pos) {
+		for (f->column_pos = pos; f->column_pos; f->column_pos--)
+			if (f->text[f->column_pos - 1] == '\n')
+				break;
+		f->column = 0;
+	}
+	for (; f->column_pos < pos; f->column_pos++) {
+		const char c = f->text[f->column_pos];
 
-	while (begin && f->text[begin - 1] != '\n')
-		begin--;
-	for (; begin < pos; begin++)
-		column = f->text[begin] == '\t' ? (column / 8 + 1) * 8 : column + 1;
-	return column;
+		f->column = c == '\n' ? 0 : c == '\t' ? (f->column / 8 + 1) * 8 : f->column + 1;
+	}
+	return f->column;
 }
 
-/* As written, continuation lines moved along with the first. */
+/* As written, continuation lines moved along with the statement. */
 static void format_kept(struct formatter *f, const struct expr *e, struct format_lines *out)
 {
-	const int base = column_of(f, e->span.begin);
+	const int base = column_of(f, f->base);
 	struct format_lines body;
 	u32 pos = e->span.begin;
 
@@ -547,7 +573,8 @@ static void format_kept(struct formatter *f, const struct expr *e, struct format
 			lines_break(&body);
 			while (pos < stop && lex_is_blank(f->text[pos]))
 				pos++;
-			vector_last(&body).indent = column_of(f, pos) - base;
+			vector_last(&body).indent = MAX(column_of(f, pos) - base, 0);
+			vector_last(&body).is_kept = true;
 		}
 		lines_addn(&body, f->text + pos, stop - pos);
 		pos = stop + 1;

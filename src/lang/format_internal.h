@@ -18,8 +18,9 @@
 #define FORMAT_INDENT 2
 
 struct format_line {
-	int indent; /* columns; below 0 only until the line is put somewhere */
+	int indent; /* columns */
 	bool flush_left; /* '#' stays in the first column */
+	bool is_kept; /* as written: indented from where its statement begins, whatever column it is put behind */
 	struct strbuf text;
 };
 
@@ -50,6 +51,9 @@ struct formatter {
 	u32 len;
 	VECTOR(struct format_mark) marks;
 	size_t next; /* all marks before are done */
+	u32 base; /* where the statement begins that is being laid out */
+	u32 column_pos; /* a place of the source, and its column */
+	int column;
 };
 
 /* --- lines (format_lines.c) --- */
@@ -67,6 +71,8 @@ void lines_append_loose(struct format_lines *l, struct format_lines *other);
 void lines_append_indented(struct format_lines *l, struct format_lines *other);
 size_t lines_width(const struct format_lines *l); /* of the widest */
 size_t lines_count(const struct format_lines *l); /* an empty last one is not counted */
+/* The statement is complete: what was kept moves along with it from now on. */
+void lines_settle(struct format_lines *l);
 bool lines_last_empty(const struct format_lines *l);
 void lines_print(const struct format_lines *l, struct strbuf *out);
 

@@ -10,7 +10,7 @@ static struct format_line *last(const struct format_lines *l)
 
 static size_t columns(const struct format_line *line)
 {
-	return (size_t)MAX(line->indent, 0) + line->text.len;
+	return (size_t)line->indent + line->text.len;
 }
 
 void lines_init(struct format_lines *l)
@@ -70,6 +70,12 @@ size_t lines_width(const struct format_lines *l)
 	return width;
 }
 
+void lines_settle(struct format_lines *l)
+{
+	for (size_t i = 0; i < l->len; i++)
+		l->items[i].is_kept = false;
+}
+
 static void append(struct format_lines *l, struct format_lines *other, int indent)
 {
 	const size_t n = lines_count(other);
@@ -83,7 +89,7 @@ static void append(struct format_lines *l, struct format_lines *other, int inden
 		if (lines_last_empty(l)) {
 			strbuf_release(&last(l)->text);
 			*last(l) = *from;
-			last(l)->indent += indent;
+			last(l)->indent += from->is_kept ? 0 : indent;
 			from->text = (struct strbuf)STRBUF_INIT;
 		} else {
 			strbuf_add(&last(l)->text, from->text.data, from->text.len);

@@ -29,10 +29,12 @@ static void format_probe(struct formatter *f, const struct probe *p, struct form
 		struct format_lines predicate;
 
 		lines_init(&predicate);
+		f->base = p->predicate->span.begin - 1;
 		format_value(f, p->predicate, FORMAT_WIDTH, true, &predicate);
 		lines_add(out, "/");
 		lines_append(out, &predicate);
 		lines_add(out, "/");
+		lines_settle(out);
 		marks_flush(f, p->body->span.begin, out);
 		lines_break(out);
 	}
@@ -180,11 +182,11 @@ static void find_marks(struct formatter *f, const struct ast *ast)
 
 	for (u32 i = 0; i < ast->nitems; i++) {
 		const struct script_item *item = &ast->items[i];
-		const struct probe *p = &ast->probes[item->index];
+		const struct probe *p = item->kind == ITEM_PROBE ? &ast->probes[item->index] : NULL;
 
 		if (item->kind == ITEM_C)
 			vector_push(&opaque, item->span);
-		for (u32 a = 0; item->kind == ITEM_PROBE && a < p->nattach; a++)
+		for (u32 a = 0; p && a < p->nattach; a++)
 			vector_push(&opaque, p->attach_points[a].span);
 	}
 	marks_scan(f, opaque.items, opaque.len);
@@ -208,7 +210,9 @@ static void format_all(struct formatter *f, const struct ast *ast, struct format
 
 		marks_lead(f, item->span.begin, out);
 		lines_init(&one);
+		f->base = item->span.begin;
 		format_item(f, ast, item, &one);
+		lines_settle(&one);
 		marks_drop_blanks(f, item->span.begin, item->span.end);
 		marks_trail(f, next, &one);
 		lines_append(out, &one);
@@ -234,21 +238,24 @@ static int parse(struct arena *arena, struct diag *diag, u16 file, struct strbuf
 	return err;
 }
 
-/* Is this the same script? */
-static bool is_same(const struct strbuf *dump, const struct strbuf *text)
+/* Is the text the script that this is the tree of? NULL or why not. */
+static const char *difference(struct arena *arena, const struct strbuf *dump,
+			      const struct strbuf *text)
 {
-	struct arena arena = ARENA_INIT;
 	struct diag diag = DIAG_INIT;
 	struct strbuf again = STRBUF_INIT;
 	struct ast ast;
-	const bool same = !parse(&arena, &diag, diag_add_source(&diag, "", text->data, text->len),
-				 &again, &ast) &&
-			  again.len == dump->len && !memcmp(again.data, dump->data, dump->len);
+	const char *why = NULL;
 
+	if (parse(arena, &diag, diag_add_source(&diag, "", text->data, text->len), &again, &ast) <
+	    0)
+		why = arena_printf(arena, "the result is none: %s",
+				   diag.messages.len ? diag.messages.items[0].text : "");
+	else if (again.len != dump->len || memcmp(again.data, dump->data, dump->len) != 0)
+		why = "the result would not mean the same";
 	strbuf_release(&again);
 	diag_release(&diag);
-	arena_release(&arena);
-	return same;
+	return why;
 }
 
 int script_format(struct diag *diag, u16 file, struct strbuf *out)
@@ -258,6 +265,7 @@ int script_format(struct diag *diag, u16 file, struct strbuf *out)
 	struct formatter f = {.arena = &arena, .text = source->text, .len = (u32)source->len};
 	struct strbuf dump = STRBUF_INIT, text = STRBUF_INIT;
 	struct format_lines lines;
+	const char *why;
 	struct ast ast;
 	int err = parse(&arena, diag, file, &dump, &ast);
 
@@ -269,9 +277,9 @@ int script_format(struct diag *diag, u16 file, struct strbuf *out)
 		lines_release(&lines);
 		vector_free(&f.marks);
 	}
-	if (!err && !is_same(&dump, &text)) {
-		diag_error(diag, NO_SPAN, "%s is not laid out: the result would not mean the same",
-			   source->name);
+	why = err ? NULL : difference(&arena, &dump, &text);
+	if (why) {
+		diag_error(diag, NO_SPAN, "the script %s is not laid out: %s", source->name, why);
 		err = -EINVAL;
 	}
 	if (!err)

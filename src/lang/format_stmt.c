@@ -18,6 +18,7 @@ void format_block(struct formatter *f, const struct block *b, const struct expr 
 		  struct format_lines *out)
 {
 	const u32 end = b->span.end - 1;
+	const u32 outer = f->base;
 
 	for (u32 i = 0; i < b->count; i++) {
 		struct format_lines one;
@@ -36,7 +37,10 @@ void format_block(struct formatter *f, const struct block *b, const struct expr 
 		if (b->count)
 			lines_break(out);
 		marks_lead(f, value->span.begin, out);
+		f->base = value->span.begin;
 		format_value(f, value, max, true, out);
+		f->base = outer;
+		lines_settle(out);
 		marks_trail(f, end, out);
 	}
 	if (marks_in(f, b->span.begin, end)) {
@@ -384,12 +388,16 @@ static void hoist(struct formatter *f, const struct stmt *s, struct format_lines
 static void format_stmt(struct formatter *f, const struct stmt *s, size_t max,
 			struct format_lines *out)
 {
+	const u32 outer = f->base;
 	struct format_lines one;
 
 	marks_lead(f, s->span.begin, out);
 	hoist(f, s, out);
 	lines_init(&one);
+	f->base = s->span.begin;
 	format_kind(f, s, max, &one);
+	f->base = outer;
+	lines_settle(&one);
 	marks_drop_blanks(f, s->span.begin, s->span.end);
 	lines_append(out, &one);
 }
