@@ -8,7 +8,7 @@ middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 # NAME: medians of the lines "START STOP" in /tmp/NAME, and their sum
 show() { echo "$1: start $(awk '{ print $1 }' /tmp/$1 | middle) ms, stop $(awk '{ print $2 }' /tmp/$1 | middle) ms, both $(awk '{ print $1 + $2 }' /tmp/$1 | middle) ms"; }
 
-attached='interval:ms:20 { printf("ATTACHED\n"); }'
+attached='interval:ms:1 { printf("ATTACHED\n"); }'
 set -f
 for p in ${patterns:-t*}; do
 	set +f; rm -f /tmp/pantrace /tmp/bpftrace /tmp/kernel; set -f

@@ -2,7 +2,7 @@
 /*
  * The kernel's symbols from its own memory: the tables that /proc/kallsyms is printed from (kernel/kallsyms.c). The kernel
  * formats that text line by line, 20 ms on hardware and 0.2 to 0.4 s in a virtual machine without help; the tables are 3 MB,
- * where they lie stands in VMCOREINFO (Linux 6.0).
+ * where they lie stands in VMCOREINFO (Linux 6.0), and a few names are found in them without reading all.
  *
  * Nothing is believed: a table in another layout than the known ones, or one whose _stext is not where VMCOREINFO has it, is
  * refused, and so is a module whose symbols do not lie in it. Then the text must be read.
@@ -17,7 +17,7 @@ typedef int (*core_symbol_fn)(void *arg, const char *name, const char *module, u
 
 struct core_symbols;
 
-/* -EOPNOTSUPP: it cannot be done here. */
+/* -EOPNOTSUPP: it cannot be done here. The core file stays open as long as they are used. */
 int core_symbols_load(const struct kcore *c, struct core_symbols **ret);
 void core_symbols_release(struct core_symbols *s);
 /*
@@ -25,7 +25,7 @@ void core_symbols_release(struct core_symbols *s);
  * of them; prefixes NULL = all). is_alias: another one has the same address and stands before it. Ends when fn returns
  * non-zero, and returns that.
  */
-int core_symbols_each(const struct core_symbols *s, const char *const *prefixes,
+int core_symbols_each(struct core_symbols *s, const char *const *prefixes,
 		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg);
 /*
  * Every symbol at the greatest address up to this one, in the order of the file; kind as in kallsyms. False: it is not an
@@ -34,7 +34,7 @@ int core_symbols_each(const struct core_symbols *s, const char *const *prefixes,
 bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
 		     void (*fn)(void *arg, char kind, const char *name), void *arg);
 /* 0 = there is none of this name. */
-u64 core_symbols_address(const struct core_symbols *s, const char *name);
+u64 core_symbols_address(struct core_symbols *s, const char *name);
 /* Those of the modules. Names are valid during the call, modules' names as long as the arena. -EOPNOTSUPP: one of them cannot be read. */
 int core_modules_each(const struct kcore *c, struct arena *names, core_symbol_fn fn, void *arg);
 

@@ -124,70 +124,103 @@ static bool helper_exists(int function, bool any_type)
 	return any_type || (!strstr(log, "unknown func") && !strstr(log, "cannot use helper"));
 }
 
-/* Helpers that need nothing or the context, in one program or else one by one. */
-static void ask_simple_helpers(struct kernel_features *f)
+/* Instructions that are accepted where the answer is yes; they find the context in r1. */
+struct question {
+	bool *ret;
+	const struct bpf_insn *insns;
+	u32 count;
+};
+
+#define QUESTION(answer, ...)                                                       \
+	{                                                                           \
+		.ret = (answer), .insns = (const struct bpf_insn[]){__VA_ARGS__},   \
+		.count = (u32)ARRAY_SIZE(((const struct bpf_insn[]){__VA_ARGS__})), \
+	}
+
+enum { MAX_QUESTION = 8, MAX_TOGETHER = 16 };
+
+/* All of them in one program, or else one by one. */
+static void ask(const struct question *rows, u32 n)
 {
-	struct {
+	struct bpf_insn insns[1 + MAX_TOGETHER * (MAX_QUESTION + 1) + 2];
+	bool together;
+	u32 at = 0;
+
+	insns[at++] = MOV_REG(BPF_REG_6, BPF_REG_1);
+	for (u32 i = 0; i < n; i++) {
+		insns[at++] = MOV_REG(BPF_REG_1, BPF_REG_6);
+		memcpy(insns + at, rows[i].insns, rows[i].count * sizeof(*insns));
+		at += rows[i].count;
+	}
+	insns[at++] = MOV_IMM(BPF_REG_0, 0);
+	insns[at++] = EXIT();
+	together = accepted(BPF_PROG_TYPE_KPROBE, insns, at);
+	if (!together && n > 1) {
+		for (u32 i = 0; i < n; i++)
+			ask(&rows[i], 1);
+		return;
+	}
+	for (u32 i = 0; i < n; i++)
+		*rows[i].ret = together;
+}
+
+static void ask_instructions(struct kernel_features *f)
+{
+	const struct question rows[] = {
+		QUESTION(&f->current_task, CALL(FUNC_GET_CURRENT_TASK)),
+		QUESTION(&f->current_cgroup_id, CALL(FUNC_GET_CURRENT_CGROUP_ID)),
+		QUESTION(&f->jiffies64, CALL(FUNC_JIFFIES64)),
+		QUESTION(&f->ktime_boot, CALL(FUNC_KTIME_GET_BOOT_NS)),
+		QUESTION(&f->ktime_tai, CALL(FUNC_KTIME_GET_TAI_NS)),
+		QUESTION(&f->get_func_ip, CALL(FUNC_GET_FUNC_IP)),
+		QUESTION(&f->attach_cookie, CALL(FUNC_GET_ATTACH_COOKIE)),
+		QUESTION(&f->atomic_fetch, STORE_IMM(BPF_REG_10, -8), MOV_IMM(BPF_REG_0, 1),
+			 INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_10, BPF_REG_0, -8,
+			      BPF_ADD | BPF_FETCH)),
+		/* Signed division is BPF_DIV with offset 1 since instruction set version 4. */
+		QUESTION(&f->cpu_v4, MOV_IMM(BPF_REG_0, -8),
+			 INSN(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2)),
+		QUESTION(&f->bounded_loops, MOV_IMM(BPF_REG_0, 0), ADD_IMM(BPF_REG_0, 1),
+			 INSN(BPF_JMP | BPF_JLT | BPF_K, BPF_REG_0, 0, -2, 3)),
+		QUESTION(&f->probe_read_kernel, STORE_IMM(BPF_REG_10, -8),
+			 MOV_REG(BPF_REG_1, BPF_REG_10), ADD_IMM(BPF_REG_1, -8),
+			 MOV_IMM(BPF_REG_2, 8), MOV_IMM(BPF_REG_3, 0),
+			 CALL(FUNC_PROBE_READ_KERNEL)),
+		QUESTION(&f->get_ns_current_pid_tgid, STORE_IMM(BPF_REG_10, -8),
+			 MOV_IMM(BPF_REG_1, 0), MOV_IMM(BPF_REG_2, 0),
+			 MOV_REG(BPF_REG_3, BPF_REG_10), ADD_IMM(BPF_REG_3, -8),
+			 MOV_IMM(BPF_REG_4, 8), CALL(FUNC_GET_NS_CURRENT_PID_TGID)),
+	};
+
+	_Static_assert(ARRAY_SIZE(rows) <= MAX_TOGETHER, "more than one program holds");
+	ask(rows, ARRAY_SIZE(rows));
+}
+
+/*
+ * Helpers whose arguments take more than a line. Their numbers are given out one after the other
+ * (include/uapi/linux/bpf.h) and programs of all types may call these (bpf_base_func_proto()), so
+ * that a kernel with a later one has them.
+ */
+static void ask_helpers(struct kernel_features *f)
+{
+	const struct {
 		int function;
+		bool any_type;
 		bool *ret;
 	} rows[] = {
-		{FUNC_GET_CURRENT_TASK, &f->current_task},
-		{FUNC_GET_CURRENT_CGROUP_ID, &f->current_cgroup_id},
-		{FUNC_JIFFIES64, &f->jiffies64},
-		{FUNC_KTIME_GET_BOOT_NS, &f->ktime_boot},
-		{FUNC_KTIME_GET_TAI_NS, &f->ktime_tai},
-		{FUNC_GET_FUNC_IP, &f->get_func_ip},
-		{FUNC_GET_ATTACH_COOKIE, &f->attach_cookie},
+		{FUNC_LOOP, false, &f->bpf_loop},
+		{FUNC_FOR_EACH_MAP_ELEM, false, &f->for_each_map},
+		{FUNC_MAP_LOOKUP_PERCPU_ELEM, false, &f->percpu_lookup},
+		{FUNC_STRNCMP, false, &f->strncmp},
+		{FUNC_D_PATH, true, &f->d_path},
 	};
-	struct bpf_insn all[2 * ARRAY_SIZE(rows) + 2];
-	bool together;
-	u32 n = 0;
 
-	all[n++] = MOV_REG(BPF_REG_6, BPF_REG_1);
-	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
-		all[n++] = MOV_REG(BPF_REG_1, BPF_REG_6);
-		all[n++] = CALL(rows[i].function);
-	}
-	all[n++] = EXIT();
-	together = accepted(BPF_PROG_TYPE_KPROBE, all, n);
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
-		*rows[i].ret = together || ACCEPTED(CALL(rows[i].function), EXIT());
-}
-
-static bool ask_atomic_fetch(void)
-{
-	return ACCEPTED(
-		STORE_IMM(BPF_REG_10, -8), MOV_IMM(BPF_REG_0, 1),
-		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_10, BPF_REG_0, -8, BPF_ADD | BPF_FETCH),
-		EXIT());
-}
-
-/* Signed division is BPF_DIV with offset 1 since instruction set version 4. */
-static bool ask_cpu_v4(void)
-{
-	return ACCEPTED(MOV_IMM(BPF_REG_0, -8),
-			INSN(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2), EXIT());
-}
-
-static bool ask_bounded_loops(void)
-{
-	return ACCEPTED(MOV_IMM(BPF_REG_0, 0), ADD_IMM(BPF_REG_0, 1),
-			INSN(BPF_JMP | BPF_JLT | BPF_K, BPF_REG_0, 0, -2, 3), EXIT());
-}
-
-static bool ask_probe_read_kernel(void)
-{
-	return ACCEPTED(STORE_IMM(BPF_REG_10, -8), MOV_REG(BPF_REG_1, BPF_REG_10),
-			ADD_IMM(BPF_REG_1, -8), MOV_IMM(BPF_REG_2, 8), MOV_IMM(BPF_REG_3, 0),
-			CALL(FUNC_PROBE_READ_KERNEL), MOV_IMM(BPF_REG_0, 0), EXIT());
-}
-
-static bool ask_ns_pid(void)
-{
-	return ACCEPTED(STORE_IMM(BPF_REG_10, -8), MOV_IMM(BPF_REG_1, 0), MOV_IMM(BPF_REG_2, 0),
-			MOV_REG(BPF_REG_3, BPF_REG_10), ADD_IMM(BPF_REG_3, -8),
-			MOV_IMM(BPF_REG_4, 8), CALL(FUNC_GET_NS_CURRENT_PID_TGID),
-			MOV_IMM(BPF_REG_0, 0), EXIT());
+		*rows[i].ret = (f->ktime_tai && rows[i].function < FUNC_KTIME_GET_TAI_NS) ||
+			       helper_exists(rows[i].function, rows[i].any_type);
+	/* Tracing programs of another type had it before kprobes (6.2). */
+	f->task_storage = helper_exists(FUNC_TASK_STORAGE_GET, false) &&
+			  helper_exists(FUNC_GET_CURRENT_TASK_BTF, false);
 }
 
 /* ---- maps ---- */
@@ -214,42 +247,35 @@ static bool ask_ring_buffer(void)
 	return fd >= 0;
 }
 
-/* Is a program of this type that refers to the map in this way accepted? */
-static bool map_accepted(u32 type, int map, u8 how)
+/*
+ * map_value_address: is an address inside of an array's value an operand? no_prealloc_safe: before
+ * the memory allocator of BPF (6.1), a map that allocates as it grows could deadlock where the
+ * kernel's allocator was interrupted, and programs of perf events, which run in NMIs, were refused
+ * such maps.
+ */
+static void ask_maps(struct kernel_features *f)
 {
+	const int array = create_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
+	const int hash = create_map(BPF_MAP_TYPE_HASH, 4, 8, 1, BPF_F_NO_PREALLOC);
 	const struct bpf_insn insns[] = {
-		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, how, 0, map),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_VALUE, 0, array),
+		INSN(0, 0, 0, 0, 0),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, hash),
 		INSN(0, 0, 0, 0, 0),
 		MOV_IMM(BPF_REG_0, 0),
 		EXIT(),
 	};
+	const u32 type = BPF_PROG_TYPE_PERF_EVENT;
+	const struct bpf_insn value[] = {insns[0], insns[1], insns[4], insns[5]};
+	const struct bpf_insn grows[] = {insns[2], insns[3], insns[4], insns[5]};
+	const bool both = array >= 0 && hash >= 0 && accepted(type, insns, ARRAY_SIZE(insns));
 
-	return map >= 0 && accepted(type, insns, ARRAY_SIZE(insns));
-}
-
-static bool ask_map_value_address(void)
-{
-	const int map = create_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
-	const bool yes = map_accepted(BPF_PROG_TYPE_KPROBE, map, BPF_PSEUDO_MAP_VALUE);
-
-	if (map >= 0)
-		close(map);
-	return yes;
-}
-
-/*
- * Before the memory allocator of BPF (6.1), a map that allocates as it grows could deadlock where
- * the kernel's allocator was interrupted, and programs of perf events, which run in NMIs, were
- * refused such maps.
- */
-static bool ask_no_prealloc_safe(void)
-{
-	const int map = create_map(BPF_MAP_TYPE_HASH, 4, 8, 1, BPF_F_NO_PREALLOC);
-	const bool yes = map_accepted(BPF_PROG_TYPE_PERF_EVENT, map, BPF_PSEUDO_MAP_FD);
-
-	if (map >= 0)
-		close(map);
-	return yes;
+	f->map_value_address = both || (array >= 0 && accepted(type, value, ARRAY_SIZE(value)));
+	f->no_prealloc_safe = both || (hash >= 0 && accepted(type, grows, ARRAY_SIZE(grows)));
+	if (array >= 0)
+		close(array);
+	if (hash >= 0)
+		close(hash);
 }
 
 const struct kernel_features *kernel_features(struct kernel *k)
@@ -259,24 +285,12 @@ const struct kernel_features *kernel_features(struct kernel *k)
 	if (k->features_known)
 		return f;
 	k->features_known = true;
+	ask_instructions(f);
 	/* Without the right to load programs, every question has the same answer. */
-	if (!ACCEPTED(MOV_IMM(BPF_REG_0, 0), EXIT()))
+	if (!f->current_task && !ACCEPTED(MOV_IMM(BPF_REG_0, 0), EXIT()))
 		return f;
-	ask_simple_helpers(f);
+	ask_helpers(f);
 	f->ring_buffer = ask_ring_buffer();
-	f->cpu_v4 = ask_cpu_v4();
-	f->bounded_loops = ask_bounded_loops();
-	f->atomic_fetch = ask_atomic_fetch();
-	f->probe_read_kernel = ask_probe_read_kernel();
-	f->get_ns_current_pid_tgid = ask_ns_pid();
-	f->bpf_loop = helper_exists(FUNC_LOOP, false);
-	f->for_each_map = helper_exists(FUNC_FOR_EACH_MAP_ELEM, false);
-	f->percpu_lookup = helper_exists(FUNC_MAP_LOOKUP_PERCPU_ELEM, false);
-	f->strncmp = helper_exists(FUNC_STRNCMP, false);
-	f->d_path = helper_exists(FUNC_D_PATH, true);
-	f->task_storage = helper_exists(FUNC_TASK_STORAGE_GET, false) &&
-			  helper_exists(FUNC_GET_CURRENT_TASK_BTF, false);
-	f->map_value_address = ask_map_value_address();
-	f->no_prealloc_safe = ask_no_prealloc_safe();
+	ask_maps(f);
 	return f;
 }

@@ -163,16 +163,26 @@ static u32 name_rank(const struct line *line)
 
 /* ---- from the tables themselves ---- */
 
+const struct kcore *kernel_kcore(struct kernel *k)
+{
+	if (!k->kcore_tried) {
+		k->kcore_tried = true;
+		if (kcore_open(&k->kcore, NULL))
+			kcore_close(&k->kcore);
+	}
+	return k->kcore.fd >= 0 ? &k->kcore : NULL;
+}
+
 struct core_symbols *kernel_core_symbols(struct kernel *k)
 {
-	struct kcore core;
+	const struct kcore *core;
 
 	if (k->core_tried)
 		return k->core;
 	k->core_tried = true;
-	if (!kcore_open(&core, NULL))
-		core_symbols_load(&core, &k->core);
-	kcore_close(&core);
+	core = kernel_kcore(k);
+	if (core)
+		core_symbols_load(core, &k->core);
 	return k->core;
 }
 

@@ -89,7 +89,8 @@ static size_t read_segment(const struct kcore *c, const Elf64_Phdr *s, u64 addre
 	return n > 0 ? (size_t)n : 0;
 }
 
-bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len)
+/* From one segment that has all of it, as nearly always. */
+static bool read_whole(const struct kcore *c, u64 address, u8 *buffer, size_t len)
 {
 	for (u32 i = 0; i < c->nsegments; i++) {
 		const Elf64_Phdr *s = &c->segments[i];
@@ -100,6 +101,11 @@ bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len
 		    read_segment(c, s, address, buffer, len) == len)
 			return true;
 	}
+	return false;
+}
+
+bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len)
+{
 	return kcore_read(c, address, buffer, len) == len;
 }
 
@@ -107,6 +113,8 @@ size_t kcore_read(const struct kcore *c, u64 address, void *buffer, size_t len)
 {
 	size_t known = 0;
 
+	if (read_whole(c, address, buffer, len))
+		return len;
 	memset(buffer, 0, len);
 	for (u32 i = 0; i < c->nsegments && known < len; i++) {
 		const Elf64_Phdr *s = &c->segments[i];

@@ -28,6 +28,8 @@ void kernel_release(struct kernel *k)
 	guard_end(k);
 	kallsyms_release(&k->kallsyms);
 	core_symbols_release(k->core);
+	if (k->kcore_tried)
+		kcore_close(&k->kcore);
 	hashmap_release(&k->blacklist);
 	arena_release(&k->arena);
 	free(k->online);

@@ -7,6 +7,7 @@
 
 #include "base/hashmap.h"
 #include "base/vector.h"
+#include "kernel/kcore.h"
 #include "kernel/kernel.h"
 
 /* /proc/kallsyms and what is found in it (kallsyms.c). */
@@ -40,7 +41,8 @@ struct kernel {
 	u32 online_count, possible;
 
 	struct kallsyms kallsyms;
-	bool core_tried;
+	bool kcore_tried, core_tried;
+	struct kcore kcore;
 	struct core_symbols *core; /* the kernel's own tables of vmlinux, or NULL */
 	bool blacklist_tried;
 	struct hashmap blacklist;
@@ -50,6 +52,8 @@ struct kernel {
 	const char *traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 
+/* The kernel's memory; NULL: it cannot be read. */
+const struct kcore *kernel_kcore(struct kernel *k);
 struct core_symbols;
 /* The tables that kallsyms is made of; NULL: they cannot be read. */
 struct core_symbols *kernel_core_symbols(struct kernel *k);

@@ -27,7 +27,7 @@ struct candidate {
 struct search {
 	struct kernel *k;
 	const char *glob;
-	struct kcore core;
+	const struct kcore *core;
 	struct arena arena;
 	VECTOR(struct candidate) list;
 	u64 last;
@@ -41,25 +41,20 @@ struct search {
 
 /* ---- the functions whose names match ---- */
 
-/* The names below begin so. */
-static const char *const noted[] = {"_st", "_et", "_si", "_ei", "ftrace_"};
+static const char *const noted[] = {"_stext",	  "_etext",	   "_sinittext",
+				    "_einittext", "ftrace_caller", "ftrace_regs_caller"};
 
 static void note_address(struct search *s, const char *name, u64 address)
 {
-	const struct {
-		const char *name;
-		u64 *ret;
-	} places[] = {
-		{"_stext", &s->text_from},	   {"_etext", &s->text_to},
-		{"_sinittext", &s->init_from},	   {"_einittext", &s->init_to},
-		{"ftrace_caller", &s->callers[0]}, {"ftrace_regs_caller", &s->callers[1]},
-	};
+	u64 *const ret[] = {&s->text_from, &s->text_to,	   &s->init_from,
+			    &s->init_to,   &s->callers[0], &s->callers[1]};
 
+	_Static_assert(ARRAY_SIZE(ret) == ARRAY_SIZE(noted), "a place for each");
 	if (*name != '_' && *name != 'f')
 		return;
-	for (u32 i = 0; i < ARRAY_SIZE(places); i++)
-		if (!*places[i].ret && str_eq(name, places[i].name))
-			*places[i].ret = address;
+	for (u32 i = 0; i < ARRAY_SIZE(noted); i++)
+		if (!*ret[i] && str_eq(name, noted[i]))
+			*ret[i] = address;
 }
 
 static int add_candidate(struct search *s, const char *name, const char *module, u64 address)
@@ -98,7 +93,7 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 
 static int find_in_core(struct search *s)
 {
-	const struct core_symbols *symbols = kernel_core_symbols(s->k);
+	struct core_symbols *symbols = kernel_core_symbols(s->k);
 	const char *prefixes[ARRAY_SIZE(noted) + 2] = {NULL};
 
 	if (!symbols)
@@ -109,7 +104,7 @@ static int find_in_core(struct search *s)
 		prefixes[ARRAY_SIZE(noted)] =
 			arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
 	core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
-	return core_modules_each(&s->core, &s->arena, each_symbol, s);
+	return core_modules_each(s->core, &s->arena, each_symbol, s);
 }
 
 static int find_candidates(struct search *s)
@@ -173,7 +168,7 @@ static size_t count_together(const struct candidate *first, size_t most)
 
 static int tell_sites(struct search *s, const struct candidate *c, size_t n, u8 *code)
 {
-	const size_t len = kcore_read(&s->core, c->address, code,
+	const size_t len = kcore_read(s->core, c->address, code,
 				      c[n - 1].address + ARCH_TRACE_SITE_SIZE - c->address);
 	int rc = 0;
 
@@ -230,14 +225,12 @@ int kernel_each_entry(struct kernel *k, const char *glob,
 	struct search s = {.k = k, .glob = glob, .fn = fn, .arg = arg};
 	int err;
 
-	if (!may_see(k))
+	s.core = may_see(k) ? kernel_kcore(k) : NULL;
+	if (!s.core)
 		return -EOPNOTSUPP;
-	err = kcore_open(&s.core, NULL);
-	if (!err)
-		err = find_candidates(&s);
+	err = find_candidates(&s);
 	if (!err && s.init_from && s.init_to)
 		err = tell_all(&s);
-	kcore_close(&s.core);
 	vector_free(&s.list);
 	arena_release(&s.arena);
 	return s.any ? err : -EOPNOTSUPP;

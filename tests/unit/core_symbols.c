@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's symbol tables, from a core file that is made here: both meanings of an offset, and
- * what is refused. */
+/* The kernel's symbol tables, from a core file that is made here: both meanings of an offset, the
+ * three layouts, and what is refused. */
 #include "kernel/core_symbols.h"
 
 #include <fcntl.h>
@@ -37,13 +37,37 @@ static const struct symbol {
 	{"B_end", BASE + 0x8000},
 };
 
+#define COUNT (sizeof(symbols) / sizeof(*symbols))
+
+/* Where the numbers of the sorted names are. */
+enum layout { AFTER_BASE /* Linux 6.4 */, BEFORE_TOKENS /* 6.2 */, NOWHERE };
+
 static u8 data[SPACE];
+static u64 tokens; /* where in it they begin */
 static char path[] = "/tmp/pantrace-core-symbols-XXXXXX";
 
-/* Every token stands for its own byte, but 1, which stands for "ta". */
-static void make_tables(bool is_signed)
+static int by_name(const void *a, const void *b)
 {
-	const u32 count = sizeof(symbols) / sizeof(*symbols);
+	return strcmp(symbols[*(const u32 *)a].name + 1, symbols[*(const u32 *)b].name + 1);
+}
+
+/* The one marker of so few symbols is 0, as all of the memory is. */
+static void make_numbers(enum layout layout)
+{
+	u8 *at = data + (layout == AFTER_BASE ? RELATIVE + 8 : tokens - ALIGN_UP(3 * COUNT, 8));
+	u32 order[COUNT];
+
+	for (u32 i = 0; i < COUNT; i++)
+		order[i] = i;
+	qsort(order, COUNT, sizeof(*order), by_name);
+	for (u32 i = 0; i < COUNT && layout != NOWHERE; i++)
+		at[3 * i + 2] = (u8)order[i];
+}
+
+/* Every token stands for its own byte, but 1, which stands for "ta". */
+static void make_tables(bool is_signed, enum layout layout)
+{
+	const u32 count = COUNT;
 	const u64 base = BASE;
 	u8 *names = data + NAMES;
 	u16 index[256];
@@ -61,7 +85,10 @@ static void make_tables(bool is_signed)
 	}
 	memcpy(data + INDEX, index, sizeof(index));
 	/* The tokens end where their index begins. */
-	memmove(data + INDEX - text, data + TEXT, text);
+	tokens = (INDEX - text) & ~7ull;
+	memmove(data + tokens, data + TEXT, text);
+	memset(data + TEXT, 0, tokens - TEXT);
+	make_numbers(layout);
 	for (u32 i = 0; i < count; i++) {
 		const char *s = symbols[i].name;
 		const bool is_short = !strncmp(s, "ta", 2);
@@ -82,8 +109,6 @@ static void make_tables(bool is_signed)
 			offset = 0;
 		memcpy(data + OFFSETS + 4 * i, &(s32){(s32)offset}, 4);
 	}
-	/* Where the tokens' text begins depends on how long it is; write_core() asks. */
-	memcpy(data + SPACE - 8, &(u64){INDEX - text}, 8);
 }
 
 static void write_core(u64 stext)
@@ -93,19 +118,18 @@ static void write_core(u64 stext)
 				   .e_phnum = 2,
 				   .e_phentsize = sizeof(Elf64_Phdr)};
 	char info[1024];
-	u64 text;
 	Elf64_Nhdr note = {.n_namesz = sizeof("VMCOREINFO")};
 	Elf64_Phdr segments[2];
 	const int fd = open(path, O_RDWR | O_TRUNC);
 
-	memcpy(&text, data + SPACE - 8, 8);
 	snprintf(info, sizeof(info),
 		 "OSRELEASE=6.0\nSYMBOL(_stext)=%llx\nSYMBOL(kallsyms_names)=%llx\n"
 		 "SYMBOL(kallsyms_num_syms)=%llx\nSYMBOL(kallsyms_token_table)=%llx\n"
 		 "SYMBOL(kallsyms_token_index)=%llx\nSYMBOL(kallsyms_offsets)=%llx\n"
 		 "SYMBOL(kallsyms_relative_base)=%llx\n",
 		 (unsigned long long)stext, BASE + NAMES, BASE + NUM,
-		 (unsigned long long)(BASE + text), BASE + INDEX, BASE + OFFSETS, BASE + RELATIVE);
+		 (unsigned long long)(BASE + tokens), BASE + INDEX, BASE + OFFSETS,
+		 BASE + RELATIVE);
 	note.n_descsz = (u32)strlen(info);
 	segments[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = NOTE, .p_filesz = 2048};
 	segments[1] = (Elf64_Phdr){.p_type = PT_LOAD,
@@ -124,15 +148,23 @@ static void write_core(u64 stext)
 	close(fd);
 }
 
-static struct core_symbols *load(void)
+static struct core_symbols *load(struct kcore *c)
 {
 	struct core_symbols *s = NULL;
-	struct kcore c;
 
-	if (!kcore_open(&c, path))
-		core_symbols_load(&c, &s);
-	kcore_close(&c);
+	if (!kcore_open(c, path))
+		core_symbols_load(c, &s);
 	return s;
+}
+
+static bool is_refused(void)
+{
+	struct kcore c;
+	struct core_symbols *s = load(&c);
+
+	core_symbols_release(s);
+	kcore_close(&c);
+	return !s;
 }
 
 static int list(void *arg, const char *name, u64 address, bool is_alias)
@@ -151,17 +183,19 @@ static void list_at(void *arg, char kind, const char *name)
 	sprintf(text + strlen(text), "%c:%s ", kind, name);
 }
 
-static void test_good(bool is_signed)
+static void test_good(bool is_signed, enum layout layout)
 {
 	static const char *const prefixes[] = {"_stex", "_tex", "beta_a", "be", "longer", NULL};
 	struct core_symbols *s;
 	char text[1024] = "";
+	struct kcore c;
 	u64 start = 0;
 
-	make_tables(is_signed);
+	make_tables(is_signed, layout);
 	write_core(BASE);
-	s = load();
-	ok(s != NULL, "tables with %s offsets", is_signed ? "signed" : "unsigned");
+	s = load(&c);
+	ok(s != NULL, "tables with %s offsets, layout %d", is_signed ? "signed" : "unsigned",
+	   (int)layout);
 	if (!s)
 		return;
 	core_symbols_each(s, NULL, list, text);
@@ -186,32 +220,30 @@ static void test_good(bool is_signed)
 	       "of a long one");
 	is_int((long long)core_symbols_address(s, "tabl"), 0, "of none");
 	core_symbols_release(s);
+	kcore_close(&c);
 }
 
 static void test_bad(void)
 {
-	struct core_symbols *s;
-
-	make_tables(true);
+	make_tables(true, AFTER_BASE);
 	write_core(BASE + 0x100);
-	s = load();
-	ok(!s, "_stext elsewhere than the kernel has it");
-	make_tables(true);
+	ok(is_refused(), "_stext elsewhere than the kernel has it");
+	make_tables(true, AFTER_BASE);
 	memset(data + NUM, 0xff, 4);
 	write_core(BASE);
-	ok(!load(), "more symbols than there can be");
-	make_tables(true);
+	ok(is_refused(), "more symbols than there can be");
+	make_tables(true, AFTER_BASE);
 	memset(data + INDEX, 0xff, 512);
 	write_core(BASE);
-	ok(!load(), "tokens outside of their table");
-	make_tables(true);
+	ok(is_refused(), "tokens outside of their table");
+	make_tables(true, AFTER_BASE);
 	data[NAMES] = 0;
 	write_core(BASE);
-	ok(!load(), "a name without letters");
+	ok(is_refused(), "a name without letters");
 	truncate(path, DATA + 64);
-	ok(!load(), "a file that is cut off");
+	ok(is_refused(), "a file that is cut off");
 	truncate(path, 80);
-	ok(!load(), "in its headers");
+	ok(is_refused(), "in its headers");
 }
 
 int main(void)
@@ -219,8 +251,10 @@ int main(void)
 	const int fd = mkstemp(path);
 
 	close(fd);
-	test_good(true);
-	test_good(false);
+	for (int layout = AFTER_BASE; layout <= NOWHERE; layout++) {
+		test_good(true, (enum layout)layout);
+		test_good(false, (enum layout)layout);
+	}
 	test_bad();
 	unlink(path);
 	return tap_done();

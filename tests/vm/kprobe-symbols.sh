@@ -31,4 +31,14 @@ is "$(diff /tmp/want /tmp/got | grep -c '^-[^-]')" 0 "each is listed"
 more=$(diff /tmp/want /tmp/got | grep -c '^+[^+]')
 [ "$more" -lt 5 ]
 ok "and hardly another ($more)"
+
+# A few are looked up among the sorted names, all are met one by one: both must tell the same.
+pantrace -l 'kprobe:*' 2>/dev/null | sort >/tmp/all
+[ "$(wc -l </tmp/all)" -gt 20000 ]
+ok "all functions"
+for prefix in tcp_ vfs_ do_ __x64_sys_r zs_ xfs_trans schedule no_such_; do
+	pantrace -l "kprobe:$prefix*" 2>/dev/null | sort >/tmp/got
+	grep -E "^kprobe:([a-z0-9_]*:)?$prefix" /tmp/all >/tmp/want
+	is "$(diff /tmp/want /tmp/got)" "" "of those $(wc -l </tmp/want) begin with $prefix"
+done
 done_testing

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/core_table.h"
+
+#include <sys/mman.h>
+
+#define PAGE	 ((size_t)4096)
+#define MAX_SIZE ((size_t)256 << 20)
+
+bool core_table_open(struct core_table *t, const struct kcore *core, u64 address, size_t len)
+{
+	void *bytes;
+
+	*t = (struct core_table){.core = core, .address = address, .len = len};
+	if (!address || !len || len > MAX_SIZE)
+		return false;
+	bytes = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		     -1, 0);
+	if (bytes == MAP_FAILED)
+		return false;
+	t->bytes = bytes;
+	t->present = xzalloc((len / PAGE / 64 + 1) * sizeof(*t->present));
+	return true;
+}
+
+void core_table_close(struct core_table *t)
+{
+	if (t->bytes)
+		munmap(t->bytes, t->len);
+	free(t->present);
+	*t = (struct core_table){.core = NULL};
+}
+
+static bool is_present(const struct core_table *t, size_t page)
+{
+	return t->present[page / 64] >> (page % 64) & 1;
+}
+
+const u8 *core_table_at(struct core_table *t, size_t at, size_t len)
+{
+	size_t page = at / PAGE, end;
+
+	if (at > t->len || len > t->len - at)
+		return NULL;
+	for (; page * PAGE < at + len; page = end) {
+		size_t from = page * PAGE;
+
+		end = page + 1;
+		if (is_present(t, page))
+			continue;
+		while (end * PAGE < at + len && !is_present(t, end))
+			end++;
+		if (!kcore_read_all(t->core, t->address + from, t->bytes + from,
+				    MIN(end * PAGE, t->len) - from))
+			return NULL;
+		for (; page < end; page++)
+			t->present[page / 64] |= 1ull << (page % 64);
+	}
+	return t->bytes + at;
+}
+
+void core_window_open(struct core_window *w, const struct core_table *t, size_t size)
+{
+	*w = (struct core_window){.core = t->core,
+				  .address = t->address,
+				  .len = t->len,
+				  .size = size,
+				  .bytes = xmalloc(size)};
+}
+
+void core_window_close(struct core_window *w)
+{
+	free(w->bytes);
+	*w = (struct core_window){.core = NULL};
+}
+
+/* Begins at AT and has as much as there is room for. */
+const u8 *core_window_move(struct core_window *w, size_t at)
+{
+	w->from = at;
+	w->have = at < w->len ? MIN(w->size, w->len - at) : 0;
+	if (w->have && !kcore_read_all(w->core, w->address + at, w->bytes, w->have))
+		w->have = 0;
+	return w->bytes;
+}
