@@ -50,6 +50,11 @@ static void add_array(struct json *j, const struct type *element, const u8 *data
 	strbuf_addch(j->out, ']');
 }
 
+static bool is_text(const struct type *t)
+{
+	return t->kind != TYPE_ARRAY || t->element->is_char;
+}
+
 /* The value lies elsewhere in the record: a u32 says where, length << 16 | offset. */
 static void add_elsewhere(struct json *j, const struct type_member *m)
 {
@@ -60,6 +65,8 @@ static void add_elsewhere(struct json *j, const struct type_member *m)
 	offset = (word & 0xffff) + (m->is_rel_loc ? m->offset + 4 : 0);
 	len = word >> 16;
 	if (offset > e->size || len > e->size - offset)
+		strbuf_addstr(j->out, "null");
+	else if (!len && is_text(m->type)) /* not even a NUL: a probe could not read it */
 		strbuf_addstr(j->out, "null");
 	else if (m->type->kind == TYPE_ARRAY)
 		add_array(j, m->type->element, e->data + offset, len);

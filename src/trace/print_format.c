@@ -10,7 +10,7 @@ struct compiler {
 	struct pf_parser parser;
 	VECTOR(struct pf_op) ops;
 	const char *format; /* what is left of the format string */
-	bool is_probe; /* of kprobe_events ...: the address at the front is a symbol */
+	bool is_probe; /* of kprobe_events ...: the address at the front is a symbol, strings may be faults */
 };
 
 /* ---- the format string ---- */
@@ -268,6 +268,19 @@ static void choose(struct compiler *c, struct pf_op *op)
 	}
 }
 
+/* The \"%s\" of a probe's argument: what could not be read is printed without quotes. */
+static void take_quotes(struct compiler *c, struct pf_op *op)
+{
+	struct pf_op *before = c->ops.len ? &vector_last(&c->ops) : NULL;
+
+	if (*c->format != '"' || !before || before->code != OP_TEXT ||
+	    before->text[before->len - 1] != '"')
+		return;
+	before->len--;
+	c->format++;
+	op->code = OP_PROBE_STRING;
+}
+
 static void compile_conversion(struct compiler *c)
 {
 	struct pf_op op = {.code = OP_NODE, .spec = {.width = -1, .precision = -1}};
@@ -286,6 +299,8 @@ static void compile_conversion(struct compiler *c)
 	if (!op.node)
 		return;
 	choose(c, &op);
+	if (c->is_probe && op.code == OP_DYNAMIC_STRING)
+		take_quotes(c, &op);
 	if (!c->parser.refused)
 		vector_push(&c->ops, op);
 }
@@ -346,6 +361,8 @@ struct print_format *print_format_compile(struct type_store *store, const char *
 	c.parser.is_syscall = str_eq(system, "syscalls");
 	c.parser.at = text;
 	c.format = pf_parse_string(&c.parser, &len);
+	/* Those of event probes have no such field; no other event's format begins with a blank. */
+	c.is_probe |= c.format && *c.format == ' ';
 	if (!c.format)
 		pf_refuse(&c.parser, *text ? "the print format does not begin with a string"
 					   : "no print format");

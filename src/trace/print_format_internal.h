@@ -103,6 +103,7 @@ enum pf_code {
 	OP_ZX, /* u64 as hex with at least `width` digits */
 	OP_CHARS, /* char array in place */
 	OP_DYNAMIC_STRING,
+	OP_PROBE_STRING, /* with its quotes; a string of length 0, without even a NUL, could not be read */
 	OP_SYMBOL, /* u64 address */
 	OP_PROBE_ADDRESS, /* of a probe: symbol with offset, or 0x... of a user address */
 	OP_UNKNOWN, /* depends on a variable of the kernel */

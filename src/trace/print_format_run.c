@@ -20,6 +20,20 @@ static void run_dynamic_string(const struct pf_run *r, const struct pf_op *op, s
 			       strnlen((const char *)r->record + offset, len), out);
 }
 
+/* print_type_string() in kernel/trace/trace_probe.c */
+static void run_probe_string(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
+{
+	const u32 len = LOAD(u32) >> 16;
+
+	if (!len) {
+		strbuf_addstr(out, "(fault)");
+		return;
+	}
+	strbuf_addch(out, '"');
+	run_dynamic_string(r, op, out);
+	strbuf_addch(out, '"');
+}
+
 static void run_probe_address(const struct pf_run *r, const struct pf_op *op, struct strbuf *out)
 {
 	const u64 address = LOAD(u64);
@@ -196,6 +210,9 @@ void print_format_run(const struct print_format *f, const struct print_context *
 			break;
 		case OP_DYNAMIC_STRING:
 			run_dynamic_string(r, op, out);
+			break;
+		case OP_PROBE_STRING:
+			run_probe_string(r, op, out);
 			break;
 		case OP_SYMBOL:
 			symbol_print(c->symbols, LOAD(u64), op->style, out);

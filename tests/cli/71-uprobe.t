@@ -19,6 +19,14 @@ is "$(echo "$out" | grep -c ': work: (0x')" 5 "every call"
 like "$out" '^ +calls-[0-9]+ +\[[0-9]+\] .{5} +[0-9]+\.[0-9]{6}: work: \(0x[0-9a-f]+\) n=3 text="item-3" id=' "with number and text of its own"
 is "$(echo "$out" | sed 's/.*) n=/n=/')" "$(for i in 0 1 2 3 4; do echo "n=$i text=\"item-$i\" id=$i arg4=-3 arg5=18364758544493064720 sixth=66 seventh=77"; done)" "every argument, those in registers and that on the stack"
 
+for form in "" -j; do
+	start uprobe $form "p:$calls:work text=+0(\$arg2):string none=+0(\$arg1):string"
+	"$calls" 1 >/dev/null
+	sleep 0.3
+	stop
+	like "$out" '(text="item-0" none=\(fault\)$|"text":"item-0","none":null[,}])' "text that cannot be read is not empty text $form"
+done
+
 start uprobe "r:back $calls:negative value=\$retval:s64"
 "$calls" 3 >/dev/null
 sleep 0.3
