@@ -107,17 +107,44 @@ static u64 default_buffer(struct kernel *k)
 	return MAX(MIN(share, (u64)4096), (u64)1408);
 }
 
+/* The kernel takes page after page until there are none: the machine would swap, or kill programs, first. */
+static int check_memory(struct ftrace_session *s, u64 kb)
+{
+	const u32 *cpus;
+	const u32 count = kernel_online_cpus(s->kernel, &cpus);
+	const char *at = NULL;
+	u64 available = 0;
+	char *text;
+
+	if (!file_read("/proc/meminfo", 1 << 16, &text, NULL)) {
+		at = strstr(text, "MemAvailable:");
+		available = at ? strtoull(at + strlen("MemAvailable:"), NULL, 10) : 0;
+		free(text);
+	}
+	if (!at || kb * MAX(count, 1u) < available)
+		return 0;
+	diag_error(&s->diag, NO_SPAN,
+		   "%" PRIu64 " KB for each of %u CPUs are more than the %" PRIu64
+		   " KB of memory that are free",
+		   kb, count, available);
+	diag_hint(&s->diag, "a smaller buffer (-b) may do: what it has no room for is counted");
+	return -ENOMEM;
+}
+
 static int open_instance(struct ftrace_session *s, const char *tracer)
 {
 	u64 kb = default_buffer(s->kernel);
 	int err;
 
+	if (s->options->buffer && !parse_u64(s->options->buffer, &kb)) {
+		err = check_memory(s, kb);
+		if (err)
+			return err;
+	}
 	if (tracer)
 		err = instance_open_for_tracer(s->kernel, &s->diag, tracer, &s->instance);
 	else
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
-	if (s->options->buffer)
-		parse_u64(s->options->buffer, &kb);
 	if (!err && kb)
 		err = instance_set_buffer(s->instance, kb);
 	if (!err && s->options->stack)

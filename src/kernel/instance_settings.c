@@ -281,6 +281,8 @@ static int refuse_event(struct instance *in, const char *system, const char *eve
 	tracefs_each_event(in->kernel, "*", "*", offer_event, &n);
 	if (n.best[0])
 		diag_hint(in->diag, "did you mean '%s'?", n.best);
+	else
+		diag_hint(in->diag, "'pantrace tpoint -l' lists those that there are");
 	return -ENOENT;
 }
 

@@ -62,6 +62,14 @@ like "$err" "cannot write to $work/no/such/file: No such file" "a file that cann
 # Events and filters.
 run tpoint sched:sched_swich
 like "$err" "did you mean 'sched:sched_switch'" "an unknown event, the nearest one"
+run tpoint nosuch:event
+like "$err" "pantrace tpoint -l" "one that resembles none: where they are listed"
+run tpoint -b 16777216 -d 0.1 sched:sched_switch
+memory=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
+if [ "$memory" -lt $((16777216 * $(nproc))) ]; then
+	is "$rc" 1 "a buffer that is larger than the memory is not begun"
+	like "$err" 'more than the [0-9]+ KB of memory that are free' "and why"
+fi
 run tpoint sched:sched_switch 'next_pid =='
 like "$err" '^filter:1:[0-9]+-[0-9]+: ERROR: the filter of sched:sched_switch: ' "half a filter, at its place"
 run tpoint sched:sched_switch 'next_comm == 3 && (next_pid > 1'
