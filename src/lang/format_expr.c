@@ -563,22 +563,30 @@ static void format_kept(struct formatter *f, const struct expr *e, struct format
 	const int base = column_of(f, f->base);
 	struct format_lines body;
 	u32 pos = e->span.begin;
+	bool is_continued =
+		false; /* the line before ends with a backslash: maybe within a string */
 
 	lines_init(&body);
 	while (pos < e->span.end) {
 		const char *newline = memchr(f->text + pos, '\n', e->span.end - pos);
 		const u32 stop = newline ? (u32)(newline - f->text) : e->span.end;
+		struct format_line *line;
 
-		if (pos != e->span.begin) {
+		if (pos != e->span.begin)
 			lines_break(&body);
+		line = &vector_last(&body);
+		line->flush_left = is_continued;
+		line->is_kept = true;
+		if (pos != e->span.begin && !is_continued) {
 			while (pos < stop && lex_is_blank(f->text[pos]))
 				pos++;
-			vector_last(&body).indent = MAX(column_of(f, pos) - base, 0);
-			vector_last(&body).is_kept = true;
+			line->indent = MAX(column_of(f, pos) - base, 0);
 		}
+		is_continued = stop > pos && f->text[stop - 1] == '\\';
 		lines_addn(&body, f->text + pos, stop - pos);
 		pos = stop + 1;
 	}
+	body.items[0].is_kept = false;
 	marks_done(f, e->span.begin, e->span.end);
 	lines_append(out, &body);
 }

@@ -19,7 +19,7 @@
 
 struct format_line {
 	int indent; /* columns */
-	bool flush_left; /* '#' stays in the first column */
+	bool flush_left; /* printed as it is, from the first column on: a directive, or the rest of a string */
 	bool is_kept; /* as written: indented from where its statement begins, whatever column it is put behind */
 	struct strbuf text;
 };

@@ -127,7 +127,7 @@ void lines_print(const struct format_lines *l, struct strbuf *out)
 		const struct format_line *line = &l->items[i];
 		size_t len = line->text.len;
 
-		while (len && strchr(" \t\r\f\v", line->text.data[len - 1]))
+		while (len && !line->flush_left && strchr(" \t\r\f\v", line->text.data[len - 1]))
 			len--;
 		if (len && !line->flush_left)
 			strbuf_addchars(out, ' ', line->indent);

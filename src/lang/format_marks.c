@@ -254,6 +254,21 @@ static bool is_one_line(const struct formatter *f, const struct format_mark *m)
 	return !memchr(f->text + m->begin, '\n', m->end - m->begin);
 }
 
+/* Byte for byte, but for blanks at the end: those behind a backslash may matter. */
+static void directive_lines(const char *text, size_t n, struct format_lines *out)
+{
+	const size_t least = trimmed(text, n);
+	const char *end = text + (text[least - 1] == '\\' ? n : least), *newline;
+
+	do {
+		newline = memchr(text, '\n', (size_t)(end - text));
+		vector_last(out).flush_left = true;
+		lines_addn(out, text, (size_t)((newline ? newline : end) - text));
+		lines_break(out);
+		text = newline ? newline + 1 : end;
+	} while (newline);
+}
+
 /* As lines of their own; the current line is empty before and after. */
 static void own_lines(const struct formatter *f, const struct format_mark *m,
 		      struct format_lines *out)
@@ -263,15 +278,7 @@ static void own_lines(const struct formatter *f, const struct format_mark *m,
 
 	out->must_break = true;
 	if (m->kind == MARK_DIRECTIVE) {
-		for (const char *end = text + trimmed(text, n); text < end;) {
-			const char *newline = memchr(text, '\n', (size_t)(end - text));
-			const char *stop = newline ? newline : end;
-
-			vector_last(out).flush_left = true;
-			lines_addn(out, text, (size_t)(stop - text));
-			lines_break(out);
-			text = stop + 1;
-		}
+		directive_lines(text, n, out);
 	} else if (is_block(f, m)) {
 		block_comment(text + 2, text + n - 2, out);
 	} else {

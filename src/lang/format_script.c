@@ -200,8 +200,6 @@ static void format_all(struct formatter *f, const struct ast *ast, struct format
 
 		lines_addn(out, f->text, end ? (size_t)(end - f->text) : f->len);
 		lines_break(out);
-	} else {
-		marks_drop_blanks(f, 0, (u32)strspn(f->text, " \t\r\n\f\v"));
 	}
 	for (u32 i = 0; i < ast->nitems; i++) {
 		const struct script_item *item = &ast->items[i];
@@ -221,6 +219,8 @@ static void format_all(struct formatter *f, const struct ast *ast, struct format
 	marks_lead(f, f->len, out);
 	while (out->len > 1 && !out->items[out->len - 2].text.len)
 		out->len--; /* blank lines at the end */
+	if (out->len > 1 && !out->items[0].text.len) /* and the one at the begin */
+		memmove(out->items, out->items + 1, --out->len * sizeof(*out->items));
 }
 
 static int parse(struct arena *arena, struct diag *diag, u16 file, struct strbuf *ret_dump,

@@ -148,7 +148,7 @@ static void parse_attach_point(struct parser *p, struct lexer *l, struct attach_
 	const u32 end = attach_point_end(p, l);
 	const struct span at = {l->pos, end, l->file};
 
-	if (end == l->pos) {
+	if (end == l->pos || l->text[l->pos] == '#') {
 		parse_unexpected(p, "attach point");
 		return;
 	}

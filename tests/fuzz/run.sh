@@ -13,7 +13,7 @@ unquote() { sed 's/\\"/"/g; s/\\n/\n/g; s/\\\\/\\/g'; }
 
 case $target in
 parse | compile)
-	cp tools/*.bt tests/fuzz/seeds/*.bt "$corpus/"
+	cp tools/*.bt tests/fuzz/seeds/*.bt tests/cli/fmt/*.bt "$corpus/"
 	# every string of the unit tests that looks like a script
 	sed -n 's/^[[:space:]]*{\{0,1\}"\(.*[{}].*\)",\{0,1\}.*/\1/p' tests/unit/*.c | unquote |
 		split -a 4 -l 1 - "$corpus/unit-"
