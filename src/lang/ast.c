@@ -161,6 +161,7 @@ static struct stmt *clone_stmt(struct arena *a, const struct stmt *s)
 	copy->body = ast_clone_block(a, s->body);
 	copy->else_body = ast_clone_block(a, s->else_body);
 	copy->variable = NULL;
+	copy->forgotten = NULL;
 	copy->is_callback = false;
 	return copy;
 }

@@ -5,6 +5,8 @@
 #include "lang/loop_steps.h"
 
 #define UNROLL_MAX 100
+/* Loops that the verifier walks in no more instructions stay in place. */
+#define IN_PLACE_STEPS 2500
 
 /* The verifier walks it so often each time that it walks the loop. */
 static void check_loop_body(struct check *c, struct block *body, u32 rounds)
@@ -51,12 +53,30 @@ static void look_in_expr(struct ast_walk *w, struct expr **slot)
 	ast_walk_children(w, *slot);
 }
 
+static bool is_loop(const struct stmt *s)
+{
+	return s->kind == STMT_WHILE || s->kind == STMT_UNROLL || s->kind == STMT_FOR_MAP ||
+	       s->kind == STMT_FOR_RANGE;
+}
+
+/* while ($i < 10), while ($i < 10 && $more) */
+static bool ends_by_itself(const struct expr *e)
+{
+	if (e->kind != EXPR_BINARY)
+		return false;
+	if (e->op == OP_LAND)
+		return ends_by_itself(e->left) || ends_by_itself(e->right);
+	return (e->op == OP_LT || e->op == OP_LE || e->op == OP_GT || e->op == OP_GE) &&
+	       e->left->is_comptime_known != e->right->is_comptime_known;
+}
+
 static void find_exit(struct ast_walk *w, struct stmt **slot)
 {
 	struct bounds *b = container_of(w, struct bounds, walk);
 
-	b->has_exit |= (*slot)->kind == STMT_BREAK || (*slot)->kind == STMT_RETURN;
-	ast_walk_stmt(w, *slot);
+	b->has_exit |= (*slot)->kind == STMT_RETURN || (*slot)->kind == STMT_BREAK;
+	if (!is_loop(*slot)) /* a break of that one */
+		ast_walk_stmt(w, *slot);
 }
 
 static void bound_by_exit(struct ast_walk *w, struct stmt **slot)
@@ -79,18 +99,88 @@ static void note_bounds(struct check *c, struct stmt *s)
 		.walk = {.expr = look_in_expr, .stmt = bound_by_exit, .skip_types = true}, .c = c};
 
 	check_bounds(c, s->condition);
-	ast_walk_block(&b.walk, s->body);
+	if (!ends_by_itself(s->condition))
+		ast_walk_block(&b.walk, s->body);
+}
+
+/*
+ * Numbers that the body changes and that were there before. Of a loop that is heavy the verifier forgets at
+ * each round what it knows of them: as many ways through the round, as many values would they have for the next.
+ */
+struct changes {
+	struct ast_walk walk;
+	VECTOR(struct variable_symbol *) before, found;
+};
+
+static void note_change(struct changes *changes, struct expr *target)
+{
+	struct variable_symbol *v = target->kind == EXPR_VARIABLE ? target->variable : NULL;
+
+	if (!v || v->is_bound || !type_is_integer(v->type))
+		return;
+	for (size_t i = 0; i < changes->found.len; i++)
+		if (changes->found.items[i] == v)
+			return;
+	for (size_t i = 0; i < changes->before.len; i++)
+		if (changes->before.items[i] == v) {
+			vector_push(&changes->found, v);
+			return;
+		}
+}
+
+static void change_in_expr(struct ast_walk *w, struct expr **slot)
+{
+	if ((*slot)->kind == EXPR_INCREMENT)
+		note_change(container_of(w, struct changes, walk), (*slot)->left);
+	ast_walk_children(w, *slot);
+}
+
+static void change_in_stmt(struct ast_walk *w, struct stmt **slot)
+{
+	if ((*slot)->kind == STMT_ASSIGN && (*slot)->target)
+		note_change(container_of(w, struct changes, walk), (*slot)->target);
+	ast_walk_stmt(w, *slot);
+}
+
+static void changes_begin(const struct check *c, struct changes *changes)
+{
+	const struct check_scopes *scopes = c->scopes;
+
+	*changes = (struct changes){
+		.walk = {.expr = change_in_expr, .stmt = change_in_stmt, .skip_types = true}};
+	for (u32 i = 0; i < scopes->next; i++)
+		if (c->unit->variables.items[i]->is_visible)
+			vector_push(&changes->before, c->unit->variables.items[i]);
+}
+
+static void changes_end(const struct check *c, struct changes *changes, struct stmt *s)
+{
+	ast_walk_block(&changes->walk, s->body);
+	s->forgotten = arena_new_array(c->arena, struct variable_symbol *, changes->found.len + 1);
+	for (size_t i = 0; i < changes->found.len; i++)
+		s->forgotten[i] = changes->found.items[i];
+	vector_free(&changes->before);
+	vector_free(&changes->found);
 }
 
 void check_while(struct check *c, struct stmt *s)
 {
+	struct changes changes;
+	bool heavy;
+
 	if (!c->options->features.bounded_loops)
 		check_error(c, s->span,
 			    "Missing required kernel feature: bounded loops (Linux 5.3)");
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
+	heavy = c->final &&
+		c->loop_rounds * loop_while_rounds(s) * loop_steps(s->body) > IN_PLACE_STEPS;
+	if (heavy)
+		changes_begin(c, &changes);
 	check_loop_body(c, s->body, loop_while_rounds(s));
 	note_bounds(c, s);
+	if (heavy)
+		changes_end(c, &changes, s);
 }
 
 void check_unroll(struct check *c, struct stmt *s)
@@ -181,8 +271,6 @@ static void check_range_end(struct check *c, struct expr *e, const char *which)
 		check_error(c, e->span, "Loop range requires an integer for the %s value", which);
 }
 
-/* Loops that the verifier walks in no more instructions stay in place. */
-#define IN_PLACE_STEPS 2500
 /* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
  * place. */
 #define CALLBACKS_NESTED 4

@@ -6,6 +6,7 @@
  * (lower_internal.h). It returns 0 to go on and 1 to end.
  */
 #include "lang/ast_walk.h"
+#include "lang/builtin_util.h"
 #include "lang/loop_steps.h"
 #include "lang/lower_internal.h"
 
@@ -60,6 +61,29 @@ static void leave(struct lower *l, struct jumps outer)
 	l->continue_block = outer.continue_block;
 }
 
+/* x ^ u ^ u is x, but of u the verifier knows nothing, nor then of x. */
+static void forget_number(struct lower *l, struct variable_symbol *v, ir_reg unknown)
+{
+	struct value number;
+
+	lower_variable_read(l, v, &number);
+	number = value_register(v->type, ir_binary(l->f, IR_XOR, number.reg, unknown));
+	number.reg = ir_binary(l->f, IR_XOR, number.reg, unknown);
+	lower_variable_write(l, v, &number, v->span);
+}
+
+static void forget_changed(struct lower *l, const struct stmt *s)
+{
+	ir_reg unknown;
+
+	if (!s->forgotten || !s->forgotten[0] || !l->features->map_value_address)
+		return;
+	unknown = builtin_global(l, offsetof(struct script_globals, start_ns), s->span);
+	for (struct variable_symbol **v = s->forgotten; *v; v++)
+		if ((*v)->is_captured || (*v)->annotation == l->f)
+			forget_number(l, *v, unknown);
+}
+
 void lower_while(struct lower *l, struct stmt *s)
 {
 	struct ir_function *f = l->f;
@@ -69,6 +93,7 @@ void lower_while(struct lower *l, struct stmt *s)
 
 	ir_jump(f, head);
 	ir_switch_to(f, head);
+	forget_changed(l, s);
 	lower_condition(l, s->condition, body, end);
 	ir_switch_to(f, body);
 	lower_block(l, s->body);
@@ -257,8 +282,7 @@ static void after_callback(struct lower *l)
  * callback until a round begins as an earlier one did. What is known of a variable that only counts
  * is dropped for that, but not of one that is compared: of `if ($n++ < 5)` it would walk a round
  * for each value of $n. So each round forgets what is known of them, except of those that a while
- * ends by: x ^ u ^ u is x, but of u the
- * verifier knows nothing.
+ * ends by.
  */
 struct forgetting {
 	struct ast_walk walk;
@@ -270,7 +294,6 @@ struct forgetting {
 static void forget(struct forgetting *f, struct variable_symbol *v)
 {
 	struct lower *l = f->l;
-	struct value number;
 
 	if (!v || !v->is_captured || v->is_bound || v->callback_depth >= lower_private(l)->depth ||
 	    !type_is_integer(v->type))
@@ -279,10 +302,7 @@ static void forget(struct forgetting *f, struct variable_symbol *v)
 		if (f->done.items[i] == v)
 			return;
 	vector_push(&f->done, v);
-	lower_variable_read(l, v, &number);
-	number.reg = ir_binary(l->f, IR_XOR, number.reg, f->unknown);
-	number.reg = ir_binary(l->f, IR_XOR, number.reg, f->unknown);
-	lower_variable_write(l, v, &number, v->span);
+	forget_number(l, v, f->unknown);
 }
 
 static void forget_in_expr(struct ast_walk *w, struct expr **slot)
@@ -373,7 +393,8 @@ void lower_for_map(struct lower *l, struct stmt *s)
 /*
  * The loop variable lies in the frame. From a constant on it is the number of the round, of which
  * the verifier knows nothing: of a variable that starts from a constant and is compared with
- * something it would walk every round. Else each round adds one to it.
+ * something it would walk every round. Else each round adds one to it, and forgets likewise: of
+ * `$from..100` the verifier may know that $from is 0 or 1.
  */
 static void loop_variable_next(struct lower *l, struct stmt *s, ir_reg index)
 {
@@ -385,6 +406,7 @@ static void loop_variable_next(struct lower *l, struct stmt *s, ir_reg index)
 		next = ir_binary_imm(l->f, IR_ADD, ir_extend(l->f, index, 4, false),
 				     begin->integer);
 	} else {
+		forget_number(l, s->variable, index);
 		lower_variable_read(l, s->variable, &v);
 		next = ir_binary_imm(l->f, IR_ADD, v.reg, 1);
 	}
