@@ -341,6 +341,26 @@ static void compiler_init(struct compiler *c, struct type_store *store, const st
 	vector_reserve(&c->ops, 8);
 }
 
+const struct print_format *pf_parse_format(struct pf_parser *p)
+{
+	struct compiler c = {.parser = *p};
+	const struct print_format *f = NULL;
+	u32 len = 0;
+
+	vector_reserve(&c.ops, 8);
+	c.format = pf_parse_string(&c.parser, &len);
+	if (!c.format || strlen(c.format) != len)
+		pf_refuse(&c.parser, "a format that is no string");
+	else
+		compile_format(&c);
+	if (!c.parser.refused)
+		f = finish(&c);
+	else
+		vector_free(&c.ops);
+	*p = c.parser;
+	return f;
+}
+
 /* Probe events and uprobes have one of these fields. */
 static bool has_probe_field(struct compiler *c)
 {

@@ -389,6 +389,8 @@ struct pf_node *pf_parse_call(struct pf_parser *p, const char *name, size_t len)
 	struct pf_node *args[MAX_ARGS], *n;
 	u32 count;
 
+	if (pf_is_sequence_call(name, len))
+		return pf_sequence_call(p, name, len);
 	if (driver >= 0 || names >= 0) {
 		count = parse_args(p, args);
 		if (p->refused)

@@ -115,6 +115,8 @@ struct pf_node *pf_struct_member(struct pf_parser *p, struct pf_node *base)
 	name = xstrndup(w, len);
 	m = type_find_member(p->store, base->type.element, name, &offset);
 	free(name);
+	if (m && base->kind == PF_PACKED)
+		return pf_packed_member(p, base, m, offset);
 	if (!m || m->bit_size) {
 		pf_refuse(p, "no member '%.*s'", (int)len, w);
 		return NULL;

@@ -59,6 +59,9 @@ enum pf_kind {
 	PF_MSECS,   /* jiffies_to_msecs(a) */
 	PF_SWAP,    /* bytes swapped */
 	PF_DRIVER,  /* op: a function of print_format_driver.c; args */
+	PF_SEQUENCE, /* text that the format prints itself; args: its parts, each with a format */
+	PF_STRINGS, /* an array of strings: names */
+	PF_PACKED,  /* a struct or union of bits: type.element; a: its number, NULL = not yet */
 };
 
 struct pf_name {
@@ -78,6 +81,7 @@ struct pf_node {
 	struct pf_node **args;
 	const struct pf_name *names;
 	u32 count;
+	const struct print_format *format; /* part of a PF_SEQUENCE */
 	u32 steps; /* to evaluate it; 0 = not yet counted */
 };
 
@@ -130,6 +134,7 @@ struct pf_run {
 	const struct print_context *context;
 	const u8 *record;
 	size_t size;
+	bool *ended; /* a NUL was printed; NULL = that is nothing special */
 };
 
 struct pf_bytes {
@@ -151,6 +156,7 @@ struct pf_parser {
 		size_t len;
 		struct pf_node *value;
 	} *locals;
+	struct pf_node *sequence; /* where trace_seq_printf() prints to; NULL = nowhere yet */
 	u32 depth, nodes;
 	u32 fixed_end;
 	bool is_syscall; /* sys_enter_x, sys_exit_x */
@@ -193,6 +199,8 @@ bool pf_expect(struct pf_parser *p, const char *token);
 /* The next word; 0 if there is none. */
 size_t pf_word(struct pf_parser *p, const char **ret);
 struct pf_node *pf_parse_expression(struct pf_parser *p);
+/* NULL: no such variable. */
+struct pf_node *pf_local_value(struct pf_parser *p, const char *w, size_t len);
 /* The value of an expression without fields. */
 bool pf_constant(struct pf_parser *p, const struct pf_node *n, u64 *ret);
 const struct type_member *pf_member(struct pf_parser *p, const char *name, size_t len);
@@ -225,6 +233,22 @@ void pf_print_driver(const struct pf_run *r, const struct pf_node *n, struct str
 /* Its number, or -1. */
 int pf_names_find(const char *name, size_t len);
 struct pf_node *pf_names_call(struct pf_parser *p, int function, struct pf_node **args, u32 count);
+
+/* ---- print_format.c, print_format_run.c ---- */
+/* "FORMAT", ARGUMENTS. NULL with p->refused. */
+const struct print_format *pf_parse_format(struct pf_parser *p);
+void pf_run_format(const struct pf_run *r, const struct print_format *f, struct strbuf *out);
+
+/* ---- print_format_sequence.c: formats that print themselves ---- */
+bool pf_is_sequence_call(const char *name, size_t len);
+/* '(' was read. */
+struct pf_node *pf_sequence_call(struct pf_parser *p, const char *name, size_t len);
+/* Behind "TYPE NAME": an array of strings, or a union that is assigned to later. NULL, with nothing read: neither, or refused. */
+struct pf_node *pf_declaration(struct pf_parser *p, const struct pf_type *t);
+/* "UNION.MEMBER = VALUE"; false, with nothing read, if it is none. */
+bool pf_assignment(struct pf_parser *p);
+struct pf_node *pf_packed_member(struct pf_parser *p, struct pf_node *base, const struct type_member *m, u32 offset);
+void pf_print_sequence(const struct pf_run *r, const struct pf_node *n, struct strbuf *out);
 
 /* ---- print_format_pointer.c: %pX ---- */
 /* NULL if the kernel's extension is known for this kind of value, else why not. */

@@ -22,6 +22,14 @@ static struct pf_node *index_node(struct pf_parser *p, struct pf_node *base, str
 
 	if (!base || !index)
 		return NULL;
+	if (base->kind == PF_STRINGS && index->type.value == PF_NUMBER) {
+		n = arena_memdup(p->arena, base, sizeof(*base));
+		n->kind = PF_SYMBOLIC;
+		n->a = index;
+		n->text = "(bad)";
+		n->text_len = 5;
+		return n;
+	}
 	if (base->type.value != PF_BYTES || !base->type.element_size) {
 		pf_refuse(p, "an index into something outside of the record");
 		return NULL;
@@ -41,7 +49,7 @@ static struct pf_node *index_node(struct pf_parser *p, struct pf_node *base, str
 	return n;
 }
 
-static struct pf_node *local_value(struct pf_parser *p, const char *w, size_t len)
+struct pf_node *pf_local_value(struct pf_parser *p, const char *w, size_t len)
 {
 	for (struct pf_local *l = p->locals; l; l = l->next)
 		if (l->len == len && !memcmp(l->name, w, len))
@@ -71,7 +79,7 @@ static struct pf_node *identifier(struct pf_parser *p)
 		n->bytes = UINT32_MAX;
 		return n;
 	}
-	n = local_value(p, w, len);
+	n = pf_local_value(p, w, len);
 	if (n)
 		return n;
 	pf_skip_blanks(p);
@@ -116,14 +124,17 @@ static struct pf_node *statements(struct pf_parser *p)
 		size_t len;
 
 		if (!pf_parse_type(p, &t)) {
-			n = pf_parse_expression(p);
+			n = pf_assignment(p) ? NULL : pf_parse_expression(p);
 			pf_expect(p, ";");
 			continue;
 		}
 		len = pf_word(p, &w);
-		if (!len || !pf_expect(p, "="))
-			return NULL;
-		n = pf_parse_expression(p);
+		n = len ? pf_declaration(p, &t) : NULL;
+		if (!n) {
+			if (p->refused || !len || !pf_expect(p, "="))
+				return NULL;
+			n = pf_parse_expression(p);
+		}
 		if (!n || !pf_expect(p, ";"))
 			return NULL;
 		if (n->type.value == PF_NUMBER && t.value == PF_NUMBER) {

@@ -167,6 +167,9 @@ void pf_print_text(const struct pf_run *r, const struct pf_node *n, struct strbu
 	case PF_HEX_DUMP:
 		print_hex_dump(r, n, out);
 		break;
+	case PF_SEQUENCE:
+		pf_print_sequence(r, n, out);
+		break;
 	case PF_DRIVER:
 		pf_print_driver(r, n, out);
 		break;

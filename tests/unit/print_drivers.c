@@ -7,6 +7,7 @@
  */
 #include "tap.h"
 #include "trace/print_format.h"
+#include "types/btf.h"
 #include "types/tracefs_format.h"
 
 static const char fields[] =
@@ -327,6 +328,58 @@ static void test_names(void)
 	strbuf_release(&out);
 }
 
+/* arch/x86/kvm/mmu/mmutrace.h prints into the buffer itself; the bits are those of arch/x86/include/asm/kvm_host.h. */
+static void test_sequence(void)
+{
+	static const char fmt[] = "\"%s %s\", ({ const char *saved_ptr = trace_seq_buffer_ptr(p); "
+				  "static const char *access_str[] = { \"---\", \"--x\", "
+				  "\"w--\", \"w-x\" }; union kvm_mmu_page_role role; role.word = "
+				  "REC->a; trace_seq_printf(p, \"gfn %llx l%u %u-byte "
+				  "q%u%s %s%s\" \" %snxe %s%c\", REC->b, role.level, "
+				  "role.has_4_byte_gpte ? 4 : 8, role.quadrant, role.direct ? "
+				  "\" direct\" : \"\", access_str[role.access], role.invalid ? \" "
+				  "invalid\" : \"\", role.efer_nx ? \"\" : \"!\", "
+				  "REC->c ? \"unsync\" : \"sync\", 0); saved_ptr; }), REC->c ? "
+				  "\"new\" : \"existing\"";
+	static const struct {
+		struct record record;
+		const char *want;
+	} rows[] = {
+		{{.a = 1 | 1 << 4 | 2 << 5 | 3 << 8 | 1 << 12, .b = 0x1234, .c = 1},
+		 "gfn 1234 l1 4-byte q2 w-x nxe unsync new"},
+		{{.a = 4 | 1 << 7 | 1 << 8 | 1 << 11},
+		 "gfn 0 l4 8-byte q0 direct --x invalid !nxe sync existing"},
+		{{.a = 7 << 8}, "gfn 0 l0 8-byte q0 (bad) !nxe sync existing"},
+	};
+	struct type_store store;
+	struct btf_source *btf;
+	struct strbuf out = STRBUF_INIT;
+	const struct type *record;
+	const char *why = NULL, *print;
+	char *text = xasprintf("%sprint fmt: %s\n", fields, fmt);
+	struct print_format *f;
+
+	type_store_init(&store);
+	btf = btf_attach(&store, NULL);
+	tracefs_format_parse(&store, "x", text, &record, &print);
+	f = print_format_compile(&store, "x", "x", record, print, &why);
+	if (!btf || !type_named(&store, "union kvm_mmu_page_role"))
+		tap_skip("formats that print themselves",
+			 "this kernel's types have no union kvm_mmu_page_role");
+	else
+		ok(!why, "a format that prints itself (%s)", why ? why : "compiled");
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !why; i++) {
+		strbuf_reset(&out);
+		print_format_run(f, &(struct print_context){0}, &rows[i].record,
+				 sizeof(struct record), &out);
+		is_str(out.data, rows[i].want, rows[i].want);
+	}
+	btf_release(btf);
+	type_store_release(&store);
+	strbuf_release(&out);
+	free(text);
+}
+
 static void test_wrong_calls(void)
 {
 	static const char *const calls[] = {
@@ -338,6 +391,18 @@ static void test_wrong_calls(void)
 		"nvme_trace_parse_nvm_cmd(p, REC->words, REC->a)",
 		"blk_zone_cond_str(REC->disk)",
 		"xen_hypercall_name()",
+		"trace_seq_buffer_ptr(REC->a)",
+		"({ trace_seq_printf(p, \"x\"); \"y\"; })",
+		"({ const char *s = trace_seq_buffer_ptr(p); trace_seq_printf(p, \"%d\"); s; })",
+		"({ const char *s = trace_seq_buffer_ptr(p); trace_seq_printf(p, REC->a); s; })",
+		"({ const char *s = trace_seq_buffer_ptr(p); static const char *n[] = { \"a\", 3 "
+		"}; n[0]; })",
+		"({ const char *s = trace_seq_buffer_ptr(p); trace_seq_printf(p, \"%s\", s); s; })",
+		"({ const char *s = trace_seq_buffer_ptr(p); trace_seq_printf(p, \"%s\", REC->a ? "
+		"s : \"\"); s; })",
+		"({ const char *s = trace_seq_buffer_ptr(p); trace_seq_printf(p, \"%s\", ({ const "
+		"char *t = trace_seq_buffer_ptr(p); t; })); s; })",
+		"({ union no_such_union u; u.word = REC->a; u.word; })",
 	};
 	const struct record r = {.a = 1};
 	struct strbuf out = STRBUF_INIT;
@@ -359,6 +424,7 @@ int main(void)
 	test_ata();
 	test_nvme();
 	test_names();
+	test_sequence();
 	test_wrong_calls();
 	return tap_done();
 }

@@ -93,7 +93,7 @@ static void test_formats(void)
 		"\"%d\", REC->s + ",
 		/* functions of the kernel that are not known */
 		"\"%s\", decode_register(p, REC->a)",
-		"\"%s\", ({ const char *saved_ptr = trace_seq_buffer_ptr(p); saved_ptr; })",
+		"\"%s\", ({ trace_seq_printf(p, \"x\"); \"y\"; })",
 	};
 	const struct print_context context = {.hz = 250};
 	struct strbuf out = STRBUF_INIT;
