@@ -163,24 +163,29 @@ static void changes_end(const struct check *c, struct changes *changes, struct s
 	vector_free(&changes->found);
 }
 
-void check_while(struct check *c, struct stmt *s)
+/* The body of a loop in place that numbers are forgotten in if it is heavy. */
+static void check_body_in_place(struct check *c, struct stmt *s, u32 rounds)
 {
 	struct changes changes;
-	bool heavy;
 
+	if (!c->final || c->loop_rounds * rounds * loop_steps(s->body) <= IN_PLACE_STEPS) {
+		check_loop_body(c, s->body, rounds);
+		return;
+	}
+	changes_begin(c, &changes);
+	check_loop_body(c, s->body, rounds);
+	changes_end(c, &changes, s);
+}
+
+void check_while(struct check *c, struct stmt *s)
+{
 	if (!c->options->features.bounded_loops)
 		check_error(c, s->span,
 			    "Missing required kernel feature: bounded loops (Linux 5.3)");
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
-	heavy = c->final &&
-		c->loop_rounds * loop_while_rounds(s) * loop_steps(s->body) > IN_PLACE_STEPS;
-	if (heavy)
-		changes_begin(c, &changes);
-	check_loop_body(c, s->body, loop_while_rounds(s));
+	check_body_in_place(c, s, loop_while_rounds(s));
 	note_bounds(c, s);
-	if (heavy)
-		changes_end(c, &changes, s);
 }
 
 void check_unroll(struct check *c, struct stmt *s)
@@ -194,7 +199,7 @@ void check_unroll(struct check *c, struct stmt *s)
 		check_error(c, s->condition->span, "unroll maximum value is %d", UNROLL_MAX);
 	else if (n < 1)
 		check_error(c, s->condition->span, "unroll minimum value is 1");
-	check_loop_body(c, s->body, n > 0 && n <= UNROLL_MAX ? (u32)n : 1);
+	check_body_in_place(c, s, n > 0 && n <= UNROLL_MAX ? (u32)n : 1);
 }
 
 static struct variable_symbol *declare_loop_variable(struct check *c, struct stmt *s,

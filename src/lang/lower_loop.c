@@ -115,6 +115,7 @@ void lower_unroll(struct lower *l, struct stmt *s)
 		const u32 next = ir_block_new(l->f, "unroll");
 
 		outer = enter(l, end, next);
+		forget_changed(l, s);
 		lower_block(l, s->body);
 		ir_jump(l->f, next);
 		ir_switch_to(l->f, next);
