@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "engine/map_switch.h"
 #include "engine/pace.h"
+#include "engine/patience.h"
 #include "kernel/kernel.h"
 #include "user/counting.h"
 
@@ -46,7 +47,7 @@ struct loop {
 	u64 round_ends;
 	u64 next_lost_check;
 	bool is_over;
-	sigset_t old_mask;
+	struct patience patience;
 };
 
 /* ---- the loop ---- */
@@ -125,24 +126,14 @@ static int add_source(struct loop *l, int fd, enum waiting_for what)
 static void block_signals(struct loop *l)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGWINCH};
-	sigset_t set;
+	sigset_t *const set = &l->patience.ours;
 
-	sigemptyset(&set);
+	sigemptyset(set);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		sigaddset(&set, wanted[i]);
-	sigprocmask(SIG_BLOCK, &set, &l->old_mask);
+		sigaddset(set, wanted[i]);
+	sigprocmask(SIG_BLOCK, set, &l->patience.old);
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the output, which ends the run */
-	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* From here on a second Ctrl-C kills: whatever takes long, the kernel cleans up after us. */
-static void unblock_signals(struct loop *l)
-{
-	struct signalfd_siginfo info;
-
-	while (l->signals >= 0 && read(l->signals, &info, sizeof(info)) == sizeof(info))
-		;
-	sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+	l->signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 static void handle_signals(struct loop *l)
@@ -386,7 +377,6 @@ static int run_trials(struct loop *l)
 	if (err >= 0)
 		err = engine_run_trials(e, drain_records, l);
 	output_flush(e->out);
-	unblock_signals(l);
 	return err;
 }
 
@@ -440,7 +430,7 @@ static void finish(struct loop *l)
 {
 	struct engine *e = l->e;
 
-	unblock_signals(l);
+	patience_begin(&l->patience);
 	probe_detach_all(&e->attachments);
 	counted_stop(e);
 	map_switch_rest(e);
@@ -548,8 +538,8 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 		probe_detach_all(&e.attachments);
 		if (options->child)
 			child_stop(options->child);
-		unblock_signals(&l);
 	}
+	patience_end(&l.patience);
 	code = exit_code(&e, err);
 	counted_end(&e);
 	engine_unload(&e);

@@ -27,4 +27,19 @@ is "$out" "8
 4" "an enumerator is a 64-bit number"
 run -q -e 'BEGIN { signal("KILL"); }'
 like "$err" 'signal\(\) is unsafe. To use you need the --unsafe flag' "functions of bpftrace's library are refused in its words"
+
+# Signals: the first ends the run in order, with what comes with it (timeout(1) signals its child and then the group); a later one kills.
+start --unsafe -e "interval:s:100 { } end { system(\"sleep 0.2\"); @x = 1; }"
+kill -TERM $tracer $tracer
+wait $tracer
+is "$?" 0 "two signals in a row"
+like "$(cat "$work/trace")" '^@x: 1$' "are one end"
+start --unsafe -e "interval:s:100 { } end { system(\"touch $work/ending; until [ -e $work/go ]; do sleep 0.05; done\"); @x = 1; }"
+kill -TERM $tracer
+until [ -e "$work/ending" ]; do sleep 0.05; done
+while kill -TERM $tracer 2>/dev/null; do sleep 0.1; done
+wait $tracer
+is "$?" 143 "a later one kills"
+unlike "$(cat "$work/trace")" '^@x: 1$' "however long the end takes"
+touch "$work/go"
 done_testing
