@@ -74,7 +74,7 @@ static const struct command_spec hist_command = {
 		    " sizes as powers of two\n"
 		    "  pantrace hist --from sched:sched_waking --to sched:sched_switch -m "
 		    "pid=next_pid keys=latency.log2\n"
-		    "  pantrace hist -e 'p:alloc __kmalloc size=%di' alloc keys=size.buckets=64    "
+		    "  pantrace hist -e 'p:reads vfs_read size=%dx' reads keys=size.buckets=4096   "
 		    " a dynamic event\n"
 		    "  pantrace hist sched:sched_process_exec keys=filename -- make                "
 		    " while a command runs\n",

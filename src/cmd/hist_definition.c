@@ -208,7 +208,7 @@ static int parse_head(struct parser *p, const char *s, size_t len)
 	if (!colon || (s[0] != 'p' && s[0] != 'r') || colon + 1 == s + len)
 		return refuse(p, s ? s : p->def->text, len,
 			      "the definition of an event begins with p:NAME or r:NAME",
-			      "-e 'p:alloc __kmalloc size=%di'");
+			      "-e 'p:reads vfs_read size=%dx'");
 	p->def->is_return = s[0] == 'r';
 	p->def->name = arena_strndup(p->arena, colon + 1, (size_t)(s + len - colon - 1));
 	return 0;

@@ -30,7 +30,7 @@ my $root = "build/vm/root.$$";
 my $with_drivers = grep { $_ eq 'trace-drivers' } @tests;
 my @drivers = $with_drivers ? qw(sd_mod scsi_debug ata_piix) : ();
 my @modules = qw(loop virtio virtio_ring virtio_pci virtio_blk crc16 mbcache jbd2 crc32c_generic libcrc32c ext4
-		 veth dummy brd xfs nf_defrag_ipv4);
+		 veth dummy brd xfs nf_defrag_ipv4 mq_deadline);
 remove_tree($root);
 make_path(map { "$root/$_" } qw(bin dev proc sys tmp tests programs root etc modules var/tmp lib/debug));
 system("cp /bin/busybox $root/bin/busybox") == 0 or bail('busybox');
