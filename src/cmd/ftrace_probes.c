@@ -31,6 +31,8 @@ int ftrace_probes_filter(struct ftrace_session *s, const char *filter)
 
 		err = instance_set_filter(s->instance, e->group, e->name, &c);
 	}
+	if (err)
+		diag_hint(&s->diag, "pantrace %s -v 'DEFINITION' shows the fields", s->spec->name);
 	tracefs_command_release(&c);
 	return err;
 }

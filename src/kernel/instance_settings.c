@@ -328,7 +328,9 @@ static int command_event(struct instance *in, const char *system, const char *ev
 
 	if (err)
 		return err;
-	words = xasprintf("%s of %s:%s", what, system, event);
+	/* The group of a probe of this run is no word of the user's. */
+	words = str_starts(system, "pantrace_") ? xasprintf("%s of %s", what, event)
+						: xasprintf("%s of %s:%s", what, system, event);
 	if (in->saved && !(flags & O_APPEND))
 		err = tracefs_saved_remember(in->saved, file);
 	if (!err)
