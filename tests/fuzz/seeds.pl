@@ -31,6 +31,14 @@ sub format_of
 my $wakeup = format_of('wakeup', 7, '"comm=%s pid=%d flags=%s path=%s", REC->comm, REC->pid, __print_flags(REC->flags, "|", {1, "A"}, {2, "B"}), __get_str(path)',
 	['char comm[16]', 8, 16, 0], ['pid_t pid', 24, 4, 1], ['unsigned long flags', 32, 8, 0], ['__data_loc char[] path', 40, 4, 0]);
 my $record = pack('SCCl Z16 l x4 Q L Z8', 7, 0, 1, 42, 'bash', 42, 3, 44 | 8 << 16, '/a/b');
+# Commands of devices, and a format that prints into the buffer itself.
+my @device_fields = (['u32 a', 8, 4, 0], ['u32 b', 12, 4, 0], ['__data_loc unsigned char[] cmnd', 16, 4, 0], ['u8 words[24]', 20, 24, 0], ['char disk[8]', 44, 8, 1]);
+my @devices = map { format_of('device', 8, $_, @device_fields) }
+	'"(%s raw=%s)", scsi_trace_parse_cdb(p, __get_dynamic_array(cmnd), REC->a), __print_hex(__get_dynamic_array(cmnd), REC->a)',
+	'"%s%s %s %s", libata_trace_parse_status(p, REC->a), libata_trace_parse_qc_flags(p, REC->b), libata_trace_parse_subcmd(p, REC->a, REC->b, 1), xen_hypercall_name(REC->b)',
+	'"%scmd=(%s %s)", nvme_trace_disk_name(p, REC->disk), ((REC->a) ? nvme_trace_parse_nvm_cmd(p, REC->b, REC->words) : nvme_trace_parse_admin_cmd(p, REC->b, REC->words)), nvme_trace_parse_fabrics_cmd(p, REC->a, REC->words)',
+	'"%s", ({ const char *s = trace_seq_buffer_ptr(p); static const char *n[] = { "a", "b" }; trace_seq_printf(p, "%s %u%c", n[REC->a], REC->b, 0); s; })';
+my $device = pack('SCCl LLL C24 Z8 C16', 8, 0, 1, 42, 1, 2, 52 | 16 << 16, 1 .. 24, 'nvme0n1', 0x9e, 0x10, (7) x 14);
 # An event, an extended time, an event with its length behind the head, a page's padding.
 my $events = pack('L', (length($record) / 4) | 5 << 5) . $record . pack('LL', 30 | 7 << 5, 1) . pack('LL', 0, 4 + length $record) . $record . pack('LL', 29, 8);
 my $page = pack('QQ', 1_000_000, length $events) . $events;
@@ -75,6 +83,7 @@ sub trace_dat_7
 sub pages
 {
 	seed("\x00" . $page);
+	seed("\x01$_\0$device") for @devices;
 	seed("\x01" . $wakeup . "\0" . $record);
 	seed("\x02" . trace_dat_6());
 	seed("\x02" . trace_dat_7());
