@@ -98,9 +98,9 @@ static void format_config(struct formatter *f, const struct ast *ast,
 		if (i > item->index)
 			lines_break(&entries);
 		marks_lead(f, c->span.begin, &entries);
-		marks_hoist(f, c->span.begin, c->span.end, &entries);
+		marks_hoist(f, c->span.begin, c->value->span.begin, &entries);
 		lines_addf(&entries, "%s = ", c->name);
-		format_source(f, c->value->name_span, &entries);
+		format_value(f, c->value, FORMAT_WIDTH, true, &entries);
 		lines_add(&entries, ";");
 		marks_trail(f, i + 1 < item->end ? c[1].span.begin : item->span.end, &entries);
 	}
