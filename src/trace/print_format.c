@@ -10,6 +10,8 @@ struct compiler {
 	struct pf_parser parser;
 	VECTOR(struct pf_op) ops;
 	const char *format; /* what is left of the format string */
+	bool ends; /* "%c" of a constant 0 was read: nothing behind it is text any more */
+	bool is_part; /* of a text that ends so */
 	bool is_probe; /* of kprobe_events ...: the address at the front is a symbol, strings may be faults */
 };
 
@@ -19,7 +21,7 @@ static void add_text(struct compiler *c, const char *s, size_t n)
 {
 	struct pf_op op = {.code = OP_TEXT, .text = s, .len = (u32)n};
 
-	if (n)
+	if (n && !c->ends)
 		vector_push(&c->ops, op);
 }
 
@@ -301,7 +303,9 @@ static void compile_conversion(struct compiler *c)
 	choose(c, &op);
 	if (c->is_probe && op.code == OP_DYNAMIC_STRING)
 		take_quotes(c, &op);
-	if (!c->parser.refused)
+	c->ends |= c->is_part && op.spec.conversion == 'c' && op.node->kind == PF_CONST &&
+		   !op.node->number;
+	if (!c->parser.refused && !c->ends)
 		vector_push(&c->ops, op);
 }
 
@@ -341,9 +345,9 @@ static void compiler_init(struct compiler *c, struct type_store *store, const st
 	vector_reserve(&c->ops, 8);
 }
 
-const struct print_format *pf_parse_format(struct pf_parser *p)
+const struct print_format *pf_parse_format(struct pf_parser *p, bool *ret_ends)
 {
-	struct compiler c = {.parser = *p};
+	struct compiler c = {.parser = *p, .is_part = true};
 	const struct print_format *f = NULL;
 	u32 len = 0;
 
@@ -358,6 +362,7 @@ const struct print_format *pf_parse_format(struct pf_parser *p)
 	else
 		vector_free(&c.ops);
 	*p = c.parser;
+	*ret_ends = c.ends;
 	return f;
 }
 

@@ -134,7 +134,6 @@ struct pf_run {
 	const struct print_context *context;
 	const u8 *record;
 	size_t size;
-	bool *ended; /* a NUL was printed; NULL = that is nothing special */
 };
 
 struct pf_bytes {
@@ -234,10 +233,9 @@ void pf_print_driver(const struct pf_run *r, const struct pf_node *n, struct str
 int pf_names_find(const char *name, size_t len);
 struct pf_node *pf_names_call(struct pf_parser *p, int function, struct pf_node **args, u32 count);
 
-/* ---- print_format.c, print_format_run.c ---- */
-/* "FORMAT", ARGUMENTS. NULL with p->refused. */
-const struct print_format *pf_parse_format(struct pf_parser *p);
-void pf_run_format(const struct pf_run *r, const struct print_format *f, struct strbuf *out);
+/* ---- print_format.c ---- */
+/* "FORMAT", ARGUMENTS. *ret_ends: it has a NUL, which ends the text. NULL with p->refused. */
+const struct print_format *pf_parse_format(struct pf_parser *p, bool *ret_ends);
 
 /* ---- print_format_sequence.c: formats that print themselves ---- */
 bool pf_is_sequence_call(const char *name, size_t len);

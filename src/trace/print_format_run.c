@@ -126,10 +126,6 @@ static void run_node(const struct pf_run *r, const struct pf_op *op, struct strb
 	case 'c': {
 		const u8 ch = (u8)pf_eval(r, op->node);
 
-		if (!ch && r->ended) {
-			*r->ended = true;
-			break;
-		}
 		pf_print_chars(r, &ch, 1, out);
 		pad_string(out, begin, width, spec.left);
 		break;
@@ -156,8 +152,15 @@ static void run_text(const struct pf_op *op, struct strbuf *out)
 	text_end(out, p + op->len);
 }
 
-void pf_run_format(const struct pf_run *r, const struct print_format *f, struct strbuf *out)
+void print_format_run(const struct print_format *f, const struct print_context *c,
+		      const void *record, size_t size, struct strbuf *out)
 {
+	const struct pf_run run = {c, record, size}, *r = &run;
+
+	if (size < f->fixed_end) {
+		strbuf_addstr(out, "(record too short)");
+		return;
+	}
 	for (const struct pf_op *op = f->ops, *end = op + f->count; op < end; op++) {
 		switch (op->code) {
 		case OP_TEXT:
@@ -212,7 +215,7 @@ void pf_run_format(const struct pf_run *r, const struct print_format *f, struct 
 			run_probe_string(r, op, out);
 			break;
 		case OP_SYMBOL:
-			symbol_print(r->context->symbols, LOAD(u64), op->style, out);
+			symbol_print(c->symbols, LOAD(u64), op->style, out);
 			break;
 		case OP_PROBE_ADDRESS:
 			run_probe_address(r, op, out);
@@ -227,15 +230,4 @@ void pf_run_format(const struct pf_run *r, const struct print_format *f, struct 
 			run_node(r, op, out);
 		}
 	}
-}
-
-void print_format_run(const struct print_format *f, const struct print_context *c,
-		      const void *record, size_t size, struct strbuf *out)
-{
-	const struct pf_run run = {.context = c, .record = record, .size = size};
-
-	if (size < f->fixed_end)
-		strbuf_addstr(out, "(record too short)");
-	else
-		pf_run_format(&run, f, out);
 }

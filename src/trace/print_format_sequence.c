@@ -155,15 +155,19 @@ static struct pf_node *add_piece(struct pf_parser *p)
 {
 	struct pf_node *s = p->sequence, *n = pf_new(p, PF_CONST, pf_integer(4, true));
 	struct pf_node *piece = pf_new(p, PF_SEQUENCE, type_text);
+	bool ends;
 
-	piece->format = pf_parse_format(p);
+	piece->format = pf_parse_format(p, &ends);
 	if (!piece->format || !pf_expect(p, ")"))
 		return NULL;
 	if (s->count == MAX_PIECES || prints_a_sequence(piece->format)) {
 		pf_refuse(p, s->count == MAX_PIECES ? "too many parts" : "a text within itself");
 		return NULL;
 	}
-	s->args[s->count++] = piece;
+	/* number: the text has ended. */
+	if (!s->number)
+		s->args[s->count++] = piece;
+	s->number |= ends;
 	return n;
 }
 
@@ -194,13 +198,8 @@ bool pf_is_sequence_call(const char *name, size_t len)
 	       pf_word_is(name, len, "trace_seq_printf");
 }
 
-/* Up to a NUL that one of the formats prints, as a string ends. */
 void pf_print_sequence(const struct pf_run *r, const struct pf_node *n, struct strbuf *out)
 {
-	bool ended = false;
-	struct pf_run inner = *r;
-
-	inner.ended = &ended;
-	for (u32 i = 0; i < n->count && !ended; i++)
-		pf_run_format(&inner, n->args[i]->format, out);
+	for (u32 i = 0; i < n->count; i++)
+		print_format_run(n->args[i]->format, r->context, r->record, r->size, out);
 }
