@@ -5,10 +5,11 @@
  *
  *	vpid, vtid, procname	a copy of up to 24 bytes; the name is asked for again after NAME_AGE
  *	cpu_id, ip		a load and a store
- *	context_switches	two loads: the kernel writes the count into a page whenever it puts
- *the thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(), kernel/events/core.c),
- *which is exactly when this count changes page_faults		a system call: no page shows this
- *count as it changes user_stack		two loads a frame, along frame pointers
+ *	context_switches	two loads: the kernel writes the count into a page whenever it puts the
+ *				thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(),
+ *				kernel/events/core.c), which is exactly when this count changes
+ *	page_faults		a system call: no page shows this count as it changes
+ *	user_stack		two loads a frame, along frame pointers
  *
  * No descriptor stays open: a page keeps its counter alive, and a program may close all
  * descriptors.
@@ -31,9 +32,6 @@
 #include <x86intrin.h>
 
 #define NAME_AGE (1u << 22) /* ticks after which a thread asks for its name again: 1 to 2 ms */
-#define NAME_EVENTS                                                                                \
-	64 /* and on the long way only every so many events: reading the clock costs more than all \
-	      else */
 #define PAGE 4096
 
 struct range {
@@ -45,7 +43,10 @@ struct range {
 /* The most that contexts take. */
 #define ROOM (4 + 4 + 16 + 4 + 8 + 8 + 8 + 2 + 8 * PT_STACK_DEPTH)
 
-/* Offsets are known to the assembly in emit.c. */
+/*
+ * Offsets are known to the assembly in emit.c, which takes it for this process's if identity.pid is
+ * that of the rings: set last.
+ */
 static __thread struct thread {
 	struct { /* as the contexts are laid out */
 		int32_t pid, tid;
@@ -53,26 +54,24 @@ static __thread struct thread {
 		char behind[8]; /* copied with what is before, in eights */
 	} identity;
 	uint64_t name_until; /* time stamp counter: then the name is asked for again */
-	uint32_t unprepared; /* contexts that go the long way on this thread */
-	const struct perf_event_mmap_page
-		*switches; /* of zeros: not asked for yet, or not to be had */
+	struct {	     /* without vtid */
+		int32_t pid;
+		char name[16];
+	} apart;
 	bool switches_tried;
+	const struct perf_event_mmap_page *switches; /* NULL: not asked for yet, or not to be had */
 	uint64_t switches_base;
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
-	uint32_t events; /* that went the long way */
-} self __attribute__((tls_model("initial-exec"))) = {.unprepared = ~0u};
+} self __attribute__((tls_model("initial-exec")));
 
 _Static_assert(offsetof(struct thread, identity) == 0, "emit.c");
 _Static_assert(offsetof(struct thread, name_until) == 32, "emit.c");
-_Static_assert(offsetof(struct thread, unprepared) == 40, "emit.c");
-_Static_assert(offsetof(struct thread, switches) == 48, "emit.c");
+_Static_assert(offsetof(struct thread, switches) == 64, "emit.c");
 _Static_assert(offsetof(struct perf_event_mmap_page, offset) == 16, "emit.c");
 
 #define BIT(context)	(1u << (PANTRACE_CONTEXT_##context))
 #define WANTED(context) (mask & BIT(context))
-
-static const struct perf_event_mmap_page no_switches;
 
 /* ---- the count of context switches ---- */
 
@@ -84,8 +83,7 @@ static void page_unmap(void *page)
 	/* in a forked child it is another's place by now */
 	if (self.switches != page || self.identity.pid != getpid())
 		return;
-	self.unprepared |= BIT(CONTEXT_SWITCHES);
-	self.switches = &no_switches;
+	self.switches = NULL;
 	munmap(page, PAGE);
 }
 
@@ -138,10 +136,8 @@ static __attribute__((noinline)) void switches_open(void)
 	pthread_once(&key_once, key_make);
 	if (key == (pthread_key_t)-1 || pthread_setspecific(key, page))
 		munmap(page, PAGE);
-	else {
+	else
 		self.switches = page;
-		self.unprepared &= ~BIT(CONTEXT_SWITCHES);
-	}
 out:
 	errno = saved;
 }
@@ -153,7 +149,7 @@ static uint64_t switches(void)
 
 	if (__builtin_expect(!self.switches_tried, 0))
 		switches_open();
-	if (self.switches == &no_switches)
+	if (!self.switches)
 		return switches_slowly() - self.switches_base;
 	do { /* the thread itself is not on a CPU while the kernel writes: mostly once */
 		sequence = __atomic_load_n(&self.switches->lock, __ATOMIC_ACQUIRE);
@@ -269,22 +265,28 @@ put_stack(const void *ip, void *frame, unsigned char *to)
 static __attribute__((noinline)) void name_read(void)
 {
 	prctl(PR_GET_NAME, self.identity.name);
+	memcpy(self.apart.name, self.identity.name, sizeof(self.apart.name));
 	self.name_until = __rdtsc() + NAME_AGE;
 }
 
-/* A thread's first event, or the first in a forked child, where the parent's page is not mapped. */
+/*
+ * A thread's first event, or the first in a forked child, where the parent's page is not mapped. A
+ * signal handler whose events come in between does it all itself.
+ */
 static __attribute__((noinline)) void thread_begin(void)
 {
-	self.identity.pid = (int32_t)syscall(SYS_getpid);
-	self.identity.tid = (int32_t)syscall(SYS_gettid);
-	self.unprepared =
-		BIT(CONTEXT_SWITCHES) | BIT(PAGE_FAULTS) | BIT(USER_STACK) | PT_CONTEXTS_APART;
-	self.switches = &no_switches;
+	const int32_t pid = (int32_t)syscall(SYS_getpid);
+
+	self.switches = NULL;
 	self.switches_tried = false;
+	self.identity.tid = (int32_t)syscall(SYS_gettid);
+	self.apart.pid = pid;
 	name_read();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.identity.pid = pid;
 }
 
-/* vpid, vtid and procname, as far as they stand together, in struct thread's identity. */
+/* Where vpid, vtid and procname stand together in struct thread, as far as they are wanted. */
 static const struct {
 	unsigned char from, size;
 } parts[] = {
@@ -292,24 +294,19 @@ static const struct {
 	[BIT(VTID)] = {4, 4},
 	[BIT(VPID) | BIT(VTID)] = {0, 8},
 	[BIT(PROCNAME)] = {8, 16},
+	[BIT(VPID) | BIT(PROCNAME)] = {offsetof(struct thread, apart), 20},
 	[BIT(VTID) | BIT(PROCNAME)] = {4, 20},
 	[BIT(VPID) | BIT(VTID) | BIT(PROCNAME)] = {0, 24},
 };
 
 #define IDENTITY (BIT(VPID) | BIT(VTID) | BIT(PROCNAME))
-#define APART	 (BIT(VPID) | BIT(PROCNAME))
 
 /* vpid, vtid, procname. *SPLIT: up to where they were stored in eights. */
 static inline unsigned char *put_identity(uint32_t mask, unsigned char *to, uint64_t *split)
 {
 	const uint32_t part = mask & IDENTITY;
-	const char *const from = (const char *)&self.identity + parts[part].from;
+	const char *const from = (const char *)&self + parts[part].from;
 
-	if (__builtin_expect(part == APART, 0)) {
-		memcpy(to, &self.identity.pid, 4);
-		memcpy(to + 4, self.identity.name, 16);
-		return to + 20;
-	}
 	for (int i = 0; i < 24; i += 8) {
 		uint64_t eight;
 
@@ -364,49 +361,45 @@ void pt_context_record(struct pt_session *session, uint32_t generation, const vo
 		       size_t size, const void *ip, void *frame)
 {
 	const uint32_t mask = __atomic_load_n(&session->contexts, __ATOMIC_RELAXED) & PT_CONTEXTS;
+	const bool of_thread = __atomic_load_n(&session->per_thread, __ATOMIC_RELAXED);
 	struct rseq *const area = rseq_area();
 	unsigned char head[HEAD + ROOM + 8] __attribute__((aligned(8)));
+	enum outcome outcome = NO_RING;
 	unsigned char *to = head + HEAD;
 	uint64_t split = HEAD;
 
-	if (__builtin_expect(self.identity.pid !=
-				     __atomic_load_n(&session->layout.pid, __ATOMIC_RELAXED),
+	if (__builtin_expect(self.identity.pid != __atomic_load_n(&session->pid, __ATOMIC_RELAXED),
 			     0))
 		thread_begin();
-	else if (!(++self.events & (NAME_EVENTS - 1)) && __rdtsc() > self.name_until)
+	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > self.name_until)
 		name_read();
 	memcpy(head + 8, (const char *)record + 8, 4);
 	to = put_identity(mask, to, &split);
 	if (mask >> PANTRACE_CONTEXT_CPU_ID)
 		to = put_changing(mask, area, ip, frame, to);
-	if (__builtin_expect(__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED), 0) ||
-	    section_contexts(session, generation, area, head, split, (uint64_t)(to - head), record,
-			     size) != DONE)
+	if (__builtin_expect(!of_thread, 1))
+		outcome = section_contexts(session, generation, area, head, split,
+					   (uint64_t)(to - head), record, size,
+					   self.name_until);
+	if (outcome == EXPIRED) {
+		name_read();
+		memcpy(head + HEAD, (const char *)&self + parts[mask & IDENTITY].from,
+		       parts[mask & IDENTITY].size);
+	}
+	if (outcome != DONE)
 		record_slowly(session, generation, head, (size_t)(to - head), record, size);
 }
 
-void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint64_t mask, int32_t pid)
+void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint32_t mask)
 {
 	const uint32_t part = mask & IDENTITY;
-	const uint64_t contexts = mask | flags | (part == APART ? PT_CONTEXTS_APART : 0);
-	struct pt_context_layout *const layout = &session->layout;
-	uint32_t at = part == APART ? 20 : parts[part].size;
 
-	layout->thread = (char *)&self - (char *)__builtin_thread_pointer();
-	layout->identity = layout->thread + parts[part].from;
-	layout->at_cpu = at;
-	at += WANTED(CPU_ID) ? 4 : 0;
-	layout->at_switches = at;
-	at += WANTED(CONTEXT_SWITCHES) ? 8 : 0;
-	layout->at_ip = at;
-	at += WANTED(IP) ? 8 : 0;
-	layout->size = at;
-	if (!WANTED(CPU_ID))
-		layout->at_cpu = at;
-	if (!WANTED(CONTEXT_SWITCHES))
-		layout->at_switches = at;
-	if (!WANTED(IP))
-		layout->at_ip = at;
-	__atomic_store_n(&layout->pid, pid, __ATOMIC_RELAXED);
-	__atomic_store_n(&session->contexts, contexts, __ATOMIC_RELAXED);
+	session->thread = (char *)&self - (char *)__builtin_thread_pointer();
+	session->identity = session->thread + parts[part].from;
+	session->identity_size = parts[part].size;
+	session->size = session->identity_size + (WANTED(CPU_ID) ? 4 : 0) +
+			(WANTED(CONTEXT_SWITCHES) ? 8 : 0) + (WANTED(IP) ? 8 : 0);
+	session->one = 1;
+	session->fits = session->sub_mask - (mask ? session->size + 24 : 0);
+	__atomic_store_n(&session->contexts, mask | flags, __ATOMIC_RELAXED);
 }

@@ -22,9 +22,9 @@ struct pt_session;
 PT_CONTEXT_HIDDEN void pt_context_record(struct pt_session *session, uint32_t generation,
 					 const void *record, size_t size, const void *ip, void *frame);
 
-/* Fills in the contexts and the layout of SESSION, whose rings are process PID's. */
-PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint64_t mask,
-					  int32_t pid);
+/* Fills in the contexts (MASK and FLAGS) and the layout of SESSION. */
+PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, uint32_t flags,
+					  uint32_t mask);
 
 /* context_objects.c: appends records of what was loaded and unloaded since the last call. Lock held. */
 PT_CONTEXT_HIDDEN void pt_objects_scan(void);

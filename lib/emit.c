@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sites call. An event that one session wants, without contexts, goes the short way; whatever
- * that does not like is done again by pt_emit_otherwise().
+ * What sites call. An event that one session wants, several without contexts, or one with contexts
+ * that need no call, goes a short way; whatever that does not like is done again by
+ * pt_emit_otherwise() and its like.
  */
 #include "context.h"
 #include "hooks.h"
@@ -10,41 +11,66 @@
 
 /* For the assembly. */
 #define SESSION_SHIFT 14
-#define SWITCHES      16 /* bit of PANTRACE_CONTEXT_CONTEXT_SWITCHES */
+#define CPU_ID	      8 /* bits of contexts */
+#define SWITCHES      16
+#define IP	      64
 
-PT_HIDDEN uint64_t pt_rseq_offset; /* of the thread's struct rseq from its thread pointer */
+/*
+ * What pantrace_event.only is: the session (a multiple of 64); of several the first, negative; or,
+ * with contexts, its complement ^ one of these.
+ */
+enum {
+	OF_THREAD = 0, /* vpid, vtid, procname */
+	OTHERS = 2,    /* but none of these */
+	BOTH = 6,
+};
+
+struct pt_short pt_short __attribute__((used));
 
 /* What the assembly and the rest know of each other. */
 #define WAY(name, first, ...) PT_HIDDEN void name(first, void *record, size_t size __VA_ARGS__)
 WAY(pt_emit_several, const struct pantrace_event *event);
-WAY(pt_emit_contexts, const struct pantrace_event *event, , struct pt_session *session);
 WAY(pt_emit_otherwise, const struct pantrace_event *event);
 WAY(pt_contexts_otherwise, const struct pantrace_event *event, , struct pt_session *session);
 WAY(pt_emit_rest, uint64_t sessions);
 
+static uintptr_t way_of_contexts(uint32_t contexts)
+{
+	const uint32_t of_thread = 1u << PANTRACE_CONTEXT_VPID | 1u << PANTRACE_CONTEXT_VTID |
+				   1u << PANTRACE_CONTEXT_PROCNAME;
+
+	if (!(contexts & ~of_thread))
+		return OF_THREAD;
+	return contexts & of_thread ? BOTH : OTHERS;
+}
+
 struct pt_session *pt_session_only(uint32_t sessions)
 {
+	const struct pt_session *session;
 	uintptr_t first;
 
 	if (!sessions || !&__rseq_size || !__rseq_size)
 		return NULL;
 	for (uint32_t left = sessions; left; left &= left - 1) {
-		const struct pt_session *session = &pt_state->session[__builtin_ctz(left)];
-
+		session = &pt_state->session[__builtin_ctz(left)];
 		if (!session->active || session->per_thread ||
 		    (session->contexts && sessions & (sessions - 1)))
 			return NULL;
 	}
-	__atomic_store_n(&pt_rseq_offset, (uint64_t)__rseq_offset, __ATOMIC_RELAXED);
-	first = (uintptr_t)&pt_state->session[__builtin_ctz(sessions)];
+	__atomic_store_n(&pt_short.rseq_offset, (uint64_t)__rseq_offset, __ATOMIC_RELAXED);
+	__atomic_store_n(&pt_short.session, pt_state->session, __ATOMIC_RELAXED);
+	session = &pt_state->session[__builtin_ctz(sessions)];
+	first = (uintptr_t)session;
 	if (sessions & (sessions - 1))
-		return (struct pt_session *)-first; /* even: pt_emit_several() */
-	return (struct pt_session *)(pt_state->session[__builtin_ctz(sessions)].contexts ? ~first : first);
+		first = -first;
+	else if (session->contexts)
+		first = ~first ^ way_of_contexts(session->contexts);
+	return (struct pt_session *)first;
 }
 
 /*
- * One session's copy of the event. Another session may take the place of this one meanwhile, with other
- * contexts; what was made for the one is nothing to the other, which its generation tells.
+ * One session's copy of the event. Another session may take the place of this one meanwhile, with
+ * other contexts; what was made for the one is nothing to the other, which its generation tells.
  */
 static __attribute__((noinline)) void emit_one(struct pt_session *session, void *record, size_t size,
 					       const void *ip, void *frame)
@@ -97,7 +123,7 @@ pt_emit_otherwise(const struct pantrace_event *event, void *record, size_t size)
 	emit_any(event, record, size, __builtin_return_address(0), __builtin_frame_address(0));
 }
 
-/* What pt_emit_several() left: these sessions, of which the first did not have it its way. */
+/* What pt_emit_several() left: these sessions, of which one did not have it its way. */
 __attribute__((noinline, used)) void pt_emit_rest(uint64_t sessions, void *record, size_t size)
 {
 	for (; sessions; sessions &= sessions - 1)
@@ -115,62 +141,68 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 }
 
 /*
- * The short ways are section_record() in the registers that a caller does not keep, without a frame:
+ * The short ways are section_record() in the registers that a caller does not keep, without a
+ * frame:
  *
  *	rdi event	rsi record	r8 size		rcx session
  *	r11 ring	r10 sub-buffer	rdx time	r9 and rax: what is at hand
+ *
+ * rdtsc begins when all that is before it is done, and nothing behind it begins before it is
+ * through, 7.5 ns. So an instruction costs the sixth of a cycle that it takes to be issued, a
+ * branch a half, and one that is taken nearly a whole one (bench/user/floor.c); the chain of loads
+ * to the position begins as early as can be, and what is not part of it, the contexts above all, is
+ * done behind the clock: before it they cost 3 to 8 cycles more.
  */
 
+/* r9 is pt_short.rseq_offset. */
 #define SECTION_BEGIN                                                                              \
 	"	.pushsection __rseq_cs,\"aw\"\n"                                                   \
 	"	.balign 32\n"                                                                      \
 	"3:	.long 0, 0\n"                                                                      \
 	"	.quad 1f, 2f - 1f, 4f\n"                                                           \
 	"	.popsection\n"                                                                     \
-	"	movq pt_rseq_offset(%rip), %r9\n"                                                  \
 	"	leaq 3b(%rip), %rax\n"                                                             \
 	"	movq %rax, %fs:8(%r9)\n"                                                           \
 	"1:"
 
-#define LEAVE                                                                                      \
-	"	movq pt_rseq_offset(%rip), %r9\n"                                                  \
-	"	movq $0, %fs:8(%r9)\n"
+#define RSEQ_OFFSET "	movq 64+pt_short(%rip), %r9\n"
+#define LEAVE	    RSEQ_OFFSET "	movq $0, %fs:8(%r9)\n"
 
 /* What cannot be done, or was interrupted, does OTHERWISE with the size in rdx again. */
-#define SECTION_END(otherwise)                                                                     \
+#define SECTION_END(undo, otherwise)                                                               \
 	"2:	.pushsection __rseq_failure,\"ax\"\n"                                              \
 	"	.byte 0x0f, 0xb9, 0x3d\n"                                                          \
 	"	.long " PT_STRINGIFY(PT_SIGNATURE) "\n"                                            \
-	"4:	movq %r8, %rdx\n" LEAVE                                                            \
+	"4:	movq %r8, %rdx\n" undo LEAVE                                                       \
 	"	jmp " otherwise "\n"                                                               \
 	"	.popsection\n"
 
-#define FIND_RING                                                                                  \
-	"	movl %fs:4(%r9), %r11d\n"                                                          \
-	"	cmpl (%rcx), %r11d\n" /* no CPU known: greater than any */                         \
+#define THIS_CPU "	movl %fs:4(%r9), %r11d\n"
+
+/*
+ * Of CPU r11, if it is below the session's number at MANY (4: bare, 36: quick); no CPU known:
+ * greater than any.
+ */
+#define FIND_RING(many)                                                                            \
+	"	cmpl " #many "(%rcx), %r11d\n"                                                     \
 	"	jae 4f\n"                                                                          \
 	"	movq 128(%rcx, %r11, 8), %r10\n"                                                   \
 	"	shlq $7, %r11\n"                                                                   \
 	"	addq 16(%rcx), %r11\n"                                                             \
 	"	movq (%r11), %r9\n"
 
-/* In the section, for until there another session may have taken the place of this one. */
-#define NO_CONTEXTS                                                                                \
-	"	cmpq $0, 32(%rcx)\n"                                                               \
-	"	jne 4f\n"
-
-/* PT_FIND_ROOM(), with CONTEXTS to add their size to rax. */
-#define FIND_ROOM(contexts, margin)                                                                                 \
+/* PT_FIND_ROOM(), with what the session adds to each event. */
+#define FIND_ROOM                                                                                  \
 	"	subq $1, %r9\n"                                                                    \
 	"	orq $7, %r9\n"                                                                     \
-	"	leaq 1(%r9, %r8), %rax\n" contexts                                                 \
+	"	leaq 1(%r9, %r8), %rax\n"                                                          \
 	"	movq %rax, %xmm0\n"                                                                \
 	"	movhps 8(%r11), %xmm0\n"                                                           \
-	"	paddq pt_one_event(%rip), %xmm0\n"                                                 \
+	"	paddq 80(%rcx), %xmm0\n" /* {size, one} */                                         \
 	"	movq %r9, %rax\n"                                                                  \
-	"	andq 8(%rcx), %rax\n" contexts                                                     \
-	"	leaq " #margin "(%rax, %r8), %rax\n"                                               \
-	"	cmpq 8(%rcx), %rax\n"                                                              \
+	"	andq 8(%rcx), %rax\n"                                                              \
+	"	addq %r8, %rax\n"                                                                  \
+	"	cmpq 96(%rcx), %rax\n" /* fits */                                                  \
 	"	ja 4f\n"                                                                           \
 	"	andq 24(%rcx), %r9\n"                                                              \
 	"	addq %r9, %r10\n" /* the byte before the event */
@@ -179,12 +211,14 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	movl 44(%rdi), %eax\n"                                                             \
 	"	movl %eax, 9(%r10)\n"
 
+#define PUT_TIME "	movq %rdx, 1(%r10)\n"
+
 #define COPY_FIELDS                                                                                \
 	"	movl 12(%rsi), %eax\n"                                                             \
 	"	movl %eax, 13(%r10)\n"                                                             \
+	"	cmpq $16, %r8\n"                                                                   \
+	"	jbe 6f\n"                                                                          \
 	"	movl $16, %r9d\n"                                                                  \
-	"	cmpq %r8, %r9\n"                                                                   \
-	"	jae 6f\n"                                                                          \
 	"5:	movq (%rsi, %r9), %rax\n"                                                          \
 	"	movq %rax, 1(%r10, %r9)\n"                                                         \
 	"	addq $8, %r9\n"                                                                    \
@@ -192,11 +226,67 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	jb 5b\n"                                                                           \
 	"6:\n"
 
-#define PUT_TIME "	movq %rdx, 1(%r10)\n"
-
 #define PUBLISH                                                                                    \
 	"	movq %rdx, 32(%r11)\n"                                                             \
 	"	movdqa %xmm0, (%r11)\n"
+
+/*
+ * Contexts go between id and fields, r10 with them. What the thread knows of itself, in r9, is good
+ * if it is this process's: a forked child's is another.
+ */
+#define FIND_THREAD                                                                                \
+	"	movq 104(%rcx), %r9\n"                                                             \
+	"	movl 72(%rcx), %eax\n" /* pid */                                                   \
+	"	cmpl %eax, %fs:(%r9)\n"                                                            \
+	"	jne 4f\n"
+
+/*
+ * 24 bytes, of which the first are wanted: what is too much is written over by what follows, or is
+ * behind the event, where `fits` leaves room.
+ */
+#define PUT_OF_THREAD                                                                              \
+	FIND_THREAD                                                                                \
+	"	movq 112(%rcx), %rax\n" /* identity */                                             \
+	"	movdqu %fs:(%rax), %xmm2\n"                                                        \
+	"	movq %fs:16(%rax), %rax\n"                                                         \
+	"	movdqu %xmm2, 13(%r10)\n"                                                          \
+	"	movq %rax, 29(%r10)\n"                                                             \
+	"	addq 120(%rcx), %r10\n"                                                            \
+	"	cmpq %fs:32(%r9), %rdx\n"                                                          \
+	"	ja 4f\n" /* the name is to be asked for */
+
+/*
+ * Nothing is torn: a switch of threads, which changes the count in its page, begins the section
+ * again.
+ */
+#define PUT_OTHERS                                                                                 \
+	"	testb $" PT_STRINGIFY(CPU_ID) ", 32(%rcx)\n"                                       \
+	"	jz 5f\n"                                                                           \
+	"	movl 28(%r11), %eax\n"                                                             \
+	"	movl %eax, 13(%r10)\n"                                                             \
+	"	addq $4, %r10\n"                                                                   \
+	"5:	testb $" PT_STRINGIFY(SWITCHES) ", 32(%rcx)\n"                                     \
+	"	jz 5f\n" FIND_THREAD                                                               \
+	"	movq %fs:64(%r9), %rax\n"                                                          \
+	"	testq %rax, %rax\n"                                                                \
+	"	jz 4f\n"                                                                           \
+	"	movq 16(%rax), %rax\n"                                                             \
+	"	movq %rax, 13(%r10)\n"                                                             \
+	"	addq $8, %r10\n"                                                                   \
+	"5:	testb $" PT_STRINGIFY(IP) ", 32(%rcx)\n"                                           \
+	"	jz 5f\n"                                                                           \
+	"	movq (%rsp), %rax\n"                                                               \
+	"	movq %rax, 13(%r10)\n"                                                             \
+	"	addq $8, %r10\n"                                                                   \
+	"5:\n"
+
+#define CLOCK PT_CLOCK_READ("%")
+
+#define WITH_CONTEXTS(way, contexts)                                                               \
+	"	xorq $~" way ", %rcx\n"                                                            \
+	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(36) CLOCK FIND_ROOM PUT_ID      \
+		PUT_TIME contexts COPY_FIELDS PUBLISH SECTION_END(, "pt_contexts_otherwise") LEAVE \
+	"	ret\n"
 
 #ifdef __CET__
 #define ENDBR "	endbr64\n"
@@ -210,130 +300,107 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 			     void *record __attribute__((unused)),
 			     size_t size __attribute__((unused)))
 {
-	__asm__(ENDBR "	movq 56(%rdi), %rcx\n" /* only */
+	__asm__(ENDBR RSEQ_OFFSET
+		"	movq 56(%rdi), %rcx\n" /* only */
 		"	testq %rcx, %rcx\n"
 		"	jle 9f\n"
 		"	movq %rdx, %r8\n"
-		SECTION_BEGIN FIND_RING NO_CONTEXTS PT_CLOCK_READ("%") FIND_ROOM(, 0)
-		PUT_ID COPY_FIELDS PUT_TIME PUBLISH SECTION_END("pt_emit_otherwise") LEAVE
+		SECTION_BEGIN THIS_CPU FIND_RING(4) CLOCK FIND_ROOM PUT_ID COPY_FIELDS PUT_TIME
+		PUBLISH SECTION_END(, "pt_emit_otherwise") LEAVE
 		"	ret\n"
-		"9:	jz pt_emit_otherwise\n"
-		"	testb $1, %cl\n"
+		"9:	testb $2, %cl\n"
+		"	jz 9f\n"
+		WITH_CONTEXTS("0", PUT_OF_THREAD)
+		"9:	testb $1, %cl\n"
 		"	jz pt_emit_several\n"
-		"	jmp pt_emit_contexts\n");
+		"	testb $4, %cl\n"
+		"	jz 9f\n"
+		WITH_CONTEXTS("2", PUT_OTHERS)
+		"9:\n"
+		WITH_CONTEXTS("6", PUT_OF_THREAD PUT_OTHERS));
 }
 
 /*
- * An event of several sessions without contexts, of which the first is at -rcx: a section each, with the
- * time of one reading of the clock if their rings have no later event by now. rdi: the other sessions.
+ * An event of several sessions without contexts, of which the first is at -rcx, or of none that has
+ * a short way: a section each, with the time of one reading of the clock if it is still the same
+ * CPU (xmm1) and its rings have no later event by now. rdi: the sessions that are left. The next
+ * one (xmm2) and the CPU are known before the clock is read, so that the chain to the next ring is
+ * short: 4 ns less.
  */
 SHORT_WAY void pt_emit_several(const struct pantrace_event *event __attribute__((unused)),
-					 void *record __attribute__((unused)),
-					 size_t size __attribute__((unused)))
+			       void *record __attribute__((unused)),
+			       size_t size __attribute__((unused)))
 {
-	__asm__("	cmpq $0, 64(%rdi)\n" /* hooks that came after rcx was read */
+	__asm__("	movl 48(%rdi), %eax\n" /* sessions */
+		"	cmpq $0, 64(%rdi)\n"   /* hooks that came with one of them */
 		"	jne pt_emit_otherwise\n"
 		"	negq %rcx\n"
+		"	jz pt_emit_otherwise\n"
 		"	movq %rdx, %r8\n"
-		SECTION_BEGIN FIND_RING NO_CONTEXTS PT_CLOCK_READ("%") FIND_ROOM(, 0)
-		PUT_ID COPY_FIELDS PUT_TIME PUBLISH SECTION_END("pt_emit_otherwise")
-		"	movl 44(%rdi), %eax\n"
-		"	movl %eax, 8(%rsi)\n"
-		"	movl 48(%rdi), %eax\n" /* sessions */
-		"	bsfl %eax, %r9d\n"
-		"	leal -1(%rax), %edi\n"
-		"	andl %eax, %edi\n"
-		"	cmpl 68(%rcx), %r9d\n" /* number */
-		"	jne 7f\n"
-		"8:	bsfl %edi, %ecx\n"
-		"	jz 9f\n"
-		"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rcx\n"
-		"	addq pt_state(%rip), %rcx\n"
-		"	addq $64, %rcx\n"
-		SECTION_BEGIN FIND_RING NO_CONTEXTS
-		"	cmpq 32(%r11), %rdx\n"
-		"	jb 4f\n"
-		FIND_ROOM(, 0)
+		"	movl 44(%rdi), %edi\n"
+		"	movl %edi, 8(%rsi)\n"
+		"	movl %eax, %edi\n"
+		SECTION_BEGIN THIS_CPU
+		"	movd %r11d, %xmm1\n"
+		FIND_RING(4)
+		"	movl 68(%rcx), %eax\n" /* number */
+		"	btrl %eax, %edi\n"
+		"	bsfl %edi, %eax\n"
+		"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rax\n"
+		"	addq 72+pt_short(%rip), %rax\n"
+		"	movq %rax, %xmm2\n"
+		CLOCK FIND_ROOM
 		"	movl 8(%rsi), %eax\n"
 		"	movl %eax, 9(%r10)\n"
-		COPY_FIELDS PUT_TIME PUBLISH SECTION_END("pt_emit_rest")
+		COPY_FIELDS PUT_TIME PUBLISH
+		SECTION_END("	movl 68(%rcx), %eax\n"
+			    "	btsl %eax, %edi\n", "pt_emit_rest")
+		"	testl %edi, %edi\n"
+		"	jz 9f\n"
+		"	movq %xmm2, %rcx\n"
+		"8:\n"
+		RSEQ_OFFSET SECTION_BEGIN
+		"	movd %xmm1, %r11d\n"
+		"	cmpl %r11d, %fs:4(%r9)\n"
+		"	jne 4f\n"
+		FIND_RING(4)
+		"	cmpq 32(%r11), %rdx\n"
+		"	jb 4f\n"
+		FIND_ROOM
+		"	movl 8(%rsi), %eax\n"
+		"	movl %eax, 9(%r10)\n"
+		COPY_FIELDS PUT_TIME PUBLISH SECTION_END(, "pt_emit_rest")
 		"	leal -1(%rdi), %eax\n"
 		"	andl %eax, %edi\n"
+		"	bsfl %edi, %ecx\n"
+		"	jz 9f\n"
+		"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rcx\n"
+		"	addq 72+pt_short(%rip), %rcx\n"
 		"	jmp 8b\n"
-		"7:	movl 68(%rcx), %ecx\n" /* the sessions are others by now */
-		"	movl %eax, %edi\n"
-		"	btrl %ecx, %edi\n"
-		"	movq %r8, %rdx\n" LEAVE
-		"	jmp pt_emit_rest\n"
 		"9:\n" LEAVE
 		"	ret\n");
 }
 
-/*
- * An event of one session, at ~rcx, with contexts that need no call, between id and fields: up to 24 bytes of what the
- * thread knows of itself, then CPU, context switches and return address. What is not wanted is written
- * where the fields come next, and up to 24 bytes behind the event: hence the room that is asked for.
- * Nothing is torn: a switch of threads, which changes the count in its page, begins the section again.
- */
-SHORT_WAY void pt_emit_contexts(const struct pantrace_event *event __attribute__((unused)),
-					  void *record __attribute__((unused)),
-					  size_t size __attribute__((unused)),
-					  struct pt_session *session __attribute__((unused)))
-{
-	__asm__("	notq %rcx\n"
-		"	movq %rdx, %r8\n"
-		SECTION_BEGIN
-		"	movl %fs:4(%r9), %eax\n"
-		"	movd %eax, %xmm1\n"
-		FIND_RING
-		"	movq 88(%rcx), %rax\n" /* struct thread */
-		"	movl 32(%rcx), %edx\n"
-		"	testl %edx, %fs:40(%rax)\n"
-		"	jnz 4f\n"
-		"	movl 124(%rcx), %edx\n"
-		"	cmpl %edx, %fs:(%rax)\n" /* a forked child's is another */
-		"	jne 4f\n"
-		PT_CLOCK_READ("%")
-		"	movq 88(%rcx), %rax\n"
-		"	cmpq %fs:32(%rax), %rdx\n"
-		"	ja 4f\n" /* the name is to be asked for */
-		FIND_ROOM("	addq 104(%rcx), %rax\n", 24) PUT_ID PUT_TIME
-		"	movq 96(%rcx), %r9\n" /* identity */
-		"	movdqu %fs:(%r9), %xmm2\n"
-		"	movdqu %xmm2, 13(%r10)\n"
-		"	movq %fs:16(%r9), %rax\n"
-		"	movq %rax, 29(%r10)\n"
-		"	movl 112(%rcx), %eax\n"
-		"	movd %xmm1, 13(%r10, %rax)\n"
-		"	movl 120(%rcx), %r9d\n"
-		"	movq (%rsp), %rax\n"
-		"	movq %rax, 13(%r10, %r9)\n"
-		"	testl $" PT_STRINGIFY(SWITCHES) ", 32(%rcx)\n"
-		"	jz 5f\n"
-		"	movq 88(%rcx), %r9\n"
-		"	movq %fs:48(%r9), %rax\n"
-		"	movl 116(%rcx), %r9d\n"
-		"	movq 16(%rax), %rax\n"
-		"	movq %rax, 13(%r10, %r9)\n"
-		"5:	addq 104(%rcx), %r10\n"
-		COPY_FIELDS PUBLISH SECTION_END("pt_contexts_otherwise") LEAVE
-		"	ret\n");
-}
-
-#define AT(what, offset) _Static_assert(what == (offset), "layout")
+#define AT(what, offset) _Static_assert((what) == (offset), "layout")
 AT(offsetof(struct pantrace_event, id), 44);
 AT(offsetof(struct pantrace_event, sessions), 48);
 AT(offsetof(struct pantrace_event, only), 56);
 AT(offsetof(struct pantrace_event, hooks), 64);
-AT(offsetof(struct pt_state, session), 64);
+AT(offsetof(struct pt_short, rseq_offset), 64);
+AT(offsetof(struct pt_short, session), 72);
 AT(sizeof(struct pt_session), 1 << SESSION_SHIFT);
+AT(offsetof(struct pt_session, bare), 4);
 AT(offsetof(struct pt_session, contexts), 32);
+AT(offsetof(struct pt_session, quick), 36);
 AT(offsetof(struct pt_session, number), 68);
-AT(offsetof(struct pt_session, layout.thread), 88);
-AT(offsetof(struct pt_session, layout.identity), 96);
-AT(offsetof(struct pt_session, layout.size), 104);
-AT(offsetof(struct pt_session, layout.at_cpu), 112);
-AT(offsetof(struct pt_session, layout.at_switches), 116);
-AT(offsetof(struct pt_session, layout.at_ip), 120);
-AT(offsetof(struct pt_session, layout.pid), 124);
+AT(offsetof(struct pt_session, pid), 72);
+AT(offsetof(struct pt_session, size), 80);
+AT(offsetof(struct pt_session, one), 88);
+AT(offsetof(struct pt_session, fits), 96);
+AT(offsetof(struct pt_session, thread), 104);
+AT(offsetof(struct pt_session, identity), 112);
+AT(offsetof(struct pt_session, identity_size), 120);
+AT(offsetof(struct pantrace_ring, cpu), 28);
+AT(1 << PANTRACE_CONTEXT_CPU_ID, CPU_ID);
 AT(1 << PANTRACE_CONTEXT_CONTEXT_SWITCHES, SWITCHES);
+AT(1 << PANTRACE_CONTEXT_IP, IP);

@@ -23,20 +23,8 @@
 #endif
 #define PT_SESSIONS 8 /* at once in a process; bits of pantrace_event.sessions */
 
-/* Where pt_emit_contexts() finds contexts of this session and puts them; context.c works it out. */
 #define PT_CONTEXTS	    ((1u << PANTRACE_CONTEXT_MAX) - 1)
-#define PT_RINGS_OF_THREADS (1u << 30) /* with the contexts of a session */
-#define PT_CONTEXTS_APART   (1u << 31) /* not laid out as a thread has them: the long way */
-
-struct pt_context_layout {
-	int64_t thread;	      /* what a thread knows of itself (context.c), from its thread pointer */
-	int64_t identity;     /* the first of its ids that is wanted */
-	uint64_t size;	      /* of all contexts */
-	uint32_t at_cpu;      /* from the first context on; where it is not wanted: SIZE, and the */
-	uint32_t at_switches; /* fields overwrite it */
-	uint32_t at_ip;
-	int32_t pid;
-};
+#define PT_RINGS_OF_THREADS (1u << 31) /* with the contexts of a session */
 
 /*
  * What the event path knows of a session. Offsets are known to the assembly in section.h and emit.c.
@@ -44,11 +32,12 @@ struct pt_context_layout {
  */
 struct pt_session {
 	uint32_t active;     /* how many rings may be written; 0: record nothing; set last, cleared first */
-	uint32_t nr_rings;
+	uint32_t bare;	     /* the same if a ring is a CPU's and there are no contexts, else 0 */
 	uint64_t sub_mask;   /* sub_size - 1 */
 	struct pantrace_ring *rings;
 	uint64_t ring_mask;
-	uint64_t contexts;   /* bits, enum pantrace_context; 0: what a section alone can record */
+	uint32_t contexts;   /* bits, enum pantrace_context; 0: what a section alone can record */
+	uint32_t quick;	     /* as `bare`, if the contexts need no call */
 	uint32_t sub_size;
 	uint32_t memory;     /* enum pt_memory */
 	struct pantrace_shm *shm;
@@ -56,12 +45,20 @@ struct pt_session {
 	uint32_t per_thread;
 	uint32_t generation; /* of the rings: differs from session to session and in a child */
 	uint32_t number;
+	int32_t pid;	     /* of the process whose rings they are */
 	uint32_t block_us;
-	uint32_t users;	     /* threads that look at the rings outside of a critical section */
-	uint64_t early_lost; /* events lost before there was a header to count them in */
-	struct pt_context_layout layout;
+	uint64_t size;	     /* bytes of contexts, if they need no call */
+	uint64_t one;	     /* {size, one} are added to {position, events} */
+	uint64_t fits;	     /* where in a sub-buffer an event may end, without its contexts */
+	int64_t thread;	     /* from a thread pointer to what it knows of itself (context.c) */
+	int64_t identity;    /* the first of its ids that is wanted */
+	uint64_t identity_size;
 	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
-	char padding[16384 - 128 - PT_MAX_RING * sizeof(char *)]; /* to a power of two, for pt_emit_several() */
+	uint64_t early_lost; /* events lost before there was a header to count them in */
+	uint32_t users;	     /* threads that look at the rings outside of a critical section */
+	uint32_t nr_rings;
+	/* to a power of two, for pt_emit_several() */
+	char padding[16384 - 128 - 16 - PT_MAX_RING * sizeof(char *)];
 };
 
 enum pt_memory {
@@ -272,7 +269,16 @@ PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
 /* dynamic.c */
 PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event);
 
-/* emit.c */
+/*
+ * emit.c. What its short ways read of the library's own: not where writers store to in a ring, see
+ * struct pt_state. (A load of rseq_offset that waits for the last event's store of the position
+ * makes an event 2 ns longer.)
+ */
+extern PT_HIDDEN struct pt_short {
+	char apart[64];
+	uint64_t rseq_offset;	    /* of the thread's struct rseq from its thread pointer */
+	struct pt_session *session; /* number 0 */
+} pt_short __attribute__((aligned(128)));
 /* For pantrace_event.only: which of the short ways can record in SESSIONS; NULL: none. */
 PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Fields of varying length on their way into a record: strings, bytes, sequences, formatted text. */
+/*
+ * Fields of varying length on their way into a record: strings, bytes, sequences, formatted text.
+ */
 #include "internal.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -7,24 +9,45 @@
 #include <string.h>
 #include <x86intrin.h>
 
+/*
+ * Sixteen bytes, which are on one page: where the NUL among them was put, or NULL. (Assembly,
+ * because the load is meant to go past the end of the string.)
+ */
+static inline __attribute__((always_inline)) unsigned char *put_sixteen(unsigned char *to,
+									const char *from)
+{
+	__m128i bytes;
+	int zeros;
+
+	__asm__("movdqu %1, %0" : "=x"(bytes) : "m"(*(const char(*)[16])from));
+	_mm_storeu_si128((__m128i *)to, bytes);
+	zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+	return zeros ? to + __builtin_ctz((unsigned int)zeros) : NULL;
+}
+
+/*
+ * One pass: another thread may change the string meanwhile, the copy ends with its own NUL. What is
+ * behind the NUL is overwritten by the next field.
+ */
 unsigned char *pantrace_put_string(unsigned char *to, unsigned char *end, const char *string)
 {
 	const char *from = string ? string : "(null)";
+	unsigned char *nul;
 
-	/*
-	 * One pass: another thread may change the string meanwhile, the copy ends with its own NUL.
-	 * Sixteen bytes at a time as long as they are on one page; what is behind the NUL is overwritten
-	 * by the next field. (Assembly, because the load is meant to go past the end of the string.)
-	 */
+	while (end - to >= 32 && ((uintptr_t)from & 4095) <= 4096 - 32) {
+		nul = put_sixteen(to, from);
+		if (nul)
+			return nul + 1;
+		nul = put_sixteen(to + 16, from + 16);
+		if (nul)
+			return nul + 1;
+		to += 32;
+		from += 32;
+	}
 	while (end - to >= 16 && ((uintptr_t)from & 4095) <= 4096 - 16) {
-		__m128i bytes;
-		int zeros;
-
-		__asm__("movdqu %1, %0" : "=x"(bytes) : "m"(*(const char(*)[16])from));
-		_mm_storeu_si128((__m128i *)to, bytes);
-		zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
-		if (zeros)
-			return to + __builtin_ctz((unsigned int)zeros) + 1;
+		nul = put_sixteen(to, from);
+		if (nul)
+			return nul + 1;
 		to += 16;
 		from += 16;
 	}

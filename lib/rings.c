@@ -236,14 +236,15 @@ static void rings_publish(struct pt_settings *set, struct pt_session *session,
 	session->sub_mask = shm->sub_size - 1;
 	session->ring_mask = ring_size - 1;
 	session->mode = shm->mode;
-	pt_context_lay_out(session, set->per_thread ? PT_RINGS_OF_THREADS : 0, shm->contexts,
-			   (int32_t)shm->pid);
+	session->pid = (int32_t)shm->pid;
+	pt_context_lay_out(session, set->per_thread ? PT_RINGS_OF_THREADS : 0,
+			   (uint32_t)shm->contexts);
 	session->block_us = shm->block_us;
 	session->number = (uint32_t)(set - pt_settings);
 	__atomic_store_n(&session->per_thread, set->per_thread, __ATOMIC_RELAXED);
 	__atomic_store_n(&session->generation, ++ring_generation, __ATOMIC_RELAXED);
 	session->shm = shm;
-	__atomic_store_n(&session->active, shm->nr_rings, __ATOMIC_RELEASE);
+	pt_session_open(session, shm->nr_rings);
 }
 
 /* Maps FD, a new file, and fills it in: *RET_ALL says whether all of its memory is there. */
@@ -408,7 +409,7 @@ void pt_rings_quiesce(struct pt_settings *set)
 {
 	struct pt_session *const session = pt_session_of(set);
 
-	__atomic_store_n(&session->active, 0, __ATOMIC_SEQ_CST);
+	pt_session_open(session, 0);
 	/* critical sections begin again and see it */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	for (uint32_t i = 0;

@@ -19,10 +19,13 @@
 #define PT_STRINGIFY_(x) #x
 #define PT_STRINGIFY(x)	 PT_STRINGIFY_(x)
 
-enum outcome { DONE, FULL, ABORTED, NO_RING, STALE };
+enum outcome { DONE, FULL, ABORTED, NO_RING, STALE, EXPIRED };
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
+
+/* Added to {position, events}. */
+extern PT_HIDDEN const uint64_t pt_one_event[2];
 
 /* The thread's where it is not glibc that registers one (before 2.35, or by its tunable). */
 extern PT_HIDDEN __thread struct rseq pt_own_rseq __attribute__((tls_model("initial-exec")));
@@ -33,9 +36,6 @@ static inline struct rseq *rseq_area(void)
 		return (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
 	return &pt_own_rseq;
 }
-
-/* Added to {position, events}. */
-extern PT_HIDDEN const uint64_t pt_one_event[2];
 
 /* The time into rdx. P stands before names of registers: "%" or, with operands, "%%". */
 #ifndef PT_NO_CLOCK /* bench/user measures what is left without one */
@@ -70,6 +70,8 @@ extern PT_HIDDEN const uint64_t pt_one_event[2];
 	"8:	movl $3, %%eax\n"                                                                  \
 	"	jmp 2b\n"                                                                          \
 	"9:	movl $4, %%eax\n"                                                                  \
+	"	jmp 2b\n"                                                                          \
+	"10:	movl $5, %%eax\n"                                                                  \
 	"	jmp 2b\n"                                                                          \
 	"	.popsection\n"
 
@@ -172,17 +174,20 @@ static inline enum outcome section_record_at(struct pt_session *session, uint32_
 /*
  * The record with HEAD in place of its first 12 bytes: id and contexts, HEAD_SIZE bytes, which were
  * stored in eights from 12 up to SPLIT, and in fours or eights from there on. Up to 7 bytes behind
- * both are read, and written behind the event.
+ * both are read, and written behind the event. EXPIRED: it is later than UNTIL.
  */
 static inline enum outcome section_contexts(struct pt_session *session, uint32_t generation,
 					    struct rseq *area, const void *head, uint64_t split,
-					    uint64_t head_size, const void *record, uint64_t size)
+					    uint64_t head_size, const void *record, uint64_t size,
+					    uint64_t until)
 {
 	const uint64_t total = head_size + size - 12;
 	uint64_t ring, to, n;
 	uint32_t outcome;
 
-	__asm__ volatile(PT_SECTION_BEGIN PT_FIND_RING PT_CLOCK_READ("%%") PT_FIND_ROOM(total, 8)
+	__asm__ volatile(PT_SECTION_BEGIN PT_FIND_RING PT_CLOCK_READ("%%")
+			 "	cmpq %[until], %%rdx\n"
+			 "	ja 10f\n" PT_FIND_ROOM(total, 8)
 			 "	movl 8(%[head]), %%eax\n"
 			 "	movl %%eax, 9(%[to])\n"
 			 "	movl $12, %k[n]\n"
@@ -212,7 +217,8 @@ static inline enum outcome section_contexts(struct pt_session *session, uint32_t
 			 : [session] "r"(session), [generation] "r"(generation), [area] "r"(area),
 			   [head] "r"(head),
 			   [split] "m"(split), [head_size] "m"(head_size), [record] "r"(record),
-			   [size] "r"(size), [total] "r"(total), [one] "m"(pt_one_event)
+			   [size] "r"(size), [total] "r"(total), [until] "m"(until),
+			   [one] "m"(pt_one_event)
 			 : "rdx", "xmm0", "xmm1", "memory", "cc");
 	return (enum outcome)outcome;
 }

@@ -184,7 +184,7 @@ static int resume(struct pt_settings *set, const void *arg)
 	set->state = PT_RUNNING;
 	/* a child that has no rings yet makes them with its first event */
 	if (session->shm)
-		__atomic_store_n(&session->active, session->nr_rings, __ATOMIC_RELEASE);
+		pt_session_open(session, session->nr_rings);
 	pt_sites_follow();
 	return 0;
 }

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What events say of the thread that made them, with every set of contexts that needs no system
+ * call and with some that do: in threads from their first event on, after a change of name, in
+ * forked children and their threads, in signal handlers, and on whatever CPU. Each event has what
+ * the system said then in its fields.
+ *
+ *	contexts
+ */
+#include "../../lib/internal.h"
+#include "../unit/tap.h"
+#include <errno.h>
+#include <pantrace/reader.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#define BIT(context) (1ull << PANTRACE_CONTEXT_##context)
+#define NAME_AGE     (1ull << 22) /* ticks after which a new name is seen: lib/context.c */
+#define ROUNDS	     20
+
+static atomic_ulong produced;
+static _Thread_local char name[16];
+static _Thread_local int32_t tid, pinned = -1; /* the only CPU that the thread may be on */
+
+/* Events of three shapes: none of the fields is where a context would be copied with them. */
+static __attribute__((noinline)) void event(void)
+{
+	PANTRACE(contexts, event, getpid(), tid, pinned, PT_STRN(name, 16));
+	PANTRACE(contexts, bare);
+	PANTRACE(contexts, number, tid);
+	atomic_fetch_add(&produced, 3);
+}
+
+static void on_signal(int signal)
+{
+	const int saved = errno;
+
+	(void)signal;
+	if (tid)
+		event();
+	errno = saved;
+}
+
+/* From when it returns, events have the new name. */
+static void rename_thread(const char *text)
+{
+	sigset_t set, old;
+	uint64_t from;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	snprintf(name, sizeof(name), "%s", text);
+	prctl(PR_SET_NAME, name);
+	from = __rdtsc();
+	while (__rdtsc() - from <= NAME_AGE)
+		;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void thread_begin(void)
+{
+	prctl(PR_GET_NAME, name);
+	tid = (int32_t)syscall(SYS_gettid); /* from here on signal handlers have events */
+}
+
+static void *thread(void *arg)
+{
+	cpu_set_t set;
+
+	thread_begin();
+	for (int i = 0; i < ROUNDS; i++) {
+		event();
+		CPU_ZERO(&set);
+		CPU_SET(i % 2, &set);
+		pinned = -1;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (!sched_setaffinity(0, sizeof(set), &set))
+			pinned = i % 2;
+	}
+	rename_thread(arg);
+	for (int i = 0; i < ROUNDS; i++)
+		event();
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t two[2];
+
+	event();
+	pthread_create(&two[0], NULL, thread, (void *)(uintptr_t) "first");
+	pthread_create(&two[1], NULL, thread, (void *)(uintptr_t) "the second, long");
+	event();
+	for (int i = 0; i < 2; i++)
+		pthread_join(two[i], NULL);
+	event();
+}
+
+struct tally {
+	unsigned long read, wrong[PANTRACE_CONTEXT_MAX], damaged;
+	uint64_t lost;
+};
+
+static bool take(const unsigned char **at, uint64_t mask, unsigned int context, void *to, size_t n)
+{
+	if (!(mask >> context & 1))
+		return false;
+	memcpy(to, *at, n);
+	*at += n;
+	return true;
+}
+
+#define TAKE(context, to) take(&at, mask, PANTRACE_CONTEXT_##context, to, sizeof(*(to)))
+
+static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_t ring,
+		  struct tally *tally)
+{
+	const bool full = view->size > 8;
+	const unsigned char *at = view->contexts;
+	int32_t pid, of = 0, cpu = -1, value;
+	char said[16], text[16] = "";
+	uint64_t wide;
+	uint16_t length;
+
+	memcpy(&pid, view->fields, full ? 4 : 0);
+	memcpy(&of, view->fields + (full ? 4 : 0), view->size ? 4 : 0);
+	if (full) {
+		memcpy(&cpu, view->fields + 8, 4);
+		memcpy(&length, view->fields + 12, 2);
+		memcpy(text, view->fields + 14, length < 16 ? length : 16);
+	} else {
+		pid = getpid();
+	}
+	if (TAKE(VPID, &value))
+		tally->wrong[PANTRACE_CONTEXT_VPID] += value != pid || pid != getpid();
+	if (TAKE(VTID, &value))
+		tally->wrong[PANTRACE_CONTEXT_VTID] += view->size ? value != of : value < getpid();
+	if (TAKE(PROCNAME, &said))
+		tally->wrong[PANTRACE_CONTEXT_PROCNAME] += full && memcmp(said, text, 16) != 0;
+	if (TAKE(CPU_ID, &value))
+		tally->wrong[PANTRACE_CONTEXT_CPU_ID] += cpu < 0 ? value < 0 || value >= PT_MAX_RING
+								 : value != cpu || cpu != (int)ring;
+	if (TAKE(CONTEXT_SWITCHES, &wide))
+		tally->wrong[PANTRACE_CONTEXT_CONTEXT_SWITCHES] += wide > 1000000;
+	if (TAKE(PAGE_FAULTS, &wide))
+		tally->wrong[PANTRACE_CONTEXT_PAGE_FAULTS] += wide > 10000000;
+	if (TAKE(IP, &wide))
+		tally->wrong
+			[PANTRACE_CONTEXT_IP] += /* of the part that the compiler puts apart, too */
+			wide - (uintptr_t)event > 1 << 20 && (uintptr_t)event - wide > 1 << 20;
+	tally->read++;
+}
+
+static void tally_session(unsigned int number, uint64_t mask, struct tally *tally)
+{
+	struct pantrace_packet_view packet;
+	struct pantrace_event_view view;
+	struct pantrace_reader *reader;
+	const int fd = pt_session_fd(number);
+	int rc;
+
+	if (fd < 0 || pantrace_reader_open_fd(fd, false, &reader)) {
+		tally->damaged++;
+		return;
+	}
+	close(fd);
+	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
+		while ((rc = pantrace_reader_packet(reader, ring, &packet)) == 1) {
+			size_t at = packet.from;
+
+			while ((rc = pantrace_reader_event(reader, &packet, &at, &view)) == 1)
+				check(mask, &view, ring, tally);
+			tally->damaged += rc < 0;
+		}
+		tally->damaged += rc < 0;
+	}
+	tally->lost += pantrace_reader_lost(reader);
+	pantrace_reader_close(reader);
+}
+
+static unsigned long wrongs(const struct tally *tally)
+{
+	unsigned long sum = tally->damaged + tally->lost;
+
+	for (unsigned int i = 0; i < PANTRACE_CONTEXT_MAX; i++)
+		sum += tally->wrong[i];
+	return sum;
+}
+
+static struct tally total;
+static unsigned long children_wrong;
+static struct pt_rules rules;
+static const struct itimerval storm = {{0, 200}, {0, 200}}, quiet;
+
+/* In a child: its own events, of its own threads, in rings of its own. */
+static void child(uint64_t mask)
+{
+	struct tally tally = {0};
+
+	atomic_store(&produced, 0);
+	thread_begin();
+	event();
+	if (mask % 3 == 0)
+		threads();
+	if (mask % 5 == 0)
+		rename_thread("a child");
+	event();
+	tally_session(1, mask, &tally);
+	_exit(wrongs(&tally) || tally.read != atomic_load(&produced));
+}
+
+static void contexts(uint64_t mask)
+{
+	struct pt_spec spec = {.name = "contexts",
+			       .mode = PANTRACE_DISCARD,
+			       .sub_size = 4096,
+			       .nr_subs = 64,
+			       .contexts = mask};
+	const unsigned long read = total.read;
+	int status = 1;
+	pid_t pid;
+
+	atomic_store(&produced, 0);
+	if (pt_session_start(&spec, &rules)) {
+		total.damaged++;
+		return;
+	}
+	event();
+	pid = fork();
+	if (!pid)
+		child(mask);
+	waitpid(pid, &status, 0);
+	children_wrong += status != 0;
+	setitimer(ITIMER_REAL, &storm, NULL);
+	threads();
+	rename_thread(mask & 1 ? "odd" : "even, and long");
+	event();
+	setitimer(ITIMER_REAL, &quiet, NULL);
+	tally_session(1, mask, &total);
+	total.damaged += total.read - read != atomic_load(&produced);
+	pt_session_destroy("contexts");
+	pt_sessions_bury();
+}
+
+int main(void)
+{
+	static const uint64_t fast[] = {
+		BIT(VPID), BIT(VTID), BIT(PROCNAME), BIT(CPU_ID), BIT(CONTEXT_SWITCHES), BIT(IP)};
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	sigaction(SIGALRM, &action, NULL);
+	pt_state_get();
+	pt_rules_add(&rules, "contexts:*", 10, true, PT_LEVEL_ANY, false);
+	thread_begin();
+	for (uint32_t set = 1; set < 1u << 6; set++) {
+		uint64_t mask = 0;
+
+		for (unsigned int i = 0; i < 6; i++)
+			mask |= set >> i & 1 ? fast[i] : 0;
+		contexts(mask);
+	}
+	contexts(BIT(PROCNAME) | BIT(PAGE_FAULTS) | BIT(VTID));
+	contexts(BIT(VPID) | BIT(PROCNAME) | BIT(IP) | BIT(USER_STACK));
+	ok(total.read > 64 * 120, "%lu events with 65 sets of contexts", total.read);
+	is_int((long long)total.lost, 0, "none is lost");
+	is_int((long long)total.damaged, 0, "each is read, once, and whole");
+	is_int((long long)children_wrong, 0, "forked children tell of themselves");
+	for (unsigned int i = 0; i < PANTRACE_CONTEXT_USER_STACK; i++)
+		ok(!total.wrong[i], "context %u is what the system said: %lu times not", i,
+		   total.wrong[i]);
+	return tap_done();
+}
