@@ -171,10 +171,36 @@ static bool is_remade(const struct pressure *p, ir_reg r)
 	}
 }
 
+/* Where a register is met: in one block (else UINT32_MAX), first by its definition? */
+struct meeting {
+	u32 block, first, last;
+	bool begins;
+};
+
+static void meet(struct meeting *m, u32 block, u32 at, bool is_definition)
+{
+	if (!m->last) {
+		*m = (struct meeting){block, at, at + 1, is_definition};
+		return;
+	}
+	if (m->block != block)
+		m->block = UINT32_MAX;
+	m->last = at + 1;
+}
+
+/* A value that is made and used within one block lives no longer than that, loop or not. */
+static void shorten(struct pressure *p, const struct meeting *met)
+{
+	for (ir_reg r = 1; r <= p->f->nregs; r++)
+		if (p->ndefs[r] == 1 && met[r].begins && met[r].block != UINT32_MAX)
+			p->live[r] = (struct ir_stretch){met[r].first, met[r].last};
+}
+
 static void measure(struct pressure *p)
 {
 	const u32 n = p->f->nregs + 1;
 	ir_reg *operands[IR_MAX_OPERANDS];
+	struct meeting *met = arena_new_array(p->arena, struct meeting, n);
 	u32 calls = 0;
 
 	ir_stretches_begin(&p->stretches, p->f, p->arena);
@@ -193,6 +219,7 @@ static void measure(struct pressure *p)
 			calls += insn->op == IR_CALL || insn->op == IR_CALL_FUNCTION;
 			for (u32 i = ir_operands(insn, operands); i-- > 0;) {
 				ir_stretch_use(&p->stretches, &p->live[*operands[i]], b, at);
+				meet(&met[*operands[i]], b, at, false);
 				p->uses[*operands[i]]++;
 			}
 			if (insn->op == IR_BRANCH && insn->cond != IR_EQ && insn->cond != IR_NE)
@@ -200,11 +227,13 @@ static void measure(struct pressure *p)
 			if (!insn->dst)
 				continue;
 			ir_stretch_use(&p->stretches, &p->live[insn->dst], b, at);
+			meet(&met[insn->dst], b, at, true);
 			p->uses[insn->dst]++;
 			p->ndefs[insn->dst]++;
 			p->def[insn->dst] = insn;
 		}
 	p->calls_before[p->stretches.first[p->f->blocks.len]] = calls;
+	shorten(p, met);
 }
 
 /* The call with the most values living across it; returns how many, and its position. */
