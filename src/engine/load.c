@@ -347,7 +347,7 @@ static int load_program(union bpf_attr *attr)
 
 /* Loads once more with a log, which is only wanted when something is wrong: it multiplies the
  * verifier's time. */
-static int load_with_log(union bpf_attr *attr, char **ret_log)
+static int load_with_log(union bpf_attr *attr, u32 level, char **ret_log)
 {
 	u32 size = LOG_FIRST;
 	char *log = NULL;
@@ -356,11 +356,14 @@ static int load_with_log(union bpf_attr *attr, char **ret_log)
 	do {
 		log = xrealloc(log, size);
 		log[0] = 0;
-		attr->log_level = 1;
+		attr->log_level = level;
 		attr->log_buf = (u64)(uintptr_t)log;
 		attr->log_size = size;
 		fd = load_program(attr);
 		size *= 4;
+/* BPF_LOG_STATS of include/linux/bpf_verifier.h: the sentence and the statistics, not each instruction. */
+#define LOG_SENTENCE 4
+
 	} while (fd == -ENOSPC && size <= LOG_MAX);
 	*ret_log = log;
 	return fd;
@@ -389,7 +392,7 @@ static int load_one(struct engine *e, const struct script_program *p)
 		goto out;
 	}
 	if (fd < 0)
-		fd = load_with_log(&attr, &log);
+		fd = load_with_log(&attr, fd == -E2BIG && !e->options->verbose ? LOG_SENTENCE : 1, &log);
 	if (fd < 0)
 		verifier_report(d, p, log, fd);
 	err = fd;
