@@ -63,7 +63,7 @@ static __thread struct thread {
 	uint64_t switches_base;
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
-} self __attribute__((tls_model("initial-exec")));
+} self __attribute__((tls_model("initial-exec"), aligned(64)));
 
 _Static_assert(offsetof(struct thread, identity) == 0, "emit.c");
 _Static_assert(offsetof(struct thread, name_until) == 32, "emit.c");
