@@ -29,6 +29,7 @@ static double now(void)
 #define MUL   "imulq %%r8, %%r8\n"
 #define ADDS  "addq $1, %%r9\n addq $1, %%r10\n addq $1, %%r11\n addq $1, %%rcx\n"
 #define FOUR(x) x x x x
+#define TWELVE(x) FOUR(x) FOUR(x) FOUR(x)
 #define BODY(name, text)                                                                           \
 	static __attribute__((noinline)) void name(void)                                           \
 	{                                                                                          \
@@ -50,6 +51,10 @@ BODY(loads8_before, BEGIN FOUR(LOAD) FOUR(LOAD) CLOCK)
 BODY(muls8, CLOCK BEGIN FOUR(MUL) FOUR(MUL))
 BODY(adds16, CLOCK FOUR(ADDS))
 BODY(adds32, CLOCK FOUR(ADDS) FOUR(ADDS))
+BODY(nops24, CLOCK TWELVE("nop\n nop\n"))
+BODY(nops48, CLOCK TWELVE("nop\n nop\n nop\n nop\n"))
+BODY(branches12, CLOCK TWELVE("testq %%rsp, %%rsp\n jz 1f\n") "1:\n")
+BODY(taken12, CLOCK TWELVE("jmp 1f\n .skip 8, 0x90\n 1:\n"))
 
 static const struct row {
 	const char *name;
@@ -65,6 +70,10 @@ static const struct row {
 	{"clock, 8 multiplications", muls8},
 	{"clock, 16 additions, 4 abreast", adds16},
 	{"clock, 32 additions, 4 abreast", adds32},
+	{"clock, 24 instructions that do nothing", nops24},
+	{"clock, 48 of them", nops48},
+	{"clock, 12 branches, none taken", branches12},
+	{"clock, 12 branches, all taken", taken12},
 };
 
 #define NR_ROWS (sizeof(rows) / sizeof(*rows))
