@@ -8,10 +8,11 @@ under() { pantrace -q -c 'dd if=/tmp/data of=/dev/null bs=10 count=50' "$@" 2>&1
 # held SCRIPT: what a tracer that is attached holds, from the kernel's own account of its descriptors
 held()
 {
+	rm -f /tmp/out # the last one's would do for `Attached`
 	pantrace -e "$1" >/tmp/out 2>&1 &
 	tool=$!
-	for _ in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
-		grep -q '^Attached' /tmp/out && break
+	for _ in $(seq 120); do
+		grep -qs '^Attached' /tmp/out && break
 		sleep 0.5
 	done
 	attached=$(sed -n 's/^Attached \([0-9]*\) probes*$/\1/p' /tmp/out)
