@@ -8,7 +8,8 @@
 #include "binary/debug_lines.h"
 #include "probe/uapi.h"
 
-#define MULTI_FROM 4 /* places in files; below that single links are as good */
+/* Places in the files of one process for which its first thread only is seen where links take it for that (6.6 to 6.9). */
+#define MULTI_FROM 4
 
 int user_open(struct probe_env *env, struct span at, const char *path, bool loud,
 	      struct elf_file **ret)
@@ -213,10 +214,19 @@ void user_describe_function(struct probe_env *env, const struct probe_target *t,
 	ret->layout_key = arena_printf(env->arena, "%s@%" PRIx64, ret->layout_key, address);
 }
 
+/* One place, too, is attached and let go in a third of the time that a perf event takes. */
+static bool is_multi_better(struct probe_env *env, const struct probe_targets *out, size_t first)
+{
+	if (env->list_only || first == out->list.len ||
+	    !kernel_ask(env->kernel, KERNEL_UPROBE_MULTI)->yes)
+		return false;
+	return out->list.items[first]->pid <= 0 || out->list.len - first >= MULTI_FROM ||
+	       kernel_ask(env->kernel, KERNEL_UPROBE_SESSION)->yes;
+}
+
 void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first)
 {
-	if (env->list_only || out->list.len - first < MULTI_FROM ||
-	    !kernel_ask(env->kernel, KERNEL_UPROBE_MULTI)->yes)
+	if (!is_multi_better(env, out, first))
 		return;
 	for (size_t i = first; i < out->list.len; i++)
 		((struct user_site *)out->list.items[i]->private)->multi = true;
