@@ -119,7 +119,7 @@ struct stmt {
 	struct block *body, *else_body;
 	struct variable_symbol *variable; /* [check] for: the loop variable */
 	struct variable_symbol **forgotten; /* [check] while, unroll: numbers of which the verifier forgets what it knows; NULL at the end */
-	bool is_callback;		 /* [check] for over a range: the body is a callback of bpf_loop() */
+	bool is_callback;		 /* [check] for over a range, while: the body is a callback of bpf_loop() */
 };
 
 struct block {

@@ -5,8 +5,14 @@
 #include "lang/loop_steps.h"
 
 #define UNROLL_MAX 100
-/* Loops that the verifier walks in no more instructions stay in place. */
-#define IN_PLACE_STEPS 2500
+/*
+ * Loops that the verifier walks in no more instructions stay in place. Few: of ten rounds with a call in each it may
+ * follow every combination of the ways through them (it keeps only some of the states that it met in a loop).
+ */
+#define IN_PLACE_STEPS 400
+/* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
+ * place. */
+#define CALLBACKS_NESTED 4
 
 /* The verifier walks it so often each time that it walks the loop. */
 static void check_loop_body(struct check *c, struct block *body, u32 rounds)
@@ -163,6 +169,80 @@ static void changes_end(const struct check *c, struct changes *changes, struct s
 	vector_free(&changes->found);
 }
 
+struct counting {
+	struct ast_walk walk;
+	const char *name;
+	enum op step;
+	bool found;
+};
+
+static void count_in_expr(struct ast_walk *w, struct expr **slot)
+{
+	struct counting *c = container_of(w, struct counting, walk);
+	const struct expr *e = *slot;
+
+	c->found |= e->kind == EXPR_INCREMENT && e->op == c->step &&
+		    e->left->kind == EXPR_VARIABLE && str_eq(e->left->name, c->name);
+	ast_walk_children(w, *slot);
+}
+
+static void count_in_stmt(struct ast_walk *w, struct stmt **slot)
+{
+	struct counting *c = container_of(w, struct counting, walk);
+	const struct stmt *s = *slot;
+
+	c->found |= s->kind == STMT_ASSIGN && s->op == c->step && s->target &&
+		    s->target->kind == EXPR_VARIABLE && str_eq(s->target->name, c->name);
+	ast_walk_stmt(w, *slot);
+}
+
+static bool counts(const struct expr *v, enum op step, struct block *body)
+{
+	struct counting c = {
+		.walk = {.expr = count_in_expr, .stmt = count_in_stmt, .skip_types = true},
+		.name = v->name,
+		.step = step};
+
+	if (v->kind == EXPR_VARIABLE)
+		ast_walk_block(&c.walk, body);
+	return c.found;
+}
+
+static bool is_too_far(const struct expr *bound)
+{
+	return bound->is_comptime_known && bound->integer > (s64)LOOP_ROUNDS_MAX;
+}
+
+/* while ($i < $n) { ... $i++; ... }, and the like: does the body move the sides towards each other? */
+static bool counts_to_end(const struct expr *e, struct block *body)
+{
+	const bool less = e->op == OP_LT || e->op == OP_LE;
+
+	if (e->kind != EXPR_BINARY)
+		return false;
+	if (e->op == OP_LAND)
+		return counts_to_end(e->left, body) || counts_to_end(e->right, body);
+	if ((!less && e->op != OP_GT && e->op != OP_GE) || is_too_far(e->left) ||
+	    is_too_far(e->right))
+		return false;
+	return counts(e->left, less ? OP_ADD : OP_SUB, body) ||
+	       counts(e->right, less ? OP_SUB : OP_ADD, body);
+}
+
+/*
+ * A while that counts is better a callback, too, where it is heavy, or where the verifier is not told how far it
+ * counts. Others stay in place, where the verifier says whether they end.
+ */
+static bool while_as_callback(const struct check *c, const struct stmt *s)
+{
+	if (!c->options->features.bpf_loop || c->callback_depth >= CALLBACKS_NESTED)
+		return false;
+	if (ends_by_itself(s->condition) &&
+	    c->loop_rounds * loop_while_rounds(s) * loop_steps(s->body) <= IN_PLACE_STEPS)
+		return false;
+	return counts_to_end(s->condition, s->body);
+}
+
 /* The body of a loop in place that numbers are forgotten in if it is heavy. */
 static void check_body_in_place(struct check *c, struct stmt *s, u32 rounds)
 {
@@ -183,7 +263,18 @@ void check_while(struct check *c, struct stmt *s)
 		check_error(c, s->span,
 			    "Missing required kernel feature: bounded loops (Linux 5.3)");
 	check_expr(c, s->condition);
+	s->is_callback |= while_as_callback(c, s);
+	if (s->is_callback) {
+		c->callback_depth++;
+		c->unit->has_callbacks = true;
+		check_expr(c, s->condition);
+	}
 	check_condition(c, s->condition);
+	if (s->is_callback) {
+		check_loop_body(c, s->body, LOOP_CALLBACK_ROUNDS);
+		c->callback_depth--;
+		return;
+	}
 	check_body_in_place(c, s, loop_while_rounds(s));
 	note_bounds(c, s);
 }
@@ -275,10 +366,6 @@ static void check_range_end(struct check *c, struct expr *e, const char *which)
 	if (check_known(c, e) && !type_is_integer(e->type))
 		check_error(c, e->span, "Loop range requires an integer for the %s value", which);
 }
-
-/* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
- * place. */
-#define CALLBACKS_NESTED 4
 
 /*
  * The verifier walks a loop in place round by round, and of loops within loops every round of each.

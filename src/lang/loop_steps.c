@@ -101,7 +101,7 @@ static u32 rounds_of(const struct stmt *s, bool decided)
 
 	switch (s->kind) {
 	case STMT_WHILE:
-		return loop_while_rounds(s);
+		return s->is_callback ? LOOP_CALLBACK_ROUNDS : loop_while_rounds(s);
 	case STMT_UNROLL:
 		return s->condition->is_comptime_known && s->condition->integer > 0
 			       ? (u32)MIN(s->condition->integer, WHILE_MAX)

@@ -84,7 +84,7 @@ static void forget_changed(struct lower *l, const struct stmt *s)
 			forget_number(l, *v, unknown);
 }
 
-void lower_while(struct lower *l, struct stmt *s)
+static void while_in_place(struct lower *l, struct stmt *s)
 {
 	struct ir_function *f = l->f;
 	const u32 head = ir_block_new(f, "while"), body = ir_block_new(f, "while.body"),
@@ -470,6 +470,51 @@ static void range_by_callback(struct lower *l, struct stmt *s)
 	ir_jump(f, done);
 	ir_switch_to(f, done);
 	after_callback(l);
+}
+
+static struct ir_function *while_callback(struct lower *l, struct stmt *s)
+{
+	struct caller saved;
+	ir_reg index;
+	u32 body;
+
+	callback_begin(l, &saved, "while", 2);
+	index = parameter(l->f, 0);
+	lower_private(l)->frame = parameter(l->f, 1);
+	forget_written(l, s->body, index);
+	lower_variables_begin(l, s->body);
+	body = ir_block_new(l->f, "while.body");
+	lower_condition(l, s->condition, body, l->break_block);
+	ir_switch_to(l->f, body);
+	lower_block(l, s->body);
+	return callback_end(l, &saved);
+}
+
+/* bpf_loop() gives the number of rounds: if it was the last, the loop may not have ended. */
+static void while_by_callback(struct lower *l, struct stmt *s)
+{
+	struct ir_function *const callback = while_callback(l, s), *const f = l->f;
+	const u32 endless = ir_block_new(f, "while.endless"), done = ir_block_new(f, "while.end");
+	const ir_reg rounds =
+		ir_call_n(f, BPF_FUNC_loop, ir_const(f, LOOP_ROUNDS_MAX),
+			  function_address(l, callback), lower_private(l)->frame, ir_const(f, 0));
+
+	ir_branch_imm(f, IR_EQ, rounds, LOOP_ROUNDS_MAX, endless, done);
+	ir_switch_to(f, endless);
+	lower_runtime_error(
+		l, "The loop has not ended after 8388608 rounds, the most that the kernel takes.",
+		s->span);
+	ir_jump(f, done);
+	ir_switch_to(f, done);
+	after_callback(l);
+}
+
+void lower_while(struct lower *l, struct stmt *s)
+{
+	if (s->is_callback)
+		while_by_callback(l, s);
+	else
+		while_in_place(l, s);
 }
 
 void lower_for_range(struct lower *l, struct stmt *s)

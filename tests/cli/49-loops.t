@@ -61,6 +61,11 @@ counts "what a while ends by" \
 	'begin { $n = 0; $m = 0; for ($i : 0..70) { $n++; $m = $n; $j = 0; while ($j < $m) { $j++; @x++; } } $k = 0; for ($i : 0..70) { $k++; while (1) { if ($k > 40) { break; } $k++; @y++; } } print((@x, @y, $k)); clear(@x); clear(@y); exit() }' \
 	'for $i (0..69) { $n++; $x += $n; $k++; while ($k <= 40) { $k++; $y++ } } print "($x, $y, $k)\n"'
 
+counts "while loops that are heavy, or end where a variable says" \
+	'begin { $n = (int64)(pid > 0 ? 70 : 0); $i = 0; while ($i < 200) { $j = 0; while ($j < $n && $j < 100) { if ($j == 50) { break; } $j++; @a[comm, $i % 3] = count(); if ($i % 7 == $j % 5) { @b += $j; continue; } @s[comm == "x"] = count(); }
+		$k = 9; while (0 <= $k) { $k -= 3; @k[$k, kstack] = count(); if ($i == 150) { print((@b, $i)); clear(@a); clear(@b); clear(@s); clear(@k); exit(); } } $i++; } print("never"); }' \
+	'for $i (0..150) { for $j (1..50) { $b += $j if $i % 7 == $j % 5 } } print "($b, 150)\n"'
+
 counts "ranges that begin below zero, or where a variable says, or are empty" \
 	'begin { $from = (int64)(pid > 0 ? -7 : 0); for ($i : -50..50) { @a += $i * $i; } for ($i : $from..93) { @b += $i; } for ($i : 5..$from) { @c++; } for ($i : 90..5) { @d++; } print((@a, @b, @c, @d)); clear(@a); clear(@b); clear(@c); clear(@d); exit() }' \
 	'for $i (-50..49) { $a += $i * $i } for $i (-7..92) { $b += $i } print "($a, $b, 0, 0)\n"'
@@ -78,6 +83,10 @@ counts "stacks in long loops" \
 	'print "50\n"'
 
 # --- refused, by name ---
+run -e 'begin { $i = 0; while ($i < 10) { @++; } exit() }'
+like "$err" 'infinite loop' "a while that does not count"
+run -q -e 'begin { $i = 0; $n = pid; while ($i < $n) { $i++; $i--; @++; } exit() }'
+like "$out$err" 'The loop has not ended after 8388608 rounds' "one that counts, but does not end"
 run -e 'begin { for ($i : 0..8388609) { @++; } exit() }'
 is "$rc" 1 "more rounds than bpf_loop() takes: exit code"
 like "$err" 'stdin:1:9-.*: ERROR: The loop has more than 8388608 rounds' "and the limit"
