@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long a tracer takes to attach and to go away, and what of it is the kernel's.
- *	startstop WORD CMD...       prints "START STOP": milliseconds from exec until WORD is
- *printed, and from SIGINT to the end startstop floor-multi GLOB  one BPF link of the kprobe_multi
- *kind on the functions that match: create, close startstop floor-tracer GLOB ftrace's function
- *tracer on them, in an instance: make, filter, start; stop, remove startstop floor-event GLOB  a
- *kprobe on each, all of one event of tracefs: define, enable; disable, remove A floor is what the
- *kernel takes for the bare system calls; names and addresses are read before.
+ *
+ *	startstop WORD CMD...		prints "START STOP": milliseconds from exec until WORD is
+ *					printed, and from SIGINT to the end
+ *	startstop floor-multi GLOB	one BPF link of the kprobe_multi kind on the functions that
+ *					match: create, close
+ *	startstop floor-tracer GLOB	ftrace's function tracer on them, in an instance: make, filter,
+ *					start; stop, remove
+ *	startstop floor-event GLOB	a kprobe on each, all of one event of tracefs: define, enable;
+ *					disable, remove
+ *
+ * A floor is what the kernel takes for the bare system calls; names and addresses are read before.
  */
 #define _GNU_SOURCE
 #include <errno.h>

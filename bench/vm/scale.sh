@@ -30,14 +30,14 @@ for p in ${patterns:-t*}; do
 done
 rm -f /tmp/funccount /tmp/kernel
 for n in 1 2 3 4 5; do
-	startstop FUNC pantrace funccount -i 0.01 'tcp_*' >>/tmp/funccount
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 startstop PROBES_ATTACHED pantrace funccount 'tcp_*' >>/tmp/funccount
 	if pantrace --info 2>/dev/null | grep -q 'kprobe_multi: yes'; then
 		startstop floor-multi 'tcp_*' >>/tmp/kernel 2>/dev/null
 	else
 		startstop floor-tracer 'tcp_*' >>/tmp/kernel 2>/dev/null
 	fi
 done
-echo "funccount tcp_* (the first report comes after 10 ms)"
+echo "funccount tcp_*"
 show funccount
 show kernel
 true

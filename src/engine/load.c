@@ -64,6 +64,9 @@ static void report_map(struct engine *e, const struct script_map *m, int err)
 			     "it has");
 }
 
+/* At a thousand a second the reader may be late by half of one. */
+#define FIRINGS_OF_TIMER 512
+
 static bool is_send(const struct bpf_insn *insn)
 {
 	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg &&
@@ -83,28 +86,41 @@ static bool is_loop(const struct bpf_insn *insn)
 	return insn->off < 0;
 }
 
+/* How often a program may fire before the buffer is read; 0 = any number of times. */
+static u32 firings_of(const struct script *s, const struct script_program *p)
+{
+	const char *provider = p->ntargets ? p->targets[0]->provider->name : "";
+
+	if (s->only_special_probes || str_eq(provider, "begin") || str_eq(provider, "end"))
+		return 1;
+	return str_eq(provider, "interval") ? FIRINGS_OF_TIMER : 0;
+}
+
 /*
- * The most that a script can send that has only probes which run once, and no loops: its buffer
- * needs no more, and making one of the usual size would be most of the time that such a script
- * takes. 0 = there is no such bound.
+ * The most that a script can send whose output comes from probes that run once and from timers,
+ * without loops: its buffer needs no more, and making one of the usual size would be most of the
+ * time that such a script takes. 0 = there is no such bound.
  */
 static u64 most_bytes(const struct script *s)
 {
 	u64 record = 0, sends = 0;
 
-	if (!s->only_special_probes)
-		return 0;
 	for (size_t i = 0; i < s->actions.len; i++)
 		if (s->actions.items[i].payload)
 			record = MAX(record, s->actions.items[i].payload->size);
 	for (size_t i = 0; i < s->programs.len; i++) {
 		const struct script_program *p = &s->programs.items[i];
+		const u32 firings = firings_of(s, p);
+		bool loops = false;
+		u64 n = 0;
 
 		for (u32 k = 0; k < p->code.count; k++) {
-			if (is_loop(&p->code.insns[k]))
-				return 0;
-			sends += is_send(&p->code.insns[k]) ? p->ntargets : 0;
+			loops |= is_loop(&p->code.insns[k]);
+			n += is_send(&p->code.insns[k]) ? p->ntargets : 0;
 		}
+		if (n && (loops || !firings))
+			return 0;
+		sends += n * firings;
 	}
 	return sends * (BPF_RINGBUF_HDR_SZ + 8 + ALIGN_UP(record, 8)) + 1;
 }
@@ -345,6 +361,9 @@ static int load_program(union bpf_attr *attr)
 	return fd;
 }
 
+/* BPF_LOG_STATS of include/linux/bpf_verifier.h: the sentence and the statistics, not each instruction. */
+#define LOG_SENTENCE 4
+
 /* Loads once more with a log, which is only wanted when something is wrong: it multiplies the
  * verifier's time. */
 static int load_with_log(union bpf_attr *attr, u32 level, char **ret_log)
@@ -361,9 +380,6 @@ static int load_with_log(union bpf_attr *attr, u32 level, char **ret_log)
 		attr->log_size = size;
 		fd = load_program(attr);
 		size *= 4;
-/* BPF_LOG_STATS of include/linux/bpf_verifier.h: the sentence and the statistics, not each instruction. */
-#define LOG_SENTENCE 4
-
 	} while (fd == -ENOSPC && size <= LOG_MAX);
 	*ret_log = log;
 	return fd;
@@ -391,6 +407,7 @@ static int load_one(struct engine *e, const struct script_program *p)
 		err = fd;
 		goto out;
 	}
+	/* -E2BIG: it has walked a million instructions, and no person reads that. */
 	if (fd < 0)
 		fd = load_with_log(&attr, fd == -E2BIG && !e->options->verbose ? LOG_SENTENCE : 1, &log);
 	if (fd < 0)

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Symbols of modules in the kernel's memory. Where a module's struct module is says sysfs (its
- *section .gnu.linkonce.this_module). The struct is laid out by the kernel's configuration, but one
- *place in it cannot be mistaken (include/linux/module.h, kernel/module/kallsyms.c,
- *post_relocation()):
+ * section .gnu.linkonce.this_module). The struct is laid out by the kernel's configuration, but one
+ * place in it cannot be mistaken (include/linux/module.h, kernel/module/kallsyms.c,
+ * post_relocation()):
  *
  *	struct mod_kallsyms *kallsyms;		is the address of
- *	struct mod_kallsyms core_kallsyms;	{ Elf_Sym *symtab; unsigned int num_symtab; char
- **strtab; char *typetab; }
+ *	struct mod_kallsyms core_kallsyms;	{ Elf_Sym *symtab; unsigned int num_symtab;
+ *						  char *strtab; char *typetab; }
+ *
+ * The three tables follow each other (layout_symtab()). Together they are a megabyte for a large
+ * driver, and pass through windows.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "kernel/core_symbols.h"
+#include "kernel/core_table.h"
 
 #define MODULE_SIZE 4096 /* what is looked at of a struct module, which has 1 to 1.5 KB */
 #define MAX_SYMBOLS ((u32)1 << 20)
 #define MAX_STRINGS ((size_t)64 << 20)
+#define WINDOW	    ((size_t)32 << 10)
 #define MAX_LIST    ((size_t)1 << 20) /* /proc/modules has 80 bytes for each */
 
 enum { MAX_NAME = 1024 };
@@ -56,66 +61,107 @@ static bool find_kallsyms(const struct kcore *c, const char *module, struct kall
 		memcpy(ret, words + i + 1, sizeof(*ret));
 		/* A list without members points at itself as well, but has no tables. */
 		if (ret->count && ret->count <= MAX_SYMBOLS && ret->symtab >> 63 &&
-		    ret->strtab >> 63 && ret->typetab >> 63)
+		    ret->strtab >> 63 && ret->typetab > ret->strtab &&
+		    ret->typetab - ret->strtab <= MAX_STRINGS)
 			return true;
 	}
 	return false;
 }
 
 struct tables {
-	Elf64_Sym *symbols;
-	char *strings, *types;
-	size_t strings_len;
+	struct core_window symbols, strings, types;
 };
 
-/* How long the strings are is not said: up to the last that a symbol refers to. */
-static bool read_tables(const struct kcore *c, const struct kallsyms_of_module *m, struct tables *t)
+static void tables_open(struct tables *t, const struct kcore *c, const struct kallsyms_of_module *m)
 {
-	t->symbols = xreallocarray(NULL, m->count, sizeof(*t->symbols));
-	t->types = xmalloc(m->count);
-	if (!kcore_read_all(c, m->symtab, t->symbols, m->count * sizeof(*t->symbols)) ||
-	    !kcore_read_all(c, m->typetab, t->types, m->count))
-		return false;
-	for (u32 i = 0; i < m->count; i++)
-		t->strings_len = MAX(t->strings_len, (size_t)t->symbols[i].st_name);
-	if (t->strings_len > MAX_STRINGS || t->symbols[0].st_name || t->symbols[0].st_value)
-		return false;
-	t->strings_len += MAX_NAME;
-	t->strings = xmalloc(t->strings_len + 1);
-	t->strings_len = kcore_read(c, m->strtab, t->strings, t->strings_len);
-	t->strings[t->strings_len] = '\0';
-	return t->strings_len && !t->strings[0];
+	core_window_open(&t->symbols, c, m->symtab, m->count * sizeof(Elf64_Sym), WINDOW);
+	core_window_open(&t->strings, c, m->strtab, m->typetab - m->strtab, WINDOW);
+	core_window_open(&t->types, c, m->typetab, m->count, WINDOW);
 }
 
-static int each_of(const struct kcore *c, const char *module, core_symbol_fn fn, void *arg)
+static void tables_close(struct tables *t)
+{
+	core_window_close(&t->symbols);
+	core_window_close(&t->strings);
+	core_window_close(&t->types);
+}
+
+/* May one of its names begin so? They stand one after the other, each with a NUL behind it. */
+static bool may_begin(struct tables *t, const char *prefix)
+{
+	const size_t prefix_len = strlen(prefix);
+	char needle[MAX_NAME];
+	const u8 *at;
+	size_t from = 0, len;
+
+	if (!prefix_len || prefix_len + 1 >= sizeof(needle))
+		return true;
+	*needle = '\0';
+	memcpy(needle + 1, prefix, prefix_len);
+	while (from + prefix_len < t->strings.len) {
+		at = core_window_at(&t->strings, from, WINDOW, &len);
+		if (len <= prefix_len || memmem(at, len, needle, prefix_len + 1))
+			return true;
+		from += len - prefix_len;
+	}
+	return false;
+}
+
+/* False: it cannot be as it says. */
+static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, char *ret_kind,
+		      const char **ret_name)
+{
+	const u8 *at;
+	size_t len;
+
+	at = core_window_at(&t->symbols, i * sizeof(*symbol), sizeof(*symbol), &len);
+	if (len < sizeof(*symbol))
+		return false;
+	memcpy(symbol, at, sizeof(*symbol));
+	at = core_window_at(&t->types, i, 1, &len);
+	if (!len)
+		return false;
+	*ret_kind = (char)*at;
+	at = core_window_at(&t->strings, symbol->st_name, MAX_NAME, &len);
+	*ret_name = (const char *)at;
+	return memchr(at, '\0', len);
+}
+
+static int each_of(const struct kcore *c, const char *module, const char *prefix, core_symbol_fn fn,
+		   void *arg)
 {
 	struct kallsyms_of_module m;
-	struct tables t = {0};
+	const char *name;
+	struct tables t;
+	Elf64_Sym s;
+	char kind;
 	int rc = 0;
 
 	if (!find_kallsyms(c, module, &m))
 		return -EOPNOTSUPP;
-	if (!read_tables(c, &m, &t))
+	tables_open(&t, c, &m);
+	if (!symbol_at(&t, 0, &s, &kind, &name) || *name || s.st_name || s.st_value)
 		rc = -EOPNOTSUPP;
-	for (u32 i = 1; !rc && i < m.count; i++) {
-		const Elf64_Sym *s = &t.symbols[i];
-		const char kind = (char)(t.types[i] | 0x20);
-
+	for (u32 i = !rc && may_begin(&t, prefix) ? 1 : m.count; !rc && i < m.count; i++) {
+		if (!symbol_at(&t, i, &s, &kind, &name)) {
+			rc = -EOPNOTSUPP;
+			break;
+		}
+		kind |= 0x20;
 		if (kind != 't' && kind != 'w')
 			continue;
-		if (s->st_name >= t.strings_len || !(s->st_value >> 63))
+		if (!(s.st_value >> 63))
 			rc = -EOPNOTSUPP;
-		else if (t.strings[s->st_name])
-			rc = fn(arg, t.strings + s->st_name, module, s->st_value);
+		else if (*name)
+			rc = fn(arg, name, module, s.st_value);
 	}
-	free(t.symbols);
-	free(t.strings);
-	free(t.types);
+	tables_close(&t);
 	return rc;
 }
 
 /* "name size users used-by state address" (kernel/module/procfs.c) */
-int core_modules_each(const struct kcore *c, struct arena *names, core_symbol_fn fn, void *arg)
+int core_modules_each(const struct kcore *c, const char *prefix, struct arena *names,
+		      core_symbol_fn fn, void *arg)
 {
 	char *text, *line, *rest;
 	int rc = 0;
@@ -128,7 +174,7 @@ int core_modules_each(const struct kcore *c, struct arena *names, core_symbol_fn
 		if (sscanf(line, "%127s %*u %*d %*s %15s", name, state) != 2)
 			rc = -EOPNOTSUPP;
 		else if (!strcmp(state, "Live"))
-			rc = each_of(c, arena_strdup(names, name), fn, arg);
+			rc = each_of(c, arena_strdup(names, name), prefix, fn, arg);
 	}
 	free(text);
 	return rc;

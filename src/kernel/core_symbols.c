@@ -381,7 +381,7 @@ static bool is_text(char kind)
 /* The padding in front of functions has names, too (scripts/link-vmlinux.sh). */
 static bool is_padding(const char *name)
 {
-	return str_starts(name, "__pfx_") || str_starts(name, "__cfi_");
+	return *name == '_' && (str_starts(name, "__pfx_") || str_starts(name, "__cfi_"));
 }
 
 #define MAX_PREFIXES 16
@@ -455,7 +455,7 @@ static bool begins(const struct beginnings *b, const char *name)
 	if (!b->list)
 		return true;
 	for (const char *const *p = b->list; *p; p++)
-		if (str_starts(name, *p))
+		if (**p == *name && str_starts(name, *p))
 			return true;
 	return false;
 }
@@ -535,8 +535,9 @@ static int walk(struct core_symbols *s, const char *const *prefixes, const struc
 	struct name n;
 	int rc = 0;
 
-	core_window_open(&names, &s->names, NAMES_WINDOW);
-	core_window_open(&offsets, &s->offsets, OFFSETS_WINDOW);
+	core_window_open(&names, s->names.core, s->names.address, s->names.len, NAMES_WINDOW);
+	core_window_open(&offsets, s->offsets.core, s->offsets.address, s->offsets.len,
+			 OFFSETS_WINDOW);
 	for (u32 i = 0; !rc && i < s->count; i++) {
 		u64 address;
 		bool is_alias;

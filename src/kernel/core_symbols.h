@@ -35,7 +35,10 @@ bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
 		     void (*fn)(void *arg, char kind, const char *name), void *arg);
 /* 0 = there is none of this name. */
 u64 core_symbols_address(struct core_symbols *s, const char *name);
-/* Those of the modules. Names are valid during the call, modules' names as long as the arena. -EOPNOTSUPP: one of them cannot be read. */
-int core_modules_each(const struct kcore *c, struct arena *names, core_symbol_fn fn, void *arg);
+/*
+ * Those of the modules that have one whose name begins with PREFIX. Names are valid during the call, modules' names as long
+ * as the arena. -EOPNOTSUPP: one of the modules cannot be read.
+ */
+int core_modules_each(const struct kcore *c, const char *prefix, struct arena *names, core_symbol_fn fn, void *arg);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#define PAGE	 ((size_t)4096)
+#define PIECE	 ((size_t)1024) /* less than one of memory: to copy takes longer than to ask */
 #define MAX_SIZE ((size_t)256 << 20)
 
 bool core_table_open(struct core_table *t, const struct kcore *core, u64 address, size_t len)
@@ -18,7 +18,7 @@ bool core_table_open(struct core_table *t, const struct kcore *core, u64 address
 	if (bytes == MAP_FAILED)
 		return false;
 	t->bytes = bytes;
-	t->present = xzalloc((len / PAGE / 64 + 1) * sizeof(*t->present));
+	t->present = xzalloc((len / PIECE / 64 + 1) * sizeof(*t->present));
 	return true;
 }
 
@@ -30,41 +30,39 @@ void core_table_close(struct core_table *t)
 	*t = (struct core_table){.core = NULL};
 }
 
-static bool is_present(const struct core_table *t, size_t page)
+static bool is_present(const struct core_table *t, size_t piece)
 {
-	return t->present[page / 64] >> (page % 64) & 1;
+	return t->present[piece / 64] >> (piece % 64) & 1;
 }
 
 const u8 *core_table_at(struct core_table *t, size_t at, size_t len)
 {
-	size_t page = at / PAGE, end;
+	size_t piece = at / PIECE, end;
 
 	if (at > t->len || len > t->len - at)
 		return NULL;
-	for (; page * PAGE < at + len; page = end) {
-		size_t from = page * PAGE;
+	for (; piece * PIECE < at + len; piece = end) {
+		size_t from = piece * PIECE;
 
-		end = page + 1;
-		if (is_present(t, page))
+		end = piece + 1;
+		if (is_present(t, piece))
 			continue;
-		while (end * PAGE < at + len && !is_present(t, end))
+		while (end * PIECE < at + len && !is_present(t, end))
 			end++;
 		if (!kcore_read_all(t->core, t->address + from, t->bytes + from,
-				    MIN(end * PAGE, t->len) - from))
+				    MIN(end * PIECE, t->len) - from))
 			return NULL;
-		for (; page < end; page++)
-			t->present[page / 64] |= 1ull << (page % 64);
+		for (; piece < end; piece++)
+			t->present[piece / 64] |= 1ull << (piece % 64);
 	}
 	return t->bytes + at;
 }
 
-void core_window_open(struct core_window *w, const struct core_table *t, size_t size)
+void core_window_open(struct core_window *w, const struct kcore *core, u64 address, size_t len,
+		      size_t size)
 {
-	*w = (struct core_window){.core = t->core,
-				  .address = t->address,
-				  .len = t->len,
-				  .size = size,
-				  .bytes = xmalloc(size)};
+	*w = (struct core_window){
+		.core = core, .address = address, .len = len, .size = size, .bytes = xmalloc(size)};
 }
 
 void core_window_close(struct core_window *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tables in the kernel's memory, of which no more is read than is looked at: what is read is copied twice by the kernel, and
- * the memory for it has to be cleared first. Page by page where places are looked up, through a window where all of it passes
+ * the memory for it has to be cleared first. Piece by piece where places are looked up, through a window where all of it passes
  * once.
  */
 #ifndef PANTRACE_KERNEL_CORE_TABLE_H
@@ -9,13 +9,13 @@
 
 #include "kernel/kcore.h"
 
-/* Pages that were read stay. */
+/* What was read stays. */
 struct core_table {
 	const struct kcore *core;
 	u64 address;
 	size_t len;
 	u8 *bytes; /* memory that is not there before it is written to */
-	u64 *present; /* a bit a page */
+	u64 *present; /* a bit for each KB */
 };
 
 /* False: no memory, or too long. The core file stays open as long as the table is used; core_table_close() in any case. */
@@ -32,7 +32,8 @@ struct core_window {
 	u8 *bytes;
 };
 
-void core_window_open(struct core_window *w, const struct core_table *t, size_t size);
+/* On the LEN bytes at ADDRESS. */
+void core_window_open(struct core_window *w, const struct kcore *core, u64 address, size_t len, size_t size);
 void core_window_close(struct core_window *w);
 const u8 *core_window_move(struct core_window *w, size_t at);
 

@@ -94,17 +94,17 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 static int find_in_core(struct search *s)
 {
 	struct core_symbols *symbols = kernel_core_symbols(s->k);
-	const char *prefixes[ARRAY_SIZE(noted) + 2] = {NULL};
+	const char *prefixes[ARRAY_SIZE(noted) + 2] = {NULL}, *prefix = "";
 
 	if (!symbols)
 		return -EOPNOTSUPP;
 	memcpy(prefixes, noted, sizeof(noted));
 	/* Of a pattern what stands before its first special character. */
 	if (s->glob)
-		prefixes[ARRAY_SIZE(noted)] =
-			arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
+		prefix = arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
+	prefixes[ARRAY_SIZE(noted)] = prefix;
 	core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
-	return core_modules_each(s->core, &s->arena, each_symbol, s);
+	return core_modules_each(s->core, prefix, &s->arena, each_symbol, s);
 }
 
 static int find_candidates(struct search *s)

@@ -39,6 +39,7 @@ struct map_symbol {
 	u32 declared_type, declared_size; /* let @m = hash(N): BPF_MAP_TYPE_*; 0 = not declared */
 	u32 index;		 /* [plan] into script.maps */
 	bool is_written, is_read;
+	bool has_other_keys;	 /* than the function that is traced, of the kernel */
 	bool is_taken;		 /* [plan] a print clears it in the same step */
 	bool is_iterated;	 /* [plan] for, len: programs walk over all of it */
 	u32 programs;		 /* [plan] how many programs update it: 1 = plain adds suffice */

@@ -42,6 +42,12 @@ static const struct type *key_of(struct check *c, struct expr *const *args, u32 
 	return nargs == 1 ? types[0] : type_tuple(c->types, types, nargs);
 }
 
+static bool is_kernel_function(const struct expr *e)
+{
+	return (e->kind == EXPR_NAME || e->kind == EXPR_CALL) && str_eq(e->name, "func") &&
+	       type_is(e->type, TYPE_KSYM);
+}
+
 void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *args, u32 nargs,
 		   struct span at)
 {
@@ -49,6 +55,7 @@ void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *ar
 
 	if (!key)
 		return;
+	m->has_other_keys |= nargs != 1 || !is_kernel_function(args[0]);
 	if (!m->key) {
 		m->key = key;
 		m->key_is_list = type_is(key, TYPE_TUPLE);

@@ -138,10 +138,24 @@ static u32 element_size(const struct type *t)
 	return is_bucketed(t) ? 8 : ALIGN_UP(MAX(t->size, 1u), 8u);
 }
 
+/* No more functions are counted than are traced, and an empty map of 100,000 takes the kernel milliseconds. */
+static u64 most_keys(const struct check *c, const struct map_symbol *m)
+{
+	u64 targets = 0;
+
+	if (m->declared_size)
+		return m->declared_size;
+	if (m->has_other_keys || c->options->in_process)
+		return c->script->config.max_map_keys;
+	for (size_t i = 0; i < c->units.len; i++)
+		targets += c->units.items[i]->ntargets;
+	return MIN(MAX(targets, (u64)1), c->script->config.max_map_keys);
+}
+
 static void size_map(struct check *c, const struct map_symbol *m, struct script_map *sm)
 {
 	const bool scalar = type_is(m->key, TYPE_NONE), bucketed = is_bucketed(m->value);
-	const u64 keys = m->declared_size ? m->declared_size : c->script->config.max_map_keys;
+	const u64 keys = most_keys(c, m);
 	u64 bytes;
 
 	sm->value_size = element_size(m->value);
@@ -153,7 +167,8 @@ static void size_map(struct check *c, const struct map_symbol *m, struct script_
 	sm->key_size = bucketed ? ALIGN_UP(m->key->size, 8u) + 8 : m->key->size;
 	sm->max_entries = (u32)MIN(keys * (bucketed ? BUCKETS_PER_KEY : 1), 1u << 30);
 	bytes = (u64)sm->max_entries * (sm->key_size + (sm->is_percpu ? 2u : 1u) * sm->value_size);
-	if (bytes > (sm->is_percpu ? PREALLOC_MAX_PERCPU : PREALLOC_MAX) && c->options->features.no_prealloc_safe &&
+	if (bytes > (sm->is_percpu ? PREALLOC_MAX_PERCPU : PREALLOC_MAX) &&
+	    c->options->features.no_prealloc_safe &&
 	    (sm->bpf_type == BPF_MAP_TYPE_HASH || sm->bpf_type == BPF_MAP_TYPE_PERCPU_HASH))
 		sm->map_flags = BPF_F_NO_PREALLOC;
 }

@@ -195,24 +195,40 @@ static int expand(struct check *c, const struct probe *p, const struct attach_po
 /* A unit before its targets are an array. */
 struct group {
 	struct probe_context context;
-	const char *key;
 	VECTOR(struct probe_target *) targets;
 };
 
-static const char *group_key(struct check *c, const struct probe_target *t,
-			     const struct probe_context *x, struct mentions m, u32 number)
+/* Targets with equal keys share a unit; of thousands, so that no text is made of them. */
+static void group_key(struct check *c, const struct probe_target *t, const struct probe_context *x,
+		      struct mentions m, u32 number, struct strbuf *ret)
 {
-	if (x->syscalls && !m.probe_text)
-		return arena_printf(c->arena, "syscalls/%u/%s", x->attach_btf_id,
-				    m.arguments ? x->layout_key : "");
-	/* Attached by the id of one kernel function, or unable to tell which target fired. */
-	if (x->attach_btf_id || m.probe_text ||
-	    (m.probe && !(x->has_cookie && c->options->features.attach_cookie)))
-		return arena_printf(c->arena, "#%u", number);
-	return arena_printf(c->arena, "%s/%u/%u/%u/%u/%" PRIx64 "/%u/%s", t->provider->name,
-			    x->program_type, x->expected_attach_type, x->kind, x->space, x->guard,
-			    m.registers ? x->entry : ENTRY_NONE,
-			    m.arguments && x->layout_key ? x->layout_key : "");
+	struct {
+		const void *provider;
+		u64 guard;
+		u32 program_type, attach_type, kind, space, entry, btf_id, number;
+		u32 padding;
+	} head = {0};
+	const char *layout = m.arguments && x->layout_key ? x->layout_key : "";
+
+	if (x->syscalls && !m.probe_text) {
+		head.btf_id = x->attach_btf_id;
+	} else if (x->attach_btf_id || m.probe_text ||
+		   (m.probe && !(x->has_cookie && c->options->features.attach_cookie))) {
+		/* Attached by the id of one kernel function, or unable to tell which target fired. */
+		head.number = number + 1;
+		layout = "";
+	} else {
+		head.provider = t->provider;
+		head.program_type = x->program_type;
+		head.attach_type = x->expected_attach_type;
+		head.kind = x->kind;
+		head.space = x->space;
+		head.guard = x->guard;
+		head.entry = m.registers ? x->entry : ENTRY_NONE;
+	}
+	strbuf_reset(ret);
+	strbuf_add(ret, &head, sizeof(head));
+	strbuf_addstr(ret, layout);
 }
 
 /* What cannot be attached to one process only. */
@@ -277,6 +293,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	const struct mentions m = mentions_of(p);
 	VECTOR(struct group *) groups = {0};
 	struct hashmap by_key = {0};
+	struct strbuf key = STRBUF_INIT;
 	int err = 0;
 
 	env->skip_args = !m.arguments;
@@ -287,19 +304,18 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 		struct probe_target *t = targets->list.items[i];
 		struct probe_context context = {0};
 		struct group *g;
-		const char *key;
 
 		if (p->in_process && !probe_to_process(t))
 			continue;
 		err = t->provider->describe(env, t, p->span, &context);
 		if (err)
 			break;
-		key = group_key(c, t, &context, m, i);
-		g = hashmap_gets(&by_key, key);
+		group_key(c, t, &context, m, i, &key);
+		g = hashmap_get(&by_key, key.data, key.len);
 		if (!g) {
 			g = arena_new(c->arena, struct group);
 			g->context = context;
-			hashmap_puts(&by_key, key, g);
+			*hashmap_put(&by_key, key.data, key.len, NULL) = g;
 			vector_push(&groups, g);
 		}
 		vector_push(&g->targets, t);
@@ -313,6 +329,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	}
 	vector_free(&groups);
 	hashmap_release(&by_key);
+	strbuf_release(&key);
 	return err;
 }
 
