@@ -13,6 +13,16 @@
 /* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
  * place. */
 #define CALLBACKS_NESTED 4
+/* Fewer than fields of the frame (FRAME_MAX_FIELDS), for loops and functions have variables of their own. */
+#define VARIABLES_BEFORE 36
+
+/* May one more loop become a callback that need not? Of the variables before it each may take a field of the frame. */
+static bool has_room(const struct check *c)
+{
+	const struct check_scopes *scopes = c->scopes;
+
+	return c->callback_depth < CALLBACKS_NESTED && scopes->next < VARIABLES_BEFORE;
+}
 
 /* The verifier walks it so often each time that it walks the loop. */
 static void check_loop_body(struct check *c, struct block *body, u32 rounds)
@@ -235,7 +245,7 @@ static bool counts_to_end(const struct expr *e, struct block *body)
  */
 static bool while_as_callback(const struct check *c, const struct stmt *s)
 {
-	if (!c->options->features.bpf_loop || c->callback_depth >= CALLBACKS_NESTED)
+	if (!c->options->features.bpf_loop || !has_room(c))
 		return false;
 	if (ends_by_itself(s->condition) &&
 	    c->loop_rounds * loop_while_rounds(s) * loop_steps(s->body) <= IN_PLACE_STEPS)
@@ -380,8 +390,7 @@ static bool better_as_callback(const struct check *c, const struct stmt *s)
 		return false;
 	if (!rounds || rounds > LOOP_IN_PLACE_ROUNDS)
 		return true;
-	return c->callback_depth < CALLBACKS_NESTED &&
-	       c->loop_rounds * rounds * loop_steps(s->body) > IN_PLACE_STEPS;
+	return has_room(c) && c->loop_rounds * rounds * loop_steps(s->body) > IN_PLACE_STEPS;
 }
 
 void check_for_range(struct check *c, struct stmt *s)
