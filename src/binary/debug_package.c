@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  *	.debug_cu_index   version u16, 0 u16 (before DWARF 5: u32 2) │ columns u32 │ units u32 │
- *slots u32 │ slots × signature u64 │ slots × row u32 (from 1; 0 = free) │ columns × section id u32
- *│ units × columns × offset u32 │ units × columns × size u32
+ *			  slots u32 │ slots × signature u64 │ slots × row u32 (from 1; 0 = free) │
+ *			  columns × section id u32 │ units × columns × offset u32 │
+ *			  units × columns × size u32
  *
  * What a unit has in each section is copied into an ELF file in memory under the name that the
- *section has in a program without split units. The addresses stay in the program: the part of its
- *.debug_addr that is the unit's goes along, without its header, which is where libdw looks when a
- *unit names no place.
+ * section has in a program without split units. The addresses stay in the program: the part of its
+ * .debug_addr that is the unit's goes along, without its header, which is where libdw looks when a
+ * unit names no place.
  */
 #include "binary/debug_package.h"
 

@@ -9,7 +9,7 @@
  *	padding to 4 bytes
  *
  * base is where .stapsdt.base was when the note was made: prelink may have moved the file since,
- *and pc and semaphore with it.
+ * and pc and semaphore with it.
  */
 #include <stdio.h>
 

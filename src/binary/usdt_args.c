@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The arguments of a USDT note: what the assembler made of operands, separated by blanks, in AT&T
- *syntax on x86:
+ * syntax on x86:
  *
  *	[-]SIZE[f]@OPERAND		-: signed, f: floating point
  *	OPERAND: %reg | $constant | disp(%base) | disp(%base,%index,scale) | symbol[+-n](%rip)
  *
  * disp is a number, a symbol, or their sum. At the probe the saved instruction pointer is the
- *probe's own address, so "symbol(%rip)" is found at ip + (symbol - probe) whatever the load
- *address.
+ * probe's own address, so "symbol(%rip)" is found at ip + (symbol - probe) whatever the load
+ * address.
  */
 #include "arch/arch.h"
 #include "binary/elf_internal.h"

@@ -3,14 +3,14 @@
  * User-defined functions: `fn add($a : int64, $b : int64) : int64 { return $a + $b; }`.
  *
  * A function becomes a macro whose parameters are copied into typed variables and whose body is a
- *block of its own; what `return` gives is assigned to one more variable, and the block is left
- *(struct block.function):
+ * block of its own; what `return` gives is assigned to one more variable, and the block is left
+ * (struct block.function):
  *
  *	macro add(a, b) { let $a : int64 = a; let $b : int64 = b; let $return : int64; { body }
  *$return }
  *
  * So a call costs nothing, and its arguments may be anything, also what the verifier knows about a
- *pointer. Recursion is refused as it is among macros.
+ * pointer. Recursion is refused as it is among macros.
  */
 #include "lang/ast.h"
 

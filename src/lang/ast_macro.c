@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The language's own macros. A call becomes a copy of the macro's body as an EXPR_BLOCK in which
- *parameters are replaced:
+ * parameters are replaced:
  *
  *	$x  by the caller's variable, @x by the caller's map,
  *	x   by the argument's expression (a variable or map in a block of its own, so that it cannot
- *be assigned to) or, where a type may stand, by the type of a typeof() argument.
+ *	    be assigned to) or, where a type may stand, by the type of a typeof() argument.
  *
  * Variables that the body itself assigns are renamed, maps that were not passed are refused.
  */
