@@ -219,9 +219,10 @@ static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
  * hist(n, k), bucket numbers as bpftrace has them:
  *	0		n < 0
  *	1 + n		n < 2^k
- *	1 + (A, B)	A = position of the highest bit of n, minus k, plus 1; B = the k bits below
- *it The position is found by six halving steps. (2^s - 1 - n) >> 63 is 1 if n >= 2^s and 0
- *otherwise for n >= 0: no branches, which would double the verifier's paths at each step.
+ *	1 + (A, B)	A = position of the highest bit of n, minus k, plus 1; B = the k bits below it
+ *
+ * The position is found by six halving steps. (2^s - 1 - n) >> 63 is 1 if n >= 2^s and 0 otherwise
+ * for n >= 0: no branches, which would double the verifier's paths at each step.
  */
 ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits)
 {

@@ -6,8 +6,8 @@
  * block of its own; what `return` gives is assigned to one more variable, and the block is left
  * (struct block.function):
  *
- *	macro add(a, b) { let $a : int64 = a; let $b : int64 = b; let $return : int64; { body }
- *$return }
+ *	macro add(a, b)
+ *		{ let $a : int64 = a; let $b : int64 = b; let $return : int64; { body } $return }
  *
  * So a call costs nothing, and its arguments may be anything, also what the verifier knows about a
  * pointer. Recursion is refused as it is among macros.
