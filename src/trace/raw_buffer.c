@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/vector.h"
 
-/* Of one CPU in one drain(): a limit also where the clock is another one. */
+/* Of one CPU in one drain(), where the clock is another one than ours. */
 #define MAX_PAGES_AT_ONCE 8192
 #define MAX_CPUS	  8192
 
@@ -42,6 +42,7 @@ struct raw_buffer {
 	VECTOR(struct raw_cpu) cpus;
 	u32 *heap; /* indices of CPUs that have a head event, the oldest first */
 	u32 heap_len;
+	bool is_mono; /* its clock is CLOCK_MONOTONIC */
 	bool given; /* heap[0]'s head was given out: advance before anything else */
 	struct queued_page *unused;
 	size_t pending;
@@ -80,6 +81,16 @@ static int read_layout(struct raw_buffer *rb)
 		free(size);
 	}
 	return err;
+}
+
+static void read_clock(struct raw_buffer *rb)
+{
+	char *text;
+
+	if (read_text(rb->directory, "trace_clock", &text))
+		return;
+	rb->is_mono = strstr(text, "[mono]");
+	free(text);
 }
 
 static u64 counter(const char *text, const char *name)
@@ -172,6 +183,7 @@ int raw_buffer_open(const char *directory, struct raw_buffer **ret)
 	rb->directory = xstrdup(directory);
 	rb->epoll = -1;
 	err = read_layout(rb);
+	read_clock(rb);
 	if (!err)
 		err = open_cpus(rb);
 	if (!err)
@@ -340,7 +352,7 @@ static int drain_cpu(struct raw_buffer *rb, u32 index, u64 until)
 
 int raw_buffer_drain(struct raw_buffer *rb)
 {
-	const u64 until = clock_now_ns(CLOCK_MONOTONIC);
+	const u64 until = rb->is_mono ? clock_now_ns(CLOCK_MONOTONIC) : UINT64_MAX;
 	int err = 0;
 
 	for (u32 i = 0; i < rb->cpus.len; i++) {

@@ -45,7 +45,7 @@ int raw_buffer_open(const char *directory, struct raw_buffer **ret);
 void raw_buffer_close(struct raw_buffer *rb);
 /* An epoll descriptor: readable when a CPU's buffer is filled to buffer_percent. */
 int raw_buffer_fd(const struct raw_buffer *rb);
-/* Takes what the kernel has, without waiting, up to this moment (the clock is mono). 0 or -errno. */
+/* Takes what the kernel has, without waiting; with the clock mono, up to this moment. 0 or -errno. */
 int raw_buffer_drain(struct raw_buffer *rb);
 /* The oldest event with time <= until. Its data is valid until the next call. False: none. */
 bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret);
