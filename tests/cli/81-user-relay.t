@@ -101,7 +101,7 @@ wait_for 'grep -c traced:step: live.out' 3000
 is "$(grep -c traced:step: live.out)" 3000 "a live reader saw every event" || sed 's/^/# /' live.err
 kill -INT $reader
 wait $reader
-grep traced: live.out | sort -c -k1,1
+grep traced: live.out | sort -s -c -k1,1
 ok "in the order of time"
 [ "$(ls -d live/here/chunk-* | wc -l)" -gt 1 ]
 ok "in more than one chunk"

@@ -79,7 +79,7 @@ if [ -x /usr/sbin/sshd ]; then
 	is "$(grep -c traced:step: live.out)" 3000 "a live reader at the far end saw every event" || sed 's/^/# /' live.err
 	kill -INT $reader
 	wait $reader
-	grep traced: live.out | sort -c -k1,1
+	grep traced: live.out | sort -s -c -k1,1
 	ok "in the order of time"
 	ssh_end
 else

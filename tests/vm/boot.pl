@@ -98,6 +98,9 @@ my ($count, $failed, $current, $in, $finished) = (0, 0, '', 0, 0);
 my %plan;
 my $select = IO::Select->new($console);
 my $buffer = '';
+# What stands around a failure goes to stderr, too: prove passes that on, so that the log of a run says what failed and how.
+my ($telling, @before) = (0);
+sub tell_failure { print STDERR "# $_\n" for @before, "not ok - @_"; @before = (); $telling = 1 }
 open my $keep, '>', "build/vm/console.log";
 $keep->autoflush(1);
 CONSOLE: while (1) {
@@ -113,7 +116,9 @@ CONSOLE: while (1) {
 		if ($line =~ /^@@ end (\S+) (\d+)/) {
 			if ($2 != 0 || !$plan{$1}) {
 				$count++; $failed++;
-				print "not ok $count - $1: ", ($2 ? "ended with code $2" : 'no tests or no plan'), "\n";
+				my $why = $2 ? "ended with code $2" : 'no tests or no plan';
+				print "not ok $count - $1: $why\n";
+				tell_failure("$1: $why");
 			}
 			$current = '';
 			next;
@@ -125,10 +130,16 @@ CONSOLE: while (1) {
 			$failed++ if $1;
 			$plan{$current}++;
 			print $1 // '', "ok $count - $current: $2\n";
+			$telling = 0;
+			tell_failure("$current: $2") if $1;
+			@before = ();
 		} elsif ($line =~ /^1\.\.\d+/) {
 			next;
 		} else {
 			print "# $line\n";
+			print STDERR "# $line\n" if $telling;
+			push @before, $line;
+			shift @before if @before > 12;
 		}
 	}
 }
@@ -139,6 +150,7 @@ if (!$finished) {
 	$count++; $failed++;
 	print "not ok $count - the guest finished", ($current ? " (stopped in $current)" : ''), "\n";
 	print "# console: build/vm/console.log\n";
+	tell_failure('the guest finished' . ($current ? " (stopped in $current)" : ''));
 }
 print "1..$count\n";
 exit($failed ? 1 : 0);
