@@ -21,7 +21,7 @@ int main(void)
 	return 0;
 }
 C
-(while :; do gcc -O2 -o "$work/hello" "$work/hello.c" -lm && "$work/hello" >/dev/null; done) &
+(while :; do gcc -O2 -o "$work/hello" "$work/hello.c" -lm && "$work/hello" >/dev/null; done) 2>/dev/null & # its last compilation loses its folder
 workload=$!
 
 title() { printf '\n\033[1m=== %s\033[0m\n' "$*"; }
