@@ -35,12 +35,12 @@ wait $tracer
 is "$?" 0 "two signals in a row"
 like "$(cat "$work/trace")" '^@x: 1$' "are one end"
 rm "$work/trace" # it says that the last one is attached
-start --unsafe -e "interval:s:100 { } end { system(\"touch $work/ending; until [ -e $work/go ]; do sleep 0.05; done\"); @x = 1; }"
+start --unsafe -e "interval:s:100 { } end { system(\"touch $work/ending; while [ -e $work/ending ]; do sleep 0.05; done\"); @x = 1; }"
 kill -TERM $tracer
 while kill -0 $tracer 2>/dev/null && [ ! -e "$work/ending" ]; do sleep 0.05; done
 while kill -TERM $tracer 2>/dev/null; do sleep 0.1; done
 wait $tracer
 is "$?" 143 "a later one kills"
 unlike "$(cat "$work/trace")" '^@x: 1$' "however long the end takes"
-touch "$work/go"
+rm "$work/ending"
 done_testing
