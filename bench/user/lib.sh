@@ -25,7 +25,7 @@ build_theirs()
 # lttng_daemon: there may be one already
 lttng_daemon()
 {
-	lttng-sessiond --daemonize --no-kernel >/dev/null 2>&1 || true
+	lttng --no-sessiond list >/dev/null 2>&1 || lttng-sessiond --daemonize --no-kernel >/dev/null
 }
 
 # lttng_both NAME SESSION EVENTS: one program of $here/NAME.c, $dir/NAME, with the events of both where there is LTTng, and a

@@ -119,8 +119,7 @@ static int replace(const char *file, const struct strbuf *text)
 		free(real);
 		return err;
 	}
-	temporary = xreallocarray(NULL, strlen(path) + 8, 1);
-	sprintf(temporary, "%s.XXXXXX", path);
+	temporary = xasprintf("%s.XXXXXX", path);
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		err = -errno;

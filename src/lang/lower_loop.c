@@ -415,16 +415,25 @@ static void loop_variable_next(struct lower *l, struct stmt *s, ir_reg index)
 	lower_variable_write(l, s->variable, &v, s->span);
 }
 
-static struct ir_function *range_callback(struct lower *l, struct stmt *s)
+/* Of bpf_loop(): called with the number of the round, which is returned, and the caller's frame. */
+static ir_reg round_begin(struct lower *l, const struct stmt *s, struct caller *saved,
+			  const char *name)
 {
-	struct caller saved;
 	ir_reg index;
 
-	callback_begin(l, &saved, "range", 2);
+	callback_begin(l, saved, name, 2);
 	index = parameter(l->f, 0);
 	lower_private(l)->frame = parameter(l->f, 1);
 	forget_written(l, s->body, index);
 	lower_variables_begin(l, s->body);
+	return index;
+}
+
+static struct ir_function *range_callback(struct lower *l, struct stmt *s)
+{
+	struct caller saved;
+	const ir_reg index = round_begin(l, s, &saved, "range");
+
 	loop_variable_next(l, s, index);
 	lower_block(l, s->body);
 	return callback_end(l, &saved);
@@ -475,14 +484,9 @@ static void range_by_callback(struct lower *l, struct stmt *s)
 static struct ir_function *while_callback(struct lower *l, struct stmt *s)
 {
 	struct caller saved;
-	ir_reg index;
 	u32 body;
 
-	callback_begin(l, &saved, "while", 2);
-	index = parameter(l->f, 0);
-	lower_private(l)->frame = parameter(l->f, 1);
-	forget_written(l, s->body, index);
-	lower_variables_begin(l, s->body);
+	round_begin(l, s, &saved, "while");
 	body = ir_block_new(l->f, "while.body");
 	lower_condition(l, s->condition, body, l->break_block);
 	ir_switch_to(l->f, body);
