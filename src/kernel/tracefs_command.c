@@ -146,19 +146,103 @@ static size_t place_in_command(const struct tracefs_command *c, const char *logg
 	return result;
 }
 
-/* One entry of the log:
- *	[12047.145154] event filter parse error: error: Field not found
- *	  Command: prio > nice
- *	                  ^
- * False at the end. */
 struct log_entry {
 	const char *text, *command;
 	size_t text_len, command_len, caret;
 };
 
+static bool says(const struct log_entry *e, const char *text)
+{
+	return strlen(text) == e->text_len && !memcmp(e->text, text, e->text_len);
+}
+
+/* ---- what the parser of filters counts ---- */
+
+/* A caret behind what it means goes back to its first character. */
+static size_t back_to_name(const char *text, size_t at)
+{
+	while (at && (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_'))
+		at--;
+	return at;
+}
+
+static size_t back_to_operand(const char *text, size_t at)
+{
+	const char quote = text[at];
+
+	if (quote == '"' || quote == '\'') {
+		while (at && text[--at] != quote)
+			;
+		return at;
+	}
+	while (at && !isspace((unsigned char)text[at - 1]) && !strchr("=!<>~&(", text[at - 1]))
+		at--;
+	return at;
+}
+
+static size_t back_to_brace(const char *text, size_t at)
+{
+	while (at && text[at - 1] != '{')
+		at--;
+	return at;
+}
+
+/*
+ * parse_pred() of kernel/trace/trace_events_filter.c is given a term, and as its place that of the term's second character: what it
+ * reports is one too far, and for some complaints it has read on. Those of predicate_parse() and calc_stack() are where they say.
+ */
+static const struct filter_complaint {
+	const char *text;
+	u8 too_far;
+	size_t (*back)(const char *text, size_t at); /* text[at] may be the NUL */
+} filter_complaints[] = {
+	{"Invalid operator", 1, NULL},
+	{"Illegal operation for field type", 1, NULL},
+	{"Illegal integer value", 1, NULL},
+	{"Invalid value (did you forget quotes)?", 1, NULL},
+	{"Expecting string field", 1, NULL},
+	{"Expecting numeric field", 1, NULL},
+	{"Only 'ip' field is supported for function trace", 1, NULL},
+	{"Field not found", 1, back_to_name},
+	{"Function not found", 1, back_to_operand},
+	{"Operand too long", 1, back_to_operand},
+	{"Missing '{'", 2, NULL},
+	{"Missing '}'", 1, NULL},
+	{"Invalid cpulist", 1, back_to_brace},
+};
+
+static size_t place_in_filter(const struct log_entry *e)
+{
+	const struct filter_complaint *row = NULL;
+	char *command;
+	size_t at;
+
+	for (size_t i = 0; i < ARRAY_SIZE(filter_complaints) && !row; i++)
+		if (says(e, filter_complaints[i].text))
+			row = &filter_complaints[i];
+	if (!row || e->caret < row->too_far)
+		return e->caret;
+	at = MIN(e->caret - row->too_far, e->command_len);
+	if (row->back) {
+		command = xstrndup(e->command, e->command_len);
+		at = row->back(command, at);
+		free(command);
+	}
+	return at;
+}
+
+/* ---- the entries ---- */
+
+/* One entry of the log:
+ *	[12047.145154] event filter parse error: error: Field not found
+ *	  Command: prio > nice
+ *	                  ^
+ * False at the end. */
+
 static bool next_entry(const char **at, struct log_entry *e)
 {
 	static const char mark[] = ": error: ", prefix[] = "  Command: ";
+	static const char filter[] = "event filter parse error";
 	const char *p = *at, *eol, *text, *command;
 
 	for (; *p == '['; p = eol + 1) {
@@ -178,6 +262,8 @@ static bool next_entry(const char **at, struct log_entry *e)
 			e->command = command;
 			e->command_len = (size_t)(eol - command);
 			e->caret = blanks > sizeof(prefix) - 1 ? blanks - (sizeof(prefix) - 1) : 0;
+			if (memmem(p, (size_t)(text - p), filter, sizeof(filter) - 1))
+				e->caret = place_in_filter(e);
 			p = eol + 1 + blanks + 1;
 			*at = *p == '\n' ? p + 1 : p;
 			return true;
@@ -266,22 +352,6 @@ static void say_errno(struct kernel *k, struct diag *d, const char *what, const 
 	}
 }
 
-/* The parser of filters points behind the field that it does not know
- * (kernel/trace/trace_events_filter.c, parse_pred()). */
-static size_t place_of(const struct tracefs_command *c, const struct tracefs_complaint *complaint)
-{
-	const char *const text = c->text.data;
-	size_t at = complaint->offset;
-
-	if (at == SIZE_MAX || !str_eq(complaint->text, "Field not found"))
-		return at;
-	while (at && isspace((unsigned char)text[at - 1]))
-		at--;
-	while (at && (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_'))
-		at--;
-	return at;
-}
-
 int tracefs_command_write(struct kernel *k, const char *directory, const char *file, int flags,
 			  const struct tracefs_command *c, struct diag *d, const char *what)
 {
@@ -308,7 +378,7 @@ int tracefs_command_write(struct kernel *k, const char *directory, const char *f
 		found = read_complaint(directory, c, &complaint, &only);
 	}
 	if (found) {
-		diag_error(d, tracefs_command_span(c, d, place_of(c, &complaint)), "%s: %s", what,
+		diag_error(d, tracefs_command_span(c, d, complaint.offset), "%s: %s", what,
 			   complaint.text);
 		/* The log was empty before: so it shall be. */
 		if (only) {

@@ -104,6 +104,49 @@ static void bad_filter(struct instance *in, const char *text, const char *want)
 	tracefs_command_release(&c);
 }
 
+/* Where the kernel's parser says nothing exact, and where it does. */
+static void test_carets(struct instance *in)
+{
+	static const struct {
+		const char *filter, *place, *why;
+	} rows[] = {
+		{"prev_pid = 5", "10-11", "Invalid operator"},
+		{"prev_pid=5", "9-11", "Invalid operator"},
+		{"prev_pid == 1 && next_pid % 5", "27-28", "Invalid operator"},
+		{"prev_pid == 1 && (next_prio>1||next_pid", "18-40", "Too many '('"},
+		{"prev_pid == 1 && (next_prio>1||next_pid)", "40-41", "Invalid operator"},
+		{"nosuch==2", "1-10", "Field not found"},
+		{"(prev_pid==2)||!(nosuch<2)", "18-27", "Field not found"},
+		{"prev_comm > \"x\"", "13-16", "Illegal operation for field type"},
+		{"prev_pid ~ 5", "12-13", "Illegal operation for field type"},
+		{"prev_pid == \"x\"", "13-16", "Expecting numeric field"},
+		{"prev_comm == 5", "14-15", "Expecting string field"},
+		{"prev_pid == 5zz && next_pid == 1", "13-16", "Illegal integer value"},
+		{"prev_pid == 123456789012345678901234567890", "13-43", "Operand too long"},
+		{"prev_pid == x", "13-14", "Invalid value (did you forget quotes)?"},
+		{"prev_comm == \"x", "14-16", "Missing matching quote"},
+		{"prev_pid == 1) && next_pid == 2", "14-15", "Too few '('"},
+		{"prev_pid == 1 & next_pid == 2", "15-16",
+		 "Too many terms in predicate expression"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tracefs_command c = TRACEFS_COMMAND_INIT;
+		char *said, *want = xasprintf("filter:1:%s: ERROR: the filter of "
+					      "sched:sched_switch: %s\n",
+					      rows[i].place, rows[i].why);
+
+		tracefs_command_from(&c, instance_diag(in), "filter", rows[i].filter);
+		instance_set_filter(in, "sched", "sched_switch", &c);
+		said = messages(instance_diag(in));
+		said[strcspn(said, "\n") + 1] = '\0';
+		is_str(said, want, rows[i].filter);
+		free(said);
+		free(want);
+		tracefs_command_release(&c);
+	}
+}
+
 static void test_own(struct kernel *k)
 {
 	struct diag d = DIAG_INIT;
@@ -142,6 +185,7 @@ static void test_own(struct kernel *k)
 		"forget quotes)?\n"
 		"next_pid ==\n"
 		"           ~\n");
+	test_carets(in);
 	ok(instance_enable_event(in, "sched", "sched_swich", true) == -ENOENT, "an unknown event");
 	said = messages(&d);
 	ok(strstr(said, "did you mean 'sched:sched_switch'?") != NULL, "with the nearest: %s",
