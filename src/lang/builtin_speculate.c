@@ -103,6 +103,9 @@ static void lower_forget(struct lower *l, struct expr *call, struct value *ret)
 	for (u32 i = 0; i < call->nargs; i++) {
 		struct expr *e = call->args[i];
 
+		/* what would set it may be in probes that match nothing: then there is no map */
+		if (!e->map->value || !e->map->key)
+			continue;
 		lower_map_delete(l, e->map, lower_map_key(l, e->map, e->args, e->nargs, e->span));
 	}
 	*ret = (struct value){0};

@@ -79,4 +79,8 @@ like "$err" '1 records were dropped because speculate\(\) was given no id' "no i
 # Thread-local variables leave nothing behind, also when numbers of threads are used again.
 run -q -c "$programs/spawn 300 /bin/true" -e 'tracepoint:raw_syscalls:sys_enter /comm == "true"/ { if (self.n == 0) { @first = count(); } self.n++; }'
 is "$(echo "$out" | grep .)" "@first: 300" "a short process after the other begins with nothing"
+# nothing that would set the variable matches anything: a warning, and nothing to forget
+run -q -e 'config = { missing_probes = warn } tracepoint:no_such:event_* { self.n = 1; } begin { printf("begun\n"); exit(); }'
+is "$rc $out" "0 begun" "a thread-local variable of probes that match nothing"
+like "$err" 'No matches for tracepoint no_such:event_' "... which is said"
 done_testing
