@@ -42,6 +42,8 @@ static int ask(char **ret_text)
 	struct user_processes processes = {0};
 	int error = -1;
 
+	free(*ret_text);
+	*ret_text = NULL;
 	user_connect(&processes, NULL);
 	usleep(100000); /* so that the other end hangs up before */
 	user_ask(&processes, "hello\n", 3000);
@@ -67,7 +69,6 @@ int main(void)
 	ok(text && !strcmp(text, "process 1 0\n"), "with its text");
 	waitpid(pid, NULL, 0);
 	pid = serve(directory, 1, 2);
-	text = NULL;
 	is_int(ask(&text), 0, "one that hangs up is asked again");
 	ok(text && !strcmp(text, "process 1 0\n"), "and answers");
 	waitpid(pid, NULL, 0);
@@ -81,5 +82,6 @@ int main(void)
 	strcat(file, "/1");
 	unlink(file);
 	rmdir(directory);
+	free(text);
 	return tap_done();
 }
