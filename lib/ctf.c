@@ -38,27 +38,103 @@ static void put_name(FILE *file, const char *name)
 	}
 }
 
-/* enum { "red" = 0, ... }: the names of EXTRA, quoted; a repeated value goes to its first name. */
+/*
+ * What a field of TYPE, an integer, holds where VALUE was stored in it. False: nothing can, or no
+ * reader can be told. One value out of the range of its integer, or of 63 bits and a sign, and Trace
+ * Compass refuses the trace.
+ */
+static bool enum_value(unsigned char type, long long value, long long *ret)
+{
+	const bool is_signed = type <= PANTRACE_T_U64 && type & 1;
+	const unsigned int bits = type <= PANTRACE_T_U64   ? 8u << (type - 1) / 2
+				  : type == PANTRACE_T_PTR ? 64
+							   : 8;
+	const long long values = bits < 64 ? 1ll << bits : 0;
+
+	*ret = value;
+	if (bits == 64)
+		return is_signed ? value > INT64_MIN : value >= 0;
+	if (value < -values / 2 || value >= values)
+		return false;
+	*ret = value & (values - 1);
+	if (is_signed && *ret >= values / 2)
+		*ret -= values;
+	return true;
+}
+
+/*
+ * enum { "red" = 0, ... }: the names of EXTRA, quoted; a repeated value has several. Without any it
+ * is the integer.
+ */
 static void put_enum(FILE *file, const struct pantrace_field_type *field)
 {
-	const char *p = field->extra;
+	const unsigned char type = field->type & 0x1f;
+	const char *const integer = integer_types[type];
+	const char *p = type == PANTRACE_T_F32 || type == PANTRACE_T_F64 ? "" : field->extra;
+	unsigned int n = 0;
 
-	fprintf(file, "enum : %s { ", integer_types[field->type & 0x1f]);
 	while (*p) {
 		const char *const name = p, *const end = p + strcspn(p, "=");
 		char *rest = (char *)end;
+		const long long given = *end ? strtoll(end + 1, &rest, 10) : 0;
+		long long value;
 
-		fprintf(file, "%s\"", p == field->extra ? "" : ", ");
-		for (const char *c = name; c < end; c++)
-			fputc(*c < ' ' || *c == '"' || *c == '\\' || *c > '~' ? '_' : *c, file);
-		fprintf(file, "\" = %lld", *end ? strtoll(end + 1, &rest, 10) : 0ll);
 		p = rest + strcspn(rest, ",");
 		p += *p == ',';
+		if (!enum_value(type, given, &value))
+			continue;
+		if (!n++)
+			fprintf(file, "enum : %s { \"", integer);
+		else
+			fputs(", \"", file);
+		for (const char *c = name; c < end; c++)
+			fputc(*c < ' ' || *c == '"' || *c == '\\' || *c > '~' ? '_' : *c, file);
+		fprintf(file, "\" = %lld", value);
 	}
-	fputs(p == field->extra ? "\"none\" = 0 } _" : " } _", file);
+	fputs(n ? " } _" : integer, file);
+	fputs(n ? "" : " _", file);
 }
 
-static void put_field(FILE *file, const struct pantrace_field_type *field)
+static bool has_length(const struct pantrace_field_type *field)
+{
+	return field->type == PANTRACE_T_TEXT || (field->type & 0xe0) == PANTRACE_T_SEQUENCE;
+}
+
+/* Whether the field NAME and the length of OF, with COUNT times '_' in front, are too much alike. */
+static bool alike(const char *name, const char *of, size_t count)
+{
+	const size_t here = strspn(name, "_"), there = strspn(of, "_");
+	const size_t n = strlen(of + there);
+
+	/* one '_' more or less is no difference: see name_taken() in event.c */
+	return here + 2 >= there + count && there + count >= here &&
+	       !strncmp(name + here, of + there, n) && !strcmp(name + here + n, "_length");
+}
+
+/* The length of a text or sequence NAME is __NAME_length: two '_', or as many as tell it from all fields. */
+static size_t length_bars(const struct pantrace_event_type *type)
+{
+	size_t count = 2;
+
+	for (uint32_t i = 0; i < type->nr_fields; i++)
+		for (uint32_t j = 0; has_length(&type->field[i]) && j < type->nr_fields; j++)
+			if (alike(type->field[j].name, type->field[i].name, count)) {
+				count++;
+				i = UINT32_MAX; /* from the first again */
+				break;
+			}
+	return count;
+}
+
+static void put_length_name(FILE *file, const struct pantrace_field_type *field, size_t bars)
+{
+	while (bars--)
+		fputc('_', file);
+	put_name(file, field->name);
+	fputs("_length", file);
+}
+
+static void put_field(FILE *file, const struct pantrace_field_type *field, size_t bars)
 {
 	const unsigned char type = field->type, kind = type & 0xe0, element = type & 0x1f;
 
@@ -75,17 +151,17 @@ static void put_field(FILE *file, const struct pantrace_field_type *field)
 		put_name(file, field->name);
 		fprintf(file, "[ %u ];\n", field->count);
 		return;
-	} else if (type == PANTRACE_T_TEXT || kind == PANTRACE_T_SEQUENCE) {
-		fprintf(file, "%s __", integer_types[PANTRACE_T_U16]);
-		put_name(file, field->name);
-		fprintf(file, "_length;\n\t\t%s _",
+	} else if (has_length(field)) {
+		fprintf(file, "%s ", integer_types[PANTRACE_T_U16]);
+		put_length_name(file, field, bars);
+		fprintf(file, ";\n\t\t%s _",
 			type == PANTRACE_T_TEXT ? "integer { size = 8; align = 8; signed = false; "
 						  "encoding = UTF8; }"
 						: integer_types[element]);
 		put_name(file, field->name);
-		fputs("[ __", file);
-		put_name(file, field->name);
-		fputs("_length ];\n", file);
+		fputs("[ ", file);
+		put_length_name(file, field, bars);
+		fputs(" ];\n", file);
 		return;
 	} else {
 		fprintf(file, "%s _", integer_types[type]);
@@ -116,7 +192,8 @@ static bool fields_good(const struct pantrace_event_type *type)
 
 static void put_event(FILE *file, const struct pantrace_event_type *type)
 {
-	const char *open[8] = { "" };
+	const size_t bars = length_bars(type);
+	const char *open[8] = {""};
 	unsigned int depth = 0;
 
 	fputs("event {\n\tname = \"", file);
@@ -131,7 +208,7 @@ static void put_event(FILE *file, const struct pantrace_event_type *type)
 		if (field->type == PANTRACE_T_STRUCT)
 			open[depth++ & 7] = field->name;
 		if (field->type != PANTRACE_T_STRUCT_END) {
-			put_field(file, field);
+			put_field(file, field, bars);
 			continue;
 		}
 		fputs("\t\t} _", file);

@@ -107,6 +107,15 @@ static void argument_name(const char *text, char name[NAME_MAX_], const char **r
 		identifier(text, argument_end(text), name);
 }
 
+/*
+ * CTF has '_' before each name, which readers take away. babeltrace2 2.0 compares a new name as it
+ * stands with those before it without: "id" behind "_id" is taken, too.
+ */
+static bool name_taken(const char *name, const char *before)
+{
+	return !strcmp(before, name) || (*before == '_' && !strcmp(before + 1, name));
+}
+
 struct maker {
 	const unsigned char *types;
 	const struct pantrace_enum *const *enums;
@@ -157,14 +166,14 @@ static void put_fields(struct maker *m, const char *text, int depth)
 
 	while (*m->types && *m->types != PANTRACE_T_STRUCT_END && !m->full) {
 		const unsigned char type = *m->types++, kind = type & 0x60;
-		char *const name = names[n < 15 ? n++ : 15];
+		char *const name = names[n < 16 ? n++ : 15];
 		const char *members;
 		size_t length;
 
 		argument_name(text, name, &members);
 		length = strlen(name);
 		for (unsigned int i = 0, number = 2; i + 1 < n; i++) {
-			if (strcmp(names[i], name))
+			if (!name_taken(name, names[i]))
 				continue;
 			snprintf(name + length, NAME_MAX_ - length, "%u", number++ % 100);
 			i = (unsigned int)-1; /* the new name may be taken, too */

@@ -549,7 +549,7 @@ long pantrace_field_size(const struct pantrace_field_type *field, const unsigned
 
 	if (kind == PANTRACE_T_ARRAY && one) {
 		need = one * field->count;
-	} else if (kind == PANTRACE_T_ENUM && one && element <= PANTRACE_T_U64) {
+	} else if (kind == PANTRACE_T_ENUM && one) {
 		need = one;
 	} else if (type == PANTRACE_T_STRUCT || type == PANTRACE_T_STRUCT_END) {
 		need = 0;

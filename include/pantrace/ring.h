@@ -65,7 +65,7 @@ enum pantrace_type {
 	PANTRACE_T_STRUCT_END = 0x17,
 	PANTRACE_T_GATE = 0x1f,	    /* in sites: PANTRACE_ENABLED, no event of its own */
 	PANTRACE_T_SEQUENCE = 0x20, /* | element type (I8 .. F64): u16 count, that many elements */
-	PANTRACE_T_ENUM = 0x40,	    /* | I8 .. U64: an integer with names; extra: "NAME=VALUE,..." */
+	PANTRACE_T_ENUM = 0x40,	    /* | I8 .. U64, BOOL: an integer with names; extra: "NAME=VALUE,..." */
 	PANTRACE_T_ARRAY = 0x60,    /* | I8 .. BOOL: extra: the count; sites have it as two bytes */
 };
 

@@ -135,7 +135,7 @@ int user_event_each(struct arena *arena, pid_t pid, struct diag *d,
 
 static const struct type *enum_type(struct probe_env *env, u8 base, const char *names)
 {
-	static const u8 sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8};
+	static const u8 sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, [PANTRACE_T_BOOL] = 1};
 	struct type *t = type_new(env->types, TYPE_ENUM);
 	struct type_enumerator *list;
 	u32 n = 1;
@@ -215,6 +215,15 @@ static void place(struct probe_location *l, u32 word, const struct type *t, bool
 	}
 }
 
+/* A field of the program's own keeps its name. */
+static bool has_field(const struct user_event *event, const char *name)
+{
+	for (u32 i = 0; i < event->nfields; i++)
+		if (str_eq(event->fields[i].name, name))
+			return true;
+	return false;
+}
+
 const struct type *user_event_args(struct probe_env *env, const struct user_event *event, bool live,
 				   const struct probe_location **ret_locations)
 {
@@ -228,6 +237,7 @@ const struct type *user_event_args(struct probe_env *env, const struct user_even
 	memset(members, 0, 2 * USER_EVENT_FIELDS * sizeof(*members));
 	for (u32 i = 0; i < event->nfields; i++) {
 		const struct user_event_field *f = &event->fields[i];
+		const char *length;
 		bool counted;
 		const struct type *t = field_type(env, f, &counted);
 
@@ -237,10 +247,12 @@ const struct type *user_event_args(struct probe_env *env, const struct user_even
 		place(&locations[n++], i, t, live);
 		if (!counted)
 			continue;
-		members[n] =
-			(struct type_member){.name = arena_printf(env->arena, "%s_length", f->name),
-					     .type = type_int(8, false),
-					     .offset = (PT_VM_LENGTHS + i) * 8};
+		length = arena_printf(env->arena, "%s_length", f->name);
+		if (has_field(event, length))
+			continue;
+		members[n] = (struct type_member){.name = length,
+						  .type = type_int(8, false),
+						  .offset = (PT_VM_LENGTHS + i) * 8};
 		place(&locations[n++], PT_VM_LENGTHS + i, type_int(8, false), live);
 	}
 	args->name = arena_printf(env->arena, "%s_%s", event->provider, event->name);

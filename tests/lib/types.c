@@ -3,6 +3,7 @@
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
 #include <pantrace/reader.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,10 @@
 
 enum colour { red, green = 5, blue, minus = -2 };
 PANTRACE_ENUM(colour, red, green, PT_LABEL("dark blue", blue), minus);
+
+/* also what some of the fields cannot hold */
+PANTRACE_ENUM(label, PT_LABEL("none", -1), PT_LABEL("one", 1), PT_LABEL("far", 300),
+	      PT_LABEL("least", -9223372036854775807ll - 1));
 
 struct request {
 	int id;
@@ -37,6 +42,21 @@ static __attribute__((noinline)) void nested(const struct request *r)
 			   PT_STRN(r->url, 3)),
 		 PT_NAMED(after, PT_ENUM(colour, blue)), PT_ARRAY(r->coordinates),
 		 PT_SEQ(r->coordinates, 2), PT_NAMED(last, r->id == 42));
+}
+
+static __attribute__((noinline)) void labels(unsigned char u8, signed char s8, unsigned int u32,
+					     unsigned long u64, long s64, bool yes)
+{
+	PANTRACE(types, labels, PT_ENUM(label, u8), PT_ENUM(label, s8), PT_ENUM(label, u32),
+		 PT_ENUM(label, u64), PT_ENUM(label, s64), PT_ENUM(label, yes));
+}
+
+/* Names that are those of lengths, and names that begin with '_'. */
+static __attribute__((noinline)) void lengths(const char *body, int body_length, int _id, int id)
+{
+	PANTRACE(types, lengths, PT_STRN(body, 2), body_length, _id, id,
+		 PT_NAMED(_body, PT_STRN(body, 3)),
+		 PT_STRUCT(inner, PT_STRN(body, 1), PT_NAMED(_body_length, 5)));
 }
 
 static __attribute__((noinline)) void sixteen(int x)
@@ -110,6 +130,8 @@ int main(int argc, char **argv)
 		return 2;
 	integers(-1, 255, -2, 65535, -3, 0xffffffff, -4, ~0ul);
 	nested(&r);
+	labels(255, -1, 0xffffffff, ~0ul, -9223372036854775807l - 1, true);
+	lengths("abc", 7, 1, 2);
 	sixteen(100);
 	usdt(-5, 1l << 40, 200, "hello", &r);
 	levels(7);

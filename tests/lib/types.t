@@ -25,6 +25,13 @@ one()
 	like "$text" 'request = \{ r_id = 42, r_colour = \( "green" : container = 5 \), point = \{ x = 1\.5, y = -2\.25 \}, _r_url_length = 3, r_url = "/in" \}' "$name: nested structures"
 	like "$text" 'after = \( "dark blue" : container = 6 \), r_coordinates = \[ \[0\] = -1, \[1\] = 2, \[2\] = 300 \]' "$name: enums and arrays"
 	like "$text" 'r_coordinates2 = \[ \[0\] = -1, \[1\] = 2 \], last = 1' "$name: sequences; repeated names are told apart"
+	like "$text" 'types:labels: .*\{ u8 = \( "none" : container = 255 \), s8 = \( "none" : container = -1 \), u32 = \( "none" : container = 4294967295 \), u64 = \( <unknown> : container = 18446744073709551615 \), s64 = \( <unknown> : container = -9223372036854775808 \), yes = \( "one" : container = 1 \) \}' "$name: names of values as fields hold them"
+	is "$(perl -Mbigint -ne 'while (/enum : integer \{ size = (\d+); align = 8; signed = (\w+);[^}]*\} \{ ([^}]*) \}/g) {
+		my ($bits, $least, $names) = ($1, $2 eq "true" ? -(1 << ($1 - 1)) : 0, $3);
+		my $most = $least + (1 << $bits) - 1;
+		while ($names =~ / = (-?\d+)/g) { my $v = 0 + $1; $all++; print "$v " if $v < $least || $v > $most || abs($v) >= 1 << 63 } }
+		END { print $all > 20 ? "checked" : "few" }' "$dir/ctf/metadata")" checked "$name: names are of values in the range of their integers, and of 63 bits: Trace Compass refuses others"
+	like "$text" 'types:lengths: .*\{ _+body_length = 2, body = "ab", body_length = 7, _id = 1, id2 = 2, _+body_length = 3, _body = "abc", inner = \{ _+body_length = 1, body = "a", _body_length = 5 \} \}' "$name: lengths have names of their own"
 	like "$text" 'types:sixteen: .* x = 100, x_1 = 101, .* x_15 = 115' "$name: sixteen fields"
 	like "$text" 'log:message: .*message = "x is 7, so it is"' "$name: log messages"
 	like "$(tr -d '\n' <"$dir/ctf/metadata")" 'name = "types:error";[^}]*loglevel = 3;' "$name: log levels"

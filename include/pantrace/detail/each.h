@@ -161,6 +161,10 @@
 #define PT_ENUM_EACH_64(m, x, ...) m(x) PT_ENUM_EACH_63(m, __VA_ARGS__)
 #define PT_ENUM_EACH_(m, ...) __VA_OPT__(PT_PASTE2_(PT_ENUM_EACH_, PT_COUNT_(__VA_ARGS__))(m, __VA_ARGS__))
 
+/* Names are for integers: an array of -1 characters refuses anything else. */
+#define PT_INTEGER_(type)                                                                          \
+	((type) * (int)sizeof(char[(type) <= (int)PANTRACE_T_U64 || (type) == (int)PANTRACE_T_BOOL ? 1 : -1]))
+
 /*
  * What is asked of each field: bytes of its type; its enum; the bytes that it takes at most, without
  * those of varying length; whether it has those; to store it.
@@ -175,7 +179,7 @@
 #define PT_FIXED1_PLAIN_(x)	 +8
 #define PT_VARY1_PLAIN_(x)	 +PT_VARIES_(x)
 #define PT_STORE1_PLAIN_(x)	 PT_PUT_(x)
-#define PT_TYPE1_ENUM_(e, x)	 (unsigned char)(PANTRACE_T_ENUM | PT_TYPE_(x)),
+#define PT_TYPE1_ENUM_(e, x)	 (unsigned char)(PANTRACE_T_ENUM | PT_INTEGER_((int)PT_TYPE_(x))),
 #define PT_ENUMS1_ENUM_(e, x)	 &e,
 #define PT_FIXED1_ENUM_(e, x)	 +8
 #define PT_VARY1_ENUM_(e, x)
@@ -201,7 +205,7 @@
 #define PT_FIXED2_PLAIN_(x)	 +8
 #define PT_VARY2_PLAIN_(x)	 +PT_VARIES_(x)
 #define PT_STORE2_PLAIN_(x)	 PT_PUT_(x)
-#define PT_TYPE2_ENUM_(e, x)	 (unsigned char)(PANTRACE_T_ENUM | PT_TYPE_(x)),
+#define PT_TYPE2_ENUM_(e, x)	 (unsigned char)(PANTRACE_T_ENUM | PT_INTEGER_((int)PT_TYPE_(x))),
 #define PT_ENUMS2_ENUM_(e, x)	 &e,
 #define PT_FIXED2_ENUM_(e, x)	 +8
 #define PT_VARY2_ENUM_(e, x)
@@ -227,7 +231,7 @@
 #define PT_FIXED3_PLAIN_(x)	 +8
 #define PT_VARY3_PLAIN_(x)	 +PT_VARIES_(x)
 #define PT_STORE3_PLAIN_(x)	 PT_PUT_(x)
-#define PT_TYPE3_ENUM_(e, x)	 (unsigned char)(PANTRACE_T_ENUM | PT_TYPE_(x)),
+#define PT_TYPE3_ENUM_(e, x)	 (unsigned char)(PANTRACE_T_ENUM | PT_INTEGER_((int)PT_TYPE_(x))),
 #define PT_ENUMS3_ENUM_(e, x)	 &e,
 #define PT_FIXED3_ENUM_(e, x)	 +8
 #define PT_VARY3_ENUM_(e, x)
