@@ -116,6 +116,7 @@ struct stmt {
 	struct expr *target, *value, *condition;
 	struct expr *range_begin, *range_end;
 	struct type_name *type_name;	 /* let */
+	bool is_parameter;		 /* let: made of a parameter of a function of the script, or of its result */
 	struct block *body, *else_body;
 	struct variable_symbol *variable; /* [check] for: the loop variable */
 	struct variable_symbol **forgotten; /* [check] while, unroll: numbers of which the verifier forgets what it knows; NULL at the end */
@@ -177,6 +178,7 @@ struct subprogram {		  /* fn name($a : type, ...) : type { ... } */
 	const char *name;
 	const char **param_names;
 	struct type_name **param_types;
+	struct span *param_spans;
 	u32 nparams;
 	struct type_name *return_type;
 	struct block *body;

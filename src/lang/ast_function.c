@@ -67,13 +67,18 @@ static struct macro to_macro(struct arena *a, const struct subprogram *f)
 	m.body->span = f->span;
 	m.body->stmts = arena_new_array(a, struct stmt *, f->nparams + 2);
 	for (u32 i = 0; i < f->nparams; i++) {
-		m.params[i] = new_expr(a, EXPR_NAME, f->span, f->param_names[i]);
-		m.body->stmts[n++] = new_let(a, f->span, f->param_names[i], f->param_types[i],
-					     new_expr(a, EXPR_NAME, f->span, f->param_names[i]));
+		const struct span at = f->param_spans[i];
+		struct stmt *let = new_let(a, at, f->param_names[i], f->param_types[i],
+					   new_expr(a, EXPR_NAME, at, f->param_names[i]));
+
+		let->is_parameter = true;
+		m.params[i] = new_expr(a, EXPR_NAME, at, f->param_names[i]);
+		m.body->stmts[n++] = let;
 	}
 	if (!is_void) {
 		direct_returns(a, f->body);
-		m.body->stmts[n++] = new_let(a, f->span, RESULT, f->return_type, NULL);
+		m.body->stmts[n] = new_let(a, f->span, RESULT, f->return_type, NULL);
+		m.body->stmts[n++]->is_parameter = true;
 		m.value = new_expr(a, EXPR_VARIABLE, f->span, RESULT);
 	}
 	body->kind = STMT_BLOCK;

@@ -64,14 +64,22 @@ static const char *kind_word(const struct expr *e)
 
 static void explain_mismatch(struct expander *x, const struct expr *call, const struct macro *m)
 {
+	if (m->is_function) {
+		diag_error(x->diag, call->span, "Function `%s` requires %u argument%s, got %s%u",
+			   m->name, m->nparams, m->nparams == 1 ? "" : "s",
+			   call->nargs < m->nparams ? "only " : "", call->nargs);
+		x->failed = true;
+		return;
+	}
 	diag_error(x->diag, call->span,
 		   "Call to %s() has arguments that do not match any definition.", m->name);
 	x->failed = true;
 	if (m->nparams != call->nargs) {
-		diag_error(x->diag, m->span,
-			   "The closest definition of %s() has a different number of arguments. Expected: %u "
-			   "but got %u",
-			   m->name, m->nparams, call->nargs);
+		diag_error(
+			x->diag, m->span,
+			"The closest definition of %s() has a different number of arguments. Expected: %u "
+			"but got %u",
+			m->name, m->nparams, call->nargs);
 		return;
 	}
 	for (u32 i = 0; i < m->nparams; i++) {
@@ -79,8 +87,9 @@ static void explain_mismatch(struct expander *x, const struct expr *call, const 
 
 		if (param->kind == EXPR_NAME || arg->kind == param->kind)
 			continue;
-		diag_error(x->diag, arg->span, "Mismatched arg. %s() expects %s for arg %s%s but got %s.",
-			   m->name, kind_word(param), param->kind == EXPR_MAP ? "@" : "$", param->name,
+		diag_error(x->diag, arg->span,
+			   "Mismatched arg. %s() expects %s for arg %s%s but got %s.", m->name,
+			   kind_word(param), param->kind == EXPR_MAP ? "@" : "$", param->name,
 			   kind_word(arg));
 		diag_error(x->diag, param->span, "This is the argument in the closest definition.");
 	}
@@ -347,8 +356,8 @@ static bool is_recursive(const struct frame *f, const struct macro *m, struct sp
 		strbuf_addstr(&chain, rest);
 		free(rest);
 	}
-	diag_error(f->x->diag, at, "Recursive macro call detected. Call chain: %s > %s", m->name,
-		   chain.data);
+	diag_error(f->x->diag, at, "Recursive %s call detected. Call chain: %s > %s",
+		   m->is_function ? "function" : "macro", m->name, chain.data);
 	f->x->failed = true;
 	strbuf_release(&chain);
 	return true;
@@ -491,6 +500,16 @@ static void visit_stmt(struct ast_walk *w, struct stmt **slot)
 		*slot = ast_statement_of(f->x->arena, s->value);
 }
 
+/* What a parameter is called, and what stands before its name. */
+static const char *const *argument_words(const struct macro *m, const struct expr *param)
+{
+	static const char *const words[][2] = {{"Map", "@"}, {"Variable", "$"}, {"Ident", ""}};
+
+	return words[param->kind == EXPR_MAP			      ? 0
+		     : param->kind == EXPR_VARIABLE || m->is_function ? 1
+								      : 2];
+}
+
 static void check_definitions(struct expander *x)
 {
 	for (u32 i = 0; i < x->ast->nmacros && !x->failed; i++) {
@@ -502,33 +521,33 @@ static void check_definitions(struct expander *x)
 			if (!str_eq(x->ast->macros[j].name, m->name) ||
 			    !fits(&x->ast->macros[j], &call))
 				continue;
-			diag_error(x->diag, m->span, "Redefinition of macro: %s", m->name);
+			diag_error(x->diag, m->span, "Redefinition of %s: %s",
+				   m->is_function ? "function" : "macro", m->name);
 			x->failed = true;
 		}
 		for (u32 j = 0; j < m->nparams && !m->is_function; j++) {
-			const struct builtin *b =
-				m->params[j]->kind == EXPR_NAME ? builtin_find(m->params[j]->name) : NULL;
+			const struct builtin *b = m->params[j]->kind == EXPR_NAME
+							  ? builtin_find(m->params[j]->name)
+							  : NULL;
 
 			if (!b || !(b->flags & BUILTIN_VARIABLE))
 				continue;
 			diag_error(x->diag, m->params[j]->span,
-				   "syntax: builtin '%s' can't be used as a macro argument", b->name);
+				   "syntax: builtin '%s' can't be used as a macro argument",
+				   b->name);
 			x->failed = true;
 		}
 		for (u32 j = 0; j < m->nparams; j++)
 			for (u32 k = 0; k < j && !x->failed; k++) {
+				const char *const *words = argument_words(m, m->params[j]);
+
 				if (m->params[j]->kind != m->params[k]->kind ||
 				    !str_eq(m->params[j]->name, m->params[k]->name))
 					continue;
 				diag_error(x->diag, m->params[j]->span,
-					   "%s for macro argument has already been used: %s%s",
-					   m->params[j]->kind == EXPR_MAP	 ? "Map"
-					   : m->params[j]->kind == EXPR_VARIABLE ? "Variable"
-										 : "Ident",
-					   m->params[j]->kind == EXPR_MAP	 ? "@"
-					   : m->params[j]->kind == EXPR_VARIABLE ? "$"
-										 : "",
-					   m->params[j]->name);
+					   "%s for %s argument has already been used: %s%s",
+					   words[0], m->is_function ? "function" : "macro",
+					   words[1], m->params[j]->name);
 				x->failed = true;
 			}
 	}

@@ -237,6 +237,7 @@ static void check_find(struct check *c, struct expr *call)
 	check_expr(c, value);
 	target->variable = check_variable_target(c, target->name, value->type, target->span);
 	check_variable_use(c, target->variable);
+	target->variable->is_assigned = true;
 	/* Where nothing is found it is what it was, or zero. */
 	if (target->variable->span.begin == target->span.begin)
 		target->variable->is_leaked = true;

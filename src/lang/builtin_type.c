@@ -2,6 +2,7 @@
 /* Questions about types and the script's options; all of it is answered when the script is
  * compiled. */
 #include "lang/builtin_util.h"
+#include "lang/check_internal.h"
 #include "lang/lower_internal.h"
 
 /* sizeof, offsetof, typeof: the grammar has nodes of its own for them; the rows are for the
@@ -78,14 +79,10 @@ static void check_typeinfo(struct check *c, struct expr *call)
 	struct typeinfo *info;
 
 	call->type = type_none();
-	if (name && name->typeof_expr) {
-		check_expr(c, name->typeof_expr);
-		if (!check_known(c, name->typeof_expr))
-			return;
-		t = name->typeof_expr->type;
-	} else {
+	if (name && name->typeof_expr)
+		t = check_unevaluated(c, name->typeof_expr);
+	else
 		t = name ? check_type_name(c, name) : NULL;
-	}
 	if (!t)
 		return;
 	types[0] = type_int(8, false);
@@ -100,7 +97,8 @@ static void check_typeinfo(struct check *c, struct expr *call)
 const struct type *typeinfo_type(const struct expr *e)
 {
 	const struct typeinfo *info = e->annotation;
-	const bool is_typeinfo = e->kind == EXPR_CALL && e->builtin && str_eq(e->builtin->name, "typeinfo");
+	const bool is_typeinfo =
+		e->kind == EXPR_CALL && e->builtin && str_eq(e->builtin->name, "typeinfo");
 
 	return is_typeinfo && info ? info->type : NULL;
 }

@@ -116,6 +116,10 @@ bool check_known(struct check *c, struct expr *e)
 		return false;
 	if (e->kind == EXPR_MAP || (e->kind == EXPR_INDEX && e->map))
 		check_error(c, e->span, "Undefined map: @%s", e->map ? e->map->name : e->name);
+	else if (e->kind == EXPR_VARIABLE && e->variable && e->variable->is_parameter && c->failed)
+		return false; /* its type was complained about */
+	else if (e->kind == EXPR_VARIABLE && e->variable)
+		check_error(c, e->span, "Could not resolve the type of this variable");
 	else if (e->kind == EXPR_VARIABLE)
 		check_error(c, e->span, "Undefined or undeclared variable: $%s",
 			    check_variable_name(e->name));

@@ -16,6 +16,8 @@ struct variable_symbol {
 	enum address_space space;
 	struct span span;
 	bool is_declared;	 /* let */
+	bool is_parameter;	 /* of a function of the script */
+	bool is_assigned;	 /* so far in this pass, as the script is written */
 	bool is_typed;		 /* let $x : type */
 	bool is_loop;		 /* assigned by a for statement: read-only */
 	bool is_captured;	 /* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
@@ -93,6 +95,7 @@ struct check {
 	bool said;		 /* the last message was new: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes;		 /* check.c's own */
+	u32 unevaluated;	 /* sizeof, offsetof, typeof or typeinfo around what is being checked: only its type matters */
 	VECTOR(struct named_option) named_options; /* that the script asks for */
 };
 

@@ -73,24 +73,44 @@ static void check_positional(struct check *c, struct expr *e)
 	set_constant(e, check_literal_type(value, *text == '-'), (s64)value);
 }
 
+/* What else may have been meant: a variable of another block, or one of a similar name. */
+static void hint_variables(struct check *c, const char *name, struct span at)
+{
+	VECTOR(const char *) names = {0};
+	bool elsewhere = false, later = false;
+
+	for (size_t i = 0; i < c->unit->variables.len; i++) {
+		const struct variable_symbol *v = c->unit->variables.items[i];
+		const char *other = check_variable_name(v->name);
+
+		elsewhere |= str_eq(other, name);
+		later |= str_eq(other, name) && v->span.file == at.file && v->span.begin > at.begin;
+		vector_push(&names, arena_printf(c->arena, "$%s", other));
+	}
+	if (later)
+		check_hint(c, "$%s is assigned further down only", name);
+	else if (elsewhere)
+		check_hint(c, "$%s is known only in the block that it is declared in", name);
+	else
+		check_hint_nearest(c, arena_printf(c->arena, "$%s", name), names.items, names.len);
+	vector_free(&names);
+}
+
 static void check_variable(struct check *c, struct expr *e)
 {
 	struct variable_symbol *v = check_variable_find(c, e->name);
 
 	e->variable = v;
 	if (!v) {
-		VECTOR(const char *) names = {0};
-
 		check_error(c, e->span, "Undefined or undeclared variable: $%s",
 			    check_variable_name(e->name));
-		for (size_t i = 0; i < c->unit->variables.len; i++)
-			vector_push(&names,
-				    check_variable_name(c->unit->variables.items[i]->name));
-		check_hint_nearest(c, check_variable_name(e->name), names.items, names.len);
-		vector_free(&names);
+		hint_variables(c, check_variable_name(e->name), e->span);
 		return;
 	}
 	check_variable_use(c, v);
+	if (v->is_declared && !v->is_assigned && !c->unevaluated)
+		check_warning(c, e->span, "Variable used before it was assigned: $%s",
+			      check_variable_name(v->name));
 	e->type = v->type;
 	e->space = type_is_scalar(v->type) ? v->space : SPACE_BPF;
 }
@@ -151,6 +171,11 @@ void check_condition(struct check *c, struct expr *e)
 		return;
 	if (type_is_integer(e->type) || type_is(e->type, TYPE_POINTER))
 		return;
+	/* if (str($1)): is it given? */
+	if (type_is(e->type, TYPE_STRING) && e->is_comptime_known && e->string.data) {
+		set_constant(e, type_bool(), e->string.len != 0);
+		return;
+	}
 	check_error(c, e->span, "Invalid condition: %s", check_kind_text(c, e->type));
 }
 
@@ -213,7 +238,8 @@ static bool cast_allowed(const struct type *from, const struct type *to)
 	switch (to->kind) {
 	case TYPE_INT:
 	case TYPE_ENUM:
-		return type_is_scalar(from) || (type_is(from, TYPE_ARRAY) && from->size == to->size);
+		return type_is_scalar(from) ||
+		       (type_is(from, TYPE_ARRAY) && from->size == to->size);
 	case TYPE_BOOL:
 		return scalar || type_is(from, TYPE_STRING);
 	case TYPE_POINTER:
@@ -257,8 +283,8 @@ void check_cast(struct check *c, struct expr *e)
 	if (type_is(to, TYPE_ENUM) && to->name && e->left->kind == EXPR_INTEGER &&
 	    type_complete(c->types, to) == 0 && to->count &&
 	    !type_enumerator_name(c->types, to, e->left->integer)) {
-		check_error(c, e->span, "Enum: %s doesn't contain a variant value of %lld", to->name,
-			    (long long)e->left->integer);
+		check_error(c, e->span, "Enum: %s doesn't contain a variant value of %lld",
+			    to->name, (long long)e->left->integer);
 		return;
 	}
 	if (!cast_allowed(from, to) && (type_is(from, TYPE_STRUCT) || type_is(from, TYPE_UNION))) {
@@ -276,6 +302,14 @@ void check_cast(struct check *c, struct expr *e)
 		set_constant(e, to, fold_convert(e->left->integer, to));
 }
 
+const struct type *check_unevaluated(struct check *c, struct expr *e)
+{
+	c->unevaluated++;
+	check_expr(c, e);
+	c->unevaluated--;
+	return check_known(c, e) ? e->type : NULL;
+}
+
 void check_sizeof(struct check *c, struct expr *e)
 {
 	const struct type *t;
@@ -285,10 +319,9 @@ void check_sizeof(struct check *c, struct expr *e)
 		if (!t)
 			return;
 	} else {
-		check_expr(c, e->left);
-		if (!check_known(c, e->left))
+		t = check_unevaluated(c, e->left);
+		if (!t)
 			return;
-		t = e->left->type;
 	}
 	/* An enumerator by itself is a 64-bit number, however small its enum. */
 	if (e->left && type_is(t, TYPE_ENUM) && e->left->is_comptime_known)
@@ -308,10 +341,9 @@ void check_offsetof(struct check *c, struct expr *e)
 		if (!t)
 			return;
 	} else {
-		check_expr(c, e->left);
-		if (!check_known(c, e->left))
+		t = check_unevaluated(c, e->left);
+		if (!t)
 			return;
-		t = e->left->type;
 	}
 	while (*path) {
 		const size_t n = strcspn(path, ".");

@@ -31,6 +31,8 @@ static inline const char *check_variable_name(const char *name)
 	return dot ? dot + 1 : name;
 }
 void check_variable_use(struct check *c, struct variable_symbol *v);
+/* After an error: the variable was there before, and this is where. */
+void check_variable_origin(struct check *c, const struct variable_symbol *v);
 
 /* ---- check_type.c ---- */
 /* The type that holds values of both; NULL if there is none. */
@@ -58,6 +60,8 @@ void check_index(struct check *c, struct expr *e);
 void check_member(struct check *c, struct expr *e);
 void check_map_access(struct check *c, struct expr *e);
 void check_sizeof(struct check *c, struct expr *e);
+/* The type of an expression that is not evaluated (sizeof, typeof ...); NULL if it has none. */
+const struct type *check_unevaluated(struct check *c, struct expr *e);
 void check_offsetof(struct check *c, struct expr *e);
 void check_condition(struct check *c, struct expr *e);
 const struct type *check_binary_type(struct check *c, struct expr *e, enum op op, struct expr *left,
@@ -83,6 +87,8 @@ void check_for_range(struct check *c, struct stmt *s);
 /* ---- fold.c ---- */
 /* Folds op over known operands; false if it cannot be (division by zero). */
 bool fold_binary(enum op op, s64 a, s64 b, bool is_signed, s64 *ret);
+/* The same for two literals, whose values are exact: false also if the result fits neither int64 nor uint64. */
+bool fold_literals(enum op op, __int128 a, __int128 b, __int128 *ret);
 s64 fold_convert(s64 value, const struct type *to);
 
 /* True if e is a non-negative literal, whose sign adapts to the other operand. */

@@ -311,9 +311,11 @@ static struct variable_symbol *declare_loop_variable(struct check *c, struct stm
 
 	for (u32 i = 0; i < scopes->next; i++) {
 		v = c->unit->variables.items[i];
-		if (v->is_visible && str_eq(v->name, s->target->name))
-			check_error(c, s->target->span,
-				    "Loop declaration shadows existing variable: $%s", v->name);
+		if (!v->is_visible || !str_eq(v->name, s->target->name))
+			continue;
+		check_error(c, s->target->span, "Loop declaration shadows existing variable: $%s",
+			    check_variable_name(v->name));
+		check_variable_origin(c, v);
 	}
 	v = check_variable_declare(c, s->target->name, s->target->span);
 	v->is_loop = true;

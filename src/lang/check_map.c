@@ -169,9 +169,10 @@ struct map_symbol *check_arg_map(struct check *c, struct expr *call, u32 n)
 			struct map_symbol *other = entry->value;
 
 			if (other->value)
-				vector_push(&names, other->name);
+				vector_push(&names, arena_printf(c->arena, "@%s", other->name));
 		}
-		check_hint_nearest(c, arg->name, names.items, names.len);
+		check_hint_nearest(c, arena_printf(c->arena, "@%s", arg->name), names.items,
+				   names.len);
 		vector_free(&names);
 		return NULL;
 	}

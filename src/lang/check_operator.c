@@ -140,6 +140,62 @@ static bool is_literal(const struct expr *e)
 	return type_equal(e->type, check_literal_type((u64)e->integer, e->integer < 0));
 }
 
+/* The value of a literal, or of what was made of literals, with its sign. */
+static bool literal_value(const struct expr *e, __int128 *ret)
+{
+	const bool big =
+		e->integer < 0 && type_equal(e->type, check_literal_type((u64)e->integer, false));
+
+	*ret = big ? (__int128)(u64)e->integer : (__int128)e->integer;
+	return e->kind != EXPR_CAST && (big || is_literal(e));
+}
+
+/* 1 << 63 is no negative number, and 7 / 0 is none at all. */
+static void fold_two_literals(struct check *c, struct expr *e, __int128 a, __int128 b)
+{
+	__int128 value;
+
+	if (!fold_literals(e->op, a, b, &value)) {
+		e->type = type_none();
+		check_error(c, e->span, "unable to fold literals due to overflow or underflow");
+		if ((e->op == OP_DIV || e->op == OP_MOD) && !b)
+			check_hint(c, "nothing can be divided by zero");
+		else if (e->op == OP_SHL || e->op == OP_SHR)
+			check_hint(c, "a value of 64 bits can be shifted by 0 to 63");
+		else
+			check_hint(c, "the result is not between %" PRId64 " and %" PRIu64,
+				   INT64_MIN, UINT64_MAX);
+		return;
+	}
+	e->is_comptime_known = true;
+	e->integer = (s64)(u64)value;
+	e->type = check_literal_type((u64)value, value < 0);
+}
+
+/* Texts of the script itself: "a" < "b", "a" + "b". */
+static bool fold_strings(struct check *c, struct expr *e)
+{
+	const struct expr *l = e->left, *r = e->right;
+	s64 order, value;
+
+	if (l->kind != EXPR_STRING || r->kind != EXPR_STRING || !l->string.data || !r->string.data)
+		return false;
+	if (e->op == OP_ADD) {
+		e->kind = EXPR_STRING;
+		e->string.data = arena_printf(c->arena, "%s%s", l->string.data, r->string.data);
+		e->string.len = (u32)strlen(e->string.data);
+		check_expr(c, e);
+		return true;
+	}
+	order = strcmp(l->string.data, r->string.data);
+	if (!op_is_comparison(e->op) || !fold_binary(e->op, order, 0, true, &value))
+		return false;
+	e->type = type_bool();
+	e->is_comptime_known = true;
+	e->integer = value;
+	return true;
+}
+
 /* Two texts that are known now: typeinfo($x).full_type == "uint64". */
 static bool fold_texts(struct expr *e)
 {
@@ -170,6 +226,7 @@ static bool fold_types(struct expr *e)
 static void fold(struct check *c, struct expr *e)
 {
 	struct expr *l = e->left, *r = e->right;
+	__int128 a, b;
 	s64 value;
 
 	if (fold_texts(e))
@@ -178,12 +235,14 @@ static void fold(struct check *c, struct expr *e)
 	if (!l->is_comptime_known || !r->is_comptime_known || !type_is_integer(l->type) ||
 	    !type_is_integer(r->type) || !type_is_integer(e->type))
 		return;
+	if (!type_is(e->type, TYPE_BOOL) && literal_value(l, &a) && literal_value(r, &b)) {
+		fold_two_literals(c, e, a, b);
+		return;
+	}
 	if (!fold_binary(e->op, l->integer, r->integer, is_signed_operation(e->op, l, r), &value))
 		return;
 	e->is_comptime_known = true;
 	e->integer = value;
-	if (!type_is(e->type, TYPE_BOOL) && is_literal(l) && is_literal(r))
-		e->type = check_literal_type((u64)value, value < 0);
 }
 
 void check_binary(struct check *c, struct expr *e)
@@ -207,7 +266,7 @@ void check_binary(struct check *c, struct expr *e)
 		fold(c, e);
 		return;
 	}
-	if (fold_types(e))
+	if (fold_types(e) || fold_strings(c, e))
 		return;
 	e->type = check_binary_type(c, e, e->op, e->left, e->right);
 	/* lower: which of the two comparisons, divisions or shifts it is */
@@ -272,9 +331,22 @@ static void check_address(struct check *c, struct expr *e)
 	check_error(c, e->span, "The address of this expression can not be taken");
 }
 
+static void fold_negative(struct check *c, struct expr *e, __int128 value)
+{
+	if (-value < INT64_MIN) {
+		e->type = type_none();
+		e->is_comptime_known = false;
+		check_error(c, e->span, "negative value will underflow");
+		check_hint(c, "the least number is %" PRId64, INT64_MIN);
+		return;
+	}
+	e->type = check_literal_type((u64)-value, value > 0);
+}
+
 void check_unary(struct check *c, struct expr *e)
 {
 	struct expr *left = e->left;
+	__int128 value;
 
 	if (e->op == OP_ADDRESS && left->kind == EXPR_MAP) {
 		left->map = check_map_symbol(c, left->name, left->span);
@@ -284,6 +356,12 @@ void check_unary(struct check *c, struct expr *e)
 			check_error(c, left->span, "Undefined map: @%s", left->name);
 		check_address(c, e);
 		return;
+	}
+	if (e->op == OP_ADDRESS && left->kind == EXPR_VARIABLE) {
+		struct variable_symbol *v = check_variable_find(c, left->name);
+
+		if (v)
+			v->is_assigned = true;
 	}
 	check_expr(c, left);
 	if (!check_known(c, left)) {
@@ -299,7 +377,8 @@ void check_unary(struct check *c, struct expr *e)
 		check_address(c, e);
 		return;
 	}
-	if ((!type_is_integer(left->type) || (e->op == OP_BITNOT && type_is(left->type, TYPE_BOOL))) &&
+	if ((!type_is_integer(left->type) ||
+	     (e->op == OP_BITNOT && type_is(left->type, TYPE_BOOL))) &&
 	    !(e->op == OP_NOT && type_is(left->type, TYPE_POINTER))) {
 		check_error(c, e->span,
 			    "The %s operator can not be used on expressions of type '%s'",
@@ -318,6 +397,10 @@ void check_unary(struct check *c, struct expr *e)
 		return;
 	}
 	e->integer = e->op == OP_NEG ? (s64)(0 - (u64)left->integer) : ~left->integer;
+	if (e->op == OP_NEG && literal_value(left, &value)) {
+		fold_negative(c, e, value);
+		return;
+	}
 	if (is_literal(left))
 		e->type = check_literal_type((u64)e->integer, e->integer < 0);
 }
@@ -325,7 +408,8 @@ void check_unary(struct check *c, struct expr *e)
 /* What ++ and -- leave: 64 bits, unsigned as long as only ++ is seen. */
 static const struct type *step_type(const struct type *before, enum op op)
 {
-	return type_int(8, op != OP_ADD || !before || !type_is_integer(before) || before->is_signed);
+	return type_int(8,
+			op != OP_ADD || !before || !type_is_integer(before) || before->is_signed);
 }
 
 void check_increment(struct check *c, struct expr *e)
@@ -340,7 +424,8 @@ void check_increment(struct check *c, struct expr *e)
 		if (!v)
 			return;
 		if (!type_is(v->type, TYPE_POINTER))
-			check_variable_assign(c, v, step_type(v->type, e->op), SPACE_UNKNOWN, e->span);
+			check_variable_assign(c, v, step_type(v->type, e->op), SPACE_UNKNOWN,
+					      e->span);
 		target->type = v->type;
 		e->type = v->type;
 		return;

@@ -23,8 +23,12 @@ void check_scope_end(struct check *c)
 	for (u32 i = 0; i < s->next; i++) {
 		struct variable_symbol *v = c->unit->variables.items[i];
 
-		if (v->scope_depth >= s->depth)
-			v->is_visible = false;
+		if (v->scope_depth < s->depth || !v->is_visible)
+			continue;
+		v->is_visible = false;
+		if (v->is_declared && !v->is_assigned)
+			check_warning(c, v->span, "Variable $%s was never assigned to.",
+				      check_variable_name(v->name));
 	}
 	s->depth--;
 }
@@ -98,6 +102,16 @@ struct variable_symbol *check_variable_target(struct check *c, const char *name,
 	return check_variable_declare(c, name, at);
 }
 
+void check_variable_origin(struct check *c, const struct variable_symbol *v)
+{
+	if (c->said)
+		check_error(c, v->span, "This is the %s.",
+			    v->is_parameter  ? "function parameter"
+			    : v->is_loop     ? "loop variable"
+			    : v->is_declared ? "initial declaration"
+					     : "initial assignment");
+}
+
 void check_variable_use(struct check *c, struct variable_symbol *v)
 {
 	if (v->callback_depth != c->callback_depth)
@@ -117,7 +131,8 @@ void check_variable_assign(struct check *c, struct variable_symbol *v, const str
 		return;
 	}
 	if (v->is_loop) {
-		check_error(c, at, "The loop variable $%s is read-only", v->name);
+		check_error(c, at, "The loop variable $%s is read-only",
+			    check_variable_name(v->name));
 		return;
 	}
 	both = type_is(v->type, TYPE_NONE) ? type : check_unify(c, v->type, type);

@@ -59,7 +59,8 @@ static const struct type *compound_type(struct check *c, struct stmt *s, const s
 	s->target->type = saved;
 	/* What is left of a pointer must be one: $p += 4, but not $p %= 4 or $p -= $p. */
 	if (type_is(target, TYPE_POINTER) && !type_is(t, TYPE_POINTER) && !type_is(t, TYPE_NONE)) {
-		check_error(c, s->span, "The %s= operator can not be used on expressions of types %s, %s",
+		check_error(c, s->span,
+			    "The %s= operator can not be used on expressions of types %s, %s",
 			    op_names[s->op], check_type_text(c, target),
 			    check_type_text(c, s->value->type));
 		return type_none();
@@ -76,6 +77,10 @@ static void check_assign_map(struct check *c, struct stmt *s)
 	const bool was_read = m->is_read;
 	const struct type *type;
 
+	if (c->unevaluated)
+		check_error(
+			c, s->span,
+			"Map assignments not allowed inside of sizeof, offsetof, typeof or typeinfo");
 	check_map_access(c, target);
 	m->is_read = was_read || s->op != OP_NONE;
 	m->is_written = true;
@@ -108,7 +113,8 @@ static bool check_fits(struct check *c, const struct variable_symbol *v, const s
 	check_error(c, at,
 		    "Type mismatch for $%s: trying to assign value of type '%s' when variable "
 		    "already has a type '%s'",
-		    v->name, check_type_text(c, value->type), check_type_text(c, v->type));
+		    check_variable_name(v->name), check_type_text(c, value->type),
+		    check_type_text(c, v->type));
 	check_hint(c, "%lld does not fit; a cast cuts it: (%s)%lld", (long long)value->integer,
 		   check_type_text(c, v->type), (long long)value->integer);
 	return false;
@@ -131,6 +137,7 @@ static void check_assign_variable(struct check *c, struct stmt *s)
 	v = check_variable_target(c, target->name, type, target->span);
 	target->variable = v;
 	check_variable_use(c, v);
+	v->is_assigned = true;
 	if (s->op != OP_NONE || check_fits(c, v, value, s->span))
 		check_variable_assign(c, v, type, s->op == OP_NONE ? value->space : v->space,
 				      s->span);
@@ -161,6 +168,15 @@ static void check_assign(struct check *c, struct stmt *s)
 	check_error(c, target->span, "Only variables and maps can be assigned to");
 }
 
+/* `let $x` without what is assigned to it. */
+static struct span let_span(const struct stmt *s)
+{
+	struct span at = s->span;
+
+	at.end = s->target->span.end;
+	return at;
+}
+
 static void check_let(struct check *c, struct stmt *s)
 {
 	const struct type *type = s->type_name ? check_type_name(c, s->type_name) : NULL;
@@ -176,12 +192,16 @@ static void check_let(struct check *c, struct stmt *s)
 		if (candidate->is_visible && str_eq(candidate->name, s->target->name))
 			old = candidate;
 	}
-	if (old)
-		check_error(c, s->target->span,
+	if (old) {
+		check_error(c, let_span(s),
 			    "Variable $%s was already declared. Variable shadowing is not allowed.",
-			    s->target->name);
-	v = check_variable_declare(c, s->target->name, s->target->span);
+			    check_variable_name(s->target->name));
+		check_variable_origin(c, old);
+	}
+	v = check_variable_declare(c, s->target->name, let_span(s));
 	v->is_declared = true;
+	v->is_parameter = s->is_parameter;
+	v->is_assigned = s->value || s->is_parameter;
 	s->target->variable = v;
 	if (type && (type_is(v->type, TYPE_NONE) ||
 		     (s->type_name->typeof_expr && !type_equal(v->type, type)))) {
@@ -194,6 +214,13 @@ static void check_let(struct check *c, struct stmt *s)
 		v->is_typed = true;
 		v->space = SPACE_UNKNOWN;
 		c->changed = true;
+	}
+	if (s->value && s->is_parameter && check_known(c, s->value) && type &&
+	    !check_unify(c, type, s->value->type)) {
+		check_error(c, s->value->span, "Expected %s for argument `%s` got %s",
+			    check_type_text(c, type), check_variable_name(v->name),
+			    check_type_text(c, s->value->type));
+		return;
 	}
 	if (s->value && check_known(c, s->value) && check_fits(c, v, s->value, s->span))
 		check_variable_assign(c, v, s->value->type, s->value->space, s->span);
@@ -243,8 +270,11 @@ static void check_jump(struct check *c, struct stmt *s)
 static void function_mismatch(struct check *c, struct span at, const struct type *type,
 			      const struct type *got)
 {
-	check_error(c, at, "Function %s is of type %s, cannot return %s", c->function->function->name,
-		    type ? check_type_text(c, type) : "void", got ? check_type_text(c, got) : "void");
+	if ((type && type_is(type, TYPE_NONE)) || (got && type_is(got, TYPE_NONE)))
+		return; /* another error says why */
+	check_error(c, at, "Function %s is of type %s, cannot return %s",
+		    c->function->function->name, type ? check_type_text(c, type) : "void",
+		    got ? check_type_text(c, got) : "void");
 }
 
 /* A return of an inlined function: it sets the result and leaves the function's block. */
@@ -319,8 +349,9 @@ static void check_return(struct check *c, struct stmt *s)
 /* Is there a reason to evaluate e other than its value? */
 static bool has_effect(const struct check *c, const struct expr *e)
 {
-	static const char *const calls[] = {"delete", "find", "signal", "signal_thread", "override",
-					    "skboutput", "write_user", "unwatch", "speculation"};
+	static const char *const calls[] = {"delete",	     "find",	 "signal",
+					    "signal_thread", "override", "skboutput",
+					    "write_user",    "unwatch",	 "speculation"};
 
 	if (e->kind == EXPR_INCREMENT || e->kind == EXPR_TERNARY || e->kind == EXPR_IF)
 		return true;
@@ -342,7 +373,8 @@ static void check_expression(struct check *c, struct stmt *s)
 	check_expr(c, e);
 	if (e->kind == EXPR_MAP || e->kind == EXPR_INDEX || e->kind == EXPR_VARIABLE)
 		check_known(c, e);
-	if (c->final && !has_effect(c, e) && !type_is(e->type, TYPE_NONE) && !type_is(e->type, TYPE_VOID))
+	if (c->final && !has_effect(c, e) && !type_is(e->type, TYPE_NONE) &&
+	    !type_is(e->type, TYPE_VOID))
 		check_warning(c, e->span, "Return value discarded.");
 }
 

@@ -16,7 +16,11 @@ const struct type *check_literal_type(u64 value, bool is_negative)
 	if (!is_negative && value > INT64_MAX)
 		return type_int_extreme(8, 1);
 	if (v < 0)
-		return type_int_extreme(v >= INT8_MIN ? 1 : v >= INT16_MIN ? 2 : v >= INT32_MIN ? 4 : 8, -1);
+		return type_int_extreme(v >= INT8_MIN	 ? 1
+					: v >= INT16_MIN ? 2
+					: v >= INT32_MIN ? 4
+							 : 8,
+					-1);
 	if (v <= INT8_MAX)
 		return type_int(1, true);
 	if (v <= INT16_MAX)
@@ -65,7 +69,8 @@ static const struct type *unify_integers(const struct type *a, const struct type
 	if (a->is_signed == b->is_signed)
 		return with_extreme(type_int(size, a->is_signed), extreme);
 	/* A literal that is not negative has the smallest signed type, and goes with every unsigned one. */
-	if ((a->is_signed ? b : a)->size == 8 && (extreme > 0 || (!extreme && (a->is_signed ? a : b)->size < 8)))
+	if ((a->is_signed ? b : a)->size == 8 &&
+	    (extreme > 0 || (!extreme && (a->is_signed ? a : b)->size < 8)))
 		return with_extreme(type_int(8, false), extreme);
 	size = MIN(8u, MAX((a->is_signed ? a : b)->size, 2 * (a->is_signed ? b : a)->size));
 	return with_extreme(type_int(size, true), extreme);
@@ -226,10 +231,8 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 		if (!m->value && !c->final)
 			return NULL;
 	}
-	if (n->typeof_expr) {
-		check_expr(c, n->typeof_expr);
-		return check_known(c, n->typeof_expr) ? n->typeof_expr->type : NULL;
-	}
+	if (n->typeof_expr)
+		return check_unevaluated(c, n->typeof_expr);
 	t = find_type(c, n->name);
 	if (t)
 		return t;

@@ -81,6 +81,50 @@ bool fold_binary(enum op op, s64 a, s64 b, bool is_signed, s64 *ret)
 	}
 }
 
+/* AND, OR, XOR and shifts of two's complement; a number above INT64_MAX goes with no negative one. */
+static bool fold_bits(enum op op, __int128 a, __int128 b, __int128 *ret)
+{
+	const bool negative = a < 0 || (b < 0 && op != OP_SHL && op != OP_SHR);
+	s64 value;
+
+	if (op == OP_SHL || op == OP_SHR) {
+		if (b < 0 || b > 63)
+			return false;
+	} else if (negative && (a > INT64_MAX || b > INT64_MAX)) {
+		return false;
+	}
+	if (!fold_binary(op, (s64)(u64)a, (s64)(u64)b, negative, &value))
+		return false;
+	*ret = negative ? (__int128)value : (__int128)(u64)value;
+	return true;
+}
+
+bool fold_literals(enum op op, __int128 a, __int128 b, __int128 *ret)
+{
+	switch (op) {
+	case OP_ADD:
+		*ret = a + b;
+		break;
+	case OP_SUB:
+		*ret = a - b;
+		break;
+	case OP_MUL:
+		if (__builtin_mul_overflow(a, b, ret))
+			return false;
+		break;
+	case OP_DIV:
+	case OP_MOD:
+		if (!b)
+			return false;
+		*ret = op == OP_DIV ? a / b : a % b;
+		break;
+	default:
+		if (!fold_bits(op, a, b, ret))
+			return false;
+	}
+	return *ret >= INT64_MIN && *ret <= UINT64_MAX;
+}
+
 s64 fold_convert(s64 value, const struct type *to)
 {
 	u32 shift;

@@ -273,6 +273,7 @@ static void parse_subprogram(struct parser *p, struct span begin)
 	struct subprogram s = {.span = parse_span_since(p, begin), .name = name.text};
 	VECTOR(const char *) names = {0};
 	VECTOR(struct type_name *) types = {0};
+	VECTOR(struct span) spans = {0};
 
 	if (!parse_open(p, '('))
 		return;
@@ -282,6 +283,7 @@ static void parse_subprogram(struct parser *p, struct span begin)
 
 		parse_expect(p, ':');
 		vector_push(&names, param.text);
+		vector_push(&spans, param.span);
 		vector_push(&types, parse_type_name(p));
 		if (!parse_accept(p, ','))
 			break;
@@ -290,8 +292,10 @@ static void parse_subprogram(struct parser *p, struct span begin)
 	s.nparams = (u32)names.len;
 	s.param_names = parse_list_done(p, names.items, names.len * sizeof(*names.items));
 	s.param_types = parse_list_done(p, types.items, types.len * sizeof(*types.items));
+	s.param_spans = parse_list_done(p, spans.items, spans.len * sizeof(*spans.items));
 	vector_free(&names);
 	vector_free(&types);
+	vector_free(&spans);
 	if (parse_expect(p, ':'))
 		s.return_type = parse_type_name(p);
 	s.body = p->failed ? NULL : parse_block(p, NULL);
@@ -399,7 +403,18 @@ static void parse_item(struct parser *p)
 		return;
 	if (parse_is_name(p, "config") || parse_is_name(p, "import") || parse_is_name(p, "macro") ||
 	    parse_is_name(p, "fn") || parse_is_name(p, "let")) {
-		if (starts(p, "config", TOKEN_PUNCT, '=') && first.span.file != p->file) {
+		if (starts(p, "config", TOKEN_PUNCT, '{')) {
+			p->at++;
+			parse_expect(p, '=');
+		} else if (starts(p, "import", TOKEN_NAME, 0) ||
+			   starts(p, "import", TOKEN_INTEGER, 0)) {
+			p->at++;
+			parse_import(p, first.span);
+		} else if (starts(p, "macro", TOKEN_PUNCT, '{') ||
+			   starts(p, "macro", TOKEN_PUNCT, '(')) {
+			p->at++;
+			parse_macro(p, first.span);
+		} else if (starts(p, "config", TOKEN_PUNCT, '=') && first.span.file != p->file) {
 			parse_error(p, first.span, "invalid `config` within import");
 		} else if (starts(p, "config", TOKEN_PUNCT, '=')) {
 			p->at++;

@@ -150,8 +150,8 @@ int probe_check_parts(struct probe_env *env, const struct probe_request *r,
 			   p->name, min, min == 1 ? "" : "s", have);
 	else
 		diag_error(env->diag, r->span,
-			   "%s probe type requires %u to %u arguments, found %u", p->name, min, max,
-			   have);
+			   "%s probe type requires %u %s %u arguments, found %u", p->name, min,
+			   max == min + 1 ? "or" : "to", max, have);
 	diag_hint(env->diag, "the form is %s", p->form);
 	return -EINVAL;
 }

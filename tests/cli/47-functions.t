@@ -33,7 +33,7 @@ refused() # NAME REGEX SCRIPT
 refused recursion 'ERROR: Recursive' 'fn r($n : int64) : int64 { return r($n - 1); } begin { print(r(3)); }'
 refused "the caller's variables" 'ERROR: Undefined' 'fn f($n : int64) : int64 { print($x); return 1; } begin { $x = 1; f(3); }'
 refused "a result of another type" 'ERROR: Function f is of type int64, cannot return string' 'fn f($n : int64) : int64 { return "x"; } begin { f(3); }'
-refused "too many arguments" 'ERROR: Call to f\(\)' 'fn f($n : int64) : int64 { return 1; } begin { f(3, 4); }'
+refused "too many arguments" 'ERROR: Function `f` requires 1 argument, got 2' 'fn f($n : int64) : int64 { return 1; } begin { f(3, 4); }'
 refused "no value" 'Function f is of type int64, cannot return void' 'fn f($n : int64) : int64 { return; } begin { f(3); }'
 refused "a value of void" 'Function f is of type void, cannot return int8' 'fn f($n : int64) : void { return 1; } begin { f(3); }'
 refused "a way without return" 'Function f is of type int64, cannot return void' 'fn f($n : int64) : int64 { if ($n) { return 1; } } begin { f(3); }'

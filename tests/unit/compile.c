@@ -123,7 +123,7 @@ static const struct bad {
 					    "be called directly e.g. `@y = hist(retval);`."},
 	{"begin { print((1, 2).2) }", "Invalid tuple index: 2. Found 2 elements in tuple."},
 	{"begin { print(1 + \"a\") }", "Type mismatch for '+': comparing int8 with string[2]"},
-	{"begin { if (\"a\") { } }", "Invalid condition: string"},
+	{"begin { $s = \"a\"; if ($s) { } }", "Invalid condition: string"},
 	{"begin { unroll(101) { } }", "unroll maximum value is 100"},
 	{"begin { unroll(0) { } }", "unroll minimum value is 1"},
 	{"begin { break }", NULL},
