@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "kernel/tracefs.h"
 #include "types/btf.h"
 #include "types/tracefs_format.h"
@@ -155,6 +156,34 @@ static struct event_info *make(struct event_table *t, u32 id, const char *system
 
 /* ---- of the running kernel ---- */
 
+/*
+ * An event probe's print format does not say what the kernel's own printer does (print_eprobe_event()): of which event it is. The
+ * definition has it: "e:GROUP/NAME SYSTEM.EVENT arguments". NULL: it is no event probe.
+ */
+static const char *find_probed(struct event_table *t, const struct event_info *e, const char *name)
+{
+	char *path, *text, *key, *found = NULL;
+	const char *result = NULL;
+
+	/* Those of other probes begin with an address, and of an event with its own text. */
+	if (!str_starts(e->print_fmt, "\" ") && !str_starts(e->print_fmt, "\"\""))
+		return NULL;
+	path = xasprintf("%s/dynamic_events", kernel_tracefs(t->kernel));
+	key = xasprintf("e:%s/%s ", e->system, name);
+	if (!file_read(path, (size_t)64 << 20, &text, NULL)) {
+		for (found = strstr(text, key); found && found > text && found[-1] != '\n';)
+			found = strstr(found + 1, key);
+		if (found) {
+			found += strlen(key);
+			result = arena_strndup(&t->store.arena, found, strcspn(found, " \n"));
+		}
+		free(text);
+	}
+	free(key);
+	free(path);
+	return result;
+}
+
 static int note_event(void *arg, const char *system, const char *name)
 {
 	struct event_table *t = arg;
@@ -220,6 +249,8 @@ static struct event_info *load_live(struct event_table *t, u32 id)
 		return NULL;
 	if (text_id(text, &now) && now == id)
 		e = make(t, id, t->system_of[id], text);
+	if (e)
+		e->probed = find_probed(t, e, t->name_of[id]);
 	free(text);
 	return e;
 }

@@ -18,6 +18,7 @@ struct event_info {
 	const char *print_fmt;	    /* the text */
 	struct print_format *print; /* never NULL: what cannot be compiled prints its fields */
 	const char *refused;	    /* why the print format could not be compiled; NULL = it was */
+	const char *probed;	    /* of an event probe of the running kernel: "sched.sched_switch"; NULL = none, or not known */
 	bool special_known;	    /* trace_text's: whether a printer of its own was looked for */
 	void (*special)(void);
 };

@@ -282,7 +282,7 @@ static void print_function(struct trace_text *t, const struct event_info *info,
 	const u64 ip = number_of(info, e, "ip"), parent = number_of(info, e, "parent_ip");
 
 	print_ip(t, ip, out);
-	if (args && args->offset < e->size)
+	if (args && args->offset + FUNCTION_ARGS_RECORDED * 8 <= e->size)
 		function_args_print(&t->args, t->context.symbols, ip, e->data + args->offset,
 				    (e->size - args->offset) / 8, out);
 	if (!t->options.no_parent && parent) {
@@ -406,6 +406,11 @@ void trace_text_body(struct trace_text *t, struct event_info *info, const struct
 	}
 	strbuf_add(out, info->name, info->name_len);
 	strbuf_addstr(out, ": ");
+	if (info->probed) {
+		strbuf_addch(out, '(');
+		strbuf_addstr(out, info->probed);
+		strbuf_addch(out, ')');
+	}
 	print_format_run(info->print, &t->context, e->event.data, e->event.size, out);
 	strbuf_addch(out, '\n');
 }
