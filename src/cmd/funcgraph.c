@@ -210,6 +210,7 @@ static int trace(struct funcgraph *f, const char *functions)
 	if (set_up(f, functions))
 		return (int)diag_exit_code(&s->diag);
 	s->text.args.btf = f->o.args ? event_table_btf(s->text.events) : NULL;
+	s->text.args.types = event_table_types(s->text.events);
 	s->print = print;
 	s->arg = f;
 	if (f->o.common.header && !f->o.common.json)

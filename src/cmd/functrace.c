@@ -81,6 +81,7 @@ static int trace(struct ftrace_session *s, const struct functrace_options *o, co
 		return (int)diag_exit_code(&s->diag);
 	s->text.options.symbol_offset = o->offset;
 	s->text.args.btf = o->args ? event_table_btf(s->text.events) : NULL;
+	s->text.args.types = event_table_types(s->text.events);
 	ftrace_session_say(s, "Tracing calls of %s", functions);
 	return ftrace_session_run(s);
 }

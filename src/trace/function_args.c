@@ -3,9 +3,6 @@
 
 #include "trace/number_text.h"
 
-/* Registers that the kernel records (FTRACE_REGS_MAX_ARGS). */
-#define MAX_ARGS 6
-
 static const struct type *prototype(struct function_args *f, const char *name)
 {
 	struct btf_function found;
@@ -19,20 +16,104 @@ static const struct type *prototype(struct function_args *f, const char *name)
 	return *place == (void *)type_none() ? NULL : *place;
 }
 
-static void print_value(const struct type *t, u64 v, struct strbuf *out)
+/* The kernel compares the whole register with the value that its type's 32 bits are. */
+static const char *enumerator(struct function_args *f, const struct type *t, u64 v)
 {
-	if (t->kind == TYPE_ENUM || (t->kind == TYPE_INT && t->is_signed)) {
-		text_signed(out, (s64)v);
-		return;
-	}
-	if (t->kind == TYPE_STRUCT || t->kind == TYPE_UNION) {
-		strbuf_addstr(out, t->kind == TYPE_STRUCT ? "(STRUCT)[0x" : "(UNION)[0x");
-		text_hex(out, v);
-		strbuf_addch(out, ']');
-		return;
-	}
+	if (f->bare_enums || type_complete(f->types, t))
+		return NULL;
+	for (u32 i = 0; i < t->count; i++)
+		if ((u64)(s64)(s32)t->enumerators[i].value == v)
+			return t->enumerators[i].name;
+	return NULL;
+}
+
+static const char *kind_name(const struct type *t)
+{
+	return t->kind == TYPE_STRUCT  ? "STRUCT"
+	       : t->kind == TYPE_UNION ? "UNION"
+	       : t->kind == TYPE_FLOAT ? "FLOAT"
+	       : t->kind == TYPE_ENUM  ? "ENUM64"
+				       : NULL;
+}
+
+static u64 value_at(const u8 *args, u32 i)
+{
+	u64 v;
+
+	memcpy(&v, args + (size_t)i * 8, sizeof(v));
+	return v;
+}
+
+static void print_hex(u64 v, struct strbuf *out)
+{
 	strbuf_addstr(out, "0x");
 	text_hex(out, v);
+}
+
+/* "(STRUCT)[0x1:0x2]": as many registers as it fills. False where there are no more. */
+static bool print_registers(const struct type *t, const u8 *args, u32 *at, struct strbuf *out)
+{
+	strbuf_addch(out, '(');
+	strbuf_addstr(out, kind_name(t));
+	strbuf_addstr(out, ")[");
+	print_hex(value_at(args, *at), out);
+	for (u32 size = 8; size < t->size; size += 8) {
+		strbuf_addch(out, ':');
+		if (++*at == FUNCTION_ARGS_RECORDED) {
+			strbuf_addstr(out, "...]");
+			return false;
+		}
+		print_hex(value_at(args, *at), out);
+	}
+	strbuf_addch(out, ']');
+	return true;
+}
+
+static bool print_value(struct function_args *f, const struct type *t, const u8 *args, u32 *at,
+			struct strbuf *out)
+{
+	const u64 v = value_at(args, *at);
+	const char *name;
+
+	if (t->kind == TYPE_ENUM && t->size <= 4) {
+		text_signed(out, (s64)v);
+		name = enumerator(f, t, v);
+		if (name) {
+			strbuf_addstr(out, " [");
+			strbuf_addstr(out, name);
+			strbuf_addch(out, ']');
+		}
+	} else if (t->kind == TYPE_INT && t->is_signed) {
+		text_signed(out, (s64)v);
+	} else if (kind_name(t)) {
+		return print_registers(t, args, at, out);
+	} else {
+		print_hex(v, out);
+	}
+	return true;
+}
+
+static void print_parameters(struct function_args *f, const struct type *t, const u8 *args,
+			     struct strbuf *out)
+{
+	for (u32 i = 0, at = 0; i < t->count + t->is_variadic; i++, at++) {
+		if (i)
+			strbuf_addstr(out, ", ");
+		if (at == FUNCTION_ARGS_RECORDED) {
+			strbuf_addstr(out, "...");
+			return;
+		}
+		if (i == t->count) { /* "...": a parameter without name and type */
+			strbuf_addstr(out, "=?");
+			print_hex(value_at(args, at), out);
+			return;
+		}
+		if (t->members[i].name)
+			strbuf_addstr(out, t->members[i].name);
+		strbuf_addch(out, '=');
+		if (!print_value(f, t->members[i].type, args, &at, out))
+			return;
+	}
 }
 
 void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function,
@@ -45,22 +126,8 @@ void function_args_print(struct function_args *f, struct symbol_table *symbols, 
 	t = prototype(f, name.data);
 	strbuf_release(&name);
 	strbuf_addch(out, '(');
-	for (u32 i = 0; t && i < t->count; i++) {
-		u64 v;
-
-		if (i)
-			strbuf_addstr(out, ", ");
-		if (i == MAX_ARGS || i >= count) {
-			strbuf_addstr(out, "...");
-			break;
-		}
-		memcpy(&v, args + i * 8, sizeof(v));
-		if (t->members[i].name) {
-			strbuf_addstr(out, t->members[i].name);
-			strbuf_addch(out, '=');
-		}
-		print_value(t->members[i].type, v, out);
-	}
+	if (t && count >= FUNCTION_ARGS_RECORDED)
+		print_parameters(f, t, args, out);
 	strbuf_addch(out, ')');
 }
 

@@ -9,12 +9,17 @@
 #include "trace/symbols.h"
 #include "types/btf.h"
 
+/* Registers that the kernel records (FTRACE_REGS_MAX_ARGS on x86_64); a record without arguments has none. */
+#define FUNCTION_ARGS_RECORDED 6
+
 struct function_args {
 	struct btf_source *btf; /* NULL: "()" */
+	struct type_store *types; /* that the types of btf are of */
+	bool bare_enums;	  /* without " [NAME]" behind the number of an enumerator, as kernels before 7.0 print them */
 	struct hashmap functions; /* name -> type of the function, &none = unknown */
 };
 
-/* args: count unsigned longs, not aligned. */
+/* args: count unsigned longs, not aligned; fewer than the kernel records (6): "()". */
 void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
 			 struct strbuf *out);
 void function_args_release(struct function_args *f);

@@ -24,7 +24,7 @@ struct graph_text {
 	struct raw_buffer *buffer;
 	int cpu_width;
 	u64 irq_start, irq_end; /* __irqentry_text_start, _end */
-	bool newer; /* 6.13: "ret=" in comments */
+	bool newer; /* 6.13: "ret=" instead of "=" before return values */
 	struct graph_cpu *cpus;
 	u32 cpu_count;
 };
@@ -68,9 +68,10 @@ bool graph_record_parse(const struct event_info *info, const struct page_event *
 			r.overrun = (u32)load_field(e, m);
 		else if (str_eq(m->name, "common_pid"))
 			r.pid = (s32)load_field(e, m);
-		else if (str_eq(m->name, "retaddr"))
+		else if (str_eq(m->name, "retaddr")) {
 			r.return_address = load_field(e, m);
-		else if (str_eq(m->name, "retval")) {
+			r.has_return_address = true;
+		} else if (str_eq(m->name, "retval")) {
 			r.retval = load_field(e, m);
 			r.has_retval = true;
 		} else if (str_eq(m->name, "args") && m->offset < e->size) {
@@ -233,7 +234,7 @@ static void print_name(struct graph_text *g, u64 function, struct strbuf *out)
 static void print_call(struct graph_text *g, const struct graph_record *r, struct strbuf *out)
 {
 	print_name(g, r->function, out);
-	if (r->arg_count)
+	if (r->arg_count >= FUNCTION_ARGS_RECORDED)
 		function_args_print(&g->text->args, g->text->context.symbols, r->function, r->args,
 				    r->arg_count, out);
 	else
@@ -244,7 +245,10 @@ static void print_return_address(struct graph_text *g, const struct graph_record
 				 struct strbuf *out)
 {
 	strbuf_addstr(out, " <-");
-	symbol_print(g->text->context.symbols, r->return_address, SYMBOL_OFFSET, out);
+	if (r->return_address)
+		symbol_print(g->text->context.symbols, r->return_address, SYMBOL_OFFSET, out);
+	else
+		strbuf_addch(out, '0');
 }
 
 /* An error as a number, anything else in hex (print_graph_retval()). */
@@ -269,7 +273,7 @@ static void print_leaf(struct graph_text *g, struct graph_cpu *c, const struct r
 		       struct strbuf *out)
 {
 	const bool retval = g->options.retval && ret->has_retval,
-		   retaddr = g->options.retaddr && entry->return_address;
+		   retaddr = g->options.retaddr && entry->has_return_address;
 
 	c->depth = entry->depth - 1;
 	if (entry->depth >= 0 && entry->depth < MAX_NESTED)
@@ -298,7 +302,7 @@ static void print_nested(struct graph_text *g, struct graph_cpu *c,
 	strbuf_addchars(out, ' ', MIN(entry->depth, 1000) * INDENT);
 	print_call(g, entry, out);
 	strbuf_addstr(out, " {");
-	if (g->options.retaddr && entry->return_address) {
+	if (g->options.retaddr && entry->has_return_address) {
 		strbuf_addstr(out, " /*");
 		print_return_address(g, entry, out);
 		strbuf_addstr(out, " */");
@@ -470,6 +474,14 @@ void graph_text_columns(const struct graph_text *g, struct strbuf *out)
 		    o->no_duration ? "" : "   |   |      ");
 }
 
+static bool has_args(const struct event_info *info)
+{
+	for (u32 i = 0; info && i < info->record->count; i++)
+		if (str_eq(info->record->members[i].name, "args"))
+			return true;
+	return false;
+}
+
 struct graph_text *graph_text_new(struct trace_text *t, const struct graph_text_options *o,
 				  struct raw_buffer *buffer, u32 possible_cpus)
 {
@@ -481,7 +493,8 @@ struct graph_text *graph_text_new(struct trace_text *t, const struct graph_text_
 	g->cpu_width = snprintf(NULL, 0, "%u", possible_cpus ? possible_cpus - 1 : 0);
 	g->irq_start = symbol_address(t->context.symbols, "__irqentry_text_start");
 	g->irq_end = symbol_address(t->context.symbols, "__irqentry_text_end");
-	g->newer = event_table_find(t->events, "ftrace", "fgraph_retaddr_entry") != NULL;
+	g->newer = event_table_find(t->events, "ftrace", "fgraph_retaddr_entry") ||
+		   has_args(event_table_find(t->events, "ftrace", "funcgraph_entry"));
 	return g;
 }
 

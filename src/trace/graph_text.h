@@ -39,7 +39,7 @@ struct graph_record {
 	u64 function, retval, call_time, return_time, return_address;
 	s32 depth;
 	u32 overrun;
-	bool has_retval;
+	bool has_retval, has_return_address;
 	const u8 *args; /* count unsigned longs, not aligned */
 	size_t arg_count;
 };

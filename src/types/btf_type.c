@@ -319,8 +319,10 @@ static void fill_prototype(const struct btf_blob *b, const struct btf_type *raw,
 	u32 n = btf_raw_vlen(raw);
 	struct type_member *m;
 
-	if (n && !from[n - 1].type) /* "..." */
+	if (n && !from[n - 1].type) { /* "..." */
+		t->is_variadic = true;
 		n--;
+	}
 	m = arena_new_array(&b->owner->store->arena, struct type_member, n);
 	for (u32 i = 0; i < n; i++) {
 		m[i].name = name_or_null(b, from[i].name_off);

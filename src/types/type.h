@@ -105,6 +105,7 @@ struct type {
 	s8 extreme;
 	bool is_complete; /* members filled in */
 	bool is_percpu_pointer; /* __percpu */
+	bool is_variadic; /* TYPE_FUNCTION: more arguments than members may follow */
 	bool is_char;	  /* TYPE_INT of size 1 that is C `char`: char * and char[] print as text */
 	u8 hist_bits;	  /* TYPE_HIST: k of hist(n, k) */
 	u8 stack_mode;	  /* TYPE_KSTACK/TYPE_USTACK: enum stack_mode */

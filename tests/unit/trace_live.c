@@ -4,6 +4,7 @@
  * its own `trace` file is read, then the raw pages of the same buffer, and line is compared with
  * line, byte by byte.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -136,6 +137,42 @@ static bool record(const char *root, const char *kb)
 	put("options/hash-ptr", "0");
 	put("options/record-tgid", "0");
 	return true;
+}
+
+static bool definition(const char *root, const char *file, const char *fmt, ...)
+{
+	char own[sizeof(directory)], line[512];
+	va_list ap;
+	int rc, fd;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	snprintf(own, sizeof(own), "%s/%s", root, file);
+	fd = open(own, O_WRONLY | O_APPEND | O_CLOEXEC);
+	rc = fd < 0 ? -1 : write(fd, line, strlen(line)) < 0 ? -1 : 0;
+	if (fd >= 0)
+		close(fd);
+	return rc == 0;
+}
+
+/* ---- arguments ---- */
+
+/* "mode=1 [HRTIMER_MODE_REL]" */
+static bool names_enumerators(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, " [")); at++)
+		if (at > text && isdigit((unsigned char)at[-1]) && isupper((unsigned char)at[2]))
+			return true;
+	return false;
+}
+
+static bool has_option(const char *option)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, option);
+	return !access(path, F_OK);
 }
 
 /* ---- comparing ---- */
@@ -290,6 +327,11 @@ static void test_lines(struct kernel *k, const char *root, const char *name, dou
 	}
 	c.at = text ? text : "";
 	c.text.events = event_table_live(k);
+	c.text.args = (struct function_args){
+		.btf = event_table_btf(c.text.events),
+		.types = event_table_types(c.text.events),
+		.bare_enums = !names_enumerators(c.at),
+	};
 	c.text.tasks = task_names_new(true);
 	c.text.context = (struct print_context){
 		.symbols = symbol_table_live(),
@@ -331,6 +373,7 @@ static void test_lines(struct kernel *k, const char *root, const char *name, dou
 	ok(((int)stats.entries) == 0, "%s: nothing is left in the buffer", name);
 	raw_buffer_close(rb);
 	strbuf_release(&out);
+	function_args_release(&c.text.args);
 	event_table_release(c.text.events);
 	task_names_release(c.text.tasks);
 	symbol_table_release(c.text.context.symbols);
@@ -377,16 +420,33 @@ static void test_graph(struct kernel *k, const char *root, const char *name,
 	put("buffer_size_kb", "1408");
 	put("trace", "\n");
 	put("set_graph_function", "vfs_read vfs_write do_nanosleep");
+	definition(directory, "set_graph_function", "do_sys_openat2");
+	definition(directory, "set_graph_function", "blkdev_ioctl");
+	put("current_tracer", "nop");
 	ok(put("current_tracer", "function_graph") == 0, "%s: the tracer starts", name);
+	for (const char *const *setting = settings; *setting; setting += 2)
+		if (!has_option(setting[0])) {
+			ok(true, "%s # SKIP this kernel has no %s", name, setting[0]);
+			put("current_tracer", "nop");
+			event_table_release(t.events);
+			task_names_release(t.tasks);
+			return;
+		}
 	for (const char *const *setting = settings; *setting; setting += 2)
 		ok(put(setting[0], setting[1]) == 0, "%s: %s", name, setting[0]);
 	put("tracing_on", "1");
 	run("dd if=/dev/zero of=/dev/null bs=1 count=20 2>/dev/null; cat /proc/self/stat "
-	    "/etc/passwd >/dev/null; sleep 0.1");
+	    "/etc/passwd /nowhere >/dev/null 2>&1; sleep 0.1; losetup /dev/loop7 /etc/passwd "
+	    "2>/dev/null && losetup -d /dev/loop7");
 	put("trace_marker", "a note");
 	run("echo x | cat >/dev/null");
 	put("tracing_on", "0");
 	text = get(directory, "trace");
+	t.args = (struct function_args){
+		.btf = event_table_btf(t.events),
+		.types = event_table_types(t.events),
+		.bare_enums = !names_enumerators(text),
+	};
 	t.context.symbols = symbol_table_live();
 	t.context.raw_strings = true;
 	task_names_follow(t.tasks, root);
@@ -409,6 +469,7 @@ static void test_graph(struct kernel *k, const char *root, const char *name,
 	put("set_graph_function", "");
 	put("tracing_on", "1");
 	graph_text_release(g);
+	function_args_release(&t.args);
 	event_table_release(t.events);
 	task_names_release(t.tasks);
 	symbol_table_release(t.context.symbols);
@@ -433,13 +494,32 @@ static void test_graphs(struct kernel *k, const char *root)
 					     "options/funcgraph-cpu",
 					     "0",
 					     NULL};
+	static const char *const results[] = {"options/funcgraph-retval", "1", NULL};
+	static const char *const hex[] = {"options/funcgraph-retval",
+					  "1",
+					  "options/funcgraph-retval-hex",
+					  "1",
+					  "options/funcgraph-tail",
+					  "1",
+					  NULL};
+	static const char *const callers[] = {"options/funcgraph-retaddr", "1", NULL};
+	static const char *const arguments[] = {"options/funcgraph-args", "1", NULL};
+	static const char *const everything[] = {"options/funcgraph-retval",
+						 "1",
+						 "options/funcgraph-retaddr",
+						 "1",
+						 "options/funcgraph-args",
+						 "1",
+						 NULL};
 	const struct graph_text_options plain = {0},
 					all = {.proc = true, .abstime = true, .tail = true},
 					few = {.no_irqs = true,
 					       .no_duration = true,
 					       .no_cpu = true};
 	char *tracers = get(directory, "available_tracers");
-	const bool own = tracers && strstr(tracers, "function_graph");
+	/* What it begins at is a setting of the top buffer, so far. */
+	const bool own =
+		tracers && strstr(tracers, "function_graph") && has_option("set_graph_function");
 
 	free(tracers);
 	tracers = get(root, "available_tracers");
@@ -454,31 +534,24 @@ static void test_graphs(struct kernel *k, const char *root)
 	test_graph(k, root, "graph", &plain, none);
 	test_graph(k, root, "graph with all columns", &all, wide);
 	test_graph(k, root, "graph with few columns", &few, narrow);
+	test_graph(k, root, "graph with results", &(struct graph_text_options){.retval = true},
+		   results);
+	test_graph(k, root, "graph with results in hex",
+		   &(struct graph_text_options){.retval = true, .retval_hex = true, .tail = true},
+		   hex);
+	test_graph(k, root, "graph with callers", &(struct graph_text_options){.retaddr = true},
+		   callers);
+	test_graph(k, root, "graph with arguments", &plain, arguments);
+	test_graph(k, root, "graph with all that a call has",
+		   &(struct graph_text_options){.retval = true, .retaddr = true}, everything);
 }
 
 /* ---- functions, stacks, notes, probes ---- */
 
-static bool definition(const char *root, const char *file, const char *fmt, ...)
-{
-	char own[sizeof(directory)], line[512];
-	va_list ap;
-	int rc, fd;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	snprintf(own, sizeof(own), "%s/%s", root, file);
-	fd = open(own, O_WRONLY | O_APPEND | O_CLOEXEC);
-	rc = fd < 0 ? -1 : write(fd, line, strlen(line)) < 0 ? -1 : 0;
-	if (fd >= 0)
-		close(fd);
-	return rc == 0;
-}
-
 static void test_others(struct kernel *k, const char *root)
 {
 	char path[256];
-	bool functions, kprobes, uprobes;
+	bool functions, kprobes, uprobes, events;
 
 	put("trace", "\n");
 	put("set_ftrace_filter", "vfs_*");
@@ -488,7 +561,12 @@ static void test_others(struct kernel *k, const char *root)
 			     "comm=$comm") &&
 		  definition(root, "kprobe_events", "r:trace_live/leave vfs_read ret=$retval:s32");
 	uprobes = definition(root, "uprobe_events", "p:trace_live/user /bin/cat:0x2000");
-	printf("# functions %d, kprobes %d, uprobes %d\n", functions, kprobes, uprobes);
+	events = definition(root, "dynamic_events",
+			    "e:trace_live/switch sched.sched_switch pid=$next_pid:s32 "
+			    "state=$prev_state:x64") &&
+		 definition(root, "dynamic_events", "e:trace_live/bare sched.sched_wakeup");
+	printf("# functions %d, kprobes %d, uprobes %d, event probes %d\n", functions, kprobes,
+	       uprobes, events);
 	put("events/trace_live/enable", "1");
 	put("events/sched/sched_switch/enable", "1");
 	put("events/sched/sched_switch/trigger", "stacktrace:20");
@@ -503,12 +581,44 @@ static void test_others(struct kernel *k, const char *root)
 	put("events/sched/sched_switch/trigger", "!stacktrace");
 	put("events/enable", "0");
 	/* Changing the tracer would empty the buffer. */
-	test_lines(k, root, "functions, probes, stacks, notes", 1, NULL);
+	test_lines(k, root, "functions, probes, stacks, notes", 1,
+		   events ? "trace_live:switch trace_live:bare" : NULL);
 	put("current_tracer", "nop");
 	snprintf(path, sizeof(path), "-:trace_live/enter\n");
 	definition(root, "kprobe_events", "%s", path);
 	definition(root, "kprobe_events", "-:trace_live/leave");
 	definition(root, "uprobe_events", "-:trace_live/user");
+	definition(root, "dynamic_events", "-:trace_live/switch");
+	definition(root, "dynamic_events", "-:trace_live/bare");
+}
+
+/* The function tracer's: enumerators, structs in one and two registers, functions that take any number. */
+static void test_arguments(struct kernel *k, const char *root)
+{
+	static const char *const functions[] = {
+		"vfs_*",      "do_nanosleep",  "hrtimer_start*", "from_kuid*", "*sock_setsockopt*",
+		"seq_printf", "do_sys_openat2"};
+
+	put("current_tracer", "nop");
+	put("trace", "\n");
+	put("set_ftrace_filter", "");
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		definition(directory, "set_ftrace_filter", "%s", functions[i]);
+	put("current_tracer", "function");
+	if (put("options/func-args", "1")) {
+		ok(true, "arguments of functions # SKIP not in this kernel");
+	} else {
+		put("tracing_on", "1");
+		run("dd if=/dev/zero of=/dev/null bs=1 count=20 2>/dev/null; cat /proc/meminfo "
+		    "/proc/self/stat /nowhere >/dev/null 2>&1; ls -l / >/dev/null; id >/dev/null; "
+		    "sleep 0.05; ping -c1 -W1 127.0.0.1 >/dev/null 2>&1");
+		put("tracing_on", "0");
+		test_lines(k, root, "arguments of functions", 1, NULL);
+		put("options/func-args", "0");
+	}
+	put("current_tracer", "nop");
+	put("set_ftrace_filter", "");
+	put("tracing_on", "1");
 }
 
 /* Only these events, while a command runs; all of them must be recorded. */
@@ -531,7 +641,7 @@ static void test_chosen(struct kernel *k, const char *root, const char *command,
 }
 
 /* [KB [COMMAND [EVENTS]]]: size of the buffer, what to run beside the workload, or (with events)
- * instead of it. */
+ * instead of it. "functions" as the command: only the function tracers. */
 int main(int argc, char **argv)
 {
 	struct kernel *k = kernel_new();
@@ -553,6 +663,14 @@ int main(int argc, char **argv)
 		kernel_release(k);
 		return tap_done();
 	}
+	if (argc > 2 && str_eq(argv[2], "functions")) {
+		snprintf(own, sizeof(own), "%s", directory);
+		test_arguments(k, root);
+		test_graphs(k, root);
+		rmdir(own);
+		kernel_release(k);
+		return tap_done();
+	}
 	put("events/enable", "1");
 	put("tracing_on", "1");
 	work(argc > 2 ? argv[2] : NULL);
@@ -560,6 +678,7 @@ int main(int argc, char **argv)
 	put("events/enable", "0");
 	test_lines(k, root, "all events", 0.99, NULL);
 	test_others(k, root);
+	test_arguments(k, root);
 	snprintf(own, sizeof(own), "%s", directory);
 	test_graphs(k, root);
 	rmdir(own);
