@@ -201,7 +201,7 @@ static void check_let(struct check *c, struct stmt *s)
 	v = check_variable_declare(c, s->target->name, let_span(s));
 	v->is_declared = true;
 	v->is_parameter = s->is_parameter;
-	v->is_assigned = s->value || s->is_parameter;
+	v->is_assigned = s->value || s->is_parameter || (s->type_name && !type);
 	s->target->variable = v;
 	if (type && (type_is(v->type, TYPE_NONE) ||
 		     (s->type_name->typeof_expr && !type_equal(v->type, type)))) {

@@ -86,6 +86,32 @@ static void hint_open(struct parser *p)
 		  column);
 }
 
+static bool is_type_word(const char *word)
+{
+	static const char *const words[] = {"int",  "char",   "long",	"short", "unsigned",
+					    "bool", "string", "struct", "auto",	 "var"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_eq(words[i], word))
+			return true;
+	return str_starts(word, "int") || str_starts(word, "uint");
+}
+
+/* Habits of other languages. */
+static void hint_habit(struct parser *p, const struct token *t, const char *expected)
+{
+	const struct token *before = p->at ? &p->tokens.items[p->at - 1] : NULL;
+
+	if (t->kind == TOKEN_PUNCT && t->punct == '=' && strstr(expected, "')'"))
+		diag_hint(p->diag, "two values are compared by ==");
+	else if (t->kind == TOKEN_STRING && before && before->kind == TOKEN_NAME &&
+		 strstr(expected, "';'"))
+		diag_hint(p->diag, "arguments stand in parentheses: %s(...)", before->text);
+	else if (t->kind == TOKEN_NAME && before && before->kind == TOKEN_NAME &&
+		 is_type_word(before->text))
+		diag_hint(p->diag, "a variable is declared by let: let $%s = ...", t->text);
+}
+
 void parse_unexpected(struct parser *p, const char *expected)
 {
 	const struct token t = *parse_peek(p, 0);
@@ -96,6 +122,8 @@ void parse_unexpected(struct parser *p, const char *expected)
 		    token_describe(p->arena, &t), expected);
 	if (t.kind == TOKEN_END && p->nopen)
 		hint_open(p);
+	else
+		hint_habit(p, &t, expected);
 }
 
 bool parse_expect(struct parser *p, u32 punct)

@@ -31,7 +31,8 @@ struct block *parse_block(struct parser *p, struct expr **ret_value)
 	if (!parse_enter(p))
 		return b;
 	if (parse_open(p, '{')) {
-		while (!p->failed && !value && !parse_is(p, '}') && parse_peek(p, 0)->kind != TOKEN_END) {
+		while (!p->failed && !value && !parse_is(p, '}') &&
+		       parse_peek(p, 0)->kind != TOKEN_END) {
 			struct stmt *s;
 
 			if (parse_accept(p, ';'))
@@ -295,6 +296,9 @@ static void check_target(struct parser *p, const struct expr *e)
 			    "and assigning it instead.");
 	else
 		parse_error(p, e->span, "syntax error, invalid assignment target");
+	if (e->kind == EXPR_NAME)
+		diag_hint(p->diag, "a variable has a $ before its name, a map an @: $%s, @%s",
+			  e->name, e->name);
 }
 
 /* An expression or an assignment. */

@@ -46,6 +46,14 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	err = probe_require(env, r->span, KERNEL_ITERATORS, "iter");
 	if (err)
 		return err;
+	err = btf_available(env->btf);
+	if (err) {
+		diag_error(env->diag, r->span, "iter needs the kernel's type information (BTF): %s",
+			   strerror(-err));
+		diag_hint(env->diag, "it takes a kernel with CONFIG_DEBUG_INFO_BTF=y");
+		diag_code(env->diag, EXIT_UNSUPPORTED);
+		return -EOPNOTSUPP;
+	}
 	if (btf_find_iterator(env->btf, r->parts[1], &f, &context)) {
 		diag_error(env->diag, r->span, "iter %s not available for your kernel version.",
 			   r->parts[1]);

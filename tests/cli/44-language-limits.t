@@ -68,6 +68,31 @@ refused "a long string" 'String is too long \(over 1024 bytes\)'
 echo "interval:s:1$(many ', interval:s:1' 5000) { }" >"$work/script"
 refused "attach points" "exceeds the current limit of 1024 probes"
 
+{ many '#if 1
+' 500; many '#endif
+' 500; echo 'begin { }'; } >"$work/script"
+refused "#if within #if" '#if is nested too deeply \(limit 64\)'
+echo '#include "script"' >"$work/script"
+refused "a file that includes itself" '#include is nested too deeply \(limit 16, 256 files in all\)'
+{ echo "#if $(many '(' 2000)1$(many ')' 2000)"; echo '#endif'; } >"$work/script"
+refused "a constant expression" 'constant expression is too deep'
+{
+	perl -e 'print map { my $n = $_ + 1; "macro m$_(x) { m$n(x) }\n" } 0..2000'
+	echo 'macro m2001(x) { x } begin { print(m0(1)); }'
+} >"$work/script"
+refused "macros within macros" 'macros are nested too deeply \(limit 200\)'
+{
+	perl -e 'print map { my $n = $_ + 1; "#define A$_(x) A$n(x)\n" } 0..2000'
+	echo 'begin { print(A0(1)); }'
+} >"$work/script"
+refused "#defines within #defines" 'macros are nested too deeply \(limit 64\)'
+printf 'begin { print(1) \001 }' >"$work/script"
+refused "a control character" 'unexpected byte 0x01'
+perl -e 'print "begin { ", (map { "\$v$_ = $_; " } 0..200), "for (\$i : 0..pid) { ", (map { "\$v$_ += \$i; " } 0..200), "} }"' >"$work/script"
+refused "variables shared with a loop" 'More than 40 variables are shared with the bodies of loops'
+perl -e 'print "config = { max_strlen = 32768 } begin { ", (map { "\$v$_ = str($_); " } 0..60), "print((", join(",", map { "\$v$_" } 0..60), ")); }"' >"$work/script"
+refused "strings" 'The probe needs [0-9]+ bytes of memory per (CPU|thread) for its strings, more than [0-9]+'
+
 # What is long, but no trouble.
 echo "begin { \$x = ($(perl -e 'print join(", ", 0..9999)')); print(\$x.9999); }" >"$work/script"
 run -q "$work/script"
