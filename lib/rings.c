@@ -8,7 +8,8 @@
  *
  * The file is as long as it will be, its memory is had bit by bit: the header and the first
  * sub-buffer of every ring at once, the others when an event first needs them or, mostly, before
- * that by the helper.
+ * that by the helper. What is had at once is reserved only: a session begins while somebody waits
+ * for it, and to clear and map a page takes twice as long as to reserve it.
  */
 #include "context.h"
 #include "aggregate_session.h"
@@ -62,6 +63,13 @@ static int room_check(int fd, uint64_t size)
 	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < size ? -ENOSPC : 0;
 }
 
+/* N bytes of the file at FROM, mapped at SHM, which a later write finds reserved. */
+static bool file_reserve(int fd, struct pantrace_shm *shm, uint64_t from, uint64_t n)
+{
+	return !syscall(SYS_fallocate, fd, 0, (long)from, (long)n) ||
+	       pt_memory_reserve((char *)shm + from, n);
+}
+
 /*
  * The memory that events will write is had before they do: a write to a full file system is a
  * SIGBUS for the program. *RET_ALL: it is all there.
@@ -74,12 +82,12 @@ static int memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_
 	bool good;
 
 	*ret_all = false;
-	good = pt_memory_reserve(shm, header->meta_off + meta);
+	good = pt_memory_reserve(shm, header->meta_off);
 	if (good && header->sub_size <= LAZY_MAX) {
+		good = file_reserve(fd, shm, header->meta_off, meta);
 		for (uint32_t i = 0; i < header->nr_rings && good; i++)
 			good = header->flags & PANTRACE_RINGS_PER_THREAD ||
-			       pt_memory_reserve((char *)shm + header->data_off + i * ring,
-						 header->sub_size);
+			       file_reserve(fd, shm, header->data_off + i * ring, header->sub_size);
 		return good ? 0 : -ENOSPC;
 	}
 	/* or the kernel is older than 5.14 and cannot */
