@@ -14,9 +14,7 @@
 #define BENCH_MAX_ROUNDS (1u << 20)
 #define BENCH_BATCH	 256u /* runs before the buffers are emptied again */
 
-#define GREEN "\033[32m"
-#define RED   "\033[31m"
-#define PLAIN "\033[0m"
+enum mark { MARK_GOOD, MARK_BAD };
 
 struct trial {
 	const char *name;
@@ -31,6 +29,15 @@ struct trials {
 	void (*drain)(void *arg); /* acts upon all records that there are */
 	void *arg;
 };
+
+/* "[ RUN      ]", green or red; as in the reports that people know also into files, but not with NO_COLOR. */
+static void add_mark(struct strbuf *out, enum mark mark, const char *text)
+{
+	if (getenv("NO_COLOR"))
+		strbuf_addstr(out, text);
+	else
+		strbuf_addf(out, "\033[%dm%s\033[0m", mark == MARK_GOOD ? 32 : 31, text);
+}
 
 static void collect(struct trials *t, const char *provider)
 {
@@ -125,17 +132,20 @@ static void print_summary(struct trials *t)
 
 	for (size_t i = 0; i < t->list.len; i++)
 		failed += !t->list.items[i].passed;
-	strbuf_addf(out, GREEN "[==========]" PLAIN " %zu %s ran.\n", t->list.len,
-		    plural(t->list.len));
-	strbuf_addf(out, GREEN "[  PASSED  ]" PLAIN " %zu %s.\n", t->list.len - failed,
-		    plural(t->list.len - failed));
+	add_mark(out, MARK_GOOD, "[==========]");
+	strbuf_addf(out, " %zu %s ran.\n", t->list.len, plural(t->list.len));
+	add_mark(out, MARK_GOOD, "[  PASSED  ]");
+	strbuf_addf(out, " %zu %s.\n", t->list.len - failed, plural(t->list.len - failed));
 	if (!failed)
 		return;
-	strbuf_addf(out, RED "[  FAILED  ]" PLAIN " %zu %s, listed below:\n", failed,
-		    plural(failed));
-	for (size_t i = 0; i < t->list.len; i++)
-		if (!t->list.items[i].passed)
-			strbuf_addf(out, RED "[  FAILED  ]" PLAIN " %s\n", t->list.items[i].name);
+	add_mark(out, MARK_BAD, "[  FAILED  ]");
+	strbuf_addf(out, " %zu %s, listed below:\n", failed, plural(failed));
+	for (size_t i = 0; i < t->list.len; i++) {
+		if (t->list.items[i].passed)
+			continue;
+		add_mark(out, MARK_BAD, "[  FAILED  ]");
+		strbuf_addf(out, " %s\n", t->list.items[i].name);
+	}
 }
 
 static void print_test(struct trials *t, size_t index, u64 ns, const char *text)
@@ -152,13 +162,17 @@ static void print_test(struct trials *t, size_t index, u64 ns, const char *text)
 		strbuf_addstr(out, "}}}\n");
 		return;
 	}
-	if (!index)
-		strbuf_addf(out, GREEN "[==========]" PLAIN " Running %zu tests.\n", t->list.len);
-	strbuf_addf(out, GREEN "[ RUN      ]" PLAIN " %s\n", trial->name);
+	if (!index) {
+		add_mark(out, MARK_GOOD, "[==========]");
+		strbuf_addf(out, " Running %zu tests.\n", t->list.len);
+	}
+	add_mark(out, MARK_GOOD, "[ RUN      ]");
+	strbuf_addf(out, " %s\n", trial->name);
 	if (!trial->passed)
 		add_lines(out, text);
-	strbuf_addf(out, "%s" PLAIN " %s (",
-		    trial->passed ? GREEN "[       OK ]" : RED "[  FAILED  ]", trial->name);
+	add_mark(out, trial->passed ? MARK_GOOD : MARK_BAD,
+		 trial->passed ? "[       OK ]" : "[  FAILED  ]");
+	strbuf_addf(out, " %s (", trial->name);
 	add_duration(out, ns);
 	strbuf_addstr(out, ")\n");
 	if (index + 1 == t->list.len)
