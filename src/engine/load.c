@@ -4,7 +4,6 @@
 #include "engine/packets.h"
 
 #include <linux/bpf.h>
-#include <linux/btf.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -137,56 +136,10 @@ static u32 ring_bytes(const struct engine *e, const struct script_map *m)
 	return (u32)size;
 }
 
-/*
- * Local storage is only made with BTF for its key (an int) and value (bytes):
- * bpf_local_storage_map_check_btf() in kernel/bpf/bpf_local_storage.c. Layout of BTF:
- * Documentation/bpf/btf.rst.
- */
-static int describe_storage(union bpf_attr *attr)
-{
-	struct {
-		struct btf_header header;
-		struct btf_type int_type;
-		u32 int_bits;
-		struct btf_type char_type;
-		u32 char_bits;
-		struct btf_type array_type;
-		struct btf_array array;
-		char strings[10];
-	} __attribute__((packed)) blob = {
-		.header = {.magic = BTF_MAGIC,
-			   .version = BTF_VERSION,
-			   .hdr_len = sizeof(struct btf_header),
-			   .type_len = offsetof(typeof(blob), strings) - sizeof(struct btf_header),
-			   .str_off = offsetof(typeof(blob), strings) - sizeof(struct btf_header),
-			   .str_len = sizeof(blob.strings)},
-		.int_type = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 4},
-		.int_bits = 32,
-		.char_type = {.name_off = 5, .info = BTF_KIND_INT << 24, .size = 1},
-		.char_bits = 8,
-		.array_type = {.info = BTF_KIND_ARRAY << 24},
-		.array = {.type = 2, .index_type = 1, .nelems = attr->value_size},
-		.strings = "\0int\0char",
-	};
-	union bpf_attr load = {0};
-	int fd;
-
-	load.btf = (u64)(uintptr_t)&blob;
-	load.btf_size = sizeof(blob);
-	fd = sys_bpf(BPF_BTF_LOAD, &load, sizeof(load));
-	if (fd < 0)
-		return fd;
-	attr->btf_fd = (u32)fd;
-	attr->btf_key_type_id = 1;
-	attr->btf_value_type_id = 3;
-	attr->max_entries = 0;
-	return 0;
-}
-
 static int create_map(struct engine *e, const struct script_map *m, u32 *ret_entries)
 {
 	union bpf_attr attr = {0};
-	int fd, err;
+	int fd;
 
 	attr.map_type = m->bpf_type;
 	attr.key_size = m->key_size;
@@ -204,11 +157,9 @@ static int create_map(struct engine *e, const struct script_map *m, u32 *ret_ent
 	}
 	*ret_entries = attr.max_entries;
 	set_name(attr.map_name, *m->name ? m->name : "map");
-	if (m->role == MAP_TASK_SCRATCH && (err = describe_storage(&attr)) < 0)
-		return err;
+	if (m->role == MAP_TASK_SCRATCH)
+		return kernel_task_storage_create(&attr);
 	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-	if (attr.btf_fd)
-		close((int)attr.btf_fd);
 	if (fd == -EPERM && raise_memlock())
 		fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 	return fd;

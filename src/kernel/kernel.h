@@ -83,6 +83,16 @@ const char *kernel_tracefs(struct kernel *k);
 u32 kernel_online_cpus(struct kernel *k, const u32 **ret);
 u32 kernel_possible_cpus(struct kernel *k); /* one more than the highest possible CPU: size of per-CPU values */
 
+/* ---- task_storage.c ---- */
+union bpf_attr;
+/* Makes a map with a value of attr->value_size for each task; attr also has the name. A descriptor or -errno. */
+int kernel_task_storage_create(union bpf_attr *attr);
+/*
+ * A value of that size can be made, tried with our own task. Kernels since 6.19 take the memory where nothing may wait
+ * (kmalloc_nolock()): at most 8 KiB with the header, and none at all on CPUs without cmpxchg16b.
+ */
+bool kernel_task_storage_allocates(u32 value_size);
+
 /* ---- kallsyms.c ---- */
 struct kernel_symbol {
 	const char *name, *module; /* module NULL = vmlinux */

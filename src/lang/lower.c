@@ -247,6 +247,19 @@ static void use_plain_array(struct check *c, struct script *script, u32 map)
 			script->programs.items[i].ir->scratch_stride = stride;
 }
 
+/* User probes' programs get memory of their task, unless the kernel would not give that much. */
+static bool may_use_tasks(struct check *c, struct script *script)
+{
+	u32 most = 0;
+
+	if (!c->options->features.task_storage)
+		return false;
+	for (size_t i = 0; i < script->programs.len; i++)
+		if (is_preemptible(&script->programs.items[i]))
+			most = MAX(most, script->programs.items[i].ir->scratch_size);
+	return !most || most > SCRATCH_TASK_MAX || kernel_task_storage_allocates(ALIGN_UP(most, 8u));
+}
+
 /*
  * Every program gets an entry of its own, because one may interrupt another on the same CPU. Those
  * of user probes share the entry of their task instead: within a task none interrupts another.
@@ -254,11 +267,17 @@ static void use_plain_array(struct check *c, struct script *script, u32 map)
 static int assign_scratch(struct check *c, struct script *script)
 {
 	u32 maps[2] = {IR_NO_MAP, IR_NO_MAP};
+	bool use_tasks;
 	int err = 0;
 
+	for (size_t i = 0; i < script->programs.len; i++) {
+		script->programs.items[i].ir->scratch_map = 0; /* there is one; which, below */
+		ir_assign_slots(script->programs.items[i].ir);
+	}
+	use_tasks = may_use_tasks(c, script);
 	for (size_t i = 0; i < script->programs.len && !err; i++) {
 		struct script_program *p = &script->programs.items[i];
-		const bool of_task = c->options->features.task_storage && is_preemptible(p);
+		const bool of_task = use_tasks && is_preemptible(p);
 		struct script_map *m;
 
 		if (maps[of_task] == IR_NO_MAP)
@@ -268,7 +287,6 @@ static int assign_scratch(struct check *c, struct script *script)
 		p->ir->scratch_of_task = of_task;
 		p->ir->lost_map = of_task ? lower_lost_map(script) : IR_NO_MAP;
 		p->ir->lost_index = LOST_EVENTS;
-		ir_assign_slots(p->ir);
 		err = check_scratch(c, p);
 		m = &script->maps.items[maps[of_task]];
 		m->value_size = MAX(m->value_size, ALIGN_UP(p->ir->scratch_size, 8u));

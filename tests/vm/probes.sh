@@ -3,6 +3,9 @@
 out=$(pantrace -q -c '/programs/calls 50' -e 'uprobe:/programs/calls:work { @ = count(); @s = sum(arg0); }' 2>&1)
 like "$out" '^@: 50$' "uprobe: calls"
 like "$out" '^@s: 1225$' "uprobe: arguments"
+# more than the 8 KiB that kernels since 6.19 give to a thread
+out=$(pantrace -q -c '/programs/calls 50' -e 'config = { max_strlen = 12288 } uprobe:/programs/calls:work { printf("<%s>\n", str(arg1)); }' 2>&1)
+is "$(echo "$out" | grep -c '^<item-[0-9]*>$')" 50 "uprobe: long strings" || echo "$out" | tail -3 | sed 's/^/# /'
 
 out=$(pantrace -q -c '/programs/calls 4' -e 'uretprobe:/programs/calls:negative { printf("%d\n", retval); }' 2>&1)
 is "$out" "0
