@@ -69,7 +69,7 @@ unlike "$err" 'rate\(' "one that is not: 200 in all"
 if [ -x /usr/sbin/sshd ]; then
 	ssh_serve 2298 "$work/ssh"
 	mkdir far
-	"$pantrace" report --live --hold 200 far >live.out 2>live.err &
+	"$pantrace" report --live --hold 2000 far >live.out 2>live.err &
 	reader=$!
 	PANTRACE_SSH=$work/ssh PANTRACE_REMOTE=$pantrace
 	export PANTRACE_SSH PANTRACE_REMOTE
