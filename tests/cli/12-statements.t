@@ -110,7 +110,7 @@ before=--unsafe
 gives 'self:signal:SIGUSR1 { print("signal"); exit(); } begin { signal("USR1"); }' signal
 before=
 run --test -e 'test:sum { if (1 + 1 != 2) { return 1; } }'
-like "$out" 'OK .*sum \([0-9]+ (us|ms)\)' "test:NAME"
+like "$out" 'OK .*sum \([0-9]+ [num]?s\)' "test:NAME"
 like "$out" "$(printf '\033')" "in colours, as people know it"
 NO_COLOR=1 run --test -e 'test:sum { return 0; } test:no { return 1; }'
 unlike "$out" "$(printf '\033')" "without colours where NO_COLOR says so"
