@@ -85,15 +85,75 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
+#define CALLS_NESTED 64 /* deeper ones are printed without what their entries had */
+
 struct funcgraph {
 	struct ftrace_session session;
 	struct funcgraph_options o;
 	struct graph_text_options columns;
 	struct graph_text *text;
 	u64 min_ns;
+	struct hashmap calls; /* JSON: thread -> struct calls */
 };
 
 /* ---- printing ---- */
+
+/* What the entries of a thread's open calls had, by depth, for their returns: those are what is printed. */
+struct calls {
+	struct call {
+		u64 function, return_address;
+		bool has_return_address, has_args;
+		u8 args[FUNCTION_ARGS_RECORDED * 8];
+	} at[CALLS_NESTED];
+};
+
+static struct call *call_of(struct funcgraph *f, const struct graph_record *r, bool make)
+{
+	struct calls *c = hashmap_get(&f->calls, &r->pid, sizeof(r->pid));
+
+	if (r->depth < 0 || r->depth >= CALLS_NESTED)
+		return NULL;
+	if (!c && make) {
+		c = xzalloc(sizeof(*c));
+		*hashmap_put(&f->calls, &r->pid, sizeof(r->pid), NULL) = c;
+	}
+	return c ? &c->at[r->depth] : NULL;
+}
+
+static void note_call(struct funcgraph *f, const struct graph_record *r)
+{
+	struct call *c = f->o.args || f->o.retaddr ? call_of(f, r, true) : NULL;
+
+	if (!c)
+		return;
+	c->function = r->function;
+	c->return_address = r->return_address;
+	c->has_return_address = r->has_return_address;
+	c->has_args = r->arg_count >= FUNCTION_ARGS_RECORDED;
+	if (c->has_args)
+		memcpy(c->args, r->args, sizeof(c->args));
+}
+
+/* The entry may have been lost, or was before the beginning. */
+static void print_call(struct funcgraph *f, const struct graph_record *r, struct strbuf *out)
+{
+	struct trace_text *const t = &f->session.text;
+	struct call *c = call_of(f, r, false);
+
+	if (!c || c->function != r->function)
+		return;
+	if (f->o.args && c->has_args) {
+		strbuf_addstr(out, ", \"args\": ");
+		function_args_json(&t->args, t->context.symbols, r->function, c->args,
+				   FUNCTION_ARGS_RECORDED, out);
+	}
+	if (f->o.retaddr && c->has_return_address) {
+		strbuf_addstr(out, ", \"caller\": \"");
+		symbol_print(t->context.symbols, c->return_address, SYMBOL_OFFSET, out);
+		strbuf_addch(out, '"');
+	}
+	c->function = 0;
+}
 
 static void print_json(struct ftrace_session *s, const struct raw_event *e,
 		       const struct graph_record *r, struct strbuf *out)
@@ -110,8 +170,11 @@ static void print_json(struct ftrace_session *s, const struct raw_event *e,
 	symbol_print(s->text.context.symbols, r->function, SYMBOL_PLAIN, out);
 	strbuf_addf(out, "\", \"depth\": %d, \"duration_us\": %" PRIu64 ".%03" PRIu64, r->depth,
 		    ns / 1000, ns % 1000);
+	print_call(s->arg, r, out);
 	if (r->has_retval)
 		strbuf_addf(out, ", \"retval\": %" PRId64, (s64)r->retval);
+	if (r->has_retval && graph_text_error(r->retval))
+		strbuf_addf(out, ", \"error\": %" PRId64, graph_text_error(r->retval));
 	strbuf_addstr(out, "}\n");
 }
 
@@ -122,6 +185,8 @@ static void print(struct ftrace_session *s, const struct raw_event *e, struct st
 	struct graph_record r;
 	const bool is_graph = info && graph_record_parse(info, &e->event, &r);
 
+	if (is_graph && !r.is_return && s->options->json)
+		note_call(f, &r);
 	/* With a least duration, as tracing_thresh has it: no entries, and only the returns that
 	 * are late. */
 	if (is_graph && f->min_ns && (!r.is_return || r.return_time - r.call_time < f->min_ns))
@@ -147,6 +212,29 @@ static void print_columns(struct funcgraph *f)
 
 /* ---- setting up ---- */
 
+/* Records with both came later than either. */
+static bool has_args(const struct event_info *info)
+{
+	for (u32 i = 0; info && i < info->record->count; i++)
+		if (str_eq(info->record->members[i].name, "args"))
+			return true;
+	return false;
+}
+
+static int check_records(struct funcgraph *f)
+{
+	struct ftrace_session *const s = &f->session;
+
+	if (!f->o.args || !f->o.retaddr ||
+	    has_args(event_table_find(s->text.events, "ftrace", "fgraph_retaddr_entry")))
+		return 0;
+	diag_error(&s->diag, NO_SPAN,
+		   "this kernel records a call's arguments or where it was made, not both");
+	diag_hint(&s->diag, "leave one of -A and -r out; newer kernels (7.3) record both");
+	diag_code(&s->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
 static int set_options(struct funcgraph *f)
 {
 	const struct funcgraph_options *o = &f->o;
@@ -155,17 +243,24 @@ static int set_options(struct funcgraph *f)
 		bool wanted;
 		const char *option;
 		bool on;
+		const char *needs;
 	} rows[] = {
-		{o->on_cpu, "sleep-time", false},	 {o->no_irqs, "funcgraph-irqs", false},
-		{o->retval, "funcgraph-retval", true},	 {o->args, "funcgraph-args", true},
-		{o->retaddr, "funcgraph-retaddr", true},
+		{o->on_cpu, "sleep-time", false, NULL},
+		{o->no_irqs, "funcgraph-irqs", false, NULL},
+		{o->retval, "funcgraph-retval", true, "6.5, with CONFIG_FUNCTION_GRAPH_RETVAL"},
+		{o->args, "funcgraph-args", true, "6.15, with CONFIG_DEBUG_INFO_BTF"},
+		{o->retaddr, "funcgraph-retaddr", true, "6.13, with CONFIG_FUNCTION_GRAPH_RETADDR"},
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++)
-		if (rows[i].wanted)
-			err = instance_set_option(in, rows[i].option, rows[i].on);
-	return err;
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !err; i++) {
+		if (!rows[i].wanted)
+			continue;
+		err = instance_set_option(in, rows[i].option, rows[i].on);
+		if (err == -ENOENT && rows[i].needs)
+			diag_hint(&f->session.diag, "kernels have it since %s", rows[i].needs);
+	}
+	return err ? err : check_records(f);
 }
 
 /* Before the tracer is started, which looks at it once. Where an instance has no such file, all are
@@ -272,5 +367,8 @@ int cmd_funcgraph(int argc, char **argv)
 		rc = trace(&f, argv[first]);
 	rc = ftrace_session_close(&f.session, rc);
 	graph_text_release(f.text);
+	hashmap_each (&f.calls, entry)
+		free(entry->value);
+	hashmap_release(&f.calls);
 	return rc;
 }

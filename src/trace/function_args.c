@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/function_args.h"
 
+#include "base/escape.h"
 #include "trace/number_text.h"
 
 static const struct type *prototype(struct function_args *f, const char *name)
@@ -116,8 +117,8 @@ static void print_parameters(struct function_args *f, const struct type *t, cons
 	}
 }
 
-void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function,
-			 const u8 *args, size_t count, struct strbuf *out)
+static const struct type *prototype_at(struct function_args *f, struct symbol_table *symbols,
+				       u64 function)
 {
 	struct strbuf name = STRBUF_INIT;
 	const struct type *t;
@@ -125,10 +126,101 @@ void function_args_print(struct function_args *f, struct symbol_table *symbols, 
 	symbol_print(symbols, function, SYMBOL_PLAIN, &name);
 	t = prototype(f, name.data);
 	strbuf_release(&name);
+	return t;
+}
+
+void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function,
+			 const u8 *args, size_t count, struct strbuf *out)
+{
+	const struct type *const t = prototype_at(f, symbols, function);
+
 	strbuf_addch(out, '(');
 	if (t && count >= FUNCTION_ARGS_RECORDED)
 		print_parameters(f, t, args, out);
 	strbuf_addch(out, ')');
+}
+
+/* ---- JSON ---- */
+
+static void json_hex(u64 v, struct strbuf *out)
+{
+	strbuf_addstr(out, "\"0x");
+	text_hex(out, v);
+	strbuf_addch(out, '"');
+}
+
+/* What is above the type's bits in a register means nothing (System V ABI, 3.2.3). */
+static u64 narrow(const struct type *t, u64 v)
+{
+	const u32 unused = t->size < 8 ? 64 - t->size * 8 : 0;
+
+	if (!t->size || !unused)
+		return v;
+	return t->is_signed ? (u64)((s64)(v << unused) >> unused) : v << unused >> unused;
+}
+
+static void json_enum(struct function_args *f, const struct type *t, u64 v, struct strbuf *out)
+{
+	if (!type_complete(f->types, t))
+		for (u32 i = 0; i < t->count; i++)
+			if ((u64)t->enumerators[i].value == v) {
+				strbuf_addch(out, '"');
+				escape_json(out, t->enumerators[i].name,
+					    strlen(t->enumerators[i].name));
+				strbuf_addch(out, '"');
+				return;
+			}
+	text_signed(out, (s64)v);
+}
+
+/* A value in more than one register is an array of them. */
+static void json_registers(const struct type *t, const u8 *args, u32 *at, struct strbuf *out)
+{
+	strbuf_addch(out, '[');
+	json_hex(value_at(args, *at), out);
+	for (u32 size = 8; size < t->size && *at + 1 < FUNCTION_ARGS_RECORDED; size += 8) {
+		strbuf_addstr(out, ", ");
+		json_hex(value_at(args, ++*at), out);
+	}
+	strbuf_addch(out, ']');
+}
+
+static void json_value(struct function_args *f, const struct type *t, const u8 *args, u32 *at,
+		       struct strbuf *out)
+{
+	const u64 v = narrow(t, value_at(args, *at));
+
+	if (t->kind == TYPE_ENUM)
+		json_enum(f, t, v, out);
+	else if (t->kind == TYPE_BOOL)
+		strbuf_addstr(out, v ? "true" : "false");
+	else if (t->kind == TYPE_INT && t->is_signed)
+		text_signed(out, (s64)v);
+	else if (t->kind == TYPE_INT)
+		text_unsigned(out, v);
+	else if (kind_name(t))
+		json_registers(t, args, at, out);
+	else
+		json_hex(v, out);
+}
+
+void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function,
+			const u8 *args, size_t count, struct strbuf *out)
+{
+	const struct type *const t = prototype_at(f, symbols, function);
+
+	strbuf_addch(out, '{');
+	for (u32 i = 0, at = 0;
+	     t && count >= FUNCTION_ARGS_RECORDED && i < t->count && at < FUNCTION_ARGS_RECORDED;
+	     i++, at++) {
+		const char *const name = t->members[i].name ?: "";
+
+		strbuf_addstr(out, i ? ", \"" : "\"");
+		escape_json(out, name, strlen(name));
+		strbuf_addstr(out, "\": ");
+		json_value(f, t->members[i].type, args, &at, out);
+	}
+	strbuf_addch(out, '}');
 }
 
 void function_args_release(struct function_args *f)

@@ -15,13 +15,16 @@
 struct function_args {
 	struct btf_source *btf; /* NULL: "()" */
 	struct type_store *types; /* that the types of btf are of */
-	bool bare_enums;	  /* without " [NAME]" behind the number of an enumerator, as kernels before 7.0 print them */
+	bool bare_enums;	  /* without " [NAME]" behind the number of an enumerator, as 6.15 to 6.18 print them */
 	struct hashmap functions; /* name -> type of the function, &none = unknown */
 };
 
 /* args: count unsigned longs, not aligned; fewer than the kernel records (6): "()". */
 void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
 			 struct strbuf *out);
+/* The same as an object: {"file": "0xffff...", "count": 16}. Numbers are as wide as their types; enumerators by name. */
+void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
+			struct strbuf *out);
 void function_args_release(struct function_args *f);
 
 #endif

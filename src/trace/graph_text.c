@@ -251,17 +251,22 @@ static void print_return_address(struct graph_text *g, const struct graph_record
 		strbuf_addch(out, '0');
 }
 
-/* An error as a number, anything else in hex (print_graph_retval()). */
+/* print_graph_retval(): of an int, the upper half is not set. */
+s64 graph_text_error(u64 retval)
+{
+	const s64 v = retval & 1u << 31 && !(retval >> 32) ? (s32)retval : (s64)retval;
+
+	return v < 0 && v >= -4095 ? v : 0;
+}
+
+/* An error as a number, anything else in hex. */
 static void print_retval(struct graph_text *g, u64 v, struct strbuf *out)
 {
-	u64 error = v;
+	const s64 error = g->options.retval_hex ? 0 : graph_text_error(v);
 
-	/* An int: its upper half is not set. */
-	if (v & 1u << 31 && !(v >> 32))
-		error = (u64)(s64)(s32)v;
 	strbuf_addstr(out, g->newer ? " ret=" : " = ");
-	if (!g->options.retval_hex && (s64)error < 0 && (s64)error >= -4095) {
-		text_signed(out, (s64)error);
+	if (error) {
+		text_signed(out, error);
 		return;
 	}
 	strbuf_addstr(out, "0x");

@@ -45,6 +45,8 @@ struct graph_record {
 };
 /* False: the event is not one of function_graph's. */
 bool graph_record_parse(const struct event_info *info, const struct page_event *e, struct graph_record *ret);
+/* The -errno that a return value is, as int or as long; 0 = none. What a function of no such type returns may look like one. */
+s64 graph_text_error(u64 retval);
 /* "  12.045 us   " as in the duration column. */
 void graph_text_duration(u64 ns, struct strbuf *out);
 /* ' ', '+' (> 10 us), '!' 100 us, '#' 1 ms, '*' 10 ms, '@' 100 ms, '$' 1 s */
