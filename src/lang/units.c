@@ -178,8 +178,11 @@ static int expand(struct check *c, const struct probe *p, const struct attach_po
 					      .count = ap->count,
 					      .pid = c->options->pid};
 	const size_t messages = c->diag->messages.len, before = out->list.len;
-	int err = is_filtered(c, ap) ? 0 : probe_expand(c->options->env, &request, out);
+	int err;
 
+	/* uprobe:libpthread:f, uprobe:libc:f, of which one is to be missing */
+	c->options->env->only_where_named = s->config.missing_probes == 2;
+	err = is_filtered(c, ap) ? 0 : probe_expand(c->options->env, &request, out);
 	drop_filtered(c, out, before);
 	if (err == -ENOENT && (s->config.missing_probes || may_be_missing(c, p, ap))) {
 		demote_errors(c, messages, s->config.missing_probes == 1 || is_older_spelling(c));

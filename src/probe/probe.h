@@ -38,6 +38,7 @@ struct probe_env {
 	bool unsafe;
 	bool compile_only; /* nothing will be attached: probes that this kernel lacks are fine, too (-d) */
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
+	bool only_where_named; /* expand: what glibc moved into libc.so.6 is not looked for there (the script names all places itself) */
 	u32 max_probes;
 	bool raw_syscalls;	    /* describe: events of system calls may be attached as raw tracepoints */
 	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */

@@ -330,6 +330,8 @@ static int expand_moved(struct expand_arg *a)
 	struct elf_file *file = a->file;
 	int err = -ENOENT;
 
+	if (a->env->only_where_named)
+		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(merged) && err && !a->has_offset; i++) {
 		if (!str_eq(name, merged[i]))
 			continue;
