@@ -224,7 +224,7 @@ static void contexts(uint64_t mask)
 	struct pt_spec spec = {.name = "contexts",
 			       .mode = PANTRACE_DISCARD,
 			       .sub_size = 4096,
-			       .nr_subs = 64,
+			       .nr_subs = 512, /* read only at the end, and the storm lasts as long as the machine is busy */
 			       .contexts = mask};
 	const unsigned long read = total.read;
 	int status = 1;
