@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probe/function.h"
 #include "probe/provider.h"
 #include "probe/uapi.h"
 
@@ -140,6 +141,11 @@ void attach_failed(struct probe_env *env, const struct probe_target *t, int erro
 	} else if (e == EOPNOTSUPP || e == ENODEV) {
 		diag_hint(env->diag, "`pantrace doctor` shows what this kernel offers");
 		diag_code(env->diag, EXIT_UNSUPPORTED);
+	} else if ((e == ENOENT || e == EINVAL || e == EADDRNOTAVAIL) && t->function &&
+		   !t->address &&
+		   (str_eq(t->provider->name, "kprobe") || str_eq(t->provider->name, "kretprobe"))) {
+		/* BTF also names functions that are inlined, renamed or not to be traced */
+		function_missing_hint(env, t->provider->name, t->function);
 	}
 }
 

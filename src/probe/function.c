@@ -187,15 +187,10 @@ static int find_near_traceable(void *arg, const char *name, const char *module)
 	return find_near(arg, name, module, 0);
 }
 
-int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider,
-		      const char *module, const char *name)
+void function_missing_hint(struct probe_env *env, const char *provider, const char *name)
 {
 	struct find_arg f = {.name = name, .len = strlen(name)};
 
-	diag_error(env->diag, r->span, "No matches for %s %s%s%s.", provider, module ? module : "",
-		   module ? ":" : "", name);
-	if (glob_has_wildcard(name) || !*name)
-		return -ENOENT;
 	nearest_init(&f.nearest, name);
 	if (kernel_each_function(env->kernel, find_near, &f) < 0)
 		kernel_each_traceable(env->kernel, find_near_traceable, &f);
@@ -215,5 +210,14 @@ int function_no_match(struct probe_env *env, const struct probe_request *r, cons
 			  "`pantrace list '%s:*%s*'` "
 			  "searches",
 			  provider, name);
+}
+
+int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider,
+		      const char *module, const char *name)
+{
+	diag_error(env->diag, r->span, "No matches for %s %s%s%s.", provider, module ? module : "",
+		   module ? ":" : "", name);
+	if (!glob_has_wildcard(name) && *name)
+		function_missing_hint(env, provider, name);
 	return -ENOENT;
 }

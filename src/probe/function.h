@@ -25,6 +25,8 @@ int function_check_blacklist(struct probe_env *env, struct span at, const char *
 /* "No matches for kprobe x." with the cause (inlined, not traceable, compiler suffix) or the nearest names; -ENOENT. */
 int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider, const char *module,
 		      const char *name);
+/* Only the cause, as a hint to the last diagnostic. */
+void function_missing_hint(struct probe_env *env, const char *provider, const char *name);
 bool function_module_matches(const char *glob, const char *module);
 
 #endif
