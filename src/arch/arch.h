@@ -37,8 +37,16 @@ int arch_syscall_event_number(const char *name);
 const char *arch_syscall_name(u64 nr);
 int arch_syscall_number(const char *name);
 u16 arch_elf_machine(void);
-/* Is the instruction of a kind that kernels execute wrongly when a user probe stands on it? The program would crash. */
-bool arch_probe_breaks(const u8 *code, size_t size);
+/*
+ * Is the register at this offset of struct pt_regs saved for programs that ftrace calls with a part of them (multi-links since 6.14:
+ * arguments, result, the stack)? The others have any values there.
+ */
+bool arch_register_is_partial(u16 offset, bool is_return);
+/*
+ * Is the instruction of a kind with which this kernel makes programs crash when a user probe stands on it? What it does, in words that
+ * follow "a probe on X would crash programs: "; NULL: none of these. offset: of the instruction in its file.
+ */
+const char *arch_probe_breaks(const u8 *code, size_t size, u64 offset);
 /* Bytes of the instruction at `code`, of which `size` bytes can be read; -1 if it cannot be decoded. */
 int arch_instruction_length(const u8 *code, size_t size);
 enum arch_trace_site { TRACE_SITE_NONE, TRACE_SITE_NOP, TRACE_SITE_CALL };

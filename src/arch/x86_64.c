@@ -5,8 +5,13 @@
 #include "arch/arch.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <unistd.h>
 
 #include "arch/x86_64.h"
+
+#define SYSCALL_UPROBE 336
+#define PAGE_BYTES     4096
 
 /* Offsets of struct pt_regs, in bytes. */
 enum {
@@ -214,11 +219,51 @@ enum arch_trace_site arch_trace_site(const u8 *code, s64 *ret_target)
 	return TRACE_SITE_CALL;
 }
 
+/* save_mcount_regs and return_to_handler in arch/x86/kernel/ftrace_64.S; of the latter SP since 6.18. */
+bool arch_register_is_partial(u16 offset, bool is_return)
+{
+	static const u16 offsets[] = {AX, DX, BP, IP, CX, SI, DI, R8, R9, SP};
+
+	for (size_t i = 0; i < (is_return ? 4 : ARRAY_SIZE(offsets)); i++)
+		if (offsets[i] == offset)
+			return true;
+	return false;
+}
+
+/* A nop of five bytes, 0x66 as the only prefix: what Linux 6.18 takes for one (tried with seven encodings). */
+static bool is_nop5(const u8 *code, size_t size)
+{
+	size_t at = 0;
+
+	if (size < 5 || arch_instruction_length(code, size) != 5)
+		return false;
+	while (at < 4 && code[at] == 0x66)
+		at++;
+	return code[at] == 0x90 || (at < 4 && code[at] == 0x0f && code[at + 1] == 0x1f);
+}
+
+/*
+ * Linux 6.18 and a few after it replace a probed nop of five bytes by a call into a page of the process. The call overwrites what a
+ * function without calls keeps below its stack pointer, and children that are forked later have the call without the page: seen with
+ * 6.18.44. Later ones do that to nops of ten bytes, and rightly; there the system call for that page answers EPROTO to everybody else
+ * (arch/x86/kernel/uprobes.c).
+ */
+static bool nop5_becomes_call(void)
+{
+	return syscall(SYSCALL_UPROBE) == -1 && errno == ENXIO;
+}
+
 /*
  * AVX-512 (EVEX prefix, 0x62 in 64-bit code): seen on Linux 6.18 with `vpbroadcastb %esi,%zmm16`,
  * the first instruction of glibc's memset; the register has not its value after the step.
  */
-bool arch_probe_breaks(const u8 *code, size_t size)
+const char *arch_probe_breaks(const u8 *code, size_t size, u64 offset)
 {
-	return size && code[0] == 0x62;
+	if (size && code[0] == 0x62)
+		return "kernels do not execute the AVX-512 instruction there rightly";
+	/* None that goes on in the next page is replaced. */
+	if (is_nop5(code, size) && offset % PAGE_BYTES <= PAGE_BYTES - 5 && nop5_becomes_call())
+		return "this kernel makes a call of the nop of five bytes there, which children "
+		       "that they fork do not survive";
+	return NULL;
 }

@@ -417,7 +417,9 @@ static void check_usermode(struct check *c, struct expr *call)
 		check_error(c, call->span, "'usermode' builtin is only supported on x86_64");
 	else if (c->unit->context.kind == CONTEXT_NONE)
 		builtin_set_integer(call, call->type, 1);
-	else if (!has_registers(c)) /* hooks in the kernel's own code */
+	else if (!has_registers(c) || (c->unit->context.kind == CONTEXT_REGISTERS &&
+				       c->unit->context.space == SPACE_KERNEL))
+		/* hooks in the kernel's own code */
 		builtin_set_integer(call, call->type, 0);
 }
 

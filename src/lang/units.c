@@ -4,13 +4,17 @@
 #include <linux/bpf.h>
 #include <strings.h>
 
+#include "arch/arch.h"
 #include "base/glob.h"
+#include "lang/builtin_util.h"
 #include "lang/in_process.h"
 
 /* What a body mentions decides whether one program can serve several targets. */
 struct mentions {
 	bool registers; /* the record or the registers themselves, or the stack below them */
 	bool arguments, names, probe;
+	bool at_entry,
+		at_return; /* registers that a program of many functions may not have there */
 	bool typed; /* functions that take only what the verifier knows by BTF */
 	bool probe_text; /* its name is compared or searched: every target gets a program that knows
 			    it */
@@ -43,6 +47,20 @@ static bool reads_probe_name(const struct expr *e)
 	return false;
 }
 
+/* ctx has them all; reg("bx") is one. */
+static void find_registers(struct mentions *m, const struct expr *e)
+{
+	const struct expr *name = e->kind == EXPR_CALL && e->nargs ? e->args[0] : NULL;
+	const struct arch_register *r = name && name->kind == EXPR_STRING
+						? arch_register_find(builtin_literal(name))
+						: NULL;
+
+	if (str_eq(e->name, "ctx") || str_eq(e->name, "reg")) {
+		m->at_entry |= !r || !arch_register_is_partial(r->offset, false);
+		m->at_return |= !r || !arch_register_is_partial(r->offset, true);
+	}
+}
+
 static bool find_mentions(void *arg, struct expr *e)
 {
 	static const char *const raw[] = {"args", "ctx",   "kstack",	"ustack",
@@ -59,6 +77,7 @@ static bool find_mentions(void *arg, struct expr *e)
 		return true;
 	if (str_eq(e->name, "probe"))
 		m->probe = true;
+	find_registers(m, e);
 	if (str_eq(e->name, "skboutput") || str_eq(e->name, "socket_cookie") ||
 	    (e->kind == EXPR_CALL && !builtin_find(e->name)))
 		m->typed = true;
@@ -303,6 +322,8 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	env->raw_syscalls = !m.registers;
 	env->skip_names = !m.names;
 	env->typed_arguments = m.typed;
+	env->needs_at_entry = m.at_entry;
+	env->needs_at_return = m.at_return;
 	for (u32 i = 0; i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
 		struct probe_context context = {0};

@@ -108,10 +108,29 @@ static bool function_exists(struct expand_arg *a)
 		function_is_traceable(a->env, a->function));
 }
 
+/* The kernel would take it for a place in whatever function is there. */
+static int check_offset(struct expand_arg *a, u64 offset)
+{
+	struct kernel *k = a->env->kernel;
+	const u64 address = offset && !a->module && !a->env->unsafe && !a->env->compile_only
+				    ? kernel_symbol_address(k, a->function)
+				    : 0;
+	struct kernel_symbol s;
+
+	if (!address || !kernel_symbol_at(k, address + offset, &s) || s.address == address)
+		return 0;
+	diag_error(a->env->diag, a->request->span, "Offset outside the function bounds ('%s')",
+		   a->function);
+	diag_hint(a->env->diag, "%" PRIu64 " bytes behind its beginning is %s", offset, s.name);
+	return -EINVAL;
+}
+
 static int expand_function(struct expand_arg *a, u64 offset)
 {
 	int err = function_check_blacklist(a->env, a->request->span, a->function);
 
+	if (!err)
+		err = check_offset(a, offset);
 	if (err)
 		return err;
 	if (!function_exists(a)) {
@@ -238,13 +257,35 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 	ret->locations = locations;
 }
 
+/*
+ * Since 6.14 multi-links hang on the function graph tracer, and programs see the registers that it saved (ftrace_partial_regs());
+ * before that, struct fprobe had a struct rethook for returns, and all of them.
+ */
+static bool has_partial_registers(struct probe_env *env)
+{
+	struct probe_cache *c = probe_cache_of(env);
+	const struct type *t;
+	u32 offset;
+
+	if (c->fprobe_tried)
+		return c->fprobe_is_partial;
+	c->fprobe_tried = true;
+	t = btf_available(env->btf) ? NULL : type_named(env->types, "struct fprobe");
+	c->fprobe_is_partial = !t || !type_find_member(env->types, t, "rethook", &offset);
+	return c->fprobe_is_partial;
+}
+
 static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
 		    struct probe_context *ret)
 {
-	const struct kprobe_site *site = t->private;
+	struct kprobe_site *site = (struct kprobe_site *)t->private;
 	const bool is_return = t->provider == &probe_kretprobe;
 	const bool at_entry = !t->address;
 
+	/* What is not there is no number: then one by one. */
+	if (site->multi && (is_return ? env->needs_at_return : env->needs_at_entry) &&
+	    has_partial_registers(env))
+		site->multi = false;
 	*ret = (struct probe_context){
 		.space = SPACE_KERNEL,
 		.has_cookie = kernel_features(env->kernel)->attach_cookie,

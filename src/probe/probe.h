@@ -43,6 +43,7 @@ struct probe_env {
 	bool raw_syscalls;	    /* describe: events of system calls may be attached as raw tracepoints */
 	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */
 	bool typed_arguments;	    /* describe: the body passes arguments to functions that take BTF pointers only (skboutput) */
+	bool needs_at_entry, needs_at_return; /* describe: the body reads registers that arch_register_is_partial() does not name */
 	bool skip_names;	    /* describe: it mentions neither `args` nor `retval` (saves reading debug info) */
 	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
 	int (*prepare_process)(void *arg);

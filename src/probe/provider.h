@@ -28,6 +28,8 @@ struct probe_cache {
 	bool functions_known, functions_readable;
 	struct arena strings;
 	bool syscalls_tried;
+	bool fprobe_tried, fprobe_is_partial; /* multi-links on kernel functions: kprobe.c */
+	bool raw_tried, raw_is_preemptible;   /* raw tracepoints: tracepoint.c */
 	struct probe_syscalls syscalls; /* number_offset 0: this kernel cannot */
 	void *user_session;	     /* user_event.c: of this run's user events */
 	VECTOR(int) programs;	     /* descriptors of BPF programs that are targets */

@@ -188,6 +188,21 @@ static const char *format_key(struct probe_env *env, const char *text)
 	return arena_strndup(env->arena, fields, end ? (size_t)(end - fields) : strlen(fields));
 }
 
+/*
+ * Since 7.0 programs on raw tracepoints may be preempted (SRCU protects them, __DECLARE_TRACE() in include/linux/tracepoint.h): what
+ * other threads do on the CPU meanwhile finds the program busy, and is not seen. perf's handlers still disable preemption.
+ */
+static bool raw_is_preemptible(struct probe_env *env)
+{
+	struct probe_cache *c = probe_cache_of(env);
+
+	if (!c->raw_tried) {
+		c->raw_tried = true;
+		c->raw_is_preemptible = btf_has_typedef(env->btf, "class_srcu_fast_notrace_t");
+	}
+	return c->raw_is_preemptible;
+}
+
 /* ---- system calls as raw tracepoints ---- */
 
 /*
@@ -206,7 +221,8 @@ static const struct probe_syscalls *find_syscalls(struct probe_env *env)
 		return c->syscalls.number_offset ? &c->syscalls : NULL;
 	c->syscalls_tried = true;
 	/* 5.15 has it, and bpf_get_current_task_btf() (5.11), which is needed, too. */
-	if (!kernel_features(env->kernel)->attach_cookie || btf_available(env->btf))
+	if (!kernel_features(env->kernel)->attach_cookie || btf_available(env->btf) ||
+	    raw_is_preemptible(env))
 		return NULL;
 	info = type_named(env->types, "struct thread_info");
 	status = info ? type_find_member(env->types, info, "status", &offset) : NULL;
@@ -281,7 +297,7 @@ static int describe_record(struct probe_env *env, const struct probe_target *t, 
 		.space = is_syscall ? SPACE_USER : SPACE_KERNEL,
 		.has_cookie = kernel_features(env->kernel)->attach_cookie,
 		/* syscalls:sys_enter_x is no tracepoint of its own but a view of raw_syscalls. */
-		.raw_tracepoint = is_syscall ? NULL : t->function,
+		.raw_tracepoint = is_syscall || raw_is_preemptible(env) ? NULL : t->function,
 		.layout_key = is_syscall ? "tracepoint:syscalls" : "tracepoint",
 	};
 	if (env->skip_args)

@@ -26,6 +26,7 @@ struct expand_arg {
 	bool demangled; /* match C++ and Rust names as people write them */
 	bool wildcard; /* in the file or in the function */
 	bool quiet; /* a file without a match is passed over */
+	const char *breaks; /* why a function that matches was left out; NULL */
 	/* of one file: */
 	struct elf_file *file;
 	const char *path;
@@ -76,14 +77,6 @@ static int add_alias(struct expand_arg *a, const struct elf_symbol *s, u64 file_
 	return 0;
 }
 
-/* Would the program crash with a probe there? */
-static bool breaks(const struct expand_arg *a, u64 offset)
-{
-	const u8 *code = elf_file_bytes(a->file, offset, 1);
-
-	return code && elf_file_is_64(a->file) && arch_probe_breaks(code, 1);
-}
-
 /*
  * Nobody calls the code that a program begins with: a return probe there would put its own address
  * where argc is (arch_uretprobe_hijack_return_addr() in arch/x86/kernel/uprobes.c).
@@ -99,6 +92,7 @@ static bool has_no_caller(const struct expand_arg *a, u64 offset)
 static int add_matching(void *arg, const struct elf_symbol *s)
 {
 	struct expand_arg *a = arg;
+	const char *breaks;
 	u64 offset;
 
 	if (!s->is_function && !s->is_ifunc)
@@ -109,8 +103,13 @@ static int add_matching(void *arg, const struct elf_symbol *s)
 	/* Of an indirect function the symbol is only its resolver; without a size nothing says that
 	 * it is code. */
 	if (s->is_ifunc || !s->size || elf_file_offset(a->file, s->address, &offset) ||
-	    !elf_file_is_executable_offset(a->file, offset) || breaks(a, offset) ||
-	    has_no_caller(a, offset)) {
+	    !elf_file_is_executable_offset(a->file, offset) || has_no_caller(a, offset)) {
+		a->out->skipped++;
+		return 0;
+	}
+	breaks = a->env->unsafe ? NULL : user_breaks(a->file, offset);
+	if (breaks) {
+		a->breaks = breaks;
 		a->out->skipped++;
 		return 0;
 	}
@@ -164,6 +163,11 @@ static int no_symbol(struct expand_arg *a)
 
 	diag_error(d, a->request->span, "No matches for %s %s:%s.", a->provider->name, a->path,
 		   a->function);
+	if (a->breaks)
+		diag_hint(d,
+			  "a probe on what matches would crash programs: %s; --unsafe attaches "
+			  "all the same",
+			  a->breaks);
 	if (a->wildcard)
 		return -ENOENT;
 	nearest_init(&n, a->function);
@@ -233,14 +237,7 @@ static int check_instruction(struct expand_arg *a, u64 offset, const char *place
 		diag_hint(a->env->diag, "a uprobe can be there");
 		return -EINVAL;
 	}
-	if (!breaks(a, offset))
-		return 0;
-	diag_error(a->env->diag, a->request->span,
-		   "a probe on %s would crash programs: kernels do not execute the AVX-512 "
-		   "instruction there rightly",
-		   place);
-	diag_hint(a->env->diag, "probe its callers, or a place behind it (+OFFSET)");
-	return -EINVAL;
+	return user_check_instruction(a->env, a->request->span, a->file, offset, place);
 }
 
 static int add_symbol(struct expand_arg *a)

@@ -37,6 +37,9 @@ static int add_note(void *arg, const struct usdt_note *n)
 		a->out->skipped++;
 		return 0;
 	}
+	if (!a->env->list_only &&
+	    user_check_instruction(a->env, a->request->span, a->file, n->offset, n->name))
+		return -EINVAL;
 	site = arena_new(arena, struct user_site);
 	site->is_32 = !elf_file_is_64(a->file);
 	site->file = a->file;
@@ -65,10 +68,10 @@ static int expand_file(void *arg, const char *path)
 	if (err)
 		return a->quiet ? 0 : err;
 	a->path = arena_strdup(a->env->arena, path);
-	elf_file_each_usdt(a->file, add_note, a);
+	err = elf_file_each_usdt(a->file, add_note, a);
 	hashmap_release(&a->events);
 	a->events = (struct hashmap){0};
-	return 0;
+	return err == -EINVAL ? err : 0;
 }
 
 struct offer_arg {

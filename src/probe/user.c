@@ -10,6 +10,7 @@
 
 /* Places in the files of one process for which its first thread only is seen where links take it for that (6.6 to 6.9). */
 #define MULTI_FROM 4
+#define NOP_SIZE   5 /* bytes of an instruction that are looked at */
 
 int user_open(struct probe_env *env, struct span at, const char *path, bool loud,
 	      struct elf_file **ret)
@@ -212,6 +213,29 @@ void user_describe_function(struct probe_env *env, const struct probe_target *t,
 		ret->retval_location = f.retval_location;
 	}
 	ret->layout_key = arena_printf(env->arena, "%s@%" PRIx64, ret->layout_key, address);
+}
+
+const char *user_breaks(const struct elf_file *f, u64 offset)
+{
+	const u8 *code = elf_file_bytes(f, offset, NOP_SIZE);
+	const size_t size = code ? NOP_SIZE : 1;
+
+	if (!code)
+		code = elf_file_bytes(f, offset, 1);
+	return code && elf_file_is_64(f) ? arch_probe_breaks(code, size, offset) : NULL;
+}
+
+int user_check_instruction(struct probe_env *env, struct span at, const struct elf_file *f,
+			   u64 offset, const char *place)
+{
+	const char *cause = env->unsafe ? NULL : user_breaks(f, offset);
+
+	if (!cause)
+		return 0;
+	diag_error(env->diag, at, "a probe on %s would crash programs: %s", place, cause);
+	diag_hint(env->diag, "probe its callers, or a place behind it (+OFFSET); --unsafe attaches "
+			     "all the same");
+	return -EINVAL;
 }
 
 /* One place, too, is attached and let go in a third of the time that a perf event takes. */

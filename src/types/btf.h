@@ -38,6 +38,7 @@ int btf_each_record(struct btf_source *btf, const char *glob, int (*fn)(void *ar
 int btf_find_raw_tracepoint(struct btf_source *btf, const char *module, const char *name, struct btf_function *ret);
 /* Iterator targets: functions bpf_iter_NAME; context struct bpf_iter__NAME. id is for attach_btf_id. */
 int btf_find_iterator(struct btf_source *btf, const char *name, struct btf_function *ret, const struct type **ret_context);
+bool btf_has_typedef(struct btf_source *btf, const char *name); /* of vmlinux */
 /* A global variable: its type, NULL if unknown. */
 const struct type *btf_find_variable(struct btf_source *btf, const char *name);
 

@@ -305,6 +305,11 @@ int btf_find_iterator(struct btf_source *s, const char *name, struct btf_functio
 	return 0;
 }
 
+bool btf_has_typedef(struct btf_source *s, const char *name)
+{
+	return btf_find_id(&s->vmlinux, name, BTF_KIND_BIT(BTF_KIND_TYPEDEF)) != 0;
+}
+
 /* ---- variables ---- */
 
 const struct type *btf_find_variable(struct btf_source *s, const char *name)

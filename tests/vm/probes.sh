@@ -20,6 +20,15 @@ is "$out" "-1 200 -300 -70000 1122334455667788 hello usdt
 out=$(pantrace -q -c '/programs/sdt 3' -e 'usdt:/programs/sdt:pantrace_test:guarded { @ = count(); @sem = max(arg1); }' 2>&1)
 like "$out" '^@: 3$' "usdt: the semaphore is raised while attached"
 
+# Nops of some lengths are made calls by some kernels: what they do not do rightly is refused.
+for f in one five ten split; do
+	out=$(pantrace -q -c '/programs/nops 20' -e "uprobe:/programs/nops:$f { @ = count(); }" 2>&1)
+	case $out in
+	*'would crash programs'* | *'cannot probe the instruction'*) unlike "$out" '^child' "uprobe: a nop that cannot be probed is refused ($f)" ;;
+	*) is "$(echo "$out" | grep -c '^child 0$\|^@: 20$')" 2 "uprobe: a nop; a child that is forked later lives ($f)" ;;
+	esac
+done
+
 out=$(pantrace -q -e 'profile:hz:99 { @ = count(); @k[kstack] = count(); } interval:s:1 { exit(); }' 2>&1)
 like "$out" '^@: [0-9]+$' "profile"
 
