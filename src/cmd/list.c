@@ -13,8 +13,8 @@ enum list_format { LIST_TEXT, LIST_VERBOSE, LIST_JSON };
 
 /* A name that matched. */
 struct listed {
-	u64 head; /* its first 8 bytes behind the provider, as a big-endian number: nearly always
-		     tells two apart */
+	u64 head[2]; /* its first bytes behind what all begin with, as big-endian numbers: nearly always
+			tell two apart */
 	char *name;
 };
 
@@ -183,14 +183,14 @@ static int print_probe(struct lister *l, const char *name)
 	return 0;
 }
 
-static u64 head_of(const char *name)
+/* The next 8 bytes of a name, moved past. */
+static u64 next_bytes(const char **at)
 {
-	const u8 *p = (const u8 *)name + strcspn(name, ":");
-	u64 head = 0;
+	u64 bytes = 0;
 
 	for (int i = 0; i < 8; i++)
-		head = head << 8 | (*p ? *p++ : 0);
-	return head;
+		bytes = bytes << 8 | (u8)(**at ? *(*at)++ : 0);
+	return bytes;
 }
 
 static int remember(void *arg, const char *name)
@@ -200,19 +200,37 @@ static int remember(void *arg, const char *name)
 	if (l->word && !strstr(name, l->word))
 		return 0;
 	l->count++;
-	vector_push(&l->names, ((struct listed){.head = head_of(name),
-						.name = arena_strdup(&l->name_arena, name)}));
+	vector_push(&l->names, ((struct listed){.name = arena_strdup(&l->name_arena, name)}));
 	return 0;
 }
 
-/* Names of one provider only are compared. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
 
-	if (x->head != y->head)
-		return x->head < y->head ? -1 : 1;
+	for (u32 i = 0; i < ARRAY_SIZE(x->head); i++)
+		if (x->head[i] != y->head[i])
+			return x->head[i] < y->head[i] ? -1 : 1;
 	return strcmp(x->name, y->name);
+}
+
+static void sort_names(struct lister *l)
+{
+	const char *first = l->names.items[0].name;
+	size_t common = strlen(first), same;
+
+	for (size_t i = 1; i < l->names.len; i++) {
+		for (same = 0; same < common && l->names.items[i].name[same] == first[same]; same++)
+			;
+		common = same;
+	}
+	for (size_t i = 0; i < l->names.len; i++) {
+		const char *at = l->names.items[i].name + common;
+
+		for (u32 n = 0; n < ARRAY_SIZE(l->names.items[i].head); n++)
+			l->names.items[i].head[n] = next_bytes(&at);
+	}
+	qsort(l->names.items, l->names.len, sizeof(struct listed), compare_names);
 }
 
 /* ---- patterns ---- */
@@ -228,10 +246,10 @@ static int each_of(struct lister *l, const struct probe_provider *p, const char 
 
 	l->denied |= err == -EACCES || err == -EPERM;
 	if (l->names.len)
-		qsort(l->names.items, l->names.len, sizeof(struct listed), compare_names);
+		sort_names(l);
 	for (size_t i = 0; i < l->names.len; i++) {
 		/* Functions of one file may share their name with those of others. */
-		if (i && str_eq(l->names.items[i].name, l->names.items[i - 1].name)) {
+		if (i && !compare_names(&l->names.items[i], &l->names.items[i - 1])) {
 			l->count--;
 			continue;
 		}

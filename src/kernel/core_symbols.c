@@ -19,54 +19,17 @@
  * Each begins at a multiple of 8. Markers and numbers are not in VMCOREINFO: they are looked for
  * beside their neighbours, and tried.
  */
-#include "kernel/core_symbols.h"
+#include "kernel/core_symbols_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vector.h"
-#include "kernel/core_table.h"
 
-#define MAX_SYMBOLS    ((u32)8 << 20)
-#define MAX_NAMES      ((size_t)128 << 20)
-#define TOKENS	       256
-#define MAX_TOKEN_TEXT ((size_t)64 << 10) /* 16-bit indices */
-
-/* Most tokens have 2 to 5 letters. So many are copied at once, whether they belong to it or not. */
-#define SHORT 16
-
-#define STEP 256 /* symbols between two markers */
-
-#define NAMES_WINDOW   ((size_t)32 << 10)
-#define OFFSETS_WINDOW ((size_t)16 << 10)
-
-enum { MAX_NAME = 1024 }; /* KSYM_NAME_LEN is 512 */
-
-struct core_symbols {
-	struct core_table names, offsets,
-		numbers; /* numbers: kallsyms_seqs_of_names, may be closed */
-	u32 *markers;
-	u32 count;
-	u64 base, stext;
-	bool is_signed; /* of the two meanings of an offset the older */
-	u16 index[TOKENS];
-	char text[MAX_TOKEN_TEXT + SHORT + 1];
-	u8 lengths[TOKENS];
-	char kinds[TOKENS],
-		letters[TOKENS]; /* of names that begin with the token; letters: 0 = see the next */
-};
-
-static u64 address_from(const struct core_symbols *s, u32 value)
-{
-	const s32 offset = (s32)value;
-
-	if (!s->is_signed)
-		return s->base + value;
-	return offset >= 0 ? (u64)offset : s->base - 1 - (u64)(s64)offset;
-}
-
+#define MAX_SYMBOLS ((u32)8 << 20)
+#define MAX_NAMES   ((size_t)128 << 20)
 /* 0: it cannot be read. */
-static u64 address_of(struct core_symbols *s, u32 i)
+u64 core_symbols_nth_address(struct core_symbols *s, u32 i)
 {
 	const u8 *at = core_table_at(&s->offsets, i * sizeof(u32), sizeof(u32));
 	u32 value;
@@ -107,30 +70,8 @@ static bool read_tokens(struct core_symbols *s, const struct kcore *c)
 	return true;
 }
 
-/* What one symbol of the names consists of; at the end NULL. */
-struct name {
-	const u8 *tokens;
-	u32 count;
-};
-
-/* What is behind it; NULL: the table ends. */
-static const u8 *next_name(const u8 *at, const u8 *end, struct name *ret)
-{
-	u32 count;
-
-	if (end - at < 2)
-		return NULL;
-	count = *at++;
-	if (count & 0x80)
-		count = (count & 0x7f) | (u32)*at++ << 7;
-	if ((size_t)(end - at) < count || !count)
-		return NULL;
-	*ret = (struct name){at, count};
-	return at + count;
-}
-
 /* The kind, then the name. */
-static bool expand(const struct core_symbols *s, const struct name *n, char text[MAX_NAME])
+bool core_symbols_expand(const struct core_symbols *s, const struct name *n, char text[MAX_NAME])
 {
 	size_t len = 0;
 
@@ -148,13 +89,6 @@ static bool expand(const struct core_symbols *s, const struct name *n, char text
 	}
 	text[len] = '\0';
 	return len > 1;
-}
-
-static char first_of(const struct core_symbols *s, const struct name *n)
-{
-	const char letter = s->letters[n->tokens[0]];
-
-	return letter || n->count == 1 ? letter : s->kinds[n->tokens[1]];
 }
 
 /* ---- places ---- */
@@ -180,11 +114,11 @@ static bool find_name(struct core_symbols *s, u32 i, struct name *ret)
 	return at;
 }
 
-static bool name_at(struct core_symbols *s, u32 i, char text[MAX_NAME])
+bool core_symbols_nth(struct core_symbols *s, u32 i, char text[MAX_NAME])
 {
 	struct name n;
 
-	return find_name(s, i, &n) && expand(s, &n, text);
+	return find_name(s, i, &n) && core_symbols_expand(s, &n, text);
 }
 
 /* Per-CPU symbols have small offsets instead of addresses and come first. Index of the first symbol
@@ -196,7 +130,7 @@ static u32 first_behind(struct core_symbols *s, u64 address)
 	while (low < high) {
 		const u32 middle = low + (high - low) / 2;
 
-		if (address_of(s, middle) <= address)
+		if (core_symbols_nth_address(s, middle) <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -205,31 +139,28 @@ static u32 first_behind(struct core_symbols *s, u64 address)
 }
 
 /* The Nth of the sorted names. */
-static bool sorted_at(struct core_symbols *s, u32 n, u32 *ret_i, char text[MAX_NAME])
+bool core_symbols_sorted(struct core_symbols *s, u32 n, u32 *ret_i, char text[MAX_NAME])
 {
 	const u8 *at = core_table_at(&s->numbers, (size_t)n * 3, 3);
 
 	if (!at)
 		return false;
 	*ret_i = (u32)at[0] << 16 | (u32)at[1] << 8 | at[2];
-	return *ret_i < s->count && name_at(s, *ret_i, text);
+	return *ret_i < s->count && core_symbols_nth(s, *ret_i, text);
 }
 
-/* The first of the sorted names that does not stand before PREFIX (or, behind: that stands behind all that begin with it). */
-static u32 sorted_first(struct core_symbols *s, const char *prefix, bool behind)
+/* The first of the sorted names that does not stand before PREFIX. */
+u32 core_symbols_first(struct core_symbols *s, const char *prefix)
 {
-	const size_t len = strlen(prefix);
 	u32 low = 0, high = s->count, i;
 	char text[MAX_NAME];
 
 	while (low < high) {
 		const u32 middle = low + (high - low) / 2;
-		int order;
 
-		if (!sorted_at(s, middle, &i, text))
+		if (!core_symbols_sorted(s, middle, &i, text))
 			return s->count;
-		order = strncmp(text + 1, prefix, len);
-		if (order < 0 || (behind && !order))
+		if (strcmp(text + 1, prefix) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -244,8 +175,8 @@ static bool has_stext(struct core_symbols *s)
 {
 	char text[MAX_NAME];
 
-	for (u32 i = first_behind(s, s->stext); i-- && address_of(s, i) == s->stext;)
-		if (name_at(s, i, text) && str_eq(text + 1, "_stext"))
+	for (u32 i = first_behind(s, s->stext); i-- && core_symbols_nth_address(s, i) == s->stext;)
+		if (core_symbols_nth(s, i, text) && str_eq(text + 1, "_stext"))
 			return true;
 	return false;
 }
@@ -281,7 +212,7 @@ static bool are_sorted(struct core_symbols *s)
 	for (u32 n = 0; n < LOOKS; n++) {
 		const u64 at = (u64)(s->count - 1) * n / (LOOKS - 1);
 
-		if (!sorted_at(s, (u32)at, &i, text[n % 2]) ||
+		if (!core_symbols_sorted(s, (u32)at, &i, text[n % 2]) ||
 		    (n && strcmp(text[(n + 1) % 2] + 1, text[n % 2] + 1) >= 0))
 			return false;
 	}
@@ -361,229 +292,6 @@ void core_symbols_release(struct core_symbols *s)
 	free(s);
 }
 
-/* ---- by the beginnings of names ---- */
-
-struct found {
-	u32 *items;
-	size_t len, cap;
-};
-
-struct listener {
-	int (*fn)(void *arg, const char *name, u64 address, bool is_alias);
-	void *arg;
-};
-
-static bool is_text(char kind)
-{
-	return (kind | 0x20) == 't' || (kind | 0x20) == 'w';
-}
-
-/* The padding in front of functions has names, too (scripts/link-vmlinux.sh). */
-static bool is_padding(const char *name)
-{
-	return *name == '_' && (str_starts(name, "__pfx_") || str_starts(name, "__cfi_"));
-}
-
-#define MAX_PREFIXES 16
-
-/*
- * What names must begin with. Most of the work would be to spell out all 170,000, and to compare
- * them: their first four letters, as one number, tell nearly as much.
- */
-struct beginnings {
-	const char *const *list; /* NULL = anything */
-	u32 count;
-	u32 heads[MAX_PREFIXES], masks[MAX_PREFIXES];
-	bool letters[UINT8_MAX + 1];
-};
-
-static u32 head_of(const char *text, size_t len)
-{
-	u32 head = 0;
-
-	memcpy(&head, text, MIN(len, sizeof(head)));
-	return head;
-}
-
-static struct beginnings beginnings_of(const char *const *prefixes)
-{
-	static const char ones[] = {-1, -1, -1, -1};
-	struct beginnings b = {.list = prefixes};
-
-	for (; prefixes && *prefixes; prefixes++) {
-		const size_t len = strlen(*prefixes);
-
-		if (!len || b.count == MAX_PREFIXES) {
-			b.list = NULL;
-			break;
-		}
-		b.letters[(u8) * *prefixes] = true;
-		b.heads[b.count] = head_of(*prefixes, len);
-		b.masks[b.count++] = head_of(ones, len);
-	}
-	return b;
-}
-
-/* What is not wanted is told apart here, and not all that is told is wanted. */
-static bool may_begin(const struct core_symbols *s, const struct beginnings *b,
-		      const struct name *n)
-{
-	char text[2 * UINT8_MAX + SHORT];
-	size_t len = 0;
-	u32 head;
-
-	if (!b->list)
-		return true;
-	if (!b->letters[(u8)first_of(s, n)])
-		return false;
-	/* The kind and four letters. */
-	for (u32 i = 0; i < n->count && len < 1 + sizeof(head); i++) {
-		memcpy(text + len, s->text + s->index[n->tokens[i]], SHORT);
-		len += s->lengths[n->tokens[i]];
-	}
-	if (len < 1 + sizeof(head))
-		memset(text + len, 0, 1 + sizeof(head) - len);
-	memcpy(&head, text + 1, sizeof(head));
-	for (u32 i = 0; i < b->count; i++)
-		if ((head & b->masks[i]) == b->heads[i])
-			return true;
-	return false;
-}
-
-static bool begins(const struct beginnings *b, const char *name)
-{
-	if (!b->list)
-		return true;
-	for (const char *const *p = b->list; *p; p++)
-		if (**p == *name && str_starts(name, *p))
-			return true;
-	return false;
-}
-
-/* Of so many one is looked up, more are met on the way through all; a few are always. */
-#define FEW_OF 64
-#define FEW    16
-
-/* Another one has its address and stands before it. */
-static bool has_elder(struct core_symbols *s, u32 i)
-{
-	const u64 address = address_of(s, i);
-	char text[MAX_NAME];
-
-	while (i-- && address_of(s, i) == address)
-		if (name_at(s, i, text) && is_text(*text) && !is_padding(text + 1))
-			return true;
-	return false;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	const u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The symbols whose names begin so, in their order. False: they are too many, or names are not sorted here. */
-static bool look_up(struct core_symbols *s, const char *const *prefixes, struct found *ret)
-{
-	char text[MAX_NAME];
-	u32 i;
-
-	if (!s->numbers.bytes)
-		return false;
-	for (; *prefixes; prefixes++) {
-		const u32 first = sorted_first(s, *prefixes, false);
-		const u32 behind = sorted_first(s, *prefixes, true);
-
-		if (behind - first > MAX(s->count / FEW_OF, (u32)FEW))
-			return false;
-		for (u32 n = first; n < behind; n++) {
-			if (!sorted_at(s, n, &i, text))
-				return false;
-			vector_push(ret, i);
-		}
-	}
-	if (ret->len)
-		qsort(ret->items, ret->len, sizeof(*ret->items), ascending);
-	return true;
-}
-
-static int tell_found(struct core_symbols *s, const struct found *found, const struct listener *to)
-{
-	char text[MAX_NAME];
-	int rc = 0;
-
-	for (size_t k = 0; k < found->len && !rc; k++) {
-		const u32 i = found->items[k];
-
-		if ((k && i == found->items[k - 1]) || !name_at(s, i, text) || !is_text(*text) ||
-		    is_padding(text + 1))
-			continue;
-		rc = to->fn(to->arg, text + 1, address_of(s, i), has_elder(s, i));
-	}
-	return rc;
-}
-
-static int walk(struct core_symbols *s, const char *const *prefixes, const struct listener *to)
-{
-	const struct beginnings wanted = beginnings_of(prefixes);
-	struct core_window names, offsets;
-	const u8 *here, *behind, *value;
-	char text[MAX_NAME];
-	size_t at = 0, len;
-	u64 last = 0;
-	struct name n;
-	int rc = 0;
-
-	core_window_open(&names, s->names.core, s->names.address, s->names.len, NAMES_WINDOW);
-	core_window_open(&offsets, s->offsets.core, s->offsets.address, s->offsets.len,
-			 OFFSETS_WINDOW);
-	for (u32 i = 0; !rc && i < s->count; i++) {
-		u64 address;
-		bool is_alias;
-		u32 offset;
-
-		here = core_window_at(&names, at, MAX_NAME, &len);
-		behind = next_name(here, here + len, &n);
-		value = core_window_at(&offsets, i * sizeof(u32), sizeof(u32), &len);
-		if (!behind || len < sizeof(offset))
-			break;
-		at += (size_t)(behind - here);
-		if (!is_text(s->kinds[n.tokens[0]]))
-			continue;
-		memcpy(&offset, value, sizeof(offset));
-		address = address_from(s, offset);
-		is_alias = address == last;
-		if (!may_begin(s, &wanted, &n)) {
-			last = address;
-			continue;
-		}
-		if (!expand(s, &n, text) || is_padding(text + 1))
-			continue;
-		last = address;
-		if (begins(&wanted, text + 1))
-			rc = to->fn(to->arg, text + 1, address, is_alias);
-	}
-	core_window_close(&names);
-	core_window_close(&offsets);
-	return rc;
-}
-
-int core_symbols_each(struct core_symbols *s, const char *const *prefixes,
-		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg)
-{
-	const struct listener to = {fn, arg};
-	struct found found = {0};
-	int rc;
-
-	if (prefixes && look_up(s, prefixes, &found))
-		rc = tell_found(s, &found, &to);
-	else
-		rc = walk(s, prefixes, &to);
-	vector_free(&found);
-	return rc;
-}
-
 /* ---- by address, by name ---- */
 
 bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
@@ -596,11 +304,11 @@ bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
 	/* The last symbol of vmlinux is its end. */
 	if (!end || end == s->count || address < s->stext)
 		return false;
-	*ret_start = address_of(s, end - 1);
-	while (i && address_of(s, i - 1) == *ret_start)
+	*ret_start = core_symbols_nth_address(s, end - 1);
+	while (i && core_symbols_nth_address(s, i - 1) == *ret_start)
 		i--;
 	for (; i < end; i++)
-		if (name_at(s, i, text))
+		if (core_symbols_nth(s, i, text))
 			fn(arg, *text, text + 1);
 	return true;
 }
@@ -611,13 +319,13 @@ u64 core_symbols_address(struct core_symbols *s, const char *name)
 	u32 i, n;
 
 	if (s->numbers.bytes) {
-		n = sorted_first(s, name, false);
-		return n < s->count && sorted_at(s, n, &i, text) && str_eq(text + 1, name)
-			       ? address_of(s, i)
+		n = core_symbols_first(s, name);
+		return n < s->count && core_symbols_sorted(s, n, &i, text) && str_eq(text + 1, name)
+			       ? core_symbols_nth_address(s, i)
 			       : 0;
 	}
 	for (i = 0; i < s->count; i++)
-		if (name_at(s, i, text) && str_eq(text + 1, name))
-			return address_of(s, i);
+		if (core_symbols_nth(s, i, text) && str_eq(text + 1, name))
+			return core_symbols_nth_address(s, i);
 	return 0;
 }

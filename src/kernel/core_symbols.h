@@ -21,9 +21,10 @@ struct core_symbols;
 int core_symbols_load(const struct kcore *c, struct core_symbols **ret);
 void core_symbols_release(struct core_symbols *s);
 /*
- * Text symbols of vmlinux in the order of their addresses: those whose names begin with one of the prefixes (NULL at the end
- * of them; prefixes NULL = all). is_alias: another one has the same address and stands before it. Ends when fn returns
- * non-zero, and returns that.
+ * Text symbols of vmlinux: those whose names begin with one of the prefixes (NULL at the end of them, 16 at most; prefixes
+ * NULL = all). First those of prefixes that few names have, then the others, both in the order of their addresses. is_alias:
+ * another one has the same address and stands before it. Ends when fn returns non-zero, and returns that; -EIO: a table ends
+ * too early.
  */
 int core_symbols_each(struct core_symbols *s, const char *const *prefixes,
 		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg);

@@ -95,6 +95,7 @@ static int find_in_core(struct search *s)
 {
 	struct core_symbols *symbols = kernel_core_symbols(s->k);
 	const char *prefixes[ARRAY_SIZE(noted) + 2] = {NULL}, *prefix = "";
+	int err;
 
 	if (!symbols)
 		return -EOPNOTSUPP;
@@ -103,8 +104,8 @@ static int find_in_core(struct search *s)
 	if (s->glob)
 		prefix = arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
 	prefixes[ARRAY_SIZE(noted)] = prefix;
-	core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
-	return core_modules_each(s->core, prefix, &s->arena, each_symbol, s);
+	err = core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
+	return err ? err : core_modules_each(s->core, prefix, &s->arena, each_symbol, s);
 }
 
 static int find_candidates(struct search *s)

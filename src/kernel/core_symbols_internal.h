@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tables of symbols, for those who go through them (core_symbols.c says what they are). */
+#ifndef PANTRACE_KERNEL_CORE_SYMBOLS_INTERNAL_H
+#define PANTRACE_KERNEL_CORE_SYMBOLS_INTERNAL_H
+
+#include "kernel/core_symbols.h"
+#include "kernel/core_table.h"
+
+#define TOKENS	       256
+#define MAX_TOKEN_TEXT ((size_t)64 << 10) /* 16-bit indices */
+
+/* Most tokens have 2 to 5 letters. So many are copied at once, whether they belong to it or not. */
+#define SHORT 16
+
+#define STEP 256 /* symbols between two markers */
+
+enum { MAX_NAME = 1024 }; /* KSYM_NAME_LEN is 512 */
+
+struct core_symbols {
+	struct core_table names, offsets,
+		numbers; /* numbers: kallsyms_seqs_of_names, may be closed */
+	u32 *markers;
+	u32 count;
+	u64 base, stext;
+	bool is_signed; /* of the two meanings of an offset the older */
+	u16 index[TOKENS];
+	char text[MAX_TOKEN_TEXT + SHORT + 1];
+	u8 lengths[TOKENS];
+	char kinds[TOKENS],
+		letters[TOKENS]; /* of names that begin with the token; letters: 0 = see the next */
+};
+
+static inline u64 address_from(const struct core_symbols *s, u32 value)
+{
+	const s32 offset = (s32)value;
+
+	if (!s->is_signed)
+		return s->base + value;
+	return offset >= 0 ? (u64)offset : s->base - 1 - (u64)(s64)offset;
+}
+
+/* What one symbol of the names consists of; at the end NULL. */
+struct name {
+	const u8 *tokens;
+	u32 count;
+};
+
+/* What is behind it; NULL: the table ends. */
+static inline const u8 *next_name(const u8 *at, const u8 *end, struct name *ret)
+{
+	u32 count;
+
+	if (end - at < 2)
+		return NULL;
+	count = *at++;
+	if (count & 0x80)
+		count = (count & 0x7f) | (u32)*at++ << 7;
+	if ((size_t)(end - at) < count || !count)
+		return NULL;
+	*ret = (struct name){at, count};
+	return at + count;
+}
+
+/* The kind, then the name. False: there is none. */
+bool core_symbols_expand(const struct core_symbols *s, const struct name *n, char text[MAX_NAME]);
+/* The same of the Nth symbol. */
+bool core_symbols_nth(struct core_symbols *s, u32 n, char text[MAX_NAME]);
+/* 0: it cannot be read. */
+u64 core_symbols_nth_address(struct core_symbols *s, u32 n);
+/* The Nth of the sorted names, and the number of its symbol. */
+bool core_symbols_sorted(struct core_symbols *s, u32 n, u32 *ret_i, char text[MAX_NAME]);
+/* The first of the sorted names that does not stand before PREFIX. */
+u32 core_symbols_first(struct core_symbols *s, const char *prefix);
+
+#endif
