@@ -74,8 +74,9 @@ static const struct command_spec spec = {
 		"than a millisecond\n"
 		"pantrace funcgraph -m 1 -T 'tcp_*,udp_*'         # only durations, with names at "
 		"the end\n"
-		"pantrace funcgraph -R -m 2 __x64_sys_openat      # results: which function said "
-		"ENOENT\n",
+		"pantrace funcgraph -R -m 2 do_sys_openat2        # results: which function said "
+		"ENOENT\n"
+		"pantrace funcgraph -A -m 1 vfs_write             # what it was given\n",
 	.details = "FUNCTION may have wildcards (* ? [...]).\n"
 		   "function_graph makes the traced paths at least half as slow again. With -d the "
 		   "events stay in the kernel's "

@@ -46,6 +46,7 @@ static const struct command_spec spec = {
 		"like this\n"
 		"pantrace functrace -d 1 'vfs_*' -n vfs_read      # one second, buffered; without "
 		"one of them\n"
+		"pantrace functrace -A vfs_write                  # and what they were given\n"
 		"pantrace functrace -s -p 181 ext4_file_write_iter   # with stacks, one process\n",
 	.details = "FUNCTION may have wildcards (* ? [...]).\n"
 		   "Tracing many functions makes the whole system slower. With -d the events stay "

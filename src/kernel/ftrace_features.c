@@ -65,6 +65,7 @@ static const struct row {
 	{"function_graph", "function graph tracer", TOP_TRACER, "function_graph", NULL},
 	{"function_graph_instance", "in an instance", INSTANCE_TRACER, "function_graph", NULL},
 	{"function_graph_retval", "with return values", OPTION, "funcgraph-retval", NULL},
+	{"function_graph_retaddr", "with return addresses", OPTION, "funcgraph-retaddr", NULL},
 	{"function_graph_args", "with arguments", OPTION, "funcgraph-args", NULL},
 	{"function_profile", "counts and times of functions", TOP_FILE, "function_profile_enabled",
 	 NULL},
