@@ -124,6 +124,11 @@ def main():
         row("attach: exec to first event of a tracepoint", ours * 1e3, theirs * 1e3, "ms")
 
     if wanted("compile"):
+        path = "/usr/sbin/tcplife.bt"  # of the package bpftrace
+        if os.path.exists(path):
+            ours = median(lambda: run_once([PANTRACE, "-d", "bpf", path]), 21)
+            theirs = median(lambda: run_once([peer, "-d", path]), 5) if peer else 0
+            row("compile: tcplife.bt to bytecode (peer: not loaded)", ours * 1e3, theirs * 1e3, "ms")
         path = "/tmp/pantrace-bench.bt"
         with open(path, "w") as f:
             f.write(thousand_lines())
