@@ -209,7 +209,9 @@ static void match_at(struct lower *l, const struct text *hay, const struct text 
 #define SEARCH_HAY    0
 #define SEARCH_NEEDLE 8
 #define SEARCH_INDEX  16 /* of the first match; -1 */
-#define SEARCH_SIZE   24
+#define SEARCH_AT     24 /* where the needle is tried, and how much of it is there */
+#define SEARCH_EQUAL  32
+#define SEARCH_SIZE   40
 
 /* One position: continues in the block that the search goes on from, having jumped to `found` or
  * `end` otherwise. */
@@ -261,8 +263,72 @@ static struct ir_function *search_callback(struct lower *l, const struct text *h
 	return f;
 }
 
+/* x ^ u ^ u is x, but of u the verifier knows nothing, nor then of x: else it would walk all of its values. */
+static ir_reg load_unknown(struct ir_function *f, ir_reg state, s32 offset, ir_reg unknown)
+{
+	const ir_reg value = ir_load(f, state, offset, 8, false);
+
+	return ir_binary(f, IR_XOR, ir_binary(f, IR_XOR, value, unknown), unknown);
+}
+
+/*
+ * long callback(u32 step, void *state): one byte of two texts that are not known. A loop over the needle within a loop over
+ * the haystack is walked by the verifier round by round; this is looked at once.
+ */
+static struct ir_function *step_callback(struct lower *l, const struct text *hay,
+					 const struct text *needle)
+{
+	struct ir_function *outer = l->f, *f = ir_function_new(l->ir, "strstr");
+	ir_reg step = ir_reg_new(f), state = ir_reg_new(f), at, equal, position, wanted, byte;
+	u32 block, next, differs, found, end;
+
+	l->f = f;
+	f->is_callback = true;
+	f->nparams = 2;
+	f->span = outer->span;
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = step, .imm = 0});
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = state, .imm = 1});
+	found = ir_block_new(f, "strstr.found");
+	end = ir_block_new(f, "strstr.end");
+	at = load_unknown(f, state, SEARCH_AT, step);
+	equal = load_unknown(f, state, SEARCH_EQUAL, step);
+	block = ir_block_new(f, "strstr.needle");
+	ir_branch_imm(f, IR_LT, equal, needle->size, block, found);
+	ir_switch_to(f, block);
+	wanted = load_byte(l, ir_load(f, state, SEARCH_NEEDLE, 8, false), equal);
+	block = ir_block_new(f, "strstr.more");
+	ir_branch_imm(f, IR_EQ, wanted, 0, found, block);
+	ir_switch_to(f, block);
+	/* What does not fit here fits nowhere further on. */
+	position = ir_binary(f, IR_ADD, at, equal);
+	block = ir_block_new(f, "strstr.inside");
+	ir_branch_imm(f, IR_LT, position, hay->size, block, end);
+	ir_switch_to(f, block);
+	byte = load_byte(l, ir_load(f, state, SEARCH_HAY, 8, false), position);
+	next = ir_block_new(f, "strstr.equal");
+	differs = ir_block_new(f, "strstr.differs");
+	ir_branch(f, IR_EQ, byte, wanted, next, differs);
+	ir_switch_to(f, next);
+	ir_store(f, state, SEARCH_EQUAL, 8, ir_binary_imm(f, IR_ADD, equal, 1));
+	ir_return(f, 0);
+	ir_switch_to(f, differs);
+	block = ir_block_new(f, "strstr.next");
+	ir_branch_imm(f, IR_EQ, byte, 0, end, block);
+	ir_switch_to(f, block);
+	ir_store(f, state, SEARCH_AT, 8, ir_binary_imm(f, IR_ADD, at, 1));
+	ir_store_imm(f, state, SEARCH_EQUAL, 8, 0);
+	ir_return(f, 0);
+	ir_switch_to(f, found);
+	ir_store(f, state, SEARCH_INDEX, 8, at);
+	ir_jump(f, end);
+	ir_switch_to(f, end);
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = 1});
+	l->f = outer;
+	return f;
+}
+
 static ir_reg search_by_callback(struct lower *l, const struct text *hay, const struct text *needle,
-				 u32 positions)
+				 u32 positions, struct ir_function *callback)
 {
 	struct ir_function *f = l->f;
 	const u32 slot = ir_slot(f, SEARCH_SIZE, 8, "search");
@@ -275,10 +341,11 @@ static ir_reg search_by_callback(struct lower *l, const struct text *hay, const 
 	else
 		ir_store(f, state, SEARCH_NEEDLE, 8, needle->address);
 	ir_store_imm(f, state, SEARCH_INDEX, 8, -1);
+	ir_store_imm(f, state, SEARCH_AT, 8, 0);
+	ir_store_imm(f, state, SEARCH_EQUAL, 8, 0);
 	ir_add(f, (struct ir_insn){.op = IR_FUNCTION,
 				   .dst = function,
-				   .imm = ir_function_index(
-					   l->ir, search_callback(l, hay, needle, positions))});
+				   .imm = ir_function_index(l->ir, callback)});
 	ir_call_n(f, BPF_FUNC_loop, ir_const(f, positions), function, state, ir_const(f, 0));
 	return ir_load(f, state, SEARCH_INDEX, 8, true);
 }
@@ -305,11 +372,13 @@ static ir_reg search_in_place(struct lower *l, const struct text *hay, const str
 /* The verifier walks plain loops round by round: beyond so many comparisons a callback is used
  * where there is bpf_loop(). */
 #define SEARCH_IN_PLACE 256
+#define MAX_STEPS	(1u << 23) /* BPF_MAX_LOOPS, kernel/bpf/bpf_iter.c */
 
 /* Index of the needle, or -1. */
 static ir_reg search(struct lower *l, const struct text *hay, const struct text *needle)
 {
 	u32 positions = hay->size, length = needle->size;
+	u64 steps;
 
 	if (needle->literal) {
 		length = strnlen(needle->literal->string.data, needle->literal->string.len);
@@ -319,8 +388,15 @@ static ir_reg search(struct lower *l, const struct text *hay, const struct text 
 			return ir_const(l->f, -1);
 		positions = hay->size - length + 1;
 	}
+	/* Each position is left, and each byte of the needle compared at each, at most once. */
+	steps = (u64)positions * (length + 1);
+	if (!needle->literal && l->features->bpf_loop && steps > SEARCH_IN_PLACE &&
+	    steps <= MAX_STEPS)
+		return search_by_callback(l, hay, needle, (u32)steps,
+					  step_callback(l, hay, needle));
 	if (l->features->bpf_loop && (u64)positions * length > SEARCH_IN_PLACE)
-		return search_by_callback(l, hay, needle, positions);
+		return search_by_callback(l, hay, needle, positions,
+					  search_callback(l, hay, needle, positions));
 	return search_in_place(l, hay, needle, positions);
 }
 

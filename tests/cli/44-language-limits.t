@@ -102,6 +102,8 @@ run -q "$work/script"
 is "$out" a9999 "an enum of 10,000 names"
 BPFTRACE_MAX_STRLEN=15000 run -q -c '/bin/true' -e 'tracepoint:syscalls:sys_enter_execve { @[str(args.filename)] = str(args.filename); exit(); }'
 like "$out" '^@\[.*\]: /' "strings of 15,000 bytes, more than a per-CPU allocation"
+run -q -c '/bin/sh -c "/bin/true zz aaaaaaaab aab"' -e 't:syscalls:sys_enter_execve /str(args.argv[1], 16) == "zz"/ { $a = str(args.argv[2]); $b = str(args.argv[3], 500); print((strstr($a, $b), strcontains($a, $b), strcontains($b, $a))); }'
+is "$out" "(6, true, false)" "one string of 1,024 bytes in another, neither known"
 # --- many values at once: what moves a pointer or ends a loop keeps its bounds ---
 run -q -e 'begin { $i = 0; while ($i < 3) { @x[$i, ustack(2)] = ustack(2); $i++; } print(len(@x)); clear(@x) }'
 is "$(echo "$out" | head -1)" 3 "two stacks in a loop"
