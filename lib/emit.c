@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sites call. An event that one session wants, several without contexts, or one with contexts
- * that need no call, goes a short way; whatever that does not like is done again by
- * pt_emit_otherwise() and its like.
+ * What sites call. An event of sessions without contexts, or with contexts that need no call, goes a
+ * short way; whatever that does not like is done again by pt_emit_otherwise() and its like.
  */
 #include "context.h"
 #include "hooks.h"
@@ -11,60 +10,62 @@
 
 /* For the assembly. */
 #define SESSION_SHIFT 14
-#define CPU_ID	      8 /* bits of contexts */
+#define OF_A_THREAD   7 /* bits of contexts: vpid, vtid, procname */
+#define CPU_ID	      8
 #define SWITCHES      16
 #define IP	      64
 
 /*
- * What pantrace_event.only is: the session (a multiple of 64); of several the first, negative; or,
- * with contexts, its complement ^ one of these.
+ * What pantrace_event.only is: the session (a multiple of 64); of several the first, negative, and
+ * SOME_CONTEXTS more if one has contexts; or, of one with contexts, its complement ^ one of these.
  */
 enum {
 	OF_THREAD = 0, /* vpid, vtid, procname */
 	OTHERS = 2,    /* but none of these */
 	BOTH = 6,
 };
+#define SOME_CONTEXTS 8
 
 struct pt_short pt_short __attribute__((used));
 
 /* What the assembly and the rest know of each other. */
 #define WAY(name, first, ...) PT_HIDDEN void name(first, void *record, size_t size __VA_ARGS__)
 WAY(pt_emit_several, const struct pantrace_event *event);
+WAY(pt_emit_several_contexts, const struct pantrace_event *event);
 WAY(pt_emit_otherwise, const struct pantrace_event *event);
 WAY(pt_contexts_otherwise, const struct pantrace_event *event, , struct pt_session *session);
 WAY(pt_emit_rest, uint64_t sessions);
 
 static uintptr_t way_of_contexts(uint32_t contexts)
 {
-	const uint32_t of_thread = 1u << PANTRACE_CONTEXT_VPID | 1u << PANTRACE_CONTEXT_VTID |
-				   1u << PANTRACE_CONTEXT_PROCNAME;
-
-	if (!(contexts & ~of_thread))
+	if (!(contexts & ~(uint32_t)OF_A_THREAD))
 		return OF_THREAD;
-	return contexts & of_thread ? BOTH : OTHERS;
+	return contexts & OF_A_THREAD ? BOTH : OTHERS;
 }
 
 struct pt_session *pt_session_only(uint32_t sessions)
 {
+	const bool several = sessions & (sessions - 1);
 	const struct pt_session *session;
+	uint32_t contexts = 0;
 	uintptr_t first;
 
 	if (!sessions || !&__rseq_size || !__rseq_size)
 		return NULL;
 	for (uint32_t left = sessions; left; left &= left - 1) {
 		session = &pt_state->session[__builtin_ctz(left)];
-		if (!session->active || session->per_thread ||
-		    (session->contexts && sessions & (sessions - 1)))
+		if (!session->active || session->per_thread || (several && !session->quick))
 			return NULL;
+		contexts |= session->contexts;
 	}
 	__atomic_store_n(&pt_short.rseq_offset, (uint64_t)__rseq_offset, __ATOMIC_RELAXED);
 	__atomic_store_n(&pt_short.session, pt_state->session, __ATOMIC_RELAXED);
 	session = &pt_state->session[__builtin_ctz(sessions)];
 	first = (uintptr_t)session;
-	if (sessions & (sessions - 1))
-		first = -first;
-	else if (session->contexts)
-		first = ~first ^ way_of_contexts(session->contexts);
+	if (several)
+		first = -first + (contexts ? SOME_CONTEXTS : 0);
+	else if (contexts)
+		first = ~first ^ way_of_contexts(contexts);
 	return (struct pt_session *)first;
 }
 
@@ -247,9 +248,9 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 #define PUT_OF_THREAD                                                                              \
 	FIND_THREAD                                                                                \
 	"	movq 112(%rcx), %rax\n" /* identity */                                             \
-	"	movdqu %fs:(%rax), %xmm2\n"                                                        \
+	"	movdqu %fs:(%rax), %xmm3\n"                                                        \
 	"	movq %fs:16(%rax), %rax\n"                                                         \
-	"	movdqu %xmm2, 13(%r10)\n"                                                          \
+	"	movdqu %xmm3, 13(%r10)\n"                                                          \
 	"	movq %rax, 29(%r10)\n"                                                             \
 	"	addq 120(%rcx), %r10\n"                                                            \
 	"	cmpq %fs:32(%r9), %rdx\n"                                                          \
@@ -321,64 +322,76 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 }
 
 /*
- * An event of several sessions without contexts, of which the first is at -rcx, or of none that has
- * a short way: a section each, with the time of one reading of the clock if it is still the same
- * CPU (xmm1) and its rings have no later event by now. rdi: the sessions that are left. The next
- * one (xmm2) and the CPU are known before the clock is read, so that the chain to the next ring is
- * short: 4 ns less.
+ * A section for each of several sessions, of which the first is in rcx, with the time of one reading
+ * of the clock if it is still the same CPU (xmm1) and its rings have no later event by now. rdi:
+ * the sessions that are left. The next one (xmm2) and the CPU are known before the clock is read, so
+ * that the chain to the next ring is short: 4 ns less.
  */
+#define PUT_OWN_ID                                                                                 \
+	"	movl 8(%rsi), %eax\n"                                                              \
+	"	movl %eax, 9(%r10)\n"
+#define SEVERAL(many, put)                                                                         \
+	"	movl 48(%rdi), %eax\n" /* sessions */                                              \
+	"	cmpq $0, 64(%rdi)\n"   /* hooks that came with one of them */                      \
+	"	jne pt_emit_otherwise\n"                                                           \
+	"	movq %rdx, %r8\n"                                                                  \
+	"	movl 44(%rdi), %edi\n"                                                             \
+	"	movl %edi, 8(%rsi)\n"                                                              \
+	"	movl %eax, %edi\n" RSEQ_OFFSET SECTION_BEGIN THIS_CPU                              \
+	"	movd %r11d, %xmm1\n" FIND_RING(many)                                               \
+	"	movl 68(%rcx), %eax\n" /* number */                                                \
+	"	btrl %eax, %edi\n"                                                                 \
+	"	bsfl %edi, %eax\n"                                                                 \
+	"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rax\n"                                     \
+	"	addq 72+pt_short(%rip), %rax\n"                                                    \
+	"	movq %rax, %xmm2\n" CLOCK FIND_ROOM PUT_OWN_ID put PUBLISH                         \
+	SECTION_END("	movl 68(%rcx), %eax\n"                                                     \
+		    "	btsl %eax, %edi\n", "pt_emit_rest")                                        \
+	"	testl %edi, %edi\n"                                                                \
+	"	jz 9f\n"                                                                           \
+	"	movq %xmm2, %rcx\n"                                                                \
+	"8:\n" RSEQ_OFFSET SECTION_BEGIN                                                           \
+	"	movd %xmm1, %r11d\n"                                                               \
+	"	cmpl %r11d, %fs:4(%r9)\n"                                                          \
+	"	jne 4f\n" FIND_RING(many)                                                          \
+	"	cmpq 32(%r11), %rdx\n"                                                             \
+	"	jb 4f\n" FIND_ROOM PUT_OWN_ID put PUBLISH SECTION_END(, "pt_emit_rest")            \
+	"	leal -1(%rdi), %eax\n"                                                             \
+	"	andl %eax, %edi\n"                                                                 \
+	"	bsfl %edi, %ecx\n"                                                                 \
+	"	jz 9f\n"                                                                           \
+	"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rcx\n"                                     \
+	"	addq 72+pt_short(%rip), %rcx\n"                                                    \
+	"	jmp 8b\n"                                                                          \
+	"9:\n" LEAVE                                                                               \
+	"	ret\n"
+
+/* Sessions without contexts, or none that has a short way. */
 SHORT_WAY void pt_emit_several(const struct pantrace_event *event __attribute__((unused)),
 			       void *record __attribute__((unused)),
 			       size_t size __attribute__((unused)))
 {
-	__asm__("	movl 48(%rdi), %eax\n" /* sessions */
-		"	cmpq $0, 64(%rdi)\n"   /* hooks that came with one of them */
-		"	jne pt_emit_otherwise\n"
-		"	negq %rcx\n"
+	__asm__("	negq %rcx\n"
+		"	testb $64, %cl\n" /* it is an odd multiple of 64 */
+		"	jz 7f\n"
+		SEVERAL(4, COPY_FIELDS PUT_TIME)
+		"7:	testq %rcx, %rcx\n"
 		"	jz pt_emit_otherwise\n"
-		"	movq %rdx, %r8\n"
-		"	movl 44(%rdi), %edi\n"
-		"	movl %edi, 8(%rsi)\n"
-		"	movl %eax, %edi\n"
-		SECTION_BEGIN THIS_CPU
-		"	movd %r11d, %xmm1\n"
-		FIND_RING(4)
-		"	movl 68(%rcx), %eax\n" /* number */
-		"	btrl %eax, %edi\n"
-		"	bsfl %edi, %eax\n"
-		"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rax\n"
-		"	addq 72+pt_short(%rip), %rax\n"
-		"	movq %rax, %xmm2\n"
-		CLOCK FIND_ROOM
-		"	movl 8(%rsi), %eax\n"
-		"	movl %eax, 9(%r10)\n"
-		COPY_FIELDS PUT_TIME PUBLISH
-		SECTION_END("	movl 68(%rcx), %eax\n"
-			    "	btsl %eax, %edi\n", "pt_emit_rest")
-		"	testl %edi, %edi\n"
-		"	jz 9f\n"
-		"	movq %xmm2, %rcx\n"
-		"8:\n"
-		RSEQ_OFFSET SECTION_BEGIN
-		"	movd %xmm1, %r11d\n"
-		"	cmpl %r11d, %fs:4(%r9)\n"
-		"	jne 4f\n"
-		FIND_RING(4)
-		"	cmpq 32(%r11), %rdx\n"
-		"	jb 4f\n"
-		FIND_ROOM
-		"	movl 8(%rsi), %eax\n"
-		"	movl %eax, 9(%r10)\n"
-		COPY_FIELDS PUT_TIME PUBLISH SECTION_END(, "pt_emit_rest")
-		"	leal -1(%rdi), %eax\n"
-		"	andl %eax, %edi\n"
-		"	bsfl %edi, %ecx\n"
-		"	jz 9f\n"
-		"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rcx\n"
-		"	addq 72+pt_short(%rip), %rcx\n"
-		"	jmp 8b\n"
-		"9:\n" LEAVE
-		"	ret\n");
+		"	jmp pt_emit_several_contexts\n");
+}
+
+/* Each session with its own contexts. */
+SHORT_WAY void pt_emit_several_contexts(const struct pantrace_event *event __attribute__((unused)),
+					void *record __attribute__((unused)),
+					size_t size __attribute__((unused)))
+{
+	__asm__("	addq $" PT_STRINGIFY(SOME_CONTEXTS) ", %rcx\n"
+		SEVERAL(36, PUT_TIME
+			"	testb $" PT_STRINGIFY(OF_A_THREAD) ", 32(%rcx)\n"
+			"	jz 7f\n"
+			PUT_OF_THREAD
+			"7:\n"
+			PUT_OTHERS COPY_FIELDS));
 }
 
 #define AT(what, offset) _Static_assert((what) == (offset), "layout")
@@ -389,6 +402,7 @@ AT(offsetof(struct pantrace_event, hooks), 64);
 AT(offsetof(struct pt_short, rseq_offset), 64);
 AT(offsetof(struct pt_short, session), 72);
 AT(sizeof(struct pt_session), 1 << SESSION_SHIFT);
+AT(offsetof(struct pt_state, session) % 128, 64);
 AT(offsetof(struct pt_session, bare), 4);
 AT(offsetof(struct pt_session, contexts), 32);
 AT(offsetof(struct pt_session, quick), 36);
@@ -401,6 +415,8 @@ AT(offsetof(struct pt_session, thread), 104);
 AT(offsetof(struct pt_session, identity), 112);
 AT(offsetof(struct pt_session, identity_size), 120);
 AT(offsetof(struct pantrace_ring, cpu), 28);
+AT(1 << PANTRACE_CONTEXT_VPID | 1 << PANTRACE_CONTEXT_VTID | 1 << PANTRACE_CONTEXT_PROCNAME,
+   OF_A_THREAD);
 AT(1 << PANTRACE_CONTEXT_CPU_ID, CPU_ID);
 AT(1 << PANTRACE_CONTEXT_CONTEXT_SWITCHES, SWITCHES);
 AT(1 << PANTRACE_CONTEXT_IP, IP);

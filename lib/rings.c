@@ -244,7 +244,7 @@ static void rings_publish(struct pt_settings *set, struct pt_session *session,
 	session->sub_mask = shm->sub_size - 1;
 	session->ring_mask = ring_size - 1;
 	session->mode = shm->mode;
-	session->pid = (int32_t)shm->pid;
+	__atomic_store_n(&session->pid, (int32_t)shm->pid, __ATOMIC_RELAXED);
 	pt_context_lay_out(session, set->per_thread ? PT_RINGS_OF_THREADS : 0,
 			   (uint32_t)shm->contexts);
 	session->block_us = shm->block_us;

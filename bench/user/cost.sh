@@ -79,6 +79,10 @@ for _ in 1 2 3 4 5; do
 		measure "${c%%:*}"
 		stop 1
 	done
+	start 1 vtid vtid
+	start 2 vtid vtid
+	measure both
+	stop 2 1
 done
 exec 3>&-
 [ -z "$theirs" ] || exec 5>&-
@@ -94,3 +98,4 @@ row "a third" three two "$theirs"
 for c in $contexts; do
 	row "with ${c%%:*}" "${c%%:*}" one "${c##*:}"
 done
+row "a second session, vtid in both" both vtid "$theirs"

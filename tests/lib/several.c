@@ -66,9 +66,10 @@ static void storm_of_events(void)
 	storm(0);
 }
 
-/* ---- sessions ---- */
+/* ---- what is read ---- */
 
 struct tally {
+	uint64_t mask; /* of contexts */
 	uint64_t read, lost, bad, backwards, damaged;
 	uint32_t ring; /* the last event's, and its time */
 	uint64_t last;
@@ -89,11 +90,51 @@ static uint32_t check_payload(const struct pantrace_event_view *view, struct tal
 	return of;
 }
 
+static uint64_t wrong[PANTRACE_CONTEXT_MAX];
+
+/* Notes what of the contexts of MASK is not so. */
+static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_t of,
+		  uintptr_t function)
+{
+	const unsigned char *at = view->contexts;
+	uint64_t wide;
+	int32_t value;
+	uint16_t count;
+
+#define NEXT(context, size, into) \
+	if (mask >> (context)&1 && (memcpy(into, at, size), at += (size), true))
+	NEXT(PANTRACE_CONTEXT_VPID, 4, &value)
+	wrong[PANTRACE_CONTEXT_VPID] += value != getpid();
+	NEXT(PANTRACE_CONTEXT_VTID, 4, &value)
+	wrong[PANTRACE_CONTEXT_VTID] += of ? (uint32_t)value != of : value < getpid();
+	if (mask >> PANTRACE_CONTEXT_PROCNAME & 1) {
+		wrong[PANTRACE_CONTEXT_PROCNAME] += strncmp((const char *)at, "several", 16) &&
+						    strncmp((const char *)at, "worker ", 7);
+		at += 16;
+	}
+	NEXT(PANTRACE_CONTEXT_CPU_ID, 4, &value)
+	wrong[PANTRACE_CONTEXT_CPU_ID] += value < 0 || value >= sysconf(_SC_NPROCESSORS_CONF);
+	NEXT(PANTRACE_CONTEXT_CONTEXT_SWITCHES, 8, &wide)
+	wrong[PANTRACE_CONTEXT_CONTEXT_SWITCHES] += wide > 1000000;
+	NEXT(PANTRACE_CONTEXT_PAGE_FAULTS, 8, &wide)
+	wrong[PANTRACE_CONTEXT_PAGE_FAULTS] += wide > 10000000;
+	NEXT(PANTRACE_CONTEXT_IP, 8, &wide)
+	wrong[PANTRACE_CONTEXT_IP] +=
+		!wide || (function && wide - function > 1 << 20 && function - wide > 1 << 20);
+	NEXT(PANTRACE_CONTEXT_USER_STACK, 2, &count)
+	wrong[PANTRACE_CONTEXT_USER_STACK] += !count || count > 32;
+#undef NEXT
+}
+
+/* ---- sessions ---- */
+
 static void note(void *arg, uint32_t ring, const struct pantrace_event_view *view)
 {
 	struct tally *const tally = arg;
+	const uint32_t of = check_payload(view, tally);
 
-	tally->bad += !check_payload(view, tally);
+	tally->bad += !of;
+	check(tally->mask, view, of, (uintptr_t)event);
 	tally->backwards += tally->ring == ring && view->tsc < tally->last;
 	tally->ring = ring;
 	tally->last = view->tsc;
@@ -105,7 +146,7 @@ static void tally_session(unsigned int number, struct tally *ret)
 	struct pantrace_reader *reader;
 	const int fd = pt_session_fd(number);
 
-	*ret = (struct tally){0};
+	*ret = (struct tally){.mask = pt_state->session[number].shm->contexts};
 	if (fd < 0 || pantrace_reader_open_fd(fd, false, &reader)) {
 		ret->damaged = 1;
 		return;
@@ -118,22 +159,24 @@ static void tally_session(unsigned int number, struct tally *ret)
 
 static struct pt_rules rules;
 
-static void session_start(const char *name, uint32_t sub_size)
+static void session_start(const char *name, uint32_t sub_size, uint64_t mask)
 {
-	struct pt_spec spec = {.mode = PANTRACE_DISCARD, .sub_size = sub_size, .nr_subs = 4};
+	struct pt_spec spec = {
+		.mode = PANTRACE_DISCARD, .sub_size = sub_size, .nr_subs = 4, .contexts = mask};
 
 	snprintf(spec.name, sizeof(spec.name), "%s", name);
 	is_int(pt_session_start(&spec, &rules), 0, name);
 }
 
-/* A session that is neither first nor last comes and goes. */
+/* A session that is neither first nor last comes and goes, each time with another of the contexts of *ARG. */
 static void *comes_and_goes(void *arg)
 {
 	struct pt_spec spec = {
 		.name = "guest", .mode = PANTRACE_OVERWRITE, .sub_size = 4096, .nr_subs = 2};
+	const uint64_t mask = *(const uint64_t *)arg;
 
-	(void)arg;
-	while (!atomic_load(&stop)) {
+	for (unsigned int i = 0; !atomic_load(&stop); i++) {
+		spec.contexts = mask & 1ull << i % PANTRACE_CONTEXT_MAX;
 		pt_session_start(&spec, &rules);
 		usleep(500);
 		pt_session_destroy("guest");
@@ -142,20 +185,21 @@ static void *comes_and_goes(void *arg)
 	return NULL;
 }
 
-static void sessions(void)
+/* Each with the contexts of its MASK, the guest with some of the last. */
+static void sessions(const uint64_t masks[SESSIONS + 1])
 {
 	char name[16];
 	pthread_t guest;
 	int status = 1;
 	pid_t child;
 
-	pt_state_get();
-	pt_rules_add(&rules, "several:event", 13, true, PT_LEVEL_ANY, false);
+	atomic_store(&produced, 0);
+	atomic_store(&stop, 0);
 	for (int i = 1; i <= SESSIONS; i++) { /* small ones lose, large ones do not */
 		snprintf(name, sizeof(name), "session %d", i);
-		session_start(name, i == 2 ? 8192 : 8 << 20);
+		session_start(name, i == 2 ? 8192 : 16 << 20, masks[i - 1]);
 	}
-	pthread_create(&guest, NULL, comes_and_goes, NULL);
+	pthread_create(&guest, NULL, comes_and_goes, (void *)&masks[SESSIONS]);
 	storm_of_events();
 	child = fork();
 	if (!child) { /* its events are in its own rings */
@@ -197,41 +241,6 @@ static void sessions(void)
 }
 
 /* ---- contexts ---- */
-
-static uint64_t wrong[PANTRACE_CONTEXT_MAX];
-
-/* Notes what of the contexts of MASK is not so. */
-static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_t of,
-		  uintptr_t function)
-{
-	const unsigned char *at = view->contexts;
-	uint64_t wide;
-	int32_t value;
-	uint16_t count;
-
-#define NEXT(context, size, into) \
-	if (mask >> (context)&1 && (memcpy(into, at, size), at += (size), true))
-	NEXT(PANTRACE_CONTEXT_VPID, 4, &value)
-	wrong[PANTRACE_CONTEXT_VPID] += value != getpid();
-	NEXT(PANTRACE_CONTEXT_VTID, 4, &value)
-	wrong[PANTRACE_CONTEXT_VTID] += of ? (uint32_t)value != of : value < getpid();
-	if (mask >> PANTRACE_CONTEXT_PROCNAME & 1) {
-		wrong[PANTRACE_CONTEXT_PROCNAME] += strncmp((const char *)at, "several", 16) != 0;
-		at += 16;
-	}
-	NEXT(PANTRACE_CONTEXT_CPU_ID, 4, &value)
-	wrong[PANTRACE_CONTEXT_CPU_ID] += value < 0 || value >= sysconf(_SC_NPROCESSORS_CONF);
-	NEXT(PANTRACE_CONTEXT_CONTEXT_SWITCHES, 8, &wide)
-	wrong[PANTRACE_CONTEXT_CONTEXT_SWITCHES] += wide > 1000000;
-	NEXT(PANTRACE_CONTEXT_PAGE_FAULTS, 8, &wide)
-	wrong[PANTRACE_CONTEXT_PAGE_FAULTS] += wide > 10000000;
-	NEXT(PANTRACE_CONTEXT_IP, 8, &wide)
-	wrong[PANTRACE_CONTEXT_IP] +=
-		!wide || (function && wide - function > 1 << 20 && function - wide > 1 << 20);
-	NEXT(PANTRACE_CONTEXT_USER_STACK, 2, &count)
-	wrong[PANTRACE_CONTEXT_USER_STACK] += !count || count > 32;
-#undef NEXT
-}
 
 struct context_tally {
 	struct tally *total;
@@ -285,11 +294,20 @@ static void contexts(uint64_t mask, struct tally *total)
 
 int main(void)
 {
+	const uint64_t quick = 1u << PANTRACE_CONTEXT_VPID | 1u << PANTRACE_CONTEXT_VTID |
+			       1u << PANTRACE_CONTEXT_PROCNAME | 1u << PANTRACE_CONTEXT_CPU_ID |
+			       1u << PANTRACE_CONTEXT_CONTEXT_SWITCHES | 1u << PANTRACE_CONTEXT_IP;
+	const uint64_t of_thread = 1u << PANTRACE_CONTEXT_VTID | 1u << PANTRACE_CONTEXT_PROCNAME;
+	const uint64_t of_event = 1u << PANTRACE_CONTEXT_CPU_ID | 1u << PANTRACE_CONTEXT_IP;
 	struct tally tally = {0};
 
 	storm_prepare();
 	prctl(PR_SET_NAME, "several");
-	sessions();
+	pt_state_get();
+	pt_rules_add(&rules, "several:event", 13, true, PT_LEVEL_ANY, false);
+	sessions((const uint64_t[]){0, 0, 0, 0});
+	sessions((const uint64_t[]){quick, of_thread, of_event, (1u << PANTRACE_CONTEXT_MAX) - 1});
+	sessions((const uint64_t[]){0, quick, 0, quick});
 	for (uint64_t mask = 0; mask < 1u << PANTRACE_CONTEXT_MAX; mask++)
 		contexts(mask, &tally);
 	ok(tally.read > 256 * 300, "%llu events with every set of contexts",
