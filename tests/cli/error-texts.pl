@@ -60,7 +60,7 @@ sub judge
 	my ($options, $arguments) = split /\|/, $b->{options};
 	my ($code, $err) = run($options // '', $b->{script}, $arguments // '');
 	push @texts, grep { /^(.*: )?(ERROR|WARNING): / } split /\n/, $b->{err};
-	$new .= "=== $b->{options}\n$b->{script}\n--- $code\n$err";
+	$new .= ($b->{options} eq '' ? '===' : "=== $b->{options}") . "\n$b->{script}\n--- $code\n$err";
 	ok("$code\n$err" eq "$b->{code}\n$b->{err}", $b->{script}, 'got:', $code, split(/\n/, $err), 'want:', $b->{code},
 	   split(/\n/, $b->{err}));
 }
