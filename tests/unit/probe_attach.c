@@ -255,7 +255,7 @@ static void test_files(struct fixture *f)
 	refuses(f, "uprobe:/etc/passwd:x", "/etc/passwd is not an ELF executable or library");
 	refuses(f, "uprobe:/no/such/file:x", "No such file or library: /no/such/file");
 	refuses(f, "uprobe:/no/such/*:x", "No file matches /no/such/*");
-	refuses(f, "uprobe:/bin/bash", "uprobe probe type requires 2 to 3 arguments, found 1");
+	refuses(f, "uprobe:/bin/bash", "uprobe probe type requires 2 or 3 arguments, found 1");
 	ok(str_starts(expand_pid(f, "uprobe:/bin/bash:readline", gone), "process "),
 	   "a process that is gone: %s", expand_pid(f, "uprobe:/bin/bash:readline", gone));
 	is_str(expand(f, "uprobe:libc:fread"), "", "a library by its stem");
