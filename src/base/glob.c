@@ -36,6 +36,8 @@ bool glob_match(const char *pattern, const char *s)
 
 		if (*p == '*') {
 			star = ++pattern;
+			if (!*pattern)
+				return true;
 			retry = s;
 			continue;
 		}

@@ -17,6 +17,7 @@ bool core_table_open(struct core_table *t, const struct kcore *core, u64 address
 		     -1, 0);
 	if (bytes == MAP_FAILED)
 		return false;
+	madvise(bytes, len, MADV_NOHUGEPAGE); /* 2 MB to be cleared for 4 KB */
 	t->bytes = bytes;
 	t->present = xzalloc((len / PIECE / 64 + 1) * sizeof(*t->present));
 	return true;

@@ -185,15 +185,31 @@ static int tell_sites(struct search *s, const struct candidate *c, size_t n, u8 
 	return rc;
 }
 
+/* vmlinux comes sorted and lies below its modules, which are not sorted. */
+static void sort_candidates(struct search *s)
+{
+	struct candidate *list = s->list.items;
+	const size_t len = s->list.len;
+	size_t sorted = 1;
+
+	if (!len)
+		return;
+	while (sorted < len && by_address(&list[sorted - 1], &list[sorted]) < 0)
+		sorted++;
+	if (sorted == len)
+		return;
+	qsort(list + sorted, len - sorted, sizeof(*list), by_address);
+	if (by_address(&list[sorted - 1], &list[sorted]) > 0)
+		qsort(list, len, sizeof(*list), by_address);
+}
+
 static int tell_all(struct search *s)
 {
 	u8 *code = xmalloc(PIECE);
 	size_t n;
 	int rc = 0;
 
-	/* vmlinux comes sorted, modules do not. */
-	if (s->list.len)
-		qsort(s->list.items, s->list.len, sizeof(*s->list.items), by_address);
+	sort_candidates(s);
 	for (size_t i = 0; i < s->list.len && !rc; i += n) {
 		n = count_together(&s->list.items[i], s->list.len - i);
 		rc = tell_sites(s, &s->list.items[i], n, code);
