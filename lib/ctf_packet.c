@@ -24,26 +24,30 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/*
+ * A packet without events ends with its header: what is between that and the place of the first
+ * event would be the beginning of one to Trace Compass, which then gives up.
+ */
 static void finish(struct pantrace_ctf_packet *packet, struct pantrace_ctf_stream *stream,
 		   uint64_t lost)
 {
+	const size_t header = packet->size ? HEADER : offsetof(struct pantrace_ctf_header, padding);
+
 	stream->lost = max(stream->lost, lost);
 	packet->header.packet_seq_num = stream->written++;
 	packet->header.events_discarded = stream->lost - stream->lost_before;
-	packet->header.content_size = (HEADER + packet->size) * 8;
+	packet->header.content_size = (header + packet->size) * 8;
 	packet->padding = -packet->size & 7;
-	packet->header.packet_size = packet->header.content_size + packet->padding * 8;
+	packet->header.packet_size = (HEADER + packet->size + packet->padding) * 8;
 	stream->last_tsc = packet->header.timestamp_end;
 }
 
-/* No events, but word of lost ones. */
-static int lost_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t lost,
-		       struct pantrace_ctf_stream *stream, struct pantrace_ctf_packet *ret)
+/* No events, but word of how many were lost. */
+static int empty_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t lost,
+			struct pantrace_ctf_stream *stream, struct pantrace_ctf_packet *ret)
 {
 	const uint64_t now = max(stream->last_tsc, h->tsc_start);
 
-	if (lost <= stream->lost)
-		return 0;
 	*ret = (struct pantrace_ctf_packet){
 		.header =
 			{
@@ -56,6 +60,23 @@ static int lost_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t lost
 	memcpy(ret->header.uuid, h->uuid, sizeof(h->uuid));
 	finish(ret, stream, lost);
 	return 1;
+}
+
+/*
+ * Readers count from packet to packet: what the first of a file says was lost, they do not know since when.
+ * babeltrace2 then tells no number.
+ */
+static bool lost_before_first(const struct pantrace_packet_view *view,
+			      const struct pantrace_ctf_stream *stream)
+{
+	return !stream->written && view->packet->packet_seq_num <= stream->next &&
+	       view->packet->events_discarded > stream->lost;
+}
+
+static int lost_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t lost,
+		       struct pantrace_ctf_stream *stream, struct pantrace_ctf_packet *ret)
+{
+	return lost > stream->lost ? empty_packet(h, cpu, lost, stream, ret) : 0;
 }
 
 static int nothing(struct pantrace_reader *reader, uint32_t ring, bool flush,
@@ -103,6 +124,11 @@ int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
 	if (!rc)
 		return nothing(reader, ring, flush, stream, ret);
 
+	if (lost_before_first(&view, stream)) {
+		pantrace_reader_seek(reader, ring, before);
+		return empty_packet(pantrace_reader_header(reader), view.packet->cpu_id,
+				    stream->lost, stream, ret);
+	}
 	number = view.packet->packet_seq_num;
 	/* a sub-buffer that was read to its end before it was left has no packet of its own */
 	if (number > stream->next && view.packet->events_before > stream->events)

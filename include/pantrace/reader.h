@@ -151,7 +151,8 @@ struct pantrace_ctf_packet {
 
 /*
  * 1: the next packet of RING. FLUSH: also what stands in the sub-buffer that is being written, and a
- * packet without events when events were lost since; else only whole sub-buffers. 0: nothing more.
+ * packet without events when events were lost since; else only whole sub-buffers. 0: nothing more. Behind a packet without
+ * events that is not a file's first Trace Compass reads no further: one that says of lost events should be the last.
  * RING goes up to and with pantrace_reader_rings(): the last stands for what found no ring.
  */
 int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,

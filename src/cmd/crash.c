@@ -108,7 +108,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 	pantrace_reader_verify(reader);
 	rc = ctf_output_add(c->output, reader, &source);
 	if (!rc) {
-		const bool damaged = (rc = ctf_output_drain(c->output, source, true)) == -EBADMSG;
+		const bool damaged = (rc = ctf_output_drain(c->output, source, CTF_ALL)) == -EBADMSG;
 
 		c->found++;
 		c->damaged += damaged;

@@ -332,7 +332,7 @@ static int round_user(struct record_run *run, void *state)
 			      stderr);
 		run->rotate = false;
 	}
-	rc = recorder_drain(&s->recorder, flush);
+	rc = recorder_drain(&s->recorder, flush ? CTF_SO_FAR : CTF_WHOLE);
 	output_trouble(s, rc < 0 ? rc : 0);
 	if (flush)
 		s->flushed_ns = now;
@@ -378,7 +378,7 @@ static int end_user(struct record_run *run, void *state)
 	recorder_fd_clear(&s->recorder);
 	recorder_find(&s->recorder, true);
 	if (s->output) {
-		rc = recorder_drain(&s->recorder, true);
+		rc = recorder_drain(&s->recorder, CTF_ALL);
 		run->lost = recorder_lost(&s->recorder);
 		totals = ctf_output_totals(s->output);
 	} else {

@@ -146,7 +146,7 @@ static int put_objects(struct ctf_sink *sink, struct ctf_source *s)
 	return rc;
 }
 
-static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, bool flush)
+static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, enum ctf_drain what)
 {
 	struct ctf_stream_state *to = &s->streams[ring];
 	struct pantrace_ctf_packet packet;
@@ -159,9 +159,13 @@ static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, bool f
 		const u64 position = pantrace_reader_tell(s->reader, ring);
 		const u64 known = s->metadata.size;
 
-		rc = pantrace_ctf_next(s->reader, ring, flush, &to->stream, &packet);
+		rc = pantrace_ctf_next(s->reader, ring, what != CTF_WHOLE, &to->stream, &packet);
 		if (rc <= 0)
 			return rc;
+		if (what == CTF_SO_FAR && !packet.size && packet.header.events_discarded) {
+			to->stream = before; /* the next packet tells, or the last */
+			return 0;
+		}
 		rc = put_metadata(o->sink, s);
 		if (!rc)
 			rc = o->sink->ops->append(o->sink, s, file, to, &packet,
@@ -174,12 +178,13 @@ static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, bool f
 		o->totals.packets++;
 		o->totals.bytes += packet.header.packet_size / 8 + s->metadata.size - known;
 		o->chunk_bytes += packet.header.packet_size / 8;
-		if (o->options.rotate_bytes && o->chunk_bytes >= o->options.rotate_bytes && !flush)
+		if (o->options.rotate_bytes && o->chunk_bytes >= o->options.rotate_bytes &&
+		    what == CTF_WHOLE)
 			return 0; /* the caller begins the next chunk */
 	}
 }
 
-static int drain(struct ctf_output *o, struct ctf_source *s, bool flush)
+static int drain(struct ctf_output *o, struct ctf_source *s, enum ctf_drain what)
 {
 	int rc = o->sink->ops->begin(o->sink, s), damaged = 0;
 
@@ -188,7 +193,7 @@ static int drain(struct ctf_output *o, struct ctf_source *s, bool flush)
 	if (!rc)
 		rc = put_objects(o->sink, s);
 	for (u32 i = 0; i < s->nr_streams && !rc; i++) {
-		rc = put_ring(o, s, i, flush);
+		rc = put_ring(o, s, i, what);
 		if (rc == -EBADMSG) { /* the other rings may be whole */
 			damaged = rc;
 			rc = 0;
@@ -203,7 +208,7 @@ static int next_chunk(struct ctf_output *o)
 	int rc = 0;
 
 	for (size_t i = 0; i < o->sources.len; i++) {
-		const int one = drain(o, o->sources.items[i], true);
+		const int one = drain(o, o->sources.items[i], CTF_ALL);
 
 		if (one && one != -EBADMSG)
 			rc = one;
@@ -235,14 +240,14 @@ static int next_chunk(struct ctf_output *o)
 	return 0;
 }
 
-int ctf_output_drain(struct ctf_output *o, struct ctf_source *s, bool flush)
+int ctf_output_drain(struct ctf_output *o, struct ctf_source *s, enum ctf_drain what)
 {
-	int rc = drain(o, s, flush);
+	int rc = drain(o, s, what);
 
 	while (!rc && o->options.rotate_bytes && o->chunk_bytes >= o->options.rotate_bytes) {
 		rc = next_chunk(o);
 		if (!rc)
-			rc = drain(o, s, flush);
+			rc = drain(o, s, what);
 	}
 	return rc;
 }

@@ -7,7 +7,7 @@
  *	DIRECTORY/chunk-000001/NAME-PID/...				with rotation; each chunk is a complete trace
  *
  * A recorder adds a source for each process, drains every source a few times a second, calls ctf_output_tick() about as
- * often, and drains with flush a last time before it removes a source or ends. Room in a process's ring is given back once
+ * often, and drains all a last time before it removes a source or ends. Room in a process's ring is given back once
  * the packet is in the file, or once the relay says so: what could not be written stays in the ring.
  */
 #ifndef PANTRACE_TRACE_CTF_OUTPUT_H
@@ -45,17 +45,23 @@ int ctf_output_open(const struct ctf_output_options *options, struct diag *d, st
  * source, and is used by nobody else. 0 or -errno.
  */
 int ctf_output_add(struct ctf_output *o, struct pantrace_reader *reader, struct ctf_source **ret);
+enum ctf_drain {
+	CTF_WHOLE, /* sub-buffers */
+	CTF_SO_FAR, /* and what stands in unfinished ones */
+	CTF_ALL,    /* and what was lost since: nothing will follow in these files */
+};
+
 /*
- * Writes what the process's rings hold; flush: also what stands in unfinished sub-buffers. 0, or -errno (-ENOSPC: the disk or
+ * Writes what the process's rings hold. 0, or -errno (-ENOSPC: the disk or
  * the relay's allowance is full; -EAGAIN: the relay is away or busy): nothing was lost by it, the next call tries again.
  * -EBADMSG: a ring is damaged; what stood before the damage is written.
  */
-int ctf_output_drain(struct ctf_output *o, struct ctf_source *s, bool flush);
+int ctf_output_drain(struct ctf_output *o, struct ctf_source *s, enum ctf_drain what);
 /* After the last drain. */
 void ctf_output_remove(struct ctf_output *o, struct ctf_source *s);
 /* Rotation by time, answers of the relay, reconnection. 0 or -errno: the relay refused for good (said in diag). */
 int ctf_output_tick(struct ctf_output *o, struct diag *d);
-/* Begins a new chunk now: drains every source with flush before. -EINVAL without rotation in the options. */
+/* Begins a new chunk now: drains all of every source before. -EINVAL without rotation in the options. */
 int ctf_output_rotate(struct ctf_output *o);
 /* For poll(): readable when the relay answers. -1 = none. */
 int ctf_output_fd(const struct ctf_output *o);

@@ -416,7 +416,7 @@ static int deliver(struct ctf_sink *sink, struct ctf_source *s, u64 limit_ms)
 	int rc;
 
 	for (;;) {
-		rc = ctf_output_drain(sink->output, s, true);
+		rc = ctf_output_drain(sink->output, s, CTF_ALL);
 		if (rc == -EBADMSG)
 			rc = 0;
 		if (!rc)

@@ -174,13 +174,13 @@ void recorder_find(struct recorder *r, bool ask)
 
 /* ---- writing ---- */
 
-static int source_drain(struct recorder *r, struct recorder_source *s, bool flush)
+static int source_drain(struct recorder *r, struct recorder_source *s, enum ctf_drain what)
 {
 	int rc;
 
 	if (s->damaged || !r->output)
 		return 0;
-	rc = ctf_output_drain(r->output, s->output, flush);
+	rc = ctf_output_drain(r->output, s->output, what);
 	if (rc == -EBADMSG) {
 		s->damaged = true;
 		r->nr_damaged++;
@@ -189,13 +189,13 @@ static int source_drain(struct recorder *r, struct recorder_source *s, bool flus
 	return rc;
 }
 
-int recorder_drain(struct recorder *r, bool flush)
+int recorder_drain(struct recorder *r, enum ctf_drain what)
 {
 	const u64 before = r->output ? ctf_output_totals(r->output).packets : 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < r->sources.len; i++) {
-		const int one = source_drain(r, &r->sources.items[i], flush);
+		const int one = source_drain(r, &r->sources.items[i], what);
 
 		rc = one ? one : rc;
 	}
@@ -223,7 +223,7 @@ void recorder_reap(struct recorder *r)
 		if (!s->ended && s->pidfd >= 0 && poll(&p, 1, 0) > 0)
 			s->ended = true;
 		/* in a flight recorder's session the last moments of the dead are what it is for */
-		if (!s->ended || !r->consume || source_drain(r, s, true))
+		if (!s->ended || !r->consume || source_drain(r, s, CTF_ALL))
 			continue;
 		r->lost += pantrace_reader_lost(s->reader);
 		if (s->file && !s->damaged) {

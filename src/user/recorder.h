@@ -40,7 +40,7 @@ int recorder_open(struct recorder *r, const struct user_session *session, struct
 /* Takes in rings that are new in the directory; ask: also those that processes keep in their memory. */
 void recorder_find(struct recorder *r, bool ask);
 /* One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is lost by it). */
-int recorder_drain(struct recorder *r, bool flush);
+int recorder_drain(struct recorder *r, enum ctf_drain what);
 /* What ended processes had is written and removed. */
 void recorder_reap(struct recorder *r);
 /* For poll(): readable when recorder_find() has something to do. */

@@ -16,7 +16,7 @@ int user_snapshot(const struct user_session *session, const struct ctf_output_op
 		return rc;
 	recorder_open(&r, session, output, false);
 	recorder_find(&r, true);
-	written = recorder_drain(&r, true);
+	written = recorder_drain(&r, CTF_ALL);
 	*ret = (struct user_snapshot){.processes = r.nr_processes, .damaged = r.nr_damaged};
 	recorder_close(&r);
 	totals = ctf_output_totals(output);
