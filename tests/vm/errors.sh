@@ -11,7 +11,8 @@ refuse() # NAME CODE REGEX ARGS...
 
 refuse "hardware events" 5 "ERROR: .*hardware" -e 'hardware:cycles:1000000 { 1 }'
 refuse "a function that was inlined" 1 "kprobe|function" -e 'kprobe:get_page { 1 }'
-renamed=$(awk '$3 ~ /\.part\.0$/ && $4 == "" { sub(/\.part\.0$/, "", $3); print $3 }' /proc/kallsyms | while read -r f; do grep -q " $f$" /proc/kallsyms || { echo "$f"; break; }; done)
+renamed=$(awk '{ have[$3] = 1 } $3 ~ /\.part\.0$/ && $3 !~ /^__pfx_/ && NF == 3 { f = $3; sub(/\.part\.0$/, "", f); parts[n++] = f }
+	END { for (i = 0; i < n; i++) if (!(parts[i] in have)) { print parts[i]; exit } }' /proc/kallsyms)
 refuse "a function that the compiler renamed" 1 "exists as '$renamed\\.part\\.0'" -e "kprobe:$renamed { 1 }"
 refuse "a function of no module" 1 "nosuchmodule" -e 'kprobe:nosuchmodule:ext4_sync_fs { 1 }'
 refuse "an offset outside" 1 "ERROR" -e 'kprobe:vfs_read+1000000 { 1 }'
