@@ -144,6 +144,35 @@ static int pass_map_declarations(struct compilation *k)
 	return 0;
 }
 
+/* test:NAME, bench:NAME: reports have nothing but the name. */
+static int pass_trials(struct compilation *k)
+{
+	const struct ast *ast = &k->script->ast;
+	struct hashmap seen[2] = {0};
+	int err = 0;
+
+	for (u32 i = 0; i < ast->nprobes && !err; i++)
+		for (u32 n = 0; n < ast->probes[i].nattach && !err; n++) {
+			const struct attach_point *a = &ast->probes[i].attach_points[n], *other;
+			const bool bench = a->count == 2 && !strcasecmp(a->parts[0], "bench");
+
+			if (!bench && (a->count != 2 || strcasecmp(a->parts[0], "test") != 0))
+				continue;
+			other = hashmap_gets(&seen[bench], a->parts[1]);
+			if (other) {
+				diag_error(k->diag, a->span,
+					   "\"%s\" was used as the name for more than one %s probe",
+					   a->parts[1], bench ? "BENCH" : "TEST");
+				diag_error(k->diag, other->span, "this is the other instance");
+				err = -EINVAL;
+			}
+			hashmap_puts(&seen[bench], a->parts[1], (void *)(uintptr_t)a);
+		}
+	hashmap_release(&seen[0]);
+	hashmap_release(&seen[1]);
+	return err;
+}
+
 /* ---- units and programs ---- */
 
 static int pass_attach_points(struct compilation *k)
@@ -202,10 +231,11 @@ static int pass_lower(struct compilation *k)
 }
 
 static int (*const passes[])(struct compilation *k) = {
-	pass_parse,	    pass_dump_ast, pass_thread_locals,
-	pass_settings,	    pass_limits,   pass_map_declarations,
-	pass_in_process,    pass_attach_points, pass_check, pass_dump_types,
-	pass_sessions,	    pass_plan,	   pass_lower,
+	pass_parse,    pass_dump_ast,	pass_thread_locals,
+	pass_settings, pass_limits,	pass_map_declarations,
+	pass_trials,   pass_in_process, pass_attach_points,
+	pass_check,    pass_dump_types, pass_sessions,
+	pass_plan,     pass_lower,
 };
 
 static void begin(struct compilation *k)
