@@ -110,7 +110,7 @@ static void test_rates(struct fixture *f)
 	expands(f, "i:s:1", "interval:s:1");
 	expands(f, "profile:1000000", "profile:us:1000");
 	ok(f->targets.list.items[0]->config == 1000000, "a bare number is nanoseconds");
-	refuses(f, "profile", "profile probe type requires 1 to 2 arguments, found 0");
+	refuses(f, "profile", "profile probe type requires 1 or 2 arguments, found 0");
 	refuses(f, "profile:hz:0", "Invalid rate of profile probe: it must be greater than 0: 0");
 	refuses(f, "profile:hz:x", "Invalid rate of profile probe: not a number: x");
 	refuses(f, "profile:days:1", "days is not an accepted unit of profile probe");
@@ -276,7 +276,7 @@ static void test_kernel_functions(struct fixture *f)
 	refuses(f, "kprobe:vfs_read+x", "Invalid offset: x");
 	refuses(f, "kprobe:nonsense:vfs_read",
 		"specified module nonsense in probe kprobe:nonsense:vfs_read is not loaded.");
-	refuses(f, "kprobe", "kprobe probe type requires 1 to 2 arguments, found 0");
+	refuses(f, "kprobe", "kprobe probe type requires 1 or 2 arguments, found 0");
 }
 
 static void test_iter(struct fixture *f)
