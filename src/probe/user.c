@@ -233,8 +233,8 @@ int user_check_instruction(struct probe_env *env, struct span at, const struct e
 	if (!cause)
 		return 0;
 	diag_error(env->diag, at, "a probe on %s would crash programs: %s", place, cause);
-	diag_hint(env->diag, "probe its callers, or a place behind it (+OFFSET); --unsafe attaches "
-			     "all the same");
+	diag_hint(env->diag, "probe its callers, or a place behind it (+OFFSET); --unsafe (-F of the "
+			     "tools) attaches all the same");
 	return -EINVAL;
 }
 
