@@ -51,8 +51,6 @@ static bool change_plan(const struct pt_session *session, const struct pantrace_
 
 	if (session->mode != PANTRACE_OVERWRITE && next - consumed > mask)
 		return false;
-	if (next <= mask && !pt_rings_first_lap(session, data + next, next))
-		return false;
 	*ret = (struct change){
 		.from = from,
 		.to = next + sizeof(struct pantrace_packet),
@@ -73,7 +71,8 @@ static bool change_plan(const struct pt_session *session, const struct pantrace_
 		ret->old = (struct pantrace_packet *)(data + ((next - sub) & mask));
 		ret->content = (from - (next - sub)) * 8;
 	}
-	return true;
+	/* last: it may take long, and then the session may be over and what was read above unmapped */
+	return next > mask || pt_rings_first_lap(session, data + next, next);
 }
 
 static void lose(uint64_t *count)
