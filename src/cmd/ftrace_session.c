@@ -75,7 +75,8 @@ static int parse_options(struct ftrace_session *s)
 
 static int follow(struct ftrace_session *s, bool functions)
 {
-	const unsigned int what = FOLLOW_EVENTS | (functions ? FOLLOW_FUNCTIONS : 0);
+	const unsigned int what =
+		(s->options->only_counts ? 0 : FOLLOW_EVENTS) | (functions ? FOLLOW_FUNCTIONS : 0);
 	char self[16];
 
 	if (s->pid)
@@ -87,6 +88,8 @@ static int follow(struct ftrace_session *s, bool functions)
 		}
 		return instance_follow_threads(s->instance, &s->thread, 1, what);
 	}
+	if (s->options->only_counts)
+		return 0;
 	/* What this process does to print is no news, and would never end. Kernels before 5.7
 	 * cannot leave it out. */
 	snprintf(self, sizeof(self), "%d\n", (int)getpid());
@@ -97,14 +100,34 @@ static int follow(struct ftrace_session *s, bool functions)
 	return 0;
 }
 
-/* KiB per CPU: what a tenth of a second of a million events needs, within a quarter of a gigabyte
- * for all. */
+/* KiB of memory that is free or could be; 0 = unknown (proc(5), /proc/meminfo). */
+static u64 available_kb(void)
+{
+	const char *at;
+	u64 kb = 0;
+	char *text;
+
+	if (file_read("/proc/meminfo", 1 << 16, &text, NULL))
+		return 0;
+	at = strstr(text, "MemAvailable:");
+	if (at)
+		kb = strtoull(at + strlen("MemAvailable:"), NULL, 10);
+	free(text);
+	return kb;
+}
+
+/*
+ * KiB per CPU: what a tenth of a second of four million events needs, for so long a reader may have to
+ * wait for a CPU; within a quarter of a gigabyte and an eighth of the free memory for all, but never
+ * less than what the kernel takes of itself.
+ */
 static u64 default_buffer(struct kernel *k)
 {
 	const u32 *cpus;
-	const u64 share = ((u64)256 << 10) / MAX(kernel_online_cpus(k, &cpus), 1u);
+	const u32 count = MAX(kernel_online_cpus(k, &cpus), 1u);
+	const u64 share = MIN((u64)256 << 10, available_kb() / 8) / count;
 
-	return MAX(MIN(share, (u64)4096), (u64)1408);
+	return MAX(MIN(share, (u64)16384), (u64)1408);
 }
 
 /* The kernel takes page after page until there are none: the machine would swap, or kill programs, first. */
@@ -112,16 +135,9 @@ static int check_memory(struct ftrace_session *s, u64 kb)
 {
 	const u32 *cpus;
 	const u32 count = kernel_online_cpus(s->kernel, &cpus);
-	const char *at = NULL;
-	u64 available = 0;
-	char *text;
+	const u64 available = available_kb();
 
-	if (!file_read("/proc/meminfo", 1 << 16, &text, NULL)) {
-		at = strstr(text, "MemAvailable:");
-		available = at ? strtoull(at + strlen("MemAvailable:"), NULL, 10) : 0;
-		free(text);
-	}
-	if (!at || kb * MAX(count, 1u) < available)
+	if (!available || kb * MAX(count, 1u) < available)
 		return 0;
 	diag_error(&s->diag, NO_SPAN,
 		   "%" PRIu64 " KB for each of %u CPUs are more than the %" PRIu64
@@ -142,7 +158,8 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 			return err;
 	}
 	if (tracer)
-		err = instance_open_for_tracer(s->kernel, &s->diag, tracer, &s->instance);
+		err = instance_open_for_tracer(s->kernel, &s->diag, tracer, s->options->any_clock,
+					       &s->instance);
 	else
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
 	if (!err && kb)
@@ -234,7 +251,8 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 		return EXIT_FAILED;
 	}
 	open_text(s);
-	ftrace_names_open(s);
+	if (!o->only_counts)
+		ftrace_names_open(s);
 	return EXIT_OK;
 }
 
@@ -386,7 +404,7 @@ static int loop(struct loop *l)
 		if (buffered && !(set[POLL_BUFFER].revents & POLLIN))
 			continue;
 		/* What happens from now on may come out of order. */
-		until = clock_now_ns(CLOCK_MONOTONIC);
+		until = s->options->any_clock ? UINT64_MAX : clock_now_ns(CLOCK_MONOTONIC);
 		err = raw_buffer_drain(l->buffer);
 		ftrace_names_read(s);
 		if (!buffered || raw_buffer_pending(l->buffer) > BUFFERED_BYTES)

@@ -32,6 +32,11 @@
 struct ftrace_options {
 	const char *duration, *pid, *thread, *buffer, *output;
 	bool header, stack, json, quiet;
+	/*
+	 * Calls are only counted: nobody asks for names, and who counts leaves out what this process itself does, which takes
+	 * the kernel four grace periods of RCU less than to be told so. any_clock: nor for times.
+	 */
+	bool only_counts, any_clock;
 };
 
 /* Rows of the option table; T: the command's struct, m: its member. */

@@ -9,6 +9,7 @@
 #include "cmd/tool_count.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/glob.h"
@@ -18,7 +19,8 @@
 #include "kernel/kernel.h"
 #include "view/value.h"
 
-#define IP_OFFSET                                                                                  \
+#define PID_OFFSET 4 /* of common_pid */
+#define IP_OFFSET \
 	8 /* of ip in struct ftrace_entry, behind the common fields (include/linux/trace_events.h, \
 	     trace_entries.h) */
 
@@ -33,6 +35,7 @@ struct counting {
 	struct hashmap places; /* ip -> index into counters + 1 */
 	VECTOR(struct counter) counters;
 	u32 function_id;
+	pid_t self; /* whose calls are not counted */
 	u64 next_ns; /* CLOCK_MONOTONIC of the next report; 0 = only at the end */
 	bool has_header;
 };
@@ -108,10 +111,14 @@ static void count_event(struct ftrace_session *s, const struct raw_event *e, str
 	struct counting *c = s->arg;
 	bool is_new;
 	void **place;
+	s32 pid;
 	u64 ip;
 
 	report_until(c, e->event.time);
 	if (page_event_id(&e->event) != c->function_id || e->event.size < IP_OFFSET + sizeof(ip))
+		return;
+	memcpy(&pid, e->event.data + PID_OFFSET, sizeof(pid));
+	if (pid == c->self)
 		return;
 	memcpy(&ip, e->event.data + IP_OFFSET, sizeof(ip));
 	place = hashmap_put(&c->places, &ip, sizeof(ip), &is_new);
@@ -177,8 +184,10 @@ int tool_count(const struct command_spec *spec, const struct count_request *r)
 		.json = r->is_json,
 		.quiet = true,
 		.buffer = "8192",
+		.only_counts = true,
+		.any_clock = !r->interval_ns,
 	};
-	struct counting c = {.request = r};
+	struct counting c = {.request = r, .self = getpid()};
 	int rc = ftrace_session_open(&c.session, spec, &options, "function");
 
 	if (!rc)

@@ -109,7 +109,7 @@ static int open_own(struct instance *in, const char *root)
 }
 
 /* Everything that an instance takes over from the top buffer and that would change what we see. */
-static int set_defaults(struct instance *in)
+static int set_defaults(struct instance *in, bool any_clock)
 {
 	static const struct {
 		const char *file, *value;
@@ -124,7 +124,7 @@ static int set_defaults(struct instance *in)
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
 		if (instance_has(in, defaults[i].file) && in->kind == INSTANCE_OWN)
 			instance_try(in, defaults[i].file, defaults[i].value);
-	err = instance_set_clock(in, "mono");
+	err = any_clock ? 0 : instance_set_clock(in, "mono");
 	return err ? instance_refused(in, err, "trace_clock",
 				      "cannot set the clock of the trace buffer")
 		   : 0;
@@ -283,10 +283,15 @@ int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, str
 	tracefs_sweep(k, false, NULL);
 	guard_start(k);
 	in = xzalloc(sizeof(*in));
-	*in = (struct instance){.kernel = k, .diag = d, .kind = kind, .lock = -1};
-	err = kind == INSTANCE_OWN ? open_own(in, root) : open_top(in, root);
+	*in = (struct instance){
+		.kernel = k,
+		.diag = d,
+		.kind = kind == INSTANCE_TOP ? INSTANCE_TOP : INSTANCE_OWN,
+		.lock = -1,
+	};
+	err = in->kind == INSTANCE_OWN ? open_own(in, root) : open_top(in, root);
 	if (!err)
-		err = set_defaults(in);
+		err = set_defaults(in, kind == INSTANCE_ANY_CLOCK);
 	if (err) {
 		instance_close(in);
 		return err;
@@ -315,9 +320,13 @@ static void close_own(struct instance *in)
 	/* Without these, everything would go on being recorded while it is taken down. */
 	instance_try(in, "tracing_on", "0");
 	instance_try(in, "events/enable", "0");
-	instance_try(in, "current_tracer", "nop");
 	if (in->has_triggers)
 		tracefs_triggers_remove(in->directory);
+	/* A tracer goes with its instance. To write "nop" before would also clear the buffer, which
+	 * takes two more grace periods of RCU (tracer_init() in kernel/trace/trace.c). */
+	if (!rmdir(in->directory))
+		return;
+	instance_try(in, "current_tracer", "nop");
 	err = remove_directory(in->directory);
 	if (err)
 		diag_warning(in->diag, NO_SPAN, "%s could not be removed: %s", in->directory,

@@ -31,9 +31,11 @@ struct instance;
 enum instance_kind {
 	INSTANCE_OWN, /* made for this run */
 	INSTANCE_TOP, /* the kernel's top buffer */
+	/* Made for this run, with the kernel's own clock: to change it takes two grace periods of RCU, 10 to 50 ms. */
+	INSTANCE_ANY_CLOCK,
 };
 
-/* d must outlive the instance. The clock is mono, tracing is on, nothing is enabled. */
+/* d must outlive the instance. The clock is mono (unless any will do), tracing is on, nothing is enabled. */
 int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, struct instance **ret);
 /*
  * Ends everything and takes it back. NULL is fine. Descriptors of files in it must be closed before (rmdir refuses
@@ -89,7 +91,7 @@ int instance_follow_process(struct instance *in, pid_t pid, unsigned int follow)
 int instance_set_tracer(struct instance *in, const char *tracer);
 /* As instance_open(), where this tracer can run: an own instance if possible, else the top buffer. Refuses with the cause: not built in,
  * locked down, in use. The tracer is not set yet: filters come first. */
-int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, struct instance **ret);
+int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock, struct instance **ret);
 int instance_tracing_on(struct instance *in, bool on);
 
 /* ---- events ---- */

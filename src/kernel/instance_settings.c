@@ -220,7 +220,7 @@ static bool can_run(struct instance *in, const char *tracer)
 	       (!str_eq(tracer, "function_graph") || instance_has(in, "set_graph_function"));
 }
 
-int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer,
+int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock,
 			     struct instance **ret)
 {
 	const enum kernel_capability c =
@@ -231,7 +231,7 @@ int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *trace
 	*ret = NULL;
 	if (root && (!kernel_ask(k, c)->yes || !tracefs_lists(root, "available_tracers", tracer)))
 		return refuse_tracer(k, d, tracer);
-	err = instance_open(k, d, INSTANCE_OWN, ret);
+	err = instance_open(k, d, any_clock ? INSTANCE_ANY_CLOCK : INSTANCE_OWN, ret);
 	if (err || can_run(*ret, tracer))
 		return err;
 	instance_close(*ret);

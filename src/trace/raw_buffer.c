@@ -14,6 +14,7 @@
 /* Of one CPU in one drain(), where the clock is another one than ours. */
 #define MAX_PAGES_AT_ONCE 8192
 #define MAX_CPUS	  8192
+#define PAGE_COMMIT_MASK  ((1u << 27) - 1) /* trace/page.h */
 
 struct queued_page {
 	struct queued_page *next;
@@ -318,8 +319,27 @@ static struct queued_page *new_page(struct raw_buffer *rb)
 	return p;
 }
 
-/* Up to the first page that was begun later than `until`: a writer that is as fast as we are, which
- * may be our own reading that is traced, must not keep us here. */
+/*
+ * A page is at least half full before the next one is begun: what does not fit is smaller than what
+ * does, or the page has one event. Less is on the page that is being written (or is the rest of one
+ * that was, which can only come first).
+ */
+static bool is_being_written(const struct raw_buffer *rb, const struct queued_page *p)
+{
+	u32 commit;
+
+	if (p->len < rb->layout.commit_offset + sizeof(commit))
+		return false;
+	memcpy(&commit, p->data + rb->layout.commit_offset, sizeof(commit));
+	return (commit & PAGE_COMMIT_MASK) < (rb->layout.size - rb->layout.data_offset) / 2;
+}
+
+/*
+ * Up to the first page that was begun later than `until`, or with another clock to the one that is
+ * being written: a writer that is as fast as we are, which may be our own reading that is traced, must
+ * not keep us here. To read behind it event by event would slow it down by half, too: each line of the
+ * page would go to and fro between the caches.
+ */
 static int drain_cpu(struct raw_buffer *rb, u32 index, u64 until)
 {
 	struct raw_cpu *c = &rb->cpus.items[index];
@@ -343,6 +363,8 @@ static int drain_cpu(struct raw_buffer *rb, u32 index, u64 until)
 		*c->last = p;
 		c->last = &p->next;
 		if (len >= (ssize_t)sizeof(u64) && page_time(p->data) > until)
+			break;
+		if (!rb->is_mono && n && is_being_written(rb, p))
 			break;
 	}
 	if (!had_pages && c->first && advance(rb, c, true))
