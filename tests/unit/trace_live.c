@@ -428,6 +428,7 @@ static void test_graph(struct kernel *k, const char *root, const char *name,
 		if (!has_option(setting[0])) {
 			ok(true, "%s # SKIP this kernel has no %s", name, setting[0]);
 			put("current_tracer", "nop");
+			put("set_graph_function", "");
 			event_table_release(t.events);
 			task_names_release(t.tasks);
 			return;

@@ -70,7 +70,9 @@ fi
 
 if [ "$retaddr" ]; then
 	known funcgraph -r -m 1 write_null
-	is "$(grep -c 'write_null(); /\* <-vfs_write+0x[0-9a-f]*/0x[0-9a-f]* \*/$' /tmp/out)" 5 "funcgraph -r: who called"
+	# dd's messages are written there, too.
+	[ "$(grep -c 'write_null(); /\* <-vfs_write+0x[0-9a-f]*/0x[0-9a-f]* \*/$' /tmp/out)" -ge 5 ]
+	ok "funcgraph -r: who called"
 told
 else
 	pantrace funcgraph -d 1 -r write_null >/tmp/out 2>/tmp/err
