@@ -8,13 +8,27 @@
 	done
 ) >/dev/null 2>&1 &
 noise=$!
+# until_shown MODE: events in the output of the line that runs; quiet: it says that it traces
+until_shown()
+{
+	for _ in $(seq 250); do
+		[ "$1" = loud ] && [ -s /tmp/out ] && return
+		[ "$1" = quiet ] && grep -qs 'Tracing' /tmp/out /tmp/err && return
+		kill -0 $runner 2>/dev/null || return
+		usleep 200000
+	done
+}
 # run_lines BLOCK MODE
 run_lines()
 {
 	awk -v block="\`\`\`$1" '$0 == block { on = 1; next } /^```/ { on = 0 } on && !/^#/' /tests/one-liners.md >/tmp/lines
 	while IFS= read -r line; do
-		case $line in *' -d '*) limit=60 ;; *) limit=6 ;; esac
-		timeout -s INT $limit sh -c "exec $line" >/tmp/out 2>/tmp/err </dev/null
+		rm -f /tmp/out /tmp/err
+		timeout -s INT 60 sh -c "exec $line" >/tmp/out 2>/tmp/err </dev/null &
+		runner=$!
+		# Without an end of its own: it ends when it has something to show, or traces and may have nothing.
+		case $line in *' -d '*) ;; *) until_shown $2 && sleep 1 && kill -INT $runner 2>/dev/null ;; esac
+		wait $runner
 		! grep -Eq 'ERROR|rror:' /tmp/err && { [ "$2" = quiet ] || [ -s /tmp/out ]; }
 		ok "$line" || head -5 /tmp/err | sed 's/^/# /'
 	done </tmp/lines
