@@ -122,13 +122,14 @@ static int write_list(int fd, const char *value)
 	int err = 0;
 
 	while (*value && !err) {
-		const size_t len = strcspn(value, "\n");
+		const size_t len = strcspn(value, "\n"), all = len + (value[len] == '\n');
 
-		/* An entry that is gone meanwhile (a thread, a module) must not keep the others
+		/* With its newline: without one, the next write continues the word (trace_get_user()).
+		 * An entry that is gone meanwhile (a thread, a module) must not keep the others
 		 * out. */
-		if (len && (err = write_all(fd, value, len)) && (err == -ESRCH || err == -EINVAL))
+		if (len && (err = write_all(fd, value, all)) && (err == -ESRCH || err == -EINVAL))
 			err = 0;
-		value += len + (value[len] == '\n');
+		value += all;
 	}
 	return err;
 }

@@ -2,6 +2,8 @@
 # What functions were given, return, and where they were called (funcgraph -A -R -r, functrace -A), against calls whose arguments and
 # results are known. That the text is the kernel's own, byte for byte, is tested by trace-text.sh.
 t=/sys/kernel/tracing
+# Somebody's list of two, which must be both again.
+echo vfs_read do_sys_openat2 >$t/set_graph_function
 before=$(cat $t/current_tracer $t/set_graph_function $t/options/funcgraph-* $t/options/func-args 2>/dev/null)
 
 has() # OPTION...: the kernel has it; a tracer's options are there while it is the current one
@@ -120,4 +122,5 @@ else
 fi
 after=$(cat $t/current_tracer $t/set_graph_function $t/options/funcgraph-* $t/options/func-args 2>/dev/null)
 is "$after" "$before" "tracefs is as it was"
+echo >$t/set_graph_function
 done_testing
