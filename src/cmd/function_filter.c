@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/glob.h"
+#include "base/vector.h"
+#include "kernel/ftrace_records.h"
 
 struct nearest {
 	const char *wanted;
@@ -81,6 +84,144 @@ static int add(struct instance *in, const char *file, const char *word)
 	return err ? instance_add(in, file, word) : 0;
 }
 
+/* ---- by numbers ---- */
+
+/* So many numbers take as long as one pattern: each is a call of the kernel. */
+#define MAX_NUMBERS 4096u
+
+struct numbers {
+	const struct ftrace_records *records;
+	VECTOR(u32) list;
+	bool too_many;
+};
+
+static int add_number(void *arg, const char *name, const char *module, u64 address)
+{
+	struct numbers *n = arg;
+	const u32 number = ftrace_records_number(n->records, address);
+
+	if (number)
+		vector_push(&n->list, number);
+	n->too_many = n->list.len > MAX_NUMBERS;
+	return n->too_many;
+}
+
+/* Only letters and wildcards: the kernel's other words (a module behind a colon, a command, a number) are its own. */
+static bool is_plain(const char *word)
+{
+	return !strchr("0123456789!", *word) &&
+	       !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_.*?")];
+}
+
+/* False: one of the words is not for us, or matches nothing. */
+static bool find_numbers(struct kernel *k, const char *list, struct numbers *n)
+{
+	char *copy = xstrdup(list), *rest = NULL, *word;
+	bool ok = true;
+
+	for (word = strtok_r(copy, ", \t", &rest); word && ok;
+	     word = strtok_r(NULL, ", \t", &rest)) {
+		const size_t before = n->list.len;
+
+		ok = is_plain(word) && !kernel_each_entry(k, word, add_number, n) &&
+		     n->list.len > before;
+	}
+	free(copy);
+	return ok;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Two patterns may name one function. */
+static void sort_once(struct numbers *n)
+{
+	size_t kept = 0;
+
+	if (!n->list.len)
+		return;
+	qsort(n->list.items, n->list.len, sizeof(*n->list.items), ascending);
+	for (size_t i = 0; i < n->list.len; i++)
+		if (!kept || n->list.items[i] != n->list.items[kept - 1])
+			n->list.items[kept++] = n->list.items[i];
+	n->list.len = kept;
+}
+
+static bool write_numbers(const struct instance *in, const char *file, const struct numbers *n)
+{
+	const int fd = instance_open_file(in, file, O_WRONLY | O_TRUNC);
+	struct strbuf text = STRBUF_INIT;
+	bool ok = fd >= 0;
+
+	for (size_t i = 0; i < n->list.len; i++)
+		strbuf_addf(&text, "%u\n", n->list.items[i]);
+	/* The kernel takes one word of each write. */
+	ok = ok && !write_all(fd, text.data, text.len);
+	if (fd >= 0 && close(fd))
+		ok = false;
+	strbuf_release(&text);
+	return ok;
+}
+
+static bool matches_one(const char *list, const char *name)
+{
+	char *copy = xstrdup(list), *rest = NULL, *word;
+	bool yes = false;
+
+	for (word = strtok_r(copy, ", \t", &rest); word && !yes;
+	     word = strtok_r(NULL, ", \t", &rest))
+		yes = glob_match(word, name);
+	free(copy);
+	return yes;
+}
+
+/* The file shows names: as many as there are numbers, each of them one that was asked for. */
+static bool holds(const struct instance *in, const char *file, const char *list, size_t count)
+{
+	char *text, *line, *rest = NULL;
+	size_t n = 0;
+	bool ok = true;
+
+	if (instance_read(in, file, &text))
+		return false;
+	for (line = strtok_r(text, "\n", &rest); line && ok; line = strtok_r(NULL, "\n", &rest)) {
+		line[strcspn(line, " \t")] = '\0';
+		ok = matches_one(list, line);
+		n++;
+	}
+	free(text);
+	return ok && n == count;
+}
+
+/* True: done. Else the file is as it was, empty. */
+static bool set_by_numbers(struct instance *in, const char *file, const char *list)
+{
+	struct kernel *k = instance_kernel(in);
+	struct ftrace_records *records;
+	struct numbers n = {0};
+	bool ok;
+	int fd;
+
+	if (ftrace_records_load(k, &records))
+		return false;
+	n.records = records;
+	ok = find_numbers(k, list, &n) && !n.too_many;
+	if (ok) {
+		sort_once(&n);
+		ok = write_numbers(in, file, &n) && holds(in, file, list, n.list.len);
+		if (!ok && (fd = instance_open_file(in, file, O_WRONLY | O_TRUNC)) >= 0)
+			close(fd);
+	}
+	vector_free(&n.list);
+	ftrace_records_release(records);
+	return ok;
+}
+
 int function_filter_set(struct instance *in, const char *file, const char *list)
 {
 	char *copy = xstrdup(list), *rest = NULL, *word;
@@ -89,6 +230,11 @@ int function_filter_set(struct instance *in, const char *file, const char *list)
 
 	if (!err && instance_is_top(in))
 		err = instance_write(in, file, "");
+	/* Lists of the graph tracer take names only. */
+	if (!err && str_starts(file, "set_ftrace_") && set_by_numbers(in, file, list)) {
+		free(copy);
+		return 0;
+	}
 	for (word = strtok_r(copy, ", \t", &rest); word && !err;
 	     word = strtok_r(NULL, ", \t", &rest), count++)
 		err = add(in, file, word);
