@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Records of the programs -> what they ask for, strictly in the order in which they were sent. */
+#include <linux/bpf.h>
+
 #include "engine/actions.h"
 #include "engine/counted.h"
 #include "engine/packets.h"
@@ -102,7 +104,9 @@ bool engine_handle_record(void *arg, const void *data, u32 size, const void *nex
 
 static u64 lost_now(const struct engine *e, enum lost_counter c)
 {
-	u64 n = c == LOST_EVENTS && e->ring ? ring_lost(e->ring) + packets_lost(e->packets) + e->given_up : 0;
+	u64 n = c == LOST_EVENTS && e->ring
+			? ring_lost(e->ring) + packets_lost(e->packets) + e->given_up
+			: 0;
 
 	if (e->script->lost_map < e->script->maps.len)
 		n += map_sum_u64(&e->maps[e->script->lost_map], c);
@@ -134,13 +138,48 @@ static void hint_map_full(const struct engine *e)
 	for (size_t i = 0; i < e->script->maps.len; i++) {
 		const struct script_map *m = &e->script->maps.items[i];
 
-		if (m->role != MAP_USER || m->is_bucketed || type_is(m->key, TYPE_NONE) || m->max_entries == usual)
+		if (m->role != MAP_USER || m->is_bucketed || type_is(m->key, TYPE_NONE) ||
+		    m->max_entries == usual)
 			continue;
-		diag_hint(e->env->diag, "raise the size in the declaration of @%s (now %u), or max_map_keys in a config "
-			  "block for the maps without one (now %" PRIu64 ")", m->name, m->max_entries, usual);
+		diag_hint(
+			e->env->diag,
+			"raise the size in the declaration of @%s (now %u), or max_map_keys in a config "
+			"block for the maps without one (now %" PRIu64 ")",
+			m->name, m->max_entries, usual);
 		return;
 	}
 	diag_hint(e->env->diag, "raise max_map_keys in a config block (now %" PRIu64 ")", usual);
+}
+
+/*
+ * A program is not called while it is still at work on the same CPU, for what happens in an interrupt or in a thread that came
+ * in between (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). Linux 5.12 and later count it.
+ */
+static u64 missed_events(const struct engine *e)
+{
+	u64 n = 0;
+
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		struct bpf_prog_info info = {0};
+
+		if (e->programs[i] >= 0 && !sys_bpf_info(e->programs[i], &info, sizeof(info)))
+			n += info.recursion_misses;
+	}
+	return n;
+}
+
+static void report_missed(struct engine *e)
+{
+	const u64 n = missed_events(e);
+
+	if (!n)
+		return;
+	diag_warning(
+		e->env->diag, NO_SPAN,
+		"%" PRIu64
+		" events were missed: they came while the program for them was at work on the same CPU",
+		n);
+	diag_hint(e->env->diag, "a shorter program, or a filter, misses less");
 }
 
 void engine_report_lost(struct engine *e, bool total)
@@ -165,6 +204,7 @@ void engine_report_lost(struct engine *e, bool total)
 			     e->lost[LOST_MAP_FULL]);
 		hint_map_full(e);
 	}
+	report_missed(e);
 	if (e->lost[LOST_STACKS])
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",
 			     e->lost[LOST_STACKS]);
@@ -172,10 +212,12 @@ void engine_report_lost(struct engine *e, bool total)
 	engine_report_speculations(e);
 	if (e->hasty_takes) {
 		diag_warning(e->env->diag, NO_SPAN,
-			     "%" PRIu64 " reports were read and cleared in a hurry: updates in between may be "
+			     "%" PRIu64
+			     " reports were read and cleared in a hurry: updates in between may be "
 			     "lost",
 			     e->hasty_takes);
-		diag_hint(e->env->diag, "print less often, or give events a larger buffer: perf_rb_pages");
+		diag_hint(e->env->diag,
+			  "print less often, or give events a larger buffer: perf_rb_pages");
 	}
 	if (e->malformed)
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " records were malformed",

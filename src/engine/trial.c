@@ -210,13 +210,8 @@ static int run_test(struct trials *t, size_t index)
 static int run_time(int fd, u64 *ret_ns, u64 *ret_runs)
 {
 	struct bpf_prog_info info = {0};
-	union bpf_attr attr = {0};
-	int r;
+	const int r = sys_bpf_info(fd, &info, sizeof(info));
 
-	attr.info.bpf_fd = (u32)fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = (u64)(uintptr_t)&info;
-	r = sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
 	*ret_ns = info.run_time_ns;
 	*ret_runs = info.run_cnt;
 	return r < 0 ? r : 0;

@@ -16,3 +16,13 @@ int sys_bpf(int cmd, union bpf_attr *attr, unsigned int size)
 	while (rc < 0 && errno == EAGAIN && cmd == BPF_PROG_LOAD && --attempts);
 	return rc < 0 ? -errno : (int)rc;
 }
+
+int sys_bpf_info(int fd, void *info, u32 size)
+{
+	union bpf_attr attr = {0};
+
+	attr.info.bpf_fd = (u32)fd;
+	attr.info.info_len = size;
+	attr.info.info = (u64)(uintptr_t)info;
+	return sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+}

@@ -126,5 +126,7 @@ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu, int gro
 /* ---- bpf.c: bpf(2), thin ---- */
 union bpf_attr;
 int sys_bpf(int cmd, union bpf_attr *attr, unsigned int size); /* result or -errno */
+/* What the kernel says of a program, map, link or BTF object: a struct bpf_..._info, whose own fields may ask for something. 0 or -errno. */
+int sys_bpf_info(int fd, void *info, u32 size);
 
 #endif

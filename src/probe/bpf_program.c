@@ -29,17 +29,6 @@ struct program {
 /* fn of one function of a program; its result ends the walk if it is not 0. */
 typedef int (*function_fn)(void *arg, const struct program *p, const char *name, u32 function_id);
 
-static int object_info(int fd, void *info, u32 size)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.info.bpf_fd = (u32)fd;
-	attr.info.info_len = size;
-	attr.info.info = (u64)(uintptr_t)info;
-	return sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
-}
-
 /* The whole BTF object of that id; the caller frees it. */
 static int read_btf(u32 id, void **ret, size_t *ret_len)
 {
@@ -54,7 +43,7 @@ static int read_btf(u32 id, void **ret, size_t *ret_len)
 	if (fd < 0)
 		return fd;
 	memset(&info, 0, sizeof(info));
-	err = object_info(fd, &info, sizeof(info));
+	err = sys_bpf_info(fd, &info, sizeof(info));
 	if (!err && info.btf_size > MAX_BTF)
 		err = -E2BIG;
 	if (!err) {
@@ -63,7 +52,7 @@ static int read_btf(u32 id, void **ret, size_t *ret_len)
 		memset(&info, 0, sizeof(info));
 		info.btf = (u64)(uintptr_t)data;
 		info.btf_size = (u32)*ret_len;
-		err = object_info(fd, &info, sizeof(info));
+		err = sys_bpf_info(fd, &info, sizeof(info));
 	}
 	close(fd);
 	if (err)
@@ -88,7 +77,7 @@ static u32 *read_function_ids(const struct program *p, u32 *ret_count)
 	info.nr_func_info = n;
 	info.func_info_rec_size = sizeof(*records);
 	info.func_info = (u64)(uintptr_t)records;
-	if (object_info(p->fd, &info, sizeof(info)) ||
+	if (sys_bpf_info(p->fd, &info, sizeof(info)) ||
 	    info.func_info_rec_size != sizeof(*records)) {
 		free(records);
 		return NULL;
@@ -167,7 +156,7 @@ static int each_program(function_fn fn, void *arg)
 			continue;
 		if (p.fd < 0)
 			return p.fd;
-		if (!object_info(p.fd, &p.info, sizeof(p.info)))
+		if (!sys_bpf_info(p.fd, &p.info, sizeof(p.info)))
 			err = functions_of(&p, fn, arg);
 		close(p.fd);
 	}

@@ -473,11 +473,7 @@ static int find_object_fd(const char *module)
 			return fd;
 		info.name = (u64)(uintptr_t)name;
 		info.name_len = sizeof(name);
-		memset(&attr, 0, sizeof(attr));
-		attr.info.bpf_fd = (u32)fd;
-		attr.info.info_len = sizeof(info);
-		attr.info.info = (u64)(uintptr_t)&info;
-		if (!sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) && info.kernel_btf &&
+		if (!sys_bpf_info(fd, &info, sizeof(info)) && info.kernel_btf &&
 		    str_eq(name, module))
 			return fd;
 		close(fd);

@@ -23,4 +23,21 @@ sleep 0.2
 stop
 total=$(echo "$out" | sed -n 's/^@\[[0-9]*\]: //p' | awk '{ n += $1 } END { print n + 0 }')
 is "$total" 30000 "print and clear in an interval neither lose nor count twice"
+# A program that takes long is interrupted, and what the interrupt frees is not seen: the kernel counts that (fdinfo of the program).
+sh -c 'while :; do cat /etc/passwd >/dev/null; done' &
+load=$!
+start -e 'tracepoint:kmem:kmem_cache_free { @n = 0; for ($i : 0..2000) { @n += $i } @ = count(); }'
+missed=0
+for _ in $(seq 300); do
+	missed=$(cat /proc/$tracer/fdinfo/* 2>/dev/null | awk '/^recursion_misses/ { n += $2 } END { print n + 0 }')
+	[ "$missed" -gt 0 ] && break
+	sleep 0.1
+done
+stop
+kill $load
+wait $load 2>/dev/null
+[ "$missed" -gt 0 ]; ok "the kernel counted events that a busy program missed"
+told=$(echo "$err" | sed -n 's/^WARNING: \([0-9]*\) events were missed: .*/\1/p')
+[ "${told:-0}" -ge "$missed" ]; ok "and as many are said ($missed then, ${told:-none} at the end)"
+
 done_testing
