@@ -305,8 +305,8 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
  * Where scripts attach: 64 places of 16 bytes, an event's by its hash, so that a tool is seldom
  * called for events that it did not ask for; the program behind the uprobe compares the whole hash
  * (rdi). rsi is the context of vm.h. A nop of five bytes would be turned into a call by kernels
- * from 6.18, which is a third faster; but children that are forked after that are never seen there
- * (6.18.44).
+ * from 6.18, which is a third faster; but children that are forked after that die of it (6.18.15,
+ * 6.18.44).
  */
 __asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
 	"	.balign 16\n"

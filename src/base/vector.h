@@ -26,6 +26,7 @@
 		}                                                                             \
 	} while (0)
 
+/* The value must not look at the vector: its length has been counted up or not. */
 #define vector_push(v, ...)                             \
 	do {                                            \
 		vector_reserve((v), (v)->len + 1);      \

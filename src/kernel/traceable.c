@@ -59,12 +59,14 @@ static void note_address(struct search *s, const char *name, u64 address)
 
 static int add_candidate(struct search *s, const char *name, const char *module, u64 address)
 {
+	const u32 order = (u32)s->list.len;
+
 	if (s->glob && !glob_match(s->glob, name))
 		return 0;
 	vector_push(&s->list, (struct candidate){.address = address,
 						 .name = arena_strdup(&s->arena, name),
 						 .module = module,
-						 .order = (u32)s->list.len});
+						 .order = order});
 	return 0;
 }
 
