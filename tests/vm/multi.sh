@@ -27,7 +27,7 @@ registers()
 		}
 	END
 }
-for offset in 9 5; do
+for offset in 5 9; do
 	registers $offset >/tmp/registers.bt
 	out=$(under 'dd if=/tmp/data of=/dev/null bs=10 count=50' /tmp/registers.bt)
 	case $out in *'middle of an instruction'*) continue ;; esac
