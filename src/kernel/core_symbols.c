@@ -11,12 +11,13 @@
  *	kallsyms_token_index	where a token's text begins in it, 16 bits each
  *	kallsyms_offsets	32 bits for each symbol: from kallsyms_relative_base; where per-CPU
  *				symbols have addresses near 0 (x86 until 6.14) those are positive, and
- *				all others negative: address = base - 1 - offset
+ *				all others negative: address = base - 1 - offset; since 7.0, which has
+ *				no base, from the place of the offset itself
  *	kallsyms_relative_base	64 bits
  *	kallsyms_seqs_of_names	the symbols sorted by name, numbers of 3 bytes, the highest first
  *				(6.2); until 6.3 in front of the tokens
  *
- * Each begins at a multiple of 8. Markers and numbers are not in VMCOREINFO: they are looked for
+ * Each begins at a multiple of 8, since 7.0 of 4. Markers and numbers are not in VMCOREINFO: they are looked for
  * beside their neighbours, and tried.
  */
 #include "kernel/core_symbols_internal.h"
@@ -37,7 +38,7 @@ u64 core_symbols_nth_address(struct core_symbols *s, u32 i)
 	if (!at)
 		return 0;
 	memcpy(&value, at, sizeof(value));
-	return address_from(s, value);
+	return address_from(s, i, value);
 }
 
 /* Reads one table; *where is in VMCOREINFO. */
@@ -224,7 +225,8 @@ static bool try_layout(struct core_symbols *s, const struct kcore *c, u64 names,
 		       u64 numbers)
 {
 	const u32 nblocks = (s->count + STEP - 1) / STEP;
-	const u64 markers = markers_end - ALIGN_UP((u64)nblocks * sizeof(u32), 8);
+	const u64 size = (u64)nblocks * sizeof(u32);
+	const u64 markers = markers_end - (s->meaning == FROM_PLACE ? size : ALIGN_UP(size, 8));
 
 	core_table_close(&s->names);
 	core_table_close(&s->numbers);
@@ -247,6 +249,8 @@ static bool find_names(struct core_symbols *s, const struct kcore *c)
 	if (!names || tokens <= names || !read_tokens(s, c))
 		return false;
 	s->markers = xreallocarray(NULL, s->count / STEP + 1, sizeof(*s->markers));
+	if (s->meaning == FROM_PLACE)
+		return try_layout(s, c, names, tokens, s->offsets.address + s->offsets.len);
 	return try_layout(s, c, names, tokens,
 			  kcore_symbol(c, "kallsyms_relative_base") + sizeof(u64)) ||
 	       try_layout(s, c, names, before, before);
@@ -255,17 +259,20 @@ static bool find_names(struct core_symbols *s, const struct kcore *c)
 static bool load(struct core_symbols *s, const struct kcore *c)
 {
 	s->stext = kcore_symbol(c, "_stext");
+	s->meaning = kcore_symbol(c, "kallsyms_relative_base") ? SIGNED : FROM_PLACE;
 	if (!s->stext || !read_table(c, "kallsyms_num_syms", &s->count, sizeof(s->count)) ||
 	    !s->count || s->count > MAX_SYMBOLS ||
-	    !read_table(c, "kallsyms_relative_base", &s->base, sizeof(s->base)) ||
+	    (s->meaning != FROM_PLACE &&
+	     !read_table(c, "kallsyms_relative_base", &s->base, sizeof(s->base))) ||
 	    !core_table_open(&s->offsets, c, kcore_symbol(c, "kallsyms_offsets"),
 			     s->count * sizeof(u32)) ||
 	    !find_names(s, c))
 		return false;
-	s->is_signed = true;
 	if (has_stext(s))
 		return true;
-	s->is_signed = false;
+	if (s->meaning == FROM_PLACE)
+		return false;
+	s->meaning = FROM_BASE;
 	return has_stext(s);
 }
 

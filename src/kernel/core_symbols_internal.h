@@ -22,7 +22,7 @@ struct core_symbols {
 	u32 *markers;
 	u32 count;
 	u64 base, stext;
-	bool is_signed; /* of the two meanings of an offset the older */
+	enum { FROM_BASE, SIGNED, FROM_PLACE } meaning; /* of offsets */
 	u16 index[TOKENS];
 	char text[MAX_TOKEN_TEXT + SHORT + 1];
 	u8 lengths[TOKENS];
@@ -30,13 +30,20 @@ struct core_symbols {
 		letters[TOKENS]; /* of names that begin with the token; letters: 0 = see the next */
 };
 
-static inline u64 address_from(const struct core_symbols *s, u32 value)
+/* Of the Nth symbol, whose offset is VALUE. */
+static inline u64 address_from(const struct core_symbols *s, u32 n, u32 value)
 {
 	const s32 offset = (s32)value;
 
-	if (!s->is_signed)
-		return s->base + value;
-	return offset >= 0 ? (u64)offset : s->base - 1 - (u64)(s64)offset;
+	switch (s->meaning) {
+	case FROM_BASE:
+		break;
+	case SIGNED:
+		return offset >= 0 ? (u64)offset : s->base - 1 - (u64)(s64)offset;
+	case FROM_PLACE:
+		return s->offsets.address + (u64)n * sizeof(value) + (u64)(s64)offset;
+	}
+	return s->base + value;
 }
 
 /* What one symbol of the names consists of; at the end NULL. */

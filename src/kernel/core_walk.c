@@ -219,7 +219,7 @@ static bool walk_address(struct walk *w, u32 i, u64 *ret)
 	if (len < sizeof(value))
 		return false;
 	memcpy(&value, at, sizeof(value));
-	*ret = address_from(w->s, value);
+	*ret = address_from(w->s, i, value);
 	return true;
 }
 

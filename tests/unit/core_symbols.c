@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's symbol tables, from a core file that is made here: both meanings of an offset, the
- * three layouts, and what is refused. */
+/* The kernel's symbol tables, from a core file that is made here: the three meanings of an offset, the
+ * four layouts, and what is refused. */
 #include "kernel/core_symbols.h"
 
 #include <fcntl.h>
@@ -40,7 +40,12 @@ static const struct symbol {
 #define COUNT (sizeof(symbols) / sizeof(*symbols))
 
 /* Where the numbers of the sorted names are. */
-enum layout { AFTER_BASE /* Linux 6.4 */, BEFORE_TOKENS /* 6.2 */, NOWHERE };
+enum layout {
+	AFTER_BASE /* Linux 6.4 */,
+	BEFORE_TOKENS /* 6.2 */,
+	NOWHERE,
+	AFTER_OFFSETS /* 7.0, without a base */
+};
 
 static u8 data[SPACE];
 static u64 tokens; /* where in it they begin */
@@ -54,7 +59,9 @@ static int by_name(const void *a, const void *b)
 /* The one marker of so few symbols is 0, as all of the memory is. */
 static void make_numbers(enum layout layout)
 {
-	u8 *at = data + (layout == AFTER_BASE ? RELATIVE + 8 : tokens - ALIGN_UP(3 * COUNT, 8));
+	u8 *at = data + (layout == AFTER_BASE	   ? RELATIVE + 8
+			 : layout == AFTER_OFFSETS ? OFFSETS + 4 * COUNT
+						   : tokens - ALIGN_UP(3 * COUNT, 8));
 	u32 order[COUNT];
 
 	for (u32 i = 0; i < COUNT; i++)
@@ -107,11 +114,13 @@ static void make_tables(bool is_signed, enum layout layout)
 							  : (s64)symbols[i].address;
 		else if (!(symbols[i].address >> 63))
 			offset = 0;
+		if (layout == AFTER_OFFSETS)
+			offset -= OFFSETS + 4 * i;
 		memcpy(data + OFFSETS + 4 * i, &(s32){(s32)offset}, 4);
 	}
 }
 
-static void write_core(u64 stext)
+static void write_core(u64 stext, enum layout layout)
 {
 	const Elf64_Ehdr header = {.e_ident = ELFMAG,
 				   .e_phoff = sizeof(header),
@@ -126,10 +135,10 @@ static void write_core(u64 stext)
 		 "OSRELEASE=6.0\nSYMBOL(_stext)=%llx\nSYMBOL(kallsyms_names)=%llx\n"
 		 "SYMBOL(kallsyms_num_syms)=%llx\nSYMBOL(kallsyms_token_table)=%llx\n"
 		 "SYMBOL(kallsyms_token_index)=%llx\nSYMBOL(kallsyms_offsets)=%llx\n"
-		 "SYMBOL(kallsyms_relative_base)=%llx\n",
+		 "%s(kallsyms_relative_base)=%llx\n",
 		 (unsigned long long)stext, BASE + NAMES, BASE + NUM,
 		 (unsigned long long)(BASE + tokens), BASE + INDEX, BASE + OFFSETS,
-		 BASE + RELATIVE);
+		 layout == AFTER_OFFSETS ? "NONE" : "SYMBOL", BASE + RELATIVE);
 	note.n_descsz = (u32)strlen(info);
 	segments[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = NOTE, .p_filesz = 2048};
 	segments[1] = (Elf64_Phdr){.p_type = PT_LOAD,
@@ -192,7 +201,7 @@ static void test_good(bool is_signed, enum layout layout)
 	u64 start = 0;
 
 	make_tables(is_signed, layout);
-	write_core(BASE);
+	write_core(BASE, layout);
 	s = load(&c);
 	ok(s != NULL, "tables with %s offsets, layout %d", is_signed ? "signed" : "unsigned",
 	   (int)layout);
@@ -226,19 +235,19 @@ static void test_good(bool is_signed, enum layout layout)
 static void test_bad(void)
 {
 	make_tables(true, AFTER_BASE);
-	write_core(BASE + 0x100);
+	write_core(BASE + 0x100, AFTER_BASE);
 	ok(is_refused(), "_stext elsewhere than the kernel has it");
 	make_tables(true, AFTER_BASE);
 	memset(data + NUM, 0xff, 4);
-	write_core(BASE);
+	write_core(BASE, AFTER_BASE);
 	ok(is_refused(), "more symbols than there can be");
 	make_tables(true, AFTER_BASE);
 	memset(data + INDEX, 0xff, 512);
-	write_core(BASE);
+	write_core(BASE, AFTER_BASE);
 	ok(is_refused(), "tokens outside of their table");
 	make_tables(true, AFTER_BASE);
 	data[NAMES] = 0;
-	write_core(BASE);
+	write_core(BASE, AFTER_BASE);
 	ok(is_refused(), "a name without letters");
 	truncate(path, DATA + 64);
 	ok(is_refused(), "a file that is cut off");
@@ -255,6 +264,7 @@ int main(void)
 		test_good(true, (enum layout)layout);
 		test_good(false, (enum layout)layout);
 	}
+	test_good(false, AFTER_OFFSETS);
 	test_bad();
 	unlink(path);
 	return tap_done();
