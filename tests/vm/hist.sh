@@ -25,7 +25,8 @@ for engine in kernel bpf; do
 	like "$(cat /tmp/out)" '^\[ffffffff[0-9a-f]+\] [a-z_]+ ' "$engine: symbols of the kernel"
 
 	pantrace hist --engine $engine --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep -m common_pid 'keys=latency.buckets=1000000' -- sleep 1 >/tmp/out 2>&1
-	like "$(cat /tmp/out)" '^~ 1000000-1999999 +1 ' "$engine: a latency of one second"
+	# Whoever else sleeps in the guest is counted, too.
+	like "$(cat /tmp/out)" '^~ 1000000-1999999 +[1-9]' "$engine: a latency of one second"
 	pantrace hist --engine $engine --from sched:sched_waking --to sched:sched_switch -m pid=next_pid 'keys=next_comm:vals=latency' if 'latency < 10000000' -d 2 -j >/tmp/out 2>&1
 	like "$(cat /tmp/out)" '"keys":\{"next_comm":"[^"]+"\},"hitcount":[0-9]+,"values":\{"latency":[0-9]+\}' "$engine: a latency by the second event's field, as JSON"
 
