@@ -232,17 +232,13 @@ static void search_at(struct lower *l, const struct text *hay, const struct text
 static struct ir_function *search_callback(struct lower *l, const struct text *hay,
 					   const struct text *needle, u32 positions)
 {
-	struct ir_function *outer = l->f, *f = ir_function_new(l->ir, "strstr");
+	ir_reg at, state;
+	struct ir_function *outer = l->f;
+	struct ir_function *f = ir_step_new(l->ir, "strstr", outer->span, &at, &state);
 	struct text local_hay = *hay, local_needle = *needle;
-	ir_reg at = ir_reg_new(f), state = ir_reg_new(f);
 	u32 inside, found, end;
 
 	l->f = f;
-	f->is_callback = true;
-	f->nparams = 2;
-	f->span = outer->span;
-	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = at, .imm = 0});
-	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = state, .imm = 1});
 	inside = ir_block_new(f, "strstr.inside");
 	found = ir_block_new(f, "strstr.found");
 	end = ir_block_new(f, "strstr.end");
@@ -278,16 +274,12 @@ static ir_reg load_unknown(struct ir_function *f, ir_reg state, s32 offset, ir_r
 static struct ir_function *step_callback(struct lower *l, const struct text *hay,
 					 const struct text *needle)
 {
-	struct ir_function *outer = l->f, *f = ir_function_new(l->ir, "strstr");
-	ir_reg step = ir_reg_new(f), state = ir_reg_new(f), at, equal, position, wanted, byte;
+	ir_reg step, state, at, equal, position, wanted, byte;
+	struct ir_function *outer = l->f;
+	struct ir_function *f = ir_step_new(l->ir, "strstr", outer->span, &step, &state);
 	u32 block, next, differs, found, end;
 
 	l->f = f;
-	f->is_callback = true;
-	f->nparams = 2;
-	f->span = outer->span;
-	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = step, .imm = 0});
-	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = state, .imm = 1});
 	found = ir_block_new(f, "strstr.found");
 	end = ir_block_new(f, "strstr.end");
 	at = load_unknown(f, state, SEARCH_AT, step);

@@ -200,16 +200,12 @@ static void hash_in_place(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blo
 
 static struct ir_function *hash_callback(struct lower *l, u32 depth)
 {
-	struct ir_function *outer = l->f, *f = ir_function_new(l->ir, "stack_hash");
+	ir_reg index, state, at;
+	struct ir_function *outer = l->f;
+	struct ir_function *f = ir_step_new(l->ir, "stack_hash", outer->span, &index, &state);
 	const u32 inside = ir_block_new(f, "block"), outside = ir_block_new(f, "none");
-	ir_reg index = ir_reg_new(f), state = ir_reg_new(f), at;
 
 	l->f = f;
-	f->is_callback = true;
-	f->nparams = 2;
-	f->span = outer->span;
-	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = index, .imm = 0});
-	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = state, .imm = 1});
 	index = ir_extend(f, index, 4, false);
 	ir_branch_imm(f, IR_LT, index, block_count(depth), inside, outside);
 	ir_switch_to(f, inside);

@@ -29,6 +29,21 @@ struct ir_function *ir_function_new(struct ir_program *p, const char *name)
 	return f;
 }
 
+struct ir_function *ir_step_new(struct ir_program *p, const char *name, struct span span,
+				ir_reg *ret_step, ir_reg *ret_state)
+{
+	struct ir_function *f = ir_function_new(p, name);
+
+	f->is_callback = true;
+	f->nparams = 2;
+	f->span = span;
+	*ret_step = ir_reg_new(f);
+	*ret_state = ir_reg_new(f);
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = *ret_step, .imm = 0});
+	ir_add(f, (struct ir_insn){.op = IR_PARAM, .dst = *ret_state, .imm = 1});
+	return f;
+}
+
 u32 ir_function_index(const struct ir_program *p, const struct ir_function *f)
 {
 	for (size_t i = 0; i < p->functions.len; i++)
@@ -201,8 +216,7 @@ ir_reg ir_call(struct ir_function *f, u32 helper, u32 nargs, const ir_reg *args)
 
 ir_reg ir_call_kernel(struct ir_function *f, u32 btf_id, u32 nargs, const ir_reg *args)
 {
-	struct ir_insn insn = {
-		.op = IR_CALL, .is_kernel = true, .imm = btf_id, .nargs = (u8)nargs};
+	struct ir_insn insn = {.op = IR_CALL, .is_kernel = true, .imm = btf_id, .nargs = (u8)nargs};
 
 	for (u32 i = 0; i < nargs && i < ARRAY_SIZE(insn.args); i++)
 		insn.args[i] = args[i];

@@ -113,6 +113,9 @@ struct ir_program {
 
 /* Building. Registers come from ir_reg_new(); instructions go to the current block. */
 struct ir_function *ir_function_new(struct ir_program *p, const char *name);
+/* long callback(u32 step, void *state), as bpf_loop() calls it. Of the step 32 bits count. */
+struct ir_function *ir_step_new(struct ir_program *p, const char *name, struct span span, ir_reg *ret_step,
+				ir_reg *ret_state);
 u32 ir_function_index(const struct ir_program *p, const struct ir_function *f);
 ir_reg ir_reg_new(struct ir_function *f);
 u32 ir_block_new(struct ir_function *f, const char *label); /* does not switch to it */
