@@ -147,6 +147,7 @@ int main(int argc, char **argv)
 		else
 			syscall(SYS_getppid);
 	}
-	printf("%.2f\n", (now() - start) / (double)(n ? n : 1));
+	/* The tracer may have written half a line into the same pipe. */
+	printf("\n%.2f\n", (now() - start) / (double)(n ? n : 1));
 	return 0;
 }
