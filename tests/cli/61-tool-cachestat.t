@@ -9,15 +9,16 @@ trap 'rm -rf "$work" "$file"' EXIT
 dd if=/dev/urandom of="$file" bs=1M count=32 2>/dev/null
 sync "$file"
 cat >"$work/io.py" <<'P'
-import os, sys, time
+import ctypes, mmap, os, sys, time
+libc = ctypes.CDLL(None)
+libc.mlockall(1) # no page of the interpreter is brought in, with its read-ahead, while it is counted
 what, path = sys.argv[1:3]
 fd = os.open(path, os.O_RDWR)
 buffer = bytearray(65536)
 if what == "cold": os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 if what == "warm": # locked, so that no reclaim takes pages away before they are read
-    import ctypes, mmap
     pages = mmap.mmap(fd, 0)
-    ctypes.CDLL(None).mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(pages))), ctypes.c_size_t(len(pages)))
+    libc.mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(pages))), ctypes.c_size_t(len(pages)))
 open(sys.argv[3], "w").close() # whatever the interpreter itself reads is read
 time.sleep(1.7)
 if what == "some":
