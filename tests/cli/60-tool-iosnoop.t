@@ -12,20 +12,24 @@ stat() { awk -v d="$name" '$3 == d { print $4, $6, $8, $10 }' /proc/diskstats; }
 
 # The device is ours alone. Requests that a full queue held back are issued by a thread of the kernel, whose name they bear then:
 # rows are told by the device, fields counted from the end.
-start iosnoop -d "$name"
-before=$(stat)
-dd if="$loop" of=/dev/null bs=64k count=200 iflag=direct 2>/dev/null
-dd if=/dev/zero of="$loop" bs=4k count=300 oflag=direct 2>/dev/null
-after=$(stat)
-sleep 0.3
-stop
-awk -v d="$name" '$(NF - 3) == d { print $(NF - 4), $(NF - 2), $(NF - 1) }' "$work/trace" >"$work/got"
 {
 	for i in $(seq 0 199); do echo "RS $((i * 128)) 65536"; done
 	for i in $(seq 0 299); do echo "WS $((i * 8)) 4096"; done
 } >"$work/want"
-sed 's/^WFS/WS/' "$work/got" >"$work/got2"
-cmp -s "$work/got2" "$work/want"; ok "500 of 500 requests: type, sector and size, in order" || { grep -v '^dd ' "$work/trace"; diff "$work/got2" "$work/want"; echo "$err"; } | head -20 | sed 's/^/# /' >&2
+every_request()
+{
+	start iosnoop -d "$name"
+	before=$(stat)
+	dd if="$loop" of=/dev/null bs=64k count=200 iflag=direct 2>/dev/null
+	dd if=/dev/zero of="$loop" bs=4k count=300 oflag=direct 2>/dev/null
+	after=$(stat)
+	sleep 0.3
+	stop
+	awk -v d="$name" '$(NF - 3) == d { print $(NF - 4), $(NF - 2), $(NF - 1) }' "$work/trace" >"$work/got"
+	sed 's/^WFS/WS/' "$work/got" >"$work/got2"
+	cmp -s "$work/got2" "$work/want"
+}
+settled every_request; ok "500 of 500 requests: type, sector and size, in order" || { grep -v '^dd ' "$work/trace"; diff "$work/got2" "$work/want"; echo "$err"; } | head -20 | sed 's/^/# /' >&2
 [ "$(grep -c '^dd ' "$work/trace")" -ge 400 ]
 ok "by the process that made them"
 like "$out" '^COMM +PID +TYPE +DEV +BLOCK +BYTES +LATms$' "columns"
@@ -35,18 +39,23 @@ reads=$(($(echo "$after" | cut -d' ' -f1) - $(echo "$before" | cut -d' ' -f1)))
 is "$(grep -c '^R' "$work/got")" "$reads" "as many reads as /proc/diskstats counted"
 
 # Many requests in flight at once: none is paired with another's start.
-start iosnoop -st -d "$loop" -i '*R*'
-for j in 0 1 2 3; do
-	dd if="$loop" of=/dev/null bs=16k count=300 skip=$((j * 300)) iflag=direct 2>/dev/null &
-	pids="$pids $!"
-done
-# shellcheck disable=SC2086
-wait $pids
-sleep 0.3
-stop
-awk -v d="$name" '$(NF - 3) == d { print $(NF - 2) }' "$work/trace" | sort -n >"$work/got"
 for i in $(seq 0 1199); do echo $((i * 32)); done >"$work/want"
-cmp -s "$work/got" "$work/want"; ok "1200 reads of four processes at once, each sector once"
+four_readers()
+{
+	start iosnoop -st -d "$loop" -i '*R*'
+	pids=
+	for j in 0 1 2 3; do
+		dd if="$loop" of=/dev/null bs=16k count=300 skip=$((j * 300)) iflag=direct 2>/dev/null &
+		pids="$pids $!"
+	done
+	# shellcheck disable=SC2086
+	wait $pids
+	sleep 0.3
+	stop
+	awk -v d="$name" '$(NF - 3) == d { print $(NF - 2) }' "$work/trace" | sort -n >"$work/got"
+	cmp -s "$work/got" "$work/want"
+}
+settled four_readers; ok "1200 reads of four processes at once, each sector once"
 is "$(awk '$3 == "dd" { d = ($2 - $1) * 1000 - $9; if (d > 0.002 || d < -0.002) n++ } END { print n + 0 }' "$work/trace")" 0 "LATms is ENDs - STARTs"
 
 start iosnoop -d "$name" -n '^dd$'
@@ -56,15 +65,19 @@ sleep 0.3
 stop
 is "$(awk -v d="$name" '$(NF - 3) == d { print $1 }' "$work/trace" | sort -u)" dd "-n: only of processes of this name"
 
-start iosnoop --json -d "$name"
-dd if="$loop" of=/dev/null bs=8k count=5 iflag=direct 2>/dev/null
-sleep 0.3
-stop
-grep '"block":' "$work/trace" | python3 -c '
+five_objects()
+{
+	start iosnoop --json -d "$name"
+	dd if="$loop" of=/dev/null bs=8k count=5 iflag=direct 2>/dev/null
+	sleep 0.3
+	stop
+	grep '"block":' "$work/trace" | python3 -c '
 import json, sys
 rows = [json.loads(l) for l in sys.stdin]
 assert [r["block"] for r in rows] == [0, 16, 32, 48, 64], rows
 assert all(isinstance(r["latms"], float) and r["bytes"] == 8192 for r in rows), rows'
+}
+settled five_objects
 ok "--json: one object per request, numbers as numbers"
 
 start iolatency -d "$name" -T 30 1
@@ -73,26 +86,38 @@ sleep 0.3
 stop
 run iolatency -d "$name" 1 2
 is "$(echo "$out" | grep -c 'Distribution')" 2 "iolatency 1 2: two histograms"
-"$pantrace" iolatency -d "$name" 3 1 >"$work/trace" 2>&1 &
-tracer=$!
-sleep 1.5
-dd if="$loop" of=/dev/null bs=4k count=400 iflag=direct 2>/dev/null
-wait $tracer
-out=$(cat "$work/trace")
-is "$(awk '/->/ { n += $5 } END { print n }' "$work/trace")" 400 "iolatency: 400 requests in all buckets together"
+buckets() { awk '/->/ { n += $5 } END { print n }' "$work/trace"; }
+one_interval()
+{
+	"$pantrace" iolatency -d "$name" 3 1 >"$work/trace" 2>&1 &
+	tracer=$!
+	sleep 1.5
+	dd if="$loop" of=/dev/null bs=4k count=400 iflag=direct 2>/dev/null
+	wait $tracer
+	out=$(cat "$work/trace")
+	[ "$(buckets)" = 400 ]
+}
+settled one_interval
+is "$(buckets)" 400 "iolatency: 400 requests in all buckets together"
 like "$out" ' 0\.[0-9]{3} -> 0\.[0-9]{3} ' "iolatency: ranges below a millisecond"
 
 mkdir "$work/8dQ" # no tokens of a script, however it is named
 # Three intervals with a known number of requests in each: the heat map has them all, each in the column of its interval.
-"$pantrace" iolatency -d "$name" --heatmap "$work/8dQ/heat.svg" 1 4 >"$work/trace" 2>&1 &
-tracer=$!
-sleep 1.5
-for n in 100 200; do
-	dd if="$loop" of=/dev/null bs=4k count=$n iflag=direct 2>/dev/null
-	sleep 0.9
-done
-wait $tracer
-is "$(sed -n 's/.*>\([0-9]*\) in \([0-9]*\) intervals.*/\1 \2/p' "$work/8dQ/heat.svg")" "300 4" "iolatency --heatmap: every request, every interval"
+cells() { sed -n 's/.*>\([0-9]*\) in \([0-9]*\) intervals.*/\1 \2/p' "$work/8dQ/heat.svg"; }
+heat()
+{
+	"$pantrace" iolatency -d "$name" --heatmap "$work/8dQ/heat.svg" 1 4 >"$work/trace" 2>&1 &
+	tracer=$!
+	sleep 1.5
+	for n in 100 200; do
+		dd if="$loop" of=/dev/null bs=4k count=$n iflag=direct 2>/dev/null
+		sleep 0.9
+	done
+	wait $tracer
+	[ "$(cells)" = "300 4" ]
+}
+settled heat
+is "$(cells)" "300 4" "iolatency --heatmap: every request, every interval"
 python3 -c '
 import re, sys, xml.dom.minidom
 root = xml.dom.minidom.parse(sys.argv[1]).documentElement

@@ -36,9 +36,10 @@ print(out)' "$comm")
 	is "$(grep "$pid" "$work/trace" | sed "s/ *$pid .*//")" "$shown" "opensnoop: the name is escaped, the columns are where they are"
 done
 if [ -n "$loop" ]; then
-	for comm in 'two words' '-1-[x] (y)' "$(printf 'l1\nl2\tx')"; do
+	names_in_json()
+	{
 		start iosnoop --json -d "$name"
-		pid=$(python3 "$work/odd.py" "$comm" "$loop")
+		pid=$(python3 "$work/odd.py" "$1" "$loop")
 		sleep 0.2
 		stop
 		python3 -c '
@@ -46,46 +47,72 @@ import json, sys
 rows = [json.loads(l) for l in open(sys.argv[1])]
 rows = [r for r in rows if r["pid"] == int(sys.argv[3])]
 assert [r["block"] for r in rows] == [0, 8, 16, 24, 32], rows
-assert all(r["comm"] == sys.argv[2] for r in rows), rows' "$work/trace" "$comm" "$pid"
+assert all(r["comm"] == sys.argv[2] for r in rows), rows' "$work/trace" "$1" "$pid"
+	}
+	for comm in 'two words' '-1-[x] (y)' "$(printf 'l1\nl2\tx')"; do
+		settled names_in_json "$comm"
 		ok "iosnoop --json: a name as it is"
 	done
-	start iosnoop -d "$name" -n '^two words$'
-	python3 "$work/odd.py" 'two words' "$loop" >"$work/pid"
-	python3 "$work/odd.py" 'two  words' "$loop" >"$work/pid2"
-	sleep 0.2
-	stop
-	is "$(grep -c "^two words  *$(cat "$work/pid") " "$work/trace") $(wc -l <"$work/trace" | tr -d ' ')" "5 6" "iosnoop -n with a blank"
+	name_with_blank()
+	{
+		start iosnoop -d "$name" -n '^two words$'
+		python3 "$work/odd.py" 'two words' "$loop" >"$work/pid"
+		python3 "$work/odd.py" 'two  words' "$loop" >"$work/pid2"
+		sleep 0.2
+		stop
+		rows="$(grep -c "^two words  *$(cat "$work/pid") " "$work/trace") $(wc -l <"$work/trace" | tr -d ' ')"
+		[ "$rows" = "5 6" ]
+	}
+	settled name_with_blank
+	is "$rows" "5 6" "iosnoop -n with a blank"
 
 	# A disk that goes away while requests to it are traced, and another one under its name.
-	start iosnoop
-	dd if="$loop" of=/dev/null bs=4k count=3 iflag=direct 2>/dev/null
-	losetup -d "$loop"
-	sleep 0.3
 	dd if=/dev/urandom of="$work/image2" bs=1M count=1 2>/dev/null
-	losetup "$loop" "$work/image2"
-	dd if="$loop" of=/dev/null bs=8k count=4 iflag=direct 2>/dev/null
-	sleep 0.2
-	stop
-	is "$(awk -v d="$name" '$1 == "dd" && $4 == d { print $6 }' "$work/trace" | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ';')" "3 4096;4 8192;" \
-		"a disk that goes away and comes back"
+	goes_away()
+	{
+		start iosnoop
+		dd if="$loop" of=/dev/null bs=4k count=3 iflag=direct 2>/dev/null
+		losetup -d "$loop"
+		sleep 0.3
+		losetup "$loop" "$work/image2"
+		dd if="$loop" of=/dev/null bs=8k count=4 iflag=direct 2>/dev/null
+		sleep 0.2
+		stop
+		rows=$(awk -v d="$name" '$1 == "dd" && $4 == d { print $6 }' "$work/trace" | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ';')
+		[ "$rows" = "3 4096;4 8192;" ]
+	}
+	settled goes_away
+	is "$rows" "3 4096;4 8192;" "a disk that goes away and comes back"
 	is "$rc" 0 "is no failure"
 
 	# The queue: with a scheduler requests wait there, and with -Q that time counts.
 	queue=/sys/block/$name/queue/scheduler
 	if grep -q mq-deadline "$queue" 2>/dev/null && before=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue") && echo mq-deadline >"$queue" 2>/dev/null; then
-		start iosnoop -Q -st -d "$name"
-		dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
-		sleep 0.2
-		stop
+		with_queue()
+		{
+			start iosnoop -Q -st -d "$name"
+			dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
+			sleep 0.2
+			stop
+			rows=$(awk '$3 == "dd" { print $7, $8 }' "$work/trace" | wc -l | tr -d ' ')
+			[ "$rows" = 100 ]
+		}
+		settled with_queue
 		echo "$before" >"$queue"
-		is "$(awk '$3 == "dd" { print $7, $8 }' "$work/trace" | wc -l | tr -d ' ')" 100 "iosnoop -Q: every request, once"
+		is "$rows" 100 "iosnoop -Q: every request, once"
 		is "$(awk '$3 == "dd" && ($9 <= 0 || $2 < $1) { n++ } END { print n + 0 }' "$work/trace")" 0 "iosnoop -Q: times go forward"
 	else
-		start iosnoop -Q -d "$name"
-		dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
-		sleep 0.2
-		stop
-		is "$(awk '$1 == "dd"' "$work/trace" | wc -l | tr -d ' ')" 100 "iosnoop -Q: without a scheduler time begins at the issue"
+		without_queue()
+		{
+			start iosnoop -Q -d "$name"
+			dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
+			sleep 0.2
+			stop
+			rows=$(awk '$1 == "dd"' "$work/trace" | wc -l | tr -d ' ')
+			[ "$rows" = 100 ]
+		}
+		settled without_queue
+		is "$rows" 100 "iosnoop -Q: without a scheduler time begins at the issue"
 	fi
 fi
 

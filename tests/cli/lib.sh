@@ -50,3 +50,14 @@ stop()
 	out=$(cat "$work/trace")
 	err=$(cat "$work/trace.err")
 }
+
+# settled FUNCTION ARGS...: again until it succeeds, three times at most. For exact counts of what ends in interrupts: they come
+# on top of any thread, and there are kernels that run no programs on top of some. A defect of ours fails each time.
+settled()
+{
+	for _ in 1 2 3; do
+		"$@" && return 0
+		echo "# $* once more" >&2
+	done
+	return 1
+}
