@@ -7,16 +7,10 @@
 #include "base/glob.h"
 #include "base/options.h"
 #include "cmd/list_types.h"
+#include "cmd/name_list.h"
 #include "kernel/kernel.h"
 
 enum list_format { LIST_TEXT, LIST_VERBOSE, LIST_JSON };
-
-/* A name that matched. */
-struct listed {
-	u64 head[2]; /* its first bytes behind what all begin with, as big-endian numbers: nearly always
-			tell two apart */
-	char *name;
-};
 
 struct lister {
 	struct probe_env *env;
@@ -25,8 +19,7 @@ struct lister {
 	struct strbuf line;
 	u64 count;
 	bool denied; /* a list could not be read */
-	VECTOR(struct listed) names; /* of one provider: told in order of the alphabet */
-	struct arena name_arena;
+	struct name_list names; /* of one provider */
 	bool everything; /* also what cannot be attached here */
 	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
 };
@@ -183,54 +176,13 @@ static int print_probe(struct lister *l, const char *name)
 	return 0;
 }
 
-/* The next 8 bytes of a name, moved past. */
-static u64 next_bytes(const char **at)
-{
-	u64 bytes = 0;
-
-	for (int i = 0; i < 8; i++)
-		bytes = bytes << 8 | (u8)(**at ? *(*at)++ : 0);
-	return bytes;
-}
-
 static int remember(void *arg, const char *name)
 {
 	struct lister *l = arg;
 
-	if (l->word && !strstr(name, l->word))
-		return 0;
-	l->count++;
-	vector_push(&l->names, ((struct listed){.name = arena_strdup(&l->name_arena, name)}));
+	if (!l->word || strstr(name, l->word))
+		name_list_add(&l->names, name);
 	return 0;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct listed *x = a, *y = b;
-
-	for (u32 i = 0; i < ARRAY_SIZE(x->head); i++)
-		if (x->head[i] != y->head[i])
-			return x->head[i] < y->head[i] ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-static void sort_names(struct lister *l)
-{
-	const char *first = l->names.items[0].name;
-	size_t common = strlen(first), same;
-
-	for (size_t i = 1; i < l->names.len; i++) {
-		for (same = 0; same < common && l->names.items[i].name[same] == first[same]; same++)
-			;
-		common = same;
-	}
-	for (size_t i = 0; i < l->names.len; i++) {
-		const char *at = l->names.items[i].name + common;
-
-		for (u32 n = 0; n < ARRAY_SIZE(l->names.items[i].head); n++)
-			l->names.items[i].head[n] = next_bytes(&at);
-	}
-	qsort(l->names.items, l->names.len, sizeof(struct listed), compare_names);
 }
 
 /* ---- patterns ---- */
@@ -242,22 +194,18 @@ static bool is_available(struct lister *l, const struct probe_provider *p)
 
 static int each_of(struct lister *l, const struct probe_provider *p, const char *glob)
 {
-	int err = p->each ? p->each(l->env, glob, remember, l) : 0;
+	int err = 0;
 
+	l->names = (struct name_list)NAME_LIST_INIT(arena_printf(l->env->arena, "%s:", p->name));
+	if (p->each)
+		err = p->each(l->env, glob, remember, l);
 	l->denied |= err == -EACCES || err == -EPERM;
-	if (l->names.len)
-		sort_names(l);
-	for (size_t i = 0; i < l->names.len; i++) {
-		/* Functions of one file may share their name with those of others. */
-		if (i && !compare_names(&l->names.items[i], &l->names.items[i - 1])) {
-			l->count--;
-			continue;
-		}
-		if (err != -EIO && print_probe(l, l->names.items[i].name))
+	name_list_finish(&l->names);
+	l->count += l->names.names.len;
+	for (size_t i = 0; i < l->names.names.len && err != -EIO; i++)
+		if (print_probe(l, l->names.names.items[i].text))
 			err = -EIO;
-	}
-	vector_free(&l->names);
-	arena_release(&l->name_arena);
+	name_list_release(&l->names);
 	return err;
 }
 
@@ -421,16 +369,6 @@ const char *list_join_paths(struct arena *a, const char *const *dirs, u32 n)
 	return all;
 }
 
-int list_probes(struct probe_env *env, const char *pattern, bool verbose, FILE *out)
-{
-	struct lister l = {.env = env,
-			   .format = verbose ? LIST_VERBOSE : LIST_TEXT,
-			   .out = out,
-			   .line = STRBUF_INIT};
-
-	return run(&l, pattern);
-}
-
 /* ---- the command ---- */
 
 struct list_options {
@@ -464,18 +402,22 @@ static const struct command_spec spec = {
 	.name = "list",
 	.synopsis = "[options] [PATTERN]",
 	.summary = "list the events that can be traced",
-	.examples = "pantrace list 'tracepoint:sched:*'          # events of one category\n"
-		    "pantrace list -v tracepoint:sched:sched_switch  # its fields\n"
-		    "pantrace list '*open*'                      # anything with open in its name\n"
-		    "pantrace list -v 'struct file'              # a type of the kernel\n"
-		    "pantrace list 'uprobe:/bin/bash:*read*'     # functions of a program\n"
-		    "pantrace list 'usdt:libc:*'                 # static events of a library\n"
-		    "pantrace list --traceable-functions names 'kprobe:vfs_*'  # of those in a file",
+	.examples =
+		"pantrace list 'tracepoint:sched:*'          # events of one category\n"
+		"pantrace list -v tracepoint:sched:sched_switch  # its fields\n"
+		"pantrace list '*open*'                      # anything with open in its name\n"
+		"pantrace list -v 'struct file'              # a type of the kernel\n"
+		"pantrace list 'uprobe:/bin/bash:*read*'     # functions of a program\n"
+		"pantrace list 'usdt:libc:*'                 # static events of a library\n"
+		"pantrace list --traceable-functions names 'kprobe:vfs_*'  # of those in a file",
 	.options = options,
 };
 
 int cmd_list(int argc, char **argv)
 {
+	static char output
+		[64
+		 << 10]; /* glibc takes the size of a buffer only with the buffer; used until exit() */
 	struct list_options o = {0};
 	struct diag diag = DIAG_INIT;
 	struct arena arena = ARENA_INIT;
@@ -496,7 +438,7 @@ int cmd_list(int argc, char **argv)
 	env.debug_path = list_join_paths(&arena, o.debug_dirs.items, o.debug_dirs.count);
 	l.everything = o.everything;
 	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
-	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	setvbuf(stdout, output, _IOFBF, sizeof(output));
 	if (!o.traceable || !probe_use_functions(&env, o.traceable))
 		run(&l, first < argc ? argv[first] : NULL);
 	fflush(stdout);

@@ -5,7 +5,7 @@
  *	ffffffff81000000 T _stext
  *	ffffffffc0201000 t helper\t[module]
  *
- * The text is read once (12 ms for 122,000 lines: the kernel formats each). A name is found by
+ * The text is read once (12 ms for 122,000 lines: the kernel formats each), by a thread: functions are told while it still reads. A name is found by
  * searching in it; the index by address is built by the first question for an address.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "kernel/core_symbols.h"
 #include "kernel/kernel_internal.h"
 
-#define MAX_KALLSYMS ((size_t)256 << 20)
+#define MAX_KALLSYMS ((size_t)64 << 20)
 
 struct kallsyms_entry {
 	u64 address;
@@ -65,32 +65,45 @@ static const char *parse_line(const char *at, const char *end, struct line *ret)
 	return stop < end ? stop + 1 : end;
 }
 
+/* kptr_restrict shows every address as 0; the first symbols may truly be 0 (per-CPU offsets). */
+static bool has_addresses(const struct kallsyms *ks)
+{
+	const char *at = ks->text, *end = ks->text + ks->len;
+	struct line line = {0};
+
+	for (u32 n = 0; at && at < end && n < 4096 && !line.address; n++)
+		at = parse_line(at, end, &line);
+	return at && line.address;
+}
+
+static int start_load(struct kallsyms *ks)
+{
+	if (ks->is_open)
+		return 0;
+	ks->error = file_ahead_open(&ks->file, "/proc/kallsyms", MAX_KALLSYMS);
+	ks->is_open = !ks->error;
+	ks->text = ks->is_open ? ks->file.data : NULL;
+	return ks->error;
+}
+
 static int load(struct kernel *k)
 {
 	struct kallsyms *ks = &k->kallsyms;
-	const char *at, *end;
-	struct line line;
-	u32 n = 0;
 
 	if (ks->tried)
 		return ks->error;
 	ks->tried = true;
-	ks->error = file_read("/proc/kallsyms", MAX_KALLSYMS, &ks->text, &ks->len);
-	if (ks->error)
-		return ks->error;
-	/* kptr_restrict shows every address as 0; the first symbols may truly be 0 (per-CPU
-	 * offsets). */
-	end = ks->text + ks->len;
-	for (at = ks->text; at && at < end && n < 4096 && !ks->has_addresses; n++) {
-		at = parse_line(at, end, &line);
-		ks->has_addresses = at && line.address;
-	}
-	return 0;
+	if (!start_load(ks))
+		ks->error = file_ahead_finish(&ks->file, &ks->len);
+	if (!ks->error)
+		ks->has_addresses = has_addresses(ks);
+	return ks->error;
 }
 
 void kallsyms_release(struct kallsyms *ks)
 {
-	free(ks->text);
+	if (ks->is_open)
+		file_ahead_close(&ks->file);
 	free(ks->entries);
 	hashmap_release(&ks->modules);
 	arena_release(&ks->names);
@@ -310,6 +323,16 @@ static int with_name(struct kallsyms *ks, const struct line *line,
 	return rc;
 }
 
+/* More whole lines than up to END; END: there are none. */
+static const char *read_on(struct kallsyms *ks, const char *end)
+{
+	const size_t before = (size_t)(end - ks->text);
+	const size_t len = file_ahead_wait(&ks->file, before);
+	const char *last = memrchr(end, '\n', len - before);
+
+	return last ? last + 1 : end;
+}
+
 int kernel_each_function(struct kernel *k,
 			 int (*fn)(void *arg, const char *name, const char *module, u64 address),
 			 void *arg)
@@ -317,10 +340,13 @@ int kernel_each_function(struct kernel *k,
 	struct kallsyms *ks = &k->kallsyms;
 	const char *at, *end, *next;
 	struct line line;
-	int rc = load(k);
+	int rc = start_load(ks);
 
-	end = ks->text + ks->len;
-	for (at = ks->text; !rc && at < end; at = next) {
+	if (rc)
+		return rc;
+	for (at = end = ks->text; !rc; at = next) {
+		if (at == end && (end = read_on(ks, at)) == at)
+			break;
 		/* Half of the symbols are data: seen by the letter behind 16 digits. */
 		if (end - at > 18 && at[16] == ' ' && (at[17] | 0x20) != 't' &&
 		    (at[17] | 0x20) != 'w' && (next = memchr(at, '\n', (size_t)(end - at)))) {
@@ -334,7 +360,7 @@ int kernel_each_function(struct kernel *k,
 			continue;
 		rc = with_name(ks, &line, fn, arg);
 	}
-	return rc;
+	return rc ? rc : load(k);
 }
 
 /* ---- what may be traced ---- */

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "base/file_ahead.h"
 #include "base/hashmap.h"
 #include "base/vector.h"
 #include "kernel/kcore.h"
@@ -12,10 +13,11 @@
 
 /* /proc/kallsyms and what is found in it (kallsyms.c). */
 struct kallsyms {
-	bool tried, has_addresses;
+	bool tried, is_open, has_addresses;
 	int error;
-	char *text; /* as read; lines are cut into NUL-terminated fields only by the index */
-	size_t len;
+	struct file_ahead file;
+	char *text; /* as read */
+	size_t len; /* once all is read */
 	struct kallsyms_entry *entries; /* sorted by address; NULL until asked */
 	u32 count;
 	struct arena names; /* module names without their brackets, names that were asked for */
@@ -47,9 +49,10 @@ struct kernel {
 	bool blacklist_tried;
 	struct hashmap blacklist;
 	pid_t guard_pid; /* guard.c; 0 = none */
-	int guard_line;	 /* our end of the line to it */
+	int guard_line; /* our end of the line to it */
 
-	const char *traceable; /* path of a list of functions instead of the kernel's own, or NULL */
+	const char
+		*traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 
 /* The kernel's memory; NULL: it cannot be read. */
