@@ -95,19 +95,14 @@ gives "macaddr bswap" 'begin { print(macaddr((uint8[8])0x665544332211)); printf(
 3412 1000000'
 matches socket_cookie 'begin { print(socket_cookie(curtask)); }' "only supports 'struct sock \*'"
 (
-	exec 3>/dev/null
-	sleep 0.5
-	i=0
-	while [ $i -lt 20 ]; do
-		ip -V >/dev/null 2>&1
+	while :; do
 		perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Proto => "udp", PeerAddr => "127.0.0.1:9"); $s->send("packet") if $s' 2>/dev/null
 		sleep 0.1
-		i=$((i + 1))
 	done
 ) &
 sender=$!
 cd "$work" || exit 1
-gives skboutput 'rawtracepoint:consume_skb { if (skboutput("packets.pcap", (struct sk_buff *)arg0, 20, 0) == 0) { print("written"); exit(); } } interval:s:20 { exit(); }' written
+gives skboutput 'rawtracepoint:consume_skb { if (skboutput("packets.pcap", (struct sk_buff *)arg0, 20, 0) == 0) { print("written"); exit(); } } interval:s:120 { exit(); }' written
 kill $sender 2>/dev/null
 wait $sender 2>/dev/null
 is "$(od -An -tx4 -N4 packets.pcap | tr -d ' ')" a1b23c4d "skboutput: a capture file"

@@ -7,7 +7,7 @@ need_root
 # refused NAME REGEX: the script is in $work/script
 refused()
 {
-	timeout 20 "$pantrace" "$work/script" >"$work/out" 2>"$work/err"
+	timeout 300 "$pantrace" "$work/script" >"$work/out" 2>"$work/err"
 	is "$?" 1 "$1: exit code"
 	like "$(head -c 4000 "$work/err")" "$2" "$1: refused"
 }

@@ -50,11 +50,11 @@ like "$out" '^    int k$' "  with arguments"
 one=$!
 "$t" forever &
 two=$!
-run -q -p $one -e "uprobe:$t:main, uprobe:$t:cpp:\"ns::f(int)\" { @[pid] = count(); } interval:ms:300 { exit(); }"
+run -q -p $one -e "uprobe:$t:main, uprobe:$t:cpp:\"ns::f(int)\" { @[pid] = count(); if (++@n >= 100) { exit(); } }"
 like "$out" "^@\[$one\]" "-p: that process"
 unlike "$out" "^@\[$two\]" "  and no other"
-run -q -p $one -e "uprobe:*:_ZN2ns* { @[probe] = count(); } interval:ms:300 { exit(); }"
-is "$(echo "$out" | grep -c '^@')" 5 "-p: a wildcard for the file means its files"
+run -q -p $one -e "uprobe:*:_ZN2ns* { @[probe] = count(); if (++@n >= 100) { exit(); } }"
+is "$(echo "$out" | grep -c '^@\[')" 5 "-p: a wildcard for the file means its files"
 kill $one $two
 
 run -q -c "sh -c 'exit 0'" -e 'uprobe:libc:malloc, uprobe:libc.so.6:malloc { @ = count(); }'

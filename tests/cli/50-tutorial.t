@@ -10,7 +10,7 @@ PATH=$work/bin:$PATH
 awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$top/doc/tutorial.md" >"$work/lines"
 like "$(wc -l <"$work/lines")" '^[2-9][0-9]' "the tutorial has commands"
 while IFS= read -r line <&3; do
-	timeout -s INT -k 10 2 sh -c "exec $line" >"$work/out" 2>"$work/err" </dev/null
+	timeout -s INT -k 120 2 sh -c "exec $line" >"$work/out" 2>"$work/err" </dev/null
 	rc=$?
 	# 124: stopped by the timeout, as Ctrl-C would; its own code then is lost. 3: events were lost on a busy machine.
 	case $rc in 0 | 3 | 124) ! grep -q ERROR "$work/err" ;; *) false ;; esac

@@ -13,7 +13,7 @@ PATH=$work/bin:$programs:$PATH
 awk -v dir="$work" '/^```console$/ { on = 1; n++; next } /^```/ { on = 0 } on { print > (dir "/case." n) }' "$top/doc/language.md"
 for file in $(ls "$work"/case.* | sort -t. -k3n); do
 	command=$(sed -n '1s/^\$ //p' "$file")
-	got=$(timeout -k 5 60 sh -c "$command" 2>&1 </dev/null | sed 's/[[:space:]]*$//' | grep -v '^$')
+	got=$(timeout -k 5 300 sh -c "$command" 2>&1 </dev/null | sed 's/[[:space:]]*$//' | grep -v '^$')
 	is "$got" "$(sed 1d "$file" | sed 's/[[:space:]]*$//')" "$command"
 done
 
@@ -23,7 +23,7 @@ impossible='cannot be used here|not in a cgroup|bpf_probe_write_user|__per_cpu_o
 tab=$(printf '\t')
 while IFS=$tab read -r name script <&3; do
 	[ -n "$script" ] || continue
-	timeout -k 5 20 "$pantrace" --unsafe --dry-run -c true -e "$script" >"$work/out" 2>&1 </dev/null
+	timeout -k 5 300 "$pantrace" --unsafe --dry-run -c true -e "$script" >"$work/out" 2>&1 </dev/null
 	rc=$?
 	if [ $rc != 0 ] && grep -Eq "$impossible" "$work/out"; then
 		skip "help $name" "$(grep -Eo "$impossible" "$work/out" | head -1)"

@@ -37,12 +37,12 @@ ran_well()
 run_lines()
 {
 	while IFS= read -r line <&3; do
-		case $line in *exit\(\)* | *' -d '*) limit=60 ;; *) limit=2.5 ;; esac
-		timeout -s INT -k 10 $limit sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
+		case $line in *exit\(\)* | *' -d '*) limit=300 ;; *) limit=2.5 ;; esac
+		timeout -s INT -k 120 $limit sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
 		rc=$?
 		# A busy machine may need longer until the first event.
 		if ! ran_well "$1" && [ $rc = 124 ]; then
-			timeout -s INT -k 10 20 sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
+			timeout -s INT -k 120 60 sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
 			rc=$?
 		fi
 		ran_well "$1"

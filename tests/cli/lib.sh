@@ -30,7 +30,7 @@ start()
 {
 	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$pantrace" "$@" >"$work/trace" 2>"$work/trace.err" </dev/null &
 	tracer=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED "$work/trace" && return 0
 		kill -0 $tracer 2>/dev/null || break
 		sleep 0.05
@@ -49,6 +49,16 @@ stop()
 	sed -i '/__BPFTRACE_NOTIFY_PROBES_ATTACHED/d' "$work/trace"
 	out=$(cat "$work/trace")
 	err=$(cat "$work/trace.err")
+}
+
+# until_true COMMAND...: waits until it succeeds, a minute or more; fails if it never does
+until_true()
+{
+	for _ in $(seq 1200); do
+		"$@" 2>/dev/null && return 0
+		sleep 0.05
+	done
+	return 1
 }
 
 # settled FUNCTION ARGS...: again until it succeeds, three times at most. For exact counts of what ends in interrupts: they come

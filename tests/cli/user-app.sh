@@ -12,17 +12,13 @@ export PANTRACE_RUNTIME="$work/runtime"
 # ready PID: waits until the program can be asked
 ready()
 {
-	for _ in $(seq 300); do
-		[ -S "$PANTRACE_RUNTIME/$1" ] && return
-		sleep 0.02
-	done
-	return 1
+	until_true [ -S "$PANTRACE_RUNTIME/$1" ]
 }
 
 # said NAME WORD COUNT: waits until the program, whose output is in $work/said.NAME, has said WORD so many times
 said()
 {
-	for _ in $(seq 400); do
+	for _ in $(seq 2400); do
 		[ "$(grep -c "$2" "$work/said.$1")" -ge "$3" ] && return 0
 		sleep 0.05
 	done
