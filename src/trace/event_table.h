@@ -21,6 +21,7 @@ struct event_info {
 	const char *probed;	    /* of an event probe of the running kernel: "sched.sched_switch"; NULL = none, or not known */
 	bool special_known;	    /* trace_text's: whether a printer of its own was looked for */
 	void (*special)(void);
+	const struct syscall_text *syscall; /* trace_text's, of sys_enter_*; made with special */
 };
 
 struct event_table;

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "trace/number_text.h"
+#include "trace/syscall_text.h"
 
 /* include/linux/trace_events.h, enum trace_flag_type. 0x02 was IRQS_NOSUPPORT before 6.13, which
  * x86 never set. */
@@ -341,27 +342,8 @@ static const struct {
 static void body_enter(struct trace_text *t, const struct event_info *info,
 		       const struct page_event *e, struct strbuf *out)
 {
-	const struct type *record = info->record;
-	bool first = true;
-
-	strbuf_addstr(out, "sys_");
-	strbuf_addstr(out, info->name + strlen("sys_enter_"));
-	strbuf_addch(out, '(');
-	for (u32 i = 0; i < record->count; i++) {
-		const struct type_member *m = &record->members[i];
-		u64 v = 0;
-
-		if (m->offset < 16 || m->is_data_loc || m->offset + 8 > e->size)
-			continue;
-		memcpy(&v, e->data + m->offset, sizeof(v));
-		if (!first)
-			strbuf_addstr(out, ", ");
-		first = false;
-		strbuf_addstr(out, m->name);
-		strbuf_addstr(out, t->options.bare_syscalls || v < 10 ? ": " : ": 0x");
-		text_hex(out, v);
-	}
-	strbuf_addstr(out, ")\n");
+	syscall_text_print(info->syscall, e, t->options.bare_syscalls, t->context.raw_strings, out);
+	strbuf_addch(out, '\n');
 }
 
 static void body_exit(struct trace_text *t, const struct event_info *info,
@@ -395,6 +377,9 @@ void trace_text_body(struct trace_text *t, struct event_info *info, const struct
 	if (!info->special_known) {
 		info->special_known = true;
 		info->special = (void (*)(void))special(info);
+		if (info->special == (void (*)(void))body_enter)
+			info->syscall =
+				syscall_text_new(&event_table_types(t->events)->arena, info);
 	}
 	if (info->special) {
 		((body_printer *)info->special)(t, info, &e->event, out);
