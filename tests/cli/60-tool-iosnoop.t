@@ -89,12 +89,9 @@ is "$(echo "$out" | grep -c 'Distribution')" 2 "iolatency 1 2: two histograms"
 buckets() { awk '/->/ { n += $5 } END { print n }' "$work/trace"; }
 one_interval()
 {
-	"$pantrace" iolatency -d "$name" 3 1 >"$work/trace" 2>&1 &
-	tracer=$!
-	sleep 1.5
+	start iolatency -d "$name" 3600
 	dd if="$loop" of=/dev/null bs=4k count=400 iflag=direct 2>/dev/null
-	wait $tracer
-	out=$(cat "$work/trace")
+	stop
 	[ "$(buckets)" = 400 ]
 }
 settled one_interval
@@ -102,22 +99,22 @@ is "$(buckets)" 400 "iolatency: 400 requests in all buckets together"
 like "$out" ' 0\.[0-9]{3} -> 0\.[0-9]{3} ' "iolatency: ranges below a millisecond"
 
 mkdir "$work/8dQ" # no tokens of a script, however it is named
-# Three intervals with a known number of requests in each: the heat map has them all, each in the column of its interval.
+# A known number of requests in each of two intervals: the heat map has them all, each in the column of its interval.
 cells() { sed -n 's/.*>\([0-9]*\) in \([0-9]*\) intervals.*/\1 \2/p' "$work/8dQ/heat.svg"; }
+shown() { grep -c Distribution "$work/trace"; }
+more_shown() { [ "$(shown)" -gt "$1" ]; }
 heat()
 {
-	"$pantrace" iolatency -d "$name" --heatmap "$work/8dQ/heat.svg" 1 4 >"$work/trace" 2>&1 &
-	tracer=$!
-	sleep 1.5
+	start iolatency -d "$name" --heatmap "$work/8dQ/heat.svg" 1
 	for n in 100 200; do
 		dd if="$loop" of=/dev/null bs=4k count=$n iflag=direct 2>/dev/null
-		sleep 0.9
+		until_true more_shown "$(shown)"
 	done
-	wait $tracer
-	[ "$(cells)" = "300 4" ]
+	stop
+	[ "$(cells)" = "300 $(shown)" ]
 }
 settled heat
-is "$(cells)" "300 4" "iolatency --heatmap: every request, every interval"
+is "$(cells)" "300 $(shown)" "iolatency --heatmap: every request, every interval"
 python3 -c '
 import re, sys, xml.dom.minidom
 root = xml.dom.minidom.parse(sys.argv[1]).documentElement
@@ -136,23 +133,18 @@ ln -s /etc/passwd "$work/link.svg"
 run iolatency --heatmap "$work/link.svg" 1 1
 is "$rc" 1 "iolatency --heatmap: never through a link"
 
-"$pantrace" bitesize -D "$name" 3 >"$work/trace" 2>&1 &
-tracer=$!
-sleep 1.5
+start bitesize -D "$name"
 for spec in 4k:70 32k:50 64k:30 256k:10; do
 	dd if="$loop" of=/dev/null bs="${spec%:*}" count="${spec#*:}" iflag=direct 2>/dev/null
 done
-wait $tracer
-out=$(cat "$work/trace")
+stop
 like "$out" '^ +1 -> 8 +: 70 ' "bitesize: 70 of 4 KB"
 like "$out" '^ +8 -> 64 +: 50 ' "bitesize: 50 of 32 KB"
 like "$out" '^ +64 -> 128 +: 30 ' "bitesize: 30 of 64 KB"
 like "$out" '^ +128 -> +: 10 ' "bitesize: 10 of 256 KB"
-"$pantrace" bitesize -b '4 32' -D "$name" --json 3 >"$work/trace" 2>&1 &
-tracer=$!
-sleep 1.5
+start bitesize -b '4 32' -D "$name" --json
 dd if="$loop" of=/dev/null bs=4k count=7 iflag=direct 2>/dev/null
-wait $tracer
+stop
 python3 -c '
 import json, sys
 b = json.loads(open(sys.argv[1]).read())["buckets"]

@@ -73,8 +73,7 @@ assert all(r["comm"] == sys.argv[2] for r in rows), rows' "$work/trace" "$1" "$p
 		start iosnoop
 		dd if="$loop" of=/dev/null bs=4k count=3 iflag=direct 2>/dev/null
 		losetup -d "$loop"
-		sleep 0.3
-		losetup "$loop" "$work/image2"
+		until_true losetup "$loop" "$work/image2"
 		dd if="$loop" of=/dev/null bs=8k count=4 iflag=direct 2>/dev/null
 		sleep 0.2
 		stop
@@ -144,14 +143,22 @@ for i in range(0, 2048, 2): os.pread(fd, 4096, i * 4096)
 open(sys.argv[2], "w").close()
 while not os.path.exists(sys.argv[3]): time.sleep(0.01)
 for i in range(2048): os.pread(fd, 4096, i * 4096)
+open(sys.argv[4], "w").close()
 os._exit(0)
 P
-python3 "$work/half.py" "$file" "$work/ready" "$work/go" &
-io=$!
-for _ in $(seq 100); do [ -e "$work/ready" ] && break; sleep 0.05; done
-start cachestat -p $io 3 1
-: >"$work/go"
-wait $io $tracer
+for seconds in 3 10 60; do # a longer interval where the machine is so busy that it was not done in one
+	rm -f "$work/ready" "$work/go" "$work/done"
+	python3 "$work/half.py" "$file" "$work/ready" "$work/go" "$work/done" &
+	io=$!
+	until_true [ -e "$work/ready" ]
+	start cachestat -p $io $seconds 1
+	: >"$work/go"
+	until_true [ -e "$work/done" ]
+	sleep 0.3
+	early=$(awk '$1 ~ /^[0-9]+$/' "$work/trace")
+	wait $io $tracer
+	[ -n "$early" ] || break
+done
 # shellcheck disable=SC2046
 set -- $(awk '$1 ~ /^[0-9]+$/' "$work/trace" | tail -1)
 echo "# $*"
