@@ -3,7 +3,7 @@
 
 #define MAX_NUMBERS 5
 
-static driver_printer driver_prq;
+static driver_printer driver_prq, driver_untrusted;
 
 /* Behind the buffer that the kernel writes to, if that is an argument: n a number, b bytes of the
  * record. */
@@ -30,6 +30,7 @@ static const struct driver_function {
 	{"nullb_trace_disk_name", "b", driver_nvme_disk},
 	{"decode_prq_descriptor", "bnnnnn", driver_prq},
 	{"nvmet_trace_ctrl_id", "n", driver_nvmet_controller},
+	{"__trace_print_untrusted_str", "bn", driver_untrusted},
 };
 
 /* ---- calls ---- */
@@ -106,6 +107,31 @@ static void driver_prq(const struct pf_run *r, const u64 *numbers, const struct 
 		    w[0] >> 32 & 0xfffff, w[1] >> 3 & 0x1ff);
 	if (w[0] & 1 << 9)
 		strbuf_addf(out, " private=0x%" PRIx64 "/0x%" PRIx64 "\n", w[2], w[3]);
+}
+
+/* ---- landlock (include/trace/events/landlock.h) ---- */
+
+/*
+ * string_escape_mem() with ESCAPE_SPACE | ESCAPE_SPECIAL | ESCAPE_NAP | ESCAPE_APPEND | ESCAPE_OCTAL and " ='\"\\": what is printed
+ * can be taken apart again. The kernel cuts it at about 6 KiB.
+ */
+static void driver_untrusted(const struct pf_run *r UNUSED, const u64 *numbers,
+			     const struct pf_bytes *b, struct strbuf *out)
+{
+	static const char named[] = "\n\r\t\v\f\\\a\033\"", letters[] = "nrtvf\\ae\"";
+	const size_t n = MIN(numbers[0], (u64)b->len);
+
+	for (size_t i = 0; i < n; i++) {
+		const u8 c = b->at[i];
+		const char *name = c ? strchr(named, c) : NULL;
+
+		if (name)
+			strbuf_addf(out, "\\%c", letters[name - named]);
+		else if (c > ' ' && c < 0x7f && c != '=' && c != '\'')
+			strbuf_addch(out, (char)c);
+		else
+			strbuf_addf(out, "\\%03o", c);
+	}
 }
 
 /* ---- parts ---- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Fields of the record, and members of structs that lie in it. */
+#include <stdio.h>
+
 #include "trace/print_format_internal.h"
 
 static const struct pf_type type_u64 = {.value = PF_NUMBER, .size = 8, .is_signed = false};
@@ -81,10 +83,18 @@ const struct type_member *pf_member(struct pf_parser *p, const char *name, size_
 struct pf_node *pf_record_field(struct pf_parser *p)
 {
 	const char *w;
-	const size_t len = pf_word(p, &w);
+	size_t len = pf_word(p, &w);
 	const struct type_member *m = len ? pf_member(p, w, len) : NULL;
 	struct pf_node *n;
 
+	/* struct trace_entry, the head of each record: "ent.pid" is the field common_pid. */
+	if (!m && pf_word_is(w, len, "ent") && pf_accept(p, ".")) {
+		char name[32];
+
+		len = pf_word(p, &w);
+		snprintf(name, sizeof(name), "common_%.*s", (int)MIN(len, sizeof(name)), w);
+		m = pf_member(p, name, strlen(name));
+	}
 	if (!m) {
 		pf_refuse(p, "no field '%.*s'", (int)len, w);
 		return NULL;

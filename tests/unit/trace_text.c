@@ -55,6 +55,9 @@ static void test_formats(void)
 		 "abc|     abc|abc     |ab|a"},
 		{"\"%s\", __get_str(d)", "x\\x1b[1m"},
 		{"\"%u\", __get_dynamic_array_len(d)", "8"},
+		{"\"%s\", __trace_print_untrusted_str(p, __get_str(d), __get_dynamic_array_len(d) - 1)",
+		 "x\\e[1m\\000\\000"},
+		{"\"%d %d\", REC->ent.pid, REC->common_pid", "42 42"},
 		{"\"%c\", __get_str(d)[0]", "x"},
 		{"\"%s\", __print_flags(REC->b & 0xf, \"|\", { 1, \"A\" }, { 2, \"B\" }, { 1UL << "
 		 "2, \"C\" })",
@@ -85,6 +88,7 @@ static void test_formats(void)
 	};
 	static const char *const refused[] = {
 		"\"%d\", REC->nothing",
+		"\"%d\", REC->ent.nothing",
 		"\"%d\", function(REC->a)",
 		"\"%y\", REC->a",
 		"\"%s\", (REC->a",
