@@ -4,7 +4,7 @@
 # begun WORD: the tracer says that it traces
 begun()
 {
-	for _ in $(seq 150); do
+	for _ in $(seq 600); do
 		grep -qs "$1" /tmp/out /tmp/err && return
 		usleep 100000
 	done

@@ -20,7 +20,7 @@ known()
 	rm -f /tmp/out /tmp/err
 	pantrace "$@" >/tmp/out 2>/tmp/err &
 	tool=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		grep -q '^Tracing' /tmp/err && break
 		kill -0 $tool 2>/dev/null || break
 		usleep 100000

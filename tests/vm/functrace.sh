@@ -6,7 +6,7 @@ before=$(cat $t/current_tracer $t/set_graph_function $t/set_ftrace_filter $t/max
 # begun: the tracer in the background says that it traces
 begun()
 {
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		grep -q '^Tracing' /tmp/out /tmp/err 2>/dev/null && return
 		usleep 100000
 	done
