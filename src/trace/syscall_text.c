@@ -150,7 +150,7 @@ static void print_string(const u8 *at, u32 len, bool raw, struct strbuf *out)
 
 static bool load(const struct page_event *e, u32 offset, void *ret, u32 size)
 {
-	if (offset + size > e->size)
+	if (size > e->size || offset > e->size - size)
 		return false;
 	memcpy(ret, e->data + offset, size);
 	return true;
