@@ -37,19 +37,42 @@ guard_of()
 # Zombies do not count: whoever adopts orphans collects them in his own time. A guard that has just been forked is not called so yet.
 wait_guard()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		[ -n "$(guard_of $1)$(left_of $1)" ] || return 0
 		sleep 0.05
 	done
 	return 1
 }
 
-# kill_fifty MS: fifty runs, each killed at a random moment within MS (at most 999) of its start. How many of them had something
+# wait_made PID: until there is something of the run
+wait_made()
+{
+	for _ in $(seq 1200); do
+		[ -n "$(left_of $1)" ] && return 0
+		kill -0 $1 2>/dev/null || return 1
+		sleep 0.05
+	done
+	return 1
+}
+
+# kill_fifty MS: fifty runs, each killed at a random moment within MS of its start, or twice the time that a first one needs to begin
+# on a machine that is busy. How many of them had something
 # left seconds later in $stuck, the things in $left; how many of the ten that were looked at had a guard when they were killed
 # in $guarded. $seed makes the moments.
 kill_fifty()
 {
 	within=$1
+	"$pantrace" tpoint sched:sched_process_exec >/dev/null 2>&1 &
+	victim=$!
+	n=0
+	while [ -z "$(guard_of $victim)" ] && [ $n -lt 200 ]; do
+		sleep 0.05
+		n=$((n + 1))
+	done
+	kill -9 $victim
+	wait $victim 2>/dev/null
+	wait_guard $victim
+	[ $((n * 100)) -le $within ] || within=$((n * 100))
 	n=0 stuck=0 left=0 guarded=0
 	while [ $n -lt 50 ]; do
 		set -f
@@ -59,7 +82,7 @@ kill_fifty()
 		"$pantrace" "$@" >/dev/null 2>&1 &
 		victim=$!
 		seed=$(((seed * 1103515245 + 12345) % 2147483648))
-		sleep "$(printf '0.%03d' $((seed % within)))"
+		sleep "$(printf '%d.%03d' $((seed % within / 1000)) $((seed % within % 1000)))"
 		[ $((n % 5)) -eq 0 ] && [ -n "$(guard_of $victim)" ] && guarded=$((guarded + 1))
 		kill -9 $victim 2>/dev/null
 		wait $victim 2>/dev/null

@@ -32,8 +32,10 @@ same_state "after 50 kills all of tracefs is as before"
 
 # Its group is killed, as a terminal or a supervisor would: the guard is not in it.
 setsid "$pantrace" uprobe "p:$work/calls:work" >/dev/null 2>&1 &
-sleep 0.5
+until_true pgrep -n -x -f "$pantrace uprobe p:$work/calls:work" >/dev/null
 victim=$(pgrep -n -x -f "$pantrace uprobe p:$work/calls:work")
+probed() { left_of $victim | grep -q '/work'; }
+until_true probed
 guard=$(guard_of $victim)
 like "$(left_of $victim)" "pantrace_${victim}_.*/work" "a run with a probe"
 is "$(readlink /proc/$guard/fd/* | sed 's/:.*//' | sort | uniq -c | tr -s ' \n' ' ')" " 3 /dev/null 1 socket " "its guard holds nothing open"
@@ -49,15 +51,16 @@ ok "it ends when its work is done"
 is "$(left_of $victim)" "" "and nothing is left"
 
 # A run that ends by itself takes its guard along.
-"$pantrace" tpoint -d 0.3 sched:sched_process_exec >/dev/null 2>&1 &
+"$pantrace" tpoint -d 3 sched:sched_process_exec >/dev/null 2>&1 &
 victim=$!
-sleep 0.15
-guard=$(guard_of $victim)
-[ -n "$guard" ]; ok "a run has a guard"
+guarded() { guard=$(guard_of $victim); [ -n "$guard" ]; }
+until_true guarded
+ok "a run has a guard"
 wait $victim
 [ ! -e /proc/$guard ]; ok "that is gone, and no zombie, when the run has ended"
 "$pantrace" tpoint 'sched:*' 2>/dev/null | head -1 >/dev/null
-for _ in $(seq 40); do pgrep -f '^pantrace: guard' >/dev/null || break; sleep 0.05; done
+no_guard() { ! pgrep -f '^pantrace: guard' >/dev/null; }
+until_true no_guard
 is "$(pgrep -f '^pantrace: guard')" "" "likewise when its output is closed"
 
 # The guard is killed, too.
@@ -69,7 +72,7 @@ while [ $n -lt 10 ]; do
 	set +f
 	"$pantrace" "$@" >/dev/null 2>&1 &
 	victim=$!
-	sleep 0.3
+	wait_made $victim
 	kill_both $victim
 	# The next run sweeps, so that this is all that there can be.
 	left=$((left + $(left_of $victim | wc -l)))
@@ -83,7 +86,7 @@ same_state "all of tracefs is as before"
 # Also without being asked: the next run of such a tool.
 "$pantrace" uprobe "p:$work/calls:work" >/dev/null 2>&1 &
 victim=$!
-sleep 0.5
+wait_made $victim
 kill_both $victim
 like "$(ls $t/instances)" "^pantrace-$victim-" "a killed run's instance"
 "$pantrace" tpoint -d 0.01 sched:sched_process_exec >/dev/null 2>&1

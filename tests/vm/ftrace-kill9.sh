@@ -36,10 +36,7 @@ while [ $n -lt 7 ]; do
 	# One after the other: only what the next start leaves alone can be left.
 	pantrace "$@" >/dev/null 2>&1 &
 	victim=$!
-	for _ in $(seq 50); do
-		[ -n "$(left_of $victim)" ] && break
-		sleep 0.1
-	done
+	wait_made $victim
 	sleep 0.5
 	kill_both $victim
 	left_of $victim >>/tmp/left
