@@ -8,11 +8,16 @@
  *	context_switches	two loads: the kernel writes the count into a page whenever it puts the
  *				thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(),
  *				kernel/events/core.c), which is exactly when this count changes
- *	page_faults		a system call: no page shows this count as it changes
+ *	page_faults		two loads and a shift: no page shows this count as it changes, but how far
+ *				the ring of a perf event has been written does. Each fault is a sample of
+ *				nothing, 8 bytes; one at a time is never throttled
+ *				(perf_swevent_overflow()), and a ring that is mapped to be read only never
+ *				full. A fault, 500 ns and more, takes some 100 ns longer
  *	user_stack		two loads a frame, along frame pointers
  *
  * No descriptor stays open: a page keeps its counter alive, and a program may close all
- * descriptors.
+ * descriptors. Who may not count what the kernel does (kernel.perf_event_paranoid) gets both counts by
+ * a system call.
  */
 #include "context.h"
 #include "section.h"
@@ -22,6 +27,7 @@
 #include <pantrace/ring.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,7 +38,7 @@
 #include <x86intrin.h>
 
 #define NAME_AGE (1u << 22) /* ticks after which a thread asks for its name again: 1 to 2 ms */
-#define PAGE 4096
+#define PAGE	 4096
 
 struct range {
 	uintptr_t low, high;
@@ -42,6 +48,8 @@ struct range {
 
 /* The most that contexts take. */
 #define ROOM (4 + 4 + 16 + 4 + 8 + 8 + 8 + 2 + 8 * PT_STACK_DEPTH)
+
+enum { SWITCHES, FAULTS };
 
 /*
  * Offsets are known to the assembly in emit.c, which takes it for this process's if identity.pid is
@@ -54,44 +62,32 @@ static __thread struct thread {
 		char behind[8]; /* copied with what is before, in eights */
 	} identity;
 	uint64_t name_until; /* time stamp counter: then the name is asked for again */
-	struct {	     /* without vtid */
+	struct { /* without vtid */
 		int32_t pid;
 		char name[16];
 	} apart;
-	bool switches_tried;
-	const struct perf_event_mmap_page *switches; /* NULL: not asked for yet, or not to be had */
-	uint64_t switches_base;
+	struct counter {
+		const struct perf_event_mmap_page *page; /* NULL: not to be had, or not tried */
+		uint64_t base; /* of the system call, if there is no page */
+		bool tried;
+	} counters[2];
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
 } self __attribute__((tls_model("initial-exec"), aligned(64)));
 
 _Static_assert(offsetof(struct thread, identity) == 0, "emit.c");
 _Static_assert(offsetof(struct thread, name_until) == 32, "emit.c");
-_Static_assert(offsetof(struct thread, switches) == 64, "emit.c");
+_Static_assert(offsetof(struct thread, counters[SWITCHES].page) == 64, "emit.c");
+_Static_assert(offsetof(struct thread, counters[FAULTS].page) == 88, "emit.c");
 _Static_assert(offsetof(struct perf_event_mmap_page, offset) == 16, "emit.c");
+_Static_assert(offsetof(struct perf_event_mmap_page, data_head) == 1024, "emit.c");
 
 #define BIT(context)	(1u << (PANTRACE_CONTEXT_##context))
 #define WANTED(context) (mask & BIT(context))
 
-/* ---- the count of context switches ---- */
+/* ---- the counts of context switches and page faults ---- */
 
-static pthread_key_t key;
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-
-static void page_unmap(void *page)
-{
-	/* in a forked child it is another's place by now */
-	if (self.switches != page || self.identity.pid != getpid())
-		return;
-	self.switches = NULL;
-	munmap(page, PAGE);
-}
-
-static void key_make(void)
-{
-	if (pthread_key_create(&key, page_unmap))
-		key = (pthread_key_t)-1;
-}
+#define FAULT_SIZE 8 /* of a record in the ring: struct perf_event_header */
 
 /* Fails only where a filter of system calls wants it to. */
 static void usage_read(struct rusage *ret)
@@ -112,58 +108,125 @@ static uint64_t switches_slowly(void)
 	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 }
 
-static __attribute__((noinline)) void switches_open(void)
-{
-	const int saved = errno;
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
-	};
-	void *page = MAP_FAILED;
-	int fd;
-
-	self.switches_tried = true;
-	self.switches_base = switches_slowly();
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd >= 0) {
-		page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
-		close(fd);
-	}
-	if (page == MAP_FAILED)
-		goto out;
-	madvise(page, PAGE, MADV_DONTFORK);
-	pthread_once(&key_once, key_make);
-	if (key == (pthread_key_t)-1 || pthread_setspecific(key, page))
-		munmap(page, PAGE);
-	else
-		self.switches = page;
-out:
-	errno = saved;
-}
-
-static uint64_t switches(void)
-{
-	uint32_t sequence;
-	uint64_t count;
-
-	if (__builtin_expect(!self.switches_tried, 0))
-		switches_open();
-	if (!self.switches)
-		return switches_slowly() - self.switches_base;
-	do { /* the thread itself is not on a CPU while the kernel writes: mostly once */
-		sequence = __atomic_load_n(&self.switches->lock, __ATOMIC_ACQUIRE);
-		count = (uint64_t)__atomic_load_n(&self.switches->offset, __ATOMIC_ACQUIRE);
-	} while (sequence != __atomic_load_n(&self.switches->lock, __ATOMIC_ACQUIRE));
-	return count;
-}
-
-static uint64_t page_faults(void)
+static uint64_t faults_slowly(void)
 {
 	struct rusage usage;
 
 	usage_read(&usage);
 	return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+static const struct {
+	uint64_t config;
+	unsigned int period; /* 1: each is a sample, in a ring behind the page */
+	size_t size;
+	uint64_t (*slowly)(void);
+} counters[] = {
+	[SWITCHES] = {PERF_COUNT_SW_CONTEXT_SWITCHES, 0, PAGE, switches_slowly},
+	[FAULTS] = {PERF_COUNT_SW_PAGE_FAULTS, 1, 2 * PAGE, faults_slowly},
+};
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void counters_close(void *of_thread)
+{
+	(void)of_thread;
+	/* in a forked child they are another's places by now */
+	if (self.identity.pid != getpid())
+		return;
+	for (int i = 0; i < 2; i++) {
+		void *const page = (void *)self.counters[i].page;
+
+		self.counters[i].page = NULL;
+		if (page)
+			munmap(page, counters[i].size);
+	}
+}
+
+static void key_make(void)
+{
+	if (pthread_key_create(&key, counters_close))
+		key = (pthread_key_t)-1;
+}
+
+static void *counter_map(int i)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = counters[i].config,
+		.sample_period = counters[i].period,
+	};
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	void *page;
+
+	if (fd < 0)
+		return NULL;
+	page = mmap(NULL, counters[i].size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, counters[i].size, MADV_DONTFORK);
+	return page;
+}
+
+/* Handlers may have events, of the same thread: they wait while it begins something. */
+static uint64_t signals_hold(void)
+{
+	const uint64_t all = ~0ull;
+	uint64_t old = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, sizeof(old));
+	return old;
+}
+
+static void signals_release(uint64_t old)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+}
+
+/* A thread that ends gives its pages back, or has none. */
+static __attribute__((noinline)) void counter_open(int i)
+{
+	struct counter *const c = &self.counters[i];
+	const int saved = errno;
+	const uint64_t old = signals_hold();
+
+	if (!c->tried) {
+		c->tried = true;
+		c->base = counters[i].slowly();
+		pthread_once(&key_once, key_make);
+		if (key != (pthread_key_t)-1 && !pthread_setspecific(key, &self))
+			c->page = counter_map(i);
+	}
+	signals_release(old);
+	errno = saved;
+}
+
+static uint64_t switches_in(const struct perf_event_mmap_page *page)
+{
+	uint32_t sequence;
+	uint64_t count;
+
+	do { /* the thread itself is not on a CPU while the kernel writes: mostly once */
+		sequence = __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE);
+		count = (uint64_t)__atomic_load_n(&page->offset, __ATOMIC_ACQUIRE);
+	} while (sequence != __atomic_load_n(&page->lock, __ATOMIC_ACQUIRE));
+	return count;
+}
+
+static uint64_t count_of(int i)
+{
+	const struct counter *const c = &self.counters[i];
+
+	if (__builtin_expect(!c->tried, 0))
+		counter_open(i);
+	if (!c->page)
+		return counters[i].slowly() - c->base;
+	if (i == SWITCHES)
+		return switches_in(c->page);
+	return __atomic_load_n(&c->page->data_head, __ATOMIC_RELAXED) / FAULT_SIZE;
 }
 
 /* ---- the stack ---- */
@@ -269,21 +332,23 @@ static __attribute__((noinline)) void name_read(void)
 	self.name_until = __rdtsc() + NAME_AGE;
 }
 
-/*
- * A thread's first event, or the first in a forked child, where the parent's page is not mapped. A
- * signal handler whose events come in between does it all itself.
- */
+/* A thread's first event, or the first in a forked child, where the parent's pages are not mapped. */
 static __attribute__((noinline)) void thread_begin(void)
 {
 	const int32_t pid = (int32_t)syscall(SYS_getpid);
+	const int saved = errno;
+	const uint64_t old = signals_hold();
 
-	self.switches = NULL;
-	self.switches_tried = false;
-	self.identity.tid = (int32_t)syscall(SYS_gettid);
-	self.apart.pid = pid;
-	name_read();
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self.identity.pid = pid;
+	if (self.identity.pid != pid) {
+		memset(self.counters, 0, sizeof(self.counters));
+		self.identity.tid = (int32_t)syscall(SYS_gettid);
+		self.apart.pid = pid;
+		name_read();
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		self.identity.pid = pid;
+	}
+	signals_release(old);
+	errno = saved;
 }
 
 /* Where vpid, vtid and procname stand together in struct thread, as far as they are wanted. */
@@ -336,9 +401,9 @@ static inline unsigned char *put_changing(uint32_t mask, const struct rseq *area
 		to += 4;
 	}
 	if (WANTED(CONTEXT_SWITCHES))
-		to = put_u64(to, switches());
+		to = put_u64(to, count_of(SWITCHES));
 	if (WANTED(PAGE_FAULTS))
-		to = put_u64(to, page_faults());
+		to = put_u64(to, count_of(FAULTS));
 	if (WANTED(IP))
 		to = put_u64(to, (uintptr_t)ip);
 	if (WANTED(USER_STACK))
@@ -379,8 +444,7 @@ void pt_context_record(struct pt_session *session, uint32_t generation, const vo
 		to = put_changing(mask, area, ip, frame, to);
 	if (__builtin_expect(!of_thread, 1))
 		outcome = section_contexts(session, generation, area, head, split,
-					   (uint64_t)(to - head), record, size,
-					   self.name_until);
+					   (uint64_t)(to - head), record, size, self.name_until);
 	if (outcome == EXPIRED) {
 		name_read();
 		memcpy(head + HEAD, (const char *)&self + parts[mask & IDENTITY].from,
@@ -398,7 +462,8 @@ void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint32_t mas
 	session->identity = session->thread + parts[part].from;
 	session->identity_size = parts[part].size;
 	session->size = session->identity_size + (WANTED(CPU_ID) ? 4 : 0) +
-			(WANTED(CONTEXT_SWITCHES) ? 8 : 0) + (WANTED(IP) ? 8 : 0);
+			(WANTED(CONTEXT_SWITCHES) ? 8 : 0) + (WANTED(PAGE_FAULTS) ? 8 : 0) +
+			(WANTED(IP) ? 8 : 0);
 	session->one = 1;
 	session->fits = session->sub_mask - (mask ? session->size + 24 : 0);
 	__atomic_store_n(&session->contexts, mask | flags, __ATOMIC_RELAXED);

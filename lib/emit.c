@@ -13,6 +13,7 @@
 #define OF_A_THREAD   7 /* bits of contexts: vpid, vtid, procname */
 #define CPU_ID	      8
 #define SWITCHES      16
+#define FAULTS	      32
 #define IP	      64
 
 /*
@@ -274,6 +275,15 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	movq 16(%rax), %rax\n"                                                             \
 	"	movq %rax, 13(%r10)\n"                                                             \
 	"	addq $8, %r10\n"                                                                   \
+	"5:	testb $" PT_STRINGIFY(FAULTS) ", 32(%rcx)\n"                                       \
+	"	jz 5f\n" FIND_THREAD                                                               \
+	"	movq %fs:88(%r9), %rax\n"                                                          \
+	"	testq %rax, %rax\n"                                                                \
+	"	jz 4f\n"                                                                           \
+	"	movq 1024(%rax), %rax\n"                                                           \
+	"	shrq $3, %rax\n"                                                                   \
+	"	movq %rax, 13(%r10)\n"                                                             \
+	"	addq $8, %r10\n"                                                                   \
 	"5:	testb $" PT_STRINGIFY(IP) ", 32(%rcx)\n"                                           \
 	"	jz 5f\n"                                                                           \
 	"	movq (%rsp), %rax\n"                                                               \
@@ -419,4 +429,5 @@ AT(1 << PANTRACE_CONTEXT_VPID | 1 << PANTRACE_CONTEXT_VTID | 1 << PANTRACE_CONTE
    OF_A_THREAD);
 AT(1 << PANTRACE_CONTEXT_CPU_ID, CPU_ID);
 AT(1 << PANTRACE_CONTEXT_CONTEXT_SWITCHES, SWITCHES);
+AT(1 << PANTRACE_CONTEXT_PAGE_FAULTS, FAULTS);
 AT(1 << PANTRACE_CONTEXT_IP, IP);

@@ -33,8 +33,7 @@ static inline struct pt_session *pt_session_of(const struct pt_settings *set)
 /* Lets events at the first NR rings; 0: at none, once each thread has left its critical section. */
 static inline void pt_session_open(struct pt_session *session, uint32_t nr)
 {
-	const uint32_t slow = PT_RINGS_OF_THREADS | 1u << PANTRACE_CONTEXT_PAGE_FAULTS |
-			      1u << PANTRACE_CONTEXT_USER_STACK;
+	const uint32_t slow = PT_RINGS_OF_THREADS | 1u << PANTRACE_CONTEXT_USER_STACK;
 
 	__atomic_store_n(&session->bare, session->contexts ? 0 : nr, __ATOMIC_RELEASE);
 	__atomic_store_n(&session->quick, session->contexts & slow ? 0 : nr, __ATOMIC_RELEASE);
