@@ -9,7 +9,7 @@ use IO::Select;
 
 my $kernel = $ENV{VM_KERNEL} // 'build/vm/kernel';
 my $binary = $ENV{PANTRACE} // 'build/pantrace';
-my $timeout = $ENV{VM_TIMEOUT} // 1800;
+my $timeout = $ENV{VM_TIMEOUT} // 5400;
 my @tests = map { basename($_, '.sh') } sort glob 'tests/vm/*.sh';
 @tests = split ' ', $ENV{VM_TESTS} if $ENV{VM_TESTS};
 
@@ -35,7 +35,7 @@ remove_tree($root);
 make_path(map { "$root/$_" } qw(bin dev proc sys tmp tests programs root etc modules var/tmp lib/debug));
 system("cp /bin/busybox $root/bin/busybox") == 0 or bail('busybox');
 system("cp '$binary' $root/bin/pantrace && strip -g $root/bin/pantrace") == 0 or bail('copy');
-system("cp tests/tap.sh tests/kill9.sh tests/vm/init $root/ && cp tests/vm/*.sh $root/tests/") == 0 or bail('copy tests');
+system("cp tests/tap.sh tests/kill9.sh tests/vm/init $root/ && cp tests/vm/lib $root/lib.sh && cp tests/vm/*.sh $root/tests/") == 0 or bail('copy tests');
 system("cp doc/tutorial.md doc/one-liners.md $root/tests/");
 system("cp -r tests/vm/data $root/data") if -d 'tests/vm/data';
 system("for f in build/programs/*; do case \$f in *.dyn) ;; *) cp \$f $root/programs/;; esac; done") if -d 'build/programs';

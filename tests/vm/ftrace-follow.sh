@@ -40,23 +40,21 @@ pantrace reset-ftrace -q
 is "$(cat /sys/kernel/tracing/set_ftrace_pid)" "no pid" "and it is gone"
 follow ' write_null: ' pantrace kprobe p:write_null
 follow ' sys_getppid' pantrace tpoint syscalls:sys_enter_getppid
-pantrace functrace -d 3 -L $$ do_nanosleep >/tmp/out 2>/tmp/err &
-tool=$!
-begun '^Tracing'
+begin pantrace functrace -L $$ do_nanosleep
 sleep 0.1
 usleep 1000
-wait $tool
+end
 unlike "$(cat /tmp/out)" '^ *u?sleep-' "-L: only the thread, not what it starts"
 
 # Histogram triggers count everybody: with -p BPF does it.
-rm -f /tmp/go /tmp/out /tmp/err
+rm -f /tmp/go
 sh -c 'while [ ! -e /tmp/go ]; do usleep 50000; done; exec /programs/syscalls 20 >/dev/null' &
 pid=$!
-pantrace hist -d 8 -p $pid syscalls:sys_enter_getppid keys=common_pid.execname >/tmp/out 2>&1 &
-sleep 4
+begin pantrace hist -p $pid syscalls:sys_enter_getppid keys=common_pid.execname
 : >/tmp/go
 /programs/syscalls 50 >/dev/null
-wait
+wait $pid
+end
 like "$(cat /tmp/out)" "^syscalls \\[$pid\\] +20 " "hist -p: the process"
 is "$(grep -c '^syscalls ' /tmp/out)" 1 "and nobody else" || sed 's/^/# /' /tmp/out
 pantrace hist --engine kernel -d 1 -p $$ syscalls:sys_enter_getppid keys=common_pid >/tmp/out 2>&1

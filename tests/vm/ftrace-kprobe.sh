@@ -8,7 +8,7 @@ begin()
 {
 	pantrace "$@" >/tmp/out 2>/tmp/err &
 	tracer=$!
-	for i in $(seq 300); do
+	for i in $(seq 1200); do
 		grep -q NOTIFY /tmp/out && return 0
 		kill -0 $tracer 2>/dev/null || return 1
 		usleep 50000

@@ -69,11 +69,14 @@ more=$(diff /tmp/ftrace /tmp/ours | grep -c '^+[^+]')
 [ "$more" -lt 20 ]
 ok "and hardly another ($more)"
 
-before=$(cat /sys/kernel/debug/kprobes/list | wc -l)
-pantrace -e 'kprobe:vfs_read { @ = count(); }' >/dev/null 2>&1 &
-sleep 2
-kill -9 $!
-wait $! 2>/dev/null
-sleep 1
-is "$(cat /sys/kernel/debug/kprobes/list | wc -l)" "$before" "kill -9 leaves no kprobe behind"
+probed() { grep -q ' vfs_read+' /sys/kernel/debug/kprobes/list; }
+unprobed() { ! probed; }
+until_true unprobed # that of the last one, which goes in the background
+begin pantrace -e 'kprobe:vfs_read { @ = count(); }'
+probed
+ok "a kprobe is in the kernel's list"
+kill -9 $tool
+wait $tool 2>/dev/null
+until_true unprobed
+ok "kill -9 leaves no kprobe behind"
 done_testing

@@ -11,7 +11,7 @@ noise=$!
 # until_shown MODE: events in the output of the line that runs; quiet: it says that it traces
 until_shown()
 {
-	for _ in $(seq 250); do
+	for _ in $(seq 1000); do
 		[ "$1" = loud ] && [ -s /tmp/out ] && return
 		[ "$1" = quiet ] && grep -qs 'Tracing' /tmp/out /tmp/err && return
 		kill -0 $runner 2>/dev/null || return
@@ -24,7 +24,7 @@ run_lines()
 	awk -v block="\`\`\`$1" '$0 == block { on = 1; next } /^```/ { on = 0 } on && !/^#/' /tests/one-liners.md >/tmp/lines
 	while IFS= read -r line; do
 		rm -f /tmp/out /tmp/err
-		timeout -s INT 60 sh -c "exec $line" >/tmp/out 2>/tmp/err </dev/null &
+		timeout -s INT 300 sh -c "exec $line" >/tmp/out 2>/tmp/err </dev/null &
 		runner=$!
 		# Without an end of its own: it ends when it has something to show, or traces and may have nothing.
 		case $line in *' -d '*) ;; *) until_shown $2 && sleep 1 && kill -INT $runner 2>/dev/null ;; esac

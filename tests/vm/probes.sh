@@ -48,7 +48,7 @@ out=$(pantrace -q -c 'dd if=/dev/zero of=/dev/null bs=1 count=100' -e 'tracepoin
 like "$out" '^@\[dd\]: 100$' "tracepoint: fields"
 
 address=$(pantrace -q -e 'begin { printf("%llx\n", kaddr("jiffies")); exit(); }' 2>&1)
-out=$(timeout 20 pantrace -q -e "watchpoint:0x$address:8:w { @ = count(); } interval:s:1 { exit(); }" 2>&1)
+out=$(timeout 300 pantrace -q -e "watchpoint:0x$address:8:w { @ = count(); } interval:s:1 { exit(); }" 2>&1)
 like "$out" '^@: [1-9][0-9]*$' "watchpoint on jiffies"
 
 out=$(pantrace -l 'tracepoint:block:*' 2>&1)

@@ -100,9 +100,10 @@ like "$out" '^@n\[vfs_read\]: 2[0-9]$' "positional parameters: strings"
 like "$out" '^@b: 4[0-9]$' "positional parameters: numbers"
 
 # one process of several: -p
-(for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done) & other=$!
-(for i in 1 2 3 4 5 6 7 8 9; do sleep 0.5; done) & one=$!
-out=$(timeout -s INT 3 pantrace -q -p $one -e 'kprobe:kernel_clone { @[pid] = count(); } tracepoint:syscalls:sys_enter_wait4 { @w[pid] = count(); }' 2>&1)
+(while :; do sleep 0.2; done) & other=$!
+(while :; do sleep 0.2; done) & one=$!
+out=$(timeout -s INT 300 pantrace -q -p $one -e 'kprobe:kernel_clone { @[pid] = count(); if (++@n == 5) { exit(); } } tracepoint:syscalls:sys_enter_wait4 { @w[pid] = count(); }' 2>&1)
+kill $other $one
 like "$out" "^@\[$one\]: [1-9]" "-p: kernel functions of that process"
 unlike "$out" "^@w?\[$other\]" "-p: of no other"
 

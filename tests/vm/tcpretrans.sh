@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # tcpretrans -l: tail loss probes, those that send the last segment again and those that send a new one. Truth: the kernel's own
 # counters (TCPLossProbes of /proc/net/netstat) and the socket's (tcpi_total_retrans).
-unshare -n sleep 300 &
+unshare -n sleep 3000 &
 ns=$!
-sleep 0.5
+apart() { [ "$(readlink /proc/$ns/ns/net)" != "$(readlink /proc/self/ns/net)" ] && [ "$(cat /proc/$ns/comm)" = sleep ]; }
+until_true apart
 ip link add pt0 type veth
 peer=$(ip link | sed -n 's/^[0-9]*: \(.*\)@pt0:.*/\1/p')
 ip link set $peer netns $ns
@@ -15,7 +16,10 @@ in_ns ip addr add 10.231.7.2/24 dev $peer
 in_ns ip -6 addr add fd00:7::2/64 dev $peer
 in_ns ip link set $peer up
 in_ns ip link set lo up
-sleep 3 # duplicate address detection
+# duplicate address detection
+usable() { ! ip -6 addr | grep -q tentative && ! in_ns ip -6 addr | grep -q tentative; }
+until_true usable
+listens() { in_ns cat /proc/net/tcp /proc/net/tcp6 | grep -q ":$(printf %04X "$1") .* 0A "; }
 
 probes() { awk '/^TcpExt:/ && !n { for (i = 2; i <= NF; i++) if ($i == "TCPLossProbes") n = i; next } /^TcpExt:/ { print $n }' /proc/net/netstat; }
 
@@ -25,23 +29,19 @@ lose()
 	rm -f /tmp/word
 	mkfifo /tmp/word
 	in_ns ip route del blackhole $1 2>/dev/null
-	in_ns timeout 60 /programs/tcp_lossy serve $2 $4 >/dev/null &
-	sleep 1
+	in_ns timeout 600 /programs/tcp_lossy serve $2 $4 >/dev/null &
+	until_true listens $4
 	before=$(probes)
-	pantrace tcpretrans -l $5 >/tmp/out 2>/tmp/err &
-	tool=$!
-	for _ in $(seq 100); do grep -qs LADDR /tmp/out && break; usleep 200000; done
-	timeout 60 /programs/tcp_lossy send $2 $4 $3 </tmp/word >/tmp/sent &
+	begin pantrace tcpretrans -l $5
+	timeout 600 /programs/tcp_lossy send $2 $4 $3 </tmp/word >/tmp/sent &
 	sender=$!
 	exec 3<>/tmp/word
-	for _ in $(seq 100); do grep -q ready /tmp/sent && break; usleep 100000; done
+	until_true grep -q ready /tmp/sent
 	in_ns ip route add blackhole $1
 	echo go >&3
 	exec 3>&-
 	wait $sender
-	sleep 1
-	kill -INT $tool
-	wait $tool
+	end
 	port=$(sed -n 's/^ready //p' /tmp/sent)
 	grep ":$port " /tmp/out >/tmp/rows
 	total=$(sed -n 's/^retransmits //p' /tmp/sent)

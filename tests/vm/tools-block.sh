@@ -3,13 +3,19 @@
 dd if=/dev/zero of=/tmp/disk bs=1M count=48 2>/dev/null
 losetup /dev/loop0 /tmp/disk
 
-pantrace iosnoop -d loop0 12 >/tmp/out 2>&1 &
-pantrace iolatency -d loop0 12 1 >/tmp/out2 2>&1 &
-pantrace bitesize -D loop0 12 >/tmp/out3 2>&1 &
-sleep 6
-dd if=/dev/loop0 of=/dev/null bs=64k count=20 iflag=direct 2>/dev/null
-dd if=/dev/zero of=/dev/loop0 bs=4k count=30 oflag=direct 2>/dev/null
-wait
+# measured COMMAND...: what it prints of the same requests
+measured()
+{
+	begin "$@"
+	dd if=/dev/loop0 of=/dev/null bs=64k count=20 iflag=direct 2>/dev/null
+	dd if=/dev/zero of=/dev/loop0 bs=4k count=30 oflag=direct 2>/dev/null
+	end
+}
+measured pantrace iolatency -d loop0 3600
+mv /tmp/out /tmp/out2
+measured pantrace bitesize -D loop0
+mv /tmp/out /tmp/out3
+measured pantrace iosnoop -d loop0
 is "$(awk '$3 == "R" || $3 == "RS" { n++; if ($6 == 65536) b++ } END { print n, b }' /tmp/out)" "20 20" "iosnoop: 20 reads of 64 KB"
 is "$(awk '$3 ~ /^W/ { b += $6 } END { print b }' /tmp/out)" 122880 "iosnoop: all that was written"
 like "$(head -3 /tmp/out)" '^COMM +PID +TYPE +DEV +BLOCK +BYTES +LATms$' "iosnoop: columns"
@@ -21,10 +27,22 @@ like "$(cat /tmp/out3)" ' 64 -> 128 +: 20 ' "bitesize: 20 of 64 KB"
 dd if=/dev/zero of=/tmp/disk2 bs=1M count=32 2>/dev/null
 losetup /dev/loop1 /tmp/disk2
 exec 9</dev/loop1 # the last one to close a block device drops its cache
+mkfifo /tmp/go
+row='$1 ~ /^[0-9]/'
 for round in cold warm; do
-	(sleep 7; exec dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null) &
-	pantrace cachestat -p $! -D 14 1 >/tmp/out 2>&1
-	wait
+	# A longer interval where the machine is so busy that dd has not ended in it. The reader of the word touches nothing while it waits.
+	for seconds in 10 40; do
+		[ $round = warm ] || blockdev --flushbufs /dev/loop1
+		(read -r _ </tmp/go; exec dd if=/dev/loop1 of=/dev/null bs=64k count=128 2>/dev/null) &
+		reader=$!
+		begin pantrace cachestat -p $reader -D $seconds 1
+		echo go >/tmp/go
+		wait $reader
+		usleep 300000
+		early=$(awk "$row" /tmp/out)
+		wait $tool
+		[ -n "$early" ] || break
+	done
 	hits=$(awk '$1 ~ /^[0-9]/ { print $1 }' /tmp/out)
 	misses=$(awk '$1 ~ /^[0-9]/ { print $2 }' /tmp/out)
 	sed 's/^/# /' /tmp/out

@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tools on a distribution's kernel.
-pantrace execsnoop -d 6 >/tmp/out 2>&1 &
-sleep 3
+begin pantrace execsnoop
 /programs/spawn 100 /bin/true one 'two words'
-wait
+end
 is "$(grep -c '/bin/true one two words [0-9]*$' /tmp/out)" 100 "execsnoop: 100 of 100"
 
-pantrace opensnoop -e -d 6 -n '^opens$' >/tmp/out 2>&1 &
-sleep 3
+begin pantrace opensnoop -e -n '^opens$'
 /programs/opens
-wait
+end
 like "$(cat /tmp/out)" '^opens +[0-9]+ +[0-9]+ +0 +/tmp/pantrace-opens/sub/inner$' "opensnoop: a name relative to a descriptor"
 like "$(cat /tmp/out)" '^opens +[0-9]+ +-1 +ENOENT +/tmp/pantrace-opens/missing$' "opensnoop: a failed call"
 
-pantrace killsnoop -d 6 -n '^kills$' >/tmp/out 2>&1 &
-sleep 3
+begin pantrace killsnoop -n '^kills$'
 child=$(/programs/kills)
-wait
+end
 is "$(awk '$1 == "kills" { print $3, $4, $5 }' /tmp/out | tr '\n' ';')" \
 	"$child 0 0;$child 28 0;$child 23 0;$child 17 0;$child 18 0;134217727 15 ESRCH;$child 99 EINVAL;$child 9 0;" "killsnoop: every way to signal"
 

@@ -24,7 +24,7 @@ END
 cat >/tmp/work <<'END'
 insmod /modules/scsi_debug.ko dev_size_mb=16 lbpu=1 lbpws=1 lbpws10=1 delay=0
 insmod /modules/ata_piix.ko
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for _ in $(seq 480); do
 	[ -b /dev/sda ] && [ -b /dev/sdb ] && break
 	usleep 250000
 done
