@@ -122,7 +122,7 @@ if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracep
 	export LTTNG_HOME="$work"
 	lttng-sessiond --no-kernel >/dev/null 2>&1 &
 	sessiond=$!
-	for _ in $(seq 100); do lttng list >/dev/null 2>&1 && break; sleep 0.05; done
+	until_true lttng list >/dev/null 2>&1
 	# lttng NAME SUB-BUFFERS CONTEXTS...: a trace in the directory NAME
 	lttng_trace()
 	{

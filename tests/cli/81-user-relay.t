@@ -11,7 +11,7 @@ relay_start()
 {
 	"$pantrace" relay --listen "unix:$work/sock" "$@" >relay.out 2>relay.err &
 	relay=$!
-	for _ in $(seq 100); do [ -S "$work/sock" ] && return; sleep 0.02; done
+	until_true [ -S "$work/sock" ]
 }
 
 relay_stop()
@@ -65,8 +65,9 @@ for i in 1 2 3; do
 	"$pantrace" record -q -s "many$i" -u 'traced:*' -p 1 --to "unix:$work/sock" -o "host$i" -d 0.1 >/dev/null 2>&1 &
 	"$pantrace" record -q -u 'traced:*' --to "unix:$work/sock" -o "host$i" -- "$traced" 1000 10 >"many$i.log" 2>&1 &
 done
-wait_for() { for _ in $(seq 300); do [ "$(eval "$1")" = "$2" ] && return; sleep 0.05; done; }
-wait_for 'for i in 1 2 3; do steps many/host$i; done | paste -sd+ | bc' 3000
+wait_for() { for _ in $(seq 1200); do [ "$(eval "$1")" = "$2" ] && return; sleep 0.05; done; }
+wait_for 'steps many' 3000
+is "$(steps many)" 3000 "three recorders at once: every event arrived"
 for i in 1 2 3; do
 	[ "$(find many -path "*/host$i*" -name 'ring_*' | wc -l)" -gt 0 ]
 	ok "host$i has a trace"
@@ -77,10 +78,12 @@ ok "the socket is removed at the end"
 
 # a break: the relay is killed in the middle, twice, and comes again
 relay_start broken
-"$pantrace" record -u 'traced:*' --subs 64 --to "unix:$work/sock" -o here -- "$traced" 6000 500 >record.out 2>record.err &
+"$pantrace" record -u 'traced:*' --sub-size 4096 --subs 1024 --to "unix:$work/sock" -o here -- "$traced" 6000 500 >record.out 2>record.err &
 recorder=$!
-for _ in 1 2; do
-	sleep 0.5
+# arrived N: bytes of events, at the relay
+arrived() { [ "$(find broken -name 'ring_*' -exec cat {} + | wc -c)" -ge "$1" ]; }
+for n in 20000 100000; do
+	until_true arrived $n
 	relay_stop -KILL
 	sleep 0.3
 	relay_start broken
@@ -94,7 +97,7 @@ is "$(cat warnings)" "" "babeltrace2 warns of nothing"
 
 # chunks, live readers
 relay_start live
-"$pantrace" report --live --hold 200 live >live.out 2>live.err &
+"$pantrace" report --live --hold 5000 live >live.out 2>live.err &
 reader=$!
 run record -q -u 'traced:*' --rotate-size 30000 --to "unix:$work/sock" -o here -- "$traced" 3000 300
 wait_for 'grep -c traced:step: live.out' 3000
@@ -137,11 +140,11 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(5)
 c, _ = s.accept(); c.recv(200)
 import struct
 c.sendall(struct.pack('<IIQ', 2, 0, 40) + struct.pack('<II32s', 1, 0, b'x'))
-time.sleep(60)
+time.sleep(600)
 EOF
 stalled=$!
-for _ in $(seq 100); do [ -S sock ] && break; sleep 0.02; done
-timeout 50 "$pantrace" record -u 'traced:*' --subs 2 --sub-size 4096 --to "unix:$work/sock" -- "$traced" 3000 10 >out 2>err
+until_true [ -S sock ]
+timeout 300 "$pantrace" record -u 'traced:*' --subs 2 --sub-size 4096 --to "unix:$work/sock" -- "$traced" 3000 10 >out 2>err
 rc=$?
 case $rc in 0 | 124) false ;; *) true ;; esac
 ok "a stalled relay: the recording ends, and not with success ($rc)"
@@ -150,11 +153,11 @@ rm -f sock
 
 # others at the other end
 relay_start strict
-printf 'GET / HTTP/1.0\r\n\r\n' | python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect("sock"); s.sendall(sys.stdin.buffer.read()); s.settimeout(5); s.recv(1000)' 2>/dev/null
+printf 'GET / HTTP/1.0\r\n\r\n' | python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect("sock"); s.sendall(sys.stdin.buffer.read()); s.settimeout(60); s.recv(1000)' 2>/dev/null
 python3 - <<'EOF'
 import socket, struct
 def hello(protocol, host):
-    s = socket.socket(socket.AF_UNIX); s.connect("sock"); s.settimeout(5)
+    s = socket.socket(socket.AF_UNIX); s.connect("sock"); s.settimeout(60)
     s.sendall(struct.pack('<IIQ', 1, 0, 120) + struct.pack('<II32s64s16s', 0x4c525450, protocol, b'9.9', host, b'0123456789abcdef'))
     return s
 open("version", "wb").write(hello(99, b'h').recv(1000))
@@ -178,7 +181,8 @@ is "$rc" 2 "an address that others reach is refused"
 like "$err" "insecure-listen" "without --insecure-listen"
 "$pantrace" relay --listen tcp:127.0.0.1:7199 tcp-store 2>/dev/null &
 relay=$!
-for _ in $(seq 100); do python3 -c 'import socket; socket.create_connection(("127.0.0.1", 7199))' 2>/dev/null && break; sleep 0.02; done
+listens() { grep -q ":$(printf %04X "$1") .* 0A " /proc/net/tcp; }
+until_true listens 7199
 run record -q -u 'traced:*' --to tcp:127.0.0.1:7199 -o here -- "$traced" 500 10
 is "$(steps tcp-store)" 500 "over TCP on loopback"
 relay_stop -TERM
@@ -201,7 +205,9 @@ if command -v stunnel >/dev/null && command -v openssl >/dev/null; then
 	stunnel server.conf >stunnel.log 2>&1 & tls1=$!
 	stunnel client.conf >client.log 2>&1 & tls2=$!
 	stunnel stranger.conf >stranger.log 2>&1 & tls3=$!
-	sleep 0.7
+	until_true listens 7443
+	until_true listens 7106
+	until_true listens 7108
 	run record -q -u 'traced:*' --to tcp:127.0.0.1:7106 -o here -- "$traced" 500 10
 	is "$(steps tls-store)" 500 "through stunnel with a client certificate"
 	run record -q -u 'traced:*' --to tcp:127.0.0.1:7108 -o there -- true

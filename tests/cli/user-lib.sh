@@ -25,11 +25,7 @@ ssh_serve()
 	sshd=$!
 	printf '#!/bin/sh\nexec /usr/bin/ssh -i "%s/key" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "$@"\n' "$work" >"$2"
 	chmod +x "$2"
-	for _ in $(seq 50); do
-		"$2" -p "$1" -- root@127.0.0.1 true 2>/dev/null && return
-		sleep 0.1
-	done
-	return 1
+	until_true "$2" -p "$1" -- root@127.0.0.1 true
 }
 ssh_end()
 {
