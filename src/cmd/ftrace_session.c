@@ -13,11 +13,13 @@
 #include "base/file.h"
 #include "kernel/tracefs.h"
 
-#define LIVE_MS	    100 /* how long an event waits at most to be seen */
-#define BUFFERED_MS 1000 /* -d: the size is looked at */
-#define BUFFERED_BYTES \
-	((size_t)1 << 30) /* -d: what is kept in memory; beyond it is printed before the end */
-#define PENDING_BYTES	((size_t)256 << 20) /* live: what may wait to be printed */
+#define LIVE_PERCENT "25" /* of a CPU's buffer, at which the reader is woken */
+#define LIVE_MS	     100 /* how long an event waits at most to be seen */
+#define BUFFERED_MS  1000 /* -d: the size is looked at */
+/* What may wait in memory to be printed: a quarter of what is free, within these. */
+#define QUEUE_MOST	((size_t)1 << 30)
+#define QUEUE_LEAST	((size_t)16 << 20)
+#define LATE_BYTES	((size_t)64 << 20) /* still to be printed at the end: worth a word */
 #define EVENTS_PER_LOOK 4096 /* printed events after which signals and the output are looked at */
 
 const struct option_field ftrace_event_fields[] = {
@@ -77,7 +79,7 @@ static int follow(struct ftrace_session *s, bool functions)
 {
 	const unsigned int what =
 		(s->options->only_counts ? 0 : FOLLOW_EVENTS) | (functions ? FOLLOW_FUNCTIONS : 0);
-	char self[16];
+	char self[32];
 
 	if (s->pid)
 		return instance_follow_process(s->instance, s->pid, what | FOLLOW_CHILDREN);
@@ -92,7 +94,8 @@ static int follow(struct ftrace_session *s, bool functions)
 		return 0;
 	/* What this process does to print is no news, and would never end. Kernels before 5.7
 	 * cannot leave it out. */
-	snprintf(self, sizeof(self), "%d\n", (int)getpid());
+	snprintf(self, sizeof(self), s->reader_thread ? "%d %d\n" : "%d\n", (int)getpid(),
+		 (int)s->reader_thread);
 	if (instance_has(s->instance, "set_event_notrace_pid"))
 		instance_try(s->instance, "set_event_notrace_pid", self);
 	if (functions && instance_has(s->instance, "set_ftrace_notrace_pid"))
@@ -130,6 +133,13 @@ static u64 default_buffer(struct kernel *k)
 	return MAX(MIN(share, (u64)16384), (u64)1408);
 }
 
+static size_t queue_bound(void)
+{
+	const size_t share = (size_t)available_kb() / 4 * 1024;
+
+	return MAX(MIN(share, QUEUE_MOST), QUEUE_LEAST);
+}
+
 /* The kernel takes page after page until there are none: the machine would swap, or kill programs, first. */
 static int check_memory(struct ftrace_session *s, u64 kb)
 {
@@ -164,24 +174,33 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
 	if (!err && kb)
 		err = instance_set_buffer(s->instance, kb);
+	/* Live: woken early, there is more time to come. With -d each page is left for as long as it can be. */
+	if (!err && !s->duration_ns && instance_has(s->instance, "buffer_percent"))
+		instance_try(s->instance, "buffer_percent", LIVE_PERCENT);
 	if (!err && s->options->stack)
 		err = instance_set_option(s->instance, "stacktrace", true);
 	return err ? err : follow(s, tracer != NULL);
 }
 
 /* From the start: what is switched on must be taken back. */
-static int open_signals(void)
+static int open_signals(struct patience *p)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigemptyset(&p->ours);
+	sigaddset(&p->ours, SIGINT);
+	sigaddset(&p->ours, SIGTERM);
+	sigaddset(&p->ours, SIGHUP);
+	sigaddset(&p->ours, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &p->ours, &p->old);
 	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signalfd(-1, &p->ours, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Before anything is traced: what the thread does is left out. Without it all is read between lines. */
+static void open_reader(struct ftrace_session *s)
+{
+	s->reader = page_reader_new();
+	if (page_reader_thread(s->reader, &s->reader_thread))
+		s->reader_thread = 0;
 }
 
 /* Constant strings of formats (printk_formats); often empty. */
@@ -241,7 +260,8 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 	rc = parse_options(s);
 	if (rc)
 		return rc;
-	s->signals = open_signals();
+	s->signals = open_signals(&s->patience);
+	open_reader(s);
 	if (open_instance(s, tracer))
 		return diag_exit_code(&s->diag);
 	s->events = dynamic_events_new(s->kernel, &s->diag);
@@ -302,7 +322,9 @@ struct loop {
 	struct raw_buffer *buffer;
 	int signals; /* signalfd */
 	u64 end; /* 0 = none */
+	size_t bound; /* bytes that may wait in memory */
 	bool stop;
+	bool by_signal; /* it was one that stopped it */
 };
 
 static void print_event(struct ftrace_session *s, const struct raw_event *e)
@@ -330,14 +352,14 @@ static void check_signals(struct loop *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == sizeof(info))
-		l->stop = true;
+		l->stop = l->by_signal = true;
 	/* Whoever read us is gone (| head). */
 	if (l->session->out.error)
 		l->stop = true;
 }
 
-/* Prints what is older than `until`. */
-static void print_until(struct loop *l, u64 until)
+/* Prints what is older than `until`. While it runs it ends early if it shall stop: tracing is ended first. */
+static void print_until(struct loop *l, u64 until, bool running)
 {
 	struct raw_event e;
 
@@ -345,11 +367,9 @@ static void print_until(struct loop *l, u64 until)
 		print_event(l->session, &e);
 		if (n % EVENTS_PER_LOOK)
 			continue;
-		/* Printing may take longer than filling the buffer: memory is larger than that. */
-		if (raw_buffer_pending(l->buffer) < PENDING_BYTES)
-			raw_buffer_drain(l->buffer);
-		check_signals(l);
-		if (l->session->out.error)
+		if (running)
+			check_signals(l);
+		if (l->session->out.error || (running && l->stop))
 			return;
 	}
 	output_idle(&l->session->out);
@@ -383,6 +403,15 @@ static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
 	return set;
 }
 
+/* -d: what is in memory is printed before the end only if there is much of it. Without a thread, this is
+ * also where it gets there. */
+static bool has_to_print(struct loop *l)
+{
+	if (!l->session->reader_thread)
+		raw_buffer_drain(l->buffer);
+	return raw_buffer_pending(l->buffer) > l->bound / 4 * 3;
+}
+
 static int loop(struct loop *l)
 {
 	struct ftrace_session *s = l->session;
@@ -401,15 +430,16 @@ static int loop(struct loop *l)
 			watch_read(s->watch, ftrace_session_symbols(s));
 		if (buffered)
 			ftrace_names_read(s);
-		if (buffered && !(set[POLL_BUFFER].revents & POLLIN))
+		if (set[POLL_BUFFER].revents)
+			raw_buffer_heard(l->buffer);
+		if (buffered && !has_to_print(l))
 			continue;
-		/* What happens from now on may come out of order. */
-		until = s->options->any_clock ? UINT64_MAX : clock_now_ns(CLOCK_MONOTONIC);
 		err = raw_buffer_drain(l->buffer);
 		ftrace_names_read(s);
-		if (!buffered || raw_buffer_pending(l->buffer) > BUFFERED_BYTES)
-			print_until(l, until);
-		if (s->tick)
+		/* What happens from now on may come out of order. */
+		until = raw_buffer_complete(l->buffer);
+		print_until(l, until, true);
+		if (s->tick && !l->stop)
 			s->tick(s, until);
 		check_signals(l);
 	}
@@ -448,6 +478,25 @@ static int say_losses(struct ftrace_session *s, struct raw_buffer *buffer)
 	return EXIT_LOST;
 }
 
+/* All that was recorded. Who has no time for it says so once more, which kills: the guard cleans up. */
+static void print_rest(struct loop *l)
+{
+	struct ftrace_session *s = l->session;
+	const size_t pending = raw_buffer_pending(l->buffer);
+
+	if (l->by_signal && pending > LATE_BYTES && !s->options->quiet)
+		fprintf(stderr,
+			"Printing what was recorded, %zu MB; Ctrl-C once more ends it at once.\n",
+			pending >> 20);
+	if (l->by_signal)
+		patience_begin(&s->patience);
+	print_until(l, UINT64_MAX, false);
+	if (!l->by_signal)
+		return;
+	patience_end(&s->patience);
+	sigprocmask(SIG_BLOCK, &s->patience.ours, NULL);
+}
+
 static int run_loop(struct ftrace_session *s, struct loop *l)
 {
 	int err, rc;
@@ -462,12 +511,12 @@ static int run_loop(struct ftrace_session *s, struct loop *l)
 			     instance_directory(s->instance));
 	instance_try(s->instance, "tracing_on", "0");
 	if (!err && !s->out.error)
-		err = raw_buffer_drain(l->buffer);
+		err = raw_buffer_drain_all(l->buffer);
 	ftrace_names_read(s);
 	if (s->watch)
 		watch_read(s->watch, ftrace_session_symbols(s));
 	if (!s->out.error)
-		print_until(l, UINT64_MAX);
+		print_rest(l);
 	if (err)
 		diag_error(&s->diag, NO_SPAN, "the trace buffer cannot be read: %s",
 			   strerror(-err));
@@ -486,10 +535,11 @@ static void notify_attached(struct ftrace_session *s)
 
 int ftrace_session_run(struct ftrace_session *s)
 {
-	struct loop l = {.session = s, .signals = s->signals};
+	struct loop l = {.session = s, .signals = s->signals, .bound = queue_bound()};
 	int rc, err;
 
-	err = raw_buffer_open(instance_directory(s->instance), &l.buffer);
+	err = raw_buffer_open_with(instance_directory(s->instance), s->reader, l.bound, &l.buffer);
+	s->reader = NULL;
 	if (err) {
 		diag_error(&s->diag, NO_SPAN, "cannot read %s/per_cpu/*/trace_pipe_raw: %s",
 			   instance_directory(s->instance), strerror(-err));
@@ -521,6 +571,7 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 {
 	int err = 0;
 
+	page_reader_release(s->reader);
 	instance_close(s->instance);
 	dynamic_events_release(s->events);
 	if (s->out.fd >= 0)

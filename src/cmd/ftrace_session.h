@@ -13,7 +13,8 @@
  *	return ftrace_session_close(&s, rc);
  *
  * Live: what happened is printed within a tenth of a second. With -d: it stays in the kernel's buffer until that is half full, and is
- * printed when the time is over.
+ * printed when the time is over. In both cases a thread moves pages into memory (trace/page_reader.h), so that the kernel's buffer has
+ * room while this one formats and writes; that memory is bounded.
  */
 #ifndef PANTRACE_CMD_FTRACE_SESSION_H
 #define PANTRACE_CMD_FTRACE_SESSION_H
@@ -22,6 +23,7 @@
 
 #include "base/options.h"
 #include "binary/symbolize.h"
+#include "engine/patience.h"
 #include "engine/watch.h"
 #include "kernel/dynamic_event.h"
 #include "kernel/instance.h"
@@ -64,6 +66,8 @@ struct ftrace_session {
 	struct dynamic_events *events; /* probes of this run; removed at the end */
 	struct trace_text text;
 	struct output out;
+	struct page_reader *reader; /* until the buffer has it */
+	pid_t reader_thread;	   /* 0 = none */
 	struct raw_buffer *buffer; /* while it runs: for printers that look ahead */
 	struct symbolizer *symbolizer; /* made on first use */
 	u64 duration_ns;	       /* 0 = until Ctrl-C */
@@ -78,6 +82,7 @@ struct ftrace_session {
 	struct watch *watch; /* of mappings; NULL = none */
 	bool user_stacks;
 	int signals; /* signalfd of what ends the run; -1 = not yet */
+	struct patience patience;
 };
 
 /*

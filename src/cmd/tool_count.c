@@ -118,7 +118,7 @@ static void count_event(struct ftrace_session *s, const struct raw_event *e, str
 	if (page_event_id(&e->event) != c->function_id || e->event.size < IP_OFFSET + sizeof(ip))
 		return;
 	memcpy(&pid, e->event.data + PID_OFFSET, sizeof(pid));
-	if (pid == c->self)
+	if (pid == c->self || pid == s->reader_thread)
 		return;
 	memcpy(&ip, e->event.data + IP_OFFSET, sizeof(ip));
 	place = hashmap_put(&c->places, &ip, sizeof(ip), &is_new);

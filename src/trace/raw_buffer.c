@@ -4,23 +4,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/vector.h"
 
-/* Of one CPU in one drain(), where the clock is another one than ours. */
-#define MAX_PAGES_AT_ONCE 8192
-#define MAX_CPUS	  8192
-#define PAGE_COMMIT_MASK  ((1u << 27) - 1) /* trace/page.h */
-
-struct queued_page {
-	struct queued_page *next;
-	size_t len;
-	u8 data[];
-};
+#define MAX_CPUS 8192
 
 struct cpu_counts {
 	u64 entries, overrun, commit_overrun, dropped;
@@ -29,7 +18,7 @@ struct cpu_counts {
 struct raw_cpu {
 	u32 cpu;
 	int fd;
-	struct queued_page *first, **last;
+	struct raw_page *first, **last;
 	struct page page; /* of first */
 	struct page_event head;
 	u64 lost;
@@ -38,16 +27,15 @@ struct raw_cpu {
 
 struct raw_buffer {
 	char *directory;
-	int epoll;
+	struct page_reader *reader;
 	struct page_layout layout;
 	VECTOR(struct raw_cpu) cpus;
 	u32 *heap; /* indices of CPUs that have a head event, the oldest first */
 	u32 heap_len;
 	bool is_mono; /* its clock is CLOCK_MONOTONIC */
 	bool given; /* heap[0]'s head was given out: advance before anything else */
-	struct queued_page *unused;
-	size_t pending;
 	u64 read, damaged;
+	u64 complete; /* all events up to this time were taken */
 };
 
 /* ---- opening ---- */
@@ -162,64 +150,60 @@ static int open_cpus(struct raw_buffer *rb)
 	return err;
 }
 
-static int watch_cpus(struct raw_buffer *rb)
+static int begin_reading(struct raw_buffer *rb, size_t bound)
 {
-	rb->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (rb->epoll < 0)
-		return -errno;
-	for (size_t i = 0; i < rb->cpus.len; i++) {
-		struct epoll_event e = {.events = EPOLLIN, .data.u64 = i};
+	const u32 count = (u32)rb->cpus.len;
+	int *fds = xreallocarray(NULL, count, sizeof(*fds));
+	const struct page_reader_source source = {
+		.layout = &rb->layout, .fds = fds, .count = count, .is_mono = rb->is_mono};
+	int err;
 
-		if (epoll_ctl(rb->epoll, EPOLL_CTL_ADD, rb->cpus.items[i].fd, &e))
-			return -errno;
-	}
-	return 0;
+	for (u32 i = 0; i < count; i++)
+		fds[i] = rb->cpus.items[i].fd;
+	err = page_reader_begin(rb->reader, &source, bound);
+	free(fds);
+	return err;
 }
 
-int raw_buffer_open(const char *directory, struct raw_buffer **ret)
+int raw_buffer_open_with(const char *directory, struct page_reader *reader, size_t bound,
+			 struct raw_buffer **ret)
 {
 	struct raw_buffer *rb = xzalloc(sizeof(*rb));
 	int err;
 
 	rb->directory = xstrdup(directory);
-	rb->epoll = -1;
+	rb->reader = reader;
 	err = read_layout(rb);
 	read_clock(rb);
 	if (!err)
 		err = open_cpus(rb);
-	if (!err)
-		err = watch_cpus(rb);
+	if (!err) {
+		qsort(rb->cpus.items, rb->cpus.len, sizeof(*rb->cpus.items), compare_cpus);
+		for (size_t i = 0; i < rb->cpus.len; i++)
+			rb->cpus.items[i].last = &rb->cpus.items[i].first;
+		rb->heap = xmalloc(rb->cpus.len * sizeof(*rb->heap));
+		err = begin_reading(rb, bound);
+	}
 	if (err) {
 		raw_buffer_close(rb);
 		return err;
 	}
-	qsort(rb->cpus.items, rb->cpus.len, sizeof(*rb->cpus.items), compare_cpus);
-	for (size_t i = 0; i < rb->cpus.len; i++)
-		rb->cpus.items[i].last = &rb->cpus.items[i].first;
-	rb->heap = xmalloc(rb->cpus.len * sizeof(*rb->heap));
 	*ret = rb;
 	return 0;
 }
 
-static void free_pages(struct queued_page *p)
+int raw_buffer_open(const char *directory, struct raw_buffer **ret)
 {
-	for (struct queued_page *next; p; p = next) {
-		next = p->next;
-		free(p);
-	}
+	return raw_buffer_open_with(directory, page_reader_new(), SIZE_MAX, ret);
 }
 
 void raw_buffer_close(struct raw_buffer *rb)
 {
 	if (!rb)
 		return;
-	for (size_t i = 0; i < rb->cpus.len; i++) {
+	page_reader_release(rb->reader);
+	for (size_t i = 0; i < rb->cpus.len; i++)
 		close(rb->cpus.items[i].fd);
-		free_pages(rb->cpus.items[i].first);
-	}
-	if (rb->epoll >= 0)
-		close(rb->epoll);
-	free_pages(rb->unused);
 	vector_free(&rb->cpus);
 	free(rb->heap);
 	free(rb->directory);
@@ -273,15 +257,13 @@ static void heap_add(struct raw_buffer *rb, u32 cpu_index)
 
 static void drop_first(struct raw_buffer *rb, struct raw_cpu *c)
 {
-	struct queued_page *p = c->first;
+	struct raw_page *p = c->first;
 
 	c->first = p->next;
 	if (!c->first)
 		c->last = &c->first;
-	rb->pending -= p->len;
 	rb->damaged += c->page.damaged;
-	p->next = rb->unused;
-	rb->unused = p;
+	page_reader_give_back(rb->reader, p);
 }
 
 static bool begin_first(struct raw_buffer *rb, struct raw_cpu *c)
@@ -307,95 +289,56 @@ static bool advance(struct raw_buffer *rb, struct raw_cpu *c, bool fresh)
 	return false;
 }
 
-static struct queued_page *new_page(struct raw_buffer *rb)
-{
-	struct queued_page *p = rb->unused;
-
-	if (p)
-		rb->unused = p->next;
-	else
-		p = xmalloc(sizeof(*p) + rb->layout.size);
-	p->next = NULL;
-	return p;
-}
-
-/*
- * A page is at least half full before the next one is begun: what does not fit is smaller than what
- * does, or the page has one event. Less is on the page that is being written (or is the rest of one
- * that was, which can only come first).
- */
-static bool is_being_written(const struct raw_buffer *rb, const struct queued_page *p)
-{
-	u32 commit;
-
-	if (p->len < rb->layout.commit_offset + sizeof(commit))
-		return false;
-	memcpy(&commit, p->data + rb->layout.commit_offset, sizeof(commit));
-	return (commit & PAGE_COMMIT_MASK) < (rb->layout.size - rb->layout.data_offset) / 2;
-}
-
-/*
- * Up to the first page that was begun later than `until`, or with another clock to the one that is
- * being written: a writer that is as fast as we are, which may be our own reading that is traced, must
- * not keep us here. To read behind it event by event would slow it down by half, too: each line of the
- * page would go to and fro between the caches.
- */
-static int drain_cpu(struct raw_buffer *rb, u32 index, u64 until)
+static void take_pages(struct raw_buffer *rb, u32 index)
 {
 	struct raw_cpu *c = &rb->cpus.items[index];
 	const bool had_pages = c->first != NULL;
-	int err = 0;
 
-	for (u32 n = 0; n < MAX_PAGES_AT_ONCE; n++) {
-		struct queued_page *p = new_page(rb);
-		const ssize_t len = read(c->fd, p->data, rb->layout.size);
-
-		if (len <= 0) {
-			p->next = rb->unused;
-			rb->unused = p;
-			if (len < 0 && errno == EINTR)
-				continue;
-			err = len < 0 && errno != EAGAIN ? -errno : 0;
-			break;
-		}
-		p->len = (size_t)len;
-		rb->pending += p->len;
-		*c->last = p;
-		c->last = &p->next;
-		if (len >= (ssize_t)sizeof(u64) && page_time(p->data) > until)
-			break;
-		if (!rb->is_mono && n && is_being_written(rb, p))
-			break;
-	}
+	*c->last = page_reader_take(rb->reader, index);
+	while (*c->last)
+		c->last = &(*c->last)->next;
 	if (!had_pages && c->first && advance(rb, c, true))
 		heap_add(rb, index);
+}
+
+/* Behind the event that was given out. */
+static void finish_given(struct raw_buffer *rb)
+{
+	if (!rb->given)
+		return;
+	rb->given = false;
+	if (!advance(rb, &rb->cpus.items[rb->heap[0]], false))
+		rb->heap[0] = rb->heap[--rb->heap_len];
+	sift_down(rb);
+}
+
+static int drain(struct raw_buffer *rb, bool all)
+{
+	const int err = page_reader_pass(rb->reader, all);
+
+	/* Others may come before it in the heap. */
+	finish_given(rb);
+	rb->complete = page_reader_complete(rb->reader);
+	for (u32 i = 0; i < rb->cpus.len; i++)
+		take_pages(rb, i);
 	return err;
 }
 
 int raw_buffer_drain(struct raw_buffer *rb)
 {
-	const u64 until = rb->is_mono ? clock_now_ns(CLOCK_MONOTONIC) : UINT64_MAX;
-	int err = 0;
+	return drain(rb, false);
+}
 
-	for (u32 i = 0; i < rb->cpus.len; i++) {
-		const int e = drain_cpu(rb, i, until);
-
-		if (!err)
-			err = e;
-	}
-	return err;
+int raw_buffer_drain_all(struct raw_buffer *rb)
+{
+	return drain(rb, true);
 }
 
 bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret)
 {
 	struct raw_cpu *c;
 
-	if (rb->given) {
-		rb->given = false;
-		if (!advance(rb, &rb->cpus.items[rb->heap[0]], false))
-			rb->heap[0] = rb->heap[--rb->heap_len];
-		sift_down(rb);
-	}
+	finish_given(rb);
 	if (!rb->heap_len)
 		return false;
 	c = &rb->cpus.items[rb->heap[0]];
@@ -419,7 +362,7 @@ bool raw_buffer_peek(const struct raw_buffer *rb, struct page_event *ret)
 		return false;
 	c = &rb->cpus.items[rb->heap[0]];
 	page = c->page;
-	for (const struct queued_page *p = c->first; p;) {
+	for (const struct raw_page *p = c->first; p;) {
 		if (page_next(&page, ret))
 			return true;
 		p = p->next;
@@ -469,12 +412,22 @@ int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret)
 
 int raw_buffer_fd(const struct raw_buffer *rb)
 {
-	return rb->epoll;
+	return page_reader_fd(rb->reader);
+}
+
+void raw_buffer_heard(struct raw_buffer *rb)
+{
+	page_reader_heard(rb->reader);
+}
+
+u64 raw_buffer_complete(const struct raw_buffer *rb)
+{
+	return rb->complete;
 }
 
 size_t raw_buffer_pending(const struct raw_buffer *rb)
 {
-	return rb->pending;
+	return page_reader_pending(rb->reader);
 }
 
 const struct page_layout *raw_buffer_layout(const struct raw_buffer *rb)

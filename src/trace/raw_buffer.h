@@ -11,17 +11,18 @@
  *		while (raw_buffer_next(rb, now, &e)) use(&e);
  *	}
  *	write 0 to tracing_on
- *	raw_buffer_drain(rb);
+ *	raw_buffer_drain_all(rb);
  *	while (raw_buffer_next(rb, UINT64_MAX, &e)) use(&e);
  *	raw_buffer_stats(rb, &stats);
  *	raw_buffer_close(rb);		before the instance is removed
  *
- * All that drain() found is kept in memory until it was given out, so that the ring in the kernel gets room at once.
+ * What was read is kept in memory until it was given out, so that the ring in the kernel gets room at once; with a page_reader that has
+ * a thread also while its user is busy.
  */
 #ifndef PANTRACE_TRACE_RAW_BUFFER_H
 #define PANTRACE_TRACE_RAW_BUFFER_H
 
-#include "trace/page.h"
+#include "trace/page_reader.h"
 
 struct raw_buffer;
 
@@ -42,11 +43,18 @@ struct raw_buffer_stats {
 
 /* 0 or -errno (no diagnostic; the file is DIRECTORY/per_cpu/cpu0/trace_pipe_raw). -EBUSY: somebody else reads it. */
 int raw_buffer_open(const char *directory, struct raw_buffer **ret);
+/* The same with a reader (taken over, also on failure) that may have a thread; bound: see page_reader_begin(). */
+int raw_buffer_open_with(const char *directory, struct page_reader *reader, size_t bound, struct raw_buffer **ret);
 void raw_buffer_close(struct raw_buffer *rb);
-/* An epoll descriptor: readable when a CPU's buffer is filled to buffer_percent. */
+/* Readable when a CPU's buffer is filled to buffer_percent, or was; then drain(), with a thread after heard(). */
 int raw_buffer_fd(const struct raw_buffer *rb);
-/* Takes what the kernel has, without waiting; with the clock mono, up to this moment. 0 or -errno. */
+void raw_buffer_heard(struct raw_buffer *rb);
+/* Takes what the kernel has, without waiting; with the clock mono, up to this moment; no more if the bound is reached. 0 or -errno. */
 int raw_buffer_drain(struct raw_buffer *rb);
+/* When nothing more is written: also beyond the bound. */
+int raw_buffer_drain_all(struct raw_buffer *rb);
+/* Time up to which the last drain() has taken all events: only up to here they can be given out in order. */
+u64 raw_buffer_complete(const struct raw_buffer *rb);
 /* The oldest event with time <= until. Its data is valid until the next call. False: none. */
 bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret);
 /*
@@ -55,7 +63,7 @@ bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret);
  */
 bool raw_buffer_peek(const struct raw_buffer *rb, struct page_event *ret);
 void raw_buffer_skip(struct raw_buffer *rb);
-/* Bytes that were drained and not yet given out. */
+/* Bytes of pages in memory, with events that were not yet given out. */
 size_t raw_buffer_pending(const struct raw_buffer *rb);
 int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret);
 const struct page_layout *raw_buffer_layout(const struct raw_buffer *rb);
