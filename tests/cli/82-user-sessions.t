@@ -43,16 +43,15 @@ ok "a program is instrumented" || { done_testing; exit; }
 
 # published FILE
 published() { od -An -t u8 -N 8 "$1" | tr -d ' '; }
+# has_published FILE N: so many, or more
+has_published() { [ "$(published "$1")" -ge "$2" ]; }
 # events DIR: events of counts:event; complaints of babeltrace2 go to $work/warnings
 events() { babeltrace2 "$@" 2>"$work/warnings" | grep -c 'counts:event'; }
 # started PID...: waits until all have sockets
 started()
 {
 	for pid; do
-		for _ in $(seq 100); do
-			[ -S "$PANTRACE_RUNTIME/$pid" ] && break
-			sleep 0.02
-		done
+		until_true [ -S "$PANTRACE_RUNTIME/$pid" ]
 	done
 }
 
@@ -103,19 +102,19 @@ read=$(printf '%s' "$err" | sed -n 's/^\([0-9]*\) events of.*/\1/p')
 lost=$(printf '%s' "$err" | sed -n 's/.*; \([0-9]*\) lost$/\1/p')
 is "$((read + lost))" 3000000 "conservation: $read read, $lost lost"
 is "$(events tiny)" "$read" "babeltrace2 counts the same"
-run record -u 'counts:event' --mode block=5s --sub-size 4K --subs 2 -o block -- ./counts block.n 500000
+run record -u 'counts:event' --mode block=60s --sub-size 4K --subs 2 -o block -- ./counts block.n 500000
 is "$rc" 0 "blocking: nothing is lost"
 is "$(events block)" 500000 "all is there"
 
 # The recorder reads full rings to their end while the program waits (here: because it slept). It has to notice afterwards that
 # the sub-buffers it has read are left behind; else the program goes on at the pace of its looks at what is unfinished, one a second.
-"$pantrace" record -u 'counts:event' --mode block=30s --sub-size 4K --subs 2 -o slept -- ./counts slept.n 500000 2>err &
+"$pantrace" record -u 'counts:event' --mode block=60s --sub-size 4K --subs 2 -o slept -- ./counts slept.n 500000 2>err &
 recorder=$!
 sleep 0.3
 kill -STOP $recorder
 sleep 1.5
 kill -CONT $recorder
-for _ in $(seq 600); do kill -0 $recorder 2>/dev/null || break; sleep 0.1; done
+for _ in $(seq 3000); do kill -0 $recorder 2>/dev/null || break; sleep 0.1; done
 kill -INT $recorder 2>/dev/null
 wait $recorder
 is "$? $(events slept)" "0 500000" "blocking: a recorder that slept catches up"
@@ -130,6 +129,8 @@ import os, random, signal, subprocess, time
 random.seed(1)
 for i in range(200):
     p = subprocess.Popen(["./counts", "killed/%d" % i, "-1", "100"])
+    if i % 4: # on a machine that is busy it may take long to begin
+        while not os.path.exists("killed/%d" % i) or os.path.getsize("killed/%d" % i) < 4096: time.sleep(0.001)
     time.sleep(random.uniform(0.0, 0.03))
     p.send_signal(signal.SIGKILL)
     p.wait()
@@ -169,10 +170,9 @@ tail -1 verdict
 program=$!
 started $program
 start record -s keep -u 'counts:event' -o keep1
-sleep 0.3
+until_true has_published go $(($(published go) + 5000))
 kill -9 $tracer
 wait $tracer 2>/dev/null
-sleep 0.3
 run user status keep
 like "$out" "recorder $tracer \\(gone\\)" "a killed recorder is seen to be gone"
 like "$out" "$program +counts +running" "its session goes on"
@@ -213,7 +213,7 @@ is "$rc" 0 "user start"
 run user start box -u 'counts:*'
 is "$rc" 1 "a name is taken once"
 like "$err" "there is a session 'box'" "and that is said"
-sleep 0.3
+until_true has_published box $(($(published box) + 20000))
 run user snapshot box -o snap1
 is "$rc" 0 "user snapshot"
 [ "$(events snap1)" -gt 1000 ]
@@ -228,7 +228,7 @@ run user clear box
 run user snapshot box -o snap4
 is "$(events snap4)" 0 "user clear"
 run user resume box
-sleep 0.2
+until_true has_published box $(($(published box) + 5000))
 run user snapshot box -o snap5
 [ "$(events snap5)" -gt 100 ]
 ok "user resume"
@@ -237,11 +237,11 @@ is "$rc" 1 "there is no recorder that could rotate"
 run user destroy box
 run user status
 is "$out" "" "user destroy"
-run record -u 'counts:*' --mode overwrite -T 'counts:fifty /args.i > 0/' -p $program -d 1 -o trigger
+run record -u 'counts:*' --mode overwrite -T 'counts:fifty /args.i > 0/' -p $program -d 3 -o trigger
 like "$err" "counts:fifty /args.i > 0/: [0-9]+ events" "a trigger with a predicate"
 [ "$(events trigger/snapshot-1)" -gt 0 ]
 ok "its snapshot"
-run record -u 'counts:*' --mode overwrite -T 'rate(counts:event) > 1000000/s' -T 'latency(counts:fifty, counts:none) > 100ms' -p $program -d 1 -o trigger2
+run record -u 'counts:*' --mode overwrite -T 'rate(counts:event) > 1000000/s' -T 'latency(counts:fifty, counts:none) > 100ms' -p $program -d 3 -o trigger2
 unlike "$err" "rate" "a rate that is not reached"
 like "$err" "latency.*: [0-9]+ events" "a latency whose end never comes"
 run record -u 'counts:*' -T 'counts:x' -o no
@@ -252,7 +252,7 @@ wait $program 2>/dev/null
 # ---- after the crash
 PANTRACE_RECORD=$work PANTRACE_EVENTS='counts:event' ./counts dead -1 &
 program=$!
-sleep 0.3
+until_true has_published dead 300000
 kill -SEGV $program
 wait $program 2>/dev/null
 run crash "$work/$program"-*.pantrace -o crashed
@@ -289,11 +289,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	is "$(events user)" 2000 "another user's program that starts later joins root's session"
 	unshare -mpf --mount-proc sh -c "mount -t tmpfs none /run; mount -t tmpfs none /dev/shm; exec $program other/c -1 1000" &
 	inside=$!
-	for _ in $(seq 100); do
-		"$pantrace" user list counts:event | grep -q counts && break
-		sleep 0.05
-	done
-	run record -n "$(basename $program | cut -c 1-15)*" -u 'counts:event' -d 1 -o container
+	listed() { "$pantrace" user list counts:event | grep -q counts; }
+	until_true listed
+	run record -n "$(basename $program | cut -c 1-15)*" -u 'counts:event' -d 3 -o container
 	[ "$(events container)" -gt 1000 ]
 	ok "a program in a container, whose rings are handed over" || echo "# $err"
 	kill -KILL $(pgrep -P $inside) 2>/dev/null
