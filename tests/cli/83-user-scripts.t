@@ -19,12 +19,12 @@ static __attribute__((noinline)) void handle(int i)
 		 PT_NAMED(ratio, 0.5), PT_STRUCT(inner, PT_NAMED(minus, (short)-i)));
 }
 static __attribute__((noinline)) int is_on(void) { return PANTRACE_ENABLED(app, request_done); }
-int main(void)
+/* FILE: 2,100 events each time that the event is on and FILE is there, which is removed */
+int main(int argc, char **argv)
 {
 	for (;;) {
-		while (!is_on())
+		while (!is_on() || unlink(argv[argc - 1]))
 			usleep(1000);
-		usleep(300000); /* whoever switched it on is ready */
 		for (int i = 0; i < 2100; i++)
 			handle(i);
 		printf("done\n");
@@ -37,7 +37,7 @@ int main(void)
 }
 END
 gcc -O1 -fno-omit-frame-pointer -I"$top/include" "$work/app.c" -o "$work/app" "$lib/libpantrace.a" -lpthread || exit 1
-"$work/app" >"$work/said.app" &
+"$work/app" "$work/go" >"$work/said.app" &
 app=$!
 ready $app
 trap 'kill $app 2>/dev/null; rm -rf "$work"' EXIT
@@ -50,8 +50,8 @@ like "$out" 'char \*url' "and types"
 
 start -e 'user:app:request_done /args.status >= 500/ { @[str(args.url)] = count(); @h = hist(args.latency); @k[args.kind] = sum(args.codes[1]); }
 	user:app:request_done { @all = count(); @min = min(args.inner_minus); @text[str(args.text), args.text_length] = count(); @who[comm, pid] = count() }'
+: >"$work/go"
 said app done 1
-sleep 0.2
 stop
 like "$out" '@all: 2100' "every event arrives once"
 like "$out" '@\[/index\]: 200' "a predicate on a field, a key from a string"
@@ -64,8 +64,8 @@ said app off 1
 ok "the event is off again when the script has ended"
 
 start -p $app -e 'user:app:request_done { @[ustack] = count() }'
+: >"$work/go"
 said app done 2
-sleep 0.2
 stop
 like "$out" 'handle\+[0-9]*' "user stacks have the function of the event"
 like "$out" 'main\+[0-9]*' "and its callers"
@@ -74,9 +74,11 @@ said app off 2
 start -e 'user:app:request_done { @ = count() }'
 kill -9 $tracer
 wait $tracer 2>/dev/null
-said app off 3
+is_off() { "$pantrace" user list | grep -Eq 'app +0 +1 app:request_done'; }
+until_true is_off
 ok "a killed tracer leaves nothing on"
-sleep 0.3
+no_session() { [ -z "$(ls "$PANTRACE_RUNTIME/sessions")" ]; }
+until_true no_session
 is "$(ls "$PANTRACE_RUNTIME/sessions")" "" "and no session behind"
 
 run -e 'user:app:request_don { @ = count() }'
@@ -94,16 +96,14 @@ like "$err" 'the language has no floating-point numbers' "there are no such lite
 # filter PREDICATE: how many events are recorded
 filter()
 {
-	rm -rf "$work/trace"
+	rm -rf "$work/recorded"
 	n=$(grep -c done "$work/said.app")
-	"$pantrace" record -u app:request_done --filter "$1" -o "$work/trace" >"$work/out" 2>&1 &
-	recorder=$!
+	start record -u app:request_done --filter "$1" -o "$work/recorded"
+	: >"$work/go"
 	said app done $((n + 1))
-	sleep 0.2
-	kill -INT $recorder
-	wait $recorder
+	stop
 	said app off $((n + 1))
-	babeltrace2 "$work/trace" 2>/dev/null | grep -c request_done
+	babeltrace2 "$work/recorded" 2>/dev/null | grep -c request_done
 }
 is "$(filter 'args.status >= 500')" 600 "a filter in the program: a number"
 is "$(filter 'args.status == 100 && str(args.url) == "/a"')" 100 "numbers and strings"

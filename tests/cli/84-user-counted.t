@@ -139,10 +139,8 @@ like "$out" '@st\[app\]: { .count = 320000, .average = 16, .total = 5280000 }' "
 is "$(printf '%s\n' "$out" | grep -c '^@seven')" 16 "pid and tid as keys"
 is "$err" "Attached 1 probe" "nothing was lost"
 is "$(ls "$PANTRACE_RUNTIME/sessions")" "" "no session is left"
-for _ in $(seq 40); do
-	ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1 || break
-	sleep 0.05
-done
+no_table() { ! ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1; }
+until_true no_table
 ! ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
 ok "and no table"
 
@@ -153,10 +151,11 @@ sleep 0.1
 stop
 is "$(total k)" 960000 "printed and cleared again and again: nothing is lost or shown twice"
 like "$out" '@m: 59999' "extremes of intervals"
-start -e 'user:counted:tick { @k[args.thread] = count() } interval:ms:100 { zero(@k) }'
+start -e 'user:counted:tick { @k[args.thread] = count() } interval:ms:100 { zero(@k); printf("zeroed\n"); }'
 echo 100 >&8
 said app rounds 3
-sleep 0.4
+zeroed() { [ "$(grep -c zeroed "$work/trace")" -ge "$1" ]; }
+until_true zeroed $(($(grep -c zeroed "$work/trace") + 3)) # the last ones began behind the last event
 stop
 is "$(total k) $(printf '%s\n' "$out" | grep -c '^@k')" "0 16" "zero() keeps the keys"
 
@@ -212,7 +211,7 @@ start -e 'user:counted:tick { if (args.i == 0) { printf("seen\n"); } if (args.i 
 begin elsewhere 9
 later=$pid
 rounds=0
-while ! grep -q seen "$work/trace" && [ $rounds -lt 100 ]; do
+while ! grep -q seen "$work/trace" && [ $rounds -lt 1000 ]; do
 	echo 1 >&9
 	rounds=$((rounds + 1))
 	said elsewhere rounds $rounds
@@ -258,10 +257,8 @@ is "$rc" 3 "by the exit code, too"
 start -e 'user:counted:tick { @ = count() }'
 kill -9 $tracer
 wait $tracer 2>/dev/null
-for _ in $(seq 100); do
-	ls "$PANTRACE_RUNTIME/sessions" | grep -q . || ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1 || break
-	sleep 0.05
-done
+nothing_left() { no_table && ! ls "$PANTRACE_RUNTIME/sessions" | grep -q .; }
+until_true nothing_left
 "$pantrace" user list >"$work/list"
 like "$(cat "$work/list")" 'app +0 +1 counted:tick' "a killed tracer leaves nothing on"
 ! ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
