@@ -166,7 +166,7 @@ is "$(head -1 verdict)" "True 0 0 True " "every event that was published is read
 tail -1 verdict
 
 # ---- the recorder is killed: the session goes on, the next recorder takes it up
-./counts go 60000 2000 &
+./counts go 60000 5000 &
 program=$!
 started $program
 start record -s keep -u 'counts:event' -o keep1

@@ -14,7 +14,7 @@ numbers()
 }
 
 for how in zstd gzip none; do
-	run record -u 'traced:step' --rotate-size 40000 --compress $how --sub-size 4096 --subs 64 -o "size-$how" -- "$traced" 8000 20
+	run record -u 'traced:step' --rotate-size 40000 --compress $how --sub-size 4096 --subs 512 -o "size-$how" -- "$traced" 8000 20
 	is "$rc" 0 "rotation by size, $how: nothing is lost" || printf '# %s\n' "$err"
 	[ "$(ls -d "size-$how"/chunk-* | wc -l)" -gt 3 ]
 	ok "$how: $(ls -d "size-$how"/chunk-* | wc -l) chunks"
@@ -48,7 +48,7 @@ int main(void)
 		PANTRACE(slow, end, i);
 		usleep(i >= 100 && i < 140 ? 100 : 5000);
 	}
-	usleep(300000);
+	usleep(1500000);
 	return 0;
 }
 EOF
@@ -69,13 +69,14 @@ unlike "$err" 'rate\(' "one that is not: 200 in all"
 if [ -x /usr/sbin/sshd ]; then
 	ssh_serve 2298 "$work/ssh"
 	mkdir far
-	"$pantrace" report --live --hold 2000 far >live.out 2>live.err &
+	"$pantrace" report --live --hold 5000 far >live.out 2>live.err &
 	reader=$!
 	PANTRACE_SSH=$work/ssh PANTRACE_REMOTE=$pantrace
 	export PANTRACE_SSH PANTRACE_REMOTE
 	run record -u 'traced:*' --to "ssh://root@127.0.0.1:2298/$work/far" -o here -- "$traced" 3000 500
 	is "$rc" 0 "a recording through sshd" || sed 's/^/# /' sshd.log | tail -3
-	for _ in $(seq 100); do [ "$(grep -c traced:step: live.out)" -ge 3000 ] && break; sleep 0.1; done
+	all_read() { [ "$(grep -c traced:step: live.out)" -ge 3000 ]; }
+	until_true all_read
 	is "$(grep -c traced:step: live.out)" 3000 "a live reader at the far end saw every event" || sed 's/^/# /' live.err
 	kill -INT $reader
 	wait $reader

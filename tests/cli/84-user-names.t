@@ -11,10 +11,7 @@ mkdir -m 700 "$PANTRACE_RUNTIME"
 # ready PID: waits until it can be asked
 ready()
 {
-	for _ in $(seq 300); do
-		[ -S "$PANTRACE_RUNTIME/$1" ] && break
-		sleep 0.02
-	done
+	until_true [ -S "$PANTRACE_RUNTIME/$1" ]
 }
 
 # ---- types
@@ -129,15 +126,11 @@ gcc $flags crowd.c -o crowd "$lib/libpantrace.a" -lpthread
 ./crowd >on &
 pid=$!
 ready $pid
-for _ in $(seq 300); do
-	[ -e crowd.ready ] && break
-	sleep 0.02
-done
+until_true [ -e crowd.ready ]
 start record -u 'crowd:*' -p $pid -o crowded
-for _ in $(seq 300); do # until it prints the same number twice: whatever there is room for is on
-	[ "$(tail -2 on | uniq | grep -c .)" = 1 ] && [ "$(grep -c . on)" -gt 1 ] && break
-	sleep 0.05
-done
+# until it prints the same number ten times: whatever there is room for is on
+same_number() { [ "$(tail -10 on | uniq -c | sed 's/^ *//; s/ .*//')" = 10 ]; }
+until_true same_number
 most=$(sort -n on | tail -1)
 stop
 like "$err" "process $pid \(crowd\): [0-9]+ events are not recorded: there is no room for their names" "events that are too many are refused, and said"
@@ -176,7 +169,7 @@ int main(int argc, char **argv)
 	if (!through)
 		return 1;
 	through(event);
-	usleep(argc > 2 ? 0 : 500000);
+	usleep(argc > 2 ? 0 : 2000000);
 	return 0;
 }
 EOF

@@ -80,9 +80,7 @@ start record -s keep -u 'shop:request' --filter 'args.status >= 500' -o keep1
 sleep 0.3
 kill -9 $tracer
 wait $tracer 2>/dev/null
-from=$(date +%s)
-./shop
-[ $(($(date +%s) - from)) -lt 8 ]
+timeout 100 ./shop
 ok "without a recorder a program runs"
 start record -s keep -o keep2
 ./static
@@ -117,10 +115,7 @@ gcc $flags layout.c -o status-first "$lib/libpantrace.a" -lpthread &&
 ok "two programs, the same name, fields in another order"
 ./status-first go &
 first=$!
-for _ in $(seq 100); do
-	[ -S "$PANTRACE_RUNTIME/$first" ] && break
-	sleep 0.02
-done
+until_true [ -S "$PANTRACE_RUNTIME/$first" ]
 run user start alone -u 'shop:status' --mode overwrite --filter 'args.status >= 500'
 is "$rc" 0 "a predicate for a program that runs, and no recorder" || printf '# %s\n' "$err"
 touch go
@@ -139,9 +134,9 @@ stop
 is "$(babeltrace2 both | grep -c 'status = [5-9]00') $(count both status)" "1000 1000" "a recorder compiles it for each"
 
 # ---- triggers
-run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 700/' -o box -- sh -c './shop; sleep 0.5'
+run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 700/' -o box -- sh -c './shop; sleep 2'
 like "$err" "shop:request /args.i == 700/: [0-9]+ events" "a trigger with a predicate, of a command"
-run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 7000/' -o box2 -- sh -c './shop; sleep 0.5'
+run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 7000/' -o box2 -- sh -c './shop; sleep 2'
 unlike "$err" "7000" "one that never holds"
 run record -u 'shop:*' --mode overwrite -T 'shop:request /args.i == 1/' -T 'shop:req* /args.i == 2/' -o box3 -- ./shop
 is "$rc" 1 "two predicates for one event"
@@ -154,13 +149,13 @@ runtime, pantrace = sys.argv[1:]
 p = subprocess.Popen([pantrace, "record", "-u", "shop:request", "--filter", "args.status >= 500", "-o", "hostile", "-q"],
                      stderr=subprocess.DEVNULL)
 path = f"{runtime}/ask-{p.pid}"
-for _ in range(200):
+for _ in range(5000):
     if os.path.exists(path): break
     time.sleep(0.02)
 def dial():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(5)
-    for _ in range(500):
+    s.settimeout(60)
+    for _ in range(6000):
         try:
             s.connect(path)
             break

@@ -21,12 +21,12 @@ gcc -O2 -g -I"$top/include" shop.c -o shop "$lib/libpantrace.a" -lpthread
 ok "a program with two events" || { done_testing; exit; }
 run record -u 'shop:*' -o ours -- ./shop
 is "$(babeltrace2 ours | grep -c shop:request:) $(babeltrace2 ours | grep -c shop:odd:)" "1234 617" "our own recording"
-out=$(timeout 60 "$pantrace" -q -c ./shop -e 'usdt:./shop:shop:request { @r = count(); } usdt:./shop:shop:odd { @o = count(); @s = sum(arg0); }' 2>&1)
+out=$(timeout 300 "$pantrace" -q -c ./shop -e 'usdt:./shop:shop:request { @r = count(); } usdt:./shop:shop:odd { @o = count(); @s = sum(arg0); }' 2>&1)
 like "$out" '@r: 1234' "our script counts the USDT probe"
 like "$out" '@o: 617' "and the one with arguments"
 like "$out" "@s: $((617 * 617))" "whose first argument is the first field"
 if command -v bpftrace >/dev/null; then
-	out=$(timeout 60 bpftrace -c ./shop -e "usdt:$work/shop:shop:request { @r = count(); } usdt:$work/shop:shop:odd { @o = count(); @s = sum(arg1); }" 2>&1)
+	out=$(timeout 300 bpftrace -c ./shop -e "usdt:$work/shop:shop:request { @r = count(); } usdt:$work/shop:shop:odd { @o = count(); @s = sum(arg1); }" 2>&1)
 	like "$out" '@r: 1234' "bpftrace's count equals ours" || printf '%s\n' "$out" | sed 's/^/# /'
 	like "$out" '@o: 617' "of both"
 	like "$out" "@s: $((2 * 617 * 617))" "and the sum of the second argument"
