@@ -154,7 +154,7 @@ static bool expect(const struct child *c, char what)
 	struct pollfd p = {c->out, POLLIN, 0};
 	char got = 0;
 
-	return poll(&p, 1, 5000) == 1 && read(c->out, &got, 1) == 1 && got == what;
+	return poll(&p, 1, 60000) == 1 && read(c->out, &got, 1) == 1 && got == what;
 }
 
 static bool order(const struct child *c, char what)

@@ -16,7 +16,7 @@ one()
 	"$@" $flags tests/lib/control.c lib/*.c -o "$dir/$name/control" -lpthread
 	ok "$name: builds" || return
 	# shellcheck disable=SC2086
-	ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=die_after_fork=0 timeout 120 "$dir/$name/control" "$dir/$name" $arguments >"$dir/out" 2>&1 && ! grep -q '^not ok' "$dir/out"
+	ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=die_after_fork=0 timeout 900 "$dir/$name/control" "$dir/$name" $arguments >"$dir/out" 2>&1 && ! grep -q '^not ok' "$dir/out"
 	ok "$name: $(grep -c '^ok' "$dir/out") checks" || grep -A4 '^not ok\|ERROR\|WARNING' "$dir/out" | sed 's/^/# /' | head -40
 }
 

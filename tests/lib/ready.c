@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int begun; /* contend() has */
 
 static void *contend(void *arg)
 {
 	(void)arg;
+	__atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
 	return NULL;
@@ -37,7 +39,9 @@ int main(void)
 	}
 	pthread_mutex_lock(&mutex);
 	pthread_create(&thread, NULL, contend, NULL);
-	usleep(20000);
+	while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	usleep(200000);
 	pthread_mutex_unlock(&mutex);
 	pthread_join(thread, NULL);
 	handle = dlopen("libm.so.6", RTLD_NOW);

@@ -65,7 +65,7 @@ static void test_run(void)
 	ok(n < 0 && errno == EAGAIN, "has not run yet");
 	ok(!child_poll(&c), "has not ended");
 	is_int(child_release(&c), 0, "is released");
-	while (!child_poll(&c) && wait_ms++ < 5000)
+	while (!child_poll(&c) && wait_ms++ < 60000)
 		usleep(1000);
 	n = read(fds[0], buf, sizeof(buf));
 	ok(n == 6 && !memcmp(buf, "hello\n", 6), "has run");

@@ -46,7 +46,7 @@ static int ask(char **ret_text)
 	*ret_text = NULL;
 	user_connect(&processes, NULL);
 	usleep(100000); /* so that the other end hangs up before */
-	user_ask(&processes, "hello\n", 3000);
+	user_ask(&processes, "hello\n", 60000);
 	if (processes.all.len == 1) {
 		error = processes.all.items[0].error;
 		*ret_text =
