@@ -199,5 +199,10 @@ run uprobe -l "$calls"
 like "$out" '^work$' "-l lists functions"
 run uprobe --help
 like "$out" "^  pantrace uprobe 'r:bash:readline" "help has examples"
-is "$(ls $t/instances | grep -c pantrace)$(grep -c pantrace $t/uprobe_events)" 00 "nothing is left behind"
+# Names of instances and probes begin with the process's number; those of a process that lives are others'.
+{
+	ls $t/instances | sed -n 's/^pantrace-\([0-9]*\)-.*/\1/p'
+	sed -n 's/.*pantrace_\([0-9]*\)_.*/\1/p' $t/uprobe_events
+} | while read -r pid; do [ -e "/proc/$pid" ] || echo "$pid"; done >"$work/left"
+is "$(cat "$work/left")" "" "nothing is left behind"
 done_testing
