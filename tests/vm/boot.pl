@@ -83,7 +83,7 @@ remove_tree($root);
 # now and then never sees the new bytes, and both hang.
 my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} // 'single'), '-cpu', $ENV{VM_CPU} // 'max,-cx16', '-smp', '2', '-m', $ENV{VM_MEMORY} // '1024',
 	'-kernel', "$kernel/vmlinuz", '-initrd', $image, '-nographic', '-no-reboot', '-nodefaults', '-serial', 'stdio',
-	'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable',
+	'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable nowatchdog',
 	# -icount shift=2,sleep=off: time is counted in instructions, so that a busy machine does not show in it.
 	split ' ', $ENV{VM_QEMU} // '');
 my $disk = "build/vm/disk.$$";
