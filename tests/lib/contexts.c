@@ -97,11 +97,13 @@ static void rename_thread(const char *text)
 {
 	sigset_t set, old;
 	uint64_t from;
+	char next[16] = "";
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
-	snprintf(name, sizeof(name), "%s", text);
+	snprintf(next, sizeof(next), "%s", text); /* where TSan runs handlers that it put off */
+	memcpy(name, next, sizeof(name));
 	prctl(PR_SET_NAME, name);
 	from = __rdtsc();
 	while (__rdtsc() - from <= NAME_AGE)
