@@ -86,31 +86,22 @@ assert all(r["comm"] == sys.argv[2] for r in rows), rows' "$work/trace" "$1" "$p
 
 	# The queue: with a scheduler requests wait there, and with -Q that time counts.
 	queue=/sys/block/$name/queue/scheduler
+	all_queued()
+	{
+		start iosnoop -Q "$@" -d "$name"
+		dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
+		sleep 0.2
+		stop
+		rows=$(grep -cw dd "$work/trace")
+		[ "$rows" = 100 ]
+	}
 	if grep -q mq-deadline "$queue" 2>/dev/null && before=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue") && echo mq-deadline >"$queue" 2>/dev/null; then
-		with_queue()
-		{
-			start iosnoop -Q -st -d "$name"
-			dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
-			sleep 0.2
-			stop
-			rows=$(awk '$3 == "dd" { print $7, $8 }' "$work/trace" | wc -l | tr -d ' ')
-			[ "$rows" = 100 ]
-		}
-		settled with_queue
+		settled all_queued -st
 		echo "$before" >"$queue"
 		is "$rows" 100 "iosnoop -Q: every request, once"
 		is "$(awk '$3 == "dd" && ($9 <= 0 || $2 < $1) { n++ } END { print n + 0 }' "$work/trace")" 0 "iosnoop -Q: times go forward"
 	else
-		without_queue()
-		{
-			start iosnoop -Q -d "$name"
-			dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct 2>/dev/null
-			sleep 0.2
-			stop
-			rows=$(awk '$1 == "dd"' "$work/trace" | wc -l | tr -d ' ')
-			[ "$rows" = 100 ]
-		}
-		settled without_queue
+		settled all_queued
 		is "$rows" 100 "iosnoop -Q: without a scheduler time begins at the issue"
 	fi
 fi
