@@ -55,7 +55,7 @@ enum { SWITCHES, FAULTS };
  * Offsets are known to the assembly in emit.c, which takes it for this process's if identity.pid is
  * that of the rings: set last.
  */
-static __thread struct thread {
+struct thread {
 	struct { /* as the contexts are laid out */
 		int32_t pid, tid;
 		char name[16];
@@ -73,7 +73,10 @@ static __thread struct thread {
 	} counters[2];
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
-} self __attribute__((tls_model("initial-exec"), aligned(64)));
+};
+extern __thread struct thread pt_thread
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+__thread struct thread pt_thread __attribute__((used, aligned(64)));
 
 _Static_assert(offsetof(struct thread, identity) == 0, "emit.c");
 _Static_assert(offsetof(struct thread, name_until) == 32, "emit.c");
@@ -133,12 +136,12 @@ static void counters_close(void *of_thread)
 {
 	(void)of_thread;
 	/* in a forked child they are another's places by now */
-	if (self.identity.pid != getpid())
+	if (pt_thread.identity.pid != getpid())
 		return;
 	for (int i = 0; i < 2; i++) {
-		void *const page = (void *)self.counters[i].page;
+		void *const page = (void *)pt_thread.counters[i].page;
 
-		self.counters[i].page = NULL;
+		pt_thread.counters[i].page = NULL;
 		if (page)
 			munmap(page, counters[i].size);
 	}
@@ -189,7 +192,7 @@ static void signals_release(uint64_t old)
 /* A thread that ends gives its pages back, or has none. */
 static __attribute__((noinline)) void counter_open(int i)
 {
-	struct counter *const c = &self.counters[i];
+	struct counter *const c = &pt_thread.counters[i];
 	const int saved = errno;
 	const uint64_t old = signals_hold();
 
@@ -197,7 +200,7 @@ static __attribute__((noinline)) void counter_open(int i)
 		c->tried = true;
 		c->base = counters[i].slowly();
 		pthread_once(&key_once, key_make);
-		if (key != (pthread_key_t)-1 && !pthread_setspecific(key, &self))
+		if (key != (pthread_key_t)-1 && !pthread_setspecific(key, &pt_thread))
 			c->page = counter_map(i);
 	}
 	signals_release(old);
@@ -218,7 +221,7 @@ static uint64_t switches_in(const struct perf_event_mmap_page *page)
 
 static uint64_t count_of(int i)
 {
-	const struct counter *const c = &self.counters[i];
+	const struct counter *const c = &pt_thread.counters[i];
 
 	if (__builtin_expect(!c->tried, 0))
 		counter_open(i);
@@ -281,13 +284,13 @@ static uintptr_t stack_end(uintptr_t address)
 	const int saved = errno;
 
 	for (unsigned int i = 0; i < 2; i++)
-		if (address >= self.stack[i].low && address < self.stack[i].high)
-			return self.stack[i].high;
-	self.next_stack ^= 1;
-	self.stack[self.next_stack] = mapping_of(address);
+		if (address >= pt_thread.stack[i].low && address < pt_thread.stack[i].high)
+			return pt_thread.stack[i].high;
+	pt_thread.next_stack ^= 1;
+	pt_thread.stack[pt_thread.next_stack] = mapping_of(address);
 	errno = saved;
 	/* a stack grows down: only its end is remembered for certain */
-	return self.stack[self.next_stack].high;
+	return pt_thread.stack[pt_thread.next_stack].high;
 }
 
 /* Each frame is {frame of the caller, return address}; what is none ends the walk. */
@@ -327,9 +330,9 @@ put_stack(const void *ip, void *frame, unsigned char *to)
 
 static __attribute__((noinline)) void name_read(void)
 {
-	prctl(PR_GET_NAME, self.identity.name);
-	memcpy(self.apart.name, self.identity.name, sizeof(self.apart.name));
-	self.name_until = __rdtsc() + NAME_AGE;
+	prctl(PR_GET_NAME, pt_thread.identity.name);
+	memcpy(pt_thread.apart.name, pt_thread.identity.name, sizeof(pt_thread.apart.name));
+	pt_thread.name_until = __rdtsc() + NAME_AGE;
 }
 
 /* A thread's first event, or the first in a forked child, where the parent's pages are not mapped. */
@@ -339,13 +342,13 @@ static __attribute__((noinline)) void thread_begin(void)
 	const int saved = errno;
 	const uint64_t old = signals_hold();
 
-	if (self.identity.pid != pid) {
-		memset(self.counters, 0, sizeof(self.counters));
-		self.identity.tid = (int32_t)syscall(SYS_gettid);
-		self.apart.pid = pid;
+	if (pt_thread.identity.pid != pid) {
+		memset(pt_thread.counters, 0, sizeof(pt_thread.counters));
+		pt_thread.identity.tid = (int32_t)syscall(SYS_gettid);
+		pt_thread.apart.pid = pid;
 		name_read();
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		self.identity.pid = pid;
+		pt_thread.identity.pid = pid;
 	}
 	signals_release(old);
 	errno = saved;
@@ -370,7 +373,7 @@ static const struct {
 static inline unsigned char *put_identity(uint32_t mask, unsigned char *to, uint64_t *split)
 {
 	const uint32_t part = mask & IDENTITY;
-	const char *const from = (const char *)&self + parts[part].from;
+	const char *const from = (const char *)&pt_thread + parts[part].from;
 
 	for (int i = 0; i < 24; i += 8) {
 		uint64_t eight;
@@ -433,21 +436,22 @@ void pt_context_record(struct pt_session *session, uint32_t generation, const vo
 	unsigned char *to = head + HEAD;
 	uint64_t split = HEAD;
 
-	if (__builtin_expect(self.identity.pid != __atomic_load_n(&session->pid, __ATOMIC_RELAXED),
-			     0))
+	if (__builtin_expect(
+		    pt_thread.identity.pid != __atomic_load_n(&session->pid, __ATOMIC_RELAXED), 0))
 		thread_begin();
-	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > self.name_until)
+	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > pt_thread.name_until)
 		name_read();
 	memcpy(head + 8, (const char *)record + 8, 4);
 	to = put_identity(mask, to, &split);
 	if (mask >> PANTRACE_CONTEXT_CPU_ID)
 		to = put_changing(mask, area, ip, frame, to);
 	if (__builtin_expect(!of_thread, 1))
-		outcome = section_contexts(session, generation, area, head, split,
-					   (uint64_t)(to - head), record, size, self.name_until);
+		outcome =
+			section_contexts(session, generation, area, head, split,
+					 (uint64_t)(to - head), record, size, pt_thread.name_until);
 	if (outcome == EXPIRED) {
 		name_read();
-		memcpy(head + HEAD, (const char *)&self + parts[mask & IDENTITY].from,
+		memcpy(head + HEAD, (const char *)&pt_thread + parts[mask & IDENTITY].from,
 		       parts[mask & IDENTITY].size);
 	}
 	if (outcome != DONE)
@@ -458,8 +462,8 @@ void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint32_t mas
 {
 	const uint32_t part = mask & IDENTITY;
 
-	session->thread = (char *)&self - (char *)__builtin_thread_pointer();
-	session->identity = session->thread + parts[part].from;
+	session->identity =
+		(char *)&pt_thread - (char *)__builtin_thread_pointer() + parts[part].from;
 	session->identity_size = parts[part].size;
 	session->size = session->identity_size + (WANTED(CPU_ID) ? 4 : 0) +
 			(WANTED(CONTEXT_SWITCHES) ? 8 : 0) + (WANTED(PAGE_FAULTS) ? 8 : 0) +

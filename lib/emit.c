@@ -10,7 +10,7 @@
 
 /* For the assembly. */
 #define SESSION_SHIFT 14
-#define OF_A_THREAD   7 /* bits of contexts: vpid, vtid, procname */
+#define OF_A_THREAD   7 /* bits of contexts: PT_OF_THREAD */
 #define CPU_ID	      8
 #define SWITCHES      16
 #define FAULTS	      32
@@ -21,9 +21,11 @@
  * SOME_CONTEXTS more if one has contexts; or, of one with contexts, its complement ^ one of these.
  */
 enum {
-	OF_THREAD = 0, /* vpid, vtid, procname */
-	OTHERS = 2,    /* but none of these */
-	BOTH = 6,
+	OF_THREAD = 0,
+	OTHERS = 2,
+	MIXED = 6,
+	ONLY_SWITCHES = 10,
+	ONLY_FAULTS = 26,
 };
 #define SOME_CONTEXTS 8
 
@@ -39,9 +41,13 @@ WAY(pt_emit_rest, uint64_t sessions);
 
 static uintptr_t way_of_contexts(uint32_t contexts)
 {
-	if (!(contexts & ~(uint32_t)OF_A_THREAD))
+	if (!(contexts & ~PT_OF_THREAD))
 		return OF_THREAD;
-	return contexts & OF_A_THREAD ? BOTH : OTHERS;
+	if (!(contexts & ~PT_OTHERS))
+		return OTHERS;
+	if (contexts == PT_SWITCHES)
+		return ONLY_SWITCHES;
+	return contexts == PT_FAULTS ? ONLY_FAULTS : MIXED;
 }
 
 struct pt_session *pt_session_only(uint32_t sessions)
@@ -182,8 +188,8 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 #define THIS_CPU "	movl %fs:4(%r9), %r11d\n"
 
 /*
- * Of CPU r11, if it is below the session's number at MANY (4: bare, 36: quick); no CPU known:
- * greater than any.
+ * Of CPU r11, if it is below the session's number at MANY: that of the way (pt_session_open()); no
+ * CPU known: greater than any.
  */
 #define FIND_RING(many)                                                                            \
 	"	cmpl " #many "(%rcx), %r11d\n"                                                     \
@@ -237,7 +243,7 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
  * if it is this process's: a forked child's is another.
  */
 #define FIND_THREAD                                                                                \
-	"	movq 104(%rcx), %r9\n"                                                             \
+	"	movq pt_thread@gottpoff(%rip), %r9\n"                                              \
 	"	movl 72(%rcx), %eax\n" /* pid */                                                   \
 	"	cmpl %eax, %fs:(%r9)\n"                                                            \
 	"	jne 4f\n"
@@ -248,54 +254,58 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
  */
 #define PUT_OF_THREAD                                                                              \
 	FIND_THREAD                                                                                \
-	"	movq 112(%rcx), %rax\n" /* identity */                                             \
+	"	movq 104(%rcx), %rax\n" /* identity */                                             \
 	"	movdqu %fs:(%rax), %xmm3\n"                                                        \
 	"	movq %fs:16(%rax), %rax\n"                                                         \
 	"	movdqu %xmm3, 13(%r10)\n"                                                          \
 	"	movq %rax, 29(%r10)\n"                                                             \
-	"	addq 120(%rcx), %r10\n"                                                            \
+	"	addq 112(%rcx), %r10\n"                                                            \
 	"	cmpq %fs:32(%r9), %rdx\n"                                                          \
 	"	ja 4f\n" /* the name is to be asked for */
 
-/*
- * Nothing is torn: a switch of threads, which changes the count in its page, begins the section
- * again.
- */
-#define PUT_OTHERS                                                                                 \
-	"	testb $" PT_STRINGIFY(CPU_ID) ", 32(%rcx)\n"                                       \
-	"	jz 5f\n"                                                                           \
+/* VALUE brings it into rax. */
+#define PUT_LONG(value)                                                                            \
+	value "	movq %rax, 13(%r10)\n"                                                             \
+	      "	addq $8, %r10\n"
+#define WANTS(context, otherwise)                                                                  \
+	"	testb $" PT_STRINGIFY(context) ", 32(%rcx)\n"                                      \
+	"	jz " otherwise "\n"
+
+#define PUT_CPU                                                                                    \
 	"	movl 28(%r11), %eax\n"                                                             \
 	"	movl %eax, 13(%r10)\n"                                                             \
-	"	addq $4, %r10\n"                                                                   \
-	"5:	testb $" PT_STRINGIFY(SWITCHES) ", 32(%rcx)\n"                                     \
-	"	jz 5f\n" FIND_THREAD                                                               \
-	"	movq %fs:64(%r9), %rax\n"                                                          \
+	"	addq $4, %r10\n"
+#define PUT_IP PUT_LONG("	movq (%rsp), %rax\n")
+
+/*
+ * The thread is in r9. Nothing is torn: a switch of threads, which changes the count in its page,
+ * begins the section again.
+ */
+#define COUNT(page, at)                                                                            \
+	"	movq %fs:" #page "(%r9), %rax\n"                                                   \
 	"	testq %rax, %rax\n"                                                                \
 	"	jz 4f\n"                                                                           \
-	"	movq 16(%rax), %rax\n"                                                             \
-	"	movq %rax, 13(%r10)\n"                                                             \
-	"	addq $8, %r10\n"                                                                   \
-	"5:	testb $" PT_STRINGIFY(FAULTS) ", 32(%rcx)\n"                                       \
-	"	jz 5f\n" FIND_THREAD                                                               \
-	"	movq %fs:88(%r9), %rax\n"                                                          \
-	"	testq %rax, %rax\n"                                                                \
-	"	jz 4f\n"                                                                           \
-	"	movq 1024(%rax), %rax\n"                                                           \
-	"	shrq $3, %rax\n"                                                                   \
-	"	movq %rax, 13(%r10)\n"                                                             \
-	"	addq $8, %r10\n"                                                                   \
-	"5:	testb $" PT_STRINGIFY(IP) ", 32(%rcx)\n"                                           \
-	"	jz 5f\n"                                                                           \
-	"	movq (%rsp), %rax\n"                                                               \
-	"	movq %rax, 13(%r10)\n"                                                             \
-	"	addq $8, %r10\n"                                                                   \
+	"	movq " #at "(%rax), %rax\n"
+#define PUT_SWITCHES PUT_LONG(COUNT(64, 16))
+#define PUT_FAULTS   PUT_LONG(COUNT(88, 1024) "	shrq $3, %rax\n")
+
+#define PUT_OTHERS                                                                                 \
+	WANTS(CPU_ID, "5f") PUT_CPU                                                                \
+	"5:" WANTS(IP, "5f") PUT_IP                                                                \
+	"5:\n"
+
+#define PUT_MIXED                                                                                  \
+	WANTS(CPU_ID, "5f") PUT_CPU                                                                \
+	"5:" WANTS(SWITCHES, "5f") FIND_THREAD PUT_SWITCHES                                        \
+	"5:" WANTS(FAULTS, "5f") FIND_THREAD PUT_FAULTS                                            \
+	"5:" WANTS(IP, "5f") PUT_IP                                                                \
 	"5:\n"
 
 #define CLOCK PT_CLOCK_READ("%")
 
-#define WITH_CONTEXTS(way, contexts)                                                               \
+#define WITH_CONTEXTS(way, many, contexts)                                                               \
 	"	xorq $~" way ", %rcx\n"                                                            \
-	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(36) CLOCK FIND_ROOM PUT_ID      \
+	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(many) CLOCK FIND_ROOM PUT_ID      \
 		PUT_TIME contexts COPY_FIELDS PUBLISH SECTION_END(, "pt_contexts_otherwise") LEAVE \
 	"	ret\n"
 
@@ -321,14 +331,22 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 		"	ret\n"
 		"9:	testb $2, %cl\n"
 		"	jz 9f\n"
-		WITH_CONTEXTS("0", PUT_OF_THREAD)
+		WITH_CONTEXTS("0", 44, PUT_OF_THREAD)
 		"9:	testb $1, %cl\n"
 		"	jz pt_emit_several\n"
 		"	testb $4, %cl\n"
+		"	jz 8f\n"
+		"	testb $8, %cl\n"
 		"	jz 9f\n"
-		WITH_CONTEXTS("2", PUT_OTHERS)
+		WITH_CONTEXTS("2", 120, PUT_OTHERS)
 		"9:\n"
-		WITH_CONTEXTS("6", PUT_OF_THREAD PUT_OTHERS));
+		"	testb $16, %cl\n"
+		"	jz 9f\n"
+		WITH_CONTEXTS("10", 124, FIND_THREAD PUT_SWITCHES)
+		"9:\n"
+		WITH_CONTEXTS("26", 76, FIND_THREAD PUT_FAULTS)
+		"8:\n"
+		WITH_CONTEXTS("6", 36, PUT_OF_THREAD PUT_MIXED));
 }
 
 /*
@@ -401,7 +419,7 @@ SHORT_WAY void pt_emit_several_contexts(const struct pantrace_event *event __att
 			"	jz 7f\n"
 			PUT_OF_THREAD
 			"7:\n"
-			PUT_OTHERS COPY_FIELDS));
+			PUT_MIXED COPY_FIELDS));
 }
 
 #define AT(what, offset) _Static_assert((what) == (offset), "layout")
@@ -416,14 +434,21 @@ AT(offsetof(struct pt_state, session) % 128, 64);
 AT(offsetof(struct pt_session, bare), 4);
 AT(offsetof(struct pt_session, contexts), 32);
 AT(offsetof(struct pt_session, quick), 36);
+AT(offsetof(struct pt_session, of_thread), 44);
 AT(offsetof(struct pt_session, number), 68);
 AT(offsetof(struct pt_session, pid), 72);
 AT(offsetof(struct pt_session, size), 80);
 AT(offsetof(struct pt_session, one), 88);
 AT(offsetof(struct pt_session, fits), 96);
-AT(offsetof(struct pt_session, thread), 104);
-AT(offsetof(struct pt_session, identity), 112);
-AT(offsetof(struct pt_session, identity_size), 120);
+AT(offsetof(struct pt_session, identity), 104);
+AT(offsetof(struct pt_session, identity_size), 112);
+AT(offsetof(struct pt_session, others), 120);
+AT(offsetof(struct pt_session, switches), 124);
+AT(offsetof(struct pt_session, faults), 76);
+AT(PT_OF_THREAD, OF_A_THREAD);
+AT(PT_OTHERS, CPU_ID | IP);
+AT(PT_SWITCHES, SWITCHES);
+AT(PT_FAULTS, FAULTS);
 AT(offsetof(struct pantrace_ring, cpu), 28);
 AT(1 << PANTRACE_CONTEXT_VPID | 1 << PANTRACE_CONTEXT_VTID | 1 << PANTRACE_CONTEXT_PROCNAME,
    OF_A_THREAD);

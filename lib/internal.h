@@ -26,6 +26,13 @@
 #define PT_CONTEXTS	    ((1u << PANTRACE_CONTEXT_MAX) - 1)
 #define PT_RINGS_OF_THREADS (1u << 31) /* with the contexts of a session */
 
+/* Contexts that are put in the same way. */
+#define PT_CONTEXT(name) (1u << PANTRACE_CONTEXT_##name)
+#define PT_OF_THREAD	 (PT_CONTEXT(VPID) | PT_CONTEXT(VTID) | PT_CONTEXT(PROCNAME))
+#define PT_OTHERS	 (PT_CONTEXT(CPU_ID) | PT_CONTEXT(IP))
+#define PT_SWITCHES	 PT_CONTEXT(CONTEXT_SWITCHES)
+#define PT_FAULTS	 PT_CONTEXT(PAGE_FAULTS)
+
 /*
  * What the event path knows of a session. Offsets are known to the assembly in section.h and emit.c.
  * Bit N of an event's `sessions` is session N; number 0 is the one that the program itself starts.
@@ -39,26 +46,29 @@ struct pt_session {
 	uint32_t contexts;   /* bits, enum pantrace_context; 0: what a section alone can record */
 	uint32_t quick;	     /* as `bare`, if the contexts need no call */
 	uint32_t sub_size;
-	uint32_t memory;     /* enum pt_memory */
+	uint32_t of_thread;  /* as `bare`, if the contexts are vpid, vtid, procname or some of these */
 	struct pantrace_shm *shm;
 	uint32_t mode;	     /* enum pantrace_mode */
 	uint32_t per_thread;
 	uint32_t generation; /* of the rings: differs from session to session and in a child */
 	uint32_t number;
 	int32_t pid;	     /* of the process whose rings they are */
-	uint32_t block_us;
+	uint32_t faults;     /* as `bare`, if the context is page_faults */
 	uint64_t size;	     /* bytes of contexts, if they need no call */
 	uint64_t one;	     /* {size, one} are added to {position, events} */
 	uint64_t fits;	     /* where in a sub-buffer an event may end, without its contexts */
-	int64_t thread;	     /* from a thread pointer to what it knows of itself (context.c) */
-	int64_t identity;    /* the first of its ids that is wanted */
+	int64_t identity;    /* from a thread pointer to the first of its ids that is wanted */
 	uint64_t identity_size;
+	uint32_t others;     /* as `bare`, if the contexts are cpu_id, ip */
+	uint32_t switches;   /* as `bare`, if the context is context_switches */
 	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
 	uint32_t users;	     /* threads that look at the rings outside of a critical section */
 	uint32_t nr_rings;
+	uint32_t memory;     /* enum pt_memory */
+	uint32_t block_us;
 	/* to a power of two, for pt_emit_several() */
-	char padding[16384 - 128 - 16 - PT_MAX_RING * sizeof(char *)];
+	char padding[16384 - 128 - 24 - PT_MAX_RING * sizeof(char *)];
 };
 
 enum pt_memory {

@@ -8,13 +8,15 @@ here=$(dirname "$0")
 mkdir -p "$out"
 for source in "$here"/*.c; do
 	name=$(basename "$source" .c)
-	if [ "$out/$name" -nt "$source" ]; then continue; fi
 	# instrumented ones need the library, which is built beside
 	if grep -q pantrace/pantrace.h "$source"; then
-		[ -f "$out/../libpantrace.a" ] || continue
-		gcc -O1 -g -static -pthread -fno-omit-frame-pointer -I"$here/../../include" -o "$out/$name" "$source" "$out/../libpantrace.a"
+		library=$out/../libpantrace.a
+		[ -f "$library" ] || continue
+		if [ "$out/$name" -nt "$source" ] && [ "$out/$name" -nt "$library" ]; then continue; fi
+		gcc -O1 -g -static -pthread -fno-omit-frame-pointer -I"$here/../../include" -o "$out/$name" "$source" "$library"
 		continue
 	fi
+	if [ "$out/$name" -nt "$source" ]; then continue; fi
 	gcc -O1 -g -static -pthread -fno-omit-frame-pointer -o "$out/$name" "$source"
 	gcc -O1 -g -pthread -fno-omit-frame-pointer -o "$out/$name.dyn" "$source"
 done
