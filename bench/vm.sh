@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bench/vm.sh BINARY [PATTERN...]: kprobes by wildcard in the guest (kprobes need a kernel that has them), beside bpftrace.
 # Attaching by funccount, too, and the kernel's own part of each. RUNS (3): how often the tracers take turns.
-#   VM_KERNEL=DIR boots another kernel than the tests' own: with multi-links (Debian's 6.12) or without (6.1).
+#   VM_KERNEL=DIR boots another kernel: build/vm/kernel (Debian's own, 6.1) has no multi-links, build/vm/kernel-newer (6.12), which is
+#   taken where it is there, has them.
 set -eu
+[ -n "${VM_KERNEL:-}" ] || [ ! -e build/vm/kernel-newer/vmlinuz ] || VM_KERNEL=build/vm/kernel-newer
+export VM_KERNEL="${VM_KERNEL:-build/vm/kernel}"
 binary=$1
 shift
 extra=build/bench/guest

@@ -17,7 +17,7 @@ for word in "$@"; do
 	cli) files="$files $(ls tests/cli/*.t | tr '\n' ' ')" ;;
 	differential) files="$files $(ls tests/differential/*.t | tr '\n' ' ')" ;;
 	lib) files="$files $(ls tests/lib/*.t | tr '\n' ' ')" ;;
-	vm) files="$files tests/vm/guest.t" ;;
+	vm) files="$files tests/vm/guest.t tests/vm/guest-newer.t" ;;
 	*) files="$files $word" ;;
 	esac
 done
@@ -30,11 +30,12 @@ done
 tests/programs/build.sh build/programs
 
 # Tests on this kernel see each other's events and programs, so they run one after the other, with the unit tests that use tracefs; those
-# that only record instrumented programs (80 to 82) beside them; the rest may overlap. They wait more than they work.
+# that only record instrumented programs (80 to 82) beside them; one guest after the other; the rest may overlap. They wait more than
+# they work.
 log=$(mktemp)
 # shellcheck disable=SC2086
 {
-	prove --exec '' --timer -j3 --rules='seq={tests/cli/80*,tests/cli/81*,tests/cli/82*}' --rules='seq={tests/cli/*,tests/differential/*,**/unit/instance,**/unit/trace_live}' --rules='par=**' $files 2>&1 && echo 0 >"$log.status" ||
+	prove --exec '' --timer -j3 --rules='seq={tests/cli/80*,tests/cli/81*,tests/cli/82*}' --rules='seq={tests/cli/*,tests/differential/*,**/unit/instance,**/unit/trace_live}' --rules='seq=tests/vm/*' --rules='par=**' $files 2>&1 && echo 0 >"$log.status" ||
 		echo $? >"$log.status"
 } | tee "$log"
 status=$(cat "$log.status")

@@ -10,8 +10,8 @@ build='gcc libc6-dev make libbpf-dev libelf-dev libdw-dev libiberty-dev zlib1g-d
 test='perl strace gdb binutils qemu-system-x86 busybox-static cpio kmod systemtap-sdt-dev g++ procps
       python3 util-linux clang libclang-rt-14-dev bpftrace babeltrace2 man-db zsh fish'
 bench='python3 bpftrace trace-cmd fio lttng-tools liblttng-ust-dev'
-# unpacked into build/vm, never installed: the kernel of the guest
-kernel=linux-image-cloud-amd64
+# unpacked into build/vm, never installed: the kernels of the guest, Debian's own and a newer one
+kernels='linux-image-cloud-amd64:kernel linux-image-6.12-cloud-amd64:kernel-newer'
 
 wanted=$build
 for group in "$@"; do
@@ -50,18 +50,26 @@ fi
 
 case " $* " in *' test '*) ;; *) exit 0 ;; esac
 
-# The guest's kernel: newest that the meta package asks for.
+# The guest's kernels: each the newest that its meta package asks for.
 mkdir -p build/vm
-if ! [ -e build/vm/kernel/vmlinuz ]; then
+for kernel in $kernels; do
+	package=${kernel%:*}
+	directory=build/vm/${kernel#*:}
+	[ ! -e "$directory/vmlinuz" ] || continue
 	update
-	image=$(apt-cache depends --important "$kernel" | sed -n 's/.*Depends: \(linux-image-[^ ]*\).*/\1/p' | head -1)
-	[ -n "$image" ] || { echo "deps.sh: no kernel image behind $kernel" >&2; exit 1; }
-	echo "Unpacking $image into build/vm (not installed)"
-	(cd build/vm && apt-get download -qq "$image" && dpkg-deb -x "$image"_*.deb unpacked && rm "$image"_*.deb)
-	mkdir -p build/vm/kernel
-	/sbin/depmod -b build/vm/unpacked "$(ls build/vm/unpacked/lib/modules)"
-	cp build/vm/unpacked/boot/config-* build/vm/kernel/config
-	cp -a build/vm/unpacked/lib/modules build/vm/kernel/
-	cp build/vm/unpacked/boot/vmlinuz-* build/vm/kernel/vmlinuz # last: its presence says "complete"
+	image=$(apt-cache depends --important "$package" 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[^ ]*\).*/\1/p' | head -1)
+	if [ -z "$image" ]; then
+		echo "deps.sh: no kernel image behind $package" >&2
+		[ "$directory" != build/vm/kernel ] || exit 1
+		continue # the tests on it are skipped, and say so
+	fi
+	echo "Unpacking $image into $directory (not installed)"
 	rm -rf build/vm/unpacked
-fi
+	(cd build/vm && apt-get download -qq "$image" && dpkg-deb -x "$image"_*.deb unpacked && rm "$image"_*.deb)
+	mkdir -p "$directory"
+	/sbin/depmod -b build/vm/unpacked "$(ls build/vm/unpacked/lib/modules)"
+	cp build/vm/unpacked/boot/config-* "$directory/config"
+	cp -a build/vm/unpacked/lib/modules "$directory/"
+	cp build/vm/unpacked/boot/vmlinuz-* "$directory/vmlinuz" # last: its presence says "complete"
+	rm -rf build/vm/unpacked
+done

@@ -21,6 +21,12 @@ static bool runs_in_reverse(const struct script_program *p)
 	return false;
 }
 
+/* Timers run from when all the others are attached, which may take seconds. */
+static bool is_timer(const struct script_program *p)
+{
+	return engine_is_provider(p, "interval") || engine_is_provider(p, "profile");
+}
+
 static bool has_wildcard(const struct probe *p)
 {
 	for (u32 i = 0; p && i < p->nattach; i++)
@@ -110,15 +116,19 @@ static void raise_file_limit(const struct engine *e)
 
 int engine_attach(struct engine *e)
 {
-	size_t n = e->script->programs.len;
+	const struct script_program *const programs = e->script->programs.items;
+	const size_t n = e->script->programs.len;
 	int err = 0;
 
 	raise_file_limit(e);
 	for (size_t i = 0; i < n && !err; i++)
-		if (!runs_in_reverse(&e->script->programs.items[i]))
+		if (!runs_in_reverse(&programs[i]) && !is_timer(&programs[i]))
 			err = attach_program(e, i);
 	for (size_t i = n; i-- > 0 && !err;)
-		if (runs_in_reverse(&e->script->programs.items[i]))
+		if (runs_in_reverse(&programs[i]))
+			err = attach_program(e, i);
+	for (size_t i = 0; i < n && !err; i++)
+		if (is_timer(&programs[i]))
 			err = attach_program(e, i);
 	return err;
 }

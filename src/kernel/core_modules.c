@@ -108,8 +108,7 @@ static bool may_begin(struct tables *t, const char *prefix)
 }
 
 /* False: it cannot be as it says. */
-static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, char *ret_kind,
-		      const char **ret_name)
+static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, const char **ret_name)
 {
 	const u8 *at;
 	size_t len;
@@ -118,13 +117,18 @@ static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, char *ret_kind
 	if (len < sizeof(*symbol))
 		return false;
 	memcpy(symbol, at, sizeof(*symbol));
-	at = core_window_at(&t->types, i, 1, &len);
-	if (!len)
-		return false;
-	*ret_kind = (char)*at;
 	at = core_window_at(&t->strings, symbol->st_name, MAX_NAME, &len);
 	*ret_name = (const char *)at;
 	return memchr(at, '\0', len);
+}
+
+/* 0: it cannot be read. */
+static char kind_at(struct tables *t, u32 i)
+{
+	size_t len;
+	const u8 *at = core_window_at(&t->types, i, 1, &len);
+
+	return len ? (char)(*at | 0x20) : '\0';
 }
 
 static int each_of(const struct kcore *c, const char *module, const char *prefix, core_symbol_fn fn,
@@ -134,23 +138,19 @@ static int each_of(const struct kcore *c, const char *module, const char *prefix
 	const char *name;
 	struct tables t;
 	Elf64_Sym s;
-	char kind;
 	int rc = 0;
 
 	if (!find_kallsyms(c, module, &m))
 		return -EOPNOTSUPP;
 	tables_open(&t, c, &m);
-	if (!symbol_at(&t, 0, &s, &kind, &name) || *name || s.st_name || s.st_value)
+	if (!symbol_at(&t, 0, &s, &name) || *name || s.st_name || s.st_value)
 		rc = -EOPNOTSUPP;
 	for (u32 i = !rc && may_begin(&t, prefix) ? 1 : m.count; !rc && i < m.count; i++) {
-		if (!symbol_at(&t, i, &s, &kind, &name)) {
-			rc = -EOPNOTSUPP;
-			break;
-		}
-		kind |= 0x20;
-		if (kind != 't' && kind != 'w')
+		const char kind = kind_at(&t, i);
+
+		if (kind && kind != 't' && kind != 'w')
 			continue;
-		if (!(s.st_value >> 63))
+		if (!kind || !symbol_at(&t, i, &s, &name) || !(s.st_value >> 63))
 			rc = -EOPNOTSUPP;
 		else if (*name)
 			rc = fn(arg, name, module, s.st_value);

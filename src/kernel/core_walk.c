@@ -183,6 +183,9 @@ static int tell_found(struct core_symbols *s, struct found *found, const char *c
 	return rc;
 }
 
+/* Most are not looked at any closer. */
+enum verdict { IS_DATA, IS_OTHER, MAY_BE };
+
 /* On the way through all symbols. */
 struct walk {
 	struct core_symbols *s;
@@ -190,8 +193,7 @@ struct walk {
 	const struct listener *to;
 	struct core_window names, offsets;
 	u32 elder; /* the last function seen, or NOBODY */
-	/* What a symbol's first token tells of it: most are not looked at any closer. */
-	enum { IS_DATA, IS_OTHER, MAY_BE } verdicts[TOKENS];
+	u8 verdicts[TOKENS]; /* what a symbol's first token tells of it: enum verdict */
 };
 
 #define NOBODY UINT32_MAX
@@ -244,6 +246,27 @@ static int visit(struct walk *w, u32 i, const struct name *n)
 	return 0;
 }
 
+/* Passes those that are not looked at, to the symbol *ret_i. */
+static const u8 *pass(struct walk *w, const u8 *at, const u8 *stop, u32 end, u32 *ret_i)
+{
+	const u8 *const verdicts = w->verdicts;
+	u32 i = *ret_i, elder = w->elder;
+
+	while (i < end && stop - at > 1 && (u8)(*at - 1) < 0x7f && *at < stop - at) {
+		const u8 verdict = verdicts[at[1]];
+
+		if (verdict == MAY_BE)
+			break;
+		if (verdict == IS_OTHER)
+			elder = i;
+		at += *at + 1;
+		i++;
+	}
+	w->elder = elder;
+	*ret_i = i;
+	return at;
+}
+
 /* The symbols from one marker to the next. */
 static int walk_block(struct walk *w, u32 block)
 {
@@ -256,20 +279,17 @@ static int walk_block(struct walk *w, u32 block)
 	struct name n;
 	int rc = 0;
 
-	for (u32 i = first; i < end && !rc; i++) {
+	for (u32 i = first; !rc; i++) {
+		at = pass(w, at, stop, end, &i);
+		if (i == end)
+			break;
 		at = next_name(at, stop, &n);
 		if (!at)
 			return -EIO;
-		switch (w->verdicts[*n.tokens]) {
-		case IS_DATA:
-			break;
-		case IS_OTHER:
+		if (w->verdicts[*n.tokens] == IS_OTHER)
 			w->elder = i;
-			break;
-		case MAY_BE:
+		else if (w->verdicts[*n.tokens] == MAY_BE)
 			rc = visit(w, i, &n);
-			break;
-		}
 	}
 	return rc;
 }

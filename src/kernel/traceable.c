@@ -16,7 +16,7 @@
 
 /* Code is read in pieces: functions that lie close together share one. */
 #define PIECE ((size_t)32 << 10)
-#define GAP   ((u64)4 << 10)
+#define GAP   ((u64)1 << 10)
 
 struct candidate {
 	u64 address;
@@ -31,9 +31,11 @@ struct search {
 	struct arena arena;
 	VECTOR(struct candidate) list;
 	u64 last;
-	/* Of vmlinux; text that is run once is freed and used for something else. */
-	u64 text_from, text_to, init_from, init_to;
-	u64 callers[2]; /* what traced functions call instead of the nop */
+	u64 init_from, init_to; /* text that is run once is freed and used for something else */
+	struct {
+		bool known;
+		u64 text_from, text_to, with_registers, without;
+	} vmlinux; /* what traced functions call instead of the nop, and where that lies */
 	int (*fn)(void *arg, const char *name, const char *module, u64 address);
 	void *arg;
 	bool any;
@@ -41,20 +43,14 @@ struct search {
 
 /* ---- the functions whose names match ---- */
 
-static const char *const noted[] = {"_stext",	  "_etext",	   "_sinittext",
-				    "_einittext", "ftrace_caller", "ftrace_regs_caller"};
-
 static void note_address(struct search *s, const char *name, u64 address)
 {
-	u64 *const ret[] = {&s->text_from, &s->text_to,	   &s->init_from,
-			    &s->init_to,   &s->callers[0], &s->callers[1]};
-
-	_Static_assert(ARRAY_SIZE(ret) == ARRAY_SIZE(noted), "a place for each");
-	if (*name != '_' && *name != 'f')
+	if (*name != '_')
 		return;
-	for (u32 i = 0; i < ARRAY_SIZE(noted); i++)
-		if (!*ret[i] && str_eq(name, noted[i]))
-			*ret[i] = address;
+	if (!s->init_from && str_eq(name, "_sinittext"))
+		s->init_from = address;
+	else if (!s->init_to && str_eq(name, "_einittext"))
+		s->init_to = address;
 }
 
 static int add_candidate(struct search *s, const char *name, const char *module, u64 address)
@@ -96,16 +92,15 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 static int find_in_core(struct search *s)
 {
 	struct core_symbols *symbols = kernel_core_symbols(s->k);
-	const char *prefixes[ARRAY_SIZE(noted) + 2] = {NULL}, *prefix = "";
+	const char *prefixes[] = {"_sinittext", "_einittext", NULL, NULL}, *prefix = "";
 	int err;
 
 	if (!symbols)
 		return -EOPNOTSUPP;
-	memcpy(prefixes, noted, sizeof(noted));
 	/* Of a pattern what stands before its first special character. */
 	if (s->glob)
 		prefix = arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
-	prefixes[ARRAY_SIZE(noted)] = prefix;
+	prefixes[2] = prefix;
 	err = core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
 	return err ? err : core_modules_each(s->core, prefix, &s->arena, each_symbol, s);
 }
@@ -122,12 +117,25 @@ static int find_candidates(struct search *s)
 
 /* ---- those that begin as ftrace wants it ---- */
 
+/* Only where a function is being traced somebody needs to know. */
+static void find_callers(struct search *s)
+{
+	if (s->vmlinux.known)
+		return;
+	s->vmlinux.known = true;
+	s->vmlinux.text_from = kernel_symbol_address(s->k, "_stext");
+	s->vmlinux.text_to = kernel_symbol_address(s->k, "_etext");
+	s->vmlinux.with_registers = kernel_symbol_address(s->k, "ftrace_regs_caller");
+	s->vmlinux.without = kernel_symbol_address(s->k, "ftrace_caller");
+}
+
 static bool is_ftrace_call(struct search *s, u64 target)
 {
 	struct kernel_symbol symbol;
 
-	if (target >= s->text_from && target < s->text_to)
-		return target == s->callers[0] || target == s->callers[1];
+	find_callers(s);
+	if (target >= s->vmlinux.text_from && target < s->vmlinux.text_to)
+		return target == s->vmlinux.with_registers || target == s->vmlinux.without;
 	/* A trampoline, made for one user of the function. */
 	return kernel_symbol_at(s->k, target, &symbol) &&
 	       (str_starts(symbol.name, "ftrace_trampoline") ||

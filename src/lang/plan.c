@@ -264,6 +264,7 @@ int plan_maps(struct check *c, struct script *script)
 
 void plan_program(const struct unit *u, struct script_program *program)
 {
+	program->context.has_cookie = program->context.has_cookie && program->uses_cookie;
 	/* The context must not be looked at at all, not even by functions that are given it. */
 	program->can_share_raw = u->context.raw_tracepoint && !u->uses_args && !u->uses_context &&
 				 !program->uses_cookie;

@@ -220,8 +220,8 @@ struct group {
 	VECTOR(struct probe_target *) targets;
 };
 
-/* Targets with equal keys share a unit; of thousands, so that no text is made of them. */
-static void group_key(struct check *c, const struct probe_target *t, const struct probe_context *x,
+/* Targets with equal keys share a unit; of thousands, so that no text is made of them. False: none has an equal key. */
+static bool group_key(struct check *c, const struct probe_target *t, const struct probe_context *x,
 		      struct mentions m, u32 number, struct strbuf *ret)
 {
 	struct {
@@ -251,6 +251,7 @@ static void group_key(struct check *c, const struct probe_target *t, const struc
 	strbuf_reset(ret);
 	strbuf_add(ret, &head, sizeof(head));
 	strbuf_addstr(ret, layout);
+	return !head.number;
 }
 
 /* What cannot be attached to one process only. */
@@ -316,6 +317,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	VECTOR(struct group *) groups = {0};
 	struct hashmap by_key = {0};
 	struct strbuf key = STRBUF_INIT;
+	struct group *last = NULL; /* that of the target before, where it may be shared */
 	int err = 0;
 
 	env->skip_args = !m.arguments;
@@ -326,15 +328,22 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	env->needs_at_return = m.at_return;
 	for (u32 i = 0; i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
-		struct probe_context context = {0};
+		struct probe_context context;
 		struct group *g;
+		bool may_share;
 
+		if (last && t->is_alike) {
+			vector_push(&last->targets, t);
+			continue;
+		}
+		last = NULL;
 		if (p->in_process && !probe_to_process(t))
 			continue;
+		context = (struct probe_context){0};
 		err = t->provider->describe(env, t, p->span, &context);
 		if (err)
 			break;
-		group_key(c, t, &context, m, i, &key);
+		may_share = group_key(c, t, &context, m, i, &key);
 		g = hashmap_get(&by_key, key.data, key.len);
 		if (!g) {
 			g = arena_new(c->arena, struct group);
@@ -343,6 +352,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 			vector_push(&groups, g);
 		}
 		vector_push(&g->targets, t);
+		last = may_share ? g : NULL;
 	}
 	for (size_t i = 0; i < groups.len; i++) {
 		if (!err)

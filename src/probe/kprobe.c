@@ -26,6 +26,7 @@ struct expand_arg {
 	const struct probe_provider *provider;
 	const char *module, *function; /* module NULL = any */
 	bool multi, wildcard;
+	u32 found; /* of a wildcard */
 };
 
 static struct probe_target *add(struct expand_arg *a, const char *module, const char *function,
@@ -47,14 +48,17 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	else
 		strbuf_addstr(&name, function);
 	t = probe_add_target(a->env, a->out, a->provider, a->request,
-			     arena_strdup(arena, name.data));
+			     arena_strndup(arena, name.data, name.len));
+	/* The name ends with it. */
+	if (function)
+		t->function = offset ? arena_strdup(arena, function)
+				     : t->name + name.len - strlen(function);
 	strbuf_release(&name);
 	site->multi = a->multi;
 	site->is_address = is_address;
 	site->is_wildcard = a->wildcard;
 	t->private = site;
 	t->module = module ? arena_strdup(arena, module) : NULL;
-	t->function = function ? arena_strdup(arena, function) : NULL;
 	t->address = offset;
 	return t;
 }
@@ -62,6 +66,7 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 static int add_matching(void *arg, const char *name, const char *module, u64 address)
 {
 	struct expand_arg *a = arg;
+	struct probe_target *t;
 
 	if (!function_module_matches(a->module, module))
 		return 0;
@@ -71,7 +76,9 @@ static int add_matching(void *arg, const char *name, const char *module, u64 add
 		a->out->skipped++;
 		return 0;
 	}
-	((struct kprobe_site *)add(a, module, name, 0, false)->private)->entry = address;
+	t = add(a, module, name, 0, false);
+	((struct kprobe_site *)t->private)->entry = address;
+	t->is_alike = a->found++ > 0;
 	return 0;
 }
 
@@ -343,7 +350,7 @@ struct multi {
 	u64 *cookies;
 	int prog_fd;
 	u32 attach_type;
-	bool is_return, is_checked;
+	bool is_return, has_cookies, is_checked;
 	struct probe_attachments *out;
 };
 
@@ -381,7 +388,9 @@ static int create_multi(struct multi *m, u32 first, u32 n)
 		attr.link_create.kprobe_multi.addrs = (u64)(uintptr_t)(m->addresses + first);
 	else
 		attr.link_create.kprobe_multi.syms = (u64)(uintptr_t)(m->names + first);
-	attr.link_create.kprobe_multi.cookies = (u64)(uintptr_t)(m->cookies + first);
+	/* The kernel sorts what has cookies. */
+	if (m->has_cookies)
+		attr.link_create.kprobe_multi.cookies = (u64)(uintptr_t)(m->cookies + first);
 	return attach_link_create(&attr, sizeof(attr));
 }
 
@@ -427,6 +436,7 @@ static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_c
 			  .prog_fd = prog_fd,
 			  .attach_type = context->expected_attach_type,
 			  .is_return = is_return,
+			  .has_cookies = context->has_cookie,
 			  .out = out};
 
 	m.targets = xreallocarray(NULL, n, sizeof(struct probe_target *));

@@ -126,7 +126,8 @@ struct probe_context {
 	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
 	bool is_return;
 	enum entry_kind entry; /* user functions (64 bits) */
-	bool has_cookie;	   /* bpf_get_attach_cookie gives target.cookie; false: a shared program cannot know its target */
+	bool has_cookie;	   /* bpf_get_attach_cookie gives target.cookie; false: a shared program cannot know its target, or
+				    * the program does not ask */
 	/*
 	 * Not NULL: the event may also be attached as a raw tracepoint (cheaper: no record is filled in) if the body reads neither
 	 * args nor ctx nor the cookie. The core then sets program_type to BPF_PROG_TYPE_RAW_TRACEPOINT before load and attach.
@@ -157,6 +158,7 @@ struct probe_target {
 	u32 length;	      /* watchpoint: bytes; */
 	u32 mode;	      /* watchpoint: HW_BREAKPOINT_* */
 	bool is_frequency;
+	bool is_alike;	      /* describe() says of it what it says of the one before */
 	pid_t pid;	      /* 0 = all */
 	s32 syscall;	      /* tracepoint:syscalls:*: the call's number; -1 = unknown */
 	u32 cookie;	      /* index into script.probe_names, delivered by bpf_get_attach_cookie where the kernel has it */

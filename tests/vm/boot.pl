@@ -94,14 +94,16 @@ if ($with_drivers) {
 my $pid = open my $console, '-|', @qemu or bail("qemu: $!");
 my $log = '';
 my $deadline = time + $timeout;
-my ($count, $failed, $current, $in, $finished) = (0, 0, '', 0, 0);
+my ($count, $failed, $current, $begun, $finished) = (0, 0, '', 0, 0);
 my %plan;
 my $select = IO::Select->new($console);
 my $buffer = '';
 # What stands around a failure goes to stderr, too: prove passes that on, so that the log of a run says what failed and how.
 my ($telling, @before) = (0);
 sub tell_failure { print STDERR "# $_\n" for @before, "not ok - @_"; @before = (); $telling = 1 }
-open my $keep, '>', "build/vm/console.log";
+(my $console_log = basename($kernel)) =~ s/^(kernel)?/console/; # console.log, console-newer.log
+$console_log = "build/vm/$console_log.log";
+open my $keep, '>', $console_log;
 $keep->autoflush(1);
 CONSOLE: while (1) {
 	my $left = $deadline - time;
@@ -112,8 +114,9 @@ CONSOLE: while (1) {
 	while ($buffer =~ s/^([^\n]*)\n//) {
 		(my $line = $1) =~ s/\r//g;
 		print $keep "$line\n";
-		if ($line =~ /@@ begin (\S+)$/)  { $current = $1; $plan{$1} = 0; next }
+		if ($line =~ /@@ begin (\S+)$/)  { $current = $1; $plan{$1} = 0; $begun = time; next }
 		if ($line =~ /^@@ end (\S+) (\d+)/) {
+			print $keep "# $1: ", time - $begun, " s\n";
 			if ($2 != 0 || !$plan{$1}) {
 				$count++; $failed++;
 				my $why = $2 ? "ended with code $2" : 'no tests or no plan';
@@ -149,7 +152,7 @@ unlink $image, "$disk.0", "$disk.1";
 if (!$finished) {
 	$count++; $failed++;
 	print "not ok $count - the guest finished", ($current ? " (stopped in $current)" : ''), "\n";
-	print "# console: build/vm/console.log\n";
+	print "# console: $console_log\n";
 	tell_failure('the guest finished' . ($current ? " (stopped in $current)" : ''));
 }
 print "1..$count\n";
