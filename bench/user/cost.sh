@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What further sessions and contexts add to an event of one int; LTTng-UST in the same run, where it is installed. Each
-# figure is the median of five measurements, which are medians of 501 rounds; rings of 4 x 512 KiB a CPU, overwritten.
+# figure is the median of five measurements, which are medians of 501 rounds; rings of 4 x 512 KiB a CPU, overwritten. What a
+# context adds is the median of five differences, each to the event without it right before.
 #
 #   bench/user/cost.sh [LIB_DIR]
 set -eu
@@ -63,7 +64,12 @@ measure()
 }
 middle()
 {
-	sort -n "$dir/$1" 2>/dev/null | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : 0 }'
+	sort -n "$@" 2>/dev/null | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : 0 }'
+}
+# added NAME BASE: the median of the differences
+added()
+{
+	[ ! -e "$dir/$1" ] || paste "$dir/$1" "$dir/$2" | awk '{ print $1 - $3 }' | middle
 }
 contexts="vpid:vpid vtid:vtid procname:procname cpu_id: ip:ip context_switches: page_faults: user_stack: vpid,vtid,procname,ip:vpid,vtid,procname,ip vpid,vtid,procname,cpu_id,ip,context_switches:"
 for _ in 1 2 3 4 5; do
@@ -75,6 +81,9 @@ for _ in 1 2 3 4 5; do
 	measure three
 	stop 3 2 1
 	for c in $contexts; do
+		start 1
+		measure "without ${c%%:*}"
+		stop 1
 		start 1 "${c%%:*}" "${c##*:}"
 		measure "${c%%:*}"
 		stop 1
@@ -88,14 +97,15 @@ exec 3>&-
 [ -z "$theirs" ] || exec 5>&-
 row()
 {
-	awk -v name="$1" -v a="$(middle "$2.ours")" -v base="$(middle "$3.ours")" -v b="$(middle "$2.theirs")" -v lbase="$(middle "$3.theirs")" -v have="$4" '
-		BEGIN { printf "%-46s %8.2f %+8.2f", name, a, a - base; if (have) printf " %10.2f %+8.2f", b, b - lbase; print "" }'
+	awk -v name="$1" -v a="$(middle "$dir/$2.ours")" -v more="$(added "$2.ours" "$3.ours")" \
+		-v b="$(middle "$dir/$2.theirs")" -v lmore="$(added "$2.theirs" "$3.theirs")" -v have="$4" '
+		BEGIN { printf "%-46s %8.2f %+8.2f", name, a, more; if (have) printf " %10.2f %+8.2f", b, lmore; print "" }'
 }
 printf '%-46s %8s %8s %10s %8s\n' "ns an event of one int" pantrace added lttng-ust added
 row "one session" one one "$theirs"
 row "a second session" two one "$theirs"
 row "a third" three two "$theirs"
 for c in $contexts; do
-	row "with ${c%%:*}" "${c%%:*}" one "${c##*:}"
+	row "with ${c%%:*}" "${c%%:*}" "without ${c%%:*}" "${c##*:}"
 done
 row "a second session, vtid in both" both vtid "$theirs"
