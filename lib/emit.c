@@ -23,7 +23,7 @@
 enum {
 	OF_THREAD = 0,
 	OTHERS = 2,
-	MIXED = 6,
+	MIXED = 6, /* anything */
 	ONLY_SWITCHES = 10,
 	ONLY_FAULTS = 26,
 };
@@ -303,9 +303,9 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 
 #define CLOCK PT_CLOCK_READ("%")
 
-#define WITH_CONTEXTS(way, many, contexts)                                                               \
+#define WITH_CONTEXTS(way, many, contexts)                                                         \
 	"	xorq $~" way ", %rcx\n"                                                            \
-	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(many) CLOCK FIND_ROOM PUT_ID      \
+	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(many) CLOCK FIND_ROOM PUT_ID    \
 		PUT_TIME contexts COPY_FIELDS PUBLISH SECTION_END(, "pt_contexts_otherwise") LEAVE \
 	"	ret\n"
 
