@@ -284,7 +284,7 @@ static void snapshot(struct record_run *run, struct user_state *s)
 	if (user_snapshot(&s->session, &where, run->diag, &result))
 		run->failed = true;
 	else if (!run->options->quiet)
-		user_snapshot_say(&result, where.directory ? where.directory : where.to);
+		user_snapshot_say(&result, where.directory ? where.directory : where.to, NULL);
 	diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 	free(directory);
 }
@@ -349,18 +349,14 @@ static int poll_fd(void *state)
 	return s->epoll;
 }
 
-static void tell(const struct user_state *s, const struct ctf_output_totals *totals, u64 lost,
-		 u32 processes, u32 damaged)
+static void tell(const struct user_state *s, const struct ctf_output_totals *totals, u64 lost)
 {
-	fprintf(stderr,
-		"%" PRIu64 " events of %u process%s, %" PRIu64 " bytes, in %s; %" PRIu64 " lost\n",
-		totals->events, processes, processes == 1 ? "" : "es", totals->bytes,
-		s->where.to ? s->where.to : s->where.directory, lost);
-	if (damaged)
-		fprintf(stderr,
-			"WARNING: the rings of %u of them are damaged; what stood before the "
-			"damage is there\n",
-			damaged);
+	const struct user_snapshot all = {.processes = s->recorder.nr_processes,
+					  .damaged = s->recorder.nr_damaged,
+					  .events = totals->events,
+					  .bytes = totals->bytes};
+
+	user_snapshot_say(&all, s->where.to ? s->where.to : s->where.directory, &lost);
 	if (s->stays)
 		fprintf(stderr, "session '%s' stays: pantrace user destroy %s ends it\n",
 			s->session.name, s->session.name);
@@ -390,8 +386,7 @@ static int end_user(struct record_run *run, void *state)
 		/* what was busy or away before may have been delivered in the end: closing says */
 		rc = rc < 0 && rc != -EAGAIN ? rc : closed;
 		if (!run->options->quiet)
-			tell(s, &totals, run->lost, s->recorder.nr_processes,
-			     s->recorder.nr_damaged);
+			tell(s, &totals, run->lost);
 		if (rc < 0)
 			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
 	}

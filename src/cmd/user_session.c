@@ -191,7 +191,7 @@ int user_snapshot_command(int argc, char **argv)
 	}
 	rc = user_snapshot(&session, &(struct ctf_output_options){.directory = o.output}, &d, &s);
 	if (!rc)
-		user_snapshot_say(&s, o.output);
+		user_snapshot_say(&s, o.output, NULL);
 	user_session_release(&session);
 	return done(&d, rc ? EXIT_FAILED : EXIT_OK);
 }

@@ -31,10 +31,17 @@ int user_snapshot(const struct user_session *session, const struct ctf_output_op
 	return rc;
 }
 
-void user_snapshot_say(const struct user_snapshot *s, const char *directory)
+void user_snapshot_say(const struct user_snapshot *s, const char *directory, const u64 *lost)
 {
-	fprintf(stderr, "%" PRIu64 " events of %u process%s, %" PRIu64 " bytes, in %s\n", s->events,
+	fprintf(stderr, "%" PRIu64 " events of %u process%s, %" PRIu64 " bytes, in %s", s->events,
 		s->processes, s->processes == 1 ? "" : "es", s->bytes, directory);
+	if (lost)
+		fprintf(stderr, "; %" PRIu64 " lost", *lost);
+	fputc('\n', stderr);
+	if (!s->processes)
+		fputs("HINT: no program took part: it needs libpantrace of this version and an event that "
+		      "is asked for; 'pantrace user list' shows the events of those that run\n",
+		      stderr);
 	if (s->damaged)
 		fprintf(stderr,
 			"WARNING: the rings of %u of them are damaged; what stood before the "

@@ -21,6 +21,11 @@ like "$out" 'ip = 0x[0-9A-F]+ traced_work(\.cold)?\+0x' "ip has a name"
 run report --no-symbols -e traced:step -n 1 contexts
 unlike "$out" 'traced_work' "--no-symbols"
 
+run record -u 'nothing:*' -o none -- "$traced" 10
+like "$err" 'HINT: no program took part: .*pantrace user list' "nobody has such an event: how to find out"
+run record -u 'traced:*' -o one -- "$traced" 10
+unlike "$err" 'HINT' "and nothing of that where one took part"
+
 run report --count plain
 like "$out" '4000  traced:step' "--count"
 like "$out" '400  traced:every' "--count of another event"
