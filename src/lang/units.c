@@ -317,7 +317,8 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	VECTOR(struct group *) groups = {0};
 	struct hashmap by_key = {0};
 	struct strbuf key = STRBUF_INIT;
-	struct group *last = NULL; /* that of the target before, where it may be shared */
+	struct group *shared = NULL; /* that of targets alike to the last one that was described */
+	const void *alike = NULL;
 	int err = 0;
 
 	env->skip_args = !m.arguments;
@@ -332,11 +333,10 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 		struct group *g;
 		bool may_share;
 
-		if (last && t->is_alike) {
-			vector_push(&last->targets, t);
+		if (shared && t->alike == alike) {
+			vector_push(&shared->targets, t);
 			continue;
 		}
-		last = NULL;
 		if (p->in_process && !probe_to_process(t))
 			continue;
 		context = (struct probe_context){0};
@@ -352,7 +352,8 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 			vector_push(&groups, g);
 		}
 		vector_push(&g->targets, t);
-		last = may_share ? g : NULL;
+		alike = t->alike;
+		shared = may_share && alike ? g : NULL;
 	}
 	for (size_t i = 0; i < groups.len; i++) {
 		if (!err)

@@ -26,7 +26,7 @@ struct expand_arg {
 	const struct probe_provider *provider;
 	const char *module, *function; /* module NULL = any */
 	bool multi, wildcard;
-	u32 found; /* of a wildcard */
+	const struct kprobe_site *first; /* of a wildcard */
 };
 
 static struct probe_target *add(struct expand_arg *a, const char *module, const char *function,
@@ -78,7 +78,9 @@ static int add_matching(void *arg, const char *name, const char *module, u64 add
 	}
 	t = add(a, module, name, 0, false);
 	((struct kprobe_site *)t->private)->entry = address;
-	t->is_alike = a->found++ > 0;
+	if (!a->first)
+		a->first = t->private;
+	t->alike = a->first;
 	return 0;
 }
 

@@ -158,11 +158,11 @@ struct probe_target {
 	u32 length;	      /* watchpoint: bytes; */
 	u32 mode;	      /* watchpoint: HW_BREAKPOINT_* */
 	bool is_frequency;
-	bool is_alike;	      /* describe() says of it what it says of the one before */
 	pid_t pid;	      /* 0 = all */
 	s32 syscall;	      /* tracepoint:syscalls:*: the call's number; -1 = unknown */
 	u32 cookie;	      /* index into script.probe_names, delivered by bpf_get_attach_cookie where the kernel has it */
 	const void *private;  /* the provider's own (usdt argument string ...) */
+	const void *alike;    /* describe() says the same of all that have the same one; NULL = of no other */
 };
 
 struct probe_targets {

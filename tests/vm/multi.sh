@@ -9,6 +9,9 @@ like "$out" '^@\[vfs_read\]: 50$' "a wildcard of return probes"
 out=$(under 'dd if=/tmp/data of=/dev/null bs=10 count=50' -e 'kprobe:vfs_re* /comm == "dd" && arg2 == 10/ { @[probe] = count(); }')
 like "$out" '^@\[kprobe:vfs_read\]: 50$' "a wildcard: probe is the attach point"
 
+out=$(under 'dd if=/tmp/data of=/dev/null bs=10 count=50' --probe-filter 'getppid$|vfs_read$' -e 'tracepoint:syscalls:sys_enter_getppid, kprobe:vfs_* /comm == "dd"/ { @ = count(); }')
+like "$out" '^@: [56][0-9]$' "a filter that leaves out a wildcard's first functions, behind a probe of another kind"
+
 # Registers: since 6.14 a multi-link has some of them only. Truth: a breakpoint behind the place that ftrace calls from (a call of five
 # bytes, or endbr64 and a call), in the same call of the function; at its return those that a function gives back as they were.
 registers()
