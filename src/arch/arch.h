@@ -52,9 +52,9 @@ int arch_instruction_length(const u8 *code, size_t size);
 enum arch_trace_site { TRACE_SITE_NONE, TRACE_SITE_NOP, TRACE_SITE_CALL };
 /*
  * How a kernel function begins: with ftrace's nop, which can be traced, or with a call, which is ftrace's own if it goes to
- * code + *ret_target and that is one of ftrace's. Size: 16 bytes or more.
+ * code + *ret_target and that is one of ftrace's. *ret_offset: where it is, behind what an indirect call needs to see. Size: 16 bytes or more.
  */
-enum arch_trace_site arch_trace_site(const u8 *code, s64 *ret_target);
+enum arch_trace_site arch_trace_site(const u8 *code, u32 *ret_offset, s64 *ret_target);
 #define ARCH_TRACE_SITE_SIZE 16
 
 #endif

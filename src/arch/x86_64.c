@@ -197,7 +197,7 @@ int arch_syscall_event_number(const char *name)
 
 /* arch/x86/kernel/ftrace.c; with IBT an ENDBR64 stands before it, or what sealing made of that
  * (asm/ibt.h) */
-enum arch_trace_site arch_trace_site(const u8 *code, s64 *ret_target)
+enum arch_trace_site arch_trace_site(const u8 *code, u32 *ret_offset, s64 *ret_target)
 {
 	static const u8 landings[][4] = {{0xf3, 0x0f, 0x1e, 0xfa},
 					 {0x66, 0x0f, 0x1f, 0x00},
@@ -210,6 +210,7 @@ enum arch_trace_site arch_trace_site(const u8 *code, s64 *ret_target)
 	for (u32 i = 0; i < ARRAY_SIZE(landings); i++)
 		if (!memcmp(code, landings[i], 4))
 			at = code + 4;
+	*ret_offset = (u32)(at - code);
 	if (!memcmp(at, nop, sizeof(nop)))
 		return TRACE_SITE_NOP;
 	if (at[0] != 0xe8)

@@ -95,10 +95,10 @@ struct numbers {
 	bool too_many;
 };
 
-static int add_number(void *arg, const char *name, const char *module, u64 address)
+static int add_number(void *arg, const struct kernel_function *f)
 {
 	struct numbers *n = arg;
-	const u32 number = ftrace_records_number(n->records, address);
+	const u32 number = ftrace_records_number(n->records, f->address);
 
 	if (number)
 		vector_push(&n->list, number);

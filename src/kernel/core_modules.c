@@ -22,7 +22,7 @@
 #define MODULE_SIZE 4096 /* what is looked at of a struct module, which has 1 to 1.5 KB */
 #define MAX_SYMBOLS ((u32)1 << 20)
 #define MAX_STRINGS ((size_t)64 << 20)
-#define WINDOW	    ((size_t)32 << 10)
+#define WINDOW	    ((size_t)64 << 10)
 #define MAX_LIST    ((size_t)1 << 20) /* /proc/modules has 80 bytes for each */
 
 enum { MAX_NAME = 1024 };
@@ -107,8 +107,9 @@ static bool may_begin(struct tables *t, const char *prefix)
 	return false;
 }
 
-/* False: it cannot be as it says. */
-static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, const char **ret_name)
+/* False: it cannot be as it says. Of the name no more is known than where it begins. */
+static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, const char **ret_name,
+		      size_t *ret_len)
 {
 	const u8 *at;
 	size_t len;
@@ -117,9 +118,8 @@ static bool symbol_at(struct tables *t, u32 i, Elf64_Sym *symbol, const char **r
 	if (len < sizeof(*symbol))
 		return false;
 	memcpy(symbol, at, sizeof(*symbol));
-	at = core_window_at(&t->strings, symbol->st_name, MAX_NAME, &len);
-	*ret_name = (const char *)at;
-	return memchr(at, '\0', len);
+	*ret_name = (const char *)core_window_at(&t->strings, symbol->st_name, MAX_NAME, ret_len);
+	return *ret_len > 0;
 }
 
 /* 0: it cannot be read. */
@@ -131,6 +131,36 @@ static char kind_at(struct tables *t, u32 i)
 	return len ? (char)(*at | 0x20) : '\0';
 }
 
+/* Of several names for one address the first is ftrace's. */
+static int tell_each(struct tables *t, const char *module, u32 count, const char *prefix,
+		     core_symbol_fn fn, void *arg)
+{
+	const size_t prefix_len = strlen(prefix);
+	u64 last = 0;
+
+	for (u32 i = 1; i < count; i++) {
+		const char kind = kind_at(t, i);
+		const char *name;
+		Elf64_Sym s;
+		size_t len;
+		int rc;
+
+		if (kind && kind != 't' && kind != 'w')
+			continue;
+		if (!kind || !symbol_at(t, i, &s, &name, &len) || !(s.st_value >> 63))
+			return -EOPNOTSUPP;
+		if (!*name || s.st_value == last)
+			continue;
+		last = s.st_value;
+		if (len < prefix_len || memcmp(name, prefix, prefix_len))
+			continue;
+		rc = memchr(name, '\0', len) ? fn(arg, name, module, s.st_value) : -EOPNOTSUPP;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int each_of(const struct kcore *c, const char *module, const char *prefix, core_symbol_fn fn,
 		   void *arg)
 {
@@ -138,23 +168,16 @@ static int each_of(const struct kcore *c, const char *module, const char *prefix
 	const char *name;
 	struct tables t;
 	Elf64_Sym s;
+	size_t len;
 	int rc = 0;
 
 	if (!find_kallsyms(c, module, &m))
 		return -EOPNOTSUPP;
 	tables_open(&t, c, &m);
-	if (!symbol_at(&t, 0, &s, &name) || *name || s.st_name || s.st_value)
+	if (!symbol_at(&t, 0, &s, &name, &len) || *name || s.st_name || s.st_value)
 		rc = -EOPNOTSUPP;
-	for (u32 i = !rc && may_begin(&t, prefix) ? 1 : m.count; !rc && i < m.count; i++) {
-		const char kind = kind_at(&t, i);
-
-		if (kind && kind != 't' && kind != 'w')
-			continue;
-		if (!kind || !symbol_at(&t, i, &s, &name) || !(s.st_value >> 63))
-			rc = -EOPNOTSUPP;
-		else if (*name)
-			rc = fn(arg, name, module, s.st_value);
-	}
+	else if (may_begin(&t, prefix))
+		rc = tell_each(&t, module, m.count, prefix, fn, arg);
 	tables_close(&t);
 	return rc;
 }

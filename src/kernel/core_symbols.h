@@ -37,7 +37,7 @@ bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
 /* 0 = there is none of this name. */
 u64 core_symbols_address(struct core_symbols *s, const char *name);
 /*
- * Those of the modules that have one whose name begins with PREFIX. Names are valid during the call, modules' names as long
+ * Functions of modules whose names begin with PREFIX, of several names for one address the first. Names are valid during the call, modules' names as long
  * as the arena. -EOPNOTSUPP: one of the modules cannot be read.
  */
 int core_modules_each(const struct kcore *c, const char *prefix, struct arena *names, core_symbol_fn fn, void *arg);

@@ -62,14 +62,29 @@ const u8 *core_table_at(struct core_table *t, size_t at, size_t len)
 void core_window_open(struct core_window *w, const struct kcore *core, u64 address, size_t len,
 		      size_t size)
 {
-	*w = (struct core_window){
-		.core = core, .address = address, .len = len, .size = size, .bytes = xmalloc(size)};
+	*w = (struct core_window){.core = core, .address = address, .len = len, .size = size};
+	if (core->copy && size <= CORE_SLOT)
+		w->bytes = core_copy_take(core->copy);
+	w->is_slot = w->bytes;
+	if (!w->is_slot)
+		w->bytes = xmalloc(size);
 }
 
 void core_window_close(struct core_window *w)
 {
-	free(w->bytes);
+	if (w->is_slot)
+		core_copy_give(w->core->copy, w->bytes);
+	else
+		free(w->bytes);
 	*w = (struct core_window){.core = NULL};
+}
+
+static bool fill(struct core_window *w)
+{
+	const u64 address = w->address + w->from;
+
+	return (w->is_slot && core_copy_fill(w->core->copy, w->bytes, address, w->have)) ||
+	       kcore_read_all(w->core, address, w->bytes, w->have);
 }
 
 /* Begins at AT and has as much as there is room for. */
@@ -77,7 +92,7 @@ const u8 *core_window_move(struct core_window *w, size_t at)
 {
 	w->from = at;
 	w->have = at < w->len ? MIN(w->size, w->len - at) : 0;
-	if (w->have && !kcore_read_all(w->core, w->address + at, w->bytes, w->have))
+	if (w->have && !fill(w))
 		w->have = 0;
 	return w->bytes;
 }

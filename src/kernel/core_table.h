@@ -30,6 +30,7 @@ struct core_window {
 	size_t len, size; /* of the table, of the window */
 	size_t from, have;
 	u8 *bytes;
+	bool is_slot; /* of core->copy */
 };
 
 /* On the LEN bytes at ADDRESS. */

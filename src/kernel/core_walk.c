@@ -301,6 +301,7 @@ static int walk(struct core_symbols *s, const char *const *prefixes, const struc
 	int rc = 0;
 
 	judge_tokens(&w);
+	kcore_expect_much(s->names.core);
 	core_window_open(&w.names, s->names.core, s->names.address, s->names.len, NAMES_WINDOW);
 	core_window_open(&w.offsets, s->offsets.core, s->offsets.address, s->offsets.len,
 			 OFFSETS_WINDOW);

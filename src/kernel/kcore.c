@@ -59,6 +59,8 @@ int kcore_open(struct kcore *c, const char *path)
 	*c = (struct kcore){.fd = open(path ? path : "/proc/kcore", O_RDONLY | O_CLOEXEC)};
 	if (c->fd < 0)
 		return -errno;
+	if (!path)
+		c->copy = xzalloc(sizeof(*c->copy));
 	if (pread(c->fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_phentsize != sizeof(Elf64_Phdr) ||
 	    header.e_phnum > MAX_SEGMENTS)
@@ -76,9 +78,18 @@ void kcore_close(struct kcore *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
+	if (c->copy)
+		core_copy_close(c->copy);
+	free(c->copy);
 	free(c->segments);
 	free(c->info);
 	*c = (struct kcore){.fd = -1};
+}
+
+void kcore_expect_much(const struct kcore *c)
+{
+	if (c->copy && !c->copy->tried)
+		core_copy_open(c->copy);
 }
 
 static size_t read_segment(const struct kcore *c, const Elf64_Phdr *s, u64 address, u8 *buffer,
@@ -130,6 +141,45 @@ size_t kcore_read(const struct kcore *c, u64 address, void *buffer, size_t len)
 			known = MAX(known, (size_t)(from - address) + got);
 	}
 	return known;
+}
+
+/* Places that lie closer together are read at once. */
+#define GAP   ((u64)1 << 10)
+#define PIECE ((size_t)32 << 10)
+
+static u32 count_together(const u64 *addresses, u32 most)
+{
+	u32 n = 1;
+
+	while (n < most && addresses[n] - addresses[n - 1] <= GAP &&
+	       addresses[n] + CORE_SPOT - *addresses <= PIECE)
+		n++;
+	return n;
+}
+
+void kcore_read_spots(const struct kcore *c, const u64 *addresses, u32 n, u8 *buffer)
+{
+	const u8 *bytes = c->copy ? core_copy_spots(c->copy, addresses, n) : NULL;
+	u8 *piece;
+	u32 together;
+
+	if (bytes) {
+		memcpy(buffer, bytes, (size_t)n * CORE_SPOT);
+		return;
+	}
+	piece = xmalloc(PIECE);
+	for (u32 i = 0; i < n; i += together) {
+		size_t len, known;
+
+		together = count_together(addresses + i, n - i);
+		len = addresses[i + together - 1] + CORE_SPOT - addresses[i];
+		known = kcore_read(c, addresses[i], piece, len);
+		memset(piece + known, 0, len - known);
+		for (u32 k = i; k < i + together; k++)
+			memcpy(buffer + (size_t)k * CORE_SPOT,
+			       piece + (addresses[k] - addresses[i]), CORE_SPOT);
+	}
+	free(piece);
 }
 
 u64 kcore_symbol(const struct kcore *c, const char *name)

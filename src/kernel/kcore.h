@@ -9,23 +9,28 @@
 
 #include <elf.h>
 
-#include "base/base.h"
+#include "kernel/core_copy.h"
 
 struct kcore {
 	int fd;
 	Elf64_Phdr *segments;
 	u32 nsegments;
 	char *info; /* VMCOREINFO's text, or NULL */
+	struct core_copy *copy; /* of this kernel, or NULL: a file */
 };
 
 /* path NULL = /proc/kcore. 0 or -errno; kcore_close() in any case. */
 int kcore_open(struct kcore *c, const char *path);
 void kcore_close(struct kcore *c);
+/* Much is going to be read: from now on by a program, where there can be one. */
+void kcore_expect_much(const struct kcore *c);
 /* Copies the bytes at an address. How many there are until the last that could be read; what lies between segments reads as
  * zeros. */
 size_t kcore_read(const struct kcore *c, u64 address, void *buffer, size_t len);
 /* All of them, or false. */
 bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len);
+/* The CORE_SPOT bytes at each of N ascending addresses, CORE_SPOTS at most; those that cannot be read are zeros. */
+void kcore_read_spots(const struct kcore *c, const u64 *addresses, u32 n, u8 *buffer);
 /* The address of a symbol that VMCOREINFO names, or 0. */
 u64 kcore_symbol(const struct kcore *c, const char *name);
 

@@ -106,12 +106,19 @@ u64 kernel_symbol_address(struct kernel *k, const char *name);
 int kernel_each_function(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module, u64 address), void *arg);
 /* Functions that kprobes may be put on: kprobes/blacklist, available_filter_functions. */
 bool kernel_function_blacklisted(struct kernel *k, const char *name);
+struct kernel_function {
+	const char *name, *module; /* module NULL = vmlinux */
+	u64 address; /* 0 = not known */
+	u64 site; /* of ftrace's nop or call in it, which ftrace finds at once; 0 = not known */
+};
+
+typedef int (*kernel_function_fn)(void *arg, const struct kernel_function *f);
 /*
  * The same functions with their addresses, found by how they begin: in a tenth of the time. -EOPNOTSUPP if that cannot be done
  * (no addresses in kallsyms, no /proc/kcore, another architecture, no match): fn was not called. glob: only names that match;
  * NULL = all. A handful too many may be told (inline functions that begin with the nop of a static key): the kernel refuses these.
  */
-int kernel_each_entry(struct kernel *k, const char *glob, int (*fn)(void *arg, const char *name, const char *module, u64 address), void *arg);
+int kernel_each_entry(struct kernel *k, const char *glob, kernel_function_fn fn, void *arg);
 /* From now on those of a file, laid out as available_filter_functions is. 0 or -errno: it cannot be read. */
 int kernel_set_traceable(struct kernel *k, const char *path);
 bool kernel_traceable_is_given(const struct kernel *k); /* by kernel_set_traceable() */

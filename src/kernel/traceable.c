@@ -14,10 +14,6 @@
 #include "kernel/core_symbols.h"
 #include "kernel/kernel_internal.h"
 
-/* Code is read in pieces: functions that lie close together share one. */
-#define PIECE ((size_t)32 << 10)
-#define GAP   ((u64)1 << 10)
-
 struct candidate {
 	u64 address;
 	const char *name, *module;
@@ -36,7 +32,7 @@ struct search {
 		bool known;
 		u64 text_from, text_to, with_registers, without;
 	} vmlinux; /* what traced functions call instead of the nop, and where that lies */
-	int (*fn)(void *arg, const char *name, const char *module, u64 address);
+	kernel_function_fn fn;
 	void *arg;
 	bool any;
 };
@@ -142,11 +138,11 @@ static bool is_ftrace_call(struct search *s, u64 target)
 		str_starts(symbol.name, "bpf_trampoline"));
 }
 
-static bool is_site(struct search *s, const struct candidate *c, const u8 *code)
+static bool is_site(struct search *s, const struct candidate *c, const u8 *code, u32 *ret_offset)
 {
 	s64 target;
 
-	switch (arch_trace_site(code, &target)) {
+	switch (arch_trace_site(code, ret_offset, &target)) {
 	case TRACE_SITE_NOP:
 		return true;
 	case TRACE_SITE_CALL:
@@ -166,31 +162,26 @@ static int by_address(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* How many from the first one on are read at once. */
-static size_t count_together(const struct candidate *first, size_t most)
-{
-	size_t n = 1;
+_Static_assert(ARCH_TRACE_SITE_SIZE <= CORE_SPOT, "a site is read as a spot");
 
-	while (n < most && first[n].address - first[n - 1].address <= GAP &&
-	       first[n].address + ARCH_TRACE_SITE_SIZE - first->address <= PIECE)
-		n++;
-	return n;
-}
-
-static int tell_sites(struct search *s, const struct candidate *c, size_t n, u8 *code)
+/* N of them, CORE_SPOTS at most. */
+static int tell_sites(struct search *s, const struct candidate *c, u32 n)
 {
-	const size_t len = kcore_read(s->core, c->address, code,
-				      c[n - 1].address + ARCH_TRACE_SITE_SIZE - c->address);
+	u8 code[CORE_SPOTS * CORE_SPOT];
+	u64 addresses[CORE_SPOTS];
+	u32 offset;
 	int rc = 0;
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		const size_t at = c[i].address - c->address;
-
+	for (u32 i = 0; i < n; i++)
+		addresses[i] = c[i].address;
+	kcore_read_spots(s->core, addresses, n, code);
+	for (u32 i = 0; i < n && !rc; i++) {
 		if ((c[i].address >= s->init_from && c[i].address < s->init_to) ||
-		    at + ARCH_TRACE_SITE_SIZE > len || !is_site(s, &c[i], code + at))
+		    !is_site(s, &c[i], code + (size_t)i * CORE_SPOT, &offset))
 			continue;
 		s->any = true;
-		rc = s->fn(s->arg, c[i].name, c[i].module, c[i].address);
+		rc = s->fn(s->arg, &(struct kernel_function){c[i].name, c[i].module, c[i].address,
+							     c[i].address + offset});
 	}
 	return rc;
 }
@@ -215,16 +206,16 @@ static void sort_candidates(struct search *s)
 
 static int tell_all(struct search *s)
 {
-	u8 *code = xmalloc(PIECE);
 	size_t n;
 	int rc = 0;
 
 	sort_candidates(s);
+	if (s->list.len > CORE_SPOTS)
+		kcore_expect_much(s->core);
 	for (size_t i = 0; i < s->list.len && !rc; i += n) {
-		n = count_together(&s->list.items[i], s->list.len - i);
-		rc = tell_sites(s, &s->list.items[i], n, code);
+		n = MIN(s->list.len - i, (size_t)CORE_SPOTS);
+		rc = tell_sites(s, &s->list.items[i], (u32)n);
 	}
-	free(code);
 	return rc;
 }
 
@@ -245,9 +236,7 @@ static bool may_see(struct kernel *k)
 	return true;
 }
 
-int kernel_each_entry(struct kernel *k, const char *glob,
-		      int (*fn)(void *arg, const char *name, const char *module, u64 address),
-		      void *arg)
+int kernel_each_entry(struct kernel *k, const char *glob, kernel_function_fn fn, void *arg)
 {
 	struct search s = {.k = k, .glob = glob, .fn = fn, .arg = arg};
 	int err;

@@ -9,32 +9,32 @@
 struct each_arg {
 	struct probe_env *env;
 	const char *glob;
-	function_fn fn;
+	kernel_function_fn fn;
 	void *arg;
 	bool once;
 	bool any;
 	struct hashmap seen;
 };
 
-static int each_once(void *arg, const char *name, const char *module, u64 address)
+static int each_once(void *arg, const struct kernel_function *f)
 {
 	struct each_arg *a = arg;
 	bool is_new = true;
 
 	a->any = true;
-	if (a->glob && !glob_match(a->glob, name))
+	if (a->glob && !glob_match(a->glob, f->name))
 		return 0;
 	/* ftrace shows functions of discarded sections under this name. */
-	if (str_starts(name, "__ftrace_invalid_address__"))
+	if (str_starts(f->name, "__ftrace_invalid_address__"))
 		return 0;
 	if (a->once)
-		hashmap_put(&a->seen, name, strlen(name), &is_new);
-	return is_new ? a->fn(a->arg, name, module, address) : 0;
+		hashmap_put(&a->seen, f->name, strlen(f->name), &is_new);
+	return is_new ? a->fn(a->arg, f) : 0;
 }
 
 static int each_named(void *arg, const char *name, const char *module)
 {
-	return each_once(arg, name, module, 0);
+	return each_once(arg, &(struct kernel_function){name, module, 0, 0});
 }
 
 static int each_symbol(void *arg, const char *name, const char *module, u64 address)
@@ -48,7 +48,7 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 		return 0;
 	return kernel_function_blacklisted(a->env->kernel, name)
 		       ? 0
-		       : each_once(arg, name, module, address);
+		       : each_once(arg, &(struct kernel_function){name, module, address, 0});
 }
 
 static int each_traceable(struct each_arg *a)
@@ -63,14 +63,15 @@ static int each_traceable(struct each_arg *a)
 	return err;
 }
 
-int function_each_traceable(struct probe_env *env, const char *glob, function_fn fn, void *arg)
+int function_each_traceable(struct probe_env *env, const char *glob, kernel_function_fn fn,
+			    void *arg)
 {
 	struct each_arg a = {.env = env, .glob = glob, .fn = fn, .arg = arg, .once = true};
 
 	return each_traceable(&a);
 }
 
-int function_each_listed(struct probe_env *env, function_fn fn, void *arg)
+int function_each_listed(struct probe_env *env, kernel_function_fn fn, void *arg)
 {
 	struct each_arg a = {.env = env, .fn = fn, .arg = arg};
 

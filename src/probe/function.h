@@ -5,15 +5,13 @@
 
 #include "probe/provider.h"
 
-/* A function that can be traced; module NULL = vmlinux; address 0 = not known. Non-zero ends. */
-typedef int (*function_fn)(void *arg, const char *name, const char *module, u64 address);
 /*
  * Every function that the kernel can trace: ftrace's list, or where that cannot be read the text symbols of
- * kallsyms, without the blacklisted ones. Each name once. glob: only names that match; NULL = all.
+ * kallsyms, without the blacklisted ones. Each name once; one that makes fn return non-zero is the last. glob: only names that match; NULL = all.
  */
-int function_each_traceable(struct probe_env *env, const char *glob, function_fn fn, void *arg);
+int function_each_traceable(struct probe_env *env, const char *glob, kernel_function_fn fn, void *arg);
 /* The same in a third less time, but names that several functions share come as often as these are. */
-int function_each_listed(struct probe_env *env, function_fn fn, void *arg);
+int function_each_listed(struct probe_env *env, kernel_function_fn fn, void *arg);
 /* Is the name in ftrace's list? True also if the list cannot be read. */
 bool function_is_traceable(struct probe_env *env, const char *name);
 /* Is it there exactly once? False also if the list cannot be read. */

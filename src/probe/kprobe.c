@@ -12,6 +12,7 @@
 /* probe_target.private */
 struct kprobe_site {
 	u64 entry; /* the function's address; 0 = not known: the kernel looks the name up */
+	u64 ftrace; /* of ftrace's nop in it; 0 = not known */
 	bool multi;
 	bool is_address; /* target.address is absolute */
 	bool is_wildcard; /* one program for all: no arguments by name */
@@ -63,21 +64,24 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	return t;
 }
 
-static int add_matching(void *arg, const char *name, const char *module, u64 address)
+static int add_matching(void *arg, const struct kernel_function *f)
 {
 	struct expand_arg *a = arg;
+	struct kprobe_site *site;
 	struct probe_target *t;
 
-	if (!function_module_matches(a->module, module))
+	if (!function_module_matches(a->module, f->module))
 		return 0;
 	/* RCU's own functions run inside of what a probe needs. */
-	if (kernel_function_blacklisted(a->env->kernel, name) || str_starts(name, "rcu_") ||
-	    str_starts(name, "__rcu_")) {
+	if (kernel_function_blacklisted(a->env->kernel, f->name) || str_starts(f->name, "rcu_") ||
+	    str_starts(f->name, "__rcu_")) {
 		a->out->skipped++;
 		return 0;
 	}
-	t = add(a, module, name, 0, false);
-	((struct kprobe_site *)t->private)->entry = address;
+	t = add(a, f->module, f->name, 0, false);
+	site = (struct kprobe_site *)t->private;
+	site->entry = f->address;
+	site->ftrace = f->site;
 	if (!a->first)
 		a->first = t->private;
 	t->alike = a->first;
@@ -428,6 +432,17 @@ static void attach_range(struct multi *m, u32 first, u32 n)
 	attach_range(m, first + n / 2, n - n / 2);
 }
 
+/*
+ * Where ftrace's place in it is known, ftrace need not look for the function that begins there; but cookies are found by the
+ * function's address (bpf_kprobe_multi_cookie() in kernel/trace/bpf_trace.c).
+ */
+static u64 address_of(const struct probe_target *t, bool has_cookies)
+{
+	const struct kprobe_site *site = t->private;
+
+	return site->ftrace && !has_cookies ? site->ftrace : site->entry;
+}
+
 static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_context *context,
 			struct probe_target *const *targets, u32 n, bool is_return,
 			struct probe_attachments *out)
@@ -448,7 +463,7 @@ static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_c
 	for (u32 i = 0; i < n; i++) {
 		m.targets[i] = targets[i];
 		m.names[i] = targets[i]->function;
-		m.addresses[i] = ((const struct kprobe_site *)targets[i]->private)->entry;
+		m.addresses[i] = address_of(targets[i], m.has_cookies);
 		m.cookies[i] = targets[i]->cookie;
 		known += m.addresses[i] != 0;
 	}
@@ -528,10 +543,11 @@ struct each_arg {
 	void *arg;
 };
 
-static int each_function(void *arg, const char *name, const char *module, u64 address)
+static int each_function(void *arg, const struct kernel_function *f)
 {
 	const struct each_arg *a = arg;
-	const char *parts[] = {a->provider, module && *module ? module : "vmlinux", name};
+	const char *parts[] = {a->provider, f->module && *f->module ? f->module : "vmlinux",
+			       f->name};
 	char full[3 * 513], *at = full;
 
 	/* By hand: this runs for each of 60,000 functions. */
