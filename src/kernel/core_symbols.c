@@ -54,8 +54,10 @@ static bool read_tokens(struct core_symbols *s, const struct kcore *c)
 	const u64 text = kcore_symbol(c, "kallsyms_token_table");
 	const u64 index = kcore_symbol(c, "kallsyms_token_index");
 
-	if (!text || index <= text || index - text > MAX_TOKEN_TEXT ||
-	    !kcore_read_all(c, text, s->text, index - text) ||
+	if (!text || index <= text || index - text > MAX_TOKEN_TEXT)
+		return false;
+	s->text = xzalloc(index - text + SHORT + 1);
+	if (!kcore_read_all(c, text, s->text, index - text) ||
 	    !kcore_read_all(c, index, s->index, sizeof(s->index)))
 		return false;
 	for (u32 i = 0; i < TOKENS; i++) {
@@ -288,6 +290,11 @@ int core_symbols_load(const struct kcore *c, struct core_symbols **ret)
 	return -EOPNOTSUPP;
 }
 
+u64 core_symbols_text(const struct core_symbols *s)
+{
+	return s->stext;
+}
+
 void core_symbols_release(struct core_symbols *s)
 {
 	if (!s)
@@ -296,6 +303,7 @@ void core_symbols_release(struct core_symbols *s)
 	core_table_close(&s->offsets);
 	core_table_close(&s->numbers);
 	free(s->markers);
+	free(s->text);
 	free(s);
 }
 

@@ -20,6 +20,8 @@ struct core_symbols;
 /* -EOPNOTSUPP: it cannot be done here. The core file stays open as long as they are used. */
 int core_symbols_load(const struct kcore *c, struct core_symbols **ret);
 void core_symbols_release(struct core_symbols *s);
+/* Where the text of vmlinux begins. */
+u64 core_symbols_text(const struct core_symbols *s);
 /*
  * Text symbols of vmlinux: those whose names begin with one of the prefixes (NULL at the end of them, 16 at most; prefixes
  * NULL = all). First those of prefixes that few names have, then the others, both in the order of their addresses. is_alias:

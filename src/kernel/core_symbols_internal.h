@@ -24,7 +24,7 @@ struct core_symbols {
 	u64 base, stext;
 	enum { FROM_BASE, SIGNED, FROM_PLACE } meaning; /* of offsets */
 	u16 index[TOKENS];
-	char text[MAX_TOKEN_TEXT + SHORT + 1];
+	char *text; /* of the tokens, with SHORT bytes behind them */
 	u8 lengths[TOKENS];
 	char kinds[TOKENS],
 		letters[TOKENS]; /* of names that begin with the token; letters: 0 = see the next */

@@ -146,7 +146,7 @@ static bool look_up(struct core_symbols *s, const char *prefix, struct found *re
 	char text[MAX_NAME];
 	u32 first, i;
 
-	if (!s->numbers.bytes || !len)
+	if (!s->numbers.bytes || len < 2) /* names that begin with one certain letter are many */
 		return false;
 	first = core_symbols_first(s, prefix);
 	if (first + most < s->count &&
@@ -183,8 +183,8 @@ static int tell_found(struct core_symbols *s, struct found *found, const char *c
 	return rc;
 }
 
-/* Most are not looked at any closer. */
-enum verdict { IS_DATA, IS_OTHER, MAY_BE };
+/* Most are not looked at any closer. LETTER_NEXT: the token is the kind and no more; the next one tells. */
+enum verdict { IS_OTHER, MAY_BE, LETTER_NEXT };
 
 /* On the way through all symbols. */
 struct walk {
@@ -192,23 +192,25 @@ struct walk {
 	struct beginnings wanted;
 	const struct listener *to;
 	struct core_window names, offsets;
-	u32 elder; /* the last function seen, or NOBODY */
-	u8 verdicts[TOKENS]; /* what a symbol's first token tells of it: enum verdict */
+	/* What a symbol's first token tells of it, and the one behind a kind: enum verdict. */
+	u8 verdicts[TOKENS], nexts[TOKENS];
 };
 
-#define NOBODY UINT32_MAX
+static u8 judge_letter(const struct walk *w, char letter)
+{
+	return w->wanted.list && !w->wanted.letters[(u8)letter] ? IS_OTHER : MAY_BE;
+}
 
 static void judge_tokens(struct walk *w)
 {
 	for (u32 i = 0; i < TOKENS; i++) {
-		const u8 letter = (u8)w->s->letters[i];
+		const char letter = w->s->letters[i];
 
+		w->nexts[i] = judge_letter(w, w->s->kinds[i]);
 		if (!is_text(w->s->kinds[i]))
-			w->verdicts[i] = IS_DATA;
-		else if (w->wanted.list && letter && !w->wanted.letters[letter])
 			w->verdicts[i] = IS_OTHER;
 		else
-			w->verdicts[i] = MAY_BE;
+			w->verdicts[i] = letter ? judge_letter(w, letter) : LETTER_NEXT;
 	}
 }
 
@@ -227,43 +229,39 @@ static bool walk_address(struct walk *w, u32 i, u64 *ret)
 
 static int visit(struct walk *w, u32 i, const struct name *n)
 {
-	const u32 elder = w->elder;
 	u64 address, before = 0;
 	char text[MAX_NAME];
 
-	if (may_begin(w->s, &w->wanted, n)) {
-		if (!core_symbols_expand(w->s, n, text) || is_padding(text + 1))
-			return 0;
-		if (begins(&w->wanted, text + 1)) {
-			w->elder = i;
-			if ((elder != NOBODY && !walk_address(w, elder, &before)) ||
-			    !walk_address(w, i, &address))
-				return -EIO;
-			return w->to->fn(w->to->arg, text + 1, address, address == before);
-		}
-	}
-	w->elder = i;
-	return 0;
+	if (!may_begin(w->s, &w->wanted, n) || !core_symbols_expand(w->s, n, text) ||
+	    is_padding(text + 1) || !begins(&w->wanted, text + 1))
+		return 0;
+	if ((i && !walk_address(w, i - 1, &before)) || !walk_address(w, i, &address))
+		return -EIO;
+	return w->to->fn(w->to->arg, text + 1, address, address == before && has_elder(w->s, i));
 }
 
-/* Passes those that are not looked at, to the symbol *ret_i. */
-static const u8 *pass(struct walk *w, const u8 *at, const u8 *stop, u32 end, u32 *ret_i)
+/*
+ * Passes those that are not looked at, to the symbol *ret_i. Short of the end, and of a name that is long, which has two bytes of
+ * length.
+ */
+static const u8 *pass(const struct walk *w, const u8 *at, const u8 *stop, u32 end, u32 *ret_i)
 {
-	const u8 *const verdicts = w->verdicts;
-	u32 i = *ret_i, elder = w->elder;
+	const u8 *const last = stop - MIN(stop - at, 0x80);
+	u32 left = end - *ret_i;
 
-	while (i < end && stop - at > 1 && (u8)(*at - 1) < 0x7f && *at < stop - at) {
-		const u8 verdict = verdicts[at[1]];
+	for (; left && at < last; left--) {
+		const u32 len = *at;
+		u8 verdict = w->verdicts[at[1]];
 
+		if (len - 1 >= 0x7f)
+			break;
+		if (verdict == LETTER_NEXT && len > 1)
+			verdict = w->nexts[at[2]];
 		if (verdict == MAY_BE)
 			break;
-		if (verdict == IS_OTHER)
-			elder = i;
-		at += *at + 1;
-		i++;
+		at += len + 1;
 	}
-	w->elder = elder;
-	*ret_i = i;
+	*ret_i = end - left;
 	return at;
 }
 
@@ -286,9 +284,7 @@ static int walk_block(struct walk *w, u32 block)
 		at = next_name(at, stop, &n);
 		if (!at)
 			return -EIO;
-		if (w->verdicts[*n.tokens] == IS_OTHER)
-			w->elder = i;
-		else if (w->verdicts[*n.tokens] == MAY_BE)
+		if (w->verdicts[*n.tokens] != IS_OTHER)
 			rc = visit(w, i, &n);
 	}
 	return rc;
@@ -296,7 +292,7 @@ static int walk_block(struct walk *w, u32 block)
 
 static int walk(struct core_symbols *s, const char *const *prefixes, const struct listener *to)
 {
-	struct walk w = {.s = s, .wanted = beginnings_of(prefixes), .to = to, .elder = NOBODY};
+	struct walk w = {.s = s, .wanted = beginnings_of(prefixes), .to = to};
 	const u32 nblocks = (s->count + STEP - 1) / STEP;
 	int rc = 0;
 

@@ -365,36 +365,6 @@ int kernel_each_function(struct kernel *k,
 
 /* ---- what may be traced ---- */
 
-/* "0xffffffff81000000-0xffffffff81000010\tname" (kernel/kprobes.c, kprobe_blacklist_seq_show()) */
-static void load_blacklist(struct kernel *k)
-{
-	char *text;
-
-	k->blacklist_tried = true;
-	if (file_read("/sys/kernel/debug/kprobes/blacklist", MAX_KALLSYMS, &text, NULL))
-		return;
-	for (char *line = text, *end; *line; line = end) {
-		char *tab;
-
-		end = strchrnul(line, '\n');
-		if (*end)
-			*end++ = '\0';
-		tab = strchr(line, '\t');
-		if (tab) {
-			tab[1 + strcspn(tab + 1, " \t")] = '\0';
-			hashmap_puts(&k->blacklist, tab + 1, k);
-		}
-	}
-	free(text);
-}
-
-bool kernel_function_blacklisted(struct kernel *k, const char *name)
-{
-	if (!k->blacklist_tried)
-		load_blacklist(k);
-	return hashmap_gets(&k->blacklist, name) != NULL;
-}
-
 int kernel_set_traceable(struct kernel *k, const char *path)
 {
 	char *text;

@@ -30,7 +30,7 @@ void kernel_release(struct kernel *k)
 	core_symbols_release(k->core);
 	if (k->kcore_tried)
 		kcore_close(&k->kcore);
-	hashmap_release(&k->blacklist);
+	kprobe_blacklist_release(&k->blacklist);
 	arena_release(&k->arena);
 	free(k->online);
 	free(k->config);

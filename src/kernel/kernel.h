@@ -104,8 +104,8 @@ bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret);
 u64 kernel_symbol_address(struct kernel *k, const char *name);
 /* Every text symbol ("T", "t", "W", "w"); fn returning non-zero ends. */
 int kernel_each_function(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module, u64 address), void *arg);
-/* Functions that kprobes may be put on: kprobes/blacklist, available_filter_functions. */
-bool kernel_function_blacklisted(struct kernel *k, const char *name);
+/* May kprobes not be put on it? By its address, where that is given (not 0) and the kernel's list can be read, or else by name. */
+bool kernel_function_blacklisted(struct kernel *k, const char *name, u64 address);
 struct kernel_function {
 	const char *name, *module; /* module NULL = vmlinux */
 	u64 address; /* 0 = not known */

@@ -24,6 +24,17 @@ struct kallsyms {
 	struct hashmap modules;
 };
 
+struct address_range {
+	u64 start, end; /* end: the first address behind it */
+};
+
+/* kprobe_blacklist.c */
+struct kprobe_blacklist {
+	bool list_tried, has_list, text_tried;
+	VECTOR(struct address_range) ranges; /* by start */
+	struct hashmap names;
+};
+
 struct kernel {
 	const char *tracefs; /* static */
 	int tracefs_errno;
@@ -46,8 +57,7 @@ struct kernel {
 	bool kcore_tried, core_tried;
 	struct kcore kcore;
 	struct core_symbols *core; /* the kernel's own tables of vmlinux, or NULL */
-	bool blacklist_tried;
-	struct hashmap blacklist;
+	struct kprobe_blacklist blacklist;
 	pid_t guard_pid; /* guard.c; 0 = none */
 	int guard_line; /* our end of the line to it */
 
@@ -55,6 +65,7 @@ struct kernel {
 		*traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 
+void kprobe_blacklist_release(struct kprobe_blacklist *b);
 /* The kernel's memory; NULL: it cannot be read. */
 const struct kcore *kernel_kcore(struct kernel *k);
 struct core_symbols;

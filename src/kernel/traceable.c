@@ -27,7 +27,8 @@ struct search {
 	struct arena arena;
 	VECTOR(struct candidate) list;
 	u64 last;
-	u64 init_from, init_to; /* text that is run once is freed and used for something else */
+	u64 text_from,
+		text_to; /* of vmlinux; not what is run once, which is freed and used for something else */
 	struct {
 		bool known;
 		u64 text_from, text_to, with_registers, without;
@@ -43,10 +44,10 @@ static void note_address(struct search *s, const char *name, u64 address)
 {
 	if (*name != '_')
 		return;
-	if (!s->init_from && str_eq(name, "_sinittext"))
-		s->init_from = address;
-	else if (!s->init_to && str_eq(name, "_einittext"))
-		s->init_to = address;
+	if (!s->text_from && str_eq(name, "_stext"))
+		s->text_from = address;
+	else if (!s->text_to && str_eq(name, "_etext"))
+		s->text_to = address;
 }
 
 static int add_candidate(struct search *s, const char *name, const char *module, u64 address)
@@ -88,7 +89,7 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 static int find_in_core(struct search *s)
 {
 	struct core_symbols *symbols = kernel_core_symbols(s->k);
-	const char *prefixes[] = {"_sinittext", "_einittext", NULL, NULL}, *prefix = "";
+	const char *prefixes[] = {"_etext", NULL, NULL}, *prefix = "";
 	int err;
 
 	if (!symbols)
@@ -96,7 +97,8 @@ static int find_in_core(struct search *s)
 	/* Of a pattern what stands before its first special character. */
 	if (s->glob)
 		prefix = arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
-	prefixes[2] = prefix;
+	prefixes[1] = prefix;
+	s->text_from = core_symbols_text(symbols);
 	err = core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
 	return err ? err : core_modules_each(s->core, prefix, &s->arena, each_symbol, s);
 }
@@ -164,6 +166,11 @@ static int by_address(const void *a, const void *b)
 
 _Static_assert(ARCH_TRACE_SITE_SIZE <= CORE_SPOT, "a site is read as a spot");
 
+static bool in_text(const struct search *s, const struct candidate *c)
+{
+	return c->module || (c->address >= s->text_from && c->address < s->text_to);
+}
+
 /* N of them, CORE_SPOTS at most. */
 static int tell_sites(struct search *s, const struct candidate *c, u32 n)
 {
@@ -176,8 +183,7 @@ static int tell_sites(struct search *s, const struct candidate *c, u32 n)
 		addresses[i] = c[i].address;
 	kcore_read_spots(s->core, addresses, n, code);
 	for (u32 i = 0; i < n && !rc; i++) {
-		if ((c[i].address >= s->init_from && c[i].address < s->init_to) ||
-		    !is_site(s, &c[i], code + (size_t)i * CORE_SPOT, &offset))
+		if (!in_text(s, &c[i]) || !is_site(s, &c[i], code + (size_t)i * CORE_SPOT, &offset))
 			continue;
 		s->any = true;
 		rc = s->fn(s->arg, &(struct kernel_function){c[i].name, c[i].module, c[i].address,
@@ -245,7 +251,7 @@ int kernel_each_entry(struct kernel *k, const char *glob, kernel_function_fn fn,
 	if (!s.core)
 		return -EOPNOTSUPP;
 	err = find_candidates(&s);
-	if (!err && s.init_from && s.init_to)
+	if (!err && s.text_from && s.text_to)
 		err = tell_all(&s);
 	vector_free(&s.list);
 	arena_release(&s.arena);

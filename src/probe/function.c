@@ -46,7 +46,7 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 		return 0;
 	if (module && str_eq(module, "bpf")) /* programs and trampolines, which come and go */
 		return 0;
-	return kernel_function_blacklisted(a->env->kernel, name)
+	return kernel_function_blacklisted(a->env->kernel, name, address)
 		       ? 0
 		       : each_once(arg, &(struct kernel_function){name, module, address, 0});
 }
@@ -148,7 +148,7 @@ int function_check_module(struct probe_env *env, const struct probe_request *r, 
 
 int function_check_blacklist(struct probe_env *env, struct span at, const char *name)
 {
-	if (!kernel_function_blacklisted(env->kernel, name))
+	if (!kernel_function_blacklisted(env->kernel, name, 0))
 		return 0;
 	diag_error(env->diag, at,
 		   "%s cannot be probed: it is on the kernel's kprobe blacklist (probing it could "

@@ -28,6 +28,7 @@ struct expand_arg {
 	const char *module, *function; /* module NULL = any */
 	bool multi, wildcard;
 	const struct kprobe_site *first; /* of a wildcard */
+	struct strbuf name;
 };
 
 static struct probe_target *add(struct expand_arg *a, const char *module, const char *function,
@@ -35,26 +36,26 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 {
 	struct arena *arena = a->env->arena;
 	struct kprobe_site *site = arena_new(arena, struct kprobe_site);
-	struct strbuf name = STRBUF_INIT;
+	struct strbuf *name = &a->name;
 	struct probe_target *t;
 
-	strbuf_addstr(&name, a->provider->name);
-	strbuf_addch(&name, ':');
+	strbuf_reset(name);
+	strbuf_addstr(name, a->provider->name);
+	strbuf_addch(name, ':');
 	if (a->module)
-		strbuf_addf(&name, "%s:", module ? module : "vmlinux");
+		strbuf_addf(name, "%s:", module ? module : "vmlinux");
 	if (is_address)
-		strbuf_addf(&name, "%" PRIu64, offset);
+		strbuf_addf(name, "%" PRIu64, offset);
 	else if (offset)
-		strbuf_addf(&name, "%s+%" PRIu64, function, offset);
+		strbuf_addf(name, "%s+%" PRIu64, function, offset);
 	else
-		strbuf_addstr(&name, function);
+		strbuf_addstr(name, function);
 	t = probe_add_target(a->env, a->out, a->provider, a->request,
-			     arena_strndup(arena, name.data, name.len));
+			     arena_strndup(arena, name->data, name->len));
 	/* The name ends with it. */
 	if (function)
 		t->function = offset ? arena_strdup(arena, function)
-				     : t->name + name.len - strlen(function);
-	strbuf_release(&name);
+				     : t->name + name->len - strlen(function);
 	site->multi = a->multi;
 	site->is_address = is_address;
 	site->is_wildcard = a->wildcard;
@@ -73,8 +74,8 @@ static int add_matching(void *arg, const struct kernel_function *f)
 	if (!function_module_matches(a->module, f->module))
 		return 0;
 	/* RCU's own functions run inside of what a probe needs. */
-	if (kernel_function_blacklisted(a->env->kernel, f->name) || str_starts(f->name, "rcu_") ||
-	    str_starts(f->name, "__rcu_")) {
+	if (kernel_function_blacklisted(a->env->kernel, f->name, f->address) ||
+	    str_starts(f->name, "rcu_") || str_starts(f->name, "__rcu_")) {
 		a->out->skipped++;
 		return 0;
 	}
@@ -183,43 +184,54 @@ static int parse_offset(struct expand_arg *a, u64 *ret)
 	return 0;
 }
 
-static int expand_kernel(struct probe_env *env, const struct probe_request *r,
-			 struct probe_targets *out, const struct probe_provider *p)
+static int expand_parts(struct expand_arg *a)
 {
-	struct expand_arg a = {.env = env, .request = r, .out = out, .provider = p};
+	const struct probe_request *r = a->request;
+	const char *provider = a->provider->name;
+	struct probe_env *env = a->env;
 	u64 offset, address;
-	int err;
+	int err = probe_check_parts(env, r, a->provider, 1, 2);
 
-	err = probe_check_parts(env, r, p, 1, 2);
 	if (err)
 		return err;
-	a.module = r->count == 3 ? r->parts[1] : NULL;
-	a.function = r->parts[r->count - 1];
-	err = parse_offset(&a, &offset);
+	a->module = r->count == 3 ? r->parts[1] : NULL;
+	a->function = r->parts[r->count - 1];
+	err = parse_offset(a, &offset);
 	if (err)
 		return err;
-	if (probe_parse_number(a.function, &address)) {
+	if (probe_parse_number(a->function, &address)) {
 		if (!env->unsafe) {
 			diag_error(env->diag, r->span, "Probing by address requires --unsafe");
 			return -EINVAL;
 		}
-		err = probe_require(env, r->span, KERNEL_KPROBES, p->name);
+		err = probe_require(env, r->span, KERNEL_KPROBES, provider);
 		if (!err)
-			add(&a, NULL, NULL, address + offset, true);
+			add(a, NULL, NULL, address + offset, true);
 		return err;
 	}
-	if (glob_has_wildcard(a.function) && offset) {
+	if (glob_has_wildcard(a->function) && offset) {
 		diag_error(env->diag, r->span, "wildcards cannot be combined with an offset");
 		return -EINVAL;
 	}
-	err = function_check_module(env, r, a.module);
+	err = function_check_module(env, r, a->module);
 	if (!err)
-		err = probe_require(env, r->span, KERNEL_KPROBES, p->name);
+		err = probe_require(env, r->span, KERNEL_KPROBES, provider);
 	if (err)
 		return err;
-	if (glob_has_wildcard(a.function) || (a.module && glob_has_wildcard(a.module)))
-		return expand_wildcard(&a);
-	return expand_function(&a, offset);
+	if (glob_has_wildcard(a->function) || (a->module && glob_has_wildcard(a->module)))
+		return expand_wildcard(a);
+	return expand_function(a, offset);
+}
+
+static int expand_kernel(struct probe_env *env, const struct probe_request *r,
+			 struct probe_targets *out, const struct probe_provider *p)
+{
+	struct expand_arg a = {
+		.env = env, .request = r, .out = out, .provider = p, .name = STRBUF_INIT};
+	const int err = expand_parts(&a);
+
+	strbuf_release(&a.name);
+	return err;
 }
 
 static int expand_kprobe(struct probe_env *env, const struct probe_request *r,

@@ -128,7 +128,7 @@ static void test_kprobes(struct fixture *f)
 	printf("# %s / %s\n", text, hint(f));
 	text = expand(f, "kprobe:exc_int3");
 	ok(strstr(text, "blacklist") != NULL ||
-		   !kernel_function_blacklisted(f->env.kernel, "exc_int3"),
+		   !kernel_function_blacklisted(f->env.kernel, "exc_int3", 0),
 	   "blacklisted: %s", text);
 }
 
