@@ -72,6 +72,10 @@ int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct probe_l
  * /proc/PID/root and its maps first. Malloc'ed path or NULL. Wildcards: binary_each_path().
  */
 char *binary_resolve(const char *name, pid_t pid);
+/*
+ * Every ELF file whose name matches, each once: as a path where the pattern has a slash, otherwise in the working directory, in $PATH,
+ * among the libraries of /etc/ld.so.cache; pid != 0: what the process has mapped. Ends when fn returns non-zero, and returns that.
+ */
 int binary_each_path(const char *glob, pid_t pid, int (*fn)(void *arg, const char *path), void *arg);
 
 /* ---- demangle.c ---- */

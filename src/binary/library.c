@@ -285,7 +285,9 @@ int binary_each_path(const char *pattern, pid_t pid, int (*fn)(void *arg, const 
 	if (!q.result && strchr(pattern, '/')) {
 		offer_files(&q, pattern);
 	} else if (!pid) {
-		offer_path(&q);
+		offer_files(&q, pattern); /* here, then where programs are, then libraries */
+		if (!q.result)
+			offer_path(&q);
 		if (!q.result)
 			ld_cache_each("/etc/ld.so.cache", offer_cached, &q);
 	}

@@ -253,7 +253,7 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 			a.provider = parts[1];
 		a.name = parts[2];
 	}
-	if (!env->pid && (!*parts[0] || str_eq(parts[0], "*")))
+	if (!env->pid && (!*parts[0] || (n == 1 && str_eq(parts[0], "*"))))
 		return 0;
 	err = user_each_file(env, &r, parts[0], each_file, &a);
 	hashmap_release(&a.seen);

@@ -118,8 +118,7 @@ static const char *language_of(struct probe_env *env, const char *words, struct 
 	return NULL;
 }
 
-/* Only "uprobe:FILE:FUNCTION" can be listed: without a file there is no end to the symbols of a
- * machine. */
+/* Only "uprobe:FILE:FUNCTION" can be listed: without a file or a function there is no end to the symbols of a machine. */
 int user_each_function(struct probe_env *env, const char *provider, const char *glob,
 		       int (*fn)(void *arg, const char *name), void *arg)
 {
@@ -139,7 +138,7 @@ int user_each_function(struct probe_env *env, const char *provider, const char *
 	}
 	file = colon ? arena_strndup(env->arena, glob + prefix, (size_t)(colon - glob) - prefix)
 		     : glob + prefix;
-	if (!env->pid && (!*file || str_eq(file, "*")))
+	if (!env->pid && (!*file || (str_eq(file, "*") && str_eq(a.function_glob, "*"))))
 		return 0;
 	return user_each_file(env, &r, file, each_file, &a);
 }

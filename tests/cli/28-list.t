@@ -17,6 +17,11 @@ run list "uprobe:$programs/calls.dyn:*"
 like "$out" "^uprobe:$programs/calls.dyn:work\$" "functions of a program"
 run list "usdt:$programs/sdt.dyn:*"
 like "$out" "^usdt:$programs/sdt.dyn:pantrace_test:plain\$" "USDT probes of a program"
+(cd "$programs" && "$pantrace" list 'usdt:sdt.d*:*:plain' && "$pantrace" list 'uprobe:calls.d*:wor?') >"$work/here" 2>&1
+is "$(cat "$work/here")" "usdt:sdt.dyn:pantrace_test:plain
+uprobe:calls.dyn:work" "a wildcard without a slash: files of the working directory"
+(cd "$programs" && "$pantrace" list 'usdt:*:pantrace_test:plain') >"$work/here" 2>&1
+is "$(grep -c '^usdt:sdt[.dyn]*:pantrace_test:plain$' "$work/here")" 2 "every file, here and in PATH"
 run list 'software:*'
 like "$out" '^software:page-faults:' "software events"
 run list --json 'tracepoint:sched:sched_switch'
