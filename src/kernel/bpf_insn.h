@@ -15,6 +15,7 @@
 #define MOV_REG(d, s)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
 #define ADD_IMM(d, v)	INSN(BPF_ALU64 | BPF_ADD | BPF_K, d, 0, 0, v)
 #define LOAD(d, s, o)	INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
+#define STORE(d, o, s)	INSN(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
 #define STORE_IMM(d, o) INSN(BPF_ST | BPF_MEM | BPF_DW, d, 0, o, 0)
 #define CALL(f)		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, f)
 #define EXIT()		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)

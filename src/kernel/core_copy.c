@@ -17,6 +17,7 @@
 struct core_shared {
 	u64 address, len; /* len 0: the spots */
 	u64 slot; /* to copy to */
+	u64 task; /* told by each run: our own task_struct */
 	u64 spots[CORE_SPOTS];
 	u8 at_spots[CORE_SPOTS][CORE_SPOT];
 	u8 slots[CORE_SLOTS][CORE_SLOT];
@@ -40,7 +41,7 @@ static int create_map(void)
 
 static int load_program(int map)
 {
-	enum { SLOT = 13, SPOT = 5, COUNT = 2 + SLOT + CORE_SPOTS * SPOT + 2 };
+	enum { SLOT = 15, SPOT = 5, COUNT = 2 + SLOT + CORE_SPOTS * SPOT + 2 };
 	struct bpf_insn insns[COUNT], *at = insns;
 	union bpf_attr attr = {.prog_type = PROG_TYPE_SYSCALL,
 			       .insns = (u64)(uintptr_t)insns,
@@ -50,6 +51,8 @@ static int load_program(int map)
 
 	*at++ = INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_6, BPF_PSEUDO_MAP_VALUE, 0, map);
 	*at++ = INSN(0, 0, 0, 0, 0); /* where in the value */
+	*at++ = CALL(FUNC_GET_CURRENT_TASK);
+	*at++ = STORE(BPF_REG_6, SHARED(task), BPF_REG_0);
 	*at++ = MOV_IMM(BPF_REG_0, 1); /* what it returns where these are not as they should be */
 	*at++ = LOAD(BPF_REG_2, BPF_REG_6, SHARED(len));
 	*at++ = LOAD(BPF_REG_4, BPF_REG_6, SHARED(slot));
@@ -146,7 +149,13 @@ const u8 *core_copy_spots(struct core_copy *c, const u64 *addresses, u32 n)
 	if (!c->shared || n > CORE_SPOTS)
 		return NULL;
 	c->shared->len = 0;
-	memcpy(c->shared->spots, addresses, n * sizeof(*addresses));
+	if (n)
+		memcpy(c->shared->spots, addresses, n * sizeof(*addresses));
 	memset(c->shared->spots + n, 0, (CORE_SPOTS - n) * sizeof(*addresses));
 	return run(c) ? c->shared->at_spots[0] : NULL;
+}
+
+u64 core_copy_task(struct core_copy *c)
+{
+	return core_copy_spots(c, NULL, 0) ? c->shared->task : 0;
 }

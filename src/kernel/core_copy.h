@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's memory, copied by a small BPF program into memory that it shares with us. /proc/kcore is there on any kernel
+ * The kernel's memory, copied by a small BPF program into memory that it shares with us. /proc/kcore is there on most kernels
  * and needs no program, but copies twice, in pages, and takes a system call for each place: to pass through 3 MB of symbol tables
  * takes 19 ms that way in a virtual machine without help, and 14 this way, to load the program included (bench/README.md).
  */
@@ -36,5 +36,7 @@ bool core_copy_fill(struct core_copy *c, const u8 *slot, u64 address, size_t len
 /* The CORE_SPOT bytes at each of N addresses, CORE_SPOTS of them at most; those that cannot be read are zeros. They stay until the
  * next call. NULL: it cannot be used. */
 const u8 *core_copy_spots(struct core_copy *c, const u64 *addresses, u32 n);
+/* Where the kernel has our own task_struct; 0: it cannot be used. */
+u64 core_copy_task(struct core_copy *c);
 
 #endif

@@ -131,12 +131,12 @@ static char kind_at(struct tables *t, u32 i)
 	return len ? (char)(*at | 0x20) : '\0';
 }
 
-/* Of several names for one address the first is ftrace's. */
 static int tell_each(struct tables *t, const char *module, u32 count, const char *prefix,
 		     core_symbol_fn fn, void *arg)
 {
 	const size_t prefix_len = strlen(prefix);
 	u64 last = 0;
+	bool is_alias;
 
 	for (u32 i = 1; i < count; i++) {
 		const char kind = kind_at(t, i);
@@ -149,12 +149,15 @@ static int tell_each(struct tables *t, const char *module, u32 count, const char
 			continue;
 		if (!kind || !symbol_at(t, i, &s, &name, &len) || !(s.st_value >> 63))
 			return -EOPNOTSUPP;
-		if (!*name || s.st_value == last)
+		if (!memchr(name, '\0', len))
+			return -EOPNOTSUPP;
+		if (!*name || symbol_is_padding(name))
 			continue;
+		is_alias = s.st_value == last;
 		last = s.st_value;
-		if (len < prefix_len || memcmp(name, prefix, prefix_len))
+		if (strncmp(name, prefix, prefix_len))
 			continue;
-		rc = memchr(name, '\0', len) ? fn(arg, name, module, s.st_value) : -EOPNOTSUPP;
+		rc = fn(arg, name, module, s.st_value, is_alias);
 		if (rc)
 			return rc;
 	}

@@ -13,9 +13,16 @@
 #include "base/arena.h"
 #include "kernel/kcore.h"
 
-typedef int (*core_symbol_fn)(void *arg, const char *name, const char *module, u64 address);
+/* module NULL = vmlinux; is_alias: another name has the same address and stands before this one. */
+typedef int (*core_symbol_fn)(void *arg, const char *name, const char *module, u64 address, bool is_alias);
 
 struct core_symbols;
+
+/* The padding in front of functions has names, too (scripts/link-vmlinux.sh, kCFI). */
+static inline bool symbol_is_padding(const char *name)
+{
+	return *name == '_' && (str_starts(name, "__pfx_") || str_starts(name, "__cfi_"));
+}
 
 /* -EOPNOTSUPP: it cannot be done here. The core file stays open as long as they are used. */
 int core_symbols_load(const struct kcore *c, struct core_symbols **ret);
@@ -24,12 +31,10 @@ void core_symbols_release(struct core_symbols *s);
 u64 core_symbols_text(const struct core_symbols *s);
 /*
  * Text symbols of vmlinux: those whose names begin with one of the prefixes (NULL at the end of them, 16 at most; prefixes
- * NULL = all). First those of prefixes that few names have, then the others, both in the order of their addresses. is_alias:
- * another one has the same address and stands before it. Ends when fn returns non-zero, and returns that; -EIO: a table ends
- * too early.
+ * NULL = all). First those of prefixes that few names have, then the others, both in the order of their addresses. Ends when fn
+ * returns non-zero, and returns that; -EIO: a table ends too early.
  */
-int core_symbols_each(struct core_symbols *s, const char *const *prefixes,
-		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg);
+int core_symbols_each(struct core_symbols *s, const char *const *prefixes, core_symbol_fn fn, void *arg);
 /*
  * Every symbol at the greatest address up to this one, in the order of the file; kind as in kallsyms. False: it is not an
  * address of vmlinux.
@@ -39,8 +44,7 @@ bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
 /* 0 = there is none of this name. */
 u64 core_symbols_address(struct core_symbols *s, const char *name);
 /*
- * Functions of modules whose names begin with PREFIX, of several names for one address the first. Names are valid during the call, modules' names as long
- * as the arena. -EOPNOTSUPP: one of the modules cannot be read.
+ * The same of modules, of one prefix ("" = all). Names are valid during the call, modules' names as long as the arena. -EOPNOTSUPP: one of the modules cannot be read.
  */
 int core_modules_each(const struct kcore *c, const char *prefix, struct arena *names, core_symbol_fn fn, void *arg);
 

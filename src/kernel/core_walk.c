@@ -25,19 +25,13 @@ struct found {
 };
 
 struct listener {
-	int (*fn)(void *arg, const char *name, u64 address, bool is_alias);
+	core_symbol_fn fn;
 	void *arg;
 };
 
 static bool is_text(char kind)
 {
 	return (kind | 0x20) == 't' || (kind | 0x20) == 'w';
-}
-
-/* The padding in front of functions has names, too (scripts/link-vmlinux.sh). */
-static bool is_padding(const char *name)
-{
-	return *name == '_' && (str_starts(name, "__pfx_") || str_starts(name, "__cfi_"));
 }
 
 #define MAX_PREFIXES 16
@@ -127,7 +121,7 @@ static bool has_elder(struct core_symbols *s, u32 i)
 	char text[MAX_NAME];
 
 	while (i-- && core_symbols_nth_address(s, i) == address)
-		if (core_symbols_nth(s, i, text) && is_text(*text) && !is_padding(text + 1))
+		if (core_symbols_nth(s, i, text) && is_text(*text) && !symbol_is_padding(text + 1))
 			return true;
 	return false;
 }
@@ -176,9 +170,10 @@ static int tell_found(struct core_symbols *s, struct found *found, const char *c
 		const u32 i = found->items[k];
 
 		if ((k && i == found->items[k - 1]) || !core_symbols_nth(s, i, text) ||
-		    !is_text(*text) || is_padding(text + 1) || begins(&others, text + 1))
+		    !is_text(*text) || symbol_is_padding(text + 1) || begins(&others, text + 1))
 			continue;
-		rc = to->fn(to->arg, text + 1, core_symbols_nth_address(s, i), has_elder(s, i));
+		rc = to->fn(to->arg, text + 1, NULL, core_symbols_nth_address(s, i),
+			    has_elder(s, i));
 	}
 	return rc;
 }
@@ -233,11 +228,12 @@ static int visit(struct walk *w, u32 i, const struct name *n)
 	char text[MAX_NAME];
 
 	if (!may_begin(w->s, &w->wanted, n) || !core_symbols_expand(w->s, n, text) ||
-	    is_padding(text + 1) || !begins(&w->wanted, text + 1))
+	    symbol_is_padding(text + 1) || !begins(&w->wanted, text + 1))
 		return 0;
 	if ((i && !walk_address(w, i - 1, &before)) || !walk_address(w, i, &address))
 		return -EIO;
-	return w->to->fn(w->to->arg, text + 1, address, address == before && has_elder(w->s, i));
+	return w->to->fn(w->to->arg, text + 1, NULL, address,
+			 address == before && has_elder(w->s, i));
 }
 
 /*
@@ -308,8 +304,8 @@ static int walk(struct core_symbols *s, const char *const *prefixes, const struc
 	return rc;
 }
 
-int core_symbols_each(struct core_symbols *s, const char *const *prefixes,
-		      int (*fn)(void *arg, const char *name, u64 address, bool is_alias), void *arg)
+int core_symbols_each(struct core_symbols *s, const char *const *prefixes, core_symbol_fn fn,
+		      void *arg)
 {
 	const struct listener to = {fn, arg};
 	const char *many[MAX_PREFIXES + 1] = {NULL};

@@ -180,10 +180,11 @@ const struct kcore *kernel_kcore(struct kernel *k)
 {
 	if (!k->kcore_tried) {
 		k->kcore_tried = true;
-		if (kcore_open(&k->kcore, NULL))
+		k->has_kcore = !kcore_open(&k->kcore, NULL);
+		if (!k->has_kcore)
 			kcore_close(&k->kcore);
 	}
-	return k->kcore.fd >= 0 ? &k->kcore : NULL;
+	return k->has_kcore ? &k->kcore : NULL;
 }
 
 struct core_symbols *kernel_core_symbols(struct kernel *k)
@@ -333,9 +334,9 @@ static const char *read_on(struct kallsyms *ks, const char *end)
 	return last ? last + 1 : end;
 }
 
-int kernel_each_function(struct kernel *k,
-			 int (*fn)(void *arg, const char *name, const char *module, u64 address),
-			 void *arg)
+typedef int (*function_fn)(void *arg, const char *name, const char *module, u64 address);
+
+static int each_in_text(struct kernel *k, function_fn fn, void *arg)
 {
 	struct kallsyms *ks = &k->kallsyms;
 	const char *at, *end, *next;
@@ -356,11 +357,64 @@ int kernel_each_function(struct kernel *k,
 		next = parse_line(at, end, &line);
 		if (!next)
 			break;
-		if ((line.kind | 0x20) != 't' && (line.kind | 0x20) != 'w')
+		if (((line.kind | 0x20) != 't' && (line.kind | 0x20) != 'w') ||
+		    symbol_is_padding(line.name))
 			continue;
 		rc = with_name(ks, &line, fn, arg);
 	}
 	return rc ? rc : load(k);
+}
+
+struct core_functions {
+	function_fn fn;
+	void *arg;
+	struct arena names;
+	VECTOR(struct kernel_symbol) of_modules;
+};
+
+static int keep_function(void *arg, const char *name, const char *module, u64 address,
+			 bool is_alias)
+{
+	struct core_functions *f = arg;
+
+	vector_push(&f->of_modules,
+		    (struct kernel_symbol){arena_strdup(&f->names, name), module, address});
+	return 0;
+}
+
+static int tell_function(void *arg, const char *name, const char *module, u64 address,
+			 bool is_alias)
+{
+	const struct core_functions *f = arg;
+
+	return f->fn(f->arg, name, module, address);
+}
+
+/* False: the tables, or those of a module, cannot be read; nothing was told. */
+static bool each_in_core(struct kernel *k, function_fn fn, void *arg, int *ret)
+{
+	struct core_functions f = {.fn = fn, .arg = arg};
+	struct core_symbols *core = k->kallsyms.tried ? NULL : kernel_core_symbols(k);
+	const bool ok =
+		core && !core_modules_each(kernel_kcore(k), "", &f.names, keep_function, &f);
+	int rc = ok ? core_symbols_each(core, NULL, tell_function, &f) : 0;
+
+	for (size_t i = 0; ok && !rc && i < f.of_modules.len; i++) {
+		const struct kernel_symbol *s = &f.of_modules.items[i];
+
+		rc = fn(arg, s->name, s->module, s->address);
+	}
+	vector_free(&f.of_modules);
+	arena_release(&f.names);
+	*ret = rc;
+	return ok;
+}
+
+int kernel_each_function(struct kernel *k, function_fn fn, void *arg)
+{
+	int rc;
+
+	return each_in_core(k, fn, arg, &rc) ? rc : each_in_text(k, fn, arg);
 }
 
 /* ---- what may be traced ---- */

@@ -5,34 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "kernel/vmcoreinfo.h"
+
+#define PAGE	     ((size_t)4096)
 #define MAX_SEGMENTS 512
 #define MAX_NOTES    ((size_t)1 << 20)
-
-/* Of the notes (name and descriptor are padded to 4 bytes each) the one that is VMCOREINFO. */
-static char *find_info(const u8 *notes, size_t len)
-{
-	size_t at = 0;
-
-	while (len - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		size_t name, end;
-
-		memcpy(&n, notes + at, sizeof(n));
-		name = at + sizeof(n);
-		if (n.n_namesz > len || n.n_descsz > len)
-			return NULL;
-		end = name + ALIGN_UP((size_t)n.n_namesz, 4) + ALIGN_UP((size_t)n.n_descsz, 4);
-		if (end > len)
-			return NULL;
-		if (n.n_namesz == sizeof("VMCOREINFO") &&
-		    !memcmp(notes + name, "VMCOREINFO", sizeof("VMCOREINFO")))
-			return xstrndup((const char *)notes + name +
-						ALIGN_UP((size_t)n.n_namesz, 4),
-					n.n_descsz);
-		at = end;
-	}
-	return NULL;
-}
 
 static void read_info(struct kcore *c)
 {
@@ -46,21 +23,19 @@ static void read_info(struct kcore *c)
 		notes = xmalloc(s->p_filesz + 1);
 		len = pread(c->fd, notes, s->p_filesz, (off_t)s->p_offset);
 		if (len > 0)
-			c->info = find_info(notes, (size_t)len);
+			c->info = vmcoreinfo_in_notes(notes, (size_t)len);
 		free(notes);
 	}
 }
 
-int kcore_open(struct kcore *c, const char *path)
+static int open_file(struct kcore *c, const char *path)
 {
 	Elf64_Ehdr header;
 	size_t size;
 
-	*c = (struct kcore){.fd = open(path ? path : "/proc/kcore", O_RDONLY | O_CLOEXEC)};
+	c->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (c->fd < 0)
 		return -errno;
-	if (!path)
-		c->copy = xzalloc(sizeof(*c->copy));
 	if (pread(c->fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_phentsize != sizeof(Elf64_Phdr) ||
 	    header.e_phnum > MAX_SEGMENTS)
@@ -72,6 +47,33 @@ int kcore_open(struct kcore *c, const char *path)
 	c->nsegments = header.e_phnum;
 	read_info(c);
 	return 0;
+}
+
+int kcore_open_memory(struct kcore *c)
+{
+	int err;
+
+	*c = (struct kcore){.fd = -1, .copy = xzalloc(sizeof(*c->copy))};
+	err = core_copy_open(c->copy);
+	if (err)
+		return err;
+	c->info = vmcoreinfo_in_memory(c->copy);
+	c->slot = core_copy_take(c->copy);
+	return c->info && c->slot ? 0 : -EOPNOTSUPP;
+}
+
+int kcore_open(struct kcore *c, const char *path)
+{
+	*c = (struct kcore){.fd = -1};
+	if (path)
+		return open_file(c, path);
+	if (!open_file(c, "/proc/kcore")) {
+		c->copy = xzalloc(sizeof(*c->copy));
+		return 0;
+	}
+	/* Kernels are built without the file, and containers hide it behind an empty one. */
+	kcore_close(c);
+	return kcore_open_memory(c);
 }
 
 void kcore_close(struct kcore *c)
@@ -120,10 +122,28 @@ bool kcore_read_all(const struct kcore *c, u64 address, void *buffer, size_t len
 	return kcore_read(c, address, buffer, len) == len;
 }
 
+/* Where there is no file: a page at a time, so that it ends where memory does. */
+static size_t read_memory(const struct kcore *c, u64 address, u8 *buffer, size_t len)
+{
+	size_t known = 0, n;
+
+	memset(buffer, 0, len);
+	for (size_t done = 0; done < len; done += n) {
+		n = MIN(len - done, PAGE - (address + done) % PAGE);
+		if (!core_copy_fill(c->copy, c->slot, address + done, n))
+			continue;
+		memcpy(buffer + done, c->slot, n);
+		known = done + n;
+	}
+	return known;
+}
+
 size_t kcore_read(const struct kcore *c, u64 address, void *buffer, size_t len)
 {
 	size_t known = 0;
 
+	if (c->fd < 0)
+		return read_memory(c, address, buffer, len);
 	if (read_whole(c, address, buffer, len))
 		return len;
 	memset(buffer, 0, len);
@@ -184,17 +204,5 @@ void kcore_read_spots(const struct kcore *c, const u64 *addresses, u32 n, u8 *bu
 
 u64 kcore_symbol(const struct kcore *c, const char *name)
 {
-	char *line = xasprintf("SYMBOL(%s)=", name);
-	const char *at = c->info;
-	u64 address = 0;
-
-	while (at && (at = strstr(at, line))) {
-		if (at == c->info || at[-1] == '\n') {
-			address = strtoull(at + strlen(line), NULL, 16);
-			break;
-		}
-		at++;
-	}
-	free(line);
-	return address;
+	return vmcoreinfo_symbol(c->info, name);
 }

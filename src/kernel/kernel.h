@@ -102,7 +102,7 @@ struct kernel_symbol {
 bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret);
 /* Address of a symbol by name; 0 = unknown. One pass over the text, no index, if only names are asked. */
 u64 kernel_symbol_address(struct kernel *k, const char *name);
-/* Every text symbol ("T", "t", "W", "w"); fn returning non-zero ends. */
+/* Every function ("T", "t", "W", "w" and not the padding in front of one); fn returning non-zero ends. */
 int kernel_each_function(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module, u64 address), void *arg);
 /* May kprobes not be put on it? By its address, where that is given (not 0) and the kernel's list can be read, or else by name. */
 bool kernel_function_blacklisted(struct kernel *k, const char *name, u64 address);

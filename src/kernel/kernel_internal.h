@@ -54,7 +54,7 @@ struct kernel {
 	u32 online_count, possible;
 
 	struct kallsyms kallsyms;
-	bool kcore_tried, core_tried;
+	bool kcore_tried, has_kcore, core_tried;
 	struct kcore kcore;
 	struct core_symbols *core; /* the kernel's own tables of vmlinux, or NULL */
 	struct kprobe_blacklist blacklist;

@@ -3,7 +3,7 @@
  * What can be traced, without asking ftrace: its list is written by one search in kallsyms for each
  * function, 50 ms on hardware and 2 s in a virtual machine without help. What it holds are the
  * functions that begin with ftrace's nop, and those bytes can be read: the symbols tell where
- * (core_symbols.h, or else the text of kallsyms), /proc/kcore is the memory.
+ * (core_symbols.h, or else the text of kallsyms), kcore.h has the memory.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,13 +63,15 @@ static int add_candidate(struct search *s, const char *name, const char *module,
 	return 0;
 }
 
-static int each_core_symbol(void *arg, const char *name, u64 address, bool is_alias)
+static int each_core_symbol(void *arg, const char *name, const char *module, u64 address,
+			    bool is_alias)
 {
 	struct search *s = arg;
 
-	note_address(s, name, address);
+	if (!module)
+		note_address(s, name, address);
 	/* Of several names for one address the first is ftrace's, too. */
-	return is_alias ? 0 : add_candidate(s, name, NULL, address);
+	return is_alias ? 0 : add_candidate(s, name, module, address);
 }
 
 static int each_symbol(void *arg, const char *name, const char *module, u64 address)
@@ -78,7 +80,7 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 
 	if (!module)
 		note_address(s, name, address);
-	if (address == s->last || str_starts(name, "__pfx_") || str_starts(name, "__cfi_"))
+	if (address == s->last)
 		return 0;
 	s->last = address;
 	if (module && (str_eq(module, "bpf") || str_starts(module, "__builtin")))
@@ -100,7 +102,7 @@ static int find_in_core(struct search *s)
 	prefixes[1] = prefix;
 	s->text_from = core_symbols_text(symbols);
 	err = core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
-	return err ? err : core_modules_each(s->core, prefix, &s->arena, each_symbol, s);
+	return err ? err : core_modules_each(s->core, prefix, &s->arena, each_core_symbol, s);
 }
 
 static int find_candidates(struct search *s)

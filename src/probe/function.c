@@ -41,9 +41,6 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 {
 	struct each_arg *a = arg;
 
-	/* The padding in front of functions has names, too (scripts/link-vmlinux.sh, kCFI). */
-	if (str_starts(name, "__pfx_") || str_starts(name, "__cfi_"))
-		return 0;
 	if (module && str_eq(module, "bpf")) /* programs and trampolines, which come and go */
 		return 0;
 	return kernel_function_blacklisted(a->env->kernel, name, address)

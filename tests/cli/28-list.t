@@ -22,6 +22,14 @@ is "$(cat "$work/here")" "usdt:sdt.dyn:pantrace_test:plain
 uprobe:calls.dyn:work" "a wildcard without a slash: files of the working directory"
 (cd "$programs" && "$pantrace" list 'usdt:*:pantrace_test:plain') >"$work/here" 2>&1
 is "$(grep -c '^usdt:sdt[.dyn]*:pantrace_test:plain$' "$work/here")" 2 "every file, here and in PATH"
+run list 'kprobe:t*'
+if head -c 1 /sys/kernel/tracing/available_filter_functions >/dev/null 2>&1; then
+	sed 's/ .*//' /sys/kernel/tracing/available_filter_functions
+else
+	awk '$2 ~ /[tTwW]/ && $4 !~ /bpf|__builtin/ {print $3}' /proc/kallsyms
+fi | grep '^t' | LC_ALL=C sort -u >"$work/want"
+echo "$out" | sed -n 's/^kprobe://p' | LC_ALL=C sort -u >"$work/got"
+[ -s "$work/want" ] && cmp -s "$work/want" "$work/got"; ok "kernel functions: ftrace's, or all that kallsyms has ($(wc -l <"$work/want"))"
 run list 'software:*'
 like "$out" '^software:page-faults:' "software events"
 run list --json 'tracepoint:sched:sched_switch'

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's memory, copied by a program: the same bytes as /proc/kcore has, through windows and as spots; what cannot be read. */
+/* The kernel's memory, copied by a program: the same bytes as /proc/kcore has, through windows and as spots; what cannot be read; without the file. */
 #include "kernel/core_copy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernel/core_table.h"
 #include "kernel/kernel.h"
@@ -83,15 +85,58 @@ static void test_unreadable(const struct kcore *slow, const struct kcore *quick,
 		core_copy_give(quick->copy, slots[i]);
 }
 
+/* Without the file: what its symbols say, and a read that goes beyond a page. */
+static void test_memory(const struct kcore *file, u64 address)
+{
+	u8 *a = xzalloc(LEN), *b = xzalloc(LEN);
+	struct kcore memory;
+
+	if (kcore_open_memory(&memory)) {
+		ok(true, "without /proc/kcore # SKIP the kernel has no programs that copy its "
+			 "memory, or no VMCOREINFO");
+	} else {
+		is_int(kcore_symbol(&memory, "_stext"), address, "VMCOREINFO is found in memory");
+		is_int(kcore_symbol(&memory, "_stex"), 0, "a name it does not have");
+		ok(!kcore_read_all(&memory, 4096, b, 64), "user memory is not read");
+		ok(kcore_read_all(&memory, address + 5, b, LEN), "a read of many pages");
+		if (file)
+			ok(kcore_read_all(file, address + 5, a, LEN) && !memcmp(a, b, LEN),
+			   "what the file has");
+	}
+	kcore_close(&memory);
+	free(a);
+	free(b);
+}
+
+/* As the text has it; 0: it cannot be read. */
+static u64 text_address(const char *symbol)
+{
+	char name[512], kind;
+	unsigned long long address;
+	u64 found = 0;
+	FILE *f = fopen("/proc/kallsyms", "r");
+
+	while (f && !found && fscanf(f, "%llx %c %511s%*[^\n]", &address, &kind, name) == 3)
+		if (str_eq(name, symbol))
+			found = address;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 int main(void)
 {
 	struct kernel *k = kernel_new();
-	const u64 address = kernel_symbol_address(k, "_stext");
+	const u64 address = text_address("_stext");
 	struct kcore slow, quick;
 
+	is_int(kernel_symbol_address(k, "_stext"), address, "a symbol as the text has it");
 	if (kcore_open(&slow, NULL) || kcore_open(&quick, NULL) || !address) {
-		ok(true, "the kernel's memory # SKIP /proc/kcore or kallsyms cannot be read");
+		ok(true, "the kernel's memory # SKIP neither /proc/kcore nor kallsyms can be read");
+	} else if (slow.fd < 0) {
+		test_memory(NULL, address);
 	} else {
+		test_memory(&slow, address);
 		kcore_expect_much(&quick);
 		if (!quick.copy->shared) {
 			ok(true,

@@ -176,7 +176,7 @@ static bool is_refused(void)
 	return !s;
 }
 
-static int list(void *arg, const char *name, u64 address, bool is_alias)
+static int list(void *arg, const char *name, const char *module, u64 address, bool is_alias)
 {
 	char *text = arg;
 
