@@ -78,20 +78,18 @@ int btf_find_function(struct btf_source *s, const char *module, const char *name
 static int each_in(struct btf_blob *b, const char *glob,
 		   int (*fn)(void *arg, const char *module, const char *name, u32 id), void *arg)
 {
+	const struct btf_numbers *functions = &b->lists[BTF_LIST_FUNCTIONS];
 	const size_t prefix = strcspn(glob, "*?[\\");
 	const bool all = str_eq(glob, "*");
 
-	for (u32 i = 0; i < b->count; i++) {
-		const struct btf_type *t = (const void *)(b->types + b->offsets[i]);
-		const char *name;
+	for (u32 i = 0; i < functions->len; i++) {
+		const struct btf_type *t = btf_nth(b, functions->items[i]);
+		const char *name = btf_name_at(b, t->name_off);
 		int rc;
 
-		if (btf_raw_kind(t) != BTF_KIND_FUNC)
-			continue;
-		name = btf_name_at(b, t->name_off);
 		if (!all && (strncmp(name, glob, prefix) || !glob_match(glob, name)))
 			continue;
-		rc = fn(arg, b->module, name, b->first_id + i);
+		rc = fn(arg, b->module, name, b->first_id + functions->items[i]);
 		if (rc)
 			return rc;
 	}
@@ -127,11 +125,10 @@ int btf_each_function_in(const void *data, size_t len,
 	struct btf_blob b;
 	int err = btf_open_memory(&b, data, len);
 
-	for (u32 i = 0; !err && i < b.count; i++) {
-		const struct btf_type *t = (const void *)(b.types + b.offsets[i]);
+	for (u32 i = 0; !err && i < b.lists[BTF_LIST_FUNCTIONS].len; i++) {
+		const u32 n = b.lists[BTF_LIST_FUNCTIONS].items[i];
 
-		if (btf_raw_kind(t) == BTF_KIND_FUNC)
-			err = fn(arg, btf_name_at(&b, t->name_off), b.first_id + i);
+		err = fn(arg, btf_name_at(&b, btf_nth(&b, n)->name_off), b.first_id + n);
 	}
 	btf_close_memory(&b);
 	return err;
@@ -148,7 +145,7 @@ static int each_record_in(struct btf_blob *b, const char *glob,
 	int rc = 0;
 
 	for (u32 i = 0; i < b->count && !rc; i++) {
-		const struct btf_type *t = (const void *)(b->types + b->offsets[i]);
+		const struct btf_type *t = btf_nth(b, i);
 		const u32 kind = btf_raw_kind(t);
 		const char *name = btf_name_at(b, t->name_off);
 

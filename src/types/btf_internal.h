@@ -8,6 +8,24 @@
 #include "base/vector.h"
 #include "types/btf.h"
 
+#define BTF_KIND_BIT(k) (1u << (k))
+/* linux/btf.h of older headers */
+#define PT_BTF_TYPE_TAG 18
+#define PT_BTF_ENUM64	19
+#define PT_BTF_KIND_MAX 19
+
+/* The types that have names: most of a kernel's 130,000 have none. */
+enum btf_list {
+	BTF_LIST_FUNCTIONS,
+	BTF_LIST_ENUMS,
+	BTF_LIST_OTHERS,
+	BTF_LIST_COUNT,
+};
+
+struct btf_numbers {
+	u32 *items, len; /* i of each type */
+};
+
 /*
  * One BTF object. Module objects are split: their type ids and string offsets go on where those of the base end.
  *
@@ -16,8 +34,8 @@
 struct btf_blob {
 	struct btf_source *owner;
 	const struct btf_blob *base; /* NULL: this is the base */
-	char *module;		     /* NULL: vmlinux */
-	u32 index;		     /* in type.source_id's upper half: 0 = vmlinux, i + 1 = modules.items[i] */
+	char *module; /* NULL: vmlinux */
+	u32 index; /* in type.source_id's upper half: 0 = vmlinux, i + 1 = modules.items[i] */
 
 	bool is_mapped, tried;
 	int error; /* of opening; 0 = usable */
@@ -29,11 +47,15 @@ struct btf_blob {
 	u32 first_id, first_string;
 
 	u32 *offsets; /* of type first_id + i in types; NULL until the first question */
-	u32 count;    /* of types */
+	u32 count; /* of types */
 	struct type **cache; /* converted types, by id - first_id */
 
-	/* Names by hash, once many were asked for. */
+	struct btf_numbers lists[BTF_LIST_COUNT];
+
+	/* Names by hash, once many were asked for; until then the last answer. */
 	u32 lookups;
+	char *asked;
+	u32 asked_kinds, answer;
 	u32 *heads, *next; /* index + 1 */
 	u32 mask;
 
@@ -46,8 +68,8 @@ struct btf_source {
 	struct btf_blob vmlinux;
 	VECTOR(struct btf_blob *) modules; /* listed, opened one by one */
 	bool modules_listed;
-	u32 depth;		    /* of the conversion under way */
-	struct hashmap names;	    /* answers to lookup: struct btf_answer */
+	u32 depth; /* of the conversion under way */
+	struct hashmap names; /* answers to lookup: struct btf_answer */
 	struct hashmap enumerators; /* answers to lookup_enumerator */
 };
 
@@ -61,13 +83,6 @@ struct btf_answer {
 struct btf_source *btf_attach_from(struct type_store *store, const char *path,
 				   const char *module_dir);
 
-#define BTF_KIND_BIT(k)	 (1u << (k))
-#define BTF_ANY_KIND	 UINT32_MAX
-/* linux/btf.h of older headers */
-#define PT_BTF_TYPE_TAG	 18
-#define PT_BTF_ENUM64	 19
-#define PT_BTF_KIND_MAX	 19
-
 /* ---- btf.c: objects ---- */
 /* Opens and indexes on first use. 0 or -errno. */
 int btf_open(struct btf_blob *b);
@@ -80,7 +95,30 @@ void btf_list_modules(struct btf_source *s);
 struct btf_blob *btf_next_blob(struct btf_source *s, u32 *iterator);
 /* The raw type, whole and in bounds; *ret_owner is the object that holds it. NULL: no such type, or void. */
 const struct btf_type *btf_raw(const struct btf_blob *b, u32 id, const struct btf_blob **ret_owner);
-const char *btf_name_at(const struct btf_blob *b, u32 offset); /* "" when out of bounds */
+/* The type first_id + n, which is there. */
+static inline const struct btf_type *btf_nth(const struct btf_blob *b, u32 n)
+{
+	return (const void *)(b->types + b->offsets[n]);
+}
+
+/* "" when out of bounds */
+static inline const char *btf_name_at(const struct btf_blob *b, u32 offset)
+{
+	while (b->base && offset < b->first_string)
+		b = b->base;
+	if (offset < b->first_string || offset - b->first_string >= b->strings_len)
+		return "";
+	return b->strings + (offset - b->first_string);
+}
+
+/* Where names are passed one after the other the first letter tells nearly all of them apart. */
+static inline bool btf_is_name(const struct btf_blob *b, u32 offset, const char *name)
+{
+	const char *other = btf_name_at(b, offset);
+
+	return *other == *name && str_eq(other, name);
+}
+
 /* First id with this name and one of these kinds; 0 = none. */
 u32 btf_find_id(struct btf_blob *b, const char *name, u32 kinds);
 /* Descriptor of the kernel's object of a module, or -errno. */
@@ -91,7 +129,8 @@ const struct type *btf_convert(const struct btf_blob *b, u32 id);
 
 /* ---- btf_lookup.c ---- */
 struct type *btf_lookup(struct type_store *store, const char *name);
-const struct type *btf_lookup_enumerator(struct type_store *store, const char *name, s64 *ret_value);
+const struct type *btf_lookup_enumerator(struct type_store *store, const char *name,
+					 s64 *ret_value);
 /* A complete struct or union in any object; NULL if none. */
 const struct type *btf_find_definition(struct btf_source *s, const char *name, u32 kind);
 

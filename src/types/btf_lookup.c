@@ -69,22 +69,18 @@ static bool enum_has(const struct btf_blob *b, const struct btf_type *t, const c
 	const u32 *e = (const void *)(t + 1);
 
 	for (u32 i = 0; i < btf_raw_vlen(t); i++)
-		if (str_eq(btf_name_at(b, e[words * i]), name))
+		if (btf_is_name(b, e[words * i], name))
 			return true;
 	return false;
 }
 
-/* The first letters decide nearly always, so that comparing strings is as quick as finding its
- * offset first. */
 static const struct type *find_enum_with(const struct btf_blob *b, const char *name)
 {
-	for (u32 i = 0; i < b->count; i++) {
-		const struct btf_type *t = (const void *)(b->types + b->offsets[i]);
-		const u32 kind = btf_raw_kind(t);
+	const u32 *enums = b->lists[BTF_LIST_ENUMS].items;
 
-		if ((kind == BTF_KIND_ENUM || kind == PT_BTF_ENUM64) && enum_has(b, t, name))
-			return btf_convert(b, b->first_id + i);
-	}
+	for (u32 i = 0; i < b->lists[BTF_LIST_ENUMS].len; i++)
+		if (enum_has(b, btf_nth(b, enums[i]), name))
+			return btf_convert(b, b->first_id + enums[i]);
 	return NULL;
 }
 
