@@ -149,15 +149,15 @@ static int tell_each(struct tables *t, const char *module, u32 count, const char
 			continue;
 		if (!kind || !symbol_at(t, i, &s, &name, &len) || !(s.st_value >> 63))
 			return -EOPNOTSUPP;
-		if (!memchr(name, '\0', len))
-			return -EOPNOTSUPP;
-		if (!*name || symbol_is_padding(name))
+		if (!*name)
 			continue;
 		is_alias = s.st_value == last;
 		last = s.st_value;
-		if (strncmp(name, prefix, prefix_len))
+		if (len < prefix_len || memcmp(name, prefix, prefix_len))
 			continue;
-		rc = fn(arg, name, module, s.st_value, is_alias);
+		if (!memchr(name, '\0', len))
+			return -EOPNOTSUPP;
+		rc = symbol_is_padding(name) ? 0 : fn(arg, name, module, s.st_value, is_alias);
 		if (rc)
 			return rc;
 	}

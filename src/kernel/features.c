@@ -132,8 +132,10 @@ static void ask(const struct question *rows, u32 n)
 
 static void ask_instructions(struct kernel_features *f)
 {
+	bool has_task_btf;
 	const struct question rows[] = {
 		QUESTION(&f->current_task, CALL(FUNC_GET_CURRENT_TASK)),
+		QUESTION(&has_task_btf, CALL(FUNC_GET_CURRENT_TASK_BTF)),
 		QUESTION(&f->current_cgroup_id, CALL(FUNC_GET_CURRENT_CGROUP_ID)),
 		QUESTION(&f->jiffies64, CALL(FUNC_JIFFIES64)),
 		QUESTION(&f->ktime_boot, CALL(FUNC_KTIME_GET_BOOT_NS)),
@@ -160,6 +162,8 @@ static void ask_instructions(struct kernel_features *f)
 
 	_Static_assert(ARRAY_SIZE(rows) <= MAX_TOGETHER, "more than one program holds");
 	ask(rows, ARRAY_SIZE(rows));
+	/* Tracing programs of another type had it before kprobes (6.2). */
+	f->task_storage = has_task_btf && helper_exists(FUNC_TASK_STORAGE_GET, false);
 }
 
 /*
@@ -184,9 +188,6 @@ static void ask_helpers(struct kernel_features *f)
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
 		*rows[i].ret = (f->ktime_tai && rows[i].function < FUNC_KTIME_GET_TAI_NS) ||
 			       helper_exists(rows[i].function, rows[i].any_type);
-	/* Tracing programs of another type had it before kprobes (6.2). */
-	f->task_storage = helper_exists(FUNC_TASK_STORAGE_GET, false) &&
-			  helper_exists(FUNC_GET_CURRENT_TASK_BTF, false);
 }
 
 /* ---- maps ---- */
