@@ -122,8 +122,9 @@ static const u32 list_kinds[BTF_LIST_COUNT] = {
 };
 
 /*
- * One pass over the types. What stands behind an unknown or cut-off type does not exist for us. Kinds come as they like, so that
- * each type is written to all lists, and the next one over it where it does not belong there: branches would be guessed wrong.
+ * One pass over the types. What stands behind an unknown or cut-off type does not exist for us. It takes as long as to know where
+ * each type ends: functions stand together, so that the processor guesses their ends; other kinds come as they like, so that
+ * each is written to all other lists, and the next one over it where it does not belong there, without a branch.
  */
 static void index_types(struct btf_blob *b)
 {
@@ -139,12 +140,18 @@ static void index_types(struct btf_blob *b)
 	while ((size_t)(end - at) >= sizeof(struct btf_type)) {
 		const struct btf_type *t = (const void *)at;
 		const u32 kind = btf_raw_kind(t);
-		const size_t size = sizes[kind].fixed + sizes[kind].each * btf_raw_vlen(t);
+		size_t size;
 
+		if (kind == BTF_KIND_FUNC) {
+			functions[nfunctions++] = n;
+			offsets[n++] = (u32)(at - types);
+			at += sizeof(*t);
+			continue;
+		}
+		size = sizes[kind].fixed + sizes[kind].each * btf_raw_vlen(t);
 		if (!size || size > (size_t)(end - at))
 			break;
-		functions[nfunctions] = enums[nenums] = others[nothers] = n;
-		nfunctions += list_kinds[BTF_LIST_FUNCTIONS] >> kind & 1;
+		enums[nenums] = others[nothers] = n;
 		nenums += list_kinds[BTF_LIST_ENUMS] >> kind & 1;
 		nothers += list_kinds[BTF_LIST_OTHERS] >> kind & 1;
 		offsets[n++] = (u32)(at - types);
