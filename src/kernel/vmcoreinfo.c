@@ -60,6 +60,25 @@ static bool read_place(u64 *ret_address, size_t *ret_len)
 	return ok;
 }
 
+/*
+ * "Unaccepted: 1048576 kB" (6.5): memory of a confidential guest that its host has not given it yet, which the kernel must not
+ * touch. Where there is some, no address may be tried.
+ */
+static bool has_unaccepted(void)
+{
+	static const char name[] = "\nUnaccepted:";
+	char *text;
+	const char *line;
+	bool some;
+
+	if (file_read("/proc/meminfo", 65536, &text, NULL))
+		return true;
+	line = strstr(text, name);
+	some = line && strtoull(line + strlen(name), NULL, 10);
+	free(text);
+	return some;
+}
+
 static bool is_beginning(const u8 *bytes)
 {
 	Elf64_Nhdr n;
@@ -98,7 +117,7 @@ char *vmcoreinfo_in_memory(struct core_copy *copy)
 	u8 *slot;
 	size_t len;
 
-	if (!read_place(&physical, &len))
+	if (has_unaccepted() || !read_place(&physical, &len))
 		return NULL;
 	address = find_mapped(copy, physical);
 	slot = address ? core_copy_take(copy) : NULL;
