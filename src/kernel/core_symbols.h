@@ -14,7 +14,8 @@
 #include "kernel/kcore.h"
 
 /* module NULL = vmlinux; is_alias: another name has the same address and stands before this one. */
-typedef int (*core_symbol_fn)(void *arg, const char *name, const char *module, u64 address, bool is_alias);
+typedef int (*core_symbol_fn)(void *arg, const char *name, const char *module, u64 address,
+			      bool is_alias);
 
 struct core_symbols;
 
@@ -44,7 +45,8 @@ bool core_symbols_at(struct core_symbols *s, u64 address, u64 *ret_start,
 /* 0 = there is none of this name. */
 u64 core_symbols_address(struct core_symbols *s, const char *name);
 /*
- * The same of modules, of one prefix ("" = all). Names are valid during the call, modules' names as long as the arena. -EOPNOTSUPP: one of the modules cannot be read.
+ * The same of modules, of one prefix ("" = all). Names are valid during the call, modules' names as long as the arena.
+ * -EOPNOTSUPP: one of the modules cannot be read.
  */
 int core_modules_each(const struct kcore *c, const char *prefix, struct arena *names, core_symbol_fn fn, void *arg);
 

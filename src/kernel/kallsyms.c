@@ -5,7 +5,8 @@
  *	ffffffff81000000 T _stext
  *	ffffffffc0201000 t helper\t[module]
  *
- * The text is read once (12 ms for 122,000 lines: the kernel formats each), by a thread: functions are told while it still reads. A name is found by
+ * Only where the tables it is printed from cannot be read (core_symbols.h). The text is read once (12 ms for 122,000 lines: the
+ * kernel formats each), by a thread: functions are told while it still reads. A name is found by
  * searching in it; the index by address is built by the first question for an address.
  */
 #include <stdio.h>
