@@ -54,6 +54,14 @@ void *hashmap_gets(const struct hashmap *m, const char *key)
 	return hashmap_get(m, key, strlen(key));
 }
 
+/* A NUL behind it: most are strings. */
+static void *copy_key(struct hashmap *m, const void *key, size_t len)
+{
+	void *copy = arena_alloc(&m->keys, len + 1);
+
+	return memcpy(copy, key, len);
+}
+
 void **hashmap_put(struct hashmap *m, const void *key, size_t key_len, bool *ret_new)
 {
 	u32 hash = hash_bytes(key, key_len);
@@ -73,10 +81,9 @@ void **hashmap_put(struct hashmap *m, const void *key, size_t key_len, bool *ret
 	}
 	e = &m->entries[m->len++];
 	*slot = (u32)m->len;
-	/* A NUL behind it: most are strings. */
-	*e = (struct hashmap_entry){
-		.key = arena_alloc(&m->keys, key_len + 1), .key_len = (u32)key_len, .hash = hash};
-	memcpy(e->key, key, key_len);
+	*e = (struct hashmap_entry){.key = m->keys_stay ? (void *)key : copy_key(m, key, key_len),
+				    .key_len = (u32)key_len,
+				    .hash = hash};
 	return &e->value;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A hash map from byte strings to pointers: open addressing, linear probing,
- * load at most 2/3. Keys are copied. Zero-initialised is empty. Iteration order
+ * load at most 2/3. Keys are copied, unless they are said to stay. Zero-initialised is empty. Iteration order
  * is the order of insertion (entries are kept in an array), so that everything
  * printed from a map is reproducible.
  */
@@ -23,6 +23,7 @@ struct hashmap {
 	u32 *slots; /* index + 1 into entries; 0 = free */
 	size_t nslots;
 	struct arena keys;
+	bool keys_stay; /* set before the first one: they are the caller's, as long as the map is there */
 };
 
 /* NULL when absent. */

@@ -67,6 +67,7 @@ static bool read_tokens(struct core_symbols *s, const struct kcore *c)
 		if (len > UINT8_MAX)
 			return false;
 		s->lengths[i] = (u8)len;
+		memcpy(s->shorts[i], s->text + s->index[i], SHORT);
 		s->kinds[i] = s->text[s->index[i]];
 		s->letters[i] = len > 1 ? s->text[s->index[i] + 1] : '\0';
 	}
@@ -76,28 +77,28 @@ static bool read_tokens(struct core_symbols *s, const struct kcore *c)
 /* The kind, then the name. */
 bool core_symbols_expand(const struct core_symbols *s, const struct name *n, char text[MAX_NAME])
 {
-	size_t len = 0;
+	const u8 *const end = n->tokens + n->count;
+	const char *const last =
+		text + MAX_NAME - (UINT8_MAX + SHORT); /* where a token may begin */
+	char *to = text;
 
-	for (u32 i = 0; i < n->count; i++) {
-		const u32 token = n->tokens[i], size = s->lengths[token];
-		const char *from = s->text + s->index[token];
+	for (const u8 *token = n->tokens; token != end; token++) {
+		const size_t size = s->lengths[*token];
 
-		if (len + size + SHORT > MAX_NAME)
+		if (to > last)
 			return false;
-		if (size <= SHORT)
-			memcpy(text + len, from, SHORT);
-		else
-			memcpy(text + len, from, size);
-		len += size;
+		memcpy(to, s->shorts[*token], SHORT);
+		if (size > SHORT)
+			memcpy(to + SHORT, s->text + s->index[*token] + SHORT, size - SHORT);
+		to += size;
 	}
-	text[len] = '\0';
-	return len > 1;
+	*to = '\0';
+	return to - text > 1;
 }
 
 /* ---- places ---- */
 
-/* The names of the symbols from the Nth marker to the next. */
-static const u8 *block_at(struct core_symbols *s, u32 n, const u8 **ret_end)
+const u8 *core_symbols_block(struct core_symbols *s, u32 n, const u8 **ret_end)
 {
 	const u32 nblocks = (s->count + STEP - 1) / STEP;
 	const size_t from = s->markers[n];
@@ -110,7 +111,7 @@ static const u8 *block_at(struct core_symbols *s, u32 n, const u8 **ret_end)
 
 static bool find_name(struct core_symbols *s, u32 i, struct name *ret)
 {
-	const u8 *end, *at = block_at(s, i / STEP, &end);
+	const u8 *end, *at = core_symbols_block(s, i / STEP, &end);
 
 	for (u32 left = i % STEP + 1; left && at; left--)
 		at = next_name(at, end, ret);
@@ -148,13 +149,13 @@ bool core_symbols_sorted(struct core_symbols *s, u32 n, u32 *ret_i, char text[MA
 
 	if (!at)
 		return false;
-	*ret_i = (u32)at[0] << 16 | (u32)at[1] << 8 | at[2];
+	*ret_i = core_symbols_number(at);
 	return *ret_i < s->count && core_symbols_nth(s, *ret_i, text);
 }
 
-/* The first of the sorted names that does not stand before PREFIX. */
-u32 core_symbols_first(struct core_symbols *s, const char *prefix)
+u32 core_symbols_first(struct core_symbols *s, const char *prefix, bool behind)
 {
+	const size_t len = behind ? strlen(prefix) : MAX_NAME;
 	u32 low = 0, high = s->count, i;
 	char text[MAX_NAME];
 
@@ -163,7 +164,8 @@ u32 core_symbols_first(struct core_symbols *s, const char *prefix)
 
 		if (!core_symbols_sorted(s, middle, &i, text))
 			return s->count;
-		if (strcmp(text + 1, prefix) < 0)
+		/* Before it, or to be passed as well. */
+		if (strncmp(text + 1, prefix, len) < (behind ? 1 : 0))
 			low = middle + 1;
 		else
 			high = middle;
@@ -187,7 +189,7 @@ static bool has_stext(struct core_symbols *s)
 /* Do the names of a marker end where the next one says? */
 static bool is_block(struct core_symbols *s, u32 n)
 {
-	const u8 *end, *at = block_at(s, n, &end);
+	const u8 *end, *at = core_symbols_block(s, n, &end);
 	struct name name;
 
 	for (u32 left = MIN(s->count - n * STEP, (u32)STEP); left && at; left--)
@@ -334,7 +336,7 @@ u64 core_symbols_address(struct core_symbols *s, const char *name)
 	u32 i, n;
 
 	if (s->numbers.bytes) {
-		n = core_symbols_first(s, name);
+		n = core_symbols_first(s, name, false);
 		return n < s->count && core_symbols_sorted(s, n, &i, text) && str_eq(text + 1, name)
 			       ? core_symbols_nth_address(s, i)
 			       : 0;

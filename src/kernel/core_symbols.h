@@ -31,9 +31,9 @@ void core_symbols_release(struct core_symbols *s);
 /* Where the text of vmlinux begins. */
 u64 core_symbols_text(const struct core_symbols *s);
 /*
- * Text symbols of vmlinux: those whose names begin with one of the prefixes (NULL at the end of them, 16 at most; prefixes
- * NULL = all). First those of prefixes that few names have, then the others, both in the order of their addresses. Ends when fn
- * returns non-zero, and returns that; -EIO: a table ends too early.
+ * Text symbols of vmlinux, in the order of their addresses: those whose names begin with one of the prefixes (NULL at the end of
+ * them; of more than 16, or one that is empty, all are told; prefixes NULL = all). Ends when fn returns non-zero, and returns
+ * that; -EIO: a table ends too early.
  */
 int core_symbols_each(struct core_symbols *s, const char *const *prefixes, core_symbol_fn fn, void *arg);
 /*

@@ -25,6 +25,7 @@ struct core_symbols {
 	enum { FROM_BASE, SIGNED, FROM_PLACE } meaning; /* of offsets */
 	u16 index[TOKENS];
 	char *text; /* of the tokens, with SHORT bytes behind them */
+	char shorts[TOKENS][SHORT]; /* as much of each, and what is behind it */
 	u8 lengths[TOKENS];
 	char kinds[TOKENS],
 		letters[TOKENS]; /* of names that begin with the token; letters: 0 = see the next */
@@ -76,7 +77,15 @@ bool core_symbols_nth(struct core_symbols *s, u32 n, char text[MAX_NAME]);
 u64 core_symbols_nth_address(struct core_symbols *s, u32 n);
 /* The Nth of the sorted names, and the number of its symbol. */
 bool core_symbols_sorted(struct core_symbols *s, u32 n, u32 *ret_i, char text[MAX_NAME]);
-/* The first of the sorted names that does not stand before PREFIX. */
-u32 core_symbols_first(struct core_symbols *s, const char *prefix);
+/* The number of a symbol as it stands among the sorted. */
+static inline u32 core_symbols_number(const u8 at[3])
+{
+	return (u32)at[0] << 16 | (u32)at[1] << 8 | at[2];
+}
+
+/* The first of the sorted names that begins with PREFIX, or would; BEHIND: the first behind those. */
+u32 core_symbols_first(struct core_symbols *s, const char *prefix, bool behind);
+/* The names of the symbols from the Nth marker to the next; NULL: they cannot be read. */
+const u8 *core_symbols_block(struct core_symbols *s, u32 n, const u8 **ret_end);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Symbols by the beginnings of their names. Names that few have are looked up among the sorted; for the others all symbols are
- * passed: the first token tells nearly all of them apart.
+ * Symbols by the beginnings of their names. Where the kernel has its names sorted (6.2), those that begin so stand beside each
+ * other and are marked; then the others are passed without being looked at. Elsewhere all symbols are passed: the first token
+ * tells nearly all of them apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +19,6 @@ static char first_of(const struct core_symbols *s, const struct name *n)
 
 	return letter || n->count == 1 ? letter : s->kinds[n->tokens[1]];
 }
-
-struct found {
-	u32 *items;
-	size_t len, cap;
-};
-
-struct listener {
-	core_symbol_fn fn;
-	void *arg;
-};
 
 static bool is_text(char kind)
 {
@@ -88,7 +79,7 @@ static bool may_begin(const struct core_symbols *s, const struct beginnings *b,
 		return false;
 	/* The kind and four letters. */
 	for (u32 i = 0; i < n->count && len < 1 + sizeof(head); i++) {
-		memcpy(text + len, s->text + s->index[n->tokens[i]], SHORT);
+		memcpy(text + len, s->shorts[n->tokens[i]], SHORT);
 		len += s->lengths[n->tokens[i]];
 	}
 	if (len < 1 + sizeof(head))
@@ -110,10 +101,6 @@ static bool begins(const struct beginnings *b, const char *name)
 	return false;
 }
 
-/* Of so many one is looked up, more are met on the way through all; a few are always. */
-#define FEW_OF 64
-#define FEW    16
-
 /* Another one has its address and stands before it. */
 static bool has_elder(struct core_symbols *s, u32 i)
 {
@@ -126,67 +113,21 @@ static bool has_elder(struct core_symbols *s, u32 i)
 	return false;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Adds the symbols whose names begin so. False: they are too many, or names are not sorted here. */
-static bool look_up(struct core_symbols *s, const char *prefix, struct found *ret)
-{
-	const u32 most = MAX(s->count / FEW_OF, (u32)FEW), len = (u32)strlen(prefix);
-	char text[MAX_NAME];
-	u32 first, i;
-
-	if (!s->numbers.bytes || len < 2) /* names that begin with one certain letter are many */
-		return false;
-	first = core_symbols_first(s, prefix);
-	if (first + most < s->count &&
-	    (!core_symbols_sorted(s, first + most, &i, text) || !strncmp(text + 1, prefix, len)))
-		return false;
-	for (u32 n = first; n < s->count; n++) {
-		if (!core_symbols_sorted(s, n, &i, text))
-			return false;
-		if (strncmp(text + 1, prefix, len))
-			break;
-		vector_push(ret, i);
-	}
-	return true;
-}
-
-/* In the order of the table, each once, without those that are met on the way through all. */
-static int tell_found(struct core_symbols *s, struct found *found, const char *const *met,
-		      const struct listener *to)
-{
-	const struct beginnings others = beginnings_of(met);
-	char text[MAX_NAME];
-	int rc = 0;
-
-	if (found->len)
-		qsort(found->items, found->len, sizeof(*found->items), ascending);
-	for (size_t k = 0; k < found->len && !rc; k++) {
-		const u32 i = found->items[k];
-
-		if ((k && i == found->items[k - 1]) || !core_symbols_nth(s, i, text) ||
-		    !is_text(*text) || symbol_is_padding(text + 1) || begins(&others, text + 1))
-			continue;
-		rc = to->fn(to->arg, text + 1, NULL, core_symbols_nth_address(s, i),
-			    has_elder(s, i));
-	}
-	return rc;
-}
-
 /* Most are not looked at any closer. LETTER_NEXT: the token is the kind and no more; the next one tells. */
 enum verdict { IS_OTHER, MAY_BE, LETTER_NEXT };
 
-/* On the way through all symbols. */
+#define MARK_WORDS (STEP / 64)
+
 struct walk {
 	struct core_symbols *s;
 	struct beginnings wanted;
-	const struct listener *to;
-	struct core_window names, offsets;
+	core_symbol_fn fn;
+	void *arg;
+	u32 nblocks; /* of STEP symbols */
+	u64 *marks; /* a bit for each symbol that is wanted; NULL = names tell */
+	u32 nmarks;
+	bool few; /* marks: no more of the tables is read than they ask for */
+	struct core_window names, offsets; /* not if they are few */
 	/* What a symbol's first token tells of it, and the one behind a kind: enum verdict. */
 	u8 verdicts[TOKENS], nexts[TOKENS];
 };
@@ -209,31 +150,40 @@ static void judge_tokens(struct walk *w)
 	}
 }
 
-static bool walk_address(struct walk *w, u32 i, u64 *ret)
+/* Of a symbol and of the one before it, 0 of the first. */
+static bool addresses_of(struct walk *w, u32 i, u64 ret[2])
 {
+	const u32 n = i ? 2 : 1, first = i + 1 - n;
+	const u8 *at;
+	u32 values[2];
 	size_t len;
-	const u8 *at = core_window_at(&w->offsets, (size_t)i * sizeof(u32), sizeof(u32), &len);
-	u32 value;
 
-	if (len < sizeof(value))
+	if (w->few)
+		at = core_table_at(&w->s->offsets, first * sizeof(*values),
+				   len = n * sizeof(*values));
+	else
+		at = core_window_at(&w->offsets, first * sizeof(*values), n * sizeof(*values),
+				    &len);
+	if (!at || len < n * sizeof(*values))
 		return false;
-	memcpy(&value, at, sizeof(value));
-	*ret = address_from(w->s, i, value);
+	memcpy(values, at, n * sizeof(*values));
+	ret[1] = n > 1 ? address_from(w->s, first, values[0]) : 0;
+	ret[0] = address_from(w->s, i, values[n - 1]);
 	return true;
 }
 
 static int visit(struct walk *w, u32 i, const struct name *n)
 {
-	u64 address, before = 0;
 	char text[MAX_NAME];
+	u64 addresses[2];
 
-	if (!may_begin(w->s, &w->wanted, n) || !core_symbols_expand(w->s, n, text) ||
-	    symbol_is_padding(text + 1) || !begins(&w->wanted, text + 1))
+	if (!core_symbols_expand(w->s, n, text) || symbol_is_padding(text + 1) ||
+	    !begins(&w->wanted, text + 1))
 		return 0;
-	if ((i && !walk_address(w, i - 1, &before)) || !walk_address(w, i, &address))
+	if (!addresses_of(w, i, addresses))
 		return -EIO;
-	return w->to->fn(w->to->arg, text + 1, NULL, address,
-			 address == before && has_elder(w->s, i));
+	return w->fn(w->arg, text + 1, NULL, addresses[0],
+		     addresses[0] == addresses[1] && has_elder(w->s, i));
 }
 
 /*
@@ -261,15 +211,26 @@ static const u8 *pass(const struct walk *w, const u8 *at, const u8 *stop, u32 en
 	return at;
 }
 
-/* The symbols from one marker to the next. */
-static int walk_block(struct walk *w, u32 block)
+/* The names of the symbols from one marker to the next. */
+static const u8 *names_of(struct walk *w, u32 block, const u8 **ret_stop)
 {
-	const u32 first = block * STEP, end = MIN(w->s->count, first + STEP);
+	const u32 end = (block + 1) * STEP;
 	const size_t from = w->s->markers[block];
 	const size_t to = end < w->s->count ? w->s->markers[block + 1] : w->s->names.len;
 	size_t len;
-	const u8 *at = core_window_at(&w->names, from, MIN(to - from, NAMES_WINDOW), &len);
-	const u8 *stop = at + len;
+	const u8 *at;
+
+	if (w->few)
+		return core_symbols_block(w->s, block, ret_stop);
+	at = core_window_at(&w->names, from, MIN(to - from, NAMES_WINDOW), &len);
+	*ret_stop = at + len;
+	return at;
+}
+
+static int walk_block(struct walk *w, u32 block)
+{
+	const u32 first = block * STEP, end = MIN(w->s->count, first + STEP);
+	const u8 *stop, *at = names_of(w, block, &stop);
 	struct name n;
 	int rc = 0;
 
@@ -280,49 +241,110 @@ static int walk_block(struct walk *w, u32 block)
 		at = next_name(at, stop, &n);
 		if (!at)
 			return -EIO;
-		if (w->verdicts[*n.tokens] != IS_OTHER)
+		if (w->verdicts[*n.tokens] != IS_OTHER && may_begin(w->s, &w->wanted, &n))
 			rc = visit(w, i, &n);
 	}
 	return rc;
 }
 
-static int walk(struct core_symbols *s, const char *const *prefixes, const struct listener *to)
+/* ---- those that are marked ---- */
+
+/* Passes N names; NULL: the table ends. */
+static const u8 *pass_names(const u8 *at, const u8 *stop, u32 n)
 {
-	struct walk w = {.s = s, .wanted = beginnings_of(prefixes), .to = to};
-	const u32 nblocks = (s->count + STEP - 1) / STEP;
+	for (; n && at + 1 < stop; n--) {
+		u32 len = *at++;
+
+		if (len & 0x80)
+			len = (len & 0x7f) | (u32)*at++ << 7;
+		at += len;
+	}
+	return n ? NULL : at;
+}
+
+static int visit_marked(struct walk *w, u32 block)
+{
+	const u64 *marks = w->marks + block * MARK_WORDS;
+	const u8 *stop, *at = NULL;
+	u32 next = 0; /* the symbol of the block that is at AT */
+	struct name n;
 	int rc = 0;
 
-	judge_tokens(&w);
-	kcore_expect_much(s->names.core);
-	core_window_open(&w.names, s->names.core, s->names.address, s->names.len, NAMES_WINDOW);
-	core_window_open(&w.offsets, s->offsets.core, s->offsets.address, s->offsets.len,
-			 OFFSETS_WINDOW);
-	for (u32 block = 0; !rc && block < nblocks; block++)
-		rc = walk_block(&w, block);
-	core_window_close(&w.names);
-	core_window_close(&w.offsets);
+	for (u32 word = 0; word < MARK_WORDS; word++)
+		for (u64 left = marks[word]; left && !rc; left &= left - 1) {
+			const u32 i = word * 64 + (u32)__builtin_ctzll(left);
+
+			if (!at)
+				at = names_of(w, block, &stop);
+			at = at ? pass_names(at, stop, i - next) : NULL;
+			at = at ? next_name(at, stop, &n) : NULL;
+			if (!at)
+				return -EIO;
+			next = i + 1;
+			if (is_text(w->s->kinds[*n.tokens]))
+				rc = visit(w, block * STEP + i, &n);
+		}
 	return rc;
+}
+
+/* Marks the symbols whose names begin so. False: the names are not sorted. */
+static bool mark_names(struct walk *w, const char *prefix)
+{
+	const u32 first = core_symbols_first(w->s, prefix, false);
+	const u32 n = core_symbols_first(w->s, prefix, true) - first;
+	const u8 *at = core_table_at(&w->s->numbers, (size_t)first * 3, (size_t)n * 3);
+
+	if (!at || first + n > w->s->count)
+		return false;
+	for (u32 k = 0; k < n; k++, at += 3) {
+		const u32 i = core_symbols_number(at);
+
+		if (i >= w->s->count)
+			return false;
+		w->marks[i / 64] |= 1ull << (i % 64);
+	}
+	w->nmarks += n;
+	return true;
+}
+
+static bool mark_all(struct walk *w, const char *const *prefixes)
+{
+	if (!w->wanted.list || !w->s->numbers.bytes)
+		return false;
+	w->marks = xzalloc(w->nblocks * MARK_WORDS * sizeof(*w->marks));
+	for (; *prefixes; prefixes++)
+		if (!mark_names(w, *prefixes))
+			return false;
+	w->few = w->nmarks < w->nblocks / 2;
+	return true;
 }
 
 int core_symbols_each(struct core_symbols *s, const char *const *prefixes, core_symbol_fn fn,
 		      void *arg)
 {
-	const struct listener to = {fn, arg};
-	const char *many[MAX_PREFIXES + 1] = {NULL};
-	struct found found = {0};
-	u32 n = 0;
+	struct walk w = {.s = s,
+			 .wanted = beginnings_of(prefixes),
+			 .fn = fn,
+			 .arg = arg,
+			 .nblocks = (s->count + STEP - 1) / STEP};
+	const bool marked = mark_all(&w, prefixes);
 	int rc = 0;
 
-	for (u32 i = 0; prefixes && prefixes[i]; i++) {
-		if (i == MAX_PREFIXES)
-			return -E2BIG;
-		if (!look_up(s, prefixes[i], &found))
-			many[n++] = prefixes[i];
+	if (!w.few) {
+		kcore_expect_much(s->names.core);
+		core_window_open(&w.names, s->names.core, s->names.address, s->names.len,
+				 NAMES_WINDOW);
+		core_window_open(&w.offsets, s->offsets.core, s->offsets.address, s->offsets.len,
+				 OFFSETS_WINDOW);
 	}
-	if (found.len)
-		rc = tell_found(s, &found, many, &to);
-	if (!rc && (n || !prefixes))
-		rc = walk(s, prefixes ? many : NULL, &to);
-	vector_free(&found);
+	if (!marked)
+		judge_tokens(&w);
+	for (u32 block = 0; !rc && block < w.nblocks; block++)
+		rc = marked ? visit_marked(&w, block) : walk_block(&w, block);
+	if (!w.few) {
+		core_window_close(&w.names);
+		core_window_close(&w.offsets);
+	}
+	free(w.marks);
 	return rc;
 }

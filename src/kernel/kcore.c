@@ -127,11 +127,12 @@ static size_t read_memory(const struct kcore *c, u64 address, u8 *buffer, size_t
 {
 	size_t known = 0, n;
 
-	memset(buffer, 0, len);
 	for (size_t done = 0; done < len; done += n) {
 		n = MIN(len - done, PAGE - (address + done) % PAGE);
-		if (!core_copy_fill(c->copy, c->slot, address + done, n))
+		if (!core_copy_fill(c->copy, c->slot, address + done, n)) {
+			memset(buffer + done, 0, n);
 			continue;
+		}
 		memcpy(buffer + done, c->slot, n);
 		known = done + n;
 	}

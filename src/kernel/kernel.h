@@ -117,6 +117,7 @@ typedef int (*kernel_function_fn)(void *arg, const struct kernel_function *f);
  * The same functions with their addresses, found by how they begin: in a tenth of the time. -EOPNOTSUPP if that cannot be done
  * (no addresses in kallsyms, no way to read the kernel's memory, another architecture, no match): fn was not called. glob: only names that match;
  * NULL = all. A handful too many may be told (inline functions that begin with the nop of a static key): the kernel refuses these.
+ * Names are valid until it returns.
  */
 int kernel_each_entry(struct kernel *k, const char *glob, kernel_function_fn fn, void *arg);
 /* From now on those of a file, laid out as available_filter_functions is. 0 or -errno: it cannot be read. */

@@ -420,7 +420,7 @@ static int check_limits(struct check *c, u32 ntargets)
 
 static bool is_special(const struct probe_target *t)
 {
-	return !strcasecmp(t->provider->name, "begin") || !strcasecmp(t->provider->name, "end");
+	return str_eq(t->provider->name, "begin") || str_eq(t->provider->name, "end");
 }
 
 /*
@@ -487,8 +487,8 @@ int units_make(struct check *c)
 				     "Probe has no valid attach points. It is being removed which "
 				     "may cause issues with program behavior.");
 		ntargets += (u32)targets.list.len;
-		for (size_t t = 0; t < targets.list.len; t++)
-			c->script->only_special_probes &= is_special(targets.list.items[t]);
+		for (size_t t = 0; t < targets.list.len && c->script->only_special_probes; t++)
+			c->script->only_special_probes = is_special(targets.list.items[t]);
 		if (!err)
 			err = check_limits(c, ntargets);
 		if (!err)

@@ -16,20 +16,26 @@ struct each_arg {
 	struct hashmap seen;
 };
 
-static int each_once(void *arg, const struct kernel_function *f)
+static int each_entry(void *arg, const struct kernel_function *f)
 {
 	struct each_arg *a = arg;
 	bool is_new = true;
 
 	a->any = true;
-	if (a->glob && !glob_match(a->glob, f->name))
-		return 0;
 	/* ftrace shows functions of discarded sections under this name. */
 	if (str_starts(f->name, "__ftrace_invalid_address__"))
 		return 0;
 	if (a->once)
 		hashmap_put(&a->seen, f->name, strlen(f->name), &is_new);
 	return is_new ? a->fn(a->arg, f) : 0;
+}
+
+static int each_once(void *arg, const struct kernel_function *f)
+{
+	struct each_arg *a = arg;
+
+	a->any = true;
+	return a->glob && !glob_match(a->glob, f->name) ? 0 : each_entry(a, f);
 }
 
 static int each_named(void *arg, const char *name, const char *module)
@@ -50,8 +56,12 @@ static int each_symbol(void *arg, const char *name, const char *module, u64 addr
 
 static int each_traceable(struct each_arg *a)
 {
-	int err = kernel_each_entry(a->env->kernel, a->glob, each_once, a);
+	int err;
 
+	a->seen.keys_stay = true;
+	err = kernel_each_entry(a->env->kernel, a->glob, each_entry, a);
+	if (!a->any)
+		a->seen.keys_stay = false; /* the names of the others come and go */
 	if (err == -EOPNOTSUPP && !a->any)
 		err = kernel_each_traceable(a->env->kernel, each_named, a);
 	if (err < 0 && !a->any)

@@ -51,7 +51,7 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	else
 		strbuf_addstr(name, function);
 	t = probe_add_target(a->env, a->out, a->provider, a->request,
-			     arena_strndup(arena, name->data, name->len));
+			     arena_text(arena, name->data, name->len));
 	/* The name ends with it. */
 	if (function)
 		t->function = offset ? arena_strdup(arena, function)

@@ -72,6 +72,10 @@ static void test_hashmap(void)
 	ok(!hashmap_gets(&m, "none"), "absent key");
 	is_str(m.entries[999].key, "k999", "insertion order");
 	hashmap_release(&m);
+	m.keys_stay = true;
+	hashmap_puts(&m, key, key);
+	ok(m.entries->key == key && hashmap_gets(&m, key) == key, "a key that stays is not copied");
+	hashmap_release(&m);
 }
 
 static void test_diag(void)
