@@ -136,7 +136,9 @@ static int try_load(u32 type, u32 attach_type)
 
 static int try_bpf(struct kernel *k)
 {
-	return try_load(BPF_PROG_TYPE_KPROBE, 0);
+	/* Whoever knows of a feature has loaded a program. */
+	return k->features_known && k->features.current_task ? 0
+							     : try_load(BPF_PROG_TYPE_KPROBE, 0);
 }
 
 static int try_btf(struct kernel *k)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What code the kernel accepts, by loading programs of a few instructions. What can stand together
- * in one program is tried together first, so that a kernel that has it all is asked few questions.
+ * in one program is tried together first, so that a kernel that has it all is asked few questions;
+ * where it has instruction set version 4 (cpu_v4, 6.6), what is older is not asked by itself.
  */
 #include <unistd.h>
 
@@ -163,7 +164,8 @@ static void ask_instructions(struct kernel_features *f)
 	_Static_assert(ARRAY_SIZE(rows) <= MAX_TOGETHER, "more than one program holds");
 	ask(rows, ARRAY_SIZE(rows));
 	/* Tracing programs of another type had it before kprobes (6.2). */
-	f->task_storage = has_task_btf && helper_exists(FUNC_TASK_STORAGE_GET, false);
+	f->task_storage =
+		has_task_btf && (f->cpu_v4 || helper_exists(FUNC_TASK_STORAGE_GET, false));
 }
 
 /*
@@ -258,6 +260,9 @@ const struct kernel_features *kernel_features(struct kernel *k)
 		return f;
 	ask_helpers(f);
 	f->ring_buffer = ask_ring_buffer();
-	ask_maps(f);
+	if (f->cpu_v4)
+		f->map_value_address = f->no_prealloc_safe = true;
+	else
+		ask_maps(f);
 	return f;
 }
