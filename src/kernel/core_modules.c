@@ -153,8 +153,7 @@ static int tell_each(struct tables *t, const char *module, u32 count, const char
 			continue;
 		is_alias = s.st_value == last;
 		last = s.st_value;
-		if (prefix_len &&
-		    (*name != *prefix || len < prefix_len || memcmp(name, prefix, prefix_len)))
+		if (len < prefix_len || memcmp(name, prefix, prefix_len))
 			continue;
 		if (!memchr(name, '\0', len))
 			return -EOPNOTSUPP;
