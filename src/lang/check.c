@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+/* Passes in which a script without maps learns what there is; every map may need two more. */
 #define CHECK_MAX_PASSES 10
 /* More errors than a person reads; a wildcard with hundreds of layouts would repeat itself. */
 #define CHECK_MAX_ERRORS 20
@@ -163,6 +164,21 @@ static void check_unused_maps(struct check *c)
 
 		if (m->declared_type && !m->is_read && !m->is_written)
 			check_warning(c, m->span, "Unused map: @%s", m->name);
+		if (!m->is_default || m->is_written)
+			continue;
+		check_warning(c, m->span,
+			      "@%s is read, but nothing is ever assigned to it: it is 0", m->name);
+		check_hint_map(c, m->name);
+	}
+}
+
+/* Passes until nothing new is learnt: types go from map to map in any order. */
+static void check_settle(struct check *c)
+{
+	for (u32 i = 0; i < CHECK_MAX_PASSES + 2 * c->maps.len; i++) {
+		check_pass(c);
+		if (!c->changed)
+			break;
 	}
 }
 
@@ -170,11 +186,9 @@ int check_units(struct check *c)
 {
 	c->final = false;
 	c->failed = false;
-	for (int i = 0; i < CHECK_MAX_PASSES; i++) {
-		check_pass(c);
-		if (!c->changed)
-			break;
-	}
+	do
+		check_settle(c);
+	while (check_default_maps(c));
 	c->final = true;
 	check_pass(c);
 	check_unused_maps(c);

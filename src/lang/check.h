@@ -41,6 +41,7 @@ struct map_symbol {
 	u32 declared_type, declared_size; /* let @m = hash(N): BPF_MAP_TYPE_*; 0 = not declared */
 	u32 index;		 /* [plan] into script.maps */
 	bool is_written, is_read;
+	bool is_default;	 /* no assignment tells what it holds: numbers, from 0 on */
 	bool has_other_keys;	 /* than the function that is traced, of the kernel */
 	bool is_taken;		 /* [plan] a print clears it in the same step */
 	bool is_iterated;	 /* [plan] for, len: programs walk over all of it */

@@ -72,6 +72,15 @@ bool check_is_args(const struct expr *e);
 bool check_readable(const struct probe_location *at, const struct type *t);
 void check_unreadable_hint(struct check *c, const struct type *t);
 
+/* ---- check_map.c ---- */
+/*
+ * Values that no assignment tells (`@x = @x + 1`, or maps that are only read) are numbers that begin as 0. True if
+ * there was such a map.
+ */
+bool check_default_maps(struct check *c);
+/* After an error or a warning about this map: which other one may be meant. */
+void check_hint_map(struct check *c, const char *name);
+
 /* ---- check_stmt.c ---- */
 void check_block(struct check *c, struct block *b);
 void check_statements(struct check *c, struct block *b); /* in the scope that is open */

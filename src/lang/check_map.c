@@ -143,12 +143,45 @@ void check_map_access(struct check *c, struct expr *e)
 	for (u32 i = 0; i < (keyed ? e->nargs : 0); i++)
 		check_expr(c, e->args[i]);
 	check_map_key(c, m, e->args, keyed ? e->nargs : 0, e->span);
+	m->is_read = true;
 	if (!m->value)
 		return;
-	m->is_read = true;
 	scalar = check_aggregation_scalar(m->value);
 	e->type = scalar ? scalar : m->value;
 	e->space = type_is_scalar(e->type) ? SPACE_UNKNOWN : SPACE_BPF;
+}
+
+bool check_default_maps(struct check *c)
+{
+	bool found = false;
+
+	hashmap_each (&c->maps, e) {
+		struct map_symbol *m = e->value;
+
+		/* A thread-local variable that is nowhere assigned is a slip of the pen. */
+		if (!m->key || m->value || !m->is_read ||
+		    (!m->is_written && str_starts(m->name, "self.")))
+			continue;
+		m->value = check_literal_type(0, false);
+		m->is_default = found = true;
+	}
+	return found;
+}
+
+void check_hint_map(struct check *c, const char *name)
+{
+	VECTOR(const char *) names = {0};
+
+	if (strlen(name) < 3) /* any other short name would do */
+		return;
+	hashmap_each (&c->maps, e) {
+		const struct map_symbol *m = e->value;
+
+		if (m->value && !str_eq(m->name, name))
+			vector_push(&names, arena_printf(c->arena, "@%s", m->name));
+	}
+	check_hint_nearest(c, arena_printf(c->arena, "@%s", name), names.items, names.len);
+	vector_free(&names);
 }
 
 struct map_symbol *check_arg_map(struct check *c, struct expr *call, u32 n)
@@ -162,18 +195,8 @@ struct map_symbol *check_arg_map(struct check *c, struct expr *call, u32 n)
 	arg->map = check_map_symbol(c, arg->name, arg->span);
 	arg->type = type_none();
 	if (c->final && !arg->map->value) {
-		VECTOR(const char *) names = {0};
-
 		check_error(c, arg->span, "Undefined map: @%s", arg->name);
-		hashmap_each (&c->maps, entry) {
-			struct map_symbol *other = entry->value;
-
-			if (other->value)
-				vector_push(&names, arena_printf(c->arena, "@%s", other->name));
-		}
-		check_hint_nearest(c, arena_printf(c->arena, "@%s", arg->name), names.items,
-				   names.len);
-		vector_free(&names);
+		check_hint_map(c, arg->name);
 		return NULL;
 	}
 	return arg->map;

@@ -64,6 +64,10 @@ static const char *const good[] = {
 	"begin { $i = 0; while ($i < 10) { $i++; if ($i == 5) { continue } if ($i == 8) { break } "
 	"} }",
 	"begin { unroll(5) { @x++ } }",
+	"begin { @x = @x + 1 } begin { if (@c[pid] < 5) { @c[pid] = @c[pid] + 1 } }",
+	"begin { $a = @x; @x = $a + 1; @y = @z; @z = @y; @v = avg(@z) }",
+	"begin { @j = @i; @i = @h; @h = @g; @g = @f; @f = @e; @e = @d; @d = @c; @c = @b; @b = @a } "
+	"begin { @a = comm; @z = @j; @y = @z; @x = @y; @w = @x; @v = @w; @u = @v; print(@u) }",
 	"begin { for ($i : 0..10) { @x[$i] = $i } for ($kv : @x) { print($kv.0 + $kv.1) } }",
 	"begin { $n = 1000; $s = 0; for ($i : 0..$n) { $s += $i; if ($i > 100) { break } } "
 	"print($s) }",
