@@ -136,7 +136,7 @@ static void check_tuple_member(struct check *c, struct expr *e, const struct typ
 	hint_members(c, t, e->name);
 }
 
-/* A member of a record of literals is one itself: config.max_strlen, typeinfo($x).full_type. */
+/* A member of a tuple or record of literals is one itself: (1, 2).0, config.max_strlen, typeinfo($x).full_type. */
 static void check_literal_member(struct expr *e)
 {
 	const struct expr *record = e->left, *value = NULL;
@@ -146,12 +146,12 @@ static void check_literal_member(struct expr *e)
 		typeinfo_member(record, e);
 		return;
 	}
-	if (record->kind != EXPR_RECORD)
+	if (record->kind != EXPR_RECORD && record->kind != EXPR_TUPLE)
 		return;
 	for (u32 i = 0; i < record->nargs; i++) {
 		if (!record->args[i]->is_comptime_known)
 			return;
-		if (str_eq(record->names[i], e->name))
+		if (str_eq(record->type->members[i].name, e->name))
 			value = record->args[i];
 	}
 	if (!value)
@@ -238,6 +238,11 @@ static bool check_special_index(struct check *c, struct expr *e, const struct ty
 		}
 		e->type = type_int(1, true);
 		e->space = SPACE_UNKNOWN;
+		if (e->left->is_comptime_known && e->left->string.data &&
+		    e->args[0]->is_comptime_known && e->args[0]->integer <= e->left->string.len) {
+			e->is_comptime_known = true;
+			e->integer = e->left->string.data[e->args[0]->integer];
+		}
 		return true;
 	}
 	if (!type_is(t, TYPE_TUPLE))

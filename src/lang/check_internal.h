@@ -98,6 +98,8 @@ void check_for_range(struct check *c, struct stmt *s);
 bool fold_binary(enum op op, s64 a, s64 b, bool is_signed, s64 *ret);
 /* The same for two literals, whose values are exact: false also if the result fits neither int64 nor uint64. */
 bool fold_literals(enum op op, __int128 a, __int128 b, __int128 *ret);
+/* A comparison of two literals. */
+bool fold_compare(enum op op, __int128 a, __int128 b);
 s64 fold_convert(s64 value, const struct type *to);
 
 /* True if e is a non-negative literal, whose sign adapts to the other operand. */

@@ -72,6 +72,8 @@ static const struct type *integer_type(enum op op, const struct expr *left,
 
 	if (op_is_comparison(op) || op == OP_LAND || op == OP_LOR)
 		return type_bool();
+	if (type_is(left->type, TYPE_BOOL) && type_is(right->type, TYPE_BOOL))
+		return type_bool(); /* true + true is true */
 	if (op == OP_SHL || op == OP_SHR)
 		return type_int(8, l);
 	if (op == OP_SUB)
@@ -150,21 +152,26 @@ static bool literal_value(const struct expr *e, __int128 *ret)
 	return e->kind != EXPR_CAST && (big || is_literal(e));
 }
 
+static void refuse_fold(struct check *c, struct expr *e, __int128 right)
+{
+	e->type = type_none();
+	check_error(c, e->span, "unable to fold literals due to overflow or underflow");
+	if ((e->op == OP_DIV || e->op == OP_MOD) && !right)
+		check_hint(c, "nothing can be divided by zero");
+	else if (e->op == OP_SHL || e->op == OP_SHR)
+		check_hint(c, "a value of 64 bits can be shifted by 0 to 63");
+	else
+		check_hint(c, "the result is not between %" PRId64 " and %" PRIu64, INT64_MIN,
+			   UINT64_MAX);
+}
+
 /* 1 << 63 is no negative number, and 7 / 0 is none at all. */
 static void fold_two_literals(struct check *c, struct expr *e, __int128 a, __int128 b)
 {
 	__int128 value;
 
 	if (!fold_literals(e->op, a, b, &value)) {
-		e->type = type_none();
-		check_error(c, e->span, "unable to fold literals due to overflow or underflow");
-		if ((e->op == OP_DIV || e->op == OP_MOD) && !b)
-			check_hint(c, "nothing can be divided by zero");
-		else if (e->op == OP_SHL || e->op == OP_SHR)
-			check_hint(c, "a value of 64 bits can be shifted by 0 to 63");
-		else
-			check_hint(c, "the result is not between %" PRId64 " and %" PRIu64,
-				   INT64_MIN, UINT64_MAX);
+		refuse_fold(c, e, b);
 		return;
 	}
 	e->is_comptime_known = true;
@@ -193,6 +200,93 @@ static bool fold_strings(struct check *c, struct expr *e)
 	e->type = type_bool();
 	e->is_comptime_known = true;
 	e->integer = value;
+	return true;
+}
+
+/* The end of a text that is known now, from a place on: "hello" + 3. */
+static bool fold_offset(struct check *c, struct expr *e)
+{
+	const bool first = type_is(e->left->type, TYPE_STRING);
+	const struct expr *text = first ? e->left : e->right, *offset = first ? e->right : e->left;
+	u32 skip;
+
+	if (e->op != OP_ADD || !text->is_comptime_known || !type_is(text->type, TYPE_STRING) ||
+	    !text->string.data || !offset->is_comptime_known || !type_is(offset->type, TYPE_INT) ||
+	    offset->integer < 0)
+		return false;
+	if (offset->integer >= text->string.len)
+		check_warning(c, e->span, "literal string will always be empty");
+	skip = (u32)MIN((u64)offset->integer, text->string.len);
+	e->string.data = text->string.data + skip;
+	e->string.len = text->string.len - skip;
+	e->type = type_string(c->types, e->string.len + 1);
+	e->space = SPACE_BPF;
+	e->is_comptime_known = true;
+	return true;
+}
+
+enum sameness { SAME, DIFFERENT, UNKNOWN };
+
+static enum sameness same_literals(const struct expr *a, const struct expr *b);
+
+static enum sameness same_members(const struct expr *a, const struct expr *b)
+{
+	enum sameness all = SAME;
+
+	if (a->nargs != b->nargs)
+		return DIFFERENT;
+	for (u32 i = 0; i < a->nargs; i++) {
+		u32 k = i;
+		enum sameness one;
+
+		if (a->kind == EXPR_RECORD)
+			for (k = 0; k < b->nargs && !str_eq(a->names[i], b->names[k]);)
+				k++;
+		one = k < b->nargs ? same_literals(a->args[i], b->args[k]) : UNKNOWN;
+		if (one == DIFFERENT)
+			return DIFFERENT;
+		all = one == SAME ? all : UNKNOWN;
+	}
+	return all;
+}
+
+/* Values of different kinds are different. */
+static enum sameness same_literals(const struct expr *a, const struct expr *b)
+{
+	const bool a_many = a->kind == EXPR_TUPLE || a->kind == EXPR_RECORD,
+		   b_many = b->kind == EXPR_TUPLE || b->kind == EXPR_RECORD;
+	__int128 x, y;
+
+	if (a_many && b_many && a->kind == b->kind)
+		return same_members(a, b);
+	if ((!a_many && !a->is_comptime_known) || (!b_many && !b->is_comptime_known))
+		return UNKNOWN;
+	if (a_many || b_many || a->type->kind != b->type->kind)
+		return DIFFERENT;
+	if (type_is(a->type, TYPE_STRING) && a->string.data && b->string.data)
+		return str_eq(a->string.data, b->string.data) ? SAME : DIFFERENT;
+	if (type_is(a->type, TYPE_BOOL))
+		return a->integer == b->integer ? SAME : DIFFERENT;
+	if (!type_is(a->type, TYPE_INT) || !literal_value(a, &x) || !literal_value(b, &y))
+		return UNKNOWN;
+	return x == y ? SAME : DIFFERENT;
+}
+
+/* (1, "a") == (1, "b"): tuples and records as they are written, whatever their types. */
+static bool fold_tuples(struct expr *e)
+{
+	const struct expr *l = e->left, *r = e->right;
+	enum sameness same;
+
+	if ((e->op != OP_EQ && e->op != OP_NE) || l->kind != r->kind ||
+	    (l->kind != EXPR_TUPLE && l->kind != EXPR_RECORD))
+		return false;
+	same = same_literals(l, r);
+	if (same == UNKNOWN)
+		return false;
+	e->type = type_bool();
+	e->is_comptime_known = true;
+	e->integer = (same == SAME) == (e->op == OP_EQ);
 	return true;
 }
 
@@ -235,14 +329,24 @@ static void fold(struct check *c, struct expr *e)
 	if (!l->is_comptime_known || !r->is_comptime_known || !type_is_integer(l->type) ||
 	    !type_is_integer(r->type) || !type_is_integer(e->type))
 		return;
-	if (!type_is(e->type, TYPE_BOOL) && literal_value(l, &a) && literal_value(r, &b)) {
-		fold_two_literals(c, e, a, b);
+	if (literal_value(l, &a) && literal_value(r, &b)) {
+		if (!type_is(e->type, TYPE_BOOL)) {
+			fold_two_literals(c, e, a, b);
+			return;
+		}
+		if (op_is_comparison(e->op)) { /* also of 18446744073709551615 and -1 */
+			e->is_comptime_known = true;
+			e->integer = fold_compare(e->op, a, b);
+			return;
+		}
+	}
+	if (!fold_binary(e->op, l->integer, r->integer, is_signed_operation(e->op, l, r), &value)) {
+		if (type_is(e->type, TYPE_BOOL)) /* true / false */
+			refuse_fold(c, e, r->integer);
 		return;
 	}
-	if (!fold_binary(e->op, l->integer, r->integer, is_signed_operation(e->op, l, r), &value))
-		return;
 	e->is_comptime_known = true;
-	e->integer = value;
+	e->integer = fold_convert(value, e->type);
 }
 
 void check_binary(struct check *c, struct expr *e)
@@ -266,7 +370,7 @@ void check_binary(struct check *c, struct expr *e)
 		fold(c, e);
 		return;
 	}
-	if (fold_types(e) || fold_strings(c, e))
+	if (fold_types(e) || fold_strings(c, e) || fold_offset(c, e) || fold_tuples(e))
 		return;
 	e->type = check_binary_type(c, e, e->op, e->left, e->right);
 	/* lower: which of the two comparisons, divisions or shifts it is */
@@ -377,8 +481,7 @@ void check_unary(struct check *c, struct expr *e)
 		check_address(c, e);
 		return;
 	}
-	if ((!type_is_integer(left->type) ||
-	     (e->op == OP_BITNOT && type_is(left->type, TYPE_BOOL))) &&
+	if ((!type_is_integer(left->type) || (e->op != OP_NOT && type_is(left->type, TYPE_BOOL))) &&
 	    !(e->op == OP_NOT && type_is(left->type, TYPE_POINTER))) {
 		check_error(c, e->span,
 			    "The %s operator can not be used on expressions of type '%s'",
@@ -401,8 +504,9 @@ void check_unary(struct check *c, struct expr *e)
 		fold_negative(c, e, value);
 		return;
 	}
-	if (is_literal(left))
-		e->type = check_literal_type((u64)e->integer, e->integer < 0);
+	if (literal_value(left,
+			  &value)) /* ~0 has 64 ones, and ~ makes a negative number positive */
+		e->type = check_literal_type((u64)e->integer, false);
 }
 
 /* What ++ and -- leave: 64 bits, unsigned as long as only ++ is seen. */

@@ -125,6 +125,14 @@ bool fold_literals(enum op op, __int128 a, __int128 b, __int128 *ret)
 	return *ret >= INT64_MIN && *ret <= UINT64_MAX;
 }
 
+bool fold_compare(enum op op, __int128 a, __int128 b)
+{
+	s64 ret = 0;
+
+	fold_binary(op, a < b ? -1 : a > b, 0, true, &ret);
+	return ret;
+}
+
 s64 fold_convert(s64 value, const struct type *to)
 {
 	u32 shift;

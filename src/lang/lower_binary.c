@@ -103,6 +103,12 @@ struct value lower_arithmetic(struct lower *l, enum op op, const struct value *l
 	} else {
 		r = ir_binary(l->f, o, a, lower_to_register(l, right));
 	}
+	if (type_is(type,
+		    TYPE_BOOL)) /* true + true is true: the top bit of r | -r says that r is not 0 */
+		r = ir_binary_imm(
+			l->f, IR_SHR,
+			ir_binary(l->f, IR_OR, r, ir_binary(l->f, IR_SUB, ir_const(l->f, 0), r)),
+			63);
 	return value_register(type, r);
 }
 

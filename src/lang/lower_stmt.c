@@ -36,8 +36,9 @@ static bool is_unsigned_operation(enum op op, const struct type *left, const str
 static void compound(struct lower *l, struct stmt *s, const struct value *old, struct value *ret)
 {
 	struct value right, left = *old;
-	const struct type *t =
-		type_is(old->type, TYPE_POINTER) ? old->type : type_int(8, old->type->is_signed);
+	const bool keeps = type_is(old->type, TYPE_POINTER) ||
+			   (type_is(old->type, TYPE_BOOL) && type_is(s->value->type, TYPE_BOOL));
+	const struct type *t = keeps ? old->type : type_int(8, old->type->is_signed);
 
 	if (left.kind == VALUE_REGISTER)
 		left.reg = ir_move(l->f, left.reg);

@@ -126,7 +126,7 @@ static const struct bad {
 					    "another. The function that returns this type must "
 					    "be called directly e.g. `@y = hist(retval);`."},
 	{"begin { print((1, 2).2) }", "Invalid tuple index: 2. Found 2 elements in tuple."},
-	{"begin { print(1 + \"a\") }", "Type mismatch for '+': comparing int8 with string[2]"},
+	{"begin { print(1 - \"a\") }", "Type mismatch for '-': comparing int8 with string[2]"},
 	{"begin { $s = \"a\"; if ($s) { } }", "Invalid condition: string"},
 	{"begin { unroll(101) { } }", "unroll maximum value is 100"},
 	{"begin { unroll(0) { } }", "unroll minimum value is 1"},
