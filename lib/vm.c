@@ -2,7 +2,7 @@
 /* Running a filter that vm_check.c has accepted. */
 #include "vm_helpers.h"
 #include "vm_internal.h"
-#include <linux/bpf_common.h>
+#include "vm_ops.h"
 #include <pantrace/ring.h>
 #include <string.h>
 
@@ -180,153 +180,96 @@ static inline uint64_t field_of(struct memory *m, unsigned int slot, uint8_t wid
 	return cut(m->context[slot], width);
 }
 
-/* ---- comparisons ---- */
+/* ---- instructions ---- */
 
-static inline bool holds(uint8_t op, uint64_t a, uint64_t b)
-{
-	switch (op) {
-	case BPF_JEQ:
-		return a == b;
-	case BPF_JNE:
-		return a != b;
-	case BPF_JGT:
-		return a > b;
-	case BPF_JGE:
-		return a >= b;
-	case BPF_JLT:
-		return a < b;
-	case BPF_JLE:
-		return a <= b;
-	case BPF_JSET:
-		return a & b;
-	case BPF_JSGT:
-		return (int64_t)a > (int64_t)b;
-	case BPF_JSGE:
-		return (int64_t)a >= (int64_t)b;
-	case BPF_JSLT:
-		return (int64_t)a < (int64_t)b;
-	default:
-		return (int64_t)a <= (int64_t)b;
+#define COMPARES(unused, op, condition) \
+	case op:                        \
+		return condition;
+#define HOLDS(name, bits)                                                       \
+	static inline bool name(uint8_t op, uint##bits##_t a, uint##bits##_t b) \
+	{                                                                       \
+		typedef int##bits##_t integer;                                  \
+		switch (op) {                                                   \
+			PT_VM_COMPARISONS(COMPARES, )                           \
+		}                                                               \
+		return false;                                                   \
 	}
-}
-
-static inline bool holds_narrow(uint8_t op, uint64_t a, uint64_t b)
-{
-	if (op >= BPF_JSGT && op != BPF_JLT && op != BPF_JLE)
-		return holds(op, (uint64_t)(int64_t)(int32_t)a, (uint64_t)(int64_t)(int32_t)b);
-	return holds(op, (uint32_t)a, (uint32_t)b);
-}
+HOLDS(holds, 64)
+HOLDS(holds_narrow, 32)
 
 static inline uint64_t extend(uint64_t value, unsigned int bits)
 {
 	return bits ? (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits)) : value;
 }
 
-/* ---- instructions ---- */
-
-static uint64_t swap(uint64_t value, int64_t bits, bool to_big)
+/* The low 16, 32 or 64 bits. */
+static inline uint64_t low(uint64_t value, uint64_t bits)
 {
-	if (bits == 16)
-		return to_big ? __builtin_bswap16((uint16_t)value) : (uint16_t)value;
-	if (bits == 32)
-		return to_big ? __builtin_bswap32((uint32_t)value) : (uint32_t)value;
-	return to_big ? __builtin_bswap64(value) : value;
+	return bits == 16 ? (uint16_t)value : bits == 32 ? (uint32_t)value : value;
 }
 
-static uint64_t divide(uint64_t a, uint64_t b, bool is_signed, bool is_rest, bool wide)
+/* What is in them, from the last byte to the first. */
+static inline uint64_t swap(uint64_t value, uint64_t bits)
 {
-	if (!wide && is_signed) {
-		a = (uint64_t)(int64_t)(int32_t)a;
-		b = (uint64_t)(int64_t)(int32_t)b;
-	} else if (!wide) {
-		a = (uint32_t)a;
-		b = (uint32_t)b;
+	return __builtin_bswap64(value) >> (64 - bits);
+}
+
+/* The operands of vm_ops.h, and its actions. */
+#define SRC r[op->src]
+#define IMM ((uint64_t)op->imm)
+#define OPERANDS(bits, operand)                                  \
+	typedef uint##bits##_t word __attribute__((unused));     \
+	typedef int##bits##_t integer __attribute__((unused));   \
+	const word a __attribute__((unused)) = (word)r[op->dst]; \
+	const word b __attribute__((unused)) = (word)(operand);
+#define SET(bits, operand, value)                                   \
+	{                                                           \
+		OPERANDS(bits, operand) r[op->dst] = (word)(value); \
 	}
-	if (!b)
-		return is_rest ? a : 0;
-	if (!is_signed)
-		return is_rest ? a % b : a / b;
-	if (b == (uint64_t)-1) /* the least number has no opposite */
-		return is_rest ? 0 : -a;
-	return is_rest ? (uint64_t)((int64_t)a % (int64_t)b) : (uint64_t)((int64_t)a / (int64_t)b);
-}
-
-static uint64_t compute(const struct pt_vm_op *op, uint64_t a, uint64_t b, bool wide)
-{
-	const unsigned int mask = wide ? 63 : 31;
-
-	switch (BPF_OP(op->code)) {
-	case BPF_ADD:
-		return a + b;
-	case BPF_SUB:
-		return a - b;
-	case BPF_MUL:
-		return a * b;
-	case BPF_DIV:
-		return divide(a, b, op->off, false, wide);
-	case BPF_MOD:
-		return divide(a, b, op->off, true, wide);
-	case BPF_OR:
-		return a | b;
-	case BPF_AND:
-		return a & b;
-	case BPF_XOR:
-		return a ^ b;
-	case BPF_LSH:
-		return a << (b & mask);
-	case BPF_RSH:
-		return (wide ? a : (uint32_t)a) >> (b & mask);
-	case BPF_ARSH:
-		return wide ? (uint64_t)((int64_t)a >> (b & mask))
-			    : (uint64_t)(int64_t)((int32_t)a >> (b & mask));
-	case BPF_NEG:
-		return -a;
-	default: /* BPF_MOV; sign-extending with off */
-		return op->off ? extend(b, (unsigned int)op->off) : b;
+#define SET_64(operand, value) SET(64, operand, value)
+#define SET_32(operand, value) SET(32, operand, value)
+#define GO(distance)	       at = (uint32_t)((int64_t)at + (distance))
+#define IF(bits, operand, condition)                                \
+	{                                                           \
+		OPERANDS(bits, operand) if (condition) GO(op->off); \
 	}
-}
-
-static size_t access_size(uint8_t code)
-{
-	switch (BPF_SIZE(code)) {
-	case BPF_B:
+#define IF_64(operand, condition) IF(64, operand, condition)
+#define IF_32(operand, condition) IF(32, operand, condition)
+#define CALL_HELPER                                       \
+	{                                                 \
+		r[0] = m ? call(m, op->imm, r, &bad) : 0; \
+		if (bad || !m)                            \
+			return 1;                         \
+	}
+#define WHERE(base) ((base) + (uint64_t)(int64_t)op->off)
+#define MEMORY(type, base, may)                  \
+	const uint64_t where = WHERE(base);      \
+	type value;                              \
+	if (!m || !may(m, where, sizeof(value))) \
 		return 1;
-	case BPF_H:
-		return 2;
-	case BPF_W:
-		return 4;
-	default:
-		return 8;
+#define READ(type)                                                             \
+	{                                                                      \
+		MEMORY(type, SRC, may_read)                                    \
+		memcpy(&value, (const void *)(uintptr_t)where, sizeof(value)); \
+		r[op->dst] = (uint64_t)value;                                  \
 	}
-}
-
-static bool memory_op(struct memory *m, const struct pt_vm_op *op, uint64_t *r)
-{
-	const size_t n = access_size(op->code);
-	const bool loads = BPF_CLASS(op->code) == BPF_LDX;
-	const uint64_t address = r[loads ? op->src : op->dst] + (uint64_t)(int64_t)op->off;
-	uint64_t value = 0;
-
-	if (loads) {
-		if (!may_read(m, address, n))
-			return false;
-		memcpy(&value, (const void *)(uintptr_t)address, n);
-		r[op->dst] =
-			BPF_MODE(op->code) == BPF_MEM ? value : extend(value, (unsigned int)n * 8);
-		return true;
+#define WRITE(type, operand)                                             \
+	{                                                                \
+		MEMORY(type, r[op->dst], may_write)                      \
+		value = (type)(operand);                                 \
+		memcpy((void *)(uintptr_t)where, &value, sizeof(value)); \
 	}
-	if (!may_write(m, address, n))
-		return false;
-	value = BPF_CLASS(op->code) == BPF_ST ? (uint64_t)op->imm : r[op->src];
-	if (BPF_CLASS(op->code) == BPF_STX && BPF_MODE(op->code) == BPF_ATOMIC) {
-		uint64_t old; /* the memory is this run's alone */
-
-		memcpy(&old, (const void *)(uintptr_t)address, 8);
-		value += old;
+#define ADD_TO(operand) /* the memory is this run's alone */                   \
+	{                                                                      \
+		MEMORY(uint64_t, r[op->dst], may_write)                        \
+		memcpy(&value, (const void *)(uintptr_t)where, sizeof(value)); \
+		value += operand;                                              \
+		memcpy((void *)(uintptr_t)where, &value, sizeof(value));       \
 	}
-	memcpy((void *)(uintptr_t)address, &value, n);
-	return true;
-}
+#define RUNS(code, form, action) \
+	case code:               \
+		action;          \
+		break;
 
 static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 			  const unsigned char *record, size_t size, struct memory *m)
@@ -339,68 +282,19 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 	r[10] = m ? (uint64_t)(uintptr_t)(m->stack + STACK) : 0;
 	for (unsigned int steps = 0; steps < PT_VM_STEPS; steps++) {
 		const struct pt_vm_op *const op = &vm->op[at++];
-		const uint8_t class = op->code & 7;
-		uint64_t b;
 
-		/* what programs mostly consist of, by one jump */
 		switch (op->code) {
-		case BPF_ALU64 | BPF_MOV | BPF_K:
-			r[op->dst] = (uint64_t)op->imm;
-			continue;
-		case BPF_ALU | BPF_MOV | BPF_K:
-			r[op->dst] = (uint32_t)op->imm;
-			continue;
-		case BPF_ALU64 | BPF_MOV | BPF_X:
-			r[op->dst] = op->off ? extend(r[op->src], (unsigned int)op->off) : r[op->src];
-			continue;
-		case BPF_ALU64 | BPF_ADD | BPF_K:
-			r[op->dst] += (uint64_t)op->imm;
-			continue;
-		case BPF_LD | BPF_IMM | BPF_DW:
-			r[op->dst] = (uint64_t)op->imm;
-			at++;
-			continue;
-		case BPF_JMP | BPF_EXIT:
-			return r[0];
-		case BPF_JMP | BPF_CALL:
-			r[0] = m ? call(m, op->imm, r, &bad) : 0;
-			if (bad || !m)
-				return 1;
-			continue;
-		default:
-			break;
-		}
-		b = op->code & BPF_X ? r[op->src] : (uint64_t)op->imm;
-		if (op->code == PT_VM_FIELD) {
+			PT_VM_INSTRUCTIONS(RUNS)
+		case PT_VM_FIELD: {
 			const unsigned int slot = (unsigned int)op->off / 8;
 
 			r[op->dst] = extend(m ? field_of(m, slot, op->width)
 					      : field_load(view, record, size, slot, op->width),
 					    (unsigned int)op->imm);
-			continue;
+			break;
 		}
-		switch (class) {
-		case BPF_ALU64:
-			r[op->dst] = compute(op, r[op->dst], b, true);
-			break;
-		case BPF_ALU:
-			r[op->dst] = BPF_OP(op->code) == BPF_END
-					     ? swap(r[op->dst], op->imm, op->code & BPF_X)
-					     : (uint32_t)compute(op, r[op->dst], b, false);
-			break;
-		case BPF_JMP:
-			if (BPF_OP(op->code) == BPF_JA || holds(BPF_OP(op->code), r[op->dst], b))
-				at = (uint32_t)((int64_t)at + op->off);
-			break;
-		case BPF_JMP32:
-			if (BPF_OP(op->code) == BPF_JA)
-				at = (uint32_t)((int64_t)at + op->imm);
-			else if (holds_narrow(BPF_OP(op->code), r[op->dst], b))
-				at = (uint32_t)((int64_t)at + op->off);
-			break;
-		default:
-			if (!m || !memory_op(m, op, r))
-				return 1;
+		default: /* nothing that was accepted */
+			return 1;
 		}
 	}
 	return 1;
@@ -432,8 +326,9 @@ uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view,
 	if (__builtin_expect(q->is_so, 1)) {
 		const uint64_t value =
 			extend(field_load(view, record, size, q->slot, q->width), q->extend);
-		const bool yes = q->narrow ? holds_narrow(q->compare, value, (uint64_t)q->with)
-					   : holds(q->compare, value, (uint64_t)q->with);
+		const bool yes =
+			q->narrow ? holds_narrow(q->compare, (uint32_t)value, (uint32_t)q->with)
+				  : holds(q->compare, value, (uint64_t)q->with);
 
 		return yes ? q->yes : q->no;
 	}

@@ -2,7 +2,8 @@
 /*
  * Filters run in the traced process: eBPF (RFC 9669) whose context is the event. A program is checked
  * when it is loaded, and every access to memory again when it runs: whatever the bytecode, it reads
- * nothing but the event and writes nothing but its own stack and scratch memory.
+ * nothing but the event and writes nothing but its own stack and scratch memory. The instructions that
+ * there are stand in one table, vm_ops.h.
  *
  * r1 is the context: PT_VM_SLOTS words of 64 bits. Word i is field i of the event: an integer extended
  * to 64 bits, a float or double as a double, the address of a string, text, sequence or array. Word

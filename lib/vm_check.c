@@ -6,6 +6,7 @@
  * known at the ends of all that lead there.
  */
 #include "vm_internal.h"
+#include "vm_ops.h"
 #include <errno.h>
 #include <pantrace/ring.h>
 #include <stdlib.h>
@@ -45,6 +46,85 @@ static int helper_arguments(int32_t helper)
 
 /* ---- one instruction ---- */
 
+enum {
+	READS_DST = 1,
+	READS_SRC = 2,
+	WRITES_DST = 4,
+	HAS_MEMORY = 8,
+	BRANCHES = 16, /* to the next instruction, or by off */
+};
+
+/* What may be in off and imm. */
+enum values {
+	ZERO,
+	ANY,
+	NOT_ZERO,
+	FLAG, /* 0, 1 */
+	BELOW_WIDTH, /* of the operation: 64 or 32 bits */
+	EXTENSION, /* 0; 8, 16 bits, if the operation is wider 32 */
+	SWAPPABLE, /* 16, 32, 64 bits */
+	ADDITION, /* BPF_ADD */
+};
+
+/*
+ * How an instruction is made. A register that it neither reads nor writes has to be 0, but for src of CONSTANT,
+ * which is a kind. The tests' kernel says the same of each (tests/lib/vm.c).
+ */
+enum form {
+	REFUSED,
+	ALU_K,
+	ALU_X,
+	SHIFT_K,
+	SHIFT_X,
+	DIVIDE_K,
+	DIVIDE_X,
+	MOVE_K,
+	MOVE_X,
+	NEGATE,
+	SWAP,
+	JUMP_K,
+	JUMP_X,
+	JUMP,
+	JUMP_BY_IMM,
+	CALL,
+	EXIT,
+	CONSTANT,
+	LOAD,
+	STORE_K,
+	STORE_X,
+	ATOMIC_ADD,
+};
+
+static const struct {
+	uint8_t does;
+	uint8_t off, imm; /* enum values */
+} forms[] = {
+	[ALU_K] = {READS_DST | WRITES_DST, ZERO, ANY},
+	[ALU_X] = {READS_DST | READS_SRC | WRITES_DST, ZERO, ZERO},
+	[SHIFT_K] = {READS_DST | WRITES_DST, ZERO, BELOW_WIDTH},
+	[SHIFT_X] = {READS_DST | READS_SRC | WRITES_DST, ZERO, ZERO},
+	[DIVIDE_K] = {READS_DST | WRITES_DST, FLAG, NOT_ZERO},
+	[DIVIDE_X] = {READS_DST | READS_SRC | WRITES_DST, FLAG, ZERO},
+	[MOVE_K] = {WRITES_DST, ZERO, ANY},
+	[MOVE_X] = {READS_SRC | WRITES_DST, EXTENSION, ZERO},
+	[NEGATE] = {READS_DST | WRITES_DST, ZERO, ZERO},
+	[SWAP] = {READS_DST | WRITES_DST, ZERO, SWAPPABLE},
+	[JUMP_K] = {READS_DST | BRANCHES, ANY, ANY},
+	[JUMP_X] = {READS_DST | READS_SRC | BRANCHES, ANY, ZERO},
+	[JUMP] = {0, ANY, ZERO},
+	[JUMP_BY_IMM] = {0, ZERO, ANY},
+	[CALL] = {0, ZERO, ANY},
+	[EXIT] = {0, ZERO, ZERO},
+	[CONSTANT] = {WRITES_DST, ZERO, ANY},
+	[LOAD] = {READS_SRC | WRITES_DST | HAS_MEMORY, ANY, ZERO},
+	[STORE_K] = {READS_DST | HAS_MEMORY, ANY, ANY},
+	[STORE_X] = {READS_DST | READS_SRC | HAS_MEMORY, ANY, ZERO},
+	[ATOMIC_ADD] = {READS_DST | READS_SRC | HAS_MEMORY, ANY, ADDITION},
+};
+
+#define FORM_OF(code, form, action) [code] = form,
+static const uint8_t form_of[256] = {PT_VM_INSTRUCTIONS(FORM_OF)};
+
 #define NOWHERE INT64_MIN
 
 struct effect {
@@ -52,126 +132,90 @@ struct effect {
 	int64_t then, otherwise; /* next instructions; NOWHERE: none */
 };
 
-static bool alu_good(const struct bpf_insn *insn, bool wide)
+static bool is_among(enum values values, int64_t value, bool wide)
 {
-	switch (BPF_OP(insn->code)) {
-	case BPF_END:
-		return !wide && (insn->imm == 16 || insn->imm == 32 || insn->imm == 64);
-	case BPF_NEG:
-		return BPF_SRC(insn->code) == BPF_K;
-	case BPF_LSH:
-	case BPF_RSH:
-	case BPF_ARSH:
-		return BPF_SRC(insn->code) == BPF_X ||
-		       (insn->imm >= 0 && insn->imm < (wide ? 64 : 32));
-	case BPF_DIV:
-	case BPF_MOD: /* by a register of 0: 0 and the dividend, as the kernel has it */
-		return (BPF_SRC(insn->code) == BPF_X || insn->imm) &&
-		       (insn->off == 0 || insn->off == 1);
-	case BPF_MOV:
-		return BPF_SRC(insn->code) == BPF_X
-			       ? insn->off == 0 || insn->off == 8 || insn->off == 16 ||
-					 (wide && insn->off == 32)
-			       : insn->off == 0;
-	case BPF_ADD:
-	case BPF_SUB:
-	case BPF_MUL:
-	case BPF_OR:
-	case BPF_AND:
-	case BPF_XOR:
-		return insn->off == 0;
+	switch (values) {
+	case ZERO:
+		return !value;
+	case ANY:
+		return true;
+	case NOT_ZERO:
+		return value;
+	case FLAG:
+		return value == 0 || value == 1;
+	case BELOW_WIDTH:
+		return value >= 0 && value < (wide ? 64 : 32);
+	case EXTENSION:
+		return value == 0 || value == 8 || value == 16 || (wide && value == 32);
+	case SWAPPABLE:
+		return value == 16 || value == 32 || value == 64;
+	case ADDITION:
+		return value == BPF_ADD;
 	}
 	return false;
 }
 
-static int effect_alu(const struct bpf_insn *insn, bool wide, struct effect *e)
+static int effect_call(const struct bpf_insn *insn, struct effect *e)
 {
-	const uint8_t op = BPF_OP(insn->code);
+	const int arguments = helper_arguments(insn->imm);
 
-	if (!alu_good(insn, wide))
-		return -EINVAL;
-	e->writes = 1u << insn->dst_reg;
-	if (op != BPF_MOV)
-		e->reads |= 1u << insn->dst_reg;
-	if (op != BPF_END && op != BPF_NEG && BPF_SRC(insn->code) == BPF_X)
-		e->reads |= 1u << insn->src_reg;
+	if (arguments < 0)
+		return -EPERM;
+	e->reads = ((1u << arguments) - 1) << 1;
+	e->writes = 0x3f;
 	return 0;
 }
 
-static int effect_jump(const struct bpf_insn *insn, uint32_t at, bool wide, struct effect *e)
+/* A number, or the address of the map. */
+static int effect_constant(const struct bpf_insn *insn, bool is_last, struct effect *e)
 {
-	const uint8_t op = BPF_OP(insn->code);
-	int arguments;
+	const struct bpf_insn *const second = insn + 1;
 
-	if (op == BPF_EXIT) {
-		if (!wide)
-			return -EINVAL;
-		e->reads = 1;
-		e->then = NOWHERE;
-		return 0;
-	}
-	if (op == BPF_CALL) {
-		arguments = wide && !insn->src_reg ? helper_arguments(insn->imm) : -1;
-		if (arguments < 0)
-			return -EPERM;
-		e->reads = ((1u << arguments) - 1) << 1;
-		e->writes = 0x3f;
-		return 0;
-	}
-	if (op == BPF_JA) {
-		e->then = (int64_t)at + 1 + (wide ? insn->off : insn->imm);
-		return 0;
-	}
-	if (op > BPF_JSLE)
+	if (is_last || second->code || second->dst_reg || second->src_reg || second->off)
 		return -EINVAL;
-	e->reads = 1u << insn->dst_reg;
-	if (BPF_SRC(insn->code) == BPF_X)
-		e->reads |= 1u << insn->src_reg;
-	e->otherwise = (int64_t)at + 1 + insn->off;
+	if (insn->src_reg > BPF_PSEUDO_MAP_FD ||
+	    (insn->src_reg == BPF_PSEUDO_MAP_FD && (insn->imm || second->imm)))
+		return -EPERM;
+	e->then++;
 	return 0;
 }
 
 static int effect_of(const struct bpf_insn *insns, uint32_t n, uint32_t at, struct effect *e)
 {
 	const struct bpf_insn *const insn = &insns[at];
-	const uint8_t class = BPF_CLASS(insn->code);
+	const uint8_t class = BPF_CLASS(insn->code), form = form_of[insn->code];
+	const uint8_t does = forms[form].does;
 
-	*e = (struct effect){.then = (int64_t)at + 1, .otherwise = NOWHERE};
-	if (insn->dst_reg > 10 || insn->src_reg > 10)
+	if (form == REFUSED || insn->dst_reg > 10 || insn->src_reg > 10 ||
+	    (insn->dst_reg && !(does & (READS_DST | WRITES_DST))) ||
+	    (insn->src_reg && !(does & READS_SRC) && form != CONSTANT) ||
+	    !is_among(forms[form].off, insn->off, class == BPF_ALU64) ||
+	    !is_among(forms[form].imm, insn->imm, class == BPF_ALU64))
 		return -EINVAL;
-	switch (class) {
-	case BPF_ALU:
-	case BPF_ALU64:
-		return effect_alu(insn, class == BPF_ALU64, e);
-	case BPF_JMP:
-	case BPF_JMP32:
-		return effect_jump(insn, at, class == BPF_JMP, e);
-	case BPF_LD:
-		if (insn->code != (BPF_LD | BPF_IMM | BPF_DW) || at + 1 >= n || insns[at + 1].code)
-			return -EINVAL;
-		if (insn->src_reg > 1 || (insn->src_reg && insn->imm))
-			return -EPERM;
-		e->writes = 1u << insn->dst_reg;
-		e->then = (int64_t)at + 2;
+	*e = (struct effect){.reads = (does & READS_DST ? 1u << insn->dst_reg : 0) |
+				      (does & READS_SRC ? 1u << insn->src_reg : 0),
+			     .writes = does & WRITES_DST ? 1u << insn->dst_reg : 0,
+			     .then = (int64_t)at + 1,
+			     .otherwise = NOWHERE};
+	if (does & BRANCHES)
+		e->otherwise = e->then + insn->off;
+	switch (form) {
+	case JUMP:
+		e->then += insn->off;
 		return 0;
-	case BPF_LDX:
-		if (BPF_MODE(insn->code) != BPF_MEM &&
-		    (BPF_MODE(insn->code) != 0x80 || BPF_SIZE(insn->code) == BPF_DW))
-			return -EINVAL;
-		e->reads = 1u << insn->src_reg;
-		e->writes = 1u << insn->dst_reg;
+	case JUMP_BY_IMM:
+		e->then += insn->imm;
 		return 0;
-	case BPF_ST:
-		e->reads = 1u << insn->dst_reg;
-		return BPF_MODE(insn->code) == BPF_MEM ? 0 : -EINVAL;
-	default: /* BPF_STX */
-		e->reads = 1u << insn->dst_reg | 1u << insn->src_reg;
-		if (BPF_MODE(insn->code) == BPF_MEM)
-			return 0;
-		/* an addition, the one atomic operation that filters may have */
-		return insn->code == (BPF_STX | BPF_ATOMIC | BPF_DW) && insn->imm == BPF_ADD
-			       ? 0
-			       : -EPERM;
+	case CALL:
+		return effect_call(insn, e);
+	case EXIT:
+		e->reads = 1;
+		e->then = NOWHERE;
+		return 0;
+	case CONSTANT:
+		return effect_constant(insn, at + 1 == n, e);
+	default:
+		return 0;
 	}
 }
 
@@ -197,17 +241,21 @@ static bool meet(struct known *into, const struct known *from)
 	return into->has_value != old.has_value || into->context != old.context;
 }
 
+static bool is_copy(const struct bpf_insn *insn)
+{
+	return insn->code == PT_VM_COPY && !insn->off;
+}
+
 /* The context goes on as itself only by a plain copy. */
 static void apply(const struct bpf_insn *insn, const struct effect *e, struct known *k)
 {
-	const bool copies = insn->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !insn->off &&
-			    k->context & 1u << insn->src_reg;
+	const bool copies = is_copy(insn) && k->context & 1u << insn->src_reg;
 
 	k->has_value |= (uint16_t)e->writes;
 	k->context &= (uint16_t)~e->writes;
 	if (copies)
 		k->context |= (uint16_t)(1u << insn->dst_reg);
-	if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) == BPF_CALL)
+	if (insn->code == PT_VM_CALL)
 		k->has_value &= (uint16_t)~0x3e;
 }
 
@@ -217,7 +265,7 @@ static int check_all(const struct bpf_insn *insns, uint32_t n, struct known *kno
 	bool changed = true;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && i + 1 < n)
+		if (insns[i].code == PT_VM_CONSTANT && i + 1 < n)
 			second[++i] = 1;
 	known[0] =
 		(struct known){.has_value = 1 << 1 | 1 << 10, .context = 1 << 1, .reached = true};
@@ -251,62 +299,52 @@ static int check_all(const struct bpf_insn *insns, uint32_t n, struct known *kno
 	return 0;
 }
 
-static bool is_exit_jump(const struct bpf_insn *insn)
+/*
+ * A load of a field whose place in the context is known: such fields are read where they are, without the
+ * context.
+ */
+static bool field_make(const struct bpf_insn *insn, struct pt_vm_op *op)
 {
-	return BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) == BPF_EXIT;
+	const uint8_t size = BPF_SIZE(insn->code);
+
+	if (insn->off < 0 || insn->off >= PT_VM_LENGTHS * 8 || insn->off & 7)
+		return false;
+	op->code = PT_VM_FIELD;
+	op->width = size;
+	op->imm = BPF_MODE(insn->code) == BPF_MEM ? 0 : size == BPF_W ? 32 : size == BPF_H ? 16 : 8;
+	return true;
 }
 
-/* The instructions as pt_vm_run() has them: fields are read where they are, without the context. */
+/* The instructions as pt_vm_run() has them, and what it has to make for them. */
 static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const struct known *known)
 {
 	for (uint32_t i = 0; i < vm->nr; i++) {
 		const struct bpf_insn *const insn = &insns[i];
+		const uint8_t form = form_of[insn->code];
 		struct pt_vm_op *const op = &vm->op[i];
 		const uint16_t context = known[i].context;
+		struct effect e;
 
+		if (!known[i].reached) /* and never run */
+			continue;
 		*op = (struct pt_vm_op){.code = insn->code,
 					.dst = insn->dst_reg,
 					.src = insn->src_reg,
 					.off = insn->off,
 					.imm = insn->imm};
-		if (!known[i].reached)
+		effect_of(insns, vm->nr, i, &e);
+		if (form == LOAD && context & e.reads && field_make(insn, op))
 			continue;
-		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW))
-			op->imm = insn->src_reg
-					  ? 0
-					  : (int64_t)((uint64_t)(uint32_t)insn->imm |
-						      (uint64_t)(uint32_t)insns[i + 1].imm << 32);
-		if (BPF_CLASS(insn->code) == BPF_LDX && context & 1u << insn->src_reg &&
-		    insn->off >= 0 && insn->off < PT_VM_LENGTHS * 8) {
-			const bool extends = BPF_MODE(insn->code) != BPF_MEM;
-
-			if (!(insn->off & 7)) {
-				op->code = PT_VM_FIELD;
-				op->width = BPF_SIZE(insn->code);
-				op->imm = !extends	       ? 0
-					  : op->width == BPF_W ? 32
-					  : op->width == BPF_H ? 16
-							       : 8;
-			}
+		/* a copy is seen where it is used */
+		vm->needs_context |= !is_copy(insn) && context & e.reads;
+		vm->needs_memory |=
+			form == CALL || forms[form].does & HAS_MEMORY || e.reads & 1u << 10;
+		vm->aggregates |= form == CALL && insn->imm == PT_VM_COUNT;
+		if (form == CONSTANT) {
+			vm->needs_memory |= insn->src_reg == BPF_PSEUDO_MAP_FD;
+			op->imm = (int64_t)((uint64_t)(uint32_t)insn->imm |
+					    (uint64_t)(uint32_t)insns[i + 1].imm << 32);
 		}
-		if (op->code != PT_VM_FIELD && !is_exit_jump(insn) &&
-		    insn->code != (BPF_ALU64 | BPF_MOV | BPF_X)) {
-			struct effect e;
-
-			effect_of(insns, vm->nr, i, &e);
-			if (e.reads & context)
-				vm->needs_context = true;
-		}
-		if (insn->code == (BPF_JMP | BPF_CALL)) {
-			vm->needs_memory = true;
-			vm->aggregates |= insn->imm == PT_VM_COUNT;
-		}
-		if (insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg)
-			vm->needs_memory = true;
-		if (op->code != PT_VM_FIELD &&
-		    (BPF_CLASS(insn->code) == BPF_LDX || BPF_CLASS(insn->code) == BPF_ST ||
-		     BPF_CLASS(insn->code) == BPF_STX))
-			vm->needs_memory = true;
 	}
 	pt_vm_simplify(vm);
 }

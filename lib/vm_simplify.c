@@ -4,7 +4,7 @@
  * pt_vm_quick), and where the field is at a fixed place told as a range of its values.
  */
 #include "vm_internal.h"
-#include <linux/bpf_common.h>
+#include "vm_ops.h"
 #include <pantrace/ring.h>
 
 /* Registers that hold constants, while a program is followed without running it. */
@@ -16,23 +16,23 @@ struct constants {
 /* Follows OP if it does nothing but move constants. */
 static bool constants_step(struct constants *c, const struct pt_vm_op *op)
 {
-	const bool wide = op->code == (BPF_ALU64 | BPF_MOV | BPF_K) ||
-			  op->code == (BPF_ALU64 | BPF_MOV | BPF_X);
+	const uint16_t bit = (uint16_t)(1u << op->dst);
+	const bool is_copy = op->code == PT_VM_COPY && !op->off;
 
-	if (op->code == (BPF_ALU64 | BPF_MOV | BPF_X) && !op->off) {
-		if (c->known & 1u << op->src) {
-			c->known |= (uint16_t)(1u << op->dst);
-			c->value[op->dst] = c->value[op->src];
-		} else {
-			c->known &= (uint16_t) ~(1u << op->dst);
-		}
+	if (is_copy && !(c->known & 1u << op->src)) {
+		c->known &= (uint16_t)~bit;
 		return true;
 	}
-	if (!wide && op->code != (BPF_ALU | BPF_MOV | BPF_K))
+	if (is_copy)
+		c->value[op->dst] = c->value[op->src];
+	else if (op->code == (BPF_ALU64 | BPF_MOV | BPF_K))
+		c->value[op->dst] = (uint64_t)op->imm;
+	else if (op->code == (BPF_ALU | BPF_MOV | BPF_K))
+		c->value[op->dst] = (uint32_t)op->imm;
+	else
 		return false;
-	c->known |= (uint16_t)(1u << op->dst);
-	c->value[op->dst] = wide ? (uint64_t)op->imm : (uint32_t)op->imm;
-	return wide == (op->code == (BPF_ALU64 | BPF_MOV | BPF_K));
+	c->known |= bit;
+	return true;
 }
 
 /* Whether from AT on the result is a constant. */
@@ -41,7 +41,7 @@ static bool constant_end(const struct pt_vm *vm, int64_t at, struct constants c,
 	for (int i = 0; i < 16 && at >= 0 && at < (int64_t)vm->nr; i++) {
 		const struct pt_vm_op *const op = &vm->op[at];
 
-		if (op->code == (BPF_JMP | BPF_EXIT)) {
+		if (op->code == PT_VM_EXIT) {
 			*ret = c.value[0];
 			return c.known & 1;
 		}
@@ -52,6 +52,19 @@ static bool constant_end(const struct pt_vm *vm, int64_t at, struct constants c,
 		if (!constants_step(&c, op))
 			return false;
 		at++;
+	}
+	return false;
+}
+
+#define COMPARES(unused, op, condition) \
+	case BPF_JMP | (op) | BPF_K:    \
+	case BPF_JMP32 | (op) | BPF_K:  \
+		return true;
+
+static bool compares_constant(uint8_t code)
+{
+	switch (code) {
+		PT_VM_COMPARISONS(COMPARES, )
 	}
 	return false;
 }
@@ -82,12 +95,10 @@ void pt_vm_simplify(struct pt_vm *vm)
 		q.extend = (uint8_t)(64 - op[0].imm);
 		op += 2;
 	}
-	if (((op->code & 7) != BPF_JMP && (op->code & 7) != BPF_JMP32) || op->code & BPF_X ||
-	    op->dst != reg || BPF_OP(op->code) == BPF_JA || BPF_OP(op->code) == BPF_CALL ||
-	    BPF_OP(op->code) == BPF_EXIT)
+	if (!compares_constant(op->code) || op->dst != reg)
 		return;
 	q.compare = BPF_OP(op->code);
-	q.narrow = (op->code & 7) == BPF_JMP32;
+	q.narrow = BPF_CLASS(op->code) == BPF_JMP32;
 	q.with = op->imm;
 	q.is_so = constant_end(vm, op - vm->op + 1 + op->off, c, &q.yes) &&
 		  constant_end(vm, op - vm->op + 1, c, &q.no);

@@ -139,6 +139,8 @@ sub filters
 	# r0 = 1; r0 = *(u64 *)(r1 + 8); if r0 > 5 goto +1; r0 = 0
 	seed($start . pack('CCsl', 0xb7, 0, 0, 1) . $end);
 	seed($start . pack('CCsl', 0x79, 0x10, 8, 0) . pack('CCsl', 0x25, 0, 1, 5) . pack('CCsl', 0xb7, 0, 0, 0) . $end);
+	# every operation, mended
+	seed("\x82" . substr($start, 1) . pack('Q', 5) x 9 . join('', map { pack('CCsl', $_, 0x30, 0, 16) } 8 * $_ .. 8 * $_ + 7) . $end) for 0 .. 31;
 	seed($start . pack('CCsl', 0x7b, 0x1a, -8, 0) . pack('CCsl', 0x79, 0xa0, -8, 0) . pack('CCsl', 0x0f, 0x10, 0, 0) . pack('CCsl', 0x85, 0, 0, 1) . $end);
 }
 
