@@ -4,9 +4,10 @@
 set -eu
 binary=$1 man=$2 root=$3$4
 share=$root/share
-install -d "$root/bin" "$share/man/man8" "$share/doc/pantrace/examples" "$share/bash-completion/completions" \
+install -d "$root/bin" "$share/man/man7" "$share/man/man8" "$share/doc/pantrace/examples" "$share/bash-completion/completions" \
 	"$share/zsh/site-functions" "$share/fish/vendor_completions.d"
 install -m 755 -s "$binary" "$root/bin/pantrace"
+install -m 644 "$man"/*.7 "$share/man/man7/"
 install -m 644 "$man"/*.8 "$share/man/man8/"
 install -m 644 README.md doc/*.md "$share/doc/pantrace/"
 install -m 644 tools/*.example.txt "$share/doc/pantrace/examples/"

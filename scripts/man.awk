@@ -43,6 +43,14 @@ function prose(s,	out, i, c, end, at_start)
 	return out
 }
 
+# A cell of a table: a long name may be broken behind its colons.
+function cell(s)
+{
+	s = prose(s)
+	gsub(/:/, ":\\:", s)
+	return s
+}
+
 function flush_table(	i, n, cells, row, layout)
 {
 	if (!ntable)
@@ -51,18 +59,20 @@ function flush_table(	i, n, cells, row, layout)
 	layout = ""
 	for (i = 2; i < n; i++)
 		layout = layout (i > 2 ? " " : "") "lx"
-	print ".TS"
+	print ".ad l\n.TS"
 	print layout "."
 	for (row = 1; row <= ntable; row++) {
 		if (table[row] ~ /^\|[-:| \t]+\|$/)
 			continue
 		n = split(table[row], cells, /[ \t]*\|[ \t]*/)
 		for (i = 2; i < n; i++) # a block of text each, so that long ones are broken
-			print (i > 2 ? "T}\t" : "") "T{\n" (row == 1 ? "\\fB" plain(cells[i]) "\\fR" : prose(cells[i]))
+			print (i > 2 ? "T}\t" : "") "T{\n" (row == 1 ? "\\fB" plain(cells[i]) "\\fR" : cell(cells[i]))
 		print "T}"
 	}
-	print ".TE"
+	print ".TE\n.ad b"
 	ntable = 0
+	fresh = 0
+	wants_paragraph = 1
 }
 
 function fail(why)

@@ -41,6 +41,7 @@ const struct command commands[] = {
 	{"info", "the same as bpftrace --info", cmd_info},
 	{"help", "this overview, or a command's help", cmd_help},
 	{"version", "the version", cmd_version},
+	{"complete", NULL, cmd_complete},
 	{0},
 };
 
@@ -58,7 +59,7 @@ static int unknown(const char *word)
 	unsigned int best_distance = 3;
 
 	for (const struct command *c = commands; c->name; c++) {
-		unsigned int d = edit_distance(word, c->name, 2);
+		unsigned int d = c->summary ? edit_distance(word, c->name, 2) : 3;
 
 		if (d < best_distance) {
 			best = c->name;

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# fish completion of pantrace and, through links of this file, of each link to it.
+# fish completion of pantrace and, through links of this file, of each link to it. The binary itself knows what may stand where.
 set -l name (string replace -r '\.fish$' '' (path basename (status filename) 2>/dev/null; or basename (status filename)))
 
-function __pantrace_options
-	set -l line (commandline -opc)
-	set -l command (basename $line[1])
-	if test $command = pantrace
-		set command run
-		if set -q line[2]; and not string match -q -- '-*' $line[2]
-			set command $line[2]
+function __pantrace_candidates
+	set -l words (commandline -opc)
+	set -l found (pantrace complete $words "$(commandline -ct | string unescape)" 2>/dev/null)
+	for line in $found
+		switch $line
+			case ':files'
+				test (count $found) -gt 1; or __fish_complete_path (commandline -ct)
+			case ':directories'
+				__fish_complete_directories (commandline -ct)
+			case ':commands'
+				__fish_complete_command
+			case '*'
+				echo $line
 		end
 	end
-	pantrace $command --help-words 2>/dev/null
 end
 
-complete -c pantrace -n __fish_use_subcommand -a '(pantrace help --words 2>/dev/null)'
 for each in pantrace $name
-	complete -c $each -n 'string match -q -- "-*" (commandline -ct)' -a '(__pantrace_options)'
+	complete -c $each -f -a '(__pantrace_candidates)'
 end

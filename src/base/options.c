@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/options.h"
+#include "base/options_internal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -72,6 +72,30 @@ static const struct option_spec *find_long(const struct command_spec *spec, cons
 		if (o->long_name && strlen(o->long_name) == len &&
 		    !strncmp(o->long_name, name, len))
 			return o;
+	return NULL;
+}
+
+bool option_is_offered(const struct option_spec *o)
+{
+	return o->kind != OPTION_HEADING && o->kind != OPTION_IGNORED &&
+	       o->kind != OPTION_IGNORED_VALUE && o->kind != OPTION_REFUSED;
+}
+
+const struct option_spec *option_that_waits(const struct command_spec *spec, const char *word)
+{
+	const struct option_spec *o;
+
+	if (word[1] == '-') {
+		o = find_long(spec, word + 2, strlen(word + 2));
+		return o && takes_value(o) ? o : NULL;
+	}
+	while (*++word) {
+		o = find_short(spec, *word);
+		if (!o || o->kind == OPTION_OPTIONAL)
+			return NULL;
+		if (takes_value(o))
+			return word[1] ? NULL : o;
+	}
 	return NULL;
 }
 
@@ -166,6 +190,10 @@ static int parse_long(struct parser *p, const char *word)
 	const struct option_spec *o = find_long(p->spec, name, len);
 	const char *value = eq ? eq + 1 : NULL;
 
+	if (!o && str_eq(name, "help-complete")) {
+		options_complete(p->spec, p->argc - p->at, p->argv + p->at, stdout);
+		return EXIT_OK;
+	}
 	if (!o)
 		for (size_t i = 0; i < ARRAY_SIZE(helps); i++)
 			if (str_eq(name, helps[i].name)) {
@@ -259,48 +287,4 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, void *
 out:
 	vector_free(&arguments);
 	return rc;
-}
-
-static void help_option(const struct option_spec *o, FILE *out)
-{
-	struct strbuf sb = STRBUF_INIT;
-
-	if (o->kind == OPTION_HEADING) {
-		fprintf(out, "\n%s:\n", o->help);
-		return;
-	}
-	strbuf_addf(&sb, "  %s%c%s", o->short_name ? "-" : " ", o->short_name ? o->short_name : ' ',
-		    o->short_name && o->long_name ? ", "
-		    : o->long_name		  ? "  "
-						  : "");
-	if (o->long_name)
-		strbuf_addf(&sb, "--%s", o->long_name);
-	if (o->value)
-		strbuf_addf(&sb, o->kind == OPTION_OPTIONAL ? "[=%s]" : " %s", o->value);
-	fprintf(out, "%-30s%s%s\n", sb.data, sb.len >= 30 ? "\n                              " : "",
-		o->help);
-	strbuf_release(&sb);
-}
-
-void options_help(const struct command_spec *spec, FILE *out)
-{
-	bool headed = spec->options[0].kind == OPTION_HEADING;
-
-	fprintf(out, "%s\n\nUsage: pantrace %s %s\n", spec->summary, spec->name, spec->synopsis);
-	if (spec->examples)
-		fprintf(out, "\nExamples:\n%s", spec->examples);
-	if (!headed)
-		fputs("\nOptions:\n", out);
-	for (const struct option_spec *o = spec->options; !is_last(o); o++)
-		if (o->kind != OPTION_IGNORED && o->kind != OPTION_IGNORED_VALUE &&
-		    o->kind != OPTION_REFUSED)
-			help_option(o, out);
-	if (!find_short(spec, 'h'))
-		fputs("  -h, --help                  this text\n", out);
-	if (spec->details)
-		fprintf(out, "\n%s", spec->details);
-	if (spec->fields && spec->fields->name)
-		fputs("\nColumns:\n", out);
-	for (const struct option_field *f = spec->fields; f && f->name; f++)
-		fprintf(out, "  %-10s %s\n", f->name, f->meaning);
 }

@@ -78,9 +78,28 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, void *
 /* Frees what the lists in *values hold (not their words, which are argv's). */
 void options_release(const struct command_spec *spec, void *values);
 void options_help(const struct command_spec *spec, FILE *out);
+/*
+ * What `--help-complete WORD...` prints, given the words behind the command's name, the last of them still being written: lines
+ * "word<TAB>help" that may stand in its place, and "@KIND<TAB>word" for what only the caller knows: KIND is the word of the option
+ * table or the synopsis (PID, FILE, TRACEPOINT), or ARGUMENTS for the words of a command behind "--".
+ */
+#define OPTIONS_KIND_MARK "@"
+void options_complete(const struct command_spec *spec, int argc, char **argv, FILE *out);
 /* What `--help-man` and `--help-words` print: a manual page, and one "option<TAB>help" a line for shell completion. */
 void options_man(const struct command_spec *spec, FILE *out);
+void options_man_exit_status(FILE *out); /* the section that all pages share */
 void options_words(const struct command_spec *spec, FILE *out);
+/* Words of text from column `at` on, as wide as help is; further lines begin in column `indent`. */
+void options_wrap(FILE *out, const char *text, unsigned int at, unsigned int indent);
+
+/* One line of spec->examples. */
+struct option_example {
+	const char *command, *comment; /* not terminated */
+	size_t command_len, comment_len;
+};
+
+/* Takes the next example from *at, which begins as spec->examples. False: there is none left. */
+bool options_next_example(const char **at, struct option_example *ret);
 /* "pantrace NAME: message" + "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE. */
 int options_usage_error(const struct command_spec *spec, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A number with nothing behind it. 0 or -EINVAL/-ERANGE. */

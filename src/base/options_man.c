@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The option table as a manual page (man(7)) and as words for shell completion. scripts/man.awk takes single sections out
  * of the page. */
-#include "base/options.h"
+#include "base/options_internal.h"
 
 #include <ctype.h>
 
@@ -34,12 +34,10 @@ static void man_option(const struct option_spec *o, FILE *out)
 {
 	char name[] = {'-', o->short_name, '\0'};
 
-	if (o->kind == OPTION_IGNORED || o->kind == OPTION_IGNORED_VALUE || o->kind == OPTION_REFUSED)
-		return;
-	if (o->kind == OPTION_HEADING) {
+	if (o->kind == OPTION_HEADING)
 		fprintf(out, ".SS %s\n", o->help);
+	if (!option_is_offered(o))
 		return;
-	}
 	fputs(".TP\n", out);
 	if (o->short_name)
 		bold(out, name);
@@ -93,6 +91,34 @@ static void man_text(const char *heading, const char *text, FILE *out)
 	fputs(*text && text[strlen(text) - 1] != '\n' ? "\n.fi\n" : ".fi\n", out);
 }
 
+static void man_examples(const char *text, FILE *out)
+{
+	struct option_example e;
+
+	if (!text)
+		return;
+	fputs(".SH EXAMPLES\n", out);
+	while (options_next_example(&text, &e)) {
+		char *command = xstrndup(e.command, e.command_len);
+		char *comment = xstrndup(e.comment, e.comment_len);
+
+		fputs(".TP\n", out);
+		bold(out, command);
+		fputc('\n', out);
+		troff(out, comment);
+		fputc('\n', out);
+		free(command);
+		free(comment);
+	}
+}
+
+void options_man_exit_status(FILE *out)
+{
+	fputs(".SH EXIT STATUS\n0 success, 1 failure, 2 usage, 3 finished but events were lost, "
+	      "4 missing privilege, 5 the kernel lacks the feature.\n",
+	      out);
+}
+
 void options_man(const struct command_spec *spec, FILE *out)
 {
 	fputs(".TH ", out);
@@ -110,19 +136,17 @@ void options_man(const struct command_spec *spec, FILE *out)
 	troff(out, spec->synopsis);
 	fputc('\n', out);
 	man_options(spec, out);
-	man_text("EXAMPLES", spec->examples, out);
+	man_examples(spec->examples, out);
 	man_text("DETAILS", spec->details, out);
 	man_fields(spec, out);
-	fputs(".SH EXIT STATUS\n0 success, 1 failure, 2 usage, 3 finished but events were lost, 4 missing privilege, "
-	      "5 the kernel lacks the feature.\n.SH SEE ALSO\n.BR pantrace (8)\n",
-	      out);
+	options_man_exit_status(out);
+	fputs(".SH SEE ALSO\n.BR pantrace (8)\n", out);
 }
 
 void options_words(const struct command_spec *spec, FILE *out)
 {
 	for (const struct option_spec *o = spec->options; o->help; o++) {
-		if (o->kind == OPTION_HEADING || o->kind == OPTION_IGNORED ||
-		    o->kind == OPTION_IGNORED_VALUE || o->kind == OPTION_REFUSED)
+		if (!option_is_offered(o))
 			continue;
 		if (o->short_name)
 			fprintf(out, "-%c\t%s\n", o->short_name, o->help);

@@ -4,10 +4,13 @@
 #define PANTRACE_CMD_COMMANDS_H
 
 struct command {
-	const char *name, *summary;
+	const char *name, *summary; /* summary NULL: not for people */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 };
 
 extern const struct command commands[]; /* ends with name NULL */
+
+/* What may stand at the end of a command line, for the shells (cmd/complete/). */
+int cmd_complete(int argc, char **argv);
 
 #endif

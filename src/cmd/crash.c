@@ -33,7 +33,7 @@ static const struct option_field crash_fields[] = {
 
 static const struct command_spec crash_spec = {
 	.name = "crash",
-	.synopsis = "[options] DIR|FILE|PID...",
+	.synopsis = "[options] FILE|DIR|PID...",
 	.summary = "the last events of programs that were killed",
 	.examples = "pantrace crash 4711   # of this process, from whichever session it was in\n"
 		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "

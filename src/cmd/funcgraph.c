@@ -38,7 +38,7 @@ static const struct option_spec options[] = {
 	 OPTION_FLAG, FIELD(args)},
 	{'r', "retaddr", NULL, "where the call was made (kernels since 6.13)", OPTION_FLAG,
 	 FIELD(retaddr)},
-	{0, NULL, NULL, "Columns:", OPTION_HEADING, 0},
+	{0, NULL, NULL, "Columns", OPTION_HEADING, 0},
 	{'D', "no-duration", NULL, "without durations", OPTION_FLAG, FIELD(no_duration)},
 	{'P', "proc", NULL, "name and id of the thread", OPTION_FLAG, FIELD(proc)},
 	{'t', "time", NULL, "time, in seconds since boot", OPTION_FLAG, FIELD(abstime)},
@@ -80,8 +80,8 @@ static const struct command_spec spec = {
 	.details = "FUNCTION may have wildcards (* ? [...]).\n"
 		   "function_graph makes the traced paths at least half as slow again. With -d the "
 		   "events stay in the kernel's "
-		   "buffer until the\ntime is over, which costs less; those that it has no room "
-		   "for are counted and said.",
+		   "buffer until the time is over, which costs less; those that it has no room "
+		   "for are counted and said.\n",
 	.fields = fields,
 	.options = options,
 };

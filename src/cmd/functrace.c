@@ -51,8 +51,8 @@ static const struct command_spec spec = {
 	.details = "FUNCTION may have wildcards (* ? [...]).\n"
 		   "Tracing many functions makes the whole system slower. With -d the events stay "
 		   "in the kernel's buffer until "
-		   "the time is over,\nwhich costs less; those that it has no room for are counted "
-		   "and said.",
+		   "the time is over, which costs less; those that it has no room for are counted "
+		   "and said.\n",
 	.fields = fields,
 	.options = options,
 };

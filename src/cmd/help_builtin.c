@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/diag.h"
+#include "base/options.h"
 #include "lang/builtin_examples.h"
 #include "lang/builtin_util.h"
 
@@ -15,9 +16,11 @@ static const struct family {
 	{builtins_process, "Processes and CPUs"},
 	{builtins_time, "Time"},
 	{builtins_string, "Text and memory"},
+	{builtins_concat, "Joining text"},
 	{builtins_path, "Paths"},
 	{builtins_compare, "Comparing"},
 	{builtins_symbol, "Symbols"},
+	{builtins_kernel, "Functions of the kernel"},
 	{builtins_stack, "Stacks"},
 	{builtins_net, "Network"},
 	{builtins_output, "Output"},
@@ -33,14 +36,6 @@ static const struct family {
 	{builtins_misc, "Others"},
 	{builtins_config, "Settings and options"},
 };
-
-static bool is_listed(const struct builtin *table)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
-		if (families[i].rows == table)
-			return true;
-	return false;
-}
 
 static bool is_hidden(const struct builtin *b)
 {
@@ -69,36 +64,72 @@ bool help_builtin(const char *name)
 	return true;
 }
 
-static void print_row(const struct builtin *b)
+static void print_row(FILE *out, const struct builtin *b)
 {
 	const char *example = builtin_example(b->name);
 
 	if (is_hidden(b))
 		return;
-	printf("#### `%s`\n\n`%s`\n\n%s", b->name, b->signature, b->doc);
+	fprintf(out, "#### `%s`\n\n`%s`\n\n%s", b->name, b->signature, b->doc);
 	if (*b->kernel)
-		printf(" Linux %s and later.", b->kernel);
+		fprintf(out, " Linux %s and later.", b->kernel);
 	if (b->flags & BUILTIN_UNSAFE)
-		printf(" Needs `--unsafe`.");
-	printf("\n\n");
+		fprintf(out, " Needs `--unsafe`.");
+	fprintf(out, "\n\n");
 	if (example)
-		printf("```\n%s\n```\n\n", example);
+		fprintf(out, "```\n%s\n```\n\n", example);
 }
 
-static void print_family(const struct builtin *rows, const char *title)
+static void print_family(FILE *out, const struct builtin *rows, const char *title)
 {
-	printf("### %s\n\n", title);
+	fprintf(out, "### %s\n\n", title);
 	for (const struct builtin *b = rows; b->name; b++)
-		print_row(b);
+		print_row(out, b);
 }
 
 void help_reference(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
-		print_family(families[i].rows, families[i].title);
+		print_family(stdout, families[i].rows, families[i].title);
+}
+
+/* arg1 after arg0: one line stands for all of them. */
+static bool is_next_of(const struct builtin *before, const struct builtin *b)
+{
+	const size_t letters = strcspn(b->name, "0123456789");
+
+	return b->name[letters] && strcspn(before->name, "0123456789") == letters &&
+	       before->name[letters] && !strncmp(before->name, b->name, letters);
+}
+
+static void print_lines(FILE *out, const struct builtin *rows, const char *title)
+{
+	fprintf(out, "\n%s:\n", title);
+	for (const struct builtin *b = rows; b->name; b++) {
+		const char *end = strstr(b->doc, ". ");
+		char *text;
+
+		if (is_hidden(b) || (b > rows && is_next_of(b - 1, b)))
+			continue;
+		text = xstrndup(b->doc, end ? (size_t)(end + 1 - b->doc) : strlen(b->doc));
+		fprintf(out, "  %-18s ", b->name);
+		options_wrap(out, text, 21, 21);
+		free(text);
+	}
+}
+
+void help_families(FILE *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		print_lines(out, families[i].rows, families[i].title);
+}
+
+void help_each_builtin(void (*fn)(void *arg, const char *name, const char *doc), void *arg)
+{
 	for (const struct builtin *const *table = builtin_tables; *table; table++)
-		if (!is_listed(*table) && (*table)->name)
-			print_family(*table, (*table)->name);
+		for (const struct builtin *b = *table; b->name; b++)
+			if (!is_hidden(b))
+				fn(arg, b->name, b->doc);
 }
 
 /* "name<TAB>script", for the tests. */
@@ -109,24 +140,4 @@ void help_examples(void)
 			if (!is_hidden(b))
 				printf("%s\t%s\n", b->name,
 				       builtin_example(b->name) ? builtin_example(b->name) : "");
-}
-
-/* "did you mean", or nothing. */
-const char *help_nearest_builtin(const char *word)
-{
-	unsigned int best_distance = 3;
-	const char *best = NULL;
-	const char *const *names;
-	size_t n;
-
-	names = builtin_names(&n);
-	for (size_t i = 0; i < n; i++) {
-		const unsigned int d = edit_distance(word, names[i], 2);
-
-		if (d < best_distance && names[i][0] != '_') {
-			best = names[i];
-			best_distance = d;
-		}
-	}
-	return best;
 }

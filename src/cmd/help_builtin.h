@@ -10,6 +10,9 @@ bool help_builtin(const char *name);
 /* All of them as Markdown. */
 void help_reference(void);
 void help_examples(void);
-const char *help_nearest_builtin(const char *word);
+/* All of them, a line each: the name and the first sentence. */
+void help_families(FILE *out);
+/* Calls fn for each name. */
+void help_each_builtin(void (*fn)(void *arg, const char *name, const char *doc), void *arg);
 
 #endif

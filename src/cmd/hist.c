@@ -52,7 +52,7 @@ static const struct option_spec hist_table[] = {
 	{'n', "name", "NAME",
 	 "can be spoken to under this name: pantrace hist show|pause|continue|clear|stop NAME",
 	 OPTION_STRING, O(name)},
-	{0, "engine", "ENGINE",
+	{0, "engine", "kernel|bpf|auto",
 	 "kernel (histogram triggers), bpf, or auto (default: kernel where it has them)",
 	 OPTION_STRING, O(engine)},
 	{0},

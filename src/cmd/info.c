@@ -71,10 +71,25 @@ static void print_probes(struct kernel *k)
 
 int cmd_info(int argc, char **argv)
 {
-	struct kernel *k = kernel_new();
-	const struct kernel_features *f = kernel_features(k);
+	static const struct option_spec no_options[] = {{0}};
+	static const struct command_spec spec = {
+		.name = "info",
+		.synopsis = "",
+		.summary = "what the kernel and this build offer, as bpftrace --info says it",
+		.examples =
+			"pantrace info | grep -i multi   # has the kernel multi-links?\n"
+			"pantrace doctor                 # the same in words, with what to do\n",
+		.options = no_options,
+	};
+	const struct kernel_features *f;
 	struct utsname u = {0};
+	struct kernel *k;
+	int first, rc = options_parse(&spec, argc, argv, NULL, &first);
 
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	k = kernel_new();
+	f = kernel_features(k);
 	uname(&u);
 	printf("System\n  OS: %s %s %s\n  Arch: %s\n", u.sysname, u.release, u.version, u.machine);
 	printf("\nBuild\n  version: %s\n", PANTRACE_VERSION);

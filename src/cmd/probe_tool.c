@@ -91,7 +91,7 @@ static const struct command_spec uprobe_spec = {
 		"  pantrace uprobe -l bash                                # the functions of a "
 		"program\n",
 	.details = "DEFINITION is {p|r}:[NAME] FILE:FUNCTION[+OFFSET] [ARGUMENT...], or "
-		   "FILE:0xOFFSET (in the file), or\n"
+		   "FILE:0xOFFSET (in the file), or "
 		   "FILE@SOURCE:LINE; p probes calls, r returns. FILE is a path, a program in "
 		   "$PATH, or a library as libc.\n"
 		   "FUNCTION may have wildcards.\n" ARGUMENT_HELP,

@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 	{'E', "end", "TIME", "up to this time", OPTION_STRING, offsetof(struct arguments, end)},
 	{'n', "limit", "N", "end after this many events", OPTION_U64,
 	 offsetof(struct arguments, limit)},
-	{'f', "format", "FORMAT",
+	{'f', "format", "text|babeltrace|json|trace-cmd",
 	 "text (the default), babeltrace (byte for byte what babeltrace2 prints) or json",
 	 OPTION_STRING, offsetof(struct arguments, format)},
 	{0, "json", NULL, "one JSON object a line", OPTION_FLAG, offsetof(struct arguments, json)},

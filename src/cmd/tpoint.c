@@ -52,10 +52,10 @@ static const struct command_spec spec = {
 		"one\n",
 	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
 		   "FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~ "
-		   "(a pattern of text),\n"
+		   "(a pattern of text), "
 		   "&& || ! and parentheses.\n"
 		   "DEFINITION is of an event probe: e:[NAME] SYSTEM:EVENT [ARGUMENT...], where "
-		   "ARGUMENT is [NAME=]$FIELD[:TYPE]\n"
+		   "ARGUMENT is [NAME=]$FIELD[:TYPE] "
 		   "or [NAME=]+OFFSET($FIELD)[:TYPE] for what a field points to (kernels since "
 		   "5.15); TYPE as in pantrace kprobe.\n",
 	.fields = ftrace_event_fields,

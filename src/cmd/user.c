@@ -56,6 +56,24 @@ static const struct command_spec overview_spec = {
 	.options = no_options,
 };
 
+/* The words behind `user`, the last being written: the name of a sub-command, or what that one says. */
+static int complete(int argc, char **argv)
+{
+	char *asked[argc + 2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
+		if (argc < 2) {
+			printf("%s\t%s\n", subcommands[i].name, subcommands[i].summary);
+		} else if (str_eq(argv[0], subcommands[i].name)) {
+			asked[0] = argv[0];
+			asked[1] = xstrdup("--help-complete");
+			memcpy(asked + 2, argv + 1, sizeof(*argv) * (size_t)(argc - 1));
+			return subcommands[i].run(argc + 1, asked);
+		}
+	}
+	return EXIT_OK;
+}
+
 int cmd_user(int argc, char **argv)
 {
 	int first;
@@ -64,6 +82,8 @@ int cmd_user(int argc, char **argv)
 		overview(stderr);
 		return EXIT_USAGE;
 	}
+	if (str_eq(argv[1], "--help-complete"))
+		return complete(argc - 2, argv + 2);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		if (str_eq(argv[1], subcommands[i].name))
 			return subcommands[i].run(argc - 1, argv + 1);

@@ -48,13 +48,13 @@ struct user_session_arguments {
 	 OPTION_STRING, offsetof(struct s, m.filter)}
 
 #define USER_RING_OPTIONS(s, m)                                                                                          \
-	{0, "mode", "MODE", "when a ring is full: discard (the new event is lost and counted), overwrite (the oldest "  \
+	{0, "mode", "discard|overwrite|block[=TIME]", "when a ring is full: discard (the new event is lost and counted), overwrite (the oldest "  \
 	 "go: a flight recorder), block[=TIME] (the program waits, 100ms if not said)", OPTION_STRING,                  \
 	 offsetof(struct s, m.mode)},                                                                                   \
 	{0, "sub-size", "BYTES", "size of a sub-buffer (default 256K)", OPTION_STRING, offsetof(struct s, m.sub_size)},  \
 	{0, "subs", "N", "sub-buffers a CPU and process (default 8)", OPTION_STRING, offsetof(struct s, m.subs)},        \
 	{0, "threads", NULL, "rings of threads instead of CPUs", OPTION_FLAG, offsetof(struct s, m.threads)},            \
-	{'c', "contexts", "LIST", "with every event: vpid, vtid, procname, cpu_id, context_switches, page_faults, "      \
+	{'c', "contexts", "CONTEXTS", "with every event: vpid, vtid, procname, cpu_id, context_switches, page_faults, "      \
 	 "ip, user_stack", OPTION_STRING, offsetof(struct s, m.contexts)},                              \
 	{0, "rings", "DIR", "keep the rings here (default: in memory, /dev/shm); on a disk they outlive the machine",    \
 	 OPTION_STRING, offsetof(struct s, m.rings)}

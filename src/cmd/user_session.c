@@ -32,7 +32,7 @@ static const struct option_spec start_table[] = {
 
 static const struct command_spec start_spec = {
 	.name = "user start",
-	.synopsis = "NAME -u EVENTS [options]",
+	.synopsis = "SESSION -u EVENTS [options]",
 	.summary = "begin a session that stays, without a recorder",
 	.examples = "pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight "
 		    "recorder for all programs\n"
@@ -112,7 +112,7 @@ int user_stop(int argc, char **argv)
 {
 	static const struct command_spec spec = {
 		.name = "user stop",
-		.synopsis = "NAME",
+		.synopsis = "SESSION",
 		.summary = "the session's events off; the rings stay",
 		.examples = "pantrace user stop black-box   # then look at it: pantrace user "
 			    "snapshot black-box -o DIR\n",
@@ -126,7 +126,7 @@ int user_resume(int argc, char **argv)
 {
 	static const struct command_spec spec = {
 		.name = "user resume",
-		.synopsis = "NAME",
+		.synopsis = "SESSION",
 		.summary = "the session's events on again after `user stop`",
 		.examples = "pantrace user resume black-box   # goes on recording\n",
 		.options = no_options,
@@ -139,7 +139,7 @@ int user_destroy(int argc, char **argv)
 {
 	static const struct command_spec spec = {
 		.name = "user destroy",
-		.synopsis = "NAME",
+		.synopsis = "SESSION",
 		.summary = "end a session: events off, rings and description gone",
 		.examples = "pantrace user destroy black-box   # nothing of it is left\n",
 		.options = no_options,
@@ -163,7 +163,7 @@ int user_snapshot_command(int argc, char **argv)
 	};
 	static const struct command_spec spec = {
 		.name = "user snapshot",
-		.synopsis = "NAME [-o DIR]",
+		.synopsis = "SESSION [-o DIR]",
 		.summary = "write what the rings of a session hold now, as CTF",
 		.examples = "pantrace user snapshot black-box -o /tmp/now   # then: pantrace "
 			    "report /tmp/now\n",
@@ -200,7 +200,7 @@ int user_clear(int argc, char **argv)
 {
 	static const struct command_spec spec = {
 		.name = "user clear",
-		.synopsis = "NAME",
+		.synopsis = "SESSION",
 		.summary = "forget what a session recorded so far",
 		.examples = "pantrace user clear black-box   # the next snapshot begins here\n",
 		.details = "Counts of events and losses go on. With a recorder, what it has not "
@@ -222,7 +222,7 @@ int user_rotate(int argc, char **argv)
 {
 	static const struct command_spec spec = {
 		.name = "user rotate",
-		.synopsis = "NAME",
+		.synopsis = "SESSION",
 		.summary = "the recorder of a session begins a new chunk",
 		.examples = "pantrace record --session web -u 'nginx:*' --rotate-size 1G -o DIR &\n"
 			    "pantrace user rotate web   # the chunk so far is complete, to be read "
@@ -266,7 +266,7 @@ static const struct option_field status_fields[] = {
 
 static const struct command_spec status_spec = {
 	.name = "user status",
-	.synopsis = "[NAME]",
+	.synopsis = "[SESSION]",
 	.summary = "sessions, their processes, counts of events",
 	.examples = "pantrace user status   # all sessions\npantrace user status black-box --json  "
 		    " # one, for a script\n",

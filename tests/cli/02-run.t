@@ -68,6 +68,24 @@ for command in $("$pantrace" help | awk '/^Commands:/ { on = 1; next } /^$/ { on
 	[ "$rc" -eq 0 ] || failing="$failing $command"
 done
 is "$failing" "" "every command has --help"
+missing=
+for name in $("$pantrace" help --examples | cut -f1 | grep -vE '[1-9][0-9]*$'); do
+	"$pantrace" help functions | grep -qE "^  $name( |\$)" || missing="$missing $name"
+done
+is "$missing" "" "help functions has a line for every function"
+run help probes
+like "$out" 'uprobe:FILE' 'tracepoint:CATEGORY:EVENT' "help probes has the forms"
+run help language
+like "$out" 'kprobe:vfs_' "help language shows the language"
+run help functoins
+is "$rc" 2 "help of nothing: exit code"
+like "$err" "did you mean 'functions'" "help of nothing: the nearest topic"
+# One layout, no line wider than 100 columns, but for commands to be copied and words that cannot be broken.
+wide=
+for name in $("$pantrace" help --words | cut -f1); do
+	"$pantrace" "$name" --help | grep -vE '^  (pantrace|[^ ]*$)' | grep -qE '^.{101}' && wide="$wide $name"
+done
+is "$wide" "" "help texts fit 100 columns"
 run --help
 like "$out" '^Commands:' "--help names the commands"
 like "$out" ' opensnoop' "and the tools"

@@ -43,11 +43,22 @@ for tool in $tools; do
 	ok "$tool has examples"
 	is "$("$root/bin/$tool" --help 2>&1 | head -3)" "$("$pantrace" "$tool" --help | head -3)" "the link $tool works"
 done
-for page in pantrace pantrace-list pantrace-doctor; do
-	[ -s "$root/share/man/man8/$page.8" ]
-	ok "$page.8 is there"
-	[ -z "$formats" ] || is "$(LC_ALL=C.UTF-8 man -l --warnings "$root/share/man/man8/$page.8" 2>&1 >/dev/null)" "" "$page.8 is clean"
+for page in pantrace.8 pantrace-run.8 pantrace-list.8 pantrace-doctor.8 pantrace-language.7; do
+	file=$root/share/man/man${page##*.}/$page
+	[ -s "$file" ]
+	ok "$page is there"
+	[ -z "$formats" ] || is "$(LC_ALL=C.UTF-8 man -l --warnings "$file" 2>&1 >/dev/null)" "" "$page is clean"
 done
+missing=
+for name in $("$pantrace" help --words | cut -f1); do
+	grep -qE "^\.BR (pantrace\\\\-)?$name " "$root/share/man/man8/pantrace.8" || missing="$missing $name"
+done
+is "$missing" "" "pantrace.8 names every command and tool"
+missing=
+for name in $("$pantrace" help --examples | cut -f1); do
+	section "$root/share/man/man7/pantrace-language.7" DESCRIPTION | grep -qFx ".SS $name" || missing="$missing $name"
+done
+is "$missing" "" "pantrace-language.7 has every function"
 
 # Every option that the perf-tools of this name have is there.
 while read -r tool letters; do
@@ -78,16 +89,10 @@ funcgraph a C D H P t T m p L d
 reset-ftrace f q
 T
 
-# Completion, by the shells themselves.
-bash_words()
-{
-	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pantrace; echo "${COMPREPLY[@]}"' - \
-		"$root/share/bash-completion/completions/$1" "$@"
-}
+# Completion is in place for every link (68-completion.t: what it says).
 if command -v bash >/dev/null; then
-	is "$(bash_words iosnoop --dev)" "--device" "bash: an option of a tool by its link"
-	is "$(bash_words pantrace iosnoop --dev)" "--device" "bash: of a sub-command"
-	is "$(bash_words pantrace iosn)" "iosnoop" "bash: the sub-command"
+	bash -n "$root/share/bash-completion/completions/iosnoop"
+	ok "bash: the function is well-formed, under the tool's name"
 else
 	skip "bash" "no bash here"
 fi

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/complete/candidates.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/glob.h"
+#include "kernel/tracefs.h"
+#include "lang/builtin.h"
+#include "probe/probe.h"
+#include "probe/user_event.h"
+#include "types/tracefs_format.h"
+#include "user/session.h"
+
+/* One request: where names come from, and what stands before the part of the word that is completed. */
+struct lister {
+	const struct completion *c;
+	const char *prefix; /* "sched:sched_waking,", "p:"; offered with each name */
+	const char *rest; /* of the word behind the prefix */
+	size_t skip; /* of each name: "kprobe:" */
+	struct hashmap seen;
+	struct arena arena;
+	struct diag diag; /* nobody reads it: a list shows what there is */
+	struct type_store types;
+	struct probe_env env;
+};
+
+static void lister_open(struct lister *s, const struct completion *c)
+{
+	*s = (struct lister){.c = c, .prefix = "", .rest = c->word, .diag = DIAG_INIT};
+	type_store_init(&s->types);
+	s->env = (struct probe_env){.types = &s->types,
+				    .arena = &s->arena,
+				    .diag = &s->diag,
+				    .list_only = true,
+				    .kernel = kernel_new(),
+				    .btf = btf_attach(&s->types, NULL)};
+}
+
+static void lister_close(struct lister *s)
+{
+	probe_env_release(&s->env);
+	kernel_release(s->env.kernel);
+	btf_release(s->env.btf);
+	type_store_release(&s->types);
+	diag_release(&s->diag);
+	hashmap_release(&s->seen);
+	arena_release(&s->arena);
+}
+
+/* The prefix ends behind the last of these characters. */
+static void split_behind(struct lister *s, const char *characters)
+{
+	const char *end = s->rest;
+
+	for (const char *p = s->rest; *p; p++)
+		if (strchr(characters, *p))
+			end = p + 1;
+	s->prefix = arena_printf(&s->arena, "%s%.*s", s->prefix, (int)(end - s->rest), s->rest);
+	s->rest = end;
+}
+
+static void offer(struct lister *s, const char *name, const char *help)
+{
+	if (str_starts(name, s->rest))
+		s->c->offer(s->c->arg, arena_printf(&s->arena, "%s%s", s->prefix, name), help);
+}
+
+/* The same, up to the end of the part that is being written, and once. */
+static int offer_part(void *arg, const char *name)
+{
+	struct lister *s = arg;
+	const size_t len = strlen(s->rest);
+	const char *colon;
+	char *part;
+
+	name += s->skip;
+	if (strncmp(name, s->rest, len))
+		return 0;
+	colon = strchr(name + len, ':');
+	part = arena_strndup(&s->arena, name, colon ? (size_t)(colon + 1 - name) : strlen(name));
+	if (hashmap_gets(&s->seen, part))
+		return 0;
+	hashmap_puts(&s->seen, part, part);
+	offer(s, part, "");
+	return 0;
+}
+
+/* ---- events and functions ---- */
+
+static int offer_event(void *arg, const char *category, const char *event)
+{
+	struct lister *s = arg;
+
+	return offer_part(s, arena_printf(&s->arena, "%s:%s", category, event));
+}
+
+static void tracepoints(struct lister *s)
+{
+	split_behind(s, ",");
+	tracefs_each_event(s->env.kernel, "*", "*", offer_event, s);
+}
+
+/* Of a file: "uprobe:/usr/bin/bash:readline". The user may have written the file in another way. */
+static int offer_function(void *arg, const char *name)
+{
+	const char *path = strchr(name, ':'), *function = path ? strchr(path + 1, ':') : NULL;
+
+	return function ? offer_part(arg, function + 1) : 0;
+}
+
+static void functions_of_file(struct lister *s, const char *provider, const char *file)
+{
+	const struct probe_provider *p = probe_find_provider(provider);
+
+	p->each(&s->env, arena_printf(&s->arena, "%s:%s:%s*", provider, file, s->rest),
+		offer_function, s);
+}
+
+static void kernel_functions(struct lister *s)
+{
+	const struct probe_provider *p = probe_find_provider("kprobe");
+
+	s->skip = strlen("kprobe:");
+	p->each(&s->env, arena_printf(&s->arena, "kprobe:%s*", s->rest), offer_part, s);
+}
+
+/* Of the kernel; or of -u FILE, where the tool has that. */
+static void functions(struct lister *s)
+{
+	split_behind(s, ",");
+	for (size_t i = 1; i + 1 < s->c->nr_words; i++)
+		if (str_eq(s->c->words[i], "-u") || str_eq(s->c->words[i], "--user")) {
+			functions_of_file(s, "uprobe", s->c->words[i + 1]);
+			return;
+		}
+	kernel_functions(s);
+}
+
+/* "uprobe:/usr/bin/ba": the file is still being written. */
+static void offer_files(struct lister *s, const char *before, const char *path)
+{
+	glob_t found;
+
+	if (glob(arena_printf(&s->arena, "%s*", path), GLOB_MARK, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *name = found.gl_pathv[i];
+		const bool is_folder = name[strlen(name) - 1] == '/';
+
+		offer(s, arena_printf(&s->arena, "%s%s%s", before, name, is_folder ? "" : ":"), "");
+	}
+	globfree(&found);
+}
+
+/* "FILE:FUNCTION", as far as it is written. */
+static void file_and_function(struct lister *s, const char *provider)
+{
+	const char *colon = strchr(s->rest, ':');
+	const char *file =
+		colon ? arena_strndup(&s->arena, s->rest, (size_t)(colon - s->rest)) : "";
+
+	if (!colon) {
+		if (strchr(s->rest, '/'))
+			offer_files(s, "", s->rest);
+		return;
+	}
+	s->prefix = arena_printf(&s->arena, "%s%s:", s->prefix, file);
+	s->rest = colon + 1;
+	s->skip = 0;
+	functions_of_file(s, provider, file);
+}
+
+/* A probe as scripts and `list` name it. */
+static void probes(struct lister *s)
+{
+	const char *colon = strchr(s->rest, ':');
+	const struct probe_provider *p;
+
+	if (!colon) {
+		for (u32 i = 0; probe_providers[i]; i++)
+			offer(s,
+			      arena_printf(&s->arena, "%s%s", probe_providers[i]->name,
+					   strchr(probe_providers[i]->form, ':') ? ":" : ""),
+			      probe_providers[i]->doc);
+		return;
+	}
+	p = probe_find_provider(arena_strndup(&s->arena, s->rest, (size_t)(colon - s->rest)));
+	if (!p) { /* "sched:sched_switch" */
+		tracefs_each_event(s->env.kernel, "*", "*", offer_event, s);
+		return;
+	}
+	s->prefix =
+		arena_printf(&s->arena, "%s%.*s", s->prefix, (int)(colon + 1 - s->rest), s->rest);
+	s->rest = colon + 1;
+	s->skip = strlen(p->name) + 1;
+	if (strstr(p->form, ":FILE"))
+		file_and_function(s, p->name);
+	else if (p->each)
+		p->each(&s->env, arena_printf(&s->arena, "%s:%s*", p->name, s->rest), offer_part,
+			s);
+}
+
+/* A definition of kprobe and uprobe: "p:vfs_read", "r:bash:readline". */
+static void definitions(struct lister *s)
+{
+	const char *command = s->c->nr_words ? s->c->words[0] : "";
+
+	if (!str_starts(s->rest, "p:") && !str_starts(s->rest, "r:")) {
+		offer(s, "p:", "calls");
+		offer(s, "r:", "returns");
+		return;
+	}
+	s->prefix = arena_strndup(&s->arena, s->rest, 2);
+	s->rest += 2;
+	if (str_eq(command, "uprobe"))
+		file_and_function(s, "uprobe");
+	else
+		kernel_functions(s);
+}
+
+static int offer_user_event(void *arg, struct user_event *e)
+{
+	struct lister *s = arg;
+
+	return offer_part(s, arena_printf(&s->arena, "%s:%s", e->provider, e->name));
+}
+
+static void user_events(struct lister *s)
+{
+	split_behind(s, ",");
+	user_event_each(&s->arena, 0, NULL, offer_user_event, s, NULL);
+}
+
+/* ---- a script ---- */
+
+/* The first tracepoint of what is written so far, as far as "SYSTEM:EVENT". */
+static const char *find_tracepoint(struct lister *s, const char *text)
+{
+	static const char name[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+	text = str_starts(text, "tracepoint:") ? text + 11
+	       : str_starts(text, "t:")	       ? text + 2
+					       : text;
+	const size_t system = strspn(text, name);
+	const size_t event = system && text[system] == ':' ? strspn(text + system + 1, name) : 0;
+
+	return event ? arena_strndup(&s->arena, text, system + 1 + event) : NULL;
+}
+
+static void offer_fields(struct lister *s, const char *tracepoint, bool with_common)
+{
+	const char *colon = strchr(tracepoint, ':');
+	const char *category = arena_strndup(&s->arena, tracepoint, (size_t)(colon - tracepoint));
+	const struct type *record;
+	const char *print_format;
+	char *text;
+
+	if (tracefs_event_format(s->env.kernel, category, colon + 1, &text))
+		return;
+	if (!tracefs_format_parse(&s->types, category, text, &record, &print_format))
+		for (u32 i = 0; i < record->count; i++)
+			if (record->members[i].name &&
+			    (with_common || !str_starts(record->members[i].name, "common_")))
+				offer(s, record->members[i].name, "");
+	free(text);
+}
+
+/* -e 'PROBE { ... args.FIELD ... FUNCTION': what stands at its end. */
+static void script(struct lister *s)
+{
+	const char *text = s->rest, *tracepoint;
+
+	if (!strpbrk(text, " {/")) {
+		split_behind(s, ",");
+		probes(s);
+		return;
+	}
+	tracepoint = find_tracepoint(s, text);
+	split_behind(s, " \t\n!\"#$%&'()*+,-./:;<=>?[]^`{|}~");
+	if (!*s->rest && !strstr(s->prefix, "args."))
+		return;
+	if (strlen(s->prefix) > 5 && str_eq(s->prefix + strlen(s->prefix) - 5, "args.")) {
+		if (tracepoint)
+			offer_fields(s, tracepoint, false);
+		return;
+	}
+	for (const struct builtin *const *table = builtin_tables; *table; table++)
+		for (const struct builtin *b = *table; b->name; b++)
+			if (b->name[0] != '_')
+				offer(s, b->name, b->doc);
+}
+
+/* Of the tracepoint that was named before. */
+static void fields(struct lister *s)
+{
+	const char *tracepoint = NULL;
+
+	for (size_t i = 1; i < s->c->nr_words && !tracepoint; i++)
+		tracepoint = find_tracepoint(s, s->c->words[i]);
+	split_behind(s, "=,: &|!(");
+	if (str_eq(s->c->words[0], "hist") && !strchr(s->prefix, '=')) {
+		offer(s, "keys=", "count by these fields");
+		offer(s, "vals=", "sum these fields up");
+	}
+	if (tracepoint)
+		offer_fields(s, tracepoint, true);
+}
+
+/* ---- this machine ---- */
+
+/* Processes, and their names where those are wanted. */
+static void each_process(struct lister *s, bool by_name)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	char path[64], name[64];
+
+	split_behind(s, ",");
+	while (proc && (e = readdir(proc))) {
+		int fd;
+		ssize_t n;
+
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		n = read(fd, name, sizeof(name) - 1);
+		close(fd);
+		if (n <= 0)
+			continue;
+		name[n] = '\0';
+		name[strcspn(name, "\n")] = '\0';
+		if (!by_name)
+			offer(s, e->d_name, name);
+		else if (!strpbrk(name, "/ :"))
+			offer_part(s, name);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+static void processes(struct lister *s)
+{
+	each_process(s, false);
+}
+
+static void process_names(struct lister *s)
+{
+	each_process(s, true);
+}
+
+static void disks(struct lister *s)
+{
+	DIR *dir = opendir("/sys/class/block");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			offer(s, e->d_name, "");
+	if (dir)
+		closedir(dir);
+}
+
+static void sessions(struct lister *s)
+{
+	struct user_sessions all = {0};
+
+	user_sessions_load(&all);
+	for (size_t i = 0; i < all.all.len; i++)
+		if (!all.all.items[i].anonymous)
+			offer(s, all.all.items[i].name, user_mode_name(all.all.items[i].mode));
+	user_sessions_release(&all);
+}
+
+static void contexts(struct lister *s)
+{
+	static const char *const names[] = {
+		"vpid",	       "vtid", "procname",  "cpu_id", "context_switches",
+		"page_faults", "ip",   "user_stack"};
+
+	split_behind(s, ",");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		offer(s, names[i], "");
+}
+
+/* ---- kinds ---- */
+
+static const struct kind {
+	const char *name;
+	void (*each)(struct lister *s); /* NULL: the shell knows it */
+	const char *shell;
+} kinds[] = {
+	{"PID", processes, NULL},	   {"TID", processes, NULL},
+	{"NAME", process_names, NULL},	   {"DEVICE", disks, NULL},
+	{"TRACEPOINT", tracepoints, NULL}, {"EVENT", tracepoints, NULL},
+	{"EVENTS", user_events, NULL},	   {"FUNCTION", functions, NULL},
+	{"FUNCTIONS", functions, NULL},	   {"DEFINITION", definitions, NULL},
+	{"PATTERN", probes, NULL},	   {"PROGRAM", script, NULL},
+	{"FIELD", fields, NULL},	   {"FIELDS", fields, NULL},
+	{"FILTER", fields, NULL},	   {"SESSION", sessions, NULL},
+	{"CONTEXTS", contexts, NULL},	   {"FILE", NULL, ":files"},
+	{"DIRECTORY", NULL, ":files"},	   {"DIR", NULL, ":directories"},
+	{"COMMAND", NULL, ":commands"},	   {"ARGUMENTS", NULL, ":commands"},
+};
+
+void candidates(const char *kind, const struct completion *c)
+{
+	struct lister s;
+
+	for (const struct kind *k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
+		if (!str_eq(k->name, kind))
+			continue;
+		if (!k->each) {
+			c->offer(c->arg, k->shell, "");
+			continue;
+		}
+		lister_open(&s, c);
+		k->each(&s);
+		lister_close(&s);
+	}
+}
