@@ -35,9 +35,9 @@ static size_t utf8_sequence(const u8 *s, size_t n, u32 *ret_code)
  * controls). */
 static bool is_dangerous(u32 code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0x200e || code == 0x200f ||
-	       code == 0x2028 || code == 0x2029;
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
+	       code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069);
 }
 
 static void escape_text(struct strbuf *out, const char *s, size_t n, const char *allowed)
@@ -92,8 +92,10 @@ void escape_json(struct strbuf *out, const char *s, size_t n)
 			strbuf_addstr(out, "\\t");
 		else if (c == '\r')
 			strbuf_addstr(out, "\\r");
-		else if (!len || c < 0x20 || c == 0x7f)
+		else if (!len)
 			strbuf_addf(out, "\\u%04x", c);
+		else if (is_dangerous(code))
+			strbuf_addf(out, "\\u%04x", code);
 		else
 			strbuf_add(out, s + i, len);
 		i += MAX(len, (size_t)1);

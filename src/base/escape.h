@@ -16,7 +16,7 @@
 void escape_terminal(struct strbuf *out, const char *s, size_t n);
 /* The same for one line of a table: newline and tab are escaped too. */
 void escape_line(struct strbuf *out, const char *s, size_t n);
-/* Inside a JSON string, without the quotes. Invalid UTF-8 bytes become \u00NN. */
+/* Inside a JSON string, without the quotes; for base/json.h, which has the rules. */
 void escape_json(struct strbuf *out, const char *s, size_t n);
 /* In the text or a quoted attribute of XML and HTML. What XML has no way to say (control characters) becomes \xNN, invalid UTF-8 too. */
 void escape_xml(struct strbuf *out, const char *s, size_t n);

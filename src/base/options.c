@@ -118,6 +118,10 @@ static int unknown_long(const struct command_spec *spec, const char *name, size_
 	char *word = xstrndup(name, len);
 	int rc;
 
+	if (str_eq(word, "json")) { /* is tried everywhere; nothing is near it */
+		free(word);
+		return options_usage_error(spec, "--json is not offered: this command has no JSON");
+	}
 	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
 		unsigned int d = o->long_name && o->kind != OPTION_REFUSED ? edit_distance(word, o->long_name, 2) : 3;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "base/json.h"
 #include "cmd/user.h"
 #include "user/recorder.h"
 
@@ -57,15 +58,19 @@ struct crash {
 static void say(struct crash *c, const struct pantrace_shm *h, u64 events, u64 lost, bool damaged)
 {
 	const size_t n = strnlen(h->comm, sizeof(h->comm));
+	struct json j = JSON_INIT(&c->out);
 
 	if (c->json) {
-		strbuf_addf(&c->out, "{\"pid\":%u,\"program\":\"", h->pid);
-		escape_json(&c->out, h->comm, n);
-		strbuf_addstr(&c->out, "\",\"session\":\"");
-		escape_json(&c->out, h->session, strnlen(h->session, sizeof(h->session)));
-		strbuf_addf(&c->out,
-			    "\",\"events\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"damaged\":%s}\n",
-			    events, lost, damaged ? "true" : "false");
+		json_object(&j);
+		json_member_u64(&j, "pid", h->pid);
+		json_member_string(&j, "program", h->comm, n);
+		json_member_string(&j, "session", h->session,
+				   strnlen(h->session, sizeof(h->session)));
+		json_member_u64(&j, "events", events);
+		json_member_u64(&j, "lost", lost);
+		json_member_bool(&j, "damaged", damaged);
+		json_end(&j, '}');
+		json_end_line(&j);
 		return;
 	}
 	if (c->found == 1)

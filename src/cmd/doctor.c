@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "kernel/ftrace_features.h"
 #include "kernel/kernel.h"
@@ -172,85 +173,87 @@ static void text_privileges(struct doctor *d)
 
 /* ---- JSON: one object ---- */
 
-static void json_string(struct strbuf *out, const char *key, const char *value)
+static void json_answer(struct json *j, const char *name, const struct kernel_answer *a)
 {
-	strbuf_addf(out, "\"%s\":", key);
-	if (!value) {
-		strbuf_addstr(out, "null");
-		return;
-	}
-	strbuf_addch(out, '"');
-	escape_json(out, value, strlen(value));
-	strbuf_addch(out, '"');
+	json_object(j);
+	json_member_text(j, "name", name);
+	json_member_bool(j, "available", a->yes);
+	json_member_s64(j, "errno", a->yes ? 0 : a->error);
+	json_member_text(j, "cause", a->yes ? NULL : why_not(a));
+	json_member_text(j, "hint", a->yes ? NULL : a->hint);
+	json_end(j, '}');
 }
 
-static void json_answer(struct strbuf *out, const char *name, const struct kernel_answer *a)
+static void json_answers(struct doctor *d, struct json *j)
 {
-	strbuf_addch(out, '{');
-	json_string(out, "name", name);
-	strbuf_addf(out, ",\"available\":%s,\"errno\":%d,", a->yes ? "true" : "false",
-		    a->yes ? 0 : a->error);
-	json_string(out, "cause", a->yes ? NULL : why_not(a));
-	strbuf_addch(out, ',');
-	json_string(out, "hint", a->yes ? NULL : a->hint);
-	strbuf_addch(out, '}');
+	json_key(j, "probes");
+	json_array(j);
+	for (u32 i = 0; probe_providers[i]; i++)
+		json_answer(j, probe_providers[i]->name, provider_answer(d, probe_providers[i]));
+	json_end(j, ']');
+	json_key(j, "kernel");
+	json_array(j);
+	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++)
+		json_answer(j, kernel_capability_name((enum kernel_capability)c),
+			    kernel_ask(d->kernel, (enum kernel_capability)c));
+	json_end(j, ']');
 }
 
-static void json_ftrace(struct doctor *d)
+static void json_ftrace(struct doctor *d, struct json *j)
 {
 	struct ftrace_feature *f;
 	const size_t n = ftrace_features(d->kernel, &f);
 
-	strbuf_addstr(&d->out, "\"ftrace\":[");
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(&d->out, "%s{\"name\":\"%s\",\"available\":%s,\"errno\":%d}",
-			    i ? "," : "", f[i].name, f[i].yes ? "true" : "false", f[i].error);
-	strbuf_addstr(&d->out, "],");
+	json_key(j, "ftrace");
+	json_array(j);
+	for (size_t i = 0; i < n; i++) {
+		json_object(j);
+		json_member_text(j, "name", f[i].name);
+		json_member_bool(j, "available", f[i].yes);
+		json_member_s64(j, "errno", f[i].error);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
 	free(f);
+}
+
+static void json_privileges(struct json *j)
+{
+	const u64 held = effective_capabilities();
+
+	json_key(j, "capabilities");
+	json_object(j);
+	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
+		json_member_bool(j, capabilities[i].name, held >> capabilities[i].bit & 1);
+	json_end(j, '}');
+	json_key(j, "settings");
+	json_object(j);
+	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
+		char *value = first_line(settings[i].path);
+
+		json_member_text(j, settings[i].name, *value ? value : NULL);
+		free(value);
+	}
+	json_end(j, '}');
 }
 
 static void json_all(struct doctor *d)
 {
-	struct strbuf *out = &d->out;
 	const struct kernel_answer *lockdown = kernel_ask(d->kernel, KERNEL_LOCKDOWN_NONE);
-	const u64 held = effective_capabilities();
+	struct json j = JSON_INIT(&d->out);
 	struct utsname u;
 
 	uname(&u);
-	strbuf_addch(out, '{');
-	json_string(out, "version", PANTRACE_VERSION);
-	strbuf_addch(out, ',');
-	json_string(out, "release", u.release);
-	strbuf_addch(out, ',');
-	json_string(out, "machine", u.machine);
-	strbuf_addch(out, ',');
-	json_string(out, "lockdown", lockdown->yes ? "none" : why_not(lockdown));
-	strbuf_addstr(out, ",\"probes\":[");
-	for (u32 i = 0; probe_providers[i]; i++) {
-		strbuf_addstr(out, i ? "," : "");
-		json_answer(out, probe_providers[i]->name, provider_answer(d, probe_providers[i]));
-	}
-	strbuf_addstr(out, "],\"kernel\":[");
-	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++) {
-		strbuf_addstr(out, c ? "," : "");
-		json_answer(out, kernel_capability_name((enum kernel_capability)c),
-			    kernel_ask(d->kernel, (enum kernel_capability)c));
-	}
-	strbuf_addstr(out, "],");
-	json_ftrace(d);
-	strbuf_addstr(out, "\"capabilities\":{");
-	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
-		strbuf_addf(out, "%s\"%s\":%s", i ? "," : "", capabilities[i].name,
-			    held >> capabilities[i].bit & 1 ? "true" : "false");
-	strbuf_addstr(out, "},\"settings\":{");
-	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
-		char *value = first_line(settings[i].path);
-
-		strbuf_addstr(out, i ? "," : "");
-		json_string(out, settings[i].name, *value ? value : NULL);
-		free(value);
-	}
-	strbuf_addstr(out, "}}\n");
+	json_object(&j);
+	json_member_text(&j, "version", PANTRACE_VERSION);
+	json_member_text(&j, "release", u.release);
+	json_member_text(&j, "machine", u.machine);
+	json_member_text(&j, "lockdown", lockdown->yes ? "none" : why_not(lockdown));
+	json_answers(d, &j);
+	json_ftrace(d, &j);
+	json_privileges(&j);
+	json_end(&j, '}');
+	json_end_line(&j);
 }
 
 struct doctor_options {

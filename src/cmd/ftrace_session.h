@@ -21,6 +21,7 @@
 
 #include <sys/types.h>
 
+#include "base/json.h"
 #include "base/options.h"
 #include "binary/symbolize.h"
 #include "engine/patience.h"
@@ -112,6 +113,9 @@ void ftrace_names_read(struct ftrace_session *s);
 /* Before an event is printed: names are those of its time. */
 void ftrace_names_at(struct ftrace_session *s, const struct raw_event *e);
 /* ---- ftrace_json.c ---- */
+/* The beginning of an object: the time, where it was, who it was. */
+void ftrace_json_begin(struct ftrace_session *s, const struct raw_event *e, u64 ns, s32 pid,
+		       struct json *j);
 /* One object and a newline. */
 void ftrace_json_event(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
 /* ---- ftrace_stack.c ---- */

@@ -3,7 +3,7 @@
  * function_graph tracer. */
 #include <stdio.h>
 
-#include "base/escape.h"
+#include "base/json.h"
 #include "cmd/ftrace_session.h"
 #include "cmd/function_filter.h"
 #include "cmd/functrace.h"
@@ -136,47 +136,47 @@ static void note_call(struct funcgraph *f, const struct graph_record *r)
 }
 
 /* The entry may have been lost, or was before the beginning. */
-static void print_call(struct funcgraph *f, const struct graph_record *r, struct strbuf *out)
+static void json_call(struct funcgraph *f, const struct graph_record *r, struct json *j)
 {
 	struct trace_text *const t = &f->session.text;
 	struct call *c = call_of(f, r, false);
+	struct strbuf caller = STRBUF_INIT;
 
 	if (!c || c->function != r->function)
 		return;
 	if (f->o.args && c->has_args) {
-		strbuf_addstr(out, ", \"args\": ");
+		json_key(j, "args");
 		function_args_json(&t->args, t->context.symbols, r->function, c->args,
-				   FUNCTION_ARGS_RECORDED, out);
+				   FUNCTION_ARGS_RECORDED, j);
 	}
 	if (f->o.retaddr && c->has_return_address) {
-		strbuf_addstr(out, ", \"caller\": \"");
-		symbol_print(t->context.symbols, c->return_address, SYMBOL_OFFSET, out);
-		strbuf_addch(out, '"');
+		symbol_print(t->context.symbols, c->return_address, SYMBOL_OFFSET, &caller);
+		json_member_string(j, "caller", caller.data, caller.len);
+		strbuf_release(&caller);
 	}
 	c->function = 0;
 }
 
+/* A call that has returned; its time is that of the return. */
 static void print_json(struct ftrace_session *s, const struct raw_event *e,
 		       const struct graph_record *r, struct strbuf *out)
 {
-	size_t len;
-	const char *comm = task_name(s->text.tasks, r->pid, &len);
-	const u64 ns = r->return_time - r->call_time;
+	struct json j = JSON_INIT(out);
+	struct strbuf name = STRBUF_INIT;
 
-	strbuf_addf(out,
-		    "{\"time\": %" PRIu64 ".%09" PRIu64 ", \"cpu\": %u, \"pid\": %d, \"comm\": \"",
-		    e->event.time / 1000000000, e->event.time % 1000000000, e->cpu, r->pid);
-	escape_json(out, comm, len);
-	strbuf_addstr(out, "\", \"function\": \"");
-	symbol_print(s->text.context.symbols, r->function, SYMBOL_PLAIN, out);
-	strbuf_addf(out, "\", \"depth\": %d, \"duration_us\": %" PRIu64 ".%03" PRIu64, r->depth,
-		    ns / 1000, ns % 1000);
-	print_call(s->arg, r, out);
+	symbol_print(s->text.context.symbols, r->function, SYMBOL_PLAIN, &name);
+	ftrace_json_begin(s, e, e->event.time, r->pid, &j);
+	json_member_string(&j, "function", name.data, name.len);
+	json_member_s64(&j, "depth", r->depth);
+	json_member_u64(&j, "duration_ns", r->return_time - r->call_time);
+	json_call(s->arg, r, &j);
 	if (r->has_retval)
-		strbuf_addf(out, ", \"retval\": %" PRId64, (s64)r->retval);
+		json_member_s64(&j, "retval", (s64)r->retval);
 	if (r->has_retval && graph_text_error(r->retval))
-		strbuf_addf(out, ", \"error\": %" PRId64, graph_text_error(r->retval));
-	strbuf_addstr(out, "}\n");
+		json_member_s64(&j, "error", graph_text_error(r->retval));
+	json_end(&j, '}');
+	json_end_line(&j);
+	strbuf_release(&name);
 }
 
 static void print(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out)

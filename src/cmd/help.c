@@ -223,6 +223,8 @@ int cmd_version(int argc, char **argv)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	if (first < argc)
+		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	printf("pantrace %s\n", PANTRACE_VERSION);
 	return EXIT_OK;
 }

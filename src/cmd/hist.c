@@ -339,6 +339,9 @@ static int check_options(const struct hist_options *o, struct hist_run *run, u64
 {
 	int rc = parse_seconds(o->interval, "-i", ret_interval);
 
+	if (!rc && o->json && o->as_kernel)
+		rc = options_usage_error(&hist_command,
+					 "--json and --kernel-layout are two formats; choose one");
 	if (!rc)
 		rc = parse_seconds(o->duration, "-d", &run->duration_ns);
 	if (!rc && o->top && parse_u64(o->top, &run->top))

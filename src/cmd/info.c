@@ -88,6 +88,8 @@ int cmd_info(int argc, char **argv)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	if (first < argc)
+		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	k = kernel_new();
 	f = kernel_features(k);
 	uname(&u);

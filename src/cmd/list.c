@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/glob.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "cmd/list_types.h"
 #include "cmd/name_list.h"
@@ -17,6 +18,7 @@ struct lister {
 	enum list_format format;
 	FILE *out;
 	struct strbuf line;
+	struct json json; /* into line, if that is the format */
 	u64 count;
 	bool denied; /* a list could not be read */
 	struct name_list names; /* of one provider */
@@ -66,7 +68,7 @@ static void spell_type(struct strbuf *out, const struct type *t)
 
 /* spelling: from the source, written as it stands; NULL = from the type. */
 static void add_argument(struct lister *l, const char *name, const struct type *t,
-			 const char *spelling, bool *first)
+			 const char *spelling)
 {
 	struct strbuf spelled = STRBUF_INIT;
 
@@ -75,11 +77,10 @@ static void add_argument(struct lister *l, const char *name, const struct type *
 	else
 		spell_type(&spelled, t);
 	if (l->format == LIST_JSON) {
-		strbuf_addf(&l->line, "%s{\"name\":\"", *first ? "" : ",");
-		escape_json(&l->line, name, strlen(name));
-		strbuf_addstr(&l->line, "\",\"type\":\"");
-		escape_json(&l->line, spelled.data, spelled.len);
-		strbuf_addstr(&l->line, "\"}");
+		json_object(&l->json);
+		json_member_text(&l->json, "name", name);
+		json_member_string(&l->json, "type", spelled.data, spelled.len);
+		json_end(&l->json, '}');
 	} else {
 		strbuf_addstr(&l->line, "    ");
 		escape_line(&l->line, spelled.data, spelled.len);
@@ -89,22 +90,18 @@ static void add_argument(struct lister *l, const char *name, const struct type *
 		escape_line(&l->line, name, strlen(name));
 		strbuf_addch(&l->line, '\n');
 	}
-	*first = false;
 	strbuf_release(&spelled);
 }
 
 static void add_context(struct lister *l, const struct probe_context *c)
 {
-	bool first = true;
-
 	if (c->args)
 		type_complete(l->env->types, c->args);
 	for (u32 i = 0; c->args && i < c->args->count; i++) {
 		const struct type_member *m = &c->args->members[i];
 
 		if (m->name && !(c->locations && c->locations[i].kind == LOCATION_NONE))
-			add_argument(l, m->name, m->type, c->spellings ? c->spellings[i] : NULL,
-				     &first);
+			add_argument(l, m->name, m->type, c->spellings ? c->spellings[i] : NULL);
 	}
 	/* Events without types still have arg0 ... (usdt). */
 	for (u32 i = 0; !c->args && c->kind == CONTEXT_REGISTERS && c->layout_key &&
@@ -114,11 +111,11 @@ static void add_context(struct lister *l, const struct probe_context *c)
 
 		snprintf(name, sizeof(name), "arg%u", i);
 		if (c->argn[i].kind != LOCATION_NONE)
-			add_argument(l, name, type_int(c->argn[i].size, c->argn[i].is_signed), NULL,
-				     &first);
+			add_argument(l, name, type_int(c->argn[i].size, c->argn[i].is_signed),
+				     NULL);
 	}
 	if (c->retval)
-		add_argument(l, "retval", c->retval, NULL, &first);
+		add_argument(l, "retval", c->retval, NULL);
 }
 
 /* Expands one full name again and asks what a program would see there. Silent: a list shows what
@@ -159,12 +156,16 @@ static int print_probe(struct lister *l, const char *name)
 {
 	strbuf_reset(&l->line);
 	if (l->format == LIST_JSON) {
-		strbuf_addstr(&l->line, "{\"probe\":\"");
-		escape_json(&l->line, name, strlen(name));
-		strbuf_addf(&l->line, "\",\"provider\":\"%.*s\",\"args\":[",
-			    (int)strcspn(name, ":"), name);
+		l->json = (struct json)JSON_INIT(&l->line);
+		json_object(&l->json);
+		json_member_text(&l->json, "probe", name);
+		json_member_string(&l->json, "provider", name, strcspn(name, ":"));
+		json_key(&l->json, "args");
+		json_array(&l->json);
 		add_arguments(l, name);
-		strbuf_addstr(&l->line, "]}\n");
+		json_end(&l->json, ']');
+		json_end(&l->json, '}');
+		json_end_line(&l->json);
 	} else {
 		escape_line(&l->line, name, strlen(name));
 		strbuf_addch(&l->line, '\n');
@@ -431,6 +432,9 @@ int cmd_list(int argc, char **argv)
 	if (argc - first > 1)
 		return options_usage_error(&spec, "one pattern at a time; quote it: '%s'",
 					   argv[first]);
+	if (o.json && first < argc && list_is_type(argv[first]))
+		return options_usage_error(
+			&spec, "--json is for probes: '%s' is shown as C, with -v", argv[first]);
 	type_store_init(&types);
 	env.btf = btf_attach(&types, o.btf);
 	env.kernel = kernel_new();

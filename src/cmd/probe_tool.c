@@ -176,6 +176,9 @@ static int run(const struct command_spec *spec, bool is_user, int argc, char **a
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	if (o.common.json && (o.list || o.format))
+		return options_usage_error(spec, "--json is for events, not for %s",
+					   o.list ? "-l" : "-v");
 	if (o.list)
 		return list_functions(&o);
 	if (first == argc)

@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/hashmap.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "cmd/report.h"
 #include "cmd/report_dat.h"
@@ -231,6 +232,9 @@ static int format_parse(const struct arguments *a, enum ctf_format *ret)
 	static const char *const names[] = {"text", "babeltrace", "json"};
 
 	*ret = a->json ? CTF_FORMAT_JSON : CTF_FORMAT_TEXT;
+	if (a->json && a->format && !str_eq(a->format, "json") && !str_eq(a->format, "trace-cmd"))
+		return options_usage_error(&spec, "--json and -f %s are two formats; choose one",
+					   a->format);
 	if (a->format && str_eq(a->format, "trace-cmd"))
 		return options_usage_error(
 			&spec,
@@ -366,6 +370,7 @@ static void counts_print(struct report *r)
 {
 	struct hashmap_entry *rows = xreallocarray(NULL, r->counts.len + 1, sizeof(*rows));
 	struct strbuf out = STRBUF_INIT;
+	struct json j = JSON_INIT(&out);
 
 	if (r->counts.len)
 		memcpy(rows, r->counts.entries, r->counts.len * sizeof(*rows));
@@ -373,9 +378,11 @@ static void counts_print(struct report *r)
 	for (size_t i = 0; i < r->counts.len; i++) {
 		strbuf_reset(&out);
 		if (r->arguments->json) {
-			strbuf_addstr(&out, "{\"event\":\"");
-			escape_json(&out, rows[i].key, rows[i].key_len - 1);
-			strbuf_addf(&out, "\",\"count\":%zu}\n", (size_t)(uintptr_t)rows[i].value);
+			json_object(&j);
+			json_member_string(&j, "event", rows[i].key, rows[i].key_len - 1);
+			json_member_u64(&j, "count", (uintptr_t)rows[i].value);
+			json_end(&j, '}');
+			json_end_line(&j);
 		} else {
 			strbuf_addf(&out, "%10zu  ", (size_t)(uintptr_t)rows[i].value);
 			escape_line(&out, rows[i].key, rows[i].key_len - 1);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cmd/report_dat.h"
+#include "trace/event_json.h"
 #include "trace/trace_dat.h"
 
 struct kernel_source {
@@ -192,6 +193,20 @@ static void text_of(struct report_kernel *k, struct event_info *info, const stru
 	}
 }
 
+struct field_adder {
+	struct report_kernel *kernel;
+	const struct event_info *info;
+	const struct page_event *event;
+};
+
+static void add_fields(void *arg, struct json *j)
+{
+	const struct field_adder *a = arg;
+	const struct event_json_names names = {.kernel = a->kernel->text.context.symbols};
+
+	event_json_add(j, a->info, a->event, &names);
+}
+
 int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, const char **ret_name)
 {
 	struct kernel_source *s = oldest(k);
@@ -200,6 +215,7 @@ int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, con
 	struct event_info *info = event_table_get(k->text.events, id);
 	struct ctf_ready_event ready = {
 		.ns = s->ns, .host = k->host, .cpu = s->head.cpu, .text = ""};
+	struct field_adder adder = {k, info, e};
 	int rc = 0;
 
 	*ret_name = ready.name = name_of(k, id, info);
@@ -207,8 +223,11 @@ int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, con
 		if (e->size >= 8)
 			memcpy(&ready.pid, e->data + 4, sizeof(ready.pid));
 		ready.task = task_name(k->text.tasks, ready.pid, NULL);
-		if (info)
+		if (info) {
 			text_of(k, info, &s->head, &ready.text, &ready.size);
+			ready.fields = add_fields;
+			ready.arg = &adder;
+		}
 		rc = ctf_print_ready(printer, &ready);
 	}
 	advance(k, s);

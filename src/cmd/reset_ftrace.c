@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "kernel/sweep.h"
 #include "kernel/tracefs_state.h"
@@ -130,26 +131,23 @@ static void text_state(struct reset *r, const struct tracefs_state *s)
 		strbuf_addf(&r->out, "%u files could not be read\n", s->unreadable);
 }
 
-static void json_field(struct strbuf *out, const char *key, const char *value)
-{
-	strbuf_addf(out, "\"%s\":\"", key);
-	escape_json(out, value, strlen(value));
-	strbuf_addstr(out, "\",");
-}
-
 static void json_state(struct reset *r, const struct tracefs_state *s)
 {
+	struct json j = JSON_INIT(&r->out);
+
 	for (size_t n = 0; n < s->items.len; n++) {
 		const struct state_item *i = &s->items.items[n];
 
-		strbuf_addch(&r->out, '{');
-		json_field(&r->out, "kind", state_kind_name(i->kind));
-		json_field(&r->out, "instance", i->instance);
-		json_field(&r->out, "file", i->file);
-		json_field(&r->out, "value", i->value);
-		strbuf_addf(&r->out, "\"owner\":%d,\"alive\":%s,\"left_alone\":%s}\n",
-			    (int)i->owner, i->alive ? "true" : "false",
-			    left_alone(r, i) ? "true" : "false");
+		json_object(&j);
+		json_member_text(&j, "kind", state_kind_name(i->kind));
+		json_member_text(&j, "instance", i->instance);
+		json_member_text(&j, "file", i->file);
+		json_member_text(&j, "value", i->value);
+		json_member_s64(&j, "owner", i->owner);
+		json_member_bool(&j, "alive", i->alive);
+		json_member_bool(&j, "left_alone", left_alone(r, i));
+		json_end(&j, '}');
+		json_end_line(&j);
 	}
 }
 
@@ -165,16 +163,19 @@ static int reset_stale(struct reset *r)
 	};
 	struct sweep_report report = {0};
 	const int err = tracefs_sweep(r->kernel, r->o.dry_run, &report);
+	struct json j = JSON_INIT(&r->out);
 	const u32 failed = report.failed;
 
 	for (size_t n = 0; n < report.items.len; n++) {
 		const struct swept *s = &report.items.items[n];
 
 		if (r->o.json) {
-			strbuf_addch(&r->out, '{');
-			json_field(&r->out, "kind", kinds[s->kind]);
-			json_field(&r->out, "name", s->name);
-			strbuf_addf(&r->out, "\"errno\":%d}\n", s->error);
+			json_object(&j);
+			json_member_text(&j, "kind", kinds[s->kind]);
+			json_member_text(&j, "name", s->name);
+			json_member_s64(&j, "errno", s->error);
+			json_end(&j, '}');
+			json_end_line(&j);
 		} else {
 			strbuf_addf(&r->out, "%-15s %s%s%s\n", kinds[s->kind], s->name,
 				    s->error ? ": still there: " : "",

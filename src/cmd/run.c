@@ -238,6 +238,8 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 			pattern, pattern);
 	if (is_compatible)
 		words[n++] = "--all";
+	if (o->format && str_eq(o->format, "json") && !is_compatible)
+		words[n++] = "--json";
 	if (o->verbose)
 		words[n++] = "-v";
 	if (o->pid) {

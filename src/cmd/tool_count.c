@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
+#include "base/json.h"
 #include "cmd/ftrace_session.h"
 #include "cmd/function_filter.h"
 #include "kernel/kernel.h"
@@ -71,30 +72,47 @@ static void forget(struct counting *c)
 	c->places = (struct hashmap){0};
 }
 
+/* time: of day, or NULL. */
+static void json_line(struct strbuf *out, const char *time, const struct counter *n)
+{
+	struct json j = JSON_INIT(out);
+
+	json_object(&j);
+	if (time)
+		json_member_text(&j, "time", time);
+	json_member_text(&j, "func", n->name);
+	json_member_u64(&j, "count", n->count);
+	json_end(&j, '}');
+	json_end_line(&j);
+}
+
 /* What was counted since the last report. */
 static void report(struct counting *c)
 {
 	const struct count_request *r = c->request;
-	struct strbuf *out = &c->session.out.text;
+	struct strbuf *out = &c->session.out.text, time = STRBUF_INIT;
 	size_t first;
 
 	name_counters(c);
 	if (c->counters.len)
 		qsort(c->counters.items, c->counters.len, sizeof(*c->counters.items), by_count);
 	first = r->top && c->counters.len > r->top ? c->counters.len - (size_t)r->top : 0;
-	if (r->timestamp && !c->session.options->json) {
-		time_text(out, "%H:%M:%S", clock_now_ns(CLOCK_REALTIME));
-		strbuf_addch(out, '\n');
-	}
+	if (r->timestamp)
+		time_text(&time, "%H:%M:%S", clock_now_ns(CLOCK_REALTIME));
+	if (r->timestamp && !c->session.options->json)
+		strbuf_addf(out, "%s\n", time.data);
 	if (!c->has_header && !c->session.options->json)
 		strbuf_addf(out, "%-30s %8s\n", "FUNC", "COUNT");
 	c->has_header = true;
-	for (size_t i = first; i < c->counters.len; i++)
-		strbuf_addf(out,
-			    c->session.options->json ? "{\"func\":\"%s\",\"count\":%llu}\n"
-						     : "%-30s %8llu\n",
-			    c->counters.items[i].name,
-			    (unsigned long long)c->counters.items[i].count);
+	for (size_t i = first; i < c->counters.len; i++) {
+		const struct counter *n = &c->counters.items[i];
+
+		if (c->session.options->json)
+			json_line(out, r->timestamp ? time.data : NULL, n);
+		else
+			strbuf_addf(out, "%-30s %8" PRIu64 "\n", n->name, n->count);
+	}
+	strbuf_release(&time);
 	forget(c);
 }
 

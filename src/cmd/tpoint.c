@@ -254,6 +254,10 @@ int cmd_tpoint(int argc, char **argv)
 		return options_usage_error(
 			&spec, "unexpected argument '%s': a filter with blanks needs quotes",
 			argv[first + 2]);
+	if (t.o.common.json && (t.o.list || t.o.format))
+		return options_usage_error(
+			&spec,
+			"--json is for events; pantrace list --json 'tracepoint:SYSTEM:EVENT' has their fields");
 	if (first < argc && !t.o.list && ftrace_probes_is_definition(argv[first])) {
 		rc = ftrace_session_open(&t.session, &spec, &t.o.common, NULL);
 		if (!rc)

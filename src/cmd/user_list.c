@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "base/glob.h"
+#include "base/json.h"
 #include "cmd/user.h"
 
 #define ASK_MS 2000
@@ -80,58 +81,95 @@ static void type_text(struct strbuf *out, unsigned long type, const char *extra,
 	}
 }
 
-/* "red=0,green=1" as the text or the JSON of an enum's names. */
-static void values_text(struct strbuf *out, const char *extra, size_t n, bool json)
+/* Where a list of fields goes: as text, or as JSON where json is not NULL. */
+struct medium {
+	struct strbuf *out;
+	struct json *json;
+};
+
+/* "red=0,green=1": an enum's names. */
+static void values_add(const struct medium *to, const char *extra, size_t n)
 {
 	const char *const end = extra + n;
 	bool first = true;
 
-	strbuf_addstr(out, json ? ",\"values\":{" : " {");
+	if (to->json) {
+		json_key(to->json, "values");
+		json_object(to->json);
+	} else {
+		strbuf_addstr(to->out, " {");
+	}
 	while (extra < end) {
 		const char *comma = memchr(extra, ',', (size_t)(end - extra));
-		const char *const to = comma ? comma : end;
-		const char *equals = memchr(extra, '=', (size_t)(to - extra));
+		const char *const next = comma ? comma : end;
+		const char *equals = memchr(extra, '=', (size_t)(next - extra));
 
-		if (equals) {
-			strbuf_addstr(out, first ? "" : json ? "," : ", ");
-			strbuf_addstr(out, json ? "\"" : "");
-			(json ? escape_json : escape_line)(out, extra, (size_t)(equals - extra));
-			strbuf_addf(out, json ? "\":%lld" : "=%lld", strtoll(equals + 1, NULL, 10));
+		if (equals && to->json) {
+			json_key_bytes(to->json, extra, (size_t)(equals - extra));
+			json_s64(to->json, strtoll(equals + 1, NULL, 10));
+		} else if (equals) {
+			strbuf_addstr(to->out, first ? "" : ", ");
+			escape_line(to->out, extra, (size_t)(equals - extra));
+			strbuf_addf(to->out, "=%lld", strtoll(equals + 1, NULL, 10));
 			first = false;
 		}
-		extra = to + 1;
+		extra = next + 1;
 	}
-	strbuf_addch(out, '}');
+	if (to->json)
+		json_end(to->json, '}');
+	else
+		strbuf_addch(to->out, '}');
 }
 
 /* A field without what is behind it: members of a structure, the brace that ends it. */
-static void field_text(struct strbuf *out, unsigned long type, const char *name, size_t n,
-		       bool json)
+static void field_add(const struct medium *to, unsigned long type, const char *name, size_t n)
 {
 	const char *colon = memchr(name, ':', n);
 	const size_t length = colon ? (size_t)(colon - name) : n;
 	const char *const extra = colon ? colon + 1 : name + n;
 	const size_t more = (size_t)(name + n - extra);
+	struct strbuf spelled = STRBUF_INIT;
 
-	if (json) {
-		strbuf_addstr(out, "{\"name\":\"");
-		escape_json(out, name, length);
-		strbuf_addstr(out, "\",\"type\":\"");
-		type_text(out, type, extra, more);
-		strbuf_addch(out, '"');
+	type_text(&spelled, type, extra, more);
+	if (to->json) {
+		json_object(to->json);
+		json_member_string(to->json, "name", name, length);
+		json_member_string(to->json, "type", spelled.data, spelled.len);
 	} else {
-		type_text(out, type, extra, more);
-		strbuf_addch(out, ' ');
-		escape_line(out, name, length);
+		strbuf_add(to->out, spelled.data, spelled.len);
+		strbuf_addch(to->out, ' ');
+		escape_line(to->out, name, length);
 	}
 	if ((type & ~0x1ful) == PANTRACE_T_ENUM)
-		values_text(out, extra, more, json);
+		values_add(to, extra, more);
+	strbuf_release(&spelled);
 }
 
-/* "7:id 13:url" as the text or the JSON of a list of fields. */
-static void fields_text(struct strbuf *out, const char *fields, bool json)
+static void begin_members(const struct medium *to)
+{
+	if (to->json) {
+		json_key(to->json, "members");
+		json_array(to->json);
+	} else {
+		strbuf_addstr(to->out, " {");
+	}
+}
+
+static void end_members(const struct medium *to)
+{
+	if (to->json) {
+		json_end(to->json, ']');
+		json_end(to->json, '}');
+	} else {
+		strbuf_addch(to->out, '}');
+	}
+}
+
+/* "7:id 13:url": a list of fields. A process says it, and it may say anything: what is open at its end is closed. */
+static void fields_add(const struct medium *to, const char *fields)
 {
 	bool first = true;
+	u32 depth = 0;
 
 	for (const char *p = fields; *p;) {
 		char *end;
@@ -139,23 +177,31 @@ static void fields_text(struct strbuf *out, const char *fields, bool json)
 		size_t n;
 
 		if (*end != ':')
-			return;
+			break;
 		end++;
 		n = strcspn(end, " ");
 		p = end + n + (end[n] == ' ');
 		if (type == PANTRACE_T_STRUCT_END) {
-			strbuf_addstr(out, json ? "]}" : "}");
+			if (depth) {
+				end_members(to);
+				depth--;
+			}
 			first = false;
 			continue;
 		}
-		strbuf_addstr(out, first ? "" : json ? "," : ", ");
-		field_text(out, type, end, n, json);
+		if (!to->json)
+			strbuf_addstr(to->out, first ? "" : ", ");
+		field_add(to, type, end, n);
 		first = type == PANTRACE_T_STRUCT;
-		if (first)
-			strbuf_addstr(out, json ? ",\"members\":[" : " {");
-		else if (json)
-			strbuf_addch(out, '}');
+		if (first) {
+			begin_members(to);
+			depth++;
+		} else if (to->json) {
+			json_end(to->json, '}');
+		}
 	}
+	while (depth--)
+		end_members(to);
 }
 
 typedef VECTOR(struct event) event_vector;
@@ -220,18 +266,23 @@ static void events_of(struct user_process *process, const char *pattern, event_v
 static void print_event(struct strbuf *out, const struct user_process *p, const struct event *e,
 			bool json)
 {
+	struct json j = JSON_INIT(out);
+
 	if (json) {
-		strbuf_addf(out, "{\"pid\":%d,\"uid\":%u,\"program\":\"", (int)p->pid,
-			    (unsigned int)p->uid);
-		escape_json(out, p->name, strlen(p->name));
-		strbuf_addstr(out, "\",\"event\":\"");
-		escape_json(out, e->name, strlen(e->name));
-		strbuf_addf(out,
-			    "\",\"sessions\":%" PRIu64 ",\"sites\":%" PRIu64 ",\"level\":%" PRIu64
-			    ",\"fields\":[",
-			    e->sessions, e->sites, e->level);
-		fields_text(out, e->fields, true);
-		strbuf_addstr(out, "]}\n");
+		json_object(&j);
+		json_member_s64(&j, "pid", p->pid);
+		json_member_u64(&j, "uid", p->uid);
+		json_member_text(&j, "program", p->name);
+		json_member_text(&j, "event", e->name);
+		json_member_u64(&j, "sessions", e->sessions);
+		json_member_u64(&j, "sites", e->sites);
+		json_member_u64(&j, "level", e->level);
+		json_key(&j, "fields");
+		json_array(&j);
+		fields_add(&(const struct medium){.json = &j}, e->fields);
+		json_end(&j, ']');
+		json_end(&j, '}');
+		json_end_line(&j);
 		return;
 	}
 	strbuf_addf(out, "%-8d ", (int)p->pid);
@@ -241,7 +292,7 @@ static void print_event(struct strbuf *out, const struct user_process *p, const 
 	escape_line(out, e->name, strlen(e->name));
 	if (*e->fields) {
 		strbuf_addstr(out, " (");
-		fields_text(out, e->fields, false);
+		fields_add(&(const struct medium){.out = out}, e->fields);
 		strbuf_addch(out, ')');
 	}
 	strbuf_addch(out, '\n');

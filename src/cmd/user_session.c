@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "base/json.h"
 #include "cmd/user.h"
 #include "user/snapshot.h"
 
@@ -298,16 +299,20 @@ static bool status_parse(const char *text, const char *session, struct status_li
 static void status_row(struct strbuf *out, const struct user_session *s,
 		       const struct user_process *p, const struct status_line *line, bool json)
 {
+	struct json j = JSON_INIT(out);
+
 	if (json) {
-		strbuf_addf(out,
-			    "{\"session\":\"%s\",\"mode\":\"%s\",\"recorder\":%d,\"pid\":%d,"
-			    "\"program\":\"",
-			    s->name, user_mode_name(s->mode),
-			    s->recorder_alive ? (int)s->recorder : 0, (int)p->pid);
-		escape_json(out, p->name, strlen(p->name));
-		strbuf_addf(out,
-			    "\",\"state\":\"%s\",\"events\":%" PRIu64 ",\"lost\":%" PRIu64 "}\n",
-			    line->state, line->events, line->lost);
+		json_object(&j);
+		json_member_text(&j, "session", s->name);
+		json_member_text(&j, "mode", user_mode_name(s->mode));
+		json_member_s64(&j, "recorder", s->recorder_alive ? s->recorder : 0);
+		json_member_s64(&j, "pid", p->pid);
+		json_member_text(&j, "program", p->name);
+		json_member_text(&j, "state", line->state);
+		json_member_u64(&j, "events", line->events);
+		json_member_u64(&j, "lost", line->lost);
+		json_end(&j, '}');
+		json_end_line(&j);
 		return;
 	}
 	strbuf_addf(out, "  %-8d ", (int)p->pid);

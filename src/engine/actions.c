@@ -15,12 +15,41 @@
 
 /* ---- lines of both media ---- */
 
-/* {"type": "printf", "data": "..."} */
-static void json_line(struct engine *e, const char *type, const char *s, size_t n)
+/* {"type": "printf", "data": the beginning of an object; it ends with action_json_end(). */
+struct json action_json(struct engine *e, const char *type, const char *key)
 {
-	strbuf_addf(&e->out->text, "{\"type\": \"%s\", \"data\": ", type);
-	json_string(&e->out->text, s, n);
-	strbuf_addstr(&e->out->text, "}\n");
+	struct json j = JSON_SPACED_INIT(&e->out->text);
+
+	json_object(&j);
+	json_member_text(&j, "type", type);
+	json_key(&j, key);
+	return j;
+}
+
+void action_json_end(struct json *j)
+{
+	json_end(j, '}');
+	json_end_line(j);
+}
+
+void action_json_text(struct engine *e, const char *type, const char *s, size_t n)
+{
+	struct json j = action_json(e, type, "data");
+
+	json_string(&j, s, n);
+	action_json_end(&j);
+}
+
+void action_json_count(struct engine *e, const char *type, const char *what, u64 n)
+{
+	struct json j = action_json(e, type, "count");
+
+	json_u64(&j, n);
+	json_key(&j, "data");
+	json_object(&j);
+	json_member_u64(&j, what, n);
+	json_end(&j, '}');
+	action_json_end(&j);
 }
 
 void action_print_diagnostics(struct engine *e)
@@ -46,7 +75,7 @@ static void add_place(const struct engine *e, struct strbuf *out, struct span at
 }
 
 /* , "filename": "stdin", "line": 1, "col": 20} */
-static void json_place(const struct engine *e, struct strbuf *out, struct span at)
+static void json_place(const struct engine *e, struct json *j, struct span at)
 {
 	const struct diag *d = e->env->diag;
 	u32 line = 0, column = 0;
@@ -56,9 +85,10 @@ static void json_place(const struct engine *e, struct strbuf *out, struct span a
 		diag_place(&d->sources.items[at.file], at.begin, &line, &column);
 		name = d->sources.items[at.file].name;
 	}
-	strbuf_addstr(out, ", \"filename\": ");
-	json_string(out, name, strlen(name));
-	strbuf_addf(out, ", \"line\": %u, \"col\": %u}\n", line, column);
+	json_member_text(j, "filename", name);
+	json_member_u64(j, "line", line);
+	json_member_u64(j, "col", column);
+	action_json_end(j);
 }
 
 static const char *format_record(struct engine *e, const struct record *r)
@@ -74,15 +104,15 @@ static void print_message(struct engine *e, const struct record *r)
 {
 	bool is_error = r->action->stream == 1;
 	struct strbuf line = STRBUF_INIT;
+	struct json j;
 
 	if (!is_error && e->options->no_warnings)
 		return;
 	e->errors += is_error;
 	if (e->out->is_json) {
-		strbuf_addf(&e->out->text,
-			    "{\"type\": \"%s\", \"msg\": ", is_error ? "errorf" : "warnf");
-		json_string(&e->out->text, e->text.data, e->text.len);
-		json_place(e, &e->out->text, r->action->span);
+		j = action_json(e, is_error ? "errorf" : "warnf", "msg");
+		json_string(&j, e->text.data, e->text.len);
+		json_place(e, &j, r->action->span);
 		return;
 	}
 	add_place(e, &line, r->action->span);
@@ -113,7 +143,7 @@ static void do_printf(struct engine *e, const struct record *r)
 	if (r->action->stream)
 		print_message(e, r);
 	else
-		json_line(e, "printf", e->text.data, e->text.len);
+		action_json_text(e, "printf", e->text.data, e->text.len);
 }
 
 u64 record_u64(const struct record *r, u32 member)
@@ -128,11 +158,12 @@ u64 record_u64(const struct record *r, u32 member)
 void action_print_value(struct engine *e, const struct type *t, const u8 *value)
 {
 	struct strbuf *out = &e->out->text;
+	struct json j;
 
 	if (e->out->is_json) {
-		strbuf_addstr(out, "{\"type\": \"value\", \"data\": ");
-		value_json(&e->printer, out, t, value);
-		strbuf_addstr(out, "}\n");
+		j = action_json(e, "value", "data");
+		value_json(&e->printer, &j, t, value);
+		action_json_end(&j);
 	} else {
 		value_text(&e->printer, out, t, value);
 		strbuf_addch(out, '\n');
@@ -152,8 +183,11 @@ static void do_time(struct engine *e, const struct record *r)
 	strbuf_reset(&e->text);
 	time_text(&e->text, r->action->format.text ? r->action->format.text : "%H:%M:%S\n",
 		  clock_now_ns(CLOCK_REALTIME));
-	if (e->out->is_json)
-		json_line(e, "time", e->text.data, e->text.len);
+	if (e->out->is_json && e->options->is_tool) { /* of the report that follows */
+		strbuf_reset(&e->rows->report_time);
+		strbuf_add(&e->rows->report_time, e->text.data, strcspn(e->text.data, "\n"));
+	} else if (e->out->is_json)
+		action_json_text(e, "time", e->text.data, e->text.len);
 	else
 		strbuf_add(&e->out->text, e->text.data, e->text.len);
 }
@@ -182,7 +216,7 @@ static void do_join(struct engine *e, const struct record *r)
 		s += n + 1;
 	}
 	if (e->out->is_json) {
-		json_line(e, "join", e->text.data, e->text.len);
+		action_json_text(e, "join", e->text.data, e->text.len);
 	} else {
 		escape_terminal(&e->out->text, e->text.data, e->text.len);
 		strbuf_addch(&e->out->text, '\n');
@@ -214,7 +248,7 @@ static void do_cat(struct engine *e, const struct record *r)
 	}
 	close(fd);
 	if (e->out->is_json)
-		json_line(e, "cat", data.data, data.len);
+		action_json_text(e, "cat", data.data, data.len);
 	else
 		escape_terminal(&e->out->text, data.data, data.len);
 	strbuf_release(&data);
@@ -273,7 +307,7 @@ static void do_system(struct engine *e, const struct record *r)
 		action_print_diagnostics(e);
 	}
 	if (e->out->is_json) {
-		json_line(e, "syscall", data.data, data.len);
+		action_json_text(e, "syscall", data.data, data.len);
 	} else {
 		strbuf_add(&e->out->text, data.data,
 			   data.len); /* the command is the script's own */
@@ -330,17 +364,16 @@ static void do_helper_error(struct engine *e, const struct record *r)
 {
 	s64 result = (s64)record_u64(r, 0);
 	const char *name = bpf_helper_name(r->action->helper);
-	const char *message;
+	struct json j;
 
 	if (e->options->no_warnings)
 		return;
 	if (e->out->is_json) {
-		message = strerror((int)-result);
-		strbuf_addstr(&e->out->text, "{\"type\": \"helper_error\", \"msg\": ");
-		json_string(&e->out->text, message, strlen(message));
-		strbuf_addf(&e->out->text, ", \"helper\": \"%s\", \"retcode\": %" PRId64,
-			    name ? name : "unknown", result);
-		json_place(e, &e->out->text, r->action->span);
+		j = action_json(e, "helper_error", "msg");
+		json_text(&j, strerror((int)-result));
+		json_member_text(&j, "helper", name ? name : "unknown");
+		json_member_s64(&j, "retcode", result);
+		json_place(e, &j, r->action->span);
 		return;
 	}
 	diag_warning(e->env->diag, r->action->span,
@@ -352,13 +385,14 @@ static void do_helper_error(struct engine *e, const struct record *r)
 static void do_runtime_error(struct engine *e, const struct record *r)
 {
 	const char *message = r->action->format.text;
+	struct json j;
 
 	if (e->options->no_warnings)
 		return;
 	if (e->out->is_json) {
-		strbuf_addstr(&e->out->text, "{\"type\": \"runtime_error\", \"msg\": ");
-		json_string(&e->out->text, message, strlen(message));
-		json_place(e, &e->out->text, r->action->span);
+		j = action_json(e, "runtime_error", "msg");
+		json_text(&j, message);
+		json_place(e, &j, r->action->span);
 		return;
 	}
 	diag_warning(e->env->diag, r->action->span, "%s", message);

@@ -17,6 +17,13 @@ bool action_perform(struct engine *e, const struct record *r);
 
 /* Member n of the payload as a number; 0 if there is none. */
 u64 record_u64(const struct record *r, u32 member);
+/* {"type": TYPE, KEY: the beginning of a line of JSON; a value and action_json_end() follow. */
+struct json action_json(struct engine *e, const char *type, const char *key);
+void action_json_end(struct json *j);
+/* {"type": TYPE, "data": "text"} */
+void action_json_text(struct engine *e, const char *type, const char *s, size_t n);
+/* {"type": TYPE, "count": n, "data": {WHAT: n}} */
+void action_json_count(struct engine *e, const char *type, const char *what, u64 n);
 /* {"type": "value", "data": ...} or a line. */
 void action_print_value(struct engine *e, const struct type *t, const u8 *value);
 /* Messages go to stderr at once; what was printed before them must stand before them. */

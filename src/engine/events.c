@@ -120,10 +120,7 @@ static u64 lost_now(const struct engine *e, enum lost_counter c)
 static void say_lost(struct engine *e, u64 n)
 {
 	if (e->out->is_json) {
-		strbuf_addf(&e->out->text,
-			    "{\"type\": \"lost_events\", \"count\": %" PRIu64
-			    ", \"data\": {\"events\": %" PRIu64 "}}\n",
-			    n, n);
+		action_json_count(e, "lost_events", "events", n);
 		return;
 	}
 	output_flush(e->out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/actions.h"
 #include "engine/counted.h"
 #include "engine/engine.h"
 #include "engine/packets.h"
@@ -58,10 +59,7 @@ static void announce(struct engine *e)
 
 	if (!e->options->quiet && !e->options->is_tool) {
 		if (e->out->is_json)
-			strbuf_addf(&e->out->text,
-				    "{\"type\": \"attached_probes\", \"count\": %" PRIu64
-				    ", \"data\": {\"probes\": %" PRIu64 "}}\n",
-				    e->attached, e->attached);
+			action_json_count(e, "attached_probes", "probes", e->attached);
 		else
 			fprintf(stderr, "Attached %" PRIu64 " probe%s\n", e->attached,
 				e->attached == 1 ? "" : "s");

@@ -79,9 +79,10 @@ void do_print_map_key(struct engine *e, const struct record *r)
 	if (!row.value)
 		row.value = value;
 	if (e->out->is_json) {
-		strbuf_addstr(&e->out->text, "{\"type\": \"value\", \"data\": ");
-		map_value_json(&e->printer, &e->out->text, m->info->value, &row, 1);
-		strbuf_addstr(&e->out->text, "}\n");
+		struct json j = action_json(e, "value", "data");
+
+		map_value_json(&e->printer, &j, m->info->value, &row, 1);
+		action_json_end(&j);
 	} else {
 		map_value_text(&e->printer, &e->out->text, m->info->value, &row, 1);
 		strbuf_addch(&e->out->text, '\n');

@@ -122,13 +122,10 @@ static void print_row(struct join *j, const struct map_row *first)
 	strbuf_reset(text);
 	format_text(&j->e->printer, text, f, &payload, (const u8 *)data.data);
 	j->e->printer.raw = raw;
-	if (j->e->out->is_json) {
-		strbuf_addstr(&j->e->out->text, "{\"type\": \"printf\", \"data\": ");
-		json_string(&j->e->out->text, text->data, text->len);
-		strbuf_addstr(&j->e->out->text, "}\n");
-	} else {
+	if (j->e->out->is_json)
+		action_json_text(j->e, "printf", text->data, text->len);
+	else
 		strbuf_add(&j->e->out->text, text->data, text->len);
-	}
 	strbuf_release(&data);
 }
 

@@ -148,18 +148,39 @@ static void print_summary(struct trials *t)
 	}
 }
 
+/* {"type": TYPE, "data": {NAME: { */
+static struct json begin_json(struct strbuf *out, const char *type, const char *name)
+{
+	struct json j = JSON_SPACED_INIT(out);
+
+	json_object(&j);
+	json_member_text(&j, "type", type);
+	json_key(&j, "data");
+	json_object(&j);
+	json_key(&j, name);
+	json_object(&j);
+	return j;
+}
+
+static void end_json(struct json *j)
+{
+	for (int i = 0; i < 3; i++)
+		json_end(j, '}');
+	json_end_line(j);
+}
+
 static void print_test(struct trials *t, size_t index, u64 ns, const char *text)
 {
 	const struct trial *trial = &t->list.items[index];
 	struct strbuf *out = &t->out->text;
+	struct json j;
 
 	if (t->out->is_json) {
-		strbuf_addstr(out, "{\"type\": \"test_result\", \"data\": {");
-		json_string(out, trial->name, strlen(trial->name));
-		strbuf_addf(out, ": {\"duration\": %" PRIu64 ", \"passed\": %s, \"output\": ", ns,
-			    trial->passed ? "true" : "false");
-		json_string(out, text ? text : "", text ? strlen(text) : 0);
-		strbuf_addstr(out, "}}}\n");
+		j = begin_json(out, "test_result", trial->name);
+		json_member_u64(&j, "duration", ns);
+		json_member_bool(&j, "passed", trial->passed);
+		json_member_text(&j, "output", text ? text : "");
+		end_json(&j);
 		return;
 	}
 	if (!index) {
@@ -255,13 +276,14 @@ static void print_bench(struct trials *t, size_t index, const struct measurement
 	const char *name = t->list.items[index].name;
 	struct strbuf *out = &t->out->text;
 	const u64 average = m->ns / MAX(m->runs, (u64)1);
+	struct json j;
 	int width = 40;
 
 	if (t->out->is_json) {
-		strbuf_addstr(out, "{\"type\": \"benchmark_result\", \"data\": {");
-		json_string(out, name, strlen(name));
-		strbuf_addf(out, ": {\"average\": %" PRIu64 ", \"iters\": %" PRIu64 "}}}\n",
-			    average, m->runs);
+		j = begin_json(out, "benchmark_result", name);
+		json_member_u64(&j, "average", average);
+		json_member_u64(&j, "iters", m->runs);
+		end_json(&j);
 		return;
 	}
 	for (size_t i = 0; i < t->list.len; i++)

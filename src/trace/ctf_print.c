@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "trace/ctf_program.h"
 #include "trace/ctf_value.h"
 #include "trace/number_text.h"
@@ -30,7 +31,24 @@ struct ctf_printer {
 	const struct ctf_stream *packet_stream;
 	u64 packet_number;
 	struct strbuf packet_text;
+	struct strbuf begin,
+		cpu; /* JSON: what stands before the time, and before the CPU; 32 bytes can be read */
 };
+
+/* The pieces of a line that are the same for every event. */
+static void json_pieces(struct ctf_printer *p)
+{
+	struct json j;
+
+	p->begin = p->cpu = (struct strbuf)STRBUF_INIT;
+	strbuf_reserve(&p->begin, 32);
+	strbuf_reserve(&p->cpu, 32);
+	j = (struct json)JSON_INIT(&p->begin);
+	json_object(&j);
+	json_key(&j, "time_ns");
+	j = (struct json){.out = &p->cpu, .has_value = true};
+	json_key(&j, "cpu");
+}
 
 struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int fd)
 {
@@ -42,6 +60,7 @@ struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int
 	p->out = (struct strbuf)STRBUF_INIT;
 	p->packet_text = (struct strbuf)STRBUF_INIT;
 	strbuf_reserve(&p->out, CHUNK * 2);
+	json_pieces(p);
 	return p;
 }
 
@@ -211,6 +230,7 @@ static void step_slowly(struct ctf_printer *p, const struct ctf_event *event,
 			const struct ctf_print_step *step, struct ctf_cursor *c)
 {
 	const struct ctf_value_style style = {&p->options, event->stream->trace, event->ns};
+	struct json json;
 	const char *s;
 	size_t n;
 	u64 count;
@@ -243,31 +263,19 @@ static void step_slowly(struct ctf_printer *p, const struct ctf_event *event,
 		ctf_noted(c, step->type, step->slot);
 		break;
 	case STEP_JSON:
-		ctf_put_json(&p->out, c, step->type, step->slot, &style);
+		json = (struct json)JSON_INIT(&p->out);
+		ctf_put_json(&json, c, step->type, step->slot, &style);
 		break;
 	default:
 		ctf_put_text(&p->out, c, step->type, step->slot, &style);
 	}
 }
 
-/* Whether JSON has the bytes as they are: printable ASCII without quotes and backslashes. */
-static bool is_plain(const char *s, size_t n)
-{
-	u8 odd = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const u8 c = (u8)s[i];
-
-		odd |= (u8)(c - 0x20) >= 0x5f || c == '"' || c == '\\';
-	}
-	return !odd;
-}
-
 static char *put_json_string(struct ctf_printer *p, char *to, const char *s, size_t n, size_t room)
 {
 	*to++ = '"';
 	p->out.len = (size_t)(to - p->out.data);
-	if (is_plain(s, n)) {
+	if (json_is_plain(s, n)) {
 		to = text_room(&p->out, n + room);
 		memcpy(to, s, n);
 		to += n;
@@ -282,7 +290,7 @@ static char *put_json_string(struct ctf_printer *p, char *to, const char *s, siz
 static char *put_json_integer(char *to, u64 value, bool is_signed)
 {
 	const s64 v = (s64)value;
-	const bool plain = is_signed ? v > -(1ll << 53) && v < 1ll << 53 : value < 1ull << 53;
+	const bool plain = is_signed ? json_s64_is_number(v) : json_u64_is_number(value);
 
 	if (!plain)
 		*to++ = '"';
@@ -360,12 +368,12 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 
 	if (p->options.format == CTF_FORMAT_JSON) {
 		to = text_room(&p->out, program->room);
-		memcpy(to, "{\"time_ns\":", 11);
-		to = put_signed(to + 11, event->ns);
+		to = copy(to, p->begin.data, (u32)p->begin.len);
+		to = put_json_integer(to, (u64)event->ns, true);
 		to = copy(to, program->head, program->head_size);
 		if (event->stream->cpu != UINT64_MAX) {
-			memcpy(to, ",\"cpu\":", 7);
-			to = text_put_digits(to + 7, event->stream->cpu);
+			to = copy(to, p->cpu.data, (u32)p->cpu.len);
+			to = text_put_digits(to, event->stream->cpu);
 		}
 		p->out.len = (size_t)(to - p->out.data);
 		run(p, event, program, c);
@@ -391,17 +399,24 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 
 static void ready_json(const struct ctf_ready_event *e, struct strbuf *out)
 {
-	strbuf_addf(out, "{\"time_ns\":%lld,\"event\":\"", (long long)e->ns);
-	escape_json(out, e->name, strlen(e->name));
-	if (e->host) {
-		strbuf_addstr(out, "\",\"host\":\"");
-		escape_json(out, e->host, strlen(e->host));
-	}
-	strbuf_addf(out, "\",\"cpu\":%u,\"context\":{\"procname\":\"", e->cpu);
-	escape_json(out, e->task, strlen(e->task));
-	strbuf_addf(out, "\",\"tid\":%d},\"text\":\"", e->pid);
-	escape_json(out, e->text, e->size);
-	strbuf_addstr(out, "\"}\n");
+	struct json j = JSON_INIT(out);
+
+	json_object(&j);
+	json_member_s64(&j, "time_ns", e->ns);
+	json_member_text(&j, "event", e->name);
+	if (e->host)
+		json_member_text(&j, "host", e->host);
+	json_member_u64(&j, "cpu", e->cpu);
+	json_key(&j, "context");
+	json_object(&j);
+	json_member_text(&j, "procname", e->task);
+	json_member_s64(&j, "tid", e->pid);
+	json_end(&j, '}');
+	if (e->fields)
+		e->fields(e->arg, &j);
+	json_member_string(&j, "text", e->text, e->size);
+	json_end(&j, '}');
+	json_end_line(&j);
 }
 
 int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *e)
@@ -432,6 +447,8 @@ void ctf_printer_release(struct ctf_printer *p)
 {
 	strbuf_release(&p->out);
 	strbuf_release(&p->packet_text);
+	strbuf_release(&p->begin);
+	strbuf_release(&p->cpu);
 	arena_release(&p->arena);
 	free(p);
 }

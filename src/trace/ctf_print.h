@@ -3,6 +3,7 @@
 #ifndef PANTRACE_TRACE_CTF_PRINT_H
 #define PANTRACE_TRACE_CTF_PRINT_H
 
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "trace/ctf_trace.h"
 
@@ -40,6 +41,9 @@ struct ctf_ready_event {
 	const char *task;
 	const char *text;
 	size_t size;
+	/* JSON: adds the event's fields to the object; NULL = it has none. */
+	void (*fields)(void *arg, struct json *j);
+	void *arg;
 };
 /* 0, or -errno of a write. */
 int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *event);

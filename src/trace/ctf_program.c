@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/ctf_program.h"
 
-#include "base/escape.h"
 #include "base/glob.h"
+#include "base/json.h"
 #include "base/vector.h"
 #include "trace/ctf_value.h"
 
@@ -10,6 +10,7 @@ struct compiler {
 	const struct ctf_print_options *options;
 	VECTOR(struct ctf_print_step) steps;
 	struct strbuf text; /* all pieces */
+	struct json json; /* of a line of JSON, into text */
 	size_t piece; /* where the current one begins */
 };
 
@@ -117,15 +118,14 @@ static bool has_named_address(const struct compiler *k, const struct ctf_type *t
 
 static void compile_json(struct compiler *k, const struct ctf_type *t)
 {
-	bool first = true;
-
 	if (has_named_address(k, t)) {
+		json_hole(&k->json);
 		add_step(k, STEP_JSON, t, CTF_NO_SLOT);
 		return;
 	}
 	if (t->align > 8)
 		add_step(k, STEP_ALIGN, t, CTF_NO_SLOT);
-	strbuf_addch(&k->text, '{');
+	json_object(&k->json);
 	for (u32 i = 0; i < t->count; i++) {
 		const struct ctf_field *f = &t->fields[i];
 
@@ -133,23 +133,15 @@ static void compile_json(struct compiler *k, const struct ctf_type *t)
 			add_step(k, STEP_SKIP, f->type, f->slot);
 			continue;
 		}
-		strbuf_addstr(&k->text, first ? "\"" : ",\"");
-		escape_json(&k->text, f->shown, strlen(f->shown));
-		strbuf_addstr(&k->text, "\":");
-		first = false;
-		if (f->type->kind == CTF_STRUCT)
+		json_key(&k->json, f->shown);
+		if (f->type->kind == CTF_STRUCT) {
 			compile_json(k, f->type);
-		else
-			add_step(k, json_kind(f), f->type, f->slot);
+			continue;
+		}
+		json_hole(&k->json);
+		add_step(k, json_kind(f), f->type, f->slot);
 	}
-	strbuf_addch(&k->text, '}');
-}
-
-static void json_add(struct strbuf *out, const char *key, const char *text)
-{
-	strbuf_addf(out, ",\"%s\":\"", key);
-	escape_json(out, text, strlen(text));
-	strbuf_addch(out, '"');
+	json_end(&k->json, '}');
 }
 
 /* What stands between time and CPU. */
@@ -158,14 +150,15 @@ static void json_head(const struct ctf_event *event, struct strbuf *out)
 	const struct ctf_metadata *m = event->stream->trace->metadata;
 	const struct ctf_env *process = ctf_metadata_env(m, "procname"),
 			     *pid = ctf_metadata_env(m, "vpid");
+	struct json j = {.out = out, .has_value = true};
 
-	json_add(out, "event", event->class->name);
+	json_member_text(&j, "event", event->class->name);
 	if (event->stream->trace->hostname)
-		json_add(out, "host", event->stream->trace->hostname);
+		json_member_text(&j, "host", event->stream->trace->hostname);
 	if (process && process->text)
-		json_add(out, "process", process->text);
+		json_member_text(&j, "process", process->text);
 	if (pid && !pid->text)
-		strbuf_addf(out, ",\"pid\":%lld", (long long)pid->number);
+		json_member_s64(&j, "pid", pid->number);
 }
 
 /* ---- programs of both ---- */
@@ -205,7 +198,9 @@ struct ctf_program *ctf_program(const struct ctf_print_options *options, struct 
 	const struct ctf_type *parts[] = {event->stream->class->event_context,
 					  event->class->context, event->class->fields};
 	const bool json = options->format == CTF_FORMAT_JSON;
-	struct compiler k = {.options = options, .text = STRBUF_INIT};
+	struct compiler k = {.options = options,
+			     .text = STRBUF_INIT,
+			     .json = {.out = &k.text, .has_value = true}};
 	struct strbuf head = STRBUF_INIT;
 	struct ctf_program *program = arena_new(arena, struct ctf_program);
 	bool first = true;
@@ -223,7 +218,7 @@ struct ctf_program *ctf_program(const struct ctf_print_options *options, struct 
 		if (!parts[i])
 			continue;
 		if (json) {
-			strbuf_addf(&k.text, ",\"%s\":", keys[i]);
+			json_key(&k.json, keys[i]);
 			compile_json(&k, parts[i]);
 			continue;
 		}
@@ -232,7 +227,9 @@ struct ctf_program *ctf_program(const struct ctf_print_options *options, struct 
 		first = false;
 		compile_struct(&k, parts[i]);
 	}
-	strbuf_addstr(&k.text, json ? "}\n" : "\n");
+	if (json)
+		json_end(&k.json, '}');
+	strbuf_addch(&k.text, '\n');
 	add_step(&k, STEP_END, NULL, CTF_NO_SLOT);
 	program->room = head.len + k.text.len + 32 * k.steps.len + 256;
 	program->text = arena_alloc(arena, k.text.len + 64);

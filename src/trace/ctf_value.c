@@ -236,33 +236,32 @@ void ctf_put_text(struct strbuf *out, struct ctf_cursor *c, const struct ctf_typ
 
 /* ---- JSON ---- */
 
-static void json_text(struct strbuf *out, const char *s, size_t n)
+static void json_integer(struct json *j, u64 value, bool is_signed)
 {
-	strbuf_addch(out, '"');
-	escape_json(out, s, n);
-	strbuf_addch(out, '"');
-}
-
-/* A number that a double holds exactly, else a string. */
-static void json_integer(struct strbuf *out, u64 value, bool is_signed)
-{
-	const s64 v = (s64)value;
-
 	if (is_signed)
-		strbuf_addf(out, v > -(1ll << 53) && v < 1ll << 53 ? "%lld" : "\"%lld\"",
-			    (long long)v);
+		json_s64(j, (s64)value);
 	else
-		strbuf_addf(out, value < 1ull << 53 ? "%llu" : "\"%llu\"",
-			    (unsigned long long)value);
+		json_u64(j, value);
 }
 
-static void json_struct(struct strbuf *out, struct ctf_cursor *c, const struct ctf_type *t,
+/* The name of the address that was read last. */
+static void json_symbol(struct json *j, const struct ctf_cursor *c, const struct ctf_type *t,
 			const struct ctf_value_style *style)
 {
-	bool first = true;
+	struct strbuf name = STRBUF_INIT;
+	struct ctf_cursor again = *c;
 
+	again.at -= t->size;
+	put_address(&name, ctf_integer(&again, t), style);
+	json_member_string(j, "ip_symbol", name.data, name.len);
+	strbuf_release(&name);
+}
+
+static void json_struct(struct json *j, struct ctf_cursor *c, const struct ctf_type *t,
+			const struct ctf_value_style *style)
+{
 	ctf_align(c, t->align);
-	strbuf_addch(out, '{');
+	json_object(j);
 	for (u32 i = 0; i < t->count && !c->failed; i++) {
 		const struct ctf_field *f = &t->fields[i];
 
@@ -270,84 +269,74 @@ static void json_struct(struct strbuf *out, struct ctf_cursor *c, const struct c
 			ctf_noted(c, f->type, f->slot);
 			continue;
 		}
-		if (!first)
-			strbuf_addch(out, ',');
-		json_text(out, f->shown, strlen(f->shown));
-		strbuf_addch(out, ':');
-		ctf_put_json(out, c, f->type, f->slot, style);
+		json_key(j, f->shown);
+		ctf_put_json(j, c, f->type, f->slot, style);
 		if (ctf_is_address(f->shown) && f->type->kind == CTF_INTEGER &&
-		    style->options->address && !c->failed) {
-			struct strbuf name = STRBUF_INIT;
-			struct ctf_cursor again = *c;
-
-			again.at -= f->type->size;
-			put_address(&name, ctf_integer(&again, f->type), style);
-			strbuf_addstr(out, ",\"ip_symbol\":");
-			json_text(out, name.data, name.len);
-			strbuf_release(&name);
-		}
-		first = false;
+		    style->options->address && !c->failed)
+			json_symbol(j, c, f->type, style);
 	}
-	strbuf_addch(out, '}');
+	json_end(j, '}');
 }
 
-void ctf_put_json(struct strbuf *out, struct ctf_cursor *c, const struct ctf_type *t, u32 slot,
+static void json_array_of(struct json *j, struct ctf_cursor *c, const struct ctf_type *t,
+			  const struct ctf_value_style *style)
+{
+	u64 count;
+
+	ctf_align(c, t->align);
+	count = ctf_count(c, t);
+	json_array(j);
+	for (u64 i = 0; i < count && !c->failed; i++)
+		ctf_put_json(j, c, t->element, CTF_NO_SLOT, style);
+	json_end(j, ']');
+}
+
+void ctf_put_json(struct json *j, struct ctf_cursor *c, const struct ctf_type *t, u32 slot,
 		  const struct ctf_value_style *style)
 {
 	const struct ctf_field *option;
 	const char *s;
 	size_t n;
 	u32 at = 0;
-	u64 value, count;
-	double real;
+	u64 value;
 
 	switch (t->kind) {
 	case CTF_INTEGER:
-		json_integer(out, ctf_noted(c, t, slot), t->is_signed);
+		json_integer(j, ctf_noted(c, t, slot), t->is_signed);
 		break;
 	case CTF_ENUM:
 		value = ctf_noted(c, t, slot);
 		s = ctf_label(t, value, &at);
 		if (s)
-			json_text(out, s, strlen(s));
+			json_text(j, s);
 		else
-			json_integer(out, value, t->is_signed);
+			json_integer(j, value, t->is_signed);
 		break;
 	case CTF_FLOAT:
-		real = ctf_float(c, t);
-		if (real - real == 0)
-			strbuf_addf(out, "%.17g", real);
-		else /* JSON has no word for it */
-			strbuf_addf(out, "\"%g\"", real);
+		json_double(j, ctf_float(c, t));
 		break;
 	case CTF_STRING:
 		s = ctf_string(c, &n);
-		json_text(out, s ? s : "", n);
+		json_string(j, s ? s : "", n);
 		break;
 	case CTF_STRUCT:
-		json_struct(out, c, t, style);
+		json_struct(j, c, t, style);
 		break;
 	case CTF_VARIANT:
 		option = ctf_option(c, t);
 		if (option)
-			ctf_put_json(out, c, option->type, option->slot, style);
+			ctf_put_json(j, c, option->type, option->slot, style);
+		else
+			json_null(j);
 		break;
 	case CTF_ARRAY:
 	case CTF_SEQUENCE:
 		if (ctf_is_text(t)) {
 			s = ctf_text(c, t, &n);
-			json_text(out, s ? s : "", n);
-			break;
+			json_string(j, s ? s : "", n);
+		} else {
+			json_array_of(j, c, t, style);
 		}
-		ctf_align(c, t->align);
-		count = ctf_count(c, t);
-		strbuf_addch(out, '[');
-		for (u64 i = 0; i < count && !c->failed; i++) {
-			if (i)
-				strbuf_addch(out, ',');
-			ctf_put_json(out, c, t->element, CTF_NO_SLOT, style);
-		}
-		strbuf_addch(out, ']');
 		break;
 	}
 }

@@ -3,6 +3,7 @@
 #ifndef PANTRACE_TRACE_CTF_VALUE_H
 #define PANTRACE_TRACE_CTF_VALUE_H
 
+#include "base/json.h"
 #include "trace/ctf_print.h"
 
 struct ctf_value_style {
@@ -17,7 +18,8 @@ void ctf_put_integer(struct strbuf *out, u64 value, const struct ctf_type *integ
 void ctf_put_string(struct strbuf *out, const char *s, size_t n, bool escape);
 /* Any value; a failed cursor leaves `out` somewhere in the middle. */
 void ctf_put_text(struct strbuf *out, struct ctf_cursor *c, const struct ctf_type *t, u32 slot, const struct ctf_value_style *style);
-void ctf_put_json(struct strbuf *out, struct ctf_cursor *c, const struct ctf_type *t, u32 slot, const struct ctf_value_style *style);
+void ctf_put_json(struct json *j, struct ctf_cursor *c, const struct ctf_type *t, u32 slot,
+		  const struct ctf_value_style *style);
 /* Fields of a packet context that packets say for themselves, not for events. */
 bool ctf_is_about_packet(const char *name);
 /* "__x_length" before "_x": the reader of text is not told twice. */

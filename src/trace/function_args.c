@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/function_args.h"
 
-#include "base/escape.h"
+#include <stdio.h>
+
 #include "trace/number_text.h"
 
 static const struct type *prototype(struct function_args *f, const char *name)
@@ -142,13 +143,6 @@ void function_args_print(struct function_args *f, struct symbol_table *symbols, 
 
 /* ---- JSON ---- */
 
-static void json_hex(u64 v, struct strbuf *out)
-{
-	strbuf_addstr(out, "\"0x");
-	text_hex(out, v);
-	strbuf_addch(out, '"');
-}
-
 /* What is above the type's bits in a register means nothing (System V ABI, 3.2.3). */
 static u64 narrow(const struct type *t, u64 v)
 {
@@ -159,68 +153,62 @@ static u64 narrow(const struct type *t, u64 v)
 	return t->is_signed ? (u64)((s64)(v << unused) >> unused) : v << unused >> unused;
 }
 
-static void json_enum(struct function_args *f, const struct type *t, u64 v, struct strbuf *out)
+static void json_enum(struct function_args *f, const struct type *t, u64 v, struct json *j)
 {
 	if (!type_complete(f->types, t))
 		for (u32 i = 0; i < t->count; i++)
 			if ((u64)t->enumerators[i].value == v) {
-				strbuf_addch(out, '"');
-				escape_json(out, t->enumerators[i].name,
-					    strlen(t->enumerators[i].name));
-				strbuf_addch(out, '"');
+				json_text(j, t->enumerators[i].name);
 				return;
 			}
-	text_signed(out, (s64)v);
+	json_s64(j, (s64)v);
 }
 
 /* A value in more than one register is an array of them. */
-static void json_registers(const struct type *t, const u8 *args, u32 *at, struct strbuf *out)
+static void json_registers(const struct type *t, const u8 *args, u32 *at, struct json *j)
 {
-	strbuf_addch(out, '[');
-	json_hex(value_at(args, *at), out);
-	for (u32 size = 8; size < t->size && *at + 1 < FUNCTION_ARGS_RECORDED; size += 8) {
-		strbuf_addstr(out, ", ");
-		json_hex(value_at(args, ++*at), out);
-	}
-	strbuf_addch(out, ']');
+	json_array(j);
+	json_hex(j, value_at(args, *at));
+	for (u32 size = 8; size < t->size && *at + 1 < FUNCTION_ARGS_RECORDED; size += 8)
+		json_hex(j, value_at(args, ++*at));
+	json_end(j, ']');
 }
 
 static void json_value(struct function_args *f, const struct type *t, const u8 *args, u32 *at,
-		       struct strbuf *out)
+		       struct json *j)
 {
 	const u64 v = narrow(t, value_at(args, *at));
 
 	if (t->kind == TYPE_ENUM)
-		json_enum(f, t, v, out);
+		json_enum(f, t, v, j);
 	else if (t->kind == TYPE_BOOL)
-		strbuf_addstr(out, v ? "true" : "false");
+		json_bool(j, v);
 	else if (t->kind == TYPE_INT && t->is_signed)
-		text_signed(out, (s64)v);
+		json_s64(j, (s64)v);
 	else if (t->kind == TYPE_INT)
-		text_unsigned(out, v);
+		json_u64(j, v);
 	else if (kind_name(t))
-		json_registers(t, args, at, out);
+		json_registers(t, args, at, j);
 	else
-		json_hex(v, out);
+		json_hex(j, v);
 }
 
 void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function,
-			const u8 *args, size_t count, struct strbuf *out)
+			const u8 *args, size_t count, struct json *j)
 {
 	const struct type *const t = prototype_at(f, symbols, function);
 
-	strbuf_addch(out, '{');
+	json_object(j);
 	for (u32 i = 0, at = 0;
 	     t && count >= FUNCTION_ARGS_RECORDED && i < t->count && at < FUNCTION_ARGS_RECORDED;
 	     i++, at++) {
-		const char *const name = t->members[i].name ?: "";
+		char number[16];
 
-		strbuf_addstr(out, i ? ", \"" : "\"");
-		escape_json(out, name, strlen(name));
-		strbuf_addstr(out, "\": ");
-		json_value(f, t->members[i].type, args, &at, out);
+		snprintf(number, sizeof(number), "arg%u", i);
+		json_key(j, t->members[i].name ?: number);
+		json_value(f, t->members[i].type, args, &at, j);
 	}
-	strbuf_addch(out, '}');
+	json_end(j, '}');
 }
 
 void function_args_release(struct function_args *f)

@@ -6,6 +6,7 @@
 #ifndef PANTRACE_TRACE_FUNCTION_ARGS_H
 #define PANTRACE_TRACE_FUNCTION_ARGS_H
 
+#include "base/json.h"
 #include "trace/symbols.h"
 #include "types/btf.h"
 
@@ -23,8 +24,8 @@ struct function_args {
 void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
 			 struct strbuf *out);
 /* The same as an object: {"file": "0xffff...", "count": 16}. Numbers are as wide as their types; enumerators by name. */
-void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
-			struct strbuf *out);
+void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function,
+			const u8 *args, size_t count, struct json *j);
 void function_args_release(struct function_args *f);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/json.h"
 #include "view/value.h"
 
 #define BAR_WIDTH 40
@@ -458,59 +459,44 @@ void hist_table_kernel_text(struct strbuf *out, const struct hist_table *t)
 
 /* ---- JSON ---- */
 
-static void add_member(struct strbuf *out, const char *name, const char *text)
-{
-	json_string(out, name, strlen(name));
-	strbuf_addch(out, ':');
-	json_string(out, text, strlen(text));
-}
-
-static void add_json_number(struct strbuf *out, const struct hist_column *c, u64 n)
+static void add_json_number(struct json *j, const struct hist_column *c, u64 n)
 {
 	if (c->is_signed)
-		json_s64(out, (s64)n);
+		json_s64(j, (s64)n);
 	else
-		json_u64(out, n);
+		json_u64(j, n);
 }
 
-static void add_json_stack(struct strbuf *out, const char *p)
+static void add_json_stack(struct json *j, const char *p)
 {
-	bool first = true;
-
-	strbuf_addch(out, '[');
+	json_array(j);
 	while (*p) {
 		const size_t n = strcspn(p, "\n");
 
-		if (!first)
-			strbuf_addch(out, ',');
-		first = false;
-		json_string(out, p, n);
+		json_string(j, p, n);
 		p += n + (p[n] == '\n');
 	}
-	strbuf_addch(out, ']');
+	json_end(j, ']');
 }
 
-static void add_json_range(struct strbuf *out, u64 low, u64 high)
+static void add_json_range(struct json *j, u64 low, u64 high)
 {
-	strbuf_addstr(out, "{\"min\":");
-	json_u64(out, low);
-	strbuf_addstr(out, ",\"max\":");
-	json_u64(out, high);
-	strbuf_addch(out, '}');
+	json_object(j);
+	json_member_u64(j, "min", low);
+	json_member_u64(j, "max", high);
+	json_end(j, '}');
 }
 
-static void add_json_named(struct strbuf *out, const struct hist_cell *cell, const char *name)
+static void add_json_named(struct json *j, const struct hist_cell *cell, const char *name)
 {
-	strbuf_addstr(out, "{\"number\":");
-	json_u64(out, cell->number);
-	if (name) {
-		strbuf_addch(out, ',');
-		add_member(out, "name", name);
-	}
-	strbuf_addch(out, '}');
+	json_object(j);
+	json_member_u64(j, "number", cell->number);
+	if (name)
+		json_member_text(j, "name", name);
+	json_end(j, '}');
 }
 
-static void add_json_cell(struct strbuf *out, const struct hist_table *t, const struct hist_row *r,
+static void add_json_cell(struct json *j, const struct hist_table *t, const struct hist_row *r,
 			  u32 column)
 {
 	const struct hist_column *c = &t->columns[column];
@@ -520,68 +506,69 @@ static void add_json_cell(struct strbuf *out, const struct hist_table *t, const 
 
 	switch (c->form) {
 	case HIST_STRING:
-		json_string(out, cell->text, strlen(cell->text));
+		json_text(j, cell->text);
 		break;
 	case HIST_STACK:
-		add_json_stack(out, cell->text);
+		add_json_stack(j, cell->text);
 		break;
 	case HIST_LOG2: /* ceil(log2(n)); 0 and 1 share the first */
-		add_json_range(out, n ? (1ULL << (n - 1)) + 1 : 0,
-			       n >= 64 ? UINT64_MAX : 1ULL << n);
+		add_json_range(j, n ? (1ULL << (n - 1)) + 1 : 0, n >= 64 ? UINT64_MAX : 1ULL << n);
 		break;
 	case HIST_BUCKETS:
-		add_json_range(out, n, n + c->width - 1);
+		add_json_range(j, n, n + c->width - 1);
 		break;
 	case HIST_EXECNAME:
-		add_json_named(out, cell, cell->text);
+		add_json_named(j, cell, cell->text);
 		break;
 	case HIST_SYSCALL:
-		add_json_named(out, cell, t->syscall ? t->syscall(t->arg, n) : NULL);
+		add_json_named(j, cell, t->syscall ? t->syscall(t->arg, n) : NULL);
 		break;
 	case HIST_SYM:
 	case HIST_SYM_OFFSET:
 		add_symbol(&text, t, n, c->form == HIST_SYM_OFFSET);
-		add_json_named(out, cell, text.data);
+		add_json_named(j, cell, text.data);
 		break;
 	default:
-		add_json_number(out, c, n);
+		add_json_number(j, c, n);
 		break;
 	}
 	strbuf_release(&text);
 }
 
-static void add_json_cells(struct strbuf *out, const struct hist_table *t, const struct hist_row *r,
-			   u32 from, u32 to)
+static void add_json_cells(struct json *j, const char *key, const struct hist_table *t,
+			   const struct hist_row *r, u32 from, u32 to)
 {
-	strbuf_addch(out, '{');
+	json_key(j, key);
+	json_object(j);
 	for (u32 c = from; c < to; c++) {
-		if (c > from)
-			strbuf_addch(out, ',');
-		json_string(out, t->columns[c].name, strlen(t->columns[c].name));
-		strbuf_addch(out, ':');
-		add_json_cell(out, t, r, c);
+		json_key(j, t->columns[c].name);
+		add_json_cell(j, t, r, c);
 	}
-	strbuf_addch(out, '}');
+	json_end(j, '}');
 }
 
 void hist_table_json(struct strbuf *out, const struct hist_table *t, u64 top)
 {
-	const size_t first = first_row(t, top);
+	struct json j = JSON_INIT(out);
 
-	strbuf_addch(out, '{');
-	add_member(out, "hist", t->title);
-	strbuf_addch(out, ',');
-	add_member(out, "engine", t->engine);
-	strbuf_addf(out, ",\"hits\":%llu,\"entries\":%zu,\"dropped\":%llu,\"rows\":[",
-		    (unsigned long long)t->hits, t->rows.len, (unsigned long long)t->dropped);
-	for (size_t i = first; i < t->rows.len; i++) {
+	json_object(&j);
+	json_member_text(&j, "hist", t->title);
+	json_member_text(&j, "engine", t->engine);
+	json_member_u64(&j, "hits", t->hits);
+	json_member_u64(&j, "entries", t->rows.len);
+	json_member_u64(&j, "dropped", t->dropped);
+	json_key(&j, "rows");
+	json_array(&j);
+	for (size_t i = first_row(t, top); i < t->rows.len; i++) {
 		const struct hist_row *r = &t->rows.items[i];
 
-		strbuf_addstr(out, i > first ? ",{\"keys\":" : "{\"keys\":");
-		add_json_cells(out, t, r, 0, t->nkeys);
-		strbuf_addf(out, ",\"hitcount\":%llu,\"values\":", (unsigned long long)r->hits);
-		add_json_cells(out, t, r, t->nkeys, t->ncolumns);
-		strbuf_addch(out, '}');
+		json_object(&j);
+		add_json_cells(&j, "keys", t, r, 0, t->nkeys);
+		json_member_u64(&j, "hitcount", r->hits);
+		add_json_cells(&j, "values", t, r, t->nkeys, t->ncolumns);
+		json_end(&j, '}');
 	}
-	strbuf_addstr(out, "]}\n");
+	json_end(&j, ']');
+	json_end(&j, '}');
+	json_end_line(&j);
 }

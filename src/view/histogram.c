@@ -167,29 +167,22 @@ void histogram_text(struct strbuf *out, const struct histogram *h)
 	}
 }
 
-void histogram_json(struct strbuf *out, const struct histogram *h)
+void histogram_json(struct json *j, const struct histogram *h)
 {
 	u32 first = 1, last = 0;
 
 	used_range(h, &first, &last);
-	strbuf_addch(out, '[');
+	json_array(j);
 	for (u32 i = first; i <= last; i++) {
 		struct bound low = lower_bound(h->type, i), high = upper_bound(h->type, i);
 
-		if (i > first)
-			strbuf_addch(out, ',');
-		strbuf_addch(out, '{');
-		if (!low.is_open) {
-			strbuf_addstr(out, "\"min\": ");
-			json_s64(out, low.value);
-			strbuf_addstr(out, ", ");
-		}
-		if (!high.is_open) { /* closed intervals here, unlike the text */
-			strbuf_addstr(out, "\"max\": ");
-			json_s64(out, (s64)((u64)high.value - 1));
-			strbuf_addstr(out, ", ");
-		}
-		strbuf_addf(out, "\"count\": %" PRIu64 "}", count_of(h, i));
+		json_object(j);
+		if (!low.is_open)
+			json_member_s64(j, "min", low.value);
+		if (!high.is_open) /* closed intervals here, unlike the text */
+			json_member_s64(j, "max", (s64)((u64)high.value - 1));
+		json_member_u64(j, "count", count_of(h, i));
+		json_end(j, '}');
 	}
-	strbuf_addch(out, ']');
+	json_end(j, ']');
 }

@@ -10,6 +10,7 @@
 #ifndef PANTRACE_VIEW_HISTOGRAM_H
 #define PANTRACE_VIEW_HISTOGRAM_H
 
+#include "base/json.h"
 #include "types/type.h"
 
 struct histogram {
@@ -20,6 +21,6 @@ struct histogram {
 };
 
 void histogram_text(struct strbuf *out, const struct histogram *h);
-void histogram_json(struct strbuf *out, const struct histogram *h);
+void histogram_json(struct json *j, const struct histogram *h);
 
 #endif

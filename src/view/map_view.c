@@ -148,52 +148,77 @@ u64 map_row_number(const struct type *t, const struct map_row *row)
 	return row->total;
 }
 
+/* Where a value goes: as text, or as JSON where json is not NULL. */
+struct medium {
+	struct strbuf *out;
+	struct json *json;
+};
+
 /* A number of this type after division, in the medium's spelling. */
-static void add_number(struct strbuf *out, const struct type *t, u64 v, u64 divisor, bool is_json)
+static void add_number(const struct medium *to, const struct type *t, u64 v, u64 divisor)
 {
-	bool is_signed = t->is_signed || is_stats(t);
+	if (t->is_signed || is_stats(t)) {
+		const s64 quotient = divisor > 1 ? (s64)v / (s64)divisor : (s64)v;
 
-	if (is_signed) {
-		s64 quotient = divisor > 1 ? (s64)v / (s64)divisor : (s64)v;
-
-		if (is_json)
-			json_s64(out, quotient);
+		if (to->json)
+			json_s64(to->json, quotient);
 		else
-			strbuf_addf(out, "%" PRId64, quotient);
+			strbuf_addf(to->out, "%" PRId64, quotient);
 		return;
 	}
 	if (divisor > 1)
 		v /= divisor;
-	if (is_json)
-		json_u64(out, v);
+	if (to->json)
+		json_u64(to->json, v);
 	else
-		strbuf_addf(out, "%" PRIu64, v);
+		strbuf_addf(to->out, "%" PRIu64, v);
 }
 
-static void add_stats(struct strbuf *out, const struct type *t, const struct map_row *row,
-		      u64 divisor, bool is_json)
+static void add_stats(const struct medium *to, const struct type *t, const struct map_row *row,
+		      u64 divisor)
 {
-	s64 average = map_average(t, row->total, row->count);
+	const u64 average = (u64)map_average(t, row->total, row->count);
 
-	strbuf_addf(out,
-		    is_json ? "{\"count\": %" PRIu64 ", \"average\": "
-			    : "{ .count = %" PRIu64 ", .average = ",
-		    row->count);
-	add_number(out, t, (u64)average, divisor, is_json);
-	strbuf_addstr(out, is_json ? ", \"total\": " : ", .total = ");
-	add_number(out, t, row->total, 1, is_json);
-	strbuf_addstr(out, is_json ? "}" : " }");
+	if (to->json) {
+		json_object(to->json);
+		json_member_u64(to->json, "count", row->count);
+		json_key(to->json, "average");
+		add_number(to, t, average, divisor);
+		json_key(to->json, "total");
+		add_number(to, t, row->total, 1);
+		json_end(to->json, '}');
+		return;
+	}
+	strbuf_addf(to->out, "{ .count = %" PRIu64 ", .average = ", row->count);
+	add_number(to, t, average, divisor);
+	strbuf_addstr(to->out, ", .total = ");
+	add_number(to, t, row->total, 1);
+	strbuf_addstr(to->out, " }");
 }
 
-static void add_tseries(struct strbuf *out, const struct type *t, const struct map_row *row,
-			bool is_json)
+static void add_tseries(const struct medium *to, const struct type *t, const struct map_row *row)
 {
 	const struct tseries_view v = {.ts = type_tseries_of(t),
 				       .points = (const struct tseries_point *)row->buckets,
 				       .npoints = row->nbuckets / 2,
 				       .last_epoch = row->count};
 
-	(is_json ? tseries_json : tseries_text)(out, &v);
+	if (to->json)
+		tseries_json(to->json, &v);
+	else
+		tseries_text(to->out, &v);
+}
+
+static void add_histogram(const struct medium *to, const struct type *t, const struct map_row *row,
+			  u64 divisor)
+{
+	const struct histogram h = {
+		.type = t, .buckets = row->buckets, .nbuckets = row->nbuckets, .divisor = divisor};
+
+	if (to->json)
+		histogram_json(to->json, &h);
+	else
+		histogram_text(to->out, &h);
 }
 
 static const char *json_kind(const struct type *t)
@@ -205,59 +230,56 @@ static const char *json_kind(const struct type *t)
 	return is_stats(t) ? "stats" : "map";
 }
 
-static void add_value(struct value_printer *p, struct strbuf *out, const struct type *t,
-		      const struct map_row *row, u64 divisor, bool is_json)
+static void add_value(struct value_printer *p, const struct medium *to, const struct type *t,
+		      const struct map_row *row, u64 divisor)
 {
-	struct histogram h = {
-		.type = t, .buckets = row->buckets, .nbuckets = row->nbuckets, .divisor = divisor};
-
 	switch (t->kind) {
 	case TYPE_COUNT:
 	case TYPE_SUM:
 	case TYPE_MIN:
 	case TYPE_MAX:
-		add_number(out, t, row->total, divisor, is_json);
-		return;
 	case TYPE_AVG:
-		add_number(out, t, (u64)map_average(t, row->total, row->count), divisor, is_json);
+		add_number(to, t, map_row_number(t, row), divisor);
 		return;
 	case TYPE_STDDEV:
-		add_number(out, type_int(8, false),
-			   stddev_of((s64)row->total, row->count, row->squares), divisor, is_json);
+		add_number(to, type_int(8, false), map_row_number(t, row), divisor);
 		return;
 	case TYPE_TSERIES:
-		add_tseries(out, t, row, is_json);
+		add_tseries(to, t, row);
 		return;
 	case TYPE_STATS:
-		add_stats(out, t, row, divisor, is_json);
+		add_stats(to, t, row, divisor);
 		return;
 	case TYPE_HIST:
 	case TYPE_LHIST:
 	case TYPE_LLHIST:
-		(is_json ? histogram_json : histogram_text)(out, &h);
+		add_histogram(to, t, row, divisor);
 		return;
 	case TYPE_INT:
 		if (divisor > 1) {
-			add_number(out, t, (u64)value_integer(t, row->value), divisor, is_json);
+			add_number(to, t, (u64)value_integer(t, row->value), divisor);
 			return;
 		}
 		break;
 	default:
 		break;
 	}
-	(is_json ? value_json : value_text)(p, out, t, row->value);
+	if (to->json)
+		value_json(p, to->json, t, row->value);
+	else
+		value_text(p, to->out, t, row->value);
 }
 
 void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
 		    const struct map_row *row, u64 divisor)
 {
-	add_value(p, out, t, row, divisor, false);
+	add_value(p, &(const struct medium){.out = out}, t, row, divisor);
 }
 
-void map_value_json(struct value_printer *p, struct strbuf *out, const struct type *t,
+void map_value_json(struct value_printer *p, struct json *j, const struct type *t,
 		    const struct map_row *row, u64 divisor)
 {
-	add_value(p, out, t, row, divisor, true);
+	add_value(p, &(const struct medium){.json = j}, t, row, divisor);
 }
 
 /*
@@ -282,26 +304,49 @@ static void print_text(struct value_printer *p, struct output *out, const struct
 	}
 }
 
+/* Keys that are different may read alike: functions of two programs, ("a,b", "c") and ("a", "b,c"). In an object each has a name
+ * of its own, so those behind the first bear a number. */
+static void add_json_key(struct json *j, struct hashmap *seen, struct strbuf *key)
+{
+	bool is_new;
+	void **count = hashmap_put(seen, key->data, key->len, &is_new);
+
+	*count = (void *)((is_new ? 0 : (uintptr_t)*count) + 1);
+	if (!is_new)
+		strbuf_addf(key, " (%zu)", (size_t)(uintptr_t)*count);
+	json_key_bytes(j, key->data, key->len);
+}
+
 static void print_json(struct value_printer *p, struct output *out, const struct map_view *m,
 		       const struct map_print_options *options, size_t first)
 {
-	bool is_scalar = m->key->kind == TYPE_NONE;
+	const bool is_scalar = m->key->kind == TYPE_NONE;
+	struct json j = JSON_SPACED_INIT(&out->text);
 	struct strbuf key = STRBUF_INIT;
+	struct hashmap seen = {0};
 
-	strbuf_addf(&out->text, "{\"type\": \"%s\", \"data\": {\"@%s\": %s",
-		    json_kind(m->value), m->name, is_scalar ? "" : "{");
+	json_object(&j);
+	json_member_text(&j, "type", json_kind(m->value));
+	json_key(&j, "data");
+	json_object(&j);
+	strbuf_addf(&key, "@%s", m->name);
+	json_key(&j, key.data);
+	if (!is_scalar)
+		json_object(&j);
 	for (size_t i = first; i < m->nrows; i++) {
-		if (i > first)
-			strbuf_addstr(&out->text, ", ");
 		if (!is_scalar) {
 			strbuf_reset(&key);
 			value_key_json(p, &key, m->key, m->rows[i].key);
-			json_string(&out->text, key.data, key.len);
-			strbuf_addstr(&out->text, ": ");
+			add_json_key(&j, &seen, &key);
 		}
-		map_value_json(p, &out->text, m->value, &m->rows[i], options->divisor);
+		map_value_json(p, &j, m->value, &m->rows[i], options->divisor);
 	}
-	strbuf_addstr(&out->text, is_scalar ? "}}\n" : "}}}\n");
+	if (!is_scalar)
+		json_end(&j, '}');
+	json_end(&j, '}');
+	json_end(&j, '}');
+	json_end_line(&j);
+	hashmap_release(&seen);
 	strbuf_release(&key);
 }
 

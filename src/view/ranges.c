@@ -14,6 +14,7 @@ struct ranges {
 	bool is_list;
 	u64 lower[MAX_BOUNDS]; /* ascending, the first one is 0 */
 	u64 counts[MAX_BOUNDS];
+	u64 negative; /* below all of them */
 	u32 n;
 };
 
@@ -60,6 +61,10 @@ static void count(struct ranges *r, const struct map_view *m)
 		const u64 key = (u64)value_integer(m->key, m->rows[i].key);
 		u32 b = r->n - 1;
 
+		if (m->key->is_signed && (s64)key < 0) {
+			r->negative += map_row_number(m->value, &m->rows[i]);
+			continue;
+		}
 		while (b && r->lower[b] > key)
 			b--;
 		r->counts[b] += map_row_number(m->value, &m->rows[i]);
@@ -105,23 +110,46 @@ static void print_text(const struct ranges *r, struct strbuf *out, u32 first, u3
 		print_bar(out, r->counts[i], most);
 		strbuf_release(&end);
 	}
+	if (r->negative)
+		strbuf_addf(out, "negative: %" PRIu64 "\n", r->negative);
 }
 
-static void print_json(const struct ranges *r, struct strbuf *out, u32 first, u32 last)
+static void add_json_bound(struct json *j, const char *key, const struct ranges *r, u64 value)
 {
-	strbuf_addstr(out, "{\"unit\":");
-	json_string(out, r->unit, strlen(r->unit));
-	strbuf_addstr(out, ",\"buckets\":[");
+	struct strbuf text = STRBUF_INIT;
+
+	json_key(j, key);
+	add_scaled(&text, r, value, 0);
+	if (r->divisor == 1 || r->is_list)
+		json_u64(j, value / r->divisor);
+	else
+		json_decimal(j, text.data, text.len);
+	strbuf_release(&text);
+}
+
+static void print_json(struct row_style *s, const struct ranges *r, struct strbuf *out, u32 first,
+		       u32 last)
+{
+	struct json j = JSON_INIT(out);
+
+	json_object(&j);
+	row_report_time(s, &j);
+	json_member_text(&j, "unit", r->unit);
+	json_key(&j, "buckets");
+	json_array(&j);
 	for (u32 i = first; i <= last; i++) {
-		strbuf_addstr(out, i == first ? "{\"min\":" : ",{\"min\":");
-		add_scaled(out, r, r->lower[i], 0);
-		if (i + 1 < r->n) {
-			strbuf_addstr(out, ",\"below\":");
-			add_scaled(out, r, r->lower[i + 1], 0);
-		}
-		strbuf_addf(out, ",\"count\":%llu}", (unsigned long long)r->counts[i]);
+		json_object(&j);
+		add_json_bound(&j, "min", r, r->lower[i]);
+		if (i + 1 < r->n)
+			add_json_bound(&j, "below", r, r->lower[i + 1]);
+		json_member_u64(&j, "count", r->counts[i]);
+		json_end(&j, '}');
 	}
-	strbuf_addstr(out, "]}\n");
+	json_end(&j, ']');
+	if (r->negative)
+		json_member_u64(&j, "negative", r->negative);
+	json_end(&j, '}');
+	json_end_line(&j);
 }
 
 /* What was counted since the last report. */
@@ -160,7 +188,7 @@ void row_ranges(struct row_style *s, struct value_printer *p, struct output *out
 		last = 0;
 	}
 	if (out->is_json)
-		print_json(&r, &out->text, first, last);
+		print_json(s, &r, &out->text, first, last);
 	else
 		print_text(&r, &out->text, first, last, most);
 }

@@ -13,7 +13,7 @@ struct column {
 	struct format format; /* a range of the whole format's parts, the name cut off and without
 				 the column's own width */
 	int width;
-	bool has_width, left, hidden, is_matched;
+	bool has_width, left, hidden, is_matched, is_stack;
 };
 
 struct columns {
@@ -56,7 +56,8 @@ static void begin_column(struct columns *c, const struct row_style *s, const cha
 
 	*col = (struct column){0};
 	snprintf(col->name, sizeof(col->name), "%.*s", (int)len, name);
-	col->hidden = is_hidden(s, col->name);
+	col->is_stack = str_eq(col->name, "STACK");
+	col->hidden = col->is_stack || is_hidden(s, col->name);
 }
 
 /* What stands before the next name but for blanks ("%% NEXT=") belongs to the column before. */
@@ -174,6 +175,7 @@ void row_style_release(struct row_style *s)
 	}
 	hashmap_release(&s->layouts);
 	strbuf_release(&s->cell);
+	strbuf_release(&s->report_time);
 	s->last_layout = NULL;
 }
 
@@ -254,28 +256,43 @@ static bool passes(const struct row_style *s, const char *column, const char *te
 	return true;
 }
 
-static void json_name(struct strbuf *out, const char *name)
+static void json_name(struct json *j, const char *name)
 {
-	strbuf_addch(out, '"');
-	for (const char *p = name; *p; p++)
-		strbuf_addch(out, (char)tolower((unsigned char)*p));
-	strbuf_addstr(out, "\":");
+	char lower[sizeof(((struct column *)0)->name)];
+	size_t n = 0;
+
+	for (; name[n]; n++)
+		lower[n] = (char)tolower((unsigned char)name[n]);
+	json_key_bytes(j, lower, n);
 }
 
-/* The words of an argument list as a JSON array. */
-static void json_words(struct strbuf *out, const u8 *data, u32 len)
+/* The words of an argument list. */
+static void json_words(struct json *j, const u8 *data, u32 len)
 {
 	u32 begin = 0;
 
-	strbuf_addch(out, '[');
+	json_array(j);
 	for (u32 i = 0; i < len; i++)
 		if (!data[i] || i == len - 1) {
-			if (begin)
-				strbuf_addch(out, ',');
-			json_string(out, (const char *)data + begin, i - begin + (data[i] ? 1 : 0));
+			json_string(j, (const char *)data + begin, i - begin + (data[i] ? 1 : 0));
 			begin = i + 1;
 		}
-	strbuf_addch(out, ']');
+	json_end(j, ']');
+}
+
+/* The frames, which are lines of a text. */
+static void json_frames(struct json *j, const char *text)
+{
+	json_array(j);
+	while (*text) {
+		const char *frame = text + strspn(text, " \t");
+		const size_t n = strcspn(frame, "\n");
+
+		if (n)
+			json_string(j, frame, n);
+		text = frame + n + (frame[n] == '\n');
+	}
+	json_end(j, ']');
 }
 
 /* A column made of integers, like "%u.%03u" or "%d.%d%%", that reads as a number. */
@@ -300,31 +317,35 @@ static bool is_number_text(const struct column *c, const struct type *t, const c
 	       (!point || (isdigit((unsigned char)point[1]) && !strchr(point + 1, '.')));
 }
 
-static void json_column(struct value_printer *p, struct strbuf *out, const struct column *c,
+static void json_column(struct value_printer *p, struct json *j, const struct column *c,
 			const struct type *t, const u8 *payload, const char *text, size_t len)
 {
 	const struct format_part *only = c->format.parts;
 	const struct type_member *m;
 
-	json_name(out, c->name);
+	json_name(j, c->name);
+	if (c->is_stack) {
+		json_frames(j, text);
+		return;
+	}
 	if (c->format.nparts == 1 && only->kind == CONVERSION_ARGUMENT) {
 		m = &t->members[only->argument];
 		if (type_is(m->type, TYPE_BUFFER) && only->conversion == 'a') {
 			u32 n;
 
 			memcpy(&n, payload + m->offset, sizeof(n));
-			json_words(out, payload + m->offset + 4, MIN(n, m->type->size - 4));
+			json_words(j, payload + m->offset + 4, MIN(n, m->type->size - 4));
 			return;
 		}
 		if (type_is_integer(m->type) && only->conversion != 'T') {
-			value_json(p, out, m->type, payload + m->offset);
+			value_json(p, j, m->type, payload + m->offset);
 			return;
 		}
 	}
 	if (is_number_text(c, t, text))
-		strbuf_add(out, text, strcspn(text, "%")); /* of "99.7%" the number */
+		json_decimal(j, text, strcspn(text, "%")); /* of "99.7%" the number */
 	else
-		json_string(out, text, len);
+		json_string(j, text, len);
 }
 
 /* Expressions are matched with what the kernel said, not with how a terminal is shown it. */
@@ -366,20 +387,28 @@ static void text_row(struct value_printer *p, struct strbuf *out, const struct r
 	}
 	p->one_line = false;
 	strbuf_addch(out, '\n');
+	for (u32 i = 0; i < l->columns.count; i++)
+		if (l->columns.list[i].is_stack) {
+			format_text(p, out, &l->columns.list[i].format, t, payload);
+			strbuf_addch(out, '\n');
+		}
 }
 
 static void json_row(struct row_style *s, struct value_printer *p, struct strbuf *out,
 		     const struct columns *c, const struct type *t, const u8 *payload)
 {
+	struct json j = JSON_INIT(out);
+
 	p->raw = true;
+	json_object(&j);
 	for (u32 i = 0; i < c->count; i++) {
-		strbuf_addch(out, i ? ',' : '{');
 		strbuf_reset(&s->cell);
 		format_text(p, &s->cell, &c->list[i].format, t, payload);
-		json_column(p, out, &c->list[i], t, payload, s->cell.data, s->cell.len);
+		json_column(p, &j, &c->list[i], t, payload, s->cell.data, s->cell.len);
 	}
+	json_end(&j, '}');
+	json_end_line(&j);
 	p->raw = false;
-	strbuf_addstr(out, "}\n");
 }
 
 void row_print(struct row_style *s, struct value_printer *p, struct output *out,
@@ -406,8 +435,9 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	free(copy);
 }
 
-/* Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. */
-static void table_probe(struct value_printer *p, struct strbuf *out, const u8 *key, bool as_json)
+/* Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. json: instead of out, or NULL. */
+static void table_probe(struct value_printer *p, struct strbuf *out, struct json *json,
+			const u8 *key)
 {
 	struct strbuf name = STRBUF_INIT;
 	const char *last;
@@ -415,58 +445,89 @@ static void table_probe(struct value_printer *p, struct strbuf *out, const u8 *k
 	value_text(p, &name, type_simple(TYPE_PROBE_NAME), key);
 	last = strrchr(name.data, ':');
 	last = last ? last + 1 : name.data;
-	if (as_json)
-		json_string(out, last, strlen(last));
+	if (json)
+		json_text(json, last);
 	else
 		strbuf_addstr(out, last);
 	strbuf_release(&name);
 }
 
-/* One cell of a table: the n-th part of the key, or the value behind the last. */
-static void table_cell(struct value_printer *p, struct strbuf *out, const struct map_view *m,
-		       const struct map_row *row, u32 n, u32 nkeys, bool as_json)
+static u32 table_keys(const struct map_view *m)
 {
-	void (*print)(struct value_printer *, struct strbuf *, const struct type *, const void *) =
-		as_json ? value_json : value_text;
+	if (type_is(m->key, TYPE_NONE))
+		return 0;
+	return m->key_is_list && type_is(m->key, TYPE_TUPLE) ? m->key->count : 1;
+}
 
-	if (n >= nkeys) {
-		(as_json ? map_value_json : map_value_text)(p, out, m->value, row, 0);
-		return;
-	}
-	if (m->key_is_list && type_is(m->key, TYPE_TUPLE))
-		print(p, out, m->key->members[n].type, row->key + m->key->members[n].offset);
-	else if (type_is(m->key, TYPE_PROBE_NAME))
-		table_probe(p, out, row->key, as_json);
+/* One cell of a table: the n-th part of the key, or the value behind the last. json: instead of out, or NULL. */
+static void table_cell(struct value_printer *p, struct strbuf *out, struct json *json,
+		       const struct map_view *m, const struct map_row *row, u32 n)
+{
+	const bool is_part = m->key_is_list && type_is(m->key, TYPE_TUPLE);
+	const u32 nkeys = table_keys(m);
+	const struct type *t = is_part && n < nkeys ? m->key->members[n].type : m->key;
+	const u8 *data = is_part && n < nkeys ? row->key + m->key->members[n].offset : row->key;
+
+	if (n >= nkeys && json)
+		map_value_json(p, json, m->value, row, 0);
+	else if (n >= nkeys)
+		map_value_text(p, out, m->value, row, 0);
+	else if (!is_part && type_is(t, TYPE_PROBE_NAME))
+		table_probe(p, out, json, data);
+	else if (json)
+		value_json(p, json, t, data);
 	else
-		print(p, out, m->key, row->key);
+		value_text(p, out, t, data);
+}
+
+static void table_text(struct value_printer *p, struct strbuf *out, const struct columns *c,
+		       const struct map_view *m, const struct map_row *row)
+{
+	p->one_line = true;
+	for (u32 k = 0; k < c->count; k++) {
+		size_t start;
+
+		if (k)
+			strbuf_addch(out, ' ');
+		start = out->len;
+		table_cell(p, out, NULL, m, row, k);
+		pad(out, &c->list[k], start, k == c->count - 1);
+	}
+	p->one_line = false;
+	strbuf_addch(out, '\n');
+}
+
+void row_report_time(struct row_style *s, struct json *j)
+{
+	if (s->report_time.len)
+		json_member_string(j, "time", s->report_time.data, s->report_time.len);
+}
+
+static void table_json(struct row_style *s, struct value_printer *p, struct strbuf *out,
+		       const struct columns *c, const struct map_view *m, const struct map_row *row)
+{
+	struct json j = JSON_INIT(out);
+
+	json_object(&j);
+	row_report_time(s, &j);
+	for (u32 k = 0; k < c->count; k++) {
+		json_name(&j, c->list[k].name);
+		table_cell(p, NULL, &j, m, row, k);
+	}
+	json_end(&j, '}');
+	json_end_line(&j);
 }
 
 void row_table(struct row_style *s, struct value_printer *p, struct output *out,
 	       const struct format *f, const struct map_view *m, u64 top)
 {
-	u32 nkeys = type_is(m->key, TYPE_NONE)			    ? 0
-		    : m->key_is_list && type_is(m->key, TYPE_TUPLE) ? m->key->count
-								    : 1;
 	const struct columns *c = &layout_of(s, f)->columns;
 
 	row_header(s, out, f);
 	for (size_t i = top && m->nrows > top ? m->nrows - top : 0; i < m->nrows; i++) {
-		for (u32 k = 0; k < c->count; k++) {
-			size_t start;
-
-			if (out->is_json) {
-				strbuf_addch(&out->text, k ? ',' : '{');
-				json_name(&out->text, c->list[k].name);
-			} else if (k) {
-				strbuf_addch(&out->text, ' ');
-			}
-			start = out->text.len;
-			p->one_line = true;
-			table_cell(p, &out->text, m, &m->rows[i], k, nkeys, out->is_json);
-			p->one_line = false;
-			if (!out->is_json)
-				pad(&out->text, &c->list[k], start, k == c->count - 1);
-		}
-		strbuf_addstr(&out->text, out->is_json ? "}\n" : "\n");
+		if (out->is_json)
+			table_json(s, p, &out->text, c, m, &m->rows[i]);
+		else
+			table_text(p, &out->text, c, m, &m->rows[i]);
 	}
 }

@@ -5,7 +5,8 @@
  *
  * A column begins at a word "NAME=" of the format (a capital letter first, or "--") and goes on to the next one; the first conversion's width
  * and alignment are the column's. The last column is never padded. The reader of the tool chooses which columns are seen
- * and which rows pass; JSON has one object per row with the names in lower case.
+ * and which rows pass; JSON has one object per row with the names in lower case. A column STACK (kstack, ustack) stands below its
+ * row, a frame a line; in JSON it is an array.
  */
 #ifndef PANTRACE_VIEW_ROW_H
 #define PANTRACE_VIEW_ROW_H
@@ -30,6 +31,8 @@ struct row_style {
 	u64 limit;			  /* 0 = all */
 	struct heatmap *heatmap;	  /* row_ranges() adds a column to it at each call; NULL = none */
 	u64 heatmap_from_ns;		  /* when its next column begins; 0 = the first one, which begins with the run */
+	struct strbuf
+		report_time; /* JSON: the time of day that a tool prints before a report, part of its objects */
 	bool header_done;
 	struct hashmap layouts;		  /* const struct format * -> struct row_layout *, made at a format's first row */
 	struct row_layout *last_layout;
@@ -39,6 +42,8 @@ struct row_style {
 /* False with a message on stderr if the expression is bad. */
 bool row_style_match(struct row_style *s, const char *column, const char *expression);
 void row_style_release(struct row_style *s);
+/* The member "time" of a report's object, where there is one. */
+void row_report_time(struct row_style *s, struct json *j);
 
 /* The line of names; once, before anything else (nothing in JSON). */
 void row_header(struct row_style *s, struct output *out, const struct format *f);

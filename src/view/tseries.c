@@ -260,32 +260,31 @@ void tseries_text(struct strbuf *out, const struct tseries_view *v)
 
 /* ---- JSON ---- */
 
-void tseries_json(struct strbuf *out, const struct tseries_view *v)
+void tseries_json(struct json *j, const struct tseries_view *v)
 {
 	struct tseries_point *points = sorted(v);
 	const struct range r = range_of(v, points);
-	bool any = false;
 
-	strbuf_addch(out, '[');
+	json_array(j);
 	for (u32 i = 0; i < v->npoints; i++) {
 		const u64 ns = points[i].epoch * v->ts.interval_ns;
 		const time_t seconds = (time_t)(ns / NS_PER_S);
 		struct tm tm;
-		char text[32];
+		char text[32], whole[48];
 
 		if (points[i].epoch < r.first || points[i].epoch > r.last)
 			continue;
 		gmtime_r(&seconds, &tm);
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
-		strbuf_addf(out, "%s{\"interval_start\": \"%s.%09u\", \"value\": ", any ? ", " : "",
-			    text, (u32)(ns % NS_PER_S));
+		snprintf(whole, sizeof(whole), "%s.%09u", text, (u32)(ns % NS_PER_S));
+		json_object(j);
+		json_member_text(j, "interval_start", whole);
 		if (v->ts.is_signed)
-			json_s64(out, (s64)points[i].value);
+			json_member_s64(j, "value", (s64)points[i].value);
 		else
-			json_u64(out, points[i].value);
-		strbuf_addch(out, '}');
-		any = true;
+			json_member_u64(j, "value", points[i].value);
+		json_end(j, '}');
 	}
-	strbuf_addch(out, ']');
+	json_end(j, ']');
 	free(points);
 }

@@ -12,6 +12,7 @@
 #ifndef PANTRACE_VIEW_TSERIES_H
 #define PANTRACE_VIEW_TSERIES_H
 
+#include "base/json.h"
 #include "types/type.h"
 
 struct tseries_point {
@@ -30,6 +31,6 @@ struct tseries_view {
 };
 
 void tseries_text(struct strbuf *out, const struct tseries_view *v);
-void tseries_json(struct strbuf *out, const struct tseries_view *v);
+void tseries_json(struct json *j, const struct tseries_view *v);
 
 #endif

@@ -49,28 +49,6 @@ void value_decimal(struct strbuf *out, s64 n, bool is_signed)
 	strbuf_add(out, p, (size_t)(buf + sizeof(buf) - p));
 }
 
-void json_string(struct strbuf *out, const char *s, size_t n)
-{
-	strbuf_addch(out, '"');
-	escape_json(out, s, n);
-	strbuf_addch(out, '"');
-}
-
-void json_u64(struct strbuf *out, u64 v)
-{
-	/* 2^64 as a double cannot be converted back. */
-	bool exact = (double)v < 18446744073709551616.0 && (u64)(double)v == v;
-
-	strbuf_addf(out, exact ? "%" PRIu64 : "\"%" PRIu64 "\"", v);
-}
-
-void json_s64(struct strbuf *out, s64 v)
-{
-	bool exact = (double)v < 9223372036854775808.0 && (s64)(double)v == v;
-
-	strbuf_addf(out, exact ? "%" PRId64 : "\"%" PRId64 "\"", v);
-}
-
 void value_buffer_text(struct strbuf *out, const u8 *data, size_t n, bool keep_ascii, bool with_x)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -91,22 +69,31 @@ static void buffer_bytes(const struct type *t, const u8 *data, const u8 **ret, s
 	*ret_len = t->size >= 4 ? (size_t)MIN(value_load(data, 4), room) : 0;
 }
 
-static void add_float(struct value_printer *p, struct strbuf *out, const struct type *t,
-		      const u8 *data)
+/* False: a number of a kind that is not shown. */
+static bool load_float(const struct value_printer *p, const struct type *t, const u8 *data,
+		       double *ret)
 {
 	float f;
+
+	if (p->is_compatible || (t->size != sizeof(f) && t->size != sizeof(*ret)))
+		return false;
+	memcpy(&f, data, sizeof(f));
+	if (t->size == sizeof(*ret))
+		memcpy(ret, data, sizeof(*ret));
+	else
+		*ret = f;
+	return true;
+}
+
+static void add_float(const struct value_printer *p, struct strbuf *out, const struct type *t,
+		      const u8 *data)
+{
 	double d;
 
-	if (p->is_compatible || (t->size != sizeof(f) && t->size != sizeof(d))) {
-		strbuf_addstr(out, "null");
-		return;
-	}
-	memcpy(&f, data, sizeof(f));
-	if (t->size == sizeof(d))
-		memcpy(&d, data, sizeof(d));
+	if (load_float(p, t, data, &d))
+		strbuf_addf(out, "%.9g", d);
 	else
-		d = f;
-	strbuf_addf(out, "%.9g", d);
+		strbuf_addstr(out, "null");
 }
 
 /* Calls fn for each printable member; those of anonymous structs and unions are taken as the outer
@@ -114,9 +101,21 @@ static void add_float(struct value_printer *p, struct strbuf *out, const struct 
 struct member_walk {
 	struct value_printer *p;
 	struct strbuf *out;
-	bool is_json;
+	struct json *json; /* instead of out */
 	bool any;
 };
+
+static void add_member(struct member_walk *w, const char *name, const struct type *t,
+		       const void *data)
+{
+	if (w->json) {
+		json_key(w->json, name);
+		value_json(w->p, w->json, t, data);
+		return;
+	}
+	strbuf_addf(w->out, "%s.%s = ", w->any ? ", " : "", name);
+	value_text(w->p, w->out, t, data);
+}
 
 static void walk_members(struct member_walk *w, const struct type *t, const u8 *data)
 {
@@ -134,22 +133,14 @@ static void walk_members(struct member_walk *w, const struct type *t, const u8 *
 			walk_members(w, m->type, data + m->offset);
 			continue;
 		}
-		if (w->any)
-			strbuf_addstr(w->out, ", ");
-		w->any = true;
-		if (w->is_json) {
-			json_string(w->out, m->name ? m->name : "", m->name ? strlen(m->name) : 0);
-			strbuf_addstr(w->out, ": ");
-		} else {
-			strbuf_addf(w->out, ".%s = ", m->name ? m->name : "");
-		}
-		if (m->bit_size) {
+		if (!m->name &&
+		    w->json) /* padding; there may be more of it, and names are unique */
+			continue;
+		if (m->bit_size)
 			bits = value_bit_field(m, data);
-			(w->is_json ? value_json : value_text)(w->p, w->out, &widened, &bits);
-		} else {
-			(w->is_json ? value_json : value_text)(w->p, w->out, m->type,
-							       data + m->offset);
-		}
+		add_member(w, m->name ? m->name : "", m->bit_size ? &widened : m->type,
+			   m->bit_size ? (const void *)&bits : data + m->offset);
+		w->any = true;
 	}
 }
 
@@ -241,64 +232,85 @@ void value_text(struct value_printer *p, struct strbuf *out, const struct type *
 	}
 }
 
-static void json_list(struct value_printer *p, struct strbuf *out, const struct type *t,
-		      const u8 *data)
+static void json_list(struct value_printer *p, struct json *j, const struct type *t, const u8 *data)
 {
 	const u8 *bytes = NULL;
 	size_t n = t->count;
 
-	strbuf_addch(out, '[');
+	json_array(j);
 	if (t->kind == TYPE_BUFFER)
 		buffer_bytes(t, data, &bytes, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (i)
-			strbuf_addch(out, ',');
 		if (t->kind == TYPE_BUFFER)
-			strbuf_addf(out, "%u", bytes[i]);
+			json_u64(j, bytes[i]);
 		else if (t->kind == TYPE_TUPLE)
-			value_json(p, out, t->members[i].type, data + t->members[i].offset);
+			value_json(p, j, t->members[i].type, data + t->members[i].offset);
 		else if ((i + 1) * t->element->size <= t->size)
-			value_json(p, out, t->element, data + i * t->element->size);
+			value_json(p, j, t->element, data + i * t->element->size);
 	}
-	strbuf_addch(out, ']');
+	json_end(j, ']');
 }
 
-void value_json(struct value_printer *p, struct strbuf *out, const struct type *t, const void *data)
+static void json_record(struct value_printer *p, struct json *j, const struct type *t,
+			const u8 *data)
 {
-	struct member_walk w = {.p = p, .out = out, .is_json = true};
+	struct member_walk w = {.p = p, .json = j};
+
+	json_object(j);
+	walk_members(&w, t, data);
+	json_end(j, '}');
+}
+
+static void json_float(const struct value_printer *p, struct json *j, const struct type *t,
+		       const u8 *data)
+{
+	double d;
+
+	if (load_float(p, t, data, &d))
+		json_double(j, d);
+	else
+		json_null(j);
+}
+
+void value_json(struct value_printer *p, struct json *j, const struct type *t, const void *data)
+{
 	struct strbuf word = STRBUF_INIT;
 	bool raw = p->raw;
 
 	p->raw = true;
 	if (value_word(p, &word, t, data)) {
-		json_string(out, word.data, word.len);
+		json_string(j, word.data, word.len);
 		goto out;
 	}
 	switch (t->kind) {
 	case TYPE_INT:
 	case TYPE_ENUM:
 		if (t->is_signed)
-			json_s64(out, value_integer(t, data));
+			json_s64(j, value_integer(t, data));
 		else
-			json_u64(out, (u64)value_integer(t, data));
+			json_u64(j, (u64)value_integer(t, data));
+		break;
+	case TYPE_BOOL:
+		json_bool(j, value_load(data, 1));
+		break;
+	case TYPE_FLOAT:
+		json_float(p, j, t, data);
 		break;
 	case TYPE_POINTER:
-		json_u64(out, value_load(data, 8));
+		json_u64(j, value_load(data, 8));
 		break;
 	case TYPE_BUFFER:
 	case TYPE_ARRAY:
 	case TYPE_TUPLE:
-		json_list(p, out, t, data);
+		json_list(p, j, t, data);
 		break;
 	case TYPE_STRUCT:
 	case TYPE_UNION:
 	case TYPE_RECORD:
-		strbuf_addch(out, '{');
-		walk_members(&w, t, data);
-		strbuf_addch(out, '}');
+		json_record(p, j, t, data);
 		break;
 	default:
-		value_text(p, out, t, data);
+		json_null(j);
 	}
 out:
 	strbuf_release(&word);

@@ -10,6 +10,7 @@
 #define PANTRACE_VIEW_VALUE_H
 
 #include "base/hashmap.h"
+#include "base/json.h"
 #include "binary/symbolize.h"
 #include "types/type.h"
 
@@ -46,7 +47,7 @@ void value_printer_release(struct value_printer *p);
 
 /* data holds at least t->size bytes. */
 void value_text(struct value_printer *p, struct strbuf *out, const struct type *t, const void *data);
-void value_json(struct value_printer *p, struct strbuf *out, const struct type *t, const void *data);
+void value_json(struct value_printer *p, struct json *j, const struct type *t, const void *data);
 /* The members of a key list (@x[a, b]) or the key itself. JSON: without quotes, not escaped. */
 void value_key_text(struct value_printer *p, struct strbuf *out, const struct type *t, bool is_list, const void *data);
 void value_key_json(struct value_printer *p, struct strbuf *out, const struct type *t, const void *data);
@@ -56,11 +57,6 @@ s64 value_integer(const struct type *t, const void *data);
 s64 value_bit_field(const struct type_member *m, const void *record);
 /* Bytes of a TYPE_BUFFER as %r, %rx and %rh print them. */
 void value_buffer_text(struct strbuf *out, const u8 *data, size_t n, bool keep_ascii, bool with_x);
-/* s as a JSON string with its quotes. */
-void json_string(struct strbuf *out, const char *s, size_t n);
-/* A number, as a string if a double cannot hold it exactly. */
-void json_u64(struct strbuf *out, u64 v);
-void json_s64(struct strbuf *out, s64 v);
 /* strftime() with %f (microseconds), %k (nanoseconds) and %l (milliseconds), local time. */
 void time_text(struct strbuf *out, const char *format, u64 realtime_ns);
 

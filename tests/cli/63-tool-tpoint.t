@@ -71,7 +71,7 @@ stop
 echo "$out" | grep '"comm":"true"' | python3 -c '
 import json, sys
 rows = [json.loads(l) for l in sys.stdin]
-assert rows and all(r["event"] == "sched_process_exec" and r["filename"].endswith("/true") and r["old_pid"] == r["pid"] for r in rows)'
+assert rows and all(r["event"] == "sched_process_exec" and r["fields"]["filename"].endswith("/true") and r["fields"]["old_pid"] == r["pid"] for r in rows)'
 ok "--json"
 
 sleep 30 &

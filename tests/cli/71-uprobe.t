@@ -62,7 +62,7 @@ stop
 echo "$out" | python3 -c '
 import json, sys
 rows = [json.loads(l) for l in sys.stdin]
-assert [(r["event"], r["n"], r["arg2"]) for r in rows] == [("work", 0, "item-0"), ("work", 1, "item-1")], rows'
+assert [(r["event"], r["fields"]["n"], r["fields"]["arg2"]) for r in rows] == [("work", 0, "item-0"), ("work", 1, "item-1")], rows'
 ok "--json"
 
 start uprobe "p:$calls:*a*"

@@ -66,7 +66,7 @@ run report --kernel-clock x86-tsc --json -e sched_process_exec recordings
 printf '%s\n' "$out" | python3 -c '
 import json, sys
 events = [json.loads(line) for line in sys.stdin]
-assert [e for e in events if e["event"] == "sched:sched_process_exec" and "/traced" in e["text"]], events
+assert [e for e in events if e["event"] == "sched:sched_process_exec" and "/traced" in e["text"] and e["fields"]["filename"].endswith("/traced")], events
 assert all(e["context"]["tid"] > 0 and e["host"] for e in events), events'
 ok "--json"
 first=$("$pantrace" report --kernel-clock x86-tsc --seconds -n 1 -e traced:step recordings | sed 's/^.\([0-9.]*\).*/\1/')

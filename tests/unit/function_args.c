@@ -22,6 +22,7 @@ static void test_args(struct function_args *f, const char *function, const char 
 							 0xfffffffb,	     5, 6};
 	struct symbol_table *symbols = symbols_of(function);
 	struct strbuf out = STRBUF_INIT;
+	struct json j = JSON_INIT(&out);
 	struct btf_function found;
 
 	if (btf_find_function(f->btf, NULL, function, &found)) {
@@ -31,7 +32,7 @@ static void test_args(struct function_args *f, const char *function, const char 
 	function_args_print(f, symbols, F, (const u8 *)args, FUNCTION_ARGS_RECORDED, &out);
 	is_str(out.data, text, function);
 	strbuf_reset(&out);
-	function_args_json(f, symbols, F, (const u8 *)args, FUNCTION_ARGS_RECORDED, &out);
+	function_args_json(f, symbols, F, (const u8 *)args, FUNCTION_ARGS_RECORDED, &j);
 	is_str(out.data, json, "as JSON");
 	strbuf_reset(&out);
 	function_args_print(f, symbols, F, (const u8 *)args, FUNCTION_ARGS_RECORDED - 1, &out);
@@ -55,25 +56,23 @@ static void test_arguments(void)
 	} else {
 		test_args(&f, "vfs_read",
 			  "(file=0xffffffff00000001, buf=0x1, count=0x3, pos=0xfffffffb)",
-			  "{\"file\": \"0xffffffff00000001\", \"buf\": \"0x1\", \"count\": 3, "
-			  "\"pos\": \"0xfffffffb\"}");
-		test_args(
-			&f, "hrtimer_nanosleep",
-			"(rqtp=-4294967295, mode=1 [HRTIMER_MODE_REL], clockid=3)",
-			"{\"rqtp\": -4294967295, \"mode\": \"HRTIMER_MODE_REL\", \"clockid\": 3}");
+			  "{\"file\":\"0xffffffff00000001\",\"buf\":\"0x1\",\"count\":3,"
+			  "\"pos\":\"0xfffffffb\"}");
+		test_args(&f, "hrtimer_nanosleep",
+			  "(rqtp=-4294967295, mode=1 [HRTIMER_MODE_REL], clockid=3)",
+			  "{\"rqtp\":-4294967295,\"mode\":\"HRTIMER_MODE_REL\",\"clockid\":3}");
 		test_args(&f, "seq_printf", "(m=0xffffffff00000001, f=0x1, =?0x3)",
-			  "{\"m\": \"0xffffffff00000001\", \"f\": \"0x1\"}");
+			  "{\"m\":\"0xffffffff00000001\",\"f\":\"0x1\"}");
 		test_args(&f, "from_kuid", "(targ=0xffffffff00000001, kuid=(STRUCT)[0x1])",
-			  "{\"targ\": \"0xffffffff00000001\", \"kuid\": [\"0x1\"]}");
+			  "{\"targ\":\"0xffffffff00000001\",\"kuid\":[\"0x1\"]}");
 		test_args(&f, "do_sock_setsockopt",
 			  "(sock=0xffffffff00000001, compat=0x1, level=3, optname=4294967291, "
 			  "optval=(STRUCT)[0x5:0x6], ...)",
-			  "{\"sock\": \"0xffffffff00000001\", \"compat\": true, \"level\": 3, "
-			  "\"optname\": -5, \"optval\": [\"0x5\", \"0x6\"]}");
+			  "{\"sock\":\"0xffffffff00000001\",\"compat\":true,\"level\":3,"
+			  "\"optname\":-5,\"optval\":[\"0x5\",\"0x6\"]}");
 		f.bare_enums = true;
-		test_args(
-			&f, "hrtimer_nanosleep", "(rqtp=-4294967295, mode=1, clockid=3)",
-			"{\"rqtp\": -4294967295, \"mode\": \"HRTIMER_MODE_REL\", \"clockid\": 3}");
+		test_args(&f, "hrtimer_nanosleep", "(rqtp=-4294967295, mode=1, clockid=3)",
+			  "{\"rqtp\":-4294967295,\"mode\":\"HRTIMER_MODE_REL\",\"clockid\":3}");
 		function_args_print(&f, symbols, F, (const u8 *)&types, FUNCTION_ARGS_RECORDED,
 				    &out);
 		is_str(out.data, "()", "a function that BTF does not have");

@@ -21,8 +21,10 @@ static const char *json_of(const struct type *t, const void *data)
 {
 	static struct strbuf sb = STRBUF_INIT;
 
+	struct json j = JSON_SPACED_INIT(&sb);
+
 	strbuf_reset(&sb);
-	value_json(&printer, &sb, t, data);
+	value_json(&printer, &j, t, data);
 	return sb.data;
 }
 
@@ -93,9 +95,13 @@ static const char *hist_of(const struct type *t, const u64 *buckets, u32 n, bool
 {
 	static struct strbuf sb = STRBUF_INIT;
 	struct histogram h = {.type = t, .buckets = buckets, .nbuckets = n};
+	struct json j = JSON_SPACED_INIT(&sb);
 
 	strbuf_reset(&sb);
-	(is_json ? histogram_json : histogram_text)(&sb, &h);
+	if (is_json)
+		histogram_json(&j, &h);
+	else
+		histogram_text(&sb, &h);
 	return sb.data;
 }
 

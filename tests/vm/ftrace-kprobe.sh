@@ -82,6 +82,6 @@ refused 'p:vfs_read+3' "ERROR: the probe|Invalid|instruction"
 begin kprobe -j 'p:vfs_read count=$arg3:u64'
 head -c 1 /etc/passwd >/dev/null
 end
-like "$out" '"comm":"head","event":"vfs_read","__probe_ip":[0-9]+,"count":[0-9]+\}' "kprobe --json"
+like "$out" '"comm":"head","event":"vfs_read","fields":\{"__probe_ip":"vfs_read[^"]*","count":[0-9]+\}\}' "kprobe --json"
 
 done_testing

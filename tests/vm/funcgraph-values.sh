@@ -60,7 +60,7 @@ told
 	like "$(cat /tmp/out)" '\} /\* do_sys_openat2 (ret=|= )0x(ffffffff)?fffffffe \*/$' "funcgraph -x: in hex"
 told
 	known funcgraph -R -j -m 1 do_sys_openat2
-	like "$(cat /tmp/out)" '"comm": "cat", "function": "do_sys_openat2", .*"retval": (-2|4294967294), "error": -2\}$' "funcgraph -R --json"
+	like "$(cat /tmp/out)" '"comm":"cat","function":"do_sys_openat2",.*"retval":(-2|4294967294),"error":-2\}$' "funcgraph -R --json"
 told
 else
 	pantrace funcgraph -d 1 -R write_null >/tmp/out 2>/tmp/err
@@ -88,7 +88,7 @@ if [ "$args" ]; then
 	is "$(grep -c 'write_null(file=0xff[0-9a-f]*, buf=0x[0-9a-f]*, count=0x10, ppos=0x[0-9a-f]*);$' /tmp/out)" 5 "funcgraph -A: the arguments of a write of 16 bytes"
 told
 	known funcgraph -A -j -m 1 write_null
-	is "$(grep -c '"function": "write_null", .*"args": {"file": "0xff[0-9a-f]*", "buf": "0x[0-9a-f]*", "count": 16, "ppos": "0x[0-9a-f]*"}[,}]' /tmp/out)" 5 "funcgraph -A --json"
+	is "$(grep -c '"function":"write_null",.*"args":{"file":"0xff[0-9a-f]*","buf":"0x[0-9a-f]*","count":16,"ppos":"0x[0-9a-f]*"}[,}]' /tmp/out)" 5 "funcgraph -A --json"
 told
 else
 	pantrace funcgraph -d 1 -A write_null >/tmp/out 2>/tmp/err
@@ -102,7 +102,7 @@ if [ "$both" ] && [ "$args" ] && [ "$retval" ]; then
 	is "$(grep -c 'write_null(file=0xff[0-9a-f]*, buf=0x[0-9a-f]*, count=0x10, ppos=0x[0-9a-f]*); /\* <-vfs_write+0x[0-9a-f]*/0x[0-9a-f]* ret=0x10 \*/$' /tmp/out)" 5 "funcgraph -A -R -r: all of it"
 told
 	known funcgraph -A -R -r -j -m 1 write_null
-	is "$(grep -c '"count": 16, .*"caller": "vfs_write+0x[0-9a-f]*/0x[0-9a-f]*", "retval": 16}$' /tmp/out)" 5 "and as JSON"
+	is "$(grep -c '"count":16,.*"caller":"vfs_write+0x[0-9a-f]*/0x[0-9a-f]*","retval":16}$' /tmp/out)" 5 "and as JSON"
 told
 elif [ "$args" ] && [ "$retaddr" ]; then
 	pantrace funcgraph -d 1 -A -r write_null >/tmp/out 2>/tmp/err

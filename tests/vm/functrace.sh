@@ -56,7 +56,7 @@ like "$(cat /tmp/out)" '^ +[0-9]+\.[0-9]{6} \|   [01]\)  +[a-z]*sleep-[0-9]+ +\|
 begin pantrace funcgraph -j -m 1 do_nanosleep
 sleep 0.1
 end
-like "$(cat /tmp/out)" '^\{"time": [0-9.]+, "cpu": [01], "pid": [0-9]+, "comm": "sleep", "function": "do_nanosleep", "depth": 0, "duration_us": [1-9][0-9]{5,}\.[0-9]{3}\}$' "funcgraph --json"
+like "$(cat /tmp/out)" '^\{"time_ns":[0-9]+,"cpu":[01],"pid":[0-9]+,"comm":"sleep","function":"do_nanosleep","depth":0,"duration_ns":[1-9][0-9]{8,}\}$' "funcgraph --json"
 
 # Nobody else calls vfs_*() in a quiet guest: lines must come from somewhere.
 while :; do
