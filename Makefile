@@ -4,6 +4,7 @@
 #   make run           trace this machine for a few seconds; ARGS='opensnoop -d 5' runs any command
 #   make check         all tests: unit, cli (this kernel), vm (a Debian kernel under QEMU)
 #   make bench         benchmarks against the peers, in one run
+#   make dist          the one file of a release: build/pantrace-VERSION-MACHINE
 #   make install PREFIX=/usr/local DESTDIR=   (make man: only the manual pages, into build/man)
 #
 # BUILD=release|asan|tsan|fuzz|cov   NO_DEPS=1 installs nothing   V=1 shows commands
@@ -53,7 +54,7 @@ Q := $(if $(V),,@)
 # The commands that set everything up themselves use all CPUs, unless make was told how many.
 JOBS := $(if $(findstring j,$(filter-out --%,$(MAKEFLAGS))),,-j$(shell nproc))
 
-.PHONY: all run check bench doc man install clean deps unit fuzz format tools-check
+.PHONY: all dist run check bench doc man install clean deps unit fuzz format tools-check
 all: $(BIN)
 
 deps:
@@ -113,6 +114,12 @@ man: all
 
 install: man
 	$(Q)scripts/install.sh $(BIN) $(O)/man "$(DESTDIR)" "$(PREFIX)"
+
+# What a release consists of: one file, and its sum.
+DIST := pantrace-$(shell cat VERSION)-$(shell uname -m)
+dist: $(BIN)
+	$(Q)strip -o $(O)/$(DIST) $(BIN)
+	$(Q)cd $(O) && sha256sum $(DIST) >$(DIST).sha256 && cat $(DIST).sha256
 
 format:
 	clang-format -i $(shell git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' 'tests/*.h')

@@ -53,5 +53,7 @@ lib-install: lib
 	install -m 644 include/pantrace/lttng/*.h "$(DESTDIR)$(PREFIX)/include/pantrace/lttng/"
 	ln -sf libpantrace.so.0.1 "$(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)"
 	ln -sf $(LIB_SONAME) "$(DESTDIR)$(PREFIX)/lib/libpantrace.so"
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(shell cat VERSION)|' lib/pantrace.pc.in \
+	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	sed -e 's|@RPATH@|$(if $(filter /usr,$(PREFIX)),, -Wl,-rpath,$${libdir})|' \
+		-e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(shell cat VERSION)|' lib/pantrace.pc.in \
 		>"$(DESTDIR)$(PREFIX)/lib/pkgconfig/pantrace.pc"

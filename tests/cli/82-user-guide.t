@@ -8,9 +8,12 @@ cd "$work/guide" || exit 1
 page=$top/doc/libpantrace-guide.md
 sed -n '/^```c$/,/^```$/p' "$page" | sed '/^```/d' >shop.c
 ln -s "$pantrace" "$work/bin/pantrace"
-printf '#!/bin/sh\necho "-I%s/include %s/libpantrace.a -lpthread"\n' "$top" "$lib" >"$work/bin/pkg-config"
+make -C "$top" -s NO_DEPS=1 lib-install PREFIX="$work/installed" >"$work/out" 2>&1
+ok "make lib-install" || sed 's/^/# /' "$work/out" | tail -5
+PKG_CONFIG_PATH=$work/installed/lib/pkgconfig
+export PKG_CONFIG_PATH
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nexec sh -c "$3"\n' >ssh
-chmod +x "$work/bin/pkg-config" ssh
+chmod +x ssh
 PATH=$work/bin:$PATH
 
 # Numbers are any number, "..." is anything; words and punctuation are themselves.

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# README.md: every pantrace command that it shows is taken, with the files that it names. Those that run until Ctrl-C get it.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/user-lib.sh"
+need_root
+mkdir "$work/bin" "$work/page"
+cd "$work/page" || exit 1
+ln -s "$pantrace" "$work/bin/pantrace"
+PATH=$work/bin:$PATH
+echo 'begin { exit(); }' >script.bt
+printf 'all:\n\ttrue\n' >Makefile
+cat >shop.c <<'C'
+#include <pantrace/pantrace.h>
+int main(void)
+{
+	for (int id = 1; id <= 20; id++)
+		PANTRACE(shop, order, id, PT_NAMED(price, id * 10));
+}
+C
+gcc -g -O2 -I"$top/include" shop.c "$lib/libpantrace.a" -lpthread -o shop 2>"$work/err"
+ok "the program with events of its own is built" || sed 's/^/# /' "$work/err"
+PANTRACE_RECORD=. PANTRACE_EVENTS='shop:*' ./shop # what `crash` looks at
+pantrace record -u 'shop:*' -o trace -- ./shop >"$work/out" 2>&1
+ok "and recorded"
+
+# Commands: in the table's second column, and at the beginning of a line of the blocks, up to what explains them.
+{
+	sed -n 's/^|[^|]*| //p' "$top/README.md" | grep -o '`pantrace [^`]*`' | tr -d '`'
+	sed -n '/^```/,/^```/s/^\(# \)\{0,1\}\(pantrace .*\)$/\2/p' "$top/README.md" | sed 's/    *[^ ].*//'
+} >commands
+sed -i "s/4711/./; s/^pantrace report trace.dat$//" commands
+[ "$(grep -c '^pantrace' commands)" -ge 20 ]
+ok "the page shows commands"
+while IFS= read -r command; do
+	case $command in
+	'') continue ;;
+	*'-o trace'*) rm -rf trace ;;
+	esac
+	timeout --preserve-status -k 30 -s INT 1 sh -c "exec $command" >"$work/out" 2>"$work/err" </dev/null
+	rc=$?
+	if [ $rc -eq 5 ]; then
+		skip "$command" "$(head -1 "$work/err")"
+	else
+		[ $rc -eq 0 ] && ! grep -q 'ERROR' "$work/err"
+		ok "$command" || { echo "# exit code $rc"; sed 's/^/# /' "$work/err" | head -5; }
+	fi
+done <commands
+done_testing
