@@ -93,20 +93,39 @@ static char *find_file(const char *name)
 
 /* ---- starting ---- */
 
+/* raise() would make further system calls when it is let go. */
+static void hold_here(void)
+{
+	syscall(SYS_tgkill, getpid(), getpid(), SIGSTOP);
+}
+
+/* Nothing is blocked, our handlers are gone, what whoever started us ignores (nohup) stays so. */
+static void default_signals(void)
+{
+	struct sigaction old;
+	sigset_t none;
+
+	for (int sig = 1; sig < SIGRTMIN; sig++)
+		if (!sigaction(sig, NULL, &old) &&
+		    (sig == SIGPIPE || (old.sa_handler != SIG_IGN && old.sa_handler != SIG_DFL)))
+			signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* In the child. What fails is told to the parent through fd, which a successful exec closes. */
 static void run(const char *file, char *const *words, int fd, pid_t parent)
 {
-	sigset_t none;
 	int err;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
+	/* As long as it is held nothing but SIGKILL ends it: other signals wait for what is stopped. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(127);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
-		/* Held here. raise() would make further system calls when it is let go. */
-		syscall(SYS_tgkill, getpid(), getpid(), SIGSTOP);
+		hold_here(); /* until PTRACE_O_EXITKILL is set, which takes over */
+		default_signals();
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		hold_here();
 		execv(file, words);
 		if (errno == ENOEXEC) { /* a script without #! */
 			VECTOR(char *) shell = {0};
@@ -145,15 +164,22 @@ static u64 entry_point(pid_t pid)
 	return entry;
 }
 
-static int wait_stop(struct child *c)
+/* Until it stops by this signal. Others reach it as if it were not traced: Ctrl-C may end it here. */
+static int wait_stop(struct child *c, int wanted)
 {
-	while (waitpid(c->pid, &c->status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	if (WIFSTOPPED(c->status))
-		return WSTOPSIG(c->status);
-	c->is_ended = true;
-	return -ECHILD;
+	for (;;) {
+		if (waitpid(c->pid, &c->status, 0) < 0) {
+			if (errno != EINTR)
+				return -errno;
+		} else if (!WIFSTOPPED(c->status)) {
+			c->is_ended = true;
+			return -ECHILD;
+		} else if (WSTOPSIG(c->status) == wanted) {
+			return 0;
+		} else {
+			ptrace(PTRACE_CONT, c->pid, NULL, (void *)(uintptr_t)WSTOPSIG(c->status));
+		}
+	}
 }
 
 #if defined(__x86_64__)
@@ -195,7 +221,7 @@ static int run_to_entry(struct child *c)
 	u64 entry = entry_point(c->pid);
 	void *at = (void *)(uintptr_t)entry;
 	long word;
-	int sig;
+	int err;
 
 	if (!entry)
 		return -ENOENT;
@@ -207,12 +233,12 @@ static int run_to_entry(struct child *c)
 		return -errno;
 	if (ptrace(PTRACE_CONT, c->pid, NULL, NULL) < 0)
 		return -errno;
-	sig = wait_stop(c);
-	if (sig < 0)
-		return sig;
+	err = wait_stop(c, SIGTRAP);
+	if (err < 0)
+		return err;
 	if (ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word) < 0)
 		return -errno;
-	return sig == SIGTRAP ? rewind_to(c->pid, entry) : 0;
+	return rewind_to(c->pid, entry);
 #else
 	return 0;
 #endif
@@ -233,7 +259,11 @@ static int fork_child(struct child *c, const char *file, char *const *words)
 	c->exec_error = pipe_fds[0];
 	if (c->pid < 0)
 		return err;
-	return wait_stop(c) == SIGSTOP ? 0 : -ECHILD;
+	err = wait_stop(c, SIGSTOP);
+	if (!err && (ptrace(PTRACE_SETOPTIONS, c->pid, NULL, PTRACE_O_EXITKILL) < 0 ||
+		     ptrace(PTRACE_CONT, c->pid, NULL, NULL) < 0))
+		err = -errno;
+	return err ? err : wait_stop(c, SIGSTOP);
 }
 
 /* Once the child may exec: 0 when it did, the -errno when it could not. */
@@ -267,12 +297,11 @@ int child_start_words(struct child *c, char *const *words, struct diag *d)
 	err = file ? fork_child(c, file, words) : -errno;
 	free(file);
 	if (err < 0) {
-		if (c->exec_error >= 0)
-			close(c->exec_error);
+		c->is_held = true;
+		child_stop(c);
 		return say_failed(d, words[0], err);
 	}
 	c->is_held = c->is_before_exec = true;
-	ptrace(PTRACE_SETOPTIONS, c->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	return 0;
 }
@@ -287,10 +316,10 @@ int child_advance(struct child *c, struct diag *d)
 		return -errno;
 	err = exec_result(c);
 	if (err < 0) {
-		wait_stop(c);
+		wait_stop(c, SIGTRAP);
 		return say_failed(d, "-c", err);
 	}
-	if (wait_stop(c) == SIGTRAP)
+	if (wait_stop(c, SIGTRAP) == 0)
 		run_to_entry(c); /* where that cannot be done it is held right after exec: only its
 				    libraries are missing */
 	if (!c->is_ended)

@@ -65,4 +65,8 @@ done
 lists | comm -13 "$work/before" - >"$work/new"
 until_true gone "$work/new"
 ok "after 50 kills all that was new in the lists ($(grep -c . "$work/new") then) is gone" || sed 's/^/# /' "$work/left" >&2
+
+# And the command of -c or --: held until the probes are attached, it must not stay so when there is nobody to let it go.
+ln -s /bin/sleep "$work/sleeper"
+is "$(python3 "$(dirname "$0")/killed-commands.py" "$pantrace" "$work/sleeper")" "" "killed tracers: none of their commands stays, held for ever"
 done_testing
