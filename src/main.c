@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/stall.h"
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
 #include "cmd/fmt.h"
@@ -81,7 +85,43 @@ static int unknown(const char *word)
 	return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+/* Standard descriptors that are closed: what we open next would take their numbers. These fail as closed ones do. */
+static void fill_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/* What was printed must have arrived, in every command. A reader that left (| head) wanted no more. */
+static int check_output(int rc)
+{
+	const bool failed = ferror(stdout) != 0;
+	const int error = fclose(stdout) ? errno : 0;
+
+	if (error == EPIPE || (!failed && !error))
+		return rc;
+	fprintf(stderr, "pantrace: cannot write the output%s%s\n", error ? ": " : "",
+		error ? strerror(error) : "");
+	return rc ? rc : EXIT_FAILED;
+}
+
+/* As the command that was run ended, by the same signal. */
+static int die_of(int sig)
+{
+	const struct rlimit none = {0};
+	sigset_t set;
+
+	setrlimit(RLIMIT_CORE, &none); /* the command's core is the one of interest */
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return 128 + sig;
+}
+
+static int run(int argc, char **argv)
 {
 	const char *name = argc ? base_name(argv[0]) : "pantrace";
 	const struct embedded_tool *tool = tool_find(name);
@@ -117,4 +157,14 @@ int main(int argc, char **argv)
 	if (word[0] == '-' || strchr(word, '/') || strchr(word, '.') || access(word, F_OK) == 0)
 		return cmd_run(argc, argv);
 	return unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+	int rc;
+
+	fill_standard_files();
+	stall_watch_messages();
+	rc = check_output(run(argc, argv));
+	return rc & EXIT_SIGNAL ? die_of(rc & ~EXIT_SIGNAL) : rc;
 }

@@ -45,7 +45,8 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_LOST = 3,	     /* finished, but events were lost */
 	EXIT_PRIVILEGE = 4,  /* missing privilege */
-	EXIT_UNSUPPORTED = 5 /* the kernel lacks the feature */
+	EXIT_UNSUPPORTED = 5, /* the kernel lacks the feature */
+	EXIT_SIGNAL = 0x100   /* added to the number of the signal that ended the command: main() ends by it, too */
 };
 
 void *xmalloc(size_t size);

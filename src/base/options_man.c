@@ -119,6 +119,15 @@ void options_man_exit_status(FILE *out)
 	      out);
 }
 
+/* `-c COMMAND`, `-- COMMAND` */
+static bool runs_commands(const struct command_spec *spec)
+{
+	for (const struct option_spec *o = spec->options; o->help; o++)
+		if (o->long_name && str_eq(o->long_name, "cmd"))
+			return true;
+	return strstr(spec->synopsis, "COMMAND") != NULL;
+}
+
 void options_man(const struct command_spec *spec, FILE *out)
 {
 	fputs(".TH ", out);
@@ -140,6 +149,10 @@ void options_man(const struct command_spec *spec, FILE *out)
 	man_text("DETAILS", spec->details, out);
 	man_fields(spec, out);
 	options_man_exit_status(out);
+	if (runs_commands(spec))
+		fputs("A traced command that ends by itself with another code than 0, or by a signal, passes that on instead of "
+		      "0 or 3.\n",
+		      out);
 	fputs(".SH SEE ALSO\n.BR pantrace (8)\n", out);
 }
 

@@ -216,8 +216,6 @@ int cmd_crash(int argc, char **argv)
 	if (c.output && ctf_output_close(c.output, 0) && !rc)
 		rc = EXIT_FAILED;
 	fwrite(c.out.data, 1, c.out.len, stdout);
-	if (fflush(stdout))
-		rc = EXIT_FAILED;
 	if (!c.found && !d.errors)
 		diag_error(&d, NO_SPAN, "there is no ring file that can be read");
 	else if (c.found && !o.json)

@@ -295,7 +295,7 @@ int cmd_doctor(int argc, char **argv)
 		text_ftrace(&d);
 		text_privileges(&d);
 	}
-	write_all(STDOUT_FILENO, d.out.data, d.out.len);
+	fwrite(d.out.data, 1, d.out.len, stdout);
 	strbuf_release(&d.out);
 	kernel_release(d.kernel);
 	return EXIT_OK;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/stall.h"
 #include "kernel/tracefs.h"
 
 #define LIVE_PERCENT "25" /* of a CPU's buffer, at which the reader is woken */
@@ -347,12 +348,18 @@ static void print_event(struct ftrace_session *s, const struct raw_event *e)
 	output_commit(&s->out);
 }
 
+static void end_by_signal(struct loop *l)
+{
+	l->stop = l->by_signal = true;
+	stall_end();
+}
+
 static void check_signals(struct loop *l)
 {
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == sizeof(info))
-		l->stop = l->by_signal = true;
+		end_by_signal(l);
 	/* Whoever read us is gone (| head). */
 	if (l->session->out.error)
 		l->stop = true;
@@ -569,17 +576,16 @@ static void close_text(struct trace_text *t)
 
 int ftrace_session_close(struct ftrace_session *s, int rc)
 {
-	int err = 0;
+	enum exit_code written;
 
 	page_reader_release(s->reader);
 	instance_close(s->instance);
 	dynamic_events_release(s->events);
 	if (s->out.fd >= 0)
-		err = output_close(&s->out);
-	if (err && err != -EPIPE && rc == EXIT_OK) {
-		diag_error(&s->diag, NO_SPAN, "cannot write the output: %s", strerror(-err));
-		rc = EXIT_FAILED;
-	}
+		output_close(&s->out);
+	written = output_exit_code(&s->out, &s->diag);
+	if (rc == EXIT_OK)
+		rc = written;
 	if (rc == EXIT_OK)
 		rc = diag_exit_code(&s->diag);
 	diag_print(&s->diag, stderr, use_colour());

@@ -219,8 +219,7 @@ int hist_control_send(const char *name, enum hist_order order)
 	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
 		perror("pantrace hist");
 	while ((n = read(fd, text, sizeof(text))) > 0)
-		if (write_all(STDOUT_FILENO, text, (size_t)n) < 0)
-			break;
+		fwrite(text, 1, (size_t)n, stdout);
 	close(fd);
 	return n < 0 ? EXIT_FAILED : EXIT_OK;
 }

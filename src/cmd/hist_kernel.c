@@ -39,6 +39,7 @@ struct kernel_hist {
 	struct counted *counted; /* one per specification */
 	struct hist_history *histories; /* one per table: what it had at the last report */
 	struct child child;
+	bool was_asked; /* to end, by a signal */
 	bool has_child;
 	struct output out;
 	int signals;
@@ -331,6 +332,7 @@ static int loop(struct kernel_hist *k)
 		{.fd = k->signals, .events = POLLIN},
 		{.fd = run->control ? hist_control_fd(run->control) : -1, .events = POLLIN},
 		{.fd = k->has_child ? k->child.pidfd : -1, .events = POLLIN},
+		{.fd = k->out.may_stall ? k->out.fd : -1}, /* told when its reader is gone */
 	};
 	bool over = false;
 	int err = 0;
@@ -338,7 +340,7 @@ static int loop(struct kernel_hist *k)
 	while (!over && !err && !k->out.error) {
 		if (poll(fds, ARRAY_SIZE(fds), patience_ms(k)) < 0 && errno != EINTR)
 			return -errno;
-		over = (fds[0].revents & POLLIN) ||
+		over = (fds[0].revents & POLLIN) || fds[3].revents ||
 		       (k->deadline && clock_now_ns(CLOCK_MONOTONIC) >= k->deadline) ||
 		       (k->has_child && child_poll(&k->child));
 		if (!run->control || over)
@@ -418,8 +420,11 @@ static int count(struct kernel_hist *k)
 
 static void take_back(struct kernel_hist *k)
 {
+	struct pollfd ended = {.fd = k->signals, .events = POLLIN};
+
 	if (k->has_child)
 		child_stop(&k->child);
+	k->was_asked = poll(&ended, 1, 0) > 0;
 	instance_close(k->instance); /* with it its triggers, which hold the synthetic event */
 	for (u32 t = 0; k->histories && t < k->run->ntables; t++)
 		hist_history_release(&k->histories[t]);
@@ -431,6 +436,7 @@ static void take_back(struct kernel_hist *k)
 int hist_run_kernel(struct hist_run *run)
 {
 	struct kernel_hist k = {.run = run, .signals = -1, .out = {.fd = -1, .text = STRBUF_INIT}};
+	enum exit_code written;
 	u64 dropped = 0;
 	int err;
 
@@ -441,14 +447,15 @@ int hist_run_kernel(struct hist_run *run)
 	take_back(&k);
 	for (u32 t = 0; t < run->ntables; t++)
 		dropped += run->tables[t].dropped;
-	if (k.out.fd >= 0 && output_close(&k.out) < 0 && k.out.error != EPIPE) {
-		err = -k.out.error;
-		diag_error(run->diag, NO_SPAN, "cannot write the output: %s", strerror(-err));
-	}
-	if (err) {
+	if (k.out.fd >= 0)
+		output_close(&k.out);
+	written = output_exit_code(&k.out, run->diag);
+	if (err || written == EXIT_FAILED) {
 		int code = (int)diag_exit_code(run->diag);
 
 		return code ? code : EXIT_FAILED;
 	}
-	return dropped ? EXIT_LOST : EXIT_OK;
+	if (!k.was_asked && child_exit_code(&k.child))
+		return child_exit_code(&k.child);
+	return dropped || written ? EXIT_LOST : EXIT_OK;
 }

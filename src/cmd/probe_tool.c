@@ -117,7 +117,7 @@ static int list_functions(const struct probe_options *o)
 	struct strbuf out = STRBUF_INIT;
 	const int err = definition_each_function(k, &d, o->list, 0, print_name, &out);
 
-	write_all(STDOUT_FILENO, out.data, out.len);
+	fwrite(out.data, 1, out.len, stdout);
 	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 	strbuf_release(&out);
 	kernel_release(k);

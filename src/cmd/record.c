@@ -153,7 +153,8 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 	}
 }
 
-static int run_all(struct record_run *run, u64 duration_ns, char **command)
+/* *ret_code: how the command ended. */
+static int run_all(struct record_run *run, u64 duration_ns, char **command, int *ret_code)
 {
 	struct running running[ARRAY_SIZE(sources)];
 	struct child child = {.pid = 0};
@@ -189,6 +190,7 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command)
 			run->failed = true;
 	if (child.pid)
 		child_stop(&child);
+	*ret_code = end_asked ? EXIT_OK : child_exit_code(&child);
 	return rc;
 }
 
@@ -201,7 +203,7 @@ static int record(int argc, char **argv, struct record_options *o)
 	struct tm tm;
 	double seconds = 0;
 	bool any = false;
-	int first, rc = options_parse(&record_spec, argc, argv, o, &first);
+	int code = EXIT_OK, first, rc = options_parse(&record_spec, argc, argv, o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
@@ -222,12 +224,14 @@ static int record(int argc, char **argv, struct record_options *o)
 	run.directory = o->output ? o->output : o->to ? NULL : directory;
 	run.command = first < argc;
 	signals_take();
-	rc = run_all(&run, (u64)(seconds * 1e9), first < argc ? argv + first : NULL);
+	rc = run_all(&run, (u64)(seconds * 1e9), first < argc ? argv + first : NULL, &code);
 	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 	rc = rc ? (int)diag_exit_code(&d) : EXIT_OK;
 	diag_release(&d);
 	if (run.failed && !rc)
 		rc = EXIT_FAILED;
+	if (!rc)
+		rc = code;
 	return rc ? rc : run.lost ? EXIT_LOST : EXIT_OK;
 }
 

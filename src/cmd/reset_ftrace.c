@@ -63,7 +63,7 @@ struct reset {
 static void flush(struct reset *r)
 {
 	if (!r->o.quiet)
-		write_all(STDOUT_FILENO, r->out.data, r->out.len);
+		fwrite(r->out.data, 1, r->out.len, stdout);
 	strbuf_reset(&r->out);
 }
 

@@ -176,7 +176,7 @@ static int show(struct tpoint *t, const char *list)
 			rc = EXIT_FAILED;
 		}
 	}
-	write_all(STDOUT_FILENO, out.data, out.len);
+	fwrite(out.data, 1, out.len, stdout);
 	strbuf_release(&out);
 	kernel_release(k);
 	return rc;

@@ -344,7 +344,7 @@ int user_list(int argc, char **argv)
 		fprintf(stderr, "pantrace user list: %s\n",
 			processes.all.len ? "no process has such an event"
 					  : "no instrumented process answers");
-	rc = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	rc = EXIT_OK;
 	diag_print(&d, stderr, isatty(2) && !getenv("NO_COLOR"));
 out:
 	strbuf_release(&out);

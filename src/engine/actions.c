@@ -124,7 +124,7 @@ static void print_message(struct engine *e, const struct record *r)
 		strbuf_add(&e->out->text, line.data, line.len);
 	} else {
 		output_flush(e->out);
-		write_all(STDERR_FILENO, line.data, line.len);
+		fwrite(line.data, 1, line.len, stderr);
 		diag_print_expansions(e->env->diag, is_error ? DIAG_ERROR : DIAG_WARNING,
 				      r->action->span, stderr, e->options->colour);
 		fflush(stderr);
@@ -320,6 +320,7 @@ static void do_system(struct engine *e, const struct record *r)
 static void do_exit(struct engine *e, const struct record *r)
 {
 	e->exit_code = (int)(record_u64(r, 0) & 0xff);
+	e->has_exit_code = true;
 	e->is_exiting = !e->is_iterating;
 }
 

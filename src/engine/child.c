@@ -367,6 +367,7 @@ void child_stop(struct child *c)
 
 	if (c->pid <= 0 || child_poll(c))
 		goto out;
+	c->was_stopped = true;
 	if (c->is_held) {
 		kill(c->pid, SIGKILL); /* it never ran */
 	} else {
@@ -388,4 +389,11 @@ out:
 	if (c->exec_error >= 0)
 		close(c->exec_error);
 	c->exec_error = -1;
+}
+
+int child_exit_code(const struct child *c)
+{
+	if (c->pid <= 0 || c->was_stopped)
+		return EXIT_OK;
+	return WIFSIGNALED(c->status) ? EXIT_SIGNAL | WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }

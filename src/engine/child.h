@@ -18,6 +18,7 @@ struct child {
 	bool is_before_exec;
 	int exec_error; /* pipe: the errno of a failed exec, closed by a successful one; -1 = none */
 	bool is_ended;
+	bool was_stopped; /* it did not end by itself: child_stop() */
 	int status;    /* of waitpid() */
 };
 
@@ -36,6 +37,8 @@ int child_release(struct child *c);
 bool child_poll(struct child *c);
 /* Ends it if it still runs: SIGTERM, after a while SIGKILL. */
 void child_stop(struct child *c);
+/* How it ended by itself: its exit code, or EXIT_SIGNAL + the signal. EXIT_OK if it was stopped. After child_stop(). */
+int child_exit_code(const struct child *c);
 /* The words of a command line; malloc'ed, ends with NULL. NULL if a quote is not closed. */
 char **child_split(const char *command);
 void child_free_words(char **words);

@@ -72,6 +72,8 @@ struct engine {
 	struct speculations *speculations; /* NULL: none yet */
 	struct watch *watch;	/* NULL: no names of processes are printed */
 	bool notes_processes;	/* engine_has_user_symbols() */
+	bool was_asked;		/* to end, by a signal */
+	bool has_exit_code;	/* exit() said it, not the command of -c */
 	bool is_exiting;	/* exit() was called: records after it are dropped */
 	bool is_iterating;	/* in an iterator exit() ends the run only after the last element */
 	bool is_giving_up;	/* records are counted as lost instead of handled */

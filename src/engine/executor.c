@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/stall.h"
 #include "engine/map_switch.h"
 #include "engine/pace.h"
 #include "engine/patience.h"
@@ -36,7 +37,8 @@ enum waiting_for {
 	WAIT_WATCH,
 	WAIT_COUNTING,
 	WAIT_LATER,
-	WAIT_REPORTER
+	WAIT_REPORTER,
+	WAIT_READER
 };
 
 struct loop {
@@ -121,6 +123,15 @@ static int add_source(struct loop *l, int fd, enum waiting_for what)
 	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
+/* Told when nobody reads the output any more, also by a script that prints nothing until then. */
+static void watch_reader(struct loop *l)
+{
+	struct epoll_event ev = {.events = 0, .data.u32 = WAIT_READER}; /* EPOLLERR comes unasked */
+
+	if (l->e->out->may_stall)
+		epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->e->out->fd, &ev);
+}
+
 static void block_signals(struct loop *l)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGWINCH};
@@ -134,6 +145,12 @@ static void block_signals(struct loop *l)
 	l->signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void end_by_signal(struct loop *l)
+{
+	l->is_over = l->e->was_asked = true;
+	stall_end();
+}
+
 static void handle_signals(struct loop *l)
 {
 	struct signalfd_siginfo info;
@@ -144,7 +161,7 @@ static void handle_signals(struct loop *l)
 		if (probed || info.ssi_signo == SIGUSR1)
 			engine_run_signal(l->e, info.ssi_signo);
 		else if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGUSR2)
-			l->is_over = true;
+			end_by_signal(l);
 	}
 }
 
@@ -171,6 +188,7 @@ static int loop_open(struct loop *l)
 	if (l->epoll < 0)
 		return -errno;
 	open_pace(l);
+	watch_reader(l);
 	err = add_source(l, l->signals, WAIT_SIGNAL);
 	for (u32 i = 0; i < n && !err; i++)
 		err = add_source(l, fds[i], WAIT_RING);
@@ -246,6 +264,7 @@ static void wait_and_handle(struct loop *l, bool more)
 			break;
 		case WAIT_PROCESS:
 		case WAIT_TIMER:
+		case WAIT_READER: /* of our output: it is gone */
 			l->is_over = true;
 			break;
 		case WAIT_CHILD: /* looked at below */
@@ -267,8 +286,10 @@ static void wait_and_handle(struct loop *l, bool more)
 		}
 	}
 	engine_refresh_unwind(l->e);
-	if (l->e->options->child && child_poll(l->e->options->child))
+	if (l->e->options->child && child_poll(l->e->options->child)) {
+		handle_signals(l); /* of Ctrl-C, which ends both */
 		l->is_over = true;
+	}
 }
 
 static void check_lost(struct loop *l)
@@ -296,7 +317,7 @@ static void check_over(struct loop *l)
 	if (l->e->is_exiting)
 		return;
 	l->e->exit_code = (int)(g.is_over - 1);
-	l->e->is_exiting = true;
+	l->e->is_exiting = l->e->has_exit_code = true;
 }
 
 static void run_loop(struct loop *l)
@@ -496,18 +517,21 @@ static int run(struct loop *l)
 static int exit_code(const struct engine *e, int err)
 {
 	u64 lost = e->lost[LOST_EVENTS] + e->lost[LOST_MAP_FULL] + e->lost[LOST_STACKS];
+	enum exit_code written;
 
 	if (err < 0) {
 		int code = diag_exit_code(e->env->diag);
 
 		return code ? code : EXIT_FAILED;
 	}
-	if (e->out->error && e->out->error != EPIPE) {
-		diag_error(e->env->diag, NO_SPAN, "cannot write the output: %s",
-			   strerror(e->out->error));
+	written = output_exit_code(e->out, e->env->diag);
+	if (written == EXIT_FAILED)
 		return EXIT_FAILED;
-	}
-	if (!e->exit_code && lost && !e->options->is_compatible)
+	/* A script that says exit() knows better; who was ended by Ctrl-C ended well. */
+	if (e->options->child && !e->options->is_compatible && !e->has_exit_code &&
+	    !e->was_asked && child_exit_code(e->options->child))
+		return child_exit_code(e->options->child);
+	if (!e->exit_code && (lost || written) && !e->options->is_compatible)
 		return EXIT_LOST;
 	return e->exit_code;
 }

@@ -5,6 +5,23 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/stall.h"
+
+/* A terminal takes less than it says, and the rest waits: it is opened once more, so as not to
+ * wait; the descriptor that others share stays as it is. */
+static void see_who_reads(struct output *o)
+{
+	int fd;
+
+	o->may_stall = stall_is_possible(o->fd);
+	if (!isatty(o->fd) || o->owns_fd)
+		return;
+	fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	o->fd = fd;
+	o->owns_fd = true;
+}
 
 int output_open(struct output *o, const char *path, enum output_buffering buffering, bool is_json)
 {
@@ -12,8 +29,10 @@ int output_open(struct output *o, const char *path, enum output_buffering buffer
 			     .buffering = buffering,
 			     .is_json = is_json,
 			     .text = STRBUF_INIT};
-	if (!path)
+	if (!path) {
+		see_who_reads(o);
 		return 0;
+	}
 	/* The links in /dev (stdout, fd/3) are the system's own. */
 	o->fd = open(path,
 		     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
@@ -22,13 +41,16 @@ int output_open(struct output *o, const char *path, enum output_buffering buffer
 	if (o->fd < 0)
 		return -errno;
 	o->owns_fd = true;
+	see_who_reads(o);
 	return 0;
 }
 
 int output_flush(struct output *o)
 {
-	if (o->text.len && !o->error)
-		o->error = -write_all(o->fd, o->text.data, o->text.len);
+	if (o->text.len && !o->error) {
+		o->error = -(o->may_stall ? stall_write(o->fd, o->text.data, o->text.len)
+					  : write_all(o->fd, o->text.data, o->text.len));
+	}
 	strbuf_reset(&o->text);
 	return -o->error;
 }
@@ -47,11 +69,22 @@ void output_idle(struct output *o)
 
 int output_close(struct output *o)
 {
-	int r = output_flush(o);
-
-	if (o->owns_fd && close(o->fd) < 0 && !r)
-		r = -errno;
+	output_flush(o);
+	if (o->owns_fd && close(o->fd) < 0 && !o->error)
+		o->error = errno;
 	o->owns_fd = false;
 	strbuf_release(&o->text);
-	return r;
+	return -o->error;
+}
+
+enum exit_code output_exit_code(const struct output *o, struct diag *d)
+{
+	if (!o->error || o->error == EPIPE)
+		return EXIT_OK;
+	if (o->error == ETIMEDOUT) {
+		diag_warning(d, NO_SPAN, "nobody read the output any more: the rest of it is lost");
+		return EXIT_LOST;
+	}
+	diag_error(d, NO_SPAN, "cannot write the output: %s", strerror(o->error));
+	return EXIT_FAILED;
 }

@@ -6,6 +6,7 @@
 #ifndef PANTRACE_VIEW_OUTPUT_H
 #define PANTRACE_VIEW_OUTPUT_H
 
+#include "base/diag.h"
 #include "base/strbuf.h"
 
 enum output_buffering {
@@ -21,7 +22,8 @@ struct output {
 	enum output_buffering buffering;
 	bool is_json;
 	bool owns_fd;
-	int error; /* errno of the first failed write; everything after it is dropped */
+	bool may_stall; /* a pipe, socket or terminal: somebody has to read */
+	int error;	/* errno of the first failed write; everything after it is dropped. ETIMEDOUT: given up (stall.h) */
 	struct strbuf text;
 };
 
@@ -34,5 +36,10 @@ void output_idle(struct output *o);
 /* Writes everything. Returns 0 or the first -errno of this output. */
 int output_flush(struct output *o);
 int output_close(struct output *o);
+/*
+ * What a failed write means for the run: EXIT_OK (also when its reader left, as `| head` does), EXIT_LOST (the reader stalled
+ * when we had to end), or EXIT_FAILED; with a diagnostic.
+ */
+enum exit_code output_exit_code(const struct output *o, struct diag *d);
 
 #endif

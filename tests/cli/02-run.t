@@ -25,7 +25,7 @@ is "$out" "end
 @c: 1" "a script of begin and end ends by itself, maps are printed"
 run -q -c '/bin/sh -c "exit 3"' -e 'end { printf("over\n"); }'
 is "$out" "over" "-c ends with the command"
-is "$rc" 0 "the command's own failure does not count"
+is "$rc" 3 "and passes its code on"
 run -e 'begin { exit(); }'
 is "$err" "Attached 1 probe" "Attached N probes on stderr"
 run -q -f json -e 'begin { @m[1, "a"] = 5; print((1, "x")); printf("hi\n"); exit(); }'
