@@ -10,9 +10,9 @@
 
 struct arch_register {
 	const char *name; /* canonical, as in struct pt_regs: "di", "ip" */
-	u16 offset;	  /* bytes in struct pt_regs (and in struct bpf_perf_event_data) */
-	u8 size;	  /* bytes; sub-registers (edi, dil) have their own rows */
-	u8 shift;	  /* bits to the right, for ah, bh, ch, dh */
+	u16 offset; /* bytes in struct pt_regs (and in struct bpf_perf_event_data) */
+	u8 size; /* bytes; sub-registers (edi, dil) have their own rows */
+	u8 shift; /* bits to the right, for ah, bh, ch, dh */
 };
 
 /* Any usual spelling: "di", "rdi", "%rdi", "edi", "dil", "r8d". NULL if unknown. */
@@ -49,12 +49,5 @@ bool arch_register_is_partial(u16 offset, bool is_return);
 const char *arch_probe_breaks(const u8 *code, size_t size, u64 offset);
 /* Bytes of the instruction at `code`, of which `size` bytes can be read; -1 if it cannot be decoded. */
 int arch_instruction_length(const u8 *code, size_t size);
-enum arch_trace_site { TRACE_SITE_NONE, TRACE_SITE_NOP, TRACE_SITE_CALL };
-/*
- * How a kernel function begins: with ftrace's nop, which can be traced, or with a call, which is ftrace's own if it goes to
- * code + *ret_target and that is one of ftrace's. *ret_offset: where it is, behind what an indirect call needs to see. Size: 16 bytes or more.
- */
-enum arch_trace_site arch_trace_site(const u8 *code, u32 *ret_offset, s64 *ret_target);
-#define ARCH_TRACE_SITE_SIZE 16
 
 #endif

@@ -195,31 +195,6 @@ int arch_syscall_event_number(const char *name)
 	return arch_syscall_number(name);
 }
 
-/* arch/x86/kernel/ftrace.c; with IBT an ENDBR64 stands before it, or what sealing made of that
- * (asm/ibt.h) */
-enum arch_trace_site arch_trace_site(const u8 *code, u32 *ret_offset, s64 *ret_target)
-{
-	static const u8 landings[][4] = {{0xf3, 0x0f, 0x1e, 0xfa},
-					 {0x66, 0x0f, 0x1f, 0x00},
-					 {0x0f, 0x1f, 0x40, 0x00},
-					 {0x0f, 0x1f, 0x40, 0xd6}};
-	static const u8 nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	const u8 *at = code;
-	s32 offset;
-
-	for (u32 i = 0; i < ARRAY_SIZE(landings); i++)
-		if (!memcmp(code, landings[i], 4))
-			at = code + 4;
-	*ret_offset = (u32)(at - code);
-	if (!memcmp(at, nop, sizeof(nop)))
-		return TRACE_SITE_NOP;
-	if (at[0] != 0xe8)
-		return TRACE_SITE_NONE;
-	memcpy(&offset, at + 1, sizeof(offset));
-	*ret_target = at - code + 5 + (s64)offset;
-	return TRACE_SITE_CALL;
-}
-
 /* save_mcount_regs and return_to_handler in arch/x86/kernel/ftrace_64.S; of the latter SP since 6.18. */
 bool arch_register_is_partial(u16 offset, bool is_return)
 {

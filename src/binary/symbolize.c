@@ -4,6 +4,7 @@
 #include "base/hashmap.h"
 #include "binary/debug_lines.h"
 #include "binary/process_cache.h"
+#include "kernel/ksyms.h"
 
 struct symbolizer {
 	struct kernel *kernel;

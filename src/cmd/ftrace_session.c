@@ -242,7 +242,7 @@ static void open_text(struct ftrace_session *s)
 	t->events = event_table_live(s->kernel);
 	announce_own(s);
 	t->tasks = task_names_new(s->options->json);
-	t->context.symbols = symbol_table_live();
+	t->context.symbols = kernel_ksyms(s->kernel);
 	t->context.strings = live_strings(s->kernel);
 	t->context.raw_strings = s->options->json;
 }
@@ -568,8 +568,6 @@ static void close_text(struct trace_text *t)
 		event_table_release(t->events);
 	if (t->tasks)
 		task_names_release(t->tasks);
-	if (t->context.symbols)
-		symbol_table_release((struct symbol_table *)t->context.symbols);
 	if (t->context.strings)
 		string_table_release((struct string_table *)t->context.strings);
 }

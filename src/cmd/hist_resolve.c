@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "cmd/hist.h"
+#include "kernel/ksyms.h"
 #include "kernel/tracefs.h"
 #include "types/tracefs_format.h"
 

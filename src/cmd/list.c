@@ -197,14 +197,14 @@ static int each_of(struct lister *l, const struct probe_provider *p, const char 
 {
 	int err = 0;
 
-	l->names = (struct name_list)NAME_LIST_INIT(arena_printf(l->env->arena, "%s:", p->name));
+	l->names = (struct name_list){.arena = ARENA_INIT};
 	if (p->each)
 		err = p->each(l->env, glob, remember, l);
 	l->denied |= err == -EACCES || err == -EPERM;
 	name_list_finish(&l->names);
 	l->count += l->names.names.len;
 	for (size_t i = 0; i < l->names.names.len && err != -EIO; i++)
-		if (print_probe(l, l->names.names.items[i].text))
+		if (print_probe(l, l->names.names.items[i]))
 			err = -EIO;
 	name_list_release(&l->names);
 	return err;

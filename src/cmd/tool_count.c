@@ -18,6 +18,7 @@
 #include "cmd/ftrace_session.h"
 #include "cmd/function_filter.h"
 #include "kernel/kernel.h"
+#include "kernel/ksyms.h"
 #include "view/value.h"
 
 #define PID_OFFSET 4 /* of common_pid */

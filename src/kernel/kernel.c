@@ -9,9 +9,9 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "kernel/core_symbols.h"
 #include "kernel/guard.h"
 #include "kernel/kernel_internal.h"
+#include "kernel/ksyms.h"
 
 /* A configuration is 250 kB of text. */
 #define MAX_CONFIG ((size_t)16 << 20)
@@ -26,10 +26,8 @@ void kernel_release(struct kernel *k)
 	if (!k)
 		return;
 	guard_end(k);
-	kallsyms_release(&k->kallsyms);
-	core_symbols_release(k->core);
-	if (k->kcore_tried)
-		kcore_close(&k->kcore);
+	ksyms_release(k->ksyms);
+	traceable_release(&k->traceable);
 	kprobe_blacklist_release(&k->blacklist);
 	arena_release(&k->arena);
 	free(k->online);

@@ -93,38 +93,6 @@ int kernel_task_storage_create(union bpf_attr *attr);
  */
 bool kernel_task_storage_allocates(u32 value_size);
 
-/* ---- kallsyms.c ---- */
-struct kernel_symbol {
-	const char *name, *module; /* module NULL = vmlinux */
-	u64 address;		   /* of the symbol's start */
-};
-/* The symbol that contains addr. False if kallsyms cannot be read or gives no addresses. */
-bool kernel_symbol_at(struct kernel *k, u64 addr, struct kernel_symbol *ret);
-/* Address of a symbol by name; 0 = unknown. One pass over the text, no index, if only names are asked. */
-u64 kernel_symbol_address(struct kernel *k, const char *name);
-/* Every function ("T", "t", "W", "w" and not the padding in front of one); fn returning non-zero ends. */
-int kernel_each_function(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module, u64 address), void *arg);
-/* May kprobes not be put on it? By its address, where that is given (not 0) and the kernel's list can be read, or else by name. */
-bool kernel_function_blacklisted(struct kernel *k, const char *name, u64 address);
-struct kernel_function {
-	const char *name, *module; /* module NULL = vmlinux */
-	u64 address; /* 0 = not known */
-	u64 site; /* of ftrace's nop or call in it, which ftrace finds at once; 0 = not known */
-};
-
-typedef int (*kernel_function_fn)(void *arg, const struct kernel_function *f);
-/*
- * The same functions with their addresses, found by how they begin: in a tenth of the time. -EOPNOTSUPP if that cannot be done
- * (no addresses in kallsyms, no way to read the kernel's memory, another architecture, no match): fn was not called. glob: only names that match;
- * NULL = all. A handful too many may be told (inline functions that begin with the nop of a static key): the kernel refuses these.
- * Names are valid until it returns.
- */
-int kernel_each_entry(struct kernel *k, const char *glob, kernel_function_fn fn, void *arg);
-/* From now on those of a file, laid out as available_filter_functions is. 0 or -errno: it cannot be read. */
-int kernel_set_traceable(struct kernel *k, const char *path);
-bool kernel_traceable_is_given(const struct kernel *k); /* by kernel_set_traceable() */
-int kernel_each_traceable(struct kernel *k, int (*fn)(void *arg, const char *name, const char *module), void *arg);
-
 /* ---- perf.c ---- */
 /* PMU type number from /sys/bus/event_source/devices/NAME/type, or -errno. */
 int kernel_pmu_type(const char *name);

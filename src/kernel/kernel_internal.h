@@ -5,24 +5,12 @@
 
 #include <sys/types.h>
 
-#include "base/file_ahead.h"
 #include "base/hashmap.h"
 #include "base/vector.h"
-#include "kernel/kcore.h"
 #include "kernel/kernel.h"
+#include "kernel/traceable.h"
 
-/* /proc/kallsyms and what is found in it (kallsyms.c). */
-struct kallsyms {
-	bool tried, is_open, has_addresses;
-	int error;
-	struct file_ahead file;
-	char *text; /* as read */
-	size_t len; /* once all is read */
-	struct kallsyms_entry *entries; /* sorted by address; NULL until asked */
-	u32 count;
-	struct arena names; /* module names without their brackets, names that were asked for */
-	struct hashmap modules;
-};
+struct ksyms;
 
 struct address_range {
 	u64 start, end; /* end: the first address behind it */
@@ -30,9 +18,20 @@ struct address_range {
 
 /* kprobe_blacklist.c */
 struct kprobe_blacklist {
-	bool list_tried, has_list, text_tried;
-	VECTOR(struct address_range) ranges; /* by start */
+	bool is_loaded;
+	VECTOR(struct address_range) ranges; /* empty where addresses are hidden */
 	struct hashmap names;
+};
+
+/* traceable.c: ftrace's list, or the user's */
+struct traceable {
+	bool is_loaded, is_given;
+	int error;
+	char *text; /* holds the names */
+	VECTOR(struct traceable_function) list;
+	struct hashmap names; /* name -> how many of the list have it */
+	struct hashmap namesakes; /* name -> how many functions of kallsyms have it as their own */
+	VECTOR(u64) sites; /* where ftrace is called, rising; empty where the kernel does not say */
 };
 
 struct kernel {
@@ -53,25 +52,15 @@ struct kernel {
 	u32 *online;
 	u32 online_count, possible;
 
-	struct kallsyms kallsyms;
-	bool kcore_tried, has_kcore, core_tried;
-	struct kcore kcore;
-	struct core_symbols *core; /* the kernel's own tables of vmlinux, or NULL */
+	struct ksyms *ksyms; /* NULL until asked */
+	struct traceable traceable;
 	struct kprobe_blacklist blacklist;
 	pid_t guard_pid; /* guard.c; 0 = none */
 	int guard_line; /* our end of the line to it */
-
-	const char
-		*traceable; /* path of a list of functions instead of the kernel's own, or NULL */
 };
 
 void kprobe_blacklist_release(struct kprobe_blacklist *b);
-/* The kernel's memory; NULL: it cannot be read. */
-const struct kcore *kernel_kcore(struct kernel *k);
-struct core_symbols;
-/* The tables that kallsyms is made of; NULL: they cannot be read. */
-struct core_symbols *kernel_core_symbols(struct kernel *k);
-void kallsyms_release(struct kallsyms *ks);
+void traceable_release(struct traceable *t);
 /* A file of sysfs or tracefs that holds one number: that, or -errno. */
 int kernel_read_number(const char *path);
 /* Loads a program (insns NULL: one that does nothing), with the verifier's log if log is not NULL. Its fd or -errno. */

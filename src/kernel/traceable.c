@@ -1,261 +1,274 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What can be traced, without asking ftrace: its list is written by one search in kallsyms for each
- * function, 50 ms on hardware and 2 s in a virtual machine without help. What it holds are the
- * functions that begin with ftrace's nop, and those bytes can be read: the symbols tell where
- * (core_symbols.h, or else the text of kallsyms), kcore.h has the memory.
- */
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "kernel/traceable.h"
 
-#include "arch/arch.h"
+#include <stdio.h>
+
+#include "base/file.h"
 #include "base/glob.h"
-#include "kernel/core_symbols.h"
 #include "kernel/kernel_internal.h"
 
-struct candidate {
-	u64 address;
-	const char *name, *module;
-	u32 order;
-};
+#define MAX_LIST ((size_t)64 << 20)
+/* ftrace's call stands behind a landing pad (endbr64, bti, pac) and what was put there for other patches. */
+#define MAX_SITE_OFFSET 32
 
-struct search {
-	struct kernel *k;
-	const char *glob;
-	const struct kcore *core;
-	struct arena arena;
-	VECTOR(struct candidate) list;
-	u64 last;
-	u64 text_from,
-		text_to; /* of vmlinux; not what is run once, which is freed and used for something else */
-	struct {
-		bool known;
-		u64 text_from, text_to, with_registers, without;
-	} vmlinux; /* what traced functions call instead of the nop, and where that lies */
-	kernel_function_fn fn;
-	void *arg;
-	bool any;
-};
+/* ---- the list ---- */
 
-/* ---- the functions whose names match ---- */
-
-static void note_address(struct search *s, const char *name, u64 address)
+/* "name", "name [module]", or with ADDRESSES "ffffffff81000010 name [module]". */
+static void add_line(struct traceable *t, char *line, bool addresses)
 {
-	if (*name != '_')
+	struct traceable_function f = {.name = line};
+	void **count;
+	char *blank;
+	u64 site = 0;
+
+	if (addresses) {
+		site = strtoull(line, &blank, 16);
+		if (!site || *blank != ' ')
+			return;
+		f.name = blank + 1;
+	}
+	blank = strchr(f.name, ' ');
+	if (blank) {
+		*blank = '\0';
+		f.module = blank + 1 + (blank[1] == '[');
+		blank[1 + strcspn(blank + 1, "]")] = '\0';
+	}
+	/* Functions that were thrown away have no other name there (weak ones that lost, init text). */
+	if (!*f.name || str_starts(f.name, "__ftrace_invalid_address__"))
 		return;
-	if (!s->text_from && str_eq(name, "_stext"))
-		s->text_from = address;
-	else if (!s->text_to && str_eq(name, "_etext"))
-		s->text_to = address;
+	vector_push(&t->list, f);
+	count = hashmap_put(&t->names, f.name, strlen(f.name), NULL);
+	*count = (void *)((uintptr_t)*count + 1);
+	if (addresses)
+		vector_push(&t->sites, site);
 }
 
-static int add_candidate(struct search *s, const char *name, const char *module, u64 address)
+static int compare_sites(const void *a, const void *b)
 {
-	const u32 order = (u32)s->list.len;
+	const u64 x = *(const u64 *)a, y = *(const u64 *)b;
 
-	if (s->glob && !glob_match(s->glob, name))
+	return (x > y) - (x < y);
+}
+
+static void parse_list(struct traceable *t, bool addresses)
+{
+	t->names.keys_stay = true;
+	for (char *line = t->text, *end; *line; line = end) {
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		add_line(t, line, addresses);
+	}
+	if (t->sites.len)
+		qsort(t->sites.items, t->sites.len, sizeof(u64), compare_sites);
+}
+
+static int read_list(struct kernel *k)
+{
+	const char *root = kernel_tracefs(k);
+	struct traceable *t = &k->traceable;
+	char path[96];
+	int err;
+
+	if (!root)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/available_filter_functions_addrs", root);
+	err = ksyms_has_addresses(kernel_ksyms(k)) ? file_read(path, MAX_LIST, &t->text, NULL)
+						   : -ENOENT;
+	if (!err) {
+		parse_list(t, true);
 		return 0;
-	vector_push(&s->list, (struct candidate){.address = address,
-						 .name = arena_strdup(&s->arena, name),
-						 .module = module,
-						 .order = order});
+	}
+	path[strlen(path) - strlen("_addrs")] = '\0';
+	err = file_read(path, MAX_LIST, &t->text, NULL);
+	if (!err)
+		parse_list(t, false);
+	return err;
+}
+
+static int load(struct kernel *k)
+{
+	struct traceable *t = &k->traceable;
+
+	if (!t->is_loaded) {
+		t->is_loaded = true;
+		t->error = read_list(k);
+		/* Function tracing may be locked away behind an empty file. */
+		if (!t->error && !t->list.len)
+			t->error = -ENODATA;
+	}
+	return t->error;
+}
+
+void traceable_release(struct traceable *t)
+{
+	hashmap_release(&t->names);
+	hashmap_release(&t->namesakes);
+	vector_free(&t->list);
+	vector_free(&t->sites);
+	free(t->text);
+	*t = (struct traceable){.is_loaded = false};
+}
+
+int kernel_set_traceable(struct kernel *k, const char *path)
+{
+	struct traceable *t = &k->traceable;
+	char *text;
+	const int err = file_read(path, MAX_LIST, &text, NULL);
+
+	if (err)
+		return err;
+	traceable_release(t);
+	*t = (struct traceable){.is_loaded = true, .is_given = true, .text = text};
+	parse_list(t, false);
 	return 0;
 }
 
-static int each_core_symbol(void *arg, const char *name, const char *module, u64 address,
-			    bool is_alias)
+bool kernel_traceable_is_given(const struct kernel *k)
 {
-	struct search *s = arg;
-
-	if (!module)
-		note_address(s, name, address);
-	/* Of several names for one address the first is ftrace's, too. */
-	return is_alias ? 0 : add_candidate(s, name, module, address);
+	return k->traceable.is_given;
 }
 
-static int each_symbol(void *arg, const char *name, const char *module, u64 address)
+int kernel_each_traceable(struct kernel *k,
+			  int (*fn)(void *arg, const struct traceable_function *f), void *arg)
 {
-	struct search *s = arg;
+	int rc = load(k);
 
-	if (!module)
-		note_address(s, name, address);
-	if (address == s->last)
-		return 0;
-	s->last = address;
-	if (module && (str_eq(module, "bpf") || str_starts(module, "__builtin")))
-		return 0;
-	return add_candidate(s, name, module, address);
+	for (size_t i = 0; i < k->traceable.list.len && !rc; i++)
+		rc = fn(arg, &k->traceable.list.items[i]);
+	return rc;
 }
 
-static int find_in_core(struct search *s)
-{
-	struct core_symbols *symbols = kernel_core_symbols(s->k);
-	const char *prefixes[] = {"_etext", NULL, NULL}, *prefix = "";
-	int err;
+/* ---- one function ---- */
 
-	if (!symbols)
-		return -EOPNOTSUPP;
-	/* Of a pattern what stands before its first special character. */
-	if (s->glob)
-		prefix = arena_strndup(&s->arena, s->glob, strcspn(s->glob, "*?[\\"));
-	prefixes[1] = prefix;
-	s->text_from = core_symbols_text(symbols);
-	err = core_symbols_each(symbols, s->glob ? prefixes : NULL, each_core_symbol, s);
-	return err ? err : core_modules_each(s->core, prefix, &s->arena, each_core_symbol, s);
+static bool has_site(const struct traceable *t, u64 address, u64 end)
+{
+	size_t low = 0, high = t->sites.len;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (t->sites.items[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->sites.len && t->sites.items[low] < end &&
+	       t->sites.items[low] - address < MAX_SITE_OFFSET;
 }
 
-static int find_candidates(struct search *s)
+static int count_own(void *arg, const struct kernel_function *f)
 {
-	int err = find_in_core(s);
+	struct traceable *t = arg;
+	void **count = hashmap_put(&t->namesakes, f->own, strlen(f->own), NULL);
 
-	if (!err)
-		return 0;
-	s->list.len = 0;
-	return kernel_each_function(s->k, each_symbol, s);
+	*count = (void *)((uintptr_t)*count + 1);
+	return 0;
 }
 
-/* ---- those that begin as ftrace wants it ---- */
-
-/* Only where a function is being traced somebody needs to know. */
-static void find_callers(struct search *s)
+/* The list says how many functions of a name there are, but not which. */
+static enum traceable_answer by_name(struct kernel *k, const struct kernel_function *f)
 {
-	if (s->vmlinux.known)
-		return;
-	s->vmlinux.known = true;
-	s->vmlinux.text_from = kernel_symbol_address(s->k, "_stext");
-	s->vmlinux.text_to = kernel_symbol_address(s->k, "_etext");
-	s->vmlinux.with_registers = kernel_symbol_address(s->k, "ftrace_regs_caller");
-	s->vmlinux.without = kernel_symbol_address(s->k, "ftrace_caller");
+	struct traceable *t = &k->traceable;
+	const uintptr_t listed = (uintptr_t)hashmap_gets(&t->names, f->own);
+
+	if (!listed)
+		return TRACEABLE_NOT;
+	if (!f->address)
+		return TRACEABLE;
+	if (!t->namesakes.len) {
+		t->namesakes.keys_stay = true;
+		ksyms_each_function(kernel_ksyms(k), NULL, count_own, t);
+	}
+	return listed >= (uintptr_t)hashmap_gets(&t->namesakes, f->own) ? TRACEABLE
+									: TRACEABLE_AMBIGUOUS;
 }
 
-static bool is_ftrace_call(struct search *s, u64 target)
+enum traceable_answer kernel_function_traceable(struct kernel *k, const struct kernel_function *f)
 {
+	struct traceable *t = &k->traceable;
 	struct kernel_symbol symbol;
 
-	find_callers(s);
-	if (target >= s->vmlinux.text_from && target < s->vmlinux.text_to)
-		return target == s->vmlinux.with_registers || target == s->vmlinux.without;
-	/* A trampoline, made for one user of the function. */
-	return kernel_symbol_at(s->k, target, &symbol) &&
-	       (str_starts(symbol.name, "ftrace_trampoline") ||
-		str_starts(symbol.name, "bpf_trampoline"));
+	if (load(k))
+		return TRACEABLE_UNKNOWN;
+	if (t->is_given)
+		return hashmap_gets(&t->names, f->name) || hashmap_gets(&t->names, f->own)
+			       ? TRACEABLE
+			       : TRACEABLE_NOT;
+	if (!t->sites.len || !f->address)
+		return by_name(k, f);
+	if (!ksyms_at(kernel_ksyms(k), f->address, KSYM_FIRST, &symbol))
+		return TRACEABLE_NOT;
+	return has_site(t, f->address, symbol.end) ? TRACEABLE : TRACEABLE_NOT;
 }
 
-static bool is_site(struct search *s, const struct candidate *c, const u8 *code, u32 *ret_offset)
+enum traceable_answer kernel_name_traceable(struct kernel *k, const char *name)
 {
-	s64 target;
+	struct kernel_function f = {.name = name, .own = name};
+	struct ksyms *ks = kernel_ksyms(k);
+	struct kernel_symbol symbol;
 
-	switch (arch_trace_site(code, ret_offset, &target)) {
-	case TRACE_SITE_NOP:
-		return true;
-	case TRACE_SITE_CALL:
-		return is_ftrace_call(s, c->address + (u64)target);
-	case TRACE_SITE_NONE:
-		break;
-	}
-	return false;
+	if (load(k))
+		return TRACEABLE_UNKNOWN;
+	if (hashmap_gets(&k->traceable.names, name))
+		return TRACEABLE;
+	f.address = ksyms_address(ks, name);
+	if (!f.address || !ksyms_at(ks, f.address, KSYM_FIRST, &symbol))
+		return TRACEABLE_NOT;
+	f.own = symbol.name;
+	return kernel_function_traceable(k, &f);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
+/* ---- all that match ---- */
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->order < y->order ? -1 : 1;
+struct each_arg {
+	struct kernel *k;
+	const char *glob;
+	int (*fn)(void *arg, const struct kernel_function *f, enum traceable_answer answer);
+	void *arg;
+	struct hashmap seen;
+};
+
+static bool is_first(struct each_arg *a, const char *name)
+{
+	bool is_new;
+
+	hashmap_put(&a->seen, name, strlen(name), &is_new);
+	return is_new;
 }
 
-_Static_assert(ARCH_TRACE_SITE_SIZE <= CORE_SPOT, "a site is read as a spot");
-
-static bool in_text(const struct search *s, const struct candidate *c)
+static int each_symbol(void *arg, const struct kernel_function *f)
 {
-	return c->module || (c->address >= s->text_from && c->address < s->text_to);
+	struct each_arg *a = arg;
+
+	if (!f->address && !is_first(a, f->name))
+		return 0;
+	return a->fn(a->arg, f, kernel_function_traceable(a->k, f));
 }
 
-/* N of them, CORE_SPOTS at most. */
-static int tell_sites(struct search *s, const struct candidate *c, u32 n)
+static int each_listed(void *arg, const struct traceable_function *t)
 {
-	u8 code[CORE_SPOTS * CORE_SPOT];
-	u64 addresses[CORE_SPOTS];
-	u32 offset;
-	int rc = 0;
+	struct each_arg *a = arg;
+	const struct kernel_function f = {.name = t->name, .own = t->name, .module = t->module};
 
-	for (u32 i = 0; i < n; i++)
-		addresses[i] = c[i].address;
-	kcore_read_spots(s->core, addresses, n, code);
-	for (u32 i = 0; i < n && !rc; i++) {
-		if (!in_text(s, &c[i]) || !is_site(s, &c[i], code + (size_t)i * CORE_SPOT, &offset))
-			continue;
-		s->any = true;
-		rc = s->fn(s->arg, &(struct kernel_function){c[i].name, c[i].module, c[i].address,
-							     c[i].address + offset});
-	}
+	if ((a->glob && !glob_match(a->glob, t->name)) || !is_first(a, t->name))
+		return 0;
+	return a->fn(a->arg, &f, TRACEABLE);
+}
+
+int kernel_each_function(struct kernel *k, const char *glob,
+			 int (*fn)(void *arg, const struct kernel_function *f,
+				   enum traceable_answer answer),
+			 void *arg)
+{
+	struct each_arg a = {.k = k, .glob = glob, .fn = fn, .arg = arg, .seen.keys_stay = true};
+	struct ksyms *ks = kernel_ksyms(k);
+	int rc;
+
+	if (!k->traceable.is_given && (ksyms_has_addresses(ks) || load(k)))
+		rc = ksyms_each_function(ks, glob, each_symbol, &a);
+	else
+		rc = kernel_each_traceable(k, each_listed, &a);
+	hashmap_release(&a.seen);
 	return rc;
-}
-
-/* vmlinux comes sorted and lies below its modules, which are not sorted. */
-static void sort_candidates(struct search *s)
-{
-	struct candidate *list = s->list.items;
-	const size_t len = s->list.len;
-	size_t sorted = 1;
-
-	if (!len)
-		return;
-	while (sorted < len && by_address(&list[sorted - 1], &list[sorted]) < 0)
-		sorted++;
-	if (sorted == len)
-		return;
-	qsort(list + sorted, len - sorted, sizeof(*list), by_address);
-	if (by_address(&list[sorted - 1], &list[sorted]) > 0)
-		qsort(list, len, sizeof(*list), by_address);
-}
-
-static int tell_all(struct search *s)
-{
-	size_t n;
-	int rc = 0;
-
-	sort_candidates(s);
-	if (s->list.len > CORE_SPOTS)
-		kcore_expect_much(s->core);
-	for (size_t i = 0; i < s->list.len && !rc; i += n) {
-		n = MIN(s->list.len - i, (size_t)CORE_SPOTS);
-		rc = tell_sites(s, &s->list.items[i], (u32)n);
-	}
-	return rc;
-}
-
-/* Only who may see ftrace's list; it is not read. */
-static bool may_see(struct kernel *k)
-{
-	const char *root = kernel_traceable_is_given(k) ? NULL : kernel_tracefs(k);
-	char path[64];
-	int fd;
-
-	if (!root)
-		return false;
-	snprintf(path, sizeof(path), "%s/available_filter_functions", root);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	close(fd);
-	return true;
-}
-
-int kernel_each_entry(struct kernel *k, const char *glob, kernel_function_fn fn, void *arg)
-{
-	struct search s = {.k = k, .glob = glob, .fn = fn, .arg = arg};
-	int err;
-
-	s.core = may_see(k) ? kernel_kcore(k) : NULL;
-	if (!s.core)
-		return -EOPNOTSUPP;
-	err = find_candidates(&s);
-	if (!err && s.text_from && s.text_to)
-		err = tell_all(&s);
-	vector_free(&s.list);
-	arena_release(&s.arena);
-	return s.any ? err : -EOPNOTSUPP;
 }

@@ -2,6 +2,7 @@
 /* Addresses to names, names to addresses. */
 #include "arch/arch.h"
 #include "binary/elf_file.h"
+#include "kernel/ksyms.h"
 #include "lang/builtin_util.h"
 
 /* ---- ksym, usym ---- */

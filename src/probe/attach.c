@@ -117,8 +117,14 @@ static const char *attach_reason(int error)
 void attach_failed(struct probe_env *env, const struct probe_target *t, int error,
 		   struct probe_attachments *out)
 {
+	static const struct probe_provider *const functions[] = {&probe_kprobe, &probe_kretprobe,
+								 &probe_fentry, &probe_fexit};
 	const int e = error < 0 ? -error : error;
+	const char *reason = NULL, *hint = NULL;
+	bool is_function = false;
 
+	for (u32 i = 0; i < ARRAY_SIZE(functions) && t->function && !t->address; i++)
+		is_function |= t->provider == functions[i];
 	out->failed++;
 	if (out->failed > 1)
 		return;
@@ -132,18 +138,20 @@ void attach_failed(struct probe_env *env, const struct probe_target *t, int erro
 			  t->name);
 		return;
 	}
+	if (is_function && e != EPERM && e != EACCES)
+		reason = function_refusal(env, t, e, &hint);
 	diag_error(env->diag, NO_SPAN, "Unable to attach probe: %s: %s (errno %d)", t->name,
-		   attach_reason(e), e);
-	if (e == EPERM || e == EACCES) {
+		   reason ? reason : attach_reason(e), e);
+	if (hint) {
+		diag_hint(env->diag, "%s", hint);
+	} else if (e == EPERM || e == EACCES) {
 		diag_hint(env->diag, "run as root, or with CAP_BPF and CAP_PERFMON; `pantrace "
 				     "doctor` shows what is missing");
 		diag_code(env->diag, EXIT_PRIVILEGE);
 	} else if (e == EOPNOTSUPP || e == ENODEV) {
 		diag_hint(env->diag, "`pantrace doctor` shows what this kernel offers");
 		diag_code(env->diag, EXIT_UNSUPPORTED);
-	} else if ((e == ENOENT || e == EINVAL || e == EADDRNOTAVAIL) && t->function &&
-		   !t->address &&
-		   (str_eq(t->provider->name, "kprobe") || str_eq(t->provider->name, "kretprobe"))) {
+	} else if ((e == ENOENT || e == EINVAL || e == EADDRNOTAVAIL) && is_function && !reason) {
 		/* BTF also names functions that are inlined, renamed or not to be traced */
 		function_missing_hint(env, t->provider->name, t->function);
 	}

@@ -135,46 +135,11 @@ static int parse(struct definition *f)
 static bool outside_text(struct kernel *k, const char *function)
 {
 	const u64 begin = kernel_symbol_address(k, "_stext"),
-		  end = kernel_symbol_address(k, "_etext");
-	const u64 init = kernel_symbol_address(k, "_sinittext"),
-		  init_end = kernel_symbol_address(k, "_einittext");
-	const u64 at = kernel_symbol_address(k, function);
+		  at = kernel_symbol_address(k, function);
 
-	if (!at || !begin || !end)
-		return false;
 	/* Modules lie elsewhere. */
-	return (init && at >= init && at < init_end) ||
-	       (at < begin && at >= begin - ((u64)1 << 24));
-}
-
-struct alias_arg {
-	struct probe_env *env;
-	const char *name;
-	u64 address;
-	bool found;
-};
-
-static int offer_alias(void *arg, const char *name, const char *module, u64 address)
-{
-	struct alias_arg *a = arg;
-
-	a->found = address == a->address && !str_eq(name, a->name) &&
-		   function_is_traceable(a->env, name);
-	return a->found;
-}
-
-/* Of several names for one function the list has only one: system calls without arguments are
- * __ia32_sys_x there. */
-static bool is_traceable(struct definition *f, const char *function)
-{
-	struct alias_arg a = {.env = &f->env, .name = function};
-
-	if (function_is_traceable(&f->env, function))
-		return true;
-	a.address = kernel_symbol_address(f->kernel, function);
-	if (a.address)
-		kernel_each_function(f->kernel, offer_alias, &a);
-	return a.found;
+	return ksyms_ran_at_boot(kernel_ksyms(k), at) ||
+	       (begin && at < begin && at >= begin - ((u64)1 << 24));
 }
 
 /* What kprobe's own checks let through. */
@@ -189,7 +154,7 @@ static int check_function(struct definition *f, const struct probe_target *t)
 			   t->function);
 		return -EINVAL;
 	}
-	if (!is_traceable(f, t->function)) {
+	if (!function_is_traceable(&f->env, t->function)) {
 		diag_error(f->diag, f->place.at,
 			   "%s is not in the list of functions that can be traced: the kernel "
 			   "marks it "

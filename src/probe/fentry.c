@@ -15,6 +15,7 @@ struct expand_arg {
 	struct probe_targets *out;
 	const struct probe_provider *provider;
 	const char *module, *function; /* globs; module NULL = any */
+	struct function_left_out left;
 };
 
 static void add(struct expand_arg *a, const char *module, const char *name)
@@ -33,9 +34,12 @@ static int add_matching(void *arg, const char *module, const char *name, u32 id)
 {
 	struct expand_arg *a = arg;
 
-	if (!function_is_traceable(a->env, name) || str_starts(name, "rcu_") ||
-	    str_starts(name, "__rcu_"))
-		a->out->skipped++;
+	if (!function_is_traceable(a->env, name))
+		a->left.notrace++;
+	else if (str_starts(name, "rcu_") || str_starts(name, "__rcu_"))
+		a->left.of_rcu++;
+	else if (!module && ksyms_count(kernel_ksyms(a->env->kernel), name) > 1)
+		a->left.shared++;
 	else
 		add(a, module, name);
 	return 0;
@@ -61,6 +65,10 @@ static int expand_literal(struct expand_arg *a)
 	if (btf_find_function(a->env->btf, a->module, a->function, &f))
 		return function_no_match(a->env, a->request, a->provider->name, a->module,
 					 a->function);
+	/* The kernel takes the first of that name. */
+	if (!f.module && !a->env->compile_only && !a->env->list_only &&
+	    function_check_unique(a->env, a->request, a->function))
+		return -EINVAL;
 	add(a, f.module, a->function);
 	return 0;
 }
@@ -95,6 +103,7 @@ static int expand_functions(struct probe_env *env, const struct probe_request *r
 	if (!glob_has_wildcard(a.function) && !(a.module && glob_has_wildcard(a.module)))
 		return expand_literal(&a);
 	btf_each_function(env->btf, a.module ? a.module : "*", a.function, add_matching, &a);
+	function_tell_left_out(env, r, out, &a.left);
 	return out->list.len > first ? 0 : function_no_match(env, r, p->name, a.module, a.function);
 }
 

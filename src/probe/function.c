@@ -6,121 +6,166 @@
 #include <stdio.h>
 #include <unistd.h>
 
-struct each_arg {
+/* ---- those that match ---- */
+
+struct match_arg {
 	struct probe_env *env;
-	const char *glob;
+	const char *module;
 	kernel_function_fn fn;
 	void *arg;
-	bool once;
-	bool any;
-	struct hashmap seen;
+	struct function_left_out *left;
 };
 
-static int each_entry(void *arg, const struct kernel_function *f)
+static int each_match(void *arg, const struct kernel_function *f, enum traceable_answer answer)
 {
-	struct each_arg *a = arg;
-	bool is_new = true;
+	const struct match_arg *a = arg;
 
-	a->any = true;
-	/* ftrace shows functions of discarded sections under this name. */
-	if (str_starts(f->name, "__ftrace_invalid_address__"))
+	if (!function_module_matches(a->module, f->module))
 		return 0;
-	if (a->once)
-		hashmap_put(&a->seen, f->name, strlen(f->name), &is_new);
-	return is_new ? a->fn(a->arg, f) : 0;
-}
-
-static int each_once(void *arg, const struct kernel_function *f)
-{
-	struct each_arg *a = arg;
-
-	a->any = true;
-	return a->glob && !glob_match(a->glob, f->name) ? 0 : each_entry(a, f);
-}
-
-static int each_named(void *arg, const char *name, const char *module)
-{
-	return each_once(arg, &(struct kernel_function){name, module, 0, 0});
-}
-
-static int each_symbol(void *arg, const char *name, const char *module, u64 address)
-{
-	struct each_arg *a = arg;
-
-	if (module && str_eq(module, "bpf")) /* programs and trampolines, which come and go */
-		return 0;
-	return kernel_function_blacklisted(a->env->kernel, name, address)
-		       ? 0
-		       : each_once(arg, &(struct kernel_function){name, module, address, 0});
-}
-
-static int each_traceable(struct each_arg *a)
-{
-	int err;
-
-	a->seen.keys_stay = true;
-	err = kernel_each_entry(a->env->kernel, a->glob, each_entry, a);
-	if (!a->any)
-		a->seen.keys_stay = false; /* the names of the others come and go */
-	if (err == -EOPNOTSUPP && !a->any)
-		err = kernel_each_traceable(a->env->kernel, each_named, a);
-	if (err < 0 && !a->any)
-		err = kernel_each_function(a->env->kernel, each_symbol, a);
-	hashmap_release(&a->seen);
-	return err;
-}
-
-int function_each_traceable(struct probe_env *env, const char *glob, kernel_function_fn fn,
-			    void *arg)
-{
-	struct each_arg a = {.env = env, .glob = glob, .fn = fn, .arg = arg, .once = true};
-
-	return each_traceable(&a);
-}
-
-int function_each_listed(struct probe_env *env, kernel_function_fn fn, void *arg)
-{
-	struct each_arg a = {.env = env, .fn = fn, .arg = arg};
-
-	return each_traceable(&a);
-}
-
-static int remember(void *arg, const char *name, const char *module)
-{
-	struct probe_cache *c = arg;
-
-	if (hashmap_gets(&c->functions, name))
-		hashmap_puts(&c->repeated, name, c);
-	hashmap_puts(&c->functions, name, module ? arena_strdup(&c->strings, module) : "");
+	if (answer == TRACEABLE_NOT)
+		a->left->notrace++;
+	else if (answer == TRACEABLE_AMBIGUOUS)
+		a->left->ambiguous++;
+	else if (kernel_function_blacklisted(a->env->kernel, f->own, f->address))
+		a->left->blacklisted++;
+	else if (str_starts(f->name, "rcu_") || str_starts(f->name, "__rcu_"))
+		a->left->of_rcu++; /* they run inside of what a probe needs */
+	else
+		return a->fn(a->arg, f);
 	return 0;
 }
 
-static const struct probe_cache *known_functions(struct probe_env *env)
+int function_each_match(struct probe_env *env, const char *module, const char *names,
+			kernel_function_fn fn, void *arg, struct function_left_out *left)
 {
-	struct probe_cache *c = probe_cache_of(env);
+	struct match_arg a = {.env = env, .module = module, .fn = fn, .arg = arg, .left = left};
 
-	if (!c->functions_known) {
-		c->functions_known = true;
-		c->functions_readable =
-			kernel_each_traceable(env->kernel, remember, c) >= 0 &&
-			(c->functions.len || kernel_traceable_is_given(env->kernel));
-	}
-	return c;
+	*left = (struct function_left_out){.notrace = 0};
+	return kernel_each_function(env->kernel, names, each_match, &a);
 }
+
+void function_tell_left_out(struct probe_env *env, const struct probe_request *r,
+			    struct probe_targets *out, const struct function_left_out *left)
+{
+	const struct {
+		u32 count;
+		const char *why;
+	} rows[] = {
+		{left->notrace, "notrace (the kernel allows no tracing of them)"},
+		{left->blacklisted, "on the kernel's kprobe blacklist"},
+		{left->of_rcu, "RCU's own, which probes need themselves"},
+		{left->ambiguous,
+		 "of a name that others have, too, some of which cannot be traced"},
+		{left->shared, "of a name that others have, too (a kprobe can be put on them)"},
+	};
+	struct strbuf text = STRBUF_INIT;
+	u32 all = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!rows[i].count)
+			continue;
+		strbuf_addf(&text, "%s%u %s", all ? ", " : "", rows[i].count, rows[i].why);
+		all += rows[i].count;
+	}
+	if (all && !env->list_only)
+		diag_warning(env->diag, r->span, "%u functions that match %s are left out: %s", all,
+			     r->text, text.data);
+	out->skipped += all;
+	strbuf_release(&text);
+}
+
+struct listed_arg {
+	struct kernel *kernel;
+	kernel_function_fn fn;
+	void *arg;
+};
+
+static int each_listed(void *arg, const struct kernel_function *f, enum traceable_answer answer)
+{
+	const struct listed_arg *a = arg;
+
+	if (answer == TRACEABLE || (answer == TRACEABLE_UNKNOWN &&
+				    !kernel_function_blacklisted(a->kernel, f->own, f->address)))
+		return a->fn(a->arg, f);
+	return 0;
+}
+
+int function_each_listed(struct probe_env *env, const char *names, kernel_function_fn fn, void *arg)
+{
+	struct listed_arg a = {.kernel = env->kernel, .fn = fn, .arg = arg};
+
+	return kernel_each_function(env->kernel, names, each_listed, &a);
+}
+
+/* ---- one by its name ---- */
 
 bool function_is_traceable(struct probe_env *env, const char *name)
 {
-	const struct probe_cache *c = known_functions(env);
+	const enum traceable_answer answer = kernel_name_traceable(env->kernel, name);
 
-	return !c->functions_readable || hashmap_gets(&c->functions, name);
+	return answer == TRACEABLE || answer == TRACEABLE_UNKNOWN;
 }
 
 bool function_is_traceable_once(struct probe_env *env, const char *name)
 {
-	const struct probe_cache *c = known_functions(env);
+	return kernel_name_traceable(env->kernel, name) == TRACEABLE &&
+	       ksyms_count(kernel_ksyms(env->kernel), name) == 1;
+}
 
-	return c->functions_readable && hashmap_gets(&c->functions, name) &&
-	       !hashmap_gets(&c->repeated, name);
+/* "foo" -> "fo[o]", a wildcard that means nothing else. */
+static const char *as_wildcard(struct probe_env *env, const char *name)
+{
+	const int last = (int)strlen(name) - 1;
+
+	return arena_printf(env->arena, "%.*s[%c]", last, name, name[last]);
+}
+
+static const char *shared_reason(struct probe_env *env, const char *name, const char **ret_hint)
+{
+	const u32 n = *name ? ksyms_count(kernel_ksyms(env->kernel), name) : 0;
+
+	if (n < 2)
+		return NULL;
+	*ret_hint = arena_printf(
+		env->arena, "kprobe:%s means all of them; kprobe:MODULE:%s the one of a module",
+		as_wildcard(env, name), name);
+	return arena_printf(env->arena, "the name is not unique: %u functions are called %s", n,
+			    name);
+}
+
+int function_check_unique(struct probe_env *env, const struct probe_request *r, const char *name)
+{
+	const char *hint, *reason = shared_reason(env, name, &hint);
+
+	if (!reason)
+		return 0;
+	diag_error(env->diag, r->span, "cannot attach to %s: %s", r->text, reason);
+	diag_hint(env->diag, "%s", hint);
+	return -EINVAL;
+}
+
+const char *function_refusal(struct probe_env *env, const struct probe_target *t, int error,
+			     const char **ret_hint)
+{
+	struct ksyms *ks = kernel_ksyms(env->kernel);
+	const u64 address = ksyms_address(ks, t->function);
+
+	*ret_hint = NULL;
+	if (!address)
+		return NULL;
+	if (error == EADDRNOTAVAIL)
+		return shared_reason(env, t->function, ret_hint);
+	if (ksyms_ran_at_boot(ks, address))
+		return "the function ran at boot, and its memory was given back since";
+	*ret_hint =
+		"probe one of its callers or callees instead; `pantrace list 'kprobe:*'` shows what can be traced";
+	if ((t->provider == &probe_kprobe || t->provider == &probe_kretprobe) &&
+	    kernel_function_blacklisted(env->kernel, t->function, address))
+		return "it is on the kernel's kprobe blacklist (probing it could crash the machine)";
+	if (kernel_name_traceable(env->kernel, t->function) == TRACEABLE_NOT)
+		return "the kernel does not allow this function to be traced (notrace)";
+	*ret_hint = NULL;
+	return NULL;
 }
 
 int probe_use_functions(struct probe_env *env, const char *path)
@@ -175,9 +220,10 @@ struct find_arg {
 	bool exists;
 };
 
-static int find_near(void *arg, const char *name, const char *module, u64 address)
+static int find_near(void *arg, const struct kernel_function *function)
 {
 	struct find_arg *f = arg;
+	const char *name = function->name;
 
 	if (!strncmp(name, f->name, f->len)) {
 		if (!name[f->len])
@@ -190,18 +236,19 @@ static int find_near(void *arg, const char *name, const char *module, u64 addres
 	return 0;
 }
 
-static int find_near_traceable(void *arg, const char *name, const char *module)
+static int find_near_listed(void *arg, const struct traceable_function *t)
 {
-	return find_near(arg, name, module, 0);
+	return find_near(arg, &(struct kernel_function){.name = t->name});
 }
 
 void function_missing_hint(struct probe_env *env, const char *provider, const char *name)
 {
 	struct find_arg f = {.name = name, .len = strlen(name)};
 
+	f.exists = kernel_symbol_address(env->kernel, name) != 0; /* under any of its names */
 	nearest_init(&f.nearest, name);
-	if (kernel_each_function(env->kernel, find_near, &f) < 0)
-		kernel_each_traceable(env->kernel, find_near_traceable, &f);
+	if (ksyms_each_function(kernel_ksyms(env->kernel), NULL, find_near, &f) < 0)
+		kernel_each_traceable(env->kernel, find_near_listed, &f);
 	if (f.exists)
 		diag_hint(env->diag, "the function exists, but it is not traceable (marked "
 				     "notrace, or in a section that is "

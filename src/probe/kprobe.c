@@ -12,7 +12,6 @@
 /* probe_target.private */
 struct kprobe_site {
 	u64 entry; /* the function's address; 0 = not known: the kernel looks the name up */
-	u64 ftrace; /* of ftrace's nop in it; 0 = not known */
 	bool multi;
 	bool is_address; /* target.address is absolute */
 	bool is_wildcard; /* one program for all: no arguments by name */
@@ -65,40 +64,39 @@ static struct probe_target *add(struct expand_arg *a, const char *module, const 
 	return t;
 }
 
+static struct kprobe_site *add_found(struct expand_arg *a, const struct kernel_function *f,
+				     u64 offset)
+{
+	struct probe_target *t = add(a, f->module, f->name, offset, false);
+	struct kprobe_site *site = (struct kprobe_site *)t->private;
+
+	site->entry = f->address;
+	t->alike = a->first;
+	return site;
+}
+
 static int add_matching(void *arg, const struct kernel_function *f)
 {
 	struct expand_arg *a = arg;
-	struct kprobe_site *site;
-	struct probe_target *t;
+	struct kprobe_site *site = add_found(a, f, 0);
 
-	if (!function_module_matches(a->module, f->module))
-		return 0;
-	/* RCU's own functions run inside of what a probe needs. */
-	if (kernel_function_blacklisted(a->env->kernel, f->name, f->address) ||
-	    str_starts(f->name, "rcu_") || str_starts(f->name, "__rcu_")) {
-		a->out->skipped++;
-		return 0;
-	}
-	t = add(a, f->module, f->name, 0, false);
-	site = (struct kprobe_site *)t->private;
-	site->entry = f->address;
-	site->ftrace = f->site;
 	if (!a->first)
-		a->first = t->private;
-	t->alike = a->first;
+		a->first = a->out->list.items[a->out->list.len - 1]->alike = site;
 	return 0;
 }
 
 static int expand_wildcard(struct expand_arg *a)
 {
 	const size_t first = a->out->list.len;
+	struct function_left_out left;
 	int err;
 
 	a->wildcard = true;
 	a->multi = kernel_ask(a->env->kernel, KERNEL_KPROBE_MULTI)->yes;
-	err = function_each_traceable(a->env, a->function, add_matching, a);
+	err = function_each_match(a->env, a->module, a->function, add_matching, a, &left);
 	if (err < 0)
 		return probe_refuse(a->env, a->request->span, err, a->provider->name);
+	function_tell_left_out(a->env, a->request, a->out, &left);
 	if (a->out->list.len == first)
 		return function_no_match(a->env, a->request, a->provider->name, a->module,
 					 a->function);
@@ -139,6 +137,39 @@ static int check_offset(struct expand_arg *a, u64 offset)
 	return -EINVAL;
 }
 
+struct find_arg {
+	const struct expand_arg *a;
+	struct kernel_function found;
+	u32 count;
+};
+
+static int find_in_module(void *arg, const struct kernel_function *f)
+{
+	struct find_arg *find = arg;
+
+	if (function_module_matches(find->a->module, f->module)) {
+		find->found = *f;
+		find->count++;
+	}
+	return 0;
+}
+
+/* The kernel is told the address: it takes names of all modules for one. */
+static int expand_in_module(struct expand_arg *a, u64 offset)
+{
+	struct find_arg find = {.a = a};
+
+	ksyms_each_function(kernel_ksyms(a->env->kernel), a->function, find_in_module, &find);
+	if (find.count > 1)
+		return function_check_unique(a->env, a->request, a->function);
+	if (!find.count)
+		find.found = (struct kernel_function){.name = a->function, .module = a->module};
+	if (find.found.module && str_eq(find.found.module, "vmlinux"))
+		find.found.module = NULL;
+	add_found(a, &find.found, offset);
+	return 0;
+}
+
 static int expand_function(struct expand_arg *a, u64 offset)
 {
 	int err = function_check_blacklist(a->env, a->request->span, a->function);
@@ -156,6 +187,8 @@ static int expand_function(struct expand_arg *a, u64 offset)
 			return function_no_match(a->env, a->request, a->provider->name, a->module,
 						 a->function);
 	}
+	if (a->module && !a->env->compile_only && !a->env->list_only)
+		return expand_in_module(a, offset);
 	add(a, a->module && !str_eq(a->module, "vmlinux") ? a->module : NULL, a->function, offset,
 	    false);
 	return 0;
@@ -368,30 +401,9 @@ struct multi {
 	u64 *cookies;
 	int prog_fd;
 	u32 attach_type;
-	bool is_return, has_cookies, is_checked;
+	bool is_return, has_cookies;
 	struct probe_attachments *out;
 };
-
-/*
- * Addresses were found by how functions begin (kernel_each_entry()): a few of them ftrace may not
- * know, and one is enough to have all refused. Its list decides.
- */
-static void drop_untraceable(struct multi *m, u32 *n)
-{
-	u32 to = 0;
-
-	for (u32 i = 0; i < *n; i++) {
-		if (!function_is_traceable(m->env, m->names[i])) {
-			m->out->failed++;
-			continue;
-		}
-		m->names[to] = m->names[i];
-		m->addresses[to] = m->addresses[i];
-		m->cookies[to] = m->cookies[i];
-		m->targets[to++] = m->targets[i];
-	}
-	*n = to;
-}
 
 static int create_multi(struct multi *m, u32 first, u32 n)
 {
@@ -428,13 +440,6 @@ static void attach_range(struct multi *m, u32 first, u32 n)
 			    (struct probe_attachment){.fd = fd, .event_fd = -1, .targets = n});
 		return;
 	}
-	if (m->addresses && !m->is_checked && !is_final(fd)) {
-		m->is_checked = true; /* the first attempt, with all */
-		drop_untraceable(m, &n);
-		if (n)
-			attach_range(m, 0, n);
-		return;
-	}
 	if (n == 1 || is_final(fd)) {
 		attach_failed(m->env, m->targets[first], fd, m->out);
 		m->out->failed += n - 1;
@@ -442,17 +447,6 @@ static void attach_range(struct multi *m, u32 first, u32 n)
 	}
 	attach_range(m, first, n / 2);
 	attach_range(m, first + n / 2, n - n / 2);
-}
-
-/*
- * Where ftrace's place in it is known, ftrace need not look for the function that begins there; but cookies are found by the
- * function's address (bpf_kprobe_multi_cookie() in kernel/trace/bpf_trace.c).
- */
-static u64 address_of(const struct probe_target *t, bool has_cookies)
-{
-	const struct kprobe_site *site = t->private;
-
-	return site->ftrace && !has_cookies ? site->ftrace : site->entry;
 }
 
 static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_context *context,
@@ -475,7 +469,7 @@ static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_c
 	for (u32 i = 0; i < n; i++) {
 		m.targets[i] = targets[i];
 		m.names[i] = targets[i]->function;
-		m.addresses[i] = address_of(targets[i], m.has_cookies);
+		m.addresses[i] = ((const struct kprobe_site *)targets[i]->private)->entry;
 		m.cookies[i] = targets[i]->cookie;
 		known += m.addresses[i] != 0;
 	}
@@ -588,7 +582,9 @@ static int each_kernel(struct probe_env *env, const char *provider, const char *
 			     .fn = fn,
 			     .arg = arg};
 
-	return function_each_listed(env, each_function, &a);
+	const char *last = glob ? strrchr(glob, ':') : NULL;
+
+	return function_each_listed(env, last ? last + 1 : NULL, each_function, &a);
 }
 
 static int each_kprobe(struct probe_env *env, const char *glob,

@@ -55,9 +55,6 @@ void probe_env_release(struct probe_env *env)
 	user_event_release(c->user_session);
 	hashmap_release(&c->files);
 	hashmap_release(&c->types);
-	hashmap_release(&c->functions);
-	hashmap_release(&c->repeated);
-	arena_release(&c->strings);
 	for (size_t i = 0; i < c->programs.len; i++)
 		close(c->programs.items[i]);
 	vector_free(&c->programs);

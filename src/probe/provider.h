@@ -22,11 +22,7 @@ extern const struct probe_provider probe_begin, probe_end, probe_self, probe_tes
 struct elf_file;
 struct probe_cache {
 	struct hashmap files;	     /* path -> struct elf_file * */
-	struct hashmap functions;    /* traceable functions: name -> module ("" = vmlinux) in strings */
 	struct hashmap types;	     /* "path\nname" -> const struct type * of a file's debug info */
-	struct hashmap repeated;     /* names that several of them share */
-	bool functions_known, functions_readable;
-	struct arena strings;
 	bool syscalls_tried;
 	bool fprobe_tried, fprobe_is_partial; /* multi-links on kernel functions: kprobe.c */
 	bool raw_tried, raw_is_preemptible;   /* raw tracepoints: tracepoint.c */

@@ -9,7 +9,7 @@
 #include "trace/symbols.h"
 
 struct event_json_names {
-	struct symbol_table *kernel;
+	struct ksyms *kernel;
 	/* The name of an address of a process; false: it has none. NULL = none has. */
 	bool (*user)(void *arg, pid_t process, u64 address, struct strbuf *name);
 	void *arg;

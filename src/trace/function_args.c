@@ -118,8 +118,7 @@ static void print_parameters(struct function_args *f, const struct type *t, cons
 	}
 }
 
-static const struct type *prototype_at(struct function_args *f, struct symbol_table *symbols,
-				       u64 function)
+static const struct type *prototype_at(struct function_args *f, struct ksyms *symbols, u64 function)
 {
 	struct strbuf name = STRBUF_INIT;
 	const struct type *t;
@@ -130,7 +129,7 @@ static const struct type *prototype_at(struct function_args *f, struct symbol_ta
 	return t;
 }
 
-void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function,
+void function_args_print(struct function_args *f, struct ksyms *symbols, u64 function,
 			 const u8 *args, size_t count, struct strbuf *out)
 {
 	const struct type *const t = prototype_at(f, symbols, function);
@@ -193,7 +192,7 @@ static void json_value(struct function_args *f, const struct type *t, const u8 *
 		json_hex(j, v);
 }
 
-void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function,
+void function_args_json(struct function_args *f, struct ksyms *symbols, u64 function,
 			const u8 *args, size_t count, struct json *j)
 {
 	const struct type *const t = prototype_at(f, symbols, function);

@@ -21,10 +21,10 @@ struct function_args {
 };
 
 /* args: count unsigned longs, not aligned; fewer than the kernel records (6): "()". */
-void function_args_print(struct function_args *f, struct symbol_table *symbols, u64 function, const u8 *args, size_t count,
+void function_args_print(struct function_args *f, struct ksyms *symbols, u64 function, const u8 *args, size_t count,
 			 struct strbuf *out);
 /* The same as an object: {"file": "0xffff...", "count": 16}. Numbers are as wide as their types; enumerators by name. */
-void function_args_json(struct function_args *f, struct symbol_table *symbols, u64 function,
+void function_args_json(struct function_args *f, struct ksyms *symbols, u64 function,
 			const u8 *args, size_t count, struct json *j);
 void function_args_release(struct function_args *f);
 

@@ -496,8 +496,8 @@ struct graph_text *graph_text_new(struct trace_text *t, const struct graph_text_
 	g->options = *o;
 	g->buffer = buffer;
 	g->cpu_width = snprintf(NULL, 0, "%u", possible_cpus ? possible_cpus - 1 : 0);
-	g->irq_start = symbol_address(t->context.symbols, "__irqentry_text_start");
-	g->irq_end = symbol_address(t->context.symbols, "__irqentry_text_end");
+	g->irq_start = ksyms_address(t->context.symbols, "__irqentry_text_start");
+	g->irq_end = ksyms_address(t->context.symbols, "__irqentry_text_end");
 	g->newer = event_table_find(t->events, "ftrace", "fgraph_retaddr_entry") ||
 		   has_args(event_table_find(t->events, "ftrace", "funcgraph_entry"));
 	return g;

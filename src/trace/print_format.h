@@ -18,7 +18,7 @@ struct print_format;
 
 /* What printing needs of the kernel that the events come from. */
 struct print_context {
-	struct symbol_table *symbols; /* NULL: addresses print as 0x... */
+	struct ksyms *symbols; /* NULL: addresses print as 0x... */
 	const struct string_table *strings; /* printk_formats: constant strings by address; may be NULL */
 	bool raw_strings;		    /* strings of the traced world are not escaped (a file that nobody's terminal shows) */
 	u32 hz;				    /* of that kernel; 0 = unknown */

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel addresses to names exactly as the kernel prints them (%pS, %ps, function tracers): of several names for an
- * address the first one in kallsyms, sizes up to the next symbol. From the text of /proc/kallsyms or of a recording;
- * parsed at the first question. And constant strings by address (tracefs/printk_formats).
+ * Kernel addresses as the kernel prints them (%pS, %ps, function tracers), of the running kernel or of a recorded one. And constant
+ * strings by address (tracefs/printk_formats).
  */
 #ifndef PANTRACE_TRACE_SYMBOLS_H
 #define PANTRACE_TRACE_SYMBOLS_H
 
 #include "base/strbuf.h"
-
-struct symbol_table;
-
-/* Takes the text (malloc'ed, NUL-terminated). */
-struct symbol_table *symbol_table_new(char *text, size_t len);
-/* Of the running kernel; read at the first question. */
-struct symbol_table *symbol_table_live(void);
-void symbol_table_release(struct symbol_table *t);
+#include "kernel/ksyms.h"
 
 enum symbol_style {
-	SYMBOL_PLAIN,  /* "vfs_read" (seq_print_ip_sym()) */
+	SYMBOL_PLAIN, /* "vfs_read" (seq_print_ip_sym()) */
 	SYMBOL_MODULE, /* "vfs_read", "ext4_read [ext4]" (%ps) */
 	SYMBOL_OFFSET, /* "vfs_read+0x12/0x80 [module]" (%pS) */
 	SYMBOL_BACKTRACE, /* the same for a return address (%pB) */
 };
 /* Appends the name; 0x... if there is none. */
-void symbol_print(struct symbol_table *t, u64 address, enum symbol_style style, struct strbuf *out);
-
-/* The address of a name; 0 = unknown. A pass over all of them. */
-u64 symbol_address(struct symbol_table *t, const char *name);
+void symbol_print(struct ksyms *symbols, u64 address, enum symbol_style style, struct strbuf *out);
 
 struct string_table;
 /* "0xffffffff82c0 : "text\n"" a line. Takes nothing. */

@@ -140,8 +140,8 @@ static int read_kallsyms(struct trace_dat *t, struct cursor *c)
 
 	if (!text)
 		return damaged(t, "the kernel's symbols");
-	symbol_table_release(t->symbols);
-	t->symbols = symbol_table_new(xstrndup(text, size), strnlen(text, size));
+	ksyms_release(t->symbols);
+	t->symbols = ksyms_new(xstrndup(text, size), strnlen(text, size));
 	return 0;
 }
 
@@ -504,7 +504,7 @@ void trace_dat_close(struct trace_dat *t)
 	vector_free(&t->buffers);
 	event_table_release(t->events);
 	task_names_release(t->tasks);
-	symbol_table_release(t->symbols);
+	ksyms_release(t->symbols);
 	string_table_release(t->strings);
 	file_unmap(t->data, t->len);
 	arena_release(&t->arena);

@@ -37,11 +37,12 @@ struct trace_dat {
 	VECTOR(struct buffer) buffers;
 	struct event_table *events;
 	struct task_names *tasks;
-	struct symbol_table *symbols;
+	struct ksyms *symbols;
 	struct string_table *strings;
 };
 
 /* Exactly to_len bytes, or false. */
-bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to, size_t to_len);
+bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to,
+		      size_t to_len);
 
 #endif

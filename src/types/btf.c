@@ -9,14 +9,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "kernel/btf_layout.h"
 #include "kernel/kernel.h"
 #include "types/btf_internal.h"
 
 #define KERNEL_BTF_DIR "/sys/kernel/btf"
 /* A BTF object of a kernel is 5 to 20 MB; a vmlinux with debugging information around it 1 GB. */
 #define MAX_FILE ((size_t)2 << 30)
-/* Ids and name offsets are used as 32-bit numbers with room to add one. */
-#define MAX_SECTION ((u32)1 << 30)
 /* After so many lookups by scanning a list (0.06 ms each) an index (3 ms) pays. */
 #define LOOKUPS_BEFORE_INDEX 48
 
@@ -57,60 +56,18 @@ static int find_section(const u8 *data, size_t len, const u8 **ret, size_t *ret_
 
 static int read_header(struct btf_blob *b, const u8 *data, size_t len)
 {
-	struct btf_header h;
-	u64 types, strings;
+	struct btf_sections sections;
 
-	if (len < sizeof(h))
+	if (btf_find_sections(data, len, &sections) || (!b->base && *sections.strings))
 		return -EINVAL;
-	memcpy(&h, data, sizeof(h));
-	if (h.magic != BTF_MAGIC || h.version != BTF_VERSION || h.hdr_len < sizeof(h))
-		return -EINVAL;
-	types = (u64)h.hdr_len + h.type_off;
-	strings = (u64)h.hdr_len + h.str_off;
-	if (types + h.type_len > len || strings + h.str_len > len || h.type_len > MAX_SECTION ||
-	    h.str_len > MAX_SECTION || !h.str_len || (uintptr_t)(data + types) % 4)
-		return -EINVAL;
-	if (data[strings + h.str_len - 1] || (!b->base && data[strings]))
-		return -EINVAL;
-	b->types = data + types;
-	b->types_len = h.type_len;
-	b->strings = (const char *)data + strings;
-	b->strings_len = h.str_len;
+	b->types = sections.types;
+	b->types_len = sections.types_len;
+	b->strings = sections.strings;
+	b->strings_len = sections.strings_len;
 	b->first_id = b->base ? b->base->first_id + b->base->count : 1;
 	b->first_string = b->base ? b->base->first_string + b->base->strings_len : 0;
 	return 0;
 }
-
-/* Bytes of a struct btf_type and of what stands behind it, and of that each; 0: a kind that is not known, so that what follows
- * cannot be found. */
-static const struct {
-	u8 fixed, each;
-} sizes[32] = {
-#define SIZE(more, each)                               \
-	{                                              \
-		sizeof(struct btf_type) + (more), each \
-	}
-	[BTF_KIND_INT] = SIZE(4, 0),
-	[BTF_KIND_PTR] = SIZE(0, 0),
-	[BTF_KIND_ARRAY] = SIZE(sizeof(struct btf_array), 0),
-	[BTF_KIND_STRUCT] = SIZE(0, sizeof(struct btf_member)),
-	[BTF_KIND_UNION] = SIZE(0, sizeof(struct btf_member)),
-	[BTF_KIND_ENUM] = SIZE(0, sizeof(struct btf_enum)),
-	[BTF_KIND_FWD] = SIZE(0, 0),
-	[BTF_KIND_TYPEDEF] = SIZE(0, 0),
-	[BTF_KIND_VOLATILE] = SIZE(0, 0),
-	[BTF_KIND_CONST] = SIZE(0, 0),
-	[BTF_KIND_RESTRICT] = SIZE(0, 0),
-	[BTF_KIND_FUNC] = SIZE(0, 0),
-	[BTF_KIND_FUNC_PROTO] = SIZE(0, sizeof(struct btf_param)),
-	[BTF_KIND_VAR] = SIZE(sizeof(struct btf_var), 0),
-	[BTF_KIND_DATASEC] = SIZE(0, sizeof(struct btf_var_secinfo)),
-	[BTF_KIND_FLOAT] = SIZE(0, 0),
-	[BTF_KIND_DECL_TAG] = SIZE(4, 0),
-	[PT_BTF_TYPE_TAG] = SIZE(0, 0),
-	[PT_BTF_ENUM64] = SIZE(0, 12),
-#undef SIZE
-};
 
 static const u32 list_kinds[BTF_LIST_COUNT] = {
 	[BTF_LIST_FUNCTIONS] = BTF_KIND_BIT(BTF_KIND_FUNC),
@@ -148,7 +105,7 @@ static void index_types(struct btf_blob *b)
 			at += sizeof(*t);
 			continue;
 		}
-		size = sizes[kind].fixed + sizes[kind].each * btf_raw_vlen(t);
+		size = btf_type_size(t);
 		if (!size || size > (size_t)(end - at))
 			break;
 		enums[nenums] = others[nothers] = n;

@@ -3,16 +3,11 @@
 #ifndef PANTRACE_TYPES_BTF_INTERNAL_H
 #define PANTRACE_TYPES_BTF_INTERNAL_H
 
-#include <linux/btf.h>
-
 #include "base/vector.h"
+#include "kernel/btf_layout.h"
 #include "types/btf.h"
 
 #define BTF_KIND_BIT(k) (1u << (k))
-/* linux/btf.h of older headers */
-#define PT_BTF_TYPE_TAG 18
-#define PT_BTF_ENUM64	19
-#define PT_BTF_KIND_MAX 19
 
 /* The types that have names: most of a kernel's 130,000 have none. */
 enum btf_list {

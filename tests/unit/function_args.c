@@ -6,11 +6,11 @@
 
 #define F 0xffffffff81000000
 
-static struct symbol_table *symbols_of(const char *name)
+static struct ksyms *symbols_of(const char *name)
 {
 	char *text = xasprintf("ffffffff81000000 T %s\nffffffff81000100 T next\n", name);
 
-	return symbol_table_new(text, strlen(text));
+	return ksyms_new(text, strlen(text));
 }
 
 /* ---- arguments ---- */
@@ -20,7 +20,7 @@ static void test_args(struct function_args *f, const char *function, const char 
 {
 	static const u64 args[FUNCTION_ARGS_RECORDED] = {0xffffffff00000001, 1, 3,
 							 0xfffffffb,	     5, 6};
-	struct symbol_table *symbols = symbols_of(function);
+	struct ksyms *symbols = symbols_of(function);
 	struct strbuf out = STRBUF_INIT;
 	struct json j = JSON_INIT(&out);
 	struct btf_function found;
@@ -39,7 +39,7 @@ static void test_args(struct function_args *f, const char *function, const char 
 	is_str(out.data, "()", "a record that is too short for them");
 out:
 	strbuf_release(&out);
-	symbol_table_release(symbols);
+	ksyms_release(symbols);
 }
 
 static void test_arguments(void)
@@ -47,7 +47,7 @@ static void test_arguments(void)
 	struct type_store types;
 	struct function_args f = {.types = &types};
 	struct strbuf out = STRBUF_INIT;
-	struct symbol_table *symbols = symbols_of("no_such_function");
+	struct ksyms *symbols = symbols_of("no_such_function");
 
 	type_store_init(&types);
 	f.btf = btf_attach(&types, NULL);
@@ -80,7 +80,7 @@ static void test_arguments(void)
 	function_args_release(&f);
 	btf_release(f.btf);
 	type_store_release(&types);
-	symbol_table_release(symbols);
+	ksyms_release(symbols);
 	strbuf_release(&out);
 }
 
@@ -128,7 +128,7 @@ static void test_result(const char *entry, const struct graph_text_options *o, u
 	graph_text_event(g, &e, &out);
 	is_str(out.data, want, want);
 	graph_text_release(g);
-	symbol_table_release((struct symbol_table *)t.context.symbols);
+	ksyms_release(t.context.symbols);
 	task_names_release(t.tasks);
 	event_table_release(t.events);
 	strbuf_release(&out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the running kernel offers: symbols against /proc/kallsyms itself, events against tracefs. */
 #include "kernel/kernel.h"
+#include "kernel/ksyms.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -17,7 +18,7 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static int count_function(void *arg, const char *name, const char *module, u64 address)
+static int count_function(void *arg, const struct kernel_function *f)
 {
 	++*(u32 *)arg;
 	return 0;
@@ -83,7 +84,7 @@ static void test_symbols(struct kernel *k)
 	ok(!kernel_symbol_at(k, 1, &again), "no symbol below the first");
 	compare_symbols(k);
 	start = now_ms();
-	kernel_each_function(k, count_function, &n);
+	ksyms_each_function(kernel_ksyms(k), NULL, count_function, &n);
 	printf("# %u functions in %.2f ms\n", n, now_ms() - start);
 	ok(n > 10000, "all functions");
 }

@@ -15,7 +15,8 @@ static int by_text(const void *a, const void *b)
 /* A name of few letters, so that many share their beginning and some are the same; every odd_th begins otherwise. */
 static void make(char name[64], u32 i, u32 odd)
 {
-	size_t len = (size_t)snprintf(name, 64, "%s", odd && i % odd == odd - 1 ? "other:" : "kprobe:");
+	size_t len =
+		(size_t)snprintf(name, 64, "%s", odd && i % odd == odd - 1 ? "other:" : "kprobe:");
 	const int more = rand() % 30;
 
 	for (int n = 0; n < more; n++)
@@ -25,7 +26,7 @@ static void make(char name[64], u32 i, u32 odd)
 
 static void test_many(u32 count, u32 odd, const char *what)
 {
-	struct name_list l = NAME_LIST_INIT("kprobe:");
+	struct name_list l = {.arena = ARENA_INIT};
 	char **want = xmalloc((count + 1) * sizeof(*want)), name[64];
 	bool same = true;
 	size_t n = 0;
@@ -40,7 +41,7 @@ static void test_many(u32 count, u32 odd, const char *what)
 	for (u32 i = 0; i < count; i++) {
 		if (i && !strcmp(want[i], want[i - 1]))
 			continue;
-		same = same && n < l.names.len && !strcmp(l.names.items[n].text, want[i]);
+		same = same && n < l.names.len && !strcmp(l.names.items[n], want[i]);
 		n++;
 	}
 	ok(same && n == l.names.len, "%u names%s", count, what);
@@ -52,7 +53,7 @@ static void test_many(u32 count, u32 odd, const char *what)
 
 int main(void)
 {
-	static const u32 counts[] = {0, 1, 2, 4095, 4096, 4097, 8192, 12288, 50000};
+	static const u32 counts[] = {0, 1, 2, 3, 50000};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		test_many(counts[i], 0, "");

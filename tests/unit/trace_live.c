@@ -338,7 +338,7 @@ static void test_lines(struct kernel *k, const char *root, const char *name, dou
 	};
 	c.text.tasks = task_names_new(true);
 	c.text.context = (struct print_context){
-		.symbols = symbol_table_live(),
+		.symbols = kernel_ksyms(k),
 		.strings = strings ? string_table_new(strings) : NULL,
 		.raw_strings = true,
 		.hz = 250,
@@ -380,7 +380,6 @@ static void test_lines(struct kernel *k, const char *root, const char *name, dou
 	function_args_release(&c.text.args);
 	event_table_release(c.text.events);
 	task_names_release(c.text.tasks);
-	symbol_table_release(c.text.context.symbols);
 	string_table_release((struct string_table *)c.text.context.strings);
 	hashmap_release(&c.scores);
 	free(text);
@@ -452,7 +451,7 @@ static void test_graph(struct kernel *k, const char *root, const char *name,
 		.types = event_table_types(t.events),
 		.bare_enums = !names_enumerators(text),
 	};
-	t.context.symbols = symbol_table_live();
+	t.context.symbols = kernel_ksyms(k);
 	t.context.raw_strings = true;
 	task_names_follow(t.tasks, root);
 	task_names_reload(t.tasks);
@@ -477,7 +476,6 @@ static void test_graph(struct kernel *k, const char *root, const char *name,
 	function_args_release(&t.args);
 	event_table_release(t.events);
 	task_names_release(t.tasks);
-	symbol_table_release(t.context.symbols);
 	strbuf_release(&out);
 	free(text);
 }

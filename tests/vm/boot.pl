@@ -41,7 +41,7 @@ system("cp -r tests/vm/data $root/data") if -d 'tests/vm/data';
 system("for f in build/programs/*; do case \$f in *.dyn) ;; *) cp \$f $root/programs/;; esac; done") if -d 'build/programs';
 system("cp -r $ENV{VM_EXTRA}/. $root/") if $ENV{VM_EXTRA};
 # Unit tests that have the kernel as the judge.
-for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(core_copy trace_live)) {
+for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(trace_live)) {
 	system("cp $unit $root/programs/ && strip -g $root/programs/" . basename($unit)) if -x $unit;
 }
 {

@@ -19,8 +19,18 @@ like "$(cat /tmp/out)" '^ => __x64_sys_(clock_)?nanosleep$' "functrace -s: the s
 pantrace functrace -d 1 no_such_function_x >/tmp/out 2>&1
 is $? 1 "functrace: no such function: exit code"
 like "$(cat /tmp/out)" "there is no function 'no_such_function_x'" "functrace: no such function"
-pantrace functrace -d 1 __x64_sys_getppid >/tmp/out 2>&1
-like "$(cat /tmp/out)" "'__x64_sys_getppid' cannot be traced" "functrace: a function without an ftrace entry"
+pantrace functrace -d 1 native_sched_clock >/tmp/out 2>&1
+like "$(cat /tmp/out)" "'native_sched_clock' cannot be traced" "functrace: a function without an ftrace entry"
+# ftrace knows one name of each function; a system call without arguments is __do_sys_getppid there.
+for function in __x64_sys_getppid '__x64_sys_getpp*'; do
+	begin pantrace functrace "$function"
+	/programs/syscalls 100 >/dev/null
+	end
+	is "$(grep -c '^ *syscalls-[0-9]* .* __[a-z0-9]*_sys_getppid <-' /tmp/out)" 300 "functrace $function: by another name than ftrace's"
+done
+begin pantrace functrace 'native_*'
+end
+like "$(cat /tmp/err)" 'WARNING: [1-9][0-9]* functions that match native_\* are left out' "functrace: what cannot be traced is counted"
 pantrace functrace -d 1 do_nanoslep >/tmp/out 2>&1
 like "$(cat /tmp/out)" "did you mean 'do_nanosleep'" "functrace: the nearest name"
 pantrace functrace -d 1 'no_such_*' >/tmp/out 2>&1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Symbols from the kernel's own tables: what /proc/kallsyms says is the truth.
+# Names and addresses of kernel functions: what /proc/kallsyms and ftrace's list say is the truth.
 sed -n 's/^\(ffffffff8[0-9a-f]*\) [tTwW] \([^[:space:]]*\)$/0x\1 \2/p' /proc/kallsyms | grep -v '_pfx_' |
 	awk '{ seen[$1]++; name[$1] = $2; order[NR] = $1 }
 		END { for (i = 1; i <= NR; i++) if (seen[order[i]] == 1) print order[i], name[order[i]] }' |
@@ -32,13 +32,78 @@ more=$(diff /tmp/want /tmp/got | grep -c '^+[^+]')
 [ "$more" -lt 5 ]
 ok "and hardly another ($more)"
 
-# A few are looked up among the sorted names, all are met one by one: both must tell the same.
-pantrace -l 'kprobe:*' 2>/dev/null | sort >/tmp/all
-[ "$(wc -l </tmp/all)" -gt 20000 ]
-ok "all functions"
-for prefix in tcp_ vfs_ do_ __x64_sys_r zs_ xfs_trans schedule no_such_; do
-	pantrace -l "kprobe:$prefix*" 2>/dev/null | sort >/tmp/got
-	grep -E "^kprobe:([a-z0-9_]*:)?$prefix" /tmp/all >/tmp/want
-	is "$(diff /tmp/want /tmp/got)" "" "of those $(wc -l </tmp/want) begin with $prefix"
+# Functions by their addresses: first what the kernel calls it, then its other names. Not padding, cold parts, and what ran at boot.
+awk '$3 == "_sinittext" { from = $1 } $3 == "_einittext" { to = $1 }
+	$2 ~ /[tTwW]/ && $3 !~ /^__(pfx|cfi)_|\.cold/ && $4 !~ /^\[(bpf|__builtin)/ {
+		if (!($1 in names)) order[n++] = $1
+		names[$1] = names[$1] " " $3
+	}
+	END { for (i = 0; i < n; i++) if (!(order[i] >= from && order[i] < to)) print order[i] names[order[i]] }' /proc/kallsyms >/tmp/functions
+sed 's/[[:space:]].*//' /sys/kernel/tracing/available_filter_functions | grep -v __ftrace_invalid >/tmp/ftrace
+# of_prefix PREFIX [not]: those that ftrace has (or has not) and one of whose names begins so, under what the kernel calls them if that does
+of_prefix()
+{
+	awk -v prefix="$1" -v want="${2:-}" 'FNR == NR { traced[$1]++; next }
+		{ own[$2]++; line[FNR] = $0; lines = FNR }
+		END {
+			for (l = 1; l <= lines; l++) {
+				n = split(line[l], w, " ")
+				for (i = 2; i <= n && index(w[i], prefix) != 1; i++) ;
+				if (i > n) continue
+				# several of one name, some of which are traced: not told apart here
+				if (traced[w[2]] && traced[w[2]] < own[w[2]]) continue
+				if (want == "not" ? !traced[w[2]] : traced[w[2]]) print w[i]
+			}
+		}' /tmp/ftrace /tmp/functions
+}
+for prefix in tcp_ __x64_sys_r xfs_trans no_such_; do
+	pantrace -l "kprobe:$prefix*" 2>/dev/null | sed 's/.*://' | sort -u >/tmp/got
+	of_prefix $prefix | sort -u >/tmp/want
+	is "$(diff /tmp/want /tmp/got | grep '^-[^-]')" "" "all that begin with $prefix, by any name ($(wc -l </tmp/want))"
+	is "$(diff /tmp/want /tmp/got | grep -c '^+[^+]' | grep -v '^[0-3]$')" "" "and hardly another"
 done
+grep -qx __x64_sys_getppid /tmp/ftrace
+is $? 1 "ftrace calls a system call without arguments otherwise"
+is "$(pantrace -l 'kprobe:__x64_sys_getpp*' 2>/dev/null)" "kprobe:__x64_sys_getppid" "it is listed by this name, too"
+for probe in 'kprobe:__x64_sys_getppid' 'kprobe:__x64_sys_getpp*' 'kretprobe:__x64_sys_getpp*'; do
+	out=$(pantrace -q -c '/programs/syscalls 100' -e "$probe { @ = count(); }" 2>&1)
+	is "$(echo "$out" | grep .)" "@: 300" "$probe: its calls"
+done
+
+# What a pattern matches and the kernel does not let anybody trace is counted.
+of_prefix native_ not >/tmp/not
+n=$(wc -l </tmp/not)
+[ "$n" -gt 3 ]
+ok "functions that cannot be traced ($n)"
+pantrace -d ast -e 'kprobe:native_* { 1 }' >/tmp/out 2>/tmp/err
+like "$(cat /tmp/err)" "WARNING: [0-9]+ functions that match kprobe:native_\\* are left out: $n notrace " "they are counted aloud"
+pantrace -d ast -e 'kprobe:vfs_rea* { 1 }' >/tmp/out 2>/tmp/err
+unlike "$(cat /tmp/err)" 'left out' "nothing is said where all can be traced"
+
+# Several functions of one name, all of them traced: the first two of one with few.
+shared=$(awk 'FNR == NR { traced[$1]++; next } NF == 2 { n[$2]++ } END { for (f in n) if (n[f] == 2 && traced[f] == 2 && f !~ /\./) print f }' /tmp/ftrace /tmp/functions |
+	grep -vxF -f /sys/kernel/tracing/available_events | sort | grep -E '^[a-z]+_[a-z_]+$' | grep -v '^rcu_' | head -1)
+[ -n "$shared" ]
+ok "functions of one name ($shared)"
+pantrace -e "kprobe:$shared { 1 }" >/tmp/out 2>/tmp/err
+is $? 1 "a name of two functions is refused"
+like "$(cat /tmp/err)" "the name is not unique: 2 functions are called $shared" "with the reason"
+all=$(sed -n 's/.*HINT: kprobe:\([^ ]*\) means all of them.*/\1/p' /tmp/err)
+out=$(pantrace -e "kprobe:$all { @ = count(); } interval:ms:1 { exit(); }" 2>&1)
+like "$out" '^Attached 3 probes$' "the hint's pattern attaches to both (and a timer)"
+pantrace -e "fentry:$shared { 1 }" >/tmp/out 2>/tmp/err
+like "$(cat /tmp/err)" "(the name is not unique|No matches for fentry)" "fentry: refused, too"
+
+# notrace: the reason, not the kernel's EINVAL or EBUSY
+for probe in kprobe fentry fexit; do
+	pantrace -e "$probe:trace_clock_local { @ = count(); }" >/tmp/out 2>/tmp/err
+	is $? 1 "$probe of a notrace function is refused"
+	like "$(cat /tmp/err)" 'trace_clock_local.*the kernel does not allow this function to be traced \(notrace\)' "$probe: the reason"
+done
+
+# The kernel's iterator and the text of kallsyms are one truth.
+for without in '' '--no-feature iterators'; do
+	pantrace $without -q -e 'BEGIN { printf("%lx %lx %s\n", kaddr("vfs_read"), kaddr("jiffies"), ksym(kaddr("do_nanosleep") + 5)); exit(); }' 2>&1
+done | sort -u >/tmp/got
+is "$(cat /tmp/got)" "$(awk '{ a[$3] = $1 } END { sub(/^0*/, "", a["vfs_read"]); print a["vfs_read"], a["jiffies"], "do_nanosleep" }' /proc/kallsyms)" "the same from the iterator and from the text" || cat /tmp/got
 done_testing

@@ -11,6 +11,13 @@ nc -w 1 127.0.0.1 7999
 end
 like "$(cat /tmp/out)" '^tcp_v4_connect +1$' "funccount: a pattern of many functions"
 
+for mode in '' -F; do
+	begin pantrace funccount $mode '__x64_sys_getpp*'
+	/programs/syscalls 100 >/dev/null
+	end
+	like "$(cat /tmp/out)" '^__x64_sys_getppid +300$' "funccount $mode: a pattern of a name that is not ftrace's"
+done
+
 # By the function tracer: attached at once, each call counted or said to be lost.
 begin pantrace funccount -F 'write_nul*'
 /programs/syscalls 100 >/dev/null
