@@ -157,8 +157,10 @@ int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid
 	tables = tables_new(header.nr_maps);
 	if (!tables)
 		goto out;
-	if (!ftruncate(fd, (off_t)header.file_size))
-		shm = mmap(NULL, header.file_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	rc = pt_file_size_set(fd, header.file_size);
+	if (rc)
+		goto out;
+	shm = mmap(NULL, header.file_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	rc = shm == MAP_FAILED ? -errno : 0;
 	if (!rc)
 		rc = memory_have(fd, &header, shm, &tables->had);

@@ -41,7 +41,6 @@ int pantrace_start(const struct pantrace_options *given)
 	if (rc)
 		goto out;
 	set->state = PT_RUNNING;
-	pt_rings_reserve(set);
 	pt_sites_follow();
 out:
 	pt_unlock();

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pantrace/protocol.h>
 #include <pthread.h>
@@ -39,9 +40,9 @@
 #define CHILD_NS   50000000l /* a child that only goes on to exec leaves no socket behind */
 
 static struct control {
-	bool wanted;
 	bool child_safe; /* of a fork that is going on */
 	bool own_table;
+	bool helps; /* a helper is there, or about to be made */
 	bool ending; /* main() is over: no socket is to be left behind */
 	int seccomp; /* mode when the library was loaded */
 	int fd;
@@ -245,12 +246,50 @@ static void table_unshare(void)
 		close(fd);
 }
 
+static int least(int a_ms, int b_ms)
+{
+	return a_ms < 0 || b_ms < a_ms ? b_ms : a_ms;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/*
+ * A connection, within LIMIT_MS (-1: whenever), or -1; EAGAIN: nobody has come. Where the program can
+ * close the socket, accept() alone holds on to it.
+ */
+static int client_wait(const struct pt_tending *tending, int limit_ms)
+{
+	const struct timeval limit = {limit_ms > 0 ? limit_ms / 1000 : 0,
+				      limit_ms > 0 ? limit_ms % 1000 * 1000 : 0};
+	struct pollfd waiting[] = {{control.fd, POLLIN, 0}, {tending->fd, POLLIN, 0}};
+
+	if (!control.own_table)
+		setsockopt(control.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	else if (poll(waiting, 2, limit_ms) <= 0 || !waiting[0].revents)
+		return errno = EAGAIN, -1;
+	return accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
+}
+
+/* Nobody looks after rings from here on. */
+static void *helper_end(void)
+{
+	control.helps = false;
+	pt_sessions_populate();
+	return NULL;
+}
+
 static void *helper(void *delay)
 {
 	const struct timespec wait = {.tv_nsec = CHILD_NS}, pause = {.tv_nsec = 100000000};
 
-	struct pollfd waiting = {.events = POLLIN};
-	bool pending = false;
+	struct pt_tending tending;
+	uint64_t quiet_from; /* when nobody waits for what was put off; 0: nothing was */
 
 	if (delay) {
 		nanosleep(&wait, NULL);
@@ -261,9 +300,8 @@ static void *helper(void *delay)
 	prctl(PR_SET_NAME, "pantrace");
 	table_unshare();
 	control.fd = -1;
-	/* a program that has joined a session as it began; children are many. Where the program can
-	 * close the socket, accept() alone holds on to it. */
-	pending = !delay && control.own_table;
+	quiet_from = 0;
+	pt_tending_begin(&tending, control.own_table);
 	for (;;) {
 		int fd, wait_ms;
 
@@ -271,7 +309,7 @@ static void *helper(void *delay)
 			if (control.pid == getpid())
 				unlink(control.path);
 			if (socket_make())
-				return NULL;
+				return helper_end();
 			if (__atomic_load_n(&control.ending, __ATOMIC_SEQ_CST)) {
 				unlink(control.path);
 				return NULL;
@@ -280,33 +318,47 @@ static void *helper(void *delay)
 			pt_join_waiting();
 		}
 		/* what nobody waits for is done once nobody has come for a while */
-		wait_ms = pending					 ? IDLE_MS
-			  : control.own_table && pt_sessions_addresses() ? LOOK_MS
-									 : -1;
-		waiting.fd = control.fd;
-		if (wait_ms > 0 && !poll(&waiting, 1, wait_ms)) {
-			if (pending) {
-				pt_sessions_bury();
-				pt_sessions_populate();
-			}
-			pantrace_objects();
-			pending = false;
-			continue;
+		if (quiet_from && now_ms() >= quiet_from) {
+			pt_sessions_bury();
+			quiet_from = 0;
 		}
-		fd = accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
+		if (pt_sessions_addresses())
+			pantrace_objects();
+		wait_ms = pt_tend(&tending);
+		if (quiet_from)
+			wait_ms = least(wait_ms, IDLE_MS);
+		if (pt_sessions_addresses())
+			wait_ms = least(wait_ms, LOOK_MS);
+		fd = client_wait(&tending, wait_ms);
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
 			    errno == ENOBUFS)
 				nanosleep(&pause, NULL);
 			else if (errno == EPERM || errno == ENOSYS)
-				return NULL;
+				return helper_end();
 			continue;
 		}
 		serve(fd);
 		close(fd);
-		pending = true;
+		quiet_from = now_ms() + IDLE_MS;
 	}
 	return NULL;
+}
+
+extern void *dlopen(const char *file, int mode) __attribute__((weak));
+
+/*
+ * The helper's code stays: a plugin that has the library in itself may be unloaded while the program
+ * runs. (libpantrace.so says so itself, a static program has no dlopen().)
+ */
+static void object_pin(void)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (dlopen && dladdr1((void *)object_pin, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
+	    map->l_name && *map->l_name)
+		dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static void helper_start(bool delay)
@@ -315,6 +367,7 @@ static void helper_start(bool delay)
 	pthread_attr_t attr;
 	pthread_t thread;
 
+	control.helps = false;
 	if (pthread_attr_init(&attr))
 		return;
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
@@ -322,9 +375,11 @@ static void helper_start(bool delay)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all,
 			&before); /* handlers are the program's threads' business */
-	pthread_create(&thread, &attr, helper, delay ? &control : NULL);
+	control.helps = !pthread_create(&thread, &attr, helper, delay ? &control : NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
+	if (!control.helps)
+		pt_sessions_populate();
 }
 
 /*
@@ -351,6 +406,11 @@ static void fork_child(void)
 		helper_start(true);
 }
 
+bool pt_control_helps(void)
+{
+	return control.helps;
+}
+
 void pt_control_begin(void)
 {
 	const char *given = getenv("PANTRACE_CONTROL");
@@ -362,9 +422,10 @@ void pt_control_begin(void)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	control.seccomp = prctl(PR_GET_SECCOMP);
-	control.wanted = true;
+	control.helps = true;
 	pt_join_begin();
 	pt_join_waiting();
+	object_pin();
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	helper_start(false);
 }

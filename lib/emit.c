@@ -204,6 +204,8 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	subq $1, %r9\n"                                                                    \
 	"	orq $7, %r9\n"                                                                     \
 	"	leaq 1(%r9, %r8), %rax\n"                                                          \
+	"	cmpq 48(%r11), %rax\n" /* had */                                                    \
+	"	ja 4f\n"                                                                           \
 	"	movq %rax, %xmm0\n"                                                                \
 	"	movhps 8(%r11), %xmm0\n"                                                           \
 	"	paddq 80(%rcx), %xmm0\n" /* {size, one} */                                         \
@@ -450,6 +452,7 @@ AT(PT_OTHERS, CPU_ID | IP);
 AT(PT_SWITCHES, SWITCHES);
 AT(PT_FAULTS, FAULTS);
 AT(offsetof(struct pantrace_ring, cpu), 28);
+AT(offsetof(struct pantrace_ring, had), 48);
 AT(1 << PANTRACE_CONTEXT_VPID | 1 << PANTRACE_CONTEXT_VTID | 1 << PANTRACE_CONTEXT_PROCNAME,
    OF_A_THREAD);
 AT(1 << PANTRACE_CONTEXT_CPU_ID, CPU_ID);

@@ -38,6 +38,20 @@ bool pt_rseq_here(void)
 	return false;
 }
 
+/*
+ * Whether it is for want of memory that an event of SIZE bytes has no room behind the last one: its
+ * sub-buffer would have it.
+ */
+static bool lacks_memory(const struct pt_session *session, const struct pantrace_ring *ring,
+			 uint64_t size)
+{
+	const uint64_t from = __atomic_load_n(&ring->position, __ATOMIC_RELAXED);
+	const uint64_t start = ((from + 7) & ~7ull) & session->sub_mask;
+
+	return start && start + size <= session->sub_size &&
+	       from + 7 + size > __atomic_load_n(&ring->had, __ATOMIC_RELAXED);
+}
+
 /* False when a reader has yet to take the sub-buffer that comes next, or there is no memory for it.
  */
 static bool change_plan(const struct pt_session *session, const struct pantrace_ring *ring,
@@ -71,8 +85,7 @@ static bool change_plan(const struct pt_session *session, const struct pantrace_
 		ret->old = (struct pantrace_packet *)(data + ((next - sub) & mask));
 		ret->content = (from - (next - sub)) * 8;
 	}
-	/* last: it may take long, and then the session may be over and what was read above unmapped */
-	return next > mask || pt_rings_first_lap(session, data + next, next);
+	return ret->to <= __atomic_load_n(&ring->had, __ATOMIC_ACQUIRE);
 }
 
 static void lose(uint64_t *count)
@@ -134,7 +147,8 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
 			break;
 		if (outcome != FULL)
 			continue;
-		if (change_plan(session, &session->rings[cpu], session->data[cpu], &scratch,
+		if (!lacks_memory(session, &session->rings[cpu], size) &&
+		    change_plan(session, &session->rings[cpu], session->data[cpu], &scratch,
 				&change)) {
 			section_change(session, area, cpu, &session->rings[cpu], &change);
 		} else if (!room_wait(session, &session->rings[cpu])) {
@@ -209,6 +223,10 @@ static void record_on_thread(struct pt_session *session, void *record, uint64_t 
 	}
 	ring = &session->rings[slot - 1];
 	start = (ring->position + 7) & ~7ull;
+	if (lacks_memory(session, ring, size)) {
+		lose(&ring->lost);
+		goto out;
+	}
 	if (!(start & session->sub_mask) ||
 	    (start & session->sub_mask) + size > session->sub_size) {
 		while (!change_plan(session, ring, session->data[slot - 1], &scratch, &change)) {

@@ -65,16 +65,9 @@ struct pt_session {
 	uint64_t early_lost; /* events lost before there was a header to count them in */
 	uint32_t users;	     /* threads that look at the rings outside of a critical section */
 	uint32_t nr_rings;
-	uint32_t memory;     /* enum pt_memory */
 	uint32_t block_us;
 	/* to a power of two, for pt_emit_several() */
-	char padding[16384 - 128 - 24 - PT_MAX_RING * sizeof(char *)];
-};
-
-enum pt_memory {
-	PT_MEMORY_PART,	  /* a sub-buffer's memory is had when it is first needed */
-	PT_MEMORY_HAD,	  /* it is reserved, and touching it may be a page fault */
-	PT_MEMORY_MAPPED,
+	char padding[16384 - 128 - 20 - PT_MAX_RING * sizeof(char *)];
 };
 
 /*
@@ -138,11 +131,6 @@ PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 
 /* session.c, rings.c, records.c */
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
-/*
- * Whether the sub-buffer that begins at POSITION, within the first time round, has memory: it is had now if
- * need be. Async-signal-safe; keeps errno.
- */
-PT_HIDDEN bool pt_rings_first_lap(const struct pt_session *session, char *sub_buffer, uint64_t position);
 /* A child's first event: makes its part of SESSION. With errno kept; false when there is none to make. */
 PT_HIDDEN bool pt_session_of_child(struct pt_session *session);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
@@ -178,7 +166,9 @@ enum pt_session_state {
 };
 
 /* Of sessions that a tool asked for, by name. The lock is not held; 0 or a negative errno. */
-PT_HIDDEN int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules);
+/* *WHY, if there is one, is what a person wants to know of the error. */
+PT_HIDDEN int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules,
+			       const char **why);
 PT_HIDDEN int pt_session_stop(const char *name);
 PT_HIDDEN int pt_session_resume(const char *name);
 PT_HIDDEN int pt_session_destroy(const char *name);
@@ -201,8 +191,10 @@ PT_HIDDEN int pt_session_fd(unsigned int number);
 PT_HIDDEN bool pt_sessions_addresses(void);
 /* Unmaps the rings of destroyed sessions. */
 PT_HIDDEN void pt_sessions_bury(void);
-/* Faults the rings of new sessions in, so that events do not have to. */
+/* All memory of the sessions' rings is had now: for where no helper follows. */
 PT_HIDDEN void pt_sessions_populate(void);
+/* What sessions need to be done for them now; enum pt_watch says when to come again. */
+PT_HIDDEN unsigned int pt_sessions_follow(void);
 
 /* ---- spec.c: the text of protocol.h ---- */
 
@@ -255,6 +247,26 @@ PT_HIDDEN void pt_join_waiting(void);
 
 /* control.c: the helper thread; called once, before main() */
 PT_HIDDEN void pt_control_begin(void);
+/* Whether there is a helper, or will be one as soon as this returns to the program. */
+PT_HIDDEN bool pt_control_helps(void);
+
+/* memory.c */
+/* ftruncate() to more, without a signal: -EFBIG beyond the process's limit, or another errno. */
+PT_HIDDEN int pt_file_size_set(int fd, uint64_t size);
+/* N bytes from FROM are had, so that touching them is no SIGBUS. False: there is no room. Keeps errno. */
+PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
+
+/*
+ * tend.c: what the helper does between requests, so that events need no system call. It looks again
+ * after the process has run for some milliseconds: one that sleeps is not woken.
+ */
+struct pt_tending {
+	int timer; /* of the processor time of the process, or -1 */
+	int fd;	   /* readable when it is over, or -1: then by the clock alone */
+};
+PT_HIDDEN void pt_tending_begin(struct pt_tending *tending, bool with_fd);
+/* Does what there is to do. Milliseconds after which it is to be called again at the latest, or -1. */
+PT_HIDDEN int pt_tend(struct pt_tending *tending);
 
 /* event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The lock is held. */
 PT_HIDDEN struct pantrace_event_record *pt_event_record(const struct pantrace_event *event);

@@ -77,6 +77,7 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 {
 	const int fd =
 		openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	const char *why;
 	struct stat st;
 	ssize_t n = -1;
 
@@ -90,7 +91,7 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 		return;
 	/* -EEXIST: it was told already */
 	if (joins(&reading->description, environment))
-		pt_session_start(&reading->description.spec, &reading->description.rules);
+		pt_session_start(&reading->description.spec, &reading->description.rules, &why);
 }
 
 struct entry64 {

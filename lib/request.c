@@ -163,16 +163,19 @@ static int describe(const char *text, size_t n, struct pt_answer *answer)
 static int do_start(const char *name, const char *text, size_t n, struct pt_answer *answer)
 {
 	int rc = describe(text, n, answer);
+	const char *why;
 
 	if (rc)
 		return rc;
 	if (!*description.spec.name)
 		return -EINVAL;
-	rc = pt_session_start(&description.spec, &description.rules);
+	rc = pt_session_start(&description.spec, &description.rules, &why);
 	if (rc == -ENOSPC) { /* destroyed ones may still have the places */
 		pt_sessions_bury();
-		rc = pt_session_start(&description.spec, &description.rules);
+		rc = pt_session_start(&description.spec, &description.rules, &why);
 	}
+	if (rc && why)
+		pt_answer_add(answer, "%s", why);
 	return rc ? rc : with_session(description.spec.name, answer);
 }
 

@@ -6,10 +6,7 @@
  * (MADV_WIPEONFORK), by the kernel and so for every kind of fork. What a child needs to make a
  * session of its own is in ordinary memory: struct pt_settings.
  *
- * The file is as long as it will be, its memory is had bit by bit: the header and the first
- * sub-buffer of every ring at once, the others when an event first needs them or, mostly, before
- * that by the helper. What is had at once is reserved only: a session begins while somebody waits
- * for it, and to clear and map a page takes twice as long as to reserve it.
+ * The file is as long as it will be, its memory is had bit by bit (memory.c).
  */
 #include "context.h"
 #include "aggregate_session.h"
@@ -25,96 +22,12 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE	 4096ull
-#define LAZY_MAX (1u << 20) /* larger sub-buffers are had at once: no event waits for so much */
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#define PAGE 4096ull
 
 static uint32_t ring_generation;
-
-/* ---- memory ---- */
-
-bool pt_memory_reserve(void *from, size_t n)
-{
-	char *const start = (char *)((uintptr_t)from & ~(PAGE - 1));
-	const int saved = errno;
-	int rc;
-
-	do {
-		rc = madvise(start, n + (size_t)((char *)from - start), MADV_POPULATE_WRITE);
-	} while (rc && (errno == EINTR || errno == EAGAIN));
-	errno = saved;
-	return !rc;
-}
-
-/* -ENOSPC when the file system has not as much left; others may take it before it is needed. */
-static int room_check(int fd, uint64_t size)
-{
-	struct statfs fs;
-
-	/* no number of blocks: no limit, as of memory files */
-	if (fstatfs(fd, &fs) || !fs.f_blocks)
-		return 0;
-	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < size ? -ENOSPC : 0;
-}
-
-/* N bytes of the file at FROM, mapped at SHM, which a later write finds reserved. */
-static bool file_reserve(int fd, struct pantrace_shm *shm, uint64_t from, uint64_t n)
-{
-	return !syscall(SYS_fallocate, fd, 0, (long)from, (long)n) ||
-	       pt_memory_reserve((char *)shm + from, n);
-}
-
-/*
- * The memory that events will write is had before they do: a write to a full file system is a
- * SIGBUS for the program. *RET_ALL: it is all there.
- */
-static int memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm *header,
-			bool *ret_all)
-{
-	const uint64_t meta = (header->meta_used + (1u << 16) - 1) & ~((1ull << 16) - 1);
-	const uint64_t ring = (uint64_t)header->nr_subs * header->sub_size;
-	bool good;
-
-	*ret_all = false;
-	good = pt_memory_reserve(shm, header->meta_off);
-	if (good && header->sub_size <= LAZY_MAX) {
-		good = file_reserve(fd, shm, header->meta_off, meta);
-		for (uint32_t i = 0; i < header->nr_rings && good; i++)
-			good = header->flags & PANTRACE_RINGS_PER_THREAD ||
-			       file_reserve(fd, shm, header->data_off + i * ring, header->sub_size);
-		return good ? 0 : -ENOSPC;
-	}
-	/* or the kernel is older than 5.14 and cannot */
-	if (syscall(SYS_fallocate, fd, 0, 0l, (long)header->file_size))
-		return -errno;
-	*ret_all = true;
-	return 0;
-}
-
-void pt_rings_reserve(struct pt_settings *set)
-{
-	struct pt_session *const session = pt_session_of(set);
-
-	if (set->state != PT_RUNNING || !session->shm || session->memory == PT_MEMORY_MAPPED)
-		return;
-	if (pt_memory_reserve(session->shm, session->shm->file_size))
-		__atomic_store_n(&session->memory, PT_MEMORY_MAPPED, __ATOMIC_RELEASE);
-}
-
-bool pt_rings_first_lap(const struct pt_session *session, char *sub_buffer, uint64_t position)
-{
-	if (__atomic_load_n(&session->memory, __ATOMIC_ACQUIRE) != PT_MEMORY_PART)
-		return true;
-	/* the first is there; a thread's rings have none */
-	return (!position && !session->per_thread) ||
-	       pt_memory_reserve(sub_buffer, session->sub_size);
-}
 
 /* ---- the file ---- */
 
@@ -255,24 +168,21 @@ static void rings_publish(struct pt_settings *set, struct pt_session *session,
 	pt_session_open(session, shm->nr_rings);
 }
 
-/* Maps FD, a new file, and fills it in: *RET_ALL says whether all of its memory is there. */
-static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_shm **ret,
-		    bool *ret_all)
+/* Maps FD, a new file, and fills it in. 1: all of its memory is there, 0, or a negative errno. */
+static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_shm **ret)
 {
 	struct pantrace_shm *shm;
 	size_t used;
 	const char *const records = pt_records(&used);
-	int rc = room_check(fd, header->file_size);
+	int rc = pt_file_size_set(fd, header->file_size);
 
 	if (rc)
 		return rc;
-	if (ftruncate(fd, (off_t)header->file_size))
-		return -errno;
 	shm = mmap(NULL, header->file_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (shm == MAP_FAILED)
 		return -errno;
-	rc = memory_begin(fd, shm, header, ret_all);
-	if (rc) {
+	rc = pt_memory_begin(fd, shm, header);
+	if (rc < 0) {
 		munmap(shm, header->file_size);
 		return rc;
 	}
@@ -281,7 +191,7 @@ static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_s
 		memcpy((char *)shm + header->meta_off, records, used);
 	*shm = *header;
 	*ret = shm;
-	return 0;
+	return rc;
 }
 
 /* Known by its name; where it has none, by the descriptor. */
@@ -305,7 +215,6 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 {
 	struct pt_session *const session = pt_session_of(set);
 	struct pantrace_shm header, *shm = NULL;
-	bool all = false;
 	struct stat st;
 	int fd, rc;
 
@@ -323,18 +232,21 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	if (fd < 0)
 		return fd == -1 ? -errno : fd;
 	header_fill(set, &header, pid, parent);
-	rc = fstat(fd, &st) ? -errno : file_map(fd, &header, &shm, &all);
-	if (rc) {
+	rc = fstat(fd, &st) ? -errno : file_map(fd, &header, &shm);
+	if (rc < 0) {
 		file_remove(set);
 		close(fd);
 		return rc;
 	}
 	shm->lost = __atomic_exchange_n(&session->early_lost, 0, __ATOMIC_RELAXED);
-	session->memory = all ? PT_MEMORY_HAD : PT_MEMORY_PART;
+	set->settled = rc;
+	set->since = 0;
 	set->fd = fd;
 	set->inode = st.st_ino;
 	set->pid = pid;
 	rings_publish(set, session, shm);
+	if (!pt_control_helps())
+		pt_memory_all(set);
 	/* last: whoever watches the directory reads only what is whole */
 	__atomic_store_n(&shm->magic, PANTRACE_SHM_MAGIC, __ATOMIC_RELEASE);
 	if (set != pt_settings && set->file[0])

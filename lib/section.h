@@ -96,6 +96,8 @@ static inline struct rseq *rseq_area(void)
 	"	subq $1, %[n]\n"                                                                   \
 	"	orq $7, %[n]\n"                                                                    \
 	"	leaq 1(%[n], %[" #total "]), %%rax\n"                                              \
+	"	cmpq 48(%[ring]), %%rax\n" /* had */                                                \
+	"	ja 7f\n"                                                                           \
 	"	movq %%rax, %%xmm0\n"                                                              \
 	"	movhps 8(%[ring]), %%xmm0\n"                                                       \
 	"	paddq %[one], %%xmm0\n"                                                            \
@@ -246,6 +248,9 @@ static inline enum outcome section_change(const struct pt_session *session, stru
 			 "	jae 8f\n"
 			 "	cmpl %k[cpu], 4(%[area])\n"
 			 "	jne 9f\n"
+			 "	movq 8(%[change]), %%rax\n"
+			 "	cmpq 48(%[ring]), %%rax\n"
+			 "	ja 7f\n"
 			 "	movq (%[change]), %%rax\n"
 			 "	cmpq %%rax, (%[ring])\n"
 			 "	jne 7f\n"
@@ -292,6 +297,7 @@ _Static_assert(offsetof(struct pt_session, data) == 128, "layout");
 _Static_assert(offsetof(struct pantrace_ring, position) == 0, "layout");
 _Static_assert(offsetof(struct pantrace_ring, events) == 8, "layout");
 _Static_assert(offsetof(struct pantrace_ring, last_tsc) == 32, "layout");
+_Static_assert(offsetof(struct pantrace_ring, had) == 48, "layout");
 _Static_assert(sizeof(struct pantrace_ring) == 128, "layout");
 _Static_assert(offsetof(struct rseq, cpu_id) == 4, "layout");
 _Static_assert(offsetof(struct rseq, rseq_cs) == 8, "layout");

@@ -212,11 +212,32 @@ int pt_session_destroy(const char *name)
 	return session_with(name, destroy, NULL);
 }
 
-int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules)
+/* Of rings, or tables, that could not be made. */
+static const char *reason_of(int error)
+{
+	static const struct {
+		int error;
+		const char *reason;
+	} reasons[] = {
+		{-EFBIG, "files of the program may not be as large as its rings (ulimit -f)"},
+		{-ENOSPC, "there is no memory left for its rings where they are to be"},
+		{-EMFILE, "the program has no descriptor left for its rings"},
+		{-ENFILE, "the system has no descriptor left for its rings"},
+		{-ENOMEM, "the program may not map as much memory as its rings take"},
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].error == error)
+			return reasons[i].reason;
+	return NULL;
+}
+
+int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, const char **why)
 {
 	struct pt_settings *set = NULL;
 	int rc = pt_state_get();
 
+	*why = NULL;
 	if (rc)
 		return rc;
 	pt_lock();
@@ -224,11 +245,13 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules)
 	if (session_find(spec->name))
 		goto out;
 	rc = -ENOSPC;
+	*why = "it is in as many sessions as a process can be";
 	for (unsigned int i = PT_SESSIONS - 1; i; i--)
 		if (pt_settings[i].state == PT_NONE && !pt_settings[i].burnt)
 			set = &pt_settings[i];
 	if (!set)
 		goto out;
+	*why = NULL;
 	rc = pt_settings_take(set, spec);
 	if (rc)
 		goto out;
@@ -237,6 +260,7 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules)
 	pt_sites_follow();
 	rc = set->error;
 	if (rc) {
+		*why = reason_of(rc);
 		set->state = PT_NONE;
 		pt_sites_follow();
 	}
@@ -277,11 +301,24 @@ bool pt_sessions_addresses(void)
 
 void pt_sessions_populate(void)
 {
-	for (unsigned int i = 0; i < PT_SESSIONS && pt_state; i++) {
-		pt_lock();
-		pt_rings_reserve(&pt_settings[i]);
-		pt_unlock();
-	}
+	pt_lock();
+	for (unsigned int i = 0; i < PT_SESSIONS; i++)
+		if (pt_settings[i].state == PT_RUNNING)
+			pt_memory_all(&pt_settings[i]);
+	pt_unlock();
+}
+
+unsigned int pt_sessions_follow(void)
+{
+	unsigned int watch = 0;
+
+	if (!pt_state)
+		return 0;
+	pt_lock();
+	for (unsigned int i = 0; i < PT_SESSIONS; i++)
+		watch |= pt_memory_follow(&pt_settings[i]);
+	pt_unlock();
+	return watch;
 }
 
 void pt_session_count(const struct pt_session *session, struct pantrace_counts *ret)
@@ -324,6 +361,6 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 /* Here and not in api.c: what no program calls is not linked from an archive. */
 __attribute__((constructor(102))) static void begin(void)
 {
-	pt_environment_start();
 	pt_control_begin();
+	pt_environment_start();
 }

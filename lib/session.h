@@ -18,6 +18,8 @@ struct pt_settings {
 	int error;
 	int fd;
 	uint64_t inode; /* of fd: the program may have closed it, and have got the number again */
+	uint64_t since; /* memory.c: when it first looked, ns; 0: not yet */
+	bool settled;	/* and that the unused part was given back */
 	char file[64];
 	struct pt_spec spec;
 	struct pt_rules rules;
@@ -83,12 +85,26 @@ PT_HIDDEN int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t pare
 PT_HIDDEN void pt_rings_quiesce(struct pt_settings *set);
 /* After pt_rings_quiesce(). The file is closed, the memory given back. */
 PT_HIDDEN void pt_rings_unmap(struct pt_settings *set);
-/* All of the memory is had now, so that events need not. */
-PT_HIDDEN void pt_rings_reserve(struct pt_settings *set);
-/* N bytes from FROM are had, so that touching them is no SIGBUS. False: there is no room. Keeps errno. */
-PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
 /* Whether the session's descriptor is still the one of the rings. */
 PT_HIDDEN bool pt_rings_fd_ours(const struct pt_settings *set);
+
+/* ---- memory.c; the lock is held ---- */
+
+/*
+ * The first memory of new rings, in FD, mapped at SHM, which will have HEADER. 1: it is all there (on
+ * kernels that cannot have more later), 0: as much as rings begin with, -ENOSPC or another errno.
+ */
+PT_HIDDEN int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm *header);
+
+enum pt_watch { /* bits: when to look again */
+	PT_WATCH_NOTHING = 0,
+	PT_WATCH_WORK = 1, /* after the process has run for a while */
+	PT_WATCH_TIME = 2, /* after a second or so */
+};
+/* More memory for the rings that are used, less for others. */
+PT_HIDDEN enum pt_watch pt_memory_follow(struct pt_settings *set);
+/* All of it, where no helper follows. */
+PT_HIDDEN void pt_memory_all(struct pt_settings *set);
 
 /* ---- records.c ---- */
 

@@ -130,6 +130,7 @@ struct pantrace_ring {
 	uint32_t cpu;	 /* the number that packets carry */
 	uint64_t last_tsc; /* at least that of the last event: a lower one may not follow */
 	uint64_t vain;	 /* `consumed` + 1 when an event last waited in vain for room */
+	uint64_t had;	 /* position up to which there is memory; all ones: everywhere */
 	/* the reader's line */
 	uint64_t consumed __attribute__((aligned(64))); /* position up to which a reader is done */
 	uint32_t waiters; /* writers that wait for room: a futex that the reader wakes */

@@ -309,11 +309,12 @@ static void contexts(uint64_t mask)
 			       .nr_subs = 1024,
 			       .contexts = mask};
 	const unsigned long read = total.read;
+	const char *why;
 	int status = 1;
 	pid_t pid;
 
 	atomic_store(&produced, 0);
-	if (pt_session_start(&spec, &rules)) {
+	if (pt_session_start(&spec, &rules, &why)) {
 		total.damaged++;
 		return;
 	}

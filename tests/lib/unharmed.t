@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The program is not harmed by being recorded: in the builds that differ in it, and as a plugin that comes and goes.
+. tests/tap.sh
+dir=$(mktemp -d)
+trap 'umount "$dir"/*/*/ 2>/dev/null; rm -rf "$dir"' EXIT
+. tests/lib/builds.sh
+
+one unharmed "gcc -O2" gcc -O2 -- "$dir/unharmed" "$dir/rings"
+one unharmed "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- "$dir/unharmed" "$dir/rings"
+
+# A program that knows nothing of the library loads and unloads a plugin that has all of it.
+lib=$(realpath "${LIB_DIR:-build}")
+tool=${PANTRACE:-$lib/pantrace}
+cat >"$dir/plugin.c" <<'EOF'
+#include <pantrace/pantrace.h>
+void plugin_speak(void);
+void plugin_speak(void) { PANTRACE(plugin, speaks, 1); }
+EOF
+cat >"$dir/host.c" <<'EOF'
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	void (*speak)(void) = plugin ? (void (*)(void))dlsym(plugin, "plugin_speak") : NULL;
+	char c;
+	if (!speak)
+		return 4;
+	speak();
+	while (read(0, &c, 1) == 1 && write(1, &c, 1) == 1)
+		if (c == 'u' && dlclose(plugin))
+			return 5;
+	return 0;
+}
+EOF
+# shellcheck disable=SC2086
+gcc -O2 $flags -fPIC -shared "$dir/plugin.c" "$lib/libpantrace.a" -o "$dir/plugin.so" -lpthread &&
+	gcc -O2 "$dir/host.c" -o "$dir/host" -ldl
+ok "a plugin with the library in it"
+export PANTRACE_RUNTIME="$dir/runtime"
+mkdir -m 700 "$PANTRACE_RUNTIME"
+mkfifo "$dir/in" "$dir/answers"
+"$dir/host" "$dir/plugin.so" <"$dir/in" >"$dir/answers" &
+host=$!
+exec 3>"$dir/in" 4<"$dir/answers"
+printf a >&3
+dd bs=1 count=1 <&4 >"$dir/out" 2>/dev/null
+like "$("$tool" user list)" 'plugin:speaks' "it is there"
+printf u >&3
+printf b >&3
+dd bs=1 count=2 <&4 >"$dir/out" 2>/dev/null
+is "$(cat "$dir/out")" ub "it is unloaded"
+like "$("$tool" user list)" "$host" "its helper answers yet"
+exec 3>&-
+wait $host
+is $? 0 "and the program ends well"
+done_testing
