@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cmd/record.h"
+#include "user/runtime.h"
 #include "user/snapshot.h"
 #include "user/trigger.h"
 
@@ -353,6 +354,7 @@ static void tell(const struct user_state *s, const struct ctf_output_totals *tot
 {
 	const struct user_snapshot all = {.processes = s->recorder.nr_processes,
 					  .damaged = s->recorder.nr_damaged,
+					  .refused = s->recorder.owners.refused,
 					  .events = totals->events,
 					  .bytes = totals->bytes};
 

@@ -358,4 +358,9 @@ void counted_report(struct engine *e)
 	if (losses.damaged)
 		diag_warning(e->env->diag, NO_SPAN, "the counts of %u processes could not be read",
 			     losses.damaged);
+	if (losses.refused)
+		diag_warning(e->env->diag, NO_SPAN,
+			     "%u tables of counts are not read: their owner is not the user of "
+			     "the process that they name",
+			     losses.refused);
 }

@@ -14,6 +14,7 @@
 #include "binary/process_maps.h"
 #include "binary/user_events.h"
 #include "user/process.h"
+#include "user/runtime.h"
 #include "user/script_session.h"
 
 #define CHILD_MS 2000

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/counting.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -11,13 +10,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/hashmap.h"
+#include "base/foreign.h"
 #include "user/counting_source.h"
+#include "user/owner.h"
 #include "user/process.h"
 #include "user/recorder.h"
+#include "user/runtime.h"
 #include "user/script_session.h"
 
-#define ASK_MS 1000
+#define ASK_MS	  1000
+#define FILES_MAX 100000u /* in the directory of tables */
 
 /* Of a key: what the dead have left, and whether zero() keeps it. */
 struct kept {
@@ -39,6 +41,7 @@ struct counting {
 	u64 pid_namespace;
 	VECTOR(struct counting_source *) sources;
 	struct hashmap known; /* names of files that were looked at */
+	struct user_owners owners;
 	struct counting_losses losses; /* of sources that are gone */
 	struct diag *diag;
 };
@@ -92,19 +95,22 @@ static void gather_one(void *arg, const void *key, const struct counting_element
 
 /* ---- processes ---- */
 
-static void source_new(struct counting *c, int fd, const char *name, pid_t pid)
+/* PEER: who has handed FD over, or NULL for a file NAME. -EAGAIN: half made yet. */
+static int source_new(struct counting *c, int fd, const char *name, const struct user_process *peer)
 {
+	pid_t pid = peer ? peer->pid : 0;
 	struct counting_source *s;
 	struct epoll_event event = {.events = EPOLLIN};
 	const int err = counting_source_open(fd, c->layout, c->nr_maps, c->session.name, &s);
 
-	if (err == -EAGAIN) /* half made yet */
-		return;
-	if (name)
-		hashmap_puts(&c->known, name, c);
 	if (err) {
 		c->losses.damaged += err == -EBADMSG;
-		return;
+		return err;
+	}
+	if (peer ? !user_owner_handed(&c->owners, s->owner, peer->pid, peer->uid, s->pid)
+		 : !user_owner_good(&c->owners, s->owner, s->pid, s->pid_namespace)) {
+		counting_source_close(s);
+		return -EPERM;
 	}
 	s->name = name ? xstrdup(name) : NULL;
 	if (!pid && s->pid_namespace == c->pid_namespace)
@@ -114,27 +120,34 @@ static void source_new(struct counting *c, int fd, const char *name, pid_t pid)
 	if (s->pidfd >= 0)
 		epoll_ctl(c->epoll, EPOLL_CTL_ADD, s->pidfd, &event);
 	vector_push(&c->sources, s);
+	return 0;
+}
+
+static int find_file(void *arg, int directory, const char *name)
+{
+	struct counting *c = arg;
+	int fd, err;
+
+	if (!user_rings_name(name) || hashmap_gets(&c->known, name))
+		return 0;
+	fd = err = foreign_file(directory, name, O_RDWR, NULL);
+	if (fd >= 0) {
+		err = source_new(c, fd, name, NULL);
+		close(fd);
+	}
+	if (err != -EAGAIN && err != -EMFILE && err != -ENFILE)
+		hashmap_puts(&c->known, name, c);
+	return 0;
 }
 
 static void find_files(struct counting *c)
 {
-	DIR *dir = opendir(c->session.directory);
-	struct dirent *entry;
+	const int directory = user_rings_open(c->session.directory);
 
-	while (dir && (entry = readdir(dir))) {
-		int fd;
-
-		if (*entry->d_name == '.' || hashmap_gets(&c->known, entry->d_name))
-			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-		if (fd < 0)
-			continue;
-		source_new(c, fd, entry->d_name, 0);
-		close(fd);
-	}
-	if (dir)
-		closedir(dir);
+	if (directory < 0)
+		return;
+	foreign_each(directory, FILES_MAX, find_file, c);
+	close(directory);
 }
 
 static bool is_known_memory(const struct counting *c, ino_t inode)
@@ -160,7 +173,7 @@ static void find_memory(struct counting *c)
 		const struct user_process *const p = &asked.all.items[i];
 
 		if (!p->error && p->fd >= 0 && !fstat(p->fd, &st) && !is_known_memory(c, st.st_ino))
-			source_new(c, p->fd, NULL, p->pid);
+			source_new(c, p->fd, NULL, p);
 	}
 	user_processes_release(&asked);
 	free(request);
@@ -184,10 +197,12 @@ static void source_fold(struct counting *c, struct counting_source *s)
 	}
 	losses_add(&c->losses, s);
 	if (s->name) {
-		char *path = xasprintf("%s/%s", c->session.directory, s->name);
+		const int directory = user_rings_open(c->session.directory);
 
-		unlink(path);
-		free(path);
+		if (directory >= 0) {
+			foreign_remove(directory, s->name, 0);
+			close(directory);
+		}
 	}
 	counting_source_close(s);
 }
@@ -301,6 +316,7 @@ void counting_end(struct counting *c)
 	for (u32 i = 0; i < c->nr_maps; i++)
 		kept_release(&c->maps[i].kept);
 	hashmap_release(&c->known);
+	user_owners_release(&c->owners);
 	if (c->inotify >= 0)
 		close(c->inotify);
 	if (c->epoll >= 0)
@@ -387,6 +403,7 @@ struct counting_losses counting_losses(const struct counting *c)
 {
 	struct counting_losses all = c->losses;
 
+	all.refused = c->owners.refused;
 	for (size_t i = 0; i < c->sources.len; i++)
 		losses_add(&all, c->sources.items[i]);
 	return all;

@@ -77,6 +77,7 @@ struct counting_losses {
 	u64 events;	/* events that found no table, as in the first moment of a child */
 	u64 mismatched; /* events of the right name with other fields */
 	u32 damaged;	/* processes whose table is not what was asked for */
+	u32 refused; /* tables whose owner is not the user of the process that they name */
 };
 struct counting_losses counting_losses(const struct counting *c);
 

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/runtime.h"
+
 bool counting_better(u32 kind, u64 a, u64 b)
 {
 	switch (kind) {
@@ -72,7 +74,7 @@ int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, c
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return -EBADMSG;
 	if ((size_t)st.st_size < sizeof(*s->shm))
-		return -EAGAIN;
+		return user_rings_late(&st) ? -EBADMSG : -EAGAIN;
 	shm = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (shm == MAP_FAILED)
 		return -EBADMSG;
@@ -85,9 +87,10 @@ int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, c
 	if (err) {
 		munmap(shm, (size_t)st.st_size);
 		free(s);
-		return err;
+		return err == -EAGAIN && user_rings_late(&st) ? -EBADMSG : err;
 	}
 	s->inode = st.st_ino;
+	s->owner = st.st_uid;
 	s->pid = (pid_t)s->header.pid;
 	s->pid_namespace = s->header.pid_namespace;
 	*ret = s;

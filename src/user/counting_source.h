@@ -19,6 +19,7 @@ struct counting_source {
 	u64 epoch[PANTRACE_AGGREGATE_MAPS];
 	char *name; /* of the file, or NULL */
 	ino_t inode;
+	uid_t owner;
 	pid_t pid; /* in its namespace */
 	u64 pid_namespace;
 	int pidfd; /* -1: its end is not seen */

@@ -10,8 +10,10 @@
 #include <pantrace/ring.h>
 
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/options.h"
 #include "user/clock.h"
+#include "user/runtime.h"
 
 static const char *const modes[] = {"discard", "overwrite", "block"};
 static const char *const levels[] = {
@@ -234,48 +236,73 @@ static char *line_value(const char *text, const char *word)
 	return NULL;
 }
 
-int user_description_read(const char *file, const char *name, struct user_session *ret)
+/* "# recorder PID START" */
+static void recorder_parse(const char *line, struct user_session *s, u64 *ret_started)
+{
+	int pid = 0;
+
+	if (line && sscanf(line, "%d %" SCNu64, &pid, ret_started) == 2 && pid > 0)
+		s->recorder = pid;
+}
+
+static int parse(const char *text, const char *file, const char *name, struct user_session *ret,
+		 u64 *ret_started)
 {
 	struct user_session s = {.file = xstrdup(file)};
-	char *data, *line, *lines;
-	size_t len;
-	int rc = file_read(file, 65536, &data, &len);
+	const char *const lines = strstr(text, "\nname ");
+	char *line;
 
-	if (rc) {
-		free(s.file);
-		return rc;
-	}
 	snprintf(s.name, sizeof(s.name), "%s", name);
-	s.directory = line_value(data, "directory ");
-	s.output = line_value(data, "# output ");
-	s.predicate = line_value(data, "# predicate ");
-	s.ask = line_value(data, "ask ");
-	line = line_value(data, "# anonymous");
+	s.directory = line_value(text, "directory ");
+	s.output = line_value(text, "# output ");
+	s.predicate = line_value(text, "# predicate ");
+	s.ask = line_value(text, "ask ");
+	line = line_value(text, "# anonymous");
 	s.anonymous = line;
 	free(line);
-	line = line_value(data, "# recorder ");
-	if (line) {
-		u64 started = 0;
-		int pid = 0;
-
-		if (sscanf(line, "%d %" SCNu64, &pid, &started) == 2 && pid > 0) {
-			s.recorder = pid;
-			s.recorder_alive = start_time(pid) == started;
-		}
-	}
+	line = line_value(text, "# recorder ");
+	recorder_parse(line, &s, ret_started);
 	free(line);
-	line = line_value(data, "mode ");
+	line = line_value(text, "mode ");
 	for (u32 i = 0; line && i < ARRAY_SIZE(modes); i++)
 		if (str_eq(line, modes[i]))
 			s.mode = i;
 	free(line);
-	lines = strstr(data, "\nname ");
 	s.text = xstrdup(lines ? lines + 1 : "");
-	free(data);
 	if (!s.directory || *s.directory != '/') {
 		user_session_release(&s);
 		return -EBADMSG;
 	}
 	*ret = s;
 	return 0;
+}
+
+int user_description_parse(const char *text, const char *file, const char *name,
+			   struct user_session *ret)
+{
+	u64 started;
+
+	return parse(text, file, name, ret, &started);
+}
+
+int user_description_read(int directory, const char *name, struct user_session *ret)
+{
+	char runtime[512], *text, *file;
+	struct stat st;
+	u64 started = 0;
+	int rc = foreign_read(directory, name, 65536, &text, NULL, &st);
+
+	if (rc)
+		return rc;
+	rc = st.st_uid == geteuid() ? user_runtime(runtime, sizeof(runtime)) : -EPERM;
+	if (!rc) {
+		file = xasprintf("%s/sessions/%s", runtime, name);
+		rc = parse(text, file, name, ret, &started);
+		free(file);
+	}
+	if (!rc)
+		ret->recorder_alive =
+			ret->recorder && started && start_time(ret->recorder) == started;
+	free(text);
+	return rc;
 }

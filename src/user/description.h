@@ -14,7 +14,10 @@ int user_description_make(const struct user_session_options *o, const char *name
 			  const char *directory, struct strbuf *text, struct diag *d);
 /* Writes s->file anew; recorder: we are it; fresh: only if there is none. 0 or -errno. */
 int user_description_write(const struct user_session *s, bool recorder, bool fresh);
-/* 0 or -errno; *ret is not touched then. */
-int user_description_read(const char *file, const char *name, struct user_session *ret);
+/* That of session NAME, in the directory of our sessions. 0 or -errno; *ret is not touched then. */
+int user_description_read(int directory, const char *name, struct user_session *ret);
+/* The same from its text, which FILE had; recorder_alive is not set. 0 or -EBADMSG. */
+int user_description_parse(const char *text, const char *file, const char *name,
+			   struct user_session *ret);
 
 #endif

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <pantrace/protocol.h>
@@ -15,241 +13,13 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/glob.h"
+#include "base/foreign.h"
 
-#define ANSWER_MAX (32u << 20)
-
-int user_runtime(char *ret, size_t size)
-{
-	const char *given = secure_getenv("PANTRACE_RUNTIME"),
-		   *user = secure_getenv("XDG_RUNTIME_DIR");
-	const uid_t uid = geteuid();
-	int n;
-
-	if (given && *given == '/')
-		n = snprintf(ret, size, "%s", given);
-	else if (!uid)
-		n = snprintf(ret, size, "/run/pantrace");
-	else if (user && *user == '/')
-		n = snprintf(ret, size, "%s/pantrace", user);
-	else
-		n = snprintf(ret, size, "/tmp/pantrace-%u", (unsigned int)uid);
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
-}
-
-int user_runtime_make(char *ret, size_t size, struct diag *d)
-{
-	struct stat st;
-	int rc = user_runtime(ret, size);
-
-	if (rc) {
-		diag_error(d, NO_SPAN, "the path of the runtime directory is too long");
-		return rc;
-	}
-	if (mkdir(ret, geteuid() ? 0700 : 0755) && errno != EEXIST) {
-		rc = -errno;
-		diag_error(d, NO_SPAN, "%s: cannot be made: %s", ret, strerror(-rc));
-		return rc;
-	}
-	if (lstat(ret, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & 022)) {
-		diag_error(d, NO_SPAN,
-			   "%s: is not a directory that only its owner, uid %u, can write to", ret,
-			   (unsigned int)geteuid());
-		diag_hint(d, "remove it, or set PANTRACE_RUNTIME to another directory");
-		return -EPERM;
-	}
-	/* everybody's programs look for root's sessions; whatever the umask of who made it was */
-	if (!geteuid() && !secure_getenv("PANTRACE_RUNTIME") && (st.st_mode & 07777) != 0755)
-		chmod(ret, 0755);
-	return 0;
-}
-
-/* ---- finding sockets ---- */
-
-struct search {
-	struct user_processes *found;
-	const struct user_selection *which;
-	VECTOR(u64) namespaces; /* of mounts, seen already */
-};
-
-static bool name_wanted(const struct user_selection *which, const char *name)
-{
-	for (u32 i = 0; i < which->nr_names; i++)
-		if (glob_match(which->names[i], name))
-			return true;
-	return false;
-}
-
-static bool wanted(const struct user_selection *which, const struct user_process *p)
-{
-	if (!which || (!which->nr_pids && !which->nr_names))
-		return true;
-	for (u32 i = 0; i < which->nr_pids; i++)
-		if (which->pids[i] == p->pid)
-			return true;
-	return name_wanted(which, p->name);
-}
-
-static void name_read(struct user_process *p)
-{
-	char path[32], *text;
-	size_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)p->pid);
-	if (file_read(path, 64, &text, &len)) {
-		snprintf(p->name, sizeof(p->name), "?");
-		return;
-	}
-	text[strcspn(text, "\n")] = '\0';
-	snprintf(p->name, sizeof(p->name), "%.16s", text);
-	free(text);
-}
-
-/* A program that has just made its socket may not listen yet. */
-static bool is_stale(const char *path)
-{
-	const s64 now = (s64)(clock_now_ms(CLOCK_REALTIME) / 1000);
-	struct stat st;
-
-	return !lstat(path, &st) && now - st.st_ctim.tv_sec > 2;
-}
-
-/* Connects; a socket that nobody listens at any more is removed. */
-static void socket_try(struct search *s, const char *directory, const char *name)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct user_process p = {.fd = -1};
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory,
-			     name) >= sizeof(address.sun_path))
-		return;
-	p.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p.socket < 0)
-		return;
-	if (connect(p.socket, (struct sockaddr *)&address, sizeof(address))) {
-		if (errno == ECONNREFUSED && is_stale(address.sun_path))
-			unlink(address.sun_path);
-		if (errno != EAGAIN) { /* gone, not ours, or no socket */
-			close(p.socket);
-			return;
-		}
-		p.error = -ETIMEDOUT; /* its queue is full: it does not listen */
-	}
-	if (!getsockopt(p.socket, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
-		p.pid = peer.pid;
-		p.uid = peer.uid;
-	}
-	name_read(&p);
-	if (!wanted(s->which, &p)) {
-		close(p.socket);
-		return;
-	}
-	p.path = xstrdup(address.sun_path);
-	vector_push(&s->found->all, p);
-}
-
-static void search_directory(struct search *s, const char *directory)
-{
-	DIR *dir = opendir(directory);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (*entry->d_name >= '0' && *entry->d_name <= '9')
-			socket_try(s, directory, entry->d_name);
-	if (dir)
-		closedir(dir);
-}
-
-/* Directories under ROOT ("" or /proc/PID/root) where processes of all users keep their sockets. */
-static void search_root(struct search *s, const char *root, const char *besides)
-{
-	static const struct {
-		const char *parent, *prefix, *below;
-	} places[] = {{"/run", "pantrace", ""},
-		      {"/run/user", "", "/pantrace"},
-		      {"/tmp", "pantrace-", ""}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char *parent = xasprintf("%s%s", root, places[i].parent);
-		DIR *dir = opendir(parent);
-		struct dirent *entry;
-
-		while (dir && (entry = readdir(dir))) {
-			char *path;
-
-			if (*entry->d_name == '.' || !str_starts(entry->d_name, places[i].prefix) ||
-			    (!i && !str_eq(entry->d_name, places[i].prefix)))
-				continue;
-			path = xasprintf("%s/%s%s", parent, entry->d_name, places[i].below);
-			if (!str_eq(path, besides))
-				search_directory(s, path);
-			free(path);
-		}
-		if (dir)
-			closedir(dir);
-		free(parent);
-	}
-}
-
-static u64 mount_namespace(const char *pid)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/ns/mnt", pid);
-	return stat(path, &st) ? 0 : st.st_ino;
-}
-
-static bool seen(struct search *s, u64 ns)
-{
-	for (size_t i = 0; i < s->namespaces.len; i++)
-		if (s->namespaces.items[i] == ns)
-			return true;
-	vector_push(&s->namespaces, ns);
-	return false;
-}
-
-static void search_containers(struct search *s)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-
-	seen(s, 0);
-	seen(s, mount_namespace("self"));
-	while (dir && (entry = readdir(dir))) {
-		char root[64];
-
-		if (*entry->d_name < '0' || *entry->d_name > '9' ||
-		    seen(s, mount_namespace(entry->d_name)))
-			continue;
-		snprintf(root, sizeof(root), "/proc/%.20s/root", entry->d_name);
-		search_root(s, root, "");
-	}
-	if (dir)
-		closedir(dir);
-}
-
-void user_connect(struct user_processes *p, const struct user_selection *which)
-{
-	struct search s = {.found = p, .which = which};
-	char own[512];
-
-	if (user_runtime(own, sizeof(own)))
-		return;
-	search_directory(&s, own);
-	/* PANTRACE_RUNTIME names the one place that counts */
-	if (!secure_getenv("PANTRACE_RUNTIME")) {
-		if (!geteuid())
-			search_root(&s, "", own);
-		search_containers(&s);
-	}
-	vector_free(&s.namespaces);
-}
-
-/* ---- speaking ---- */
+#define ANSWER_MAX  (32u << 20)
+#define ANSWERS_MAX (256u << 20) /* of all processes */
+#define LOOK_MS	    20 /* then we see who cannot answer */
+#define QUIET_MS    500 /* then only those are waited for that are running */
+#define THREADS_MAX 256
 
 char *user_request(const char *verb, const char *session)
 {
@@ -263,16 +33,12 @@ char *user_request(const char *verb, const char *session)
  */
 static bool ask_again(struct user_process *p, int error, const char *request)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
 	if (p->again || p->text || (error != -EPIPE && error != -ECONNRESET))
 		return false;
 	p->again = true;
 	close(p->socket);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", p->path);
 	p->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return p->socket >= 0 &&
-	       !connect(p->socket, (struct sockaddr *)&address, sizeof(address)) &&
+	return p->socket >= 0 && !foreign_connect(p->socket, p->place) &&
 	       send(p->socket, request, strlen(request), MSG_NOSIGNAL) >= 0;
 }
 
@@ -287,13 +53,13 @@ static void finish(struct user_process *p, int error)
 	p->socket = -1;
 }
 
-static void text_add(struct user_process *p, const char *text, size_t n)
+static void text_add(struct user_process *p, const char *text)
 {
-	const size_t old = p->text ? strlen(p->text) : 0;
+	const size_t n = strlen(text);
 
-	p->text = xrealloc(p->text, old + n + 1);
-	memcpy(p->text + old, text, n);
-	p->text[old + n] = '\0';
+	p->text = xrealloc(p->text, p->text_size + n + 1);
+	memcpy(p->text + p->text_size, text, n + 1);
+	p->text_size += n;
 }
 
 /* A descriptor that came along; only the last one is kept. */
@@ -312,8 +78,8 @@ static void fd_take(struct user_process *p, struct msghdr *message)
 	}
 }
 
-/* One message of an answer. */
-static void answer_take(struct user_process *p, char *buffer, const char *request)
+/* One message of an answer; of all answers there may be ROOM bytes more. */
+static void answer_take(struct user_process *p, char *buffer, const char *request, size_t room)
 {
 	union {
 		struct cmsghdr header;
@@ -326,7 +92,6 @@ static void answer_take(struct user_process *p, char *buffer, const char *reques
 				 .msg_controllen = sizeof(ancillary)};
 	const ssize_t n = recvmsg(p->socket, &message, MSG_CMSG_CLOEXEC);
 	char *newline;
-	size_t rest;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -335,7 +100,7 @@ static void answer_take(struct user_process *p, char *buffer, const char *reques
 	buffer[MAX(n, 0)] = '\0';
 	newline = n > 0 ? strchr(buffer, '\n') : NULL;
 	if (!newline || (message.msg_flags & MSG_TRUNC) ||
-	    (p->text && strlen(p->text) > ANSWER_MAX)) {
+	    MIN(room, ANSWER_MAX - p->text_size) < (size_t)n) {
 		const int error = n < 0 ? -errno : n ? -EBADMSG : -ECONNRESET;
 
 		if (!ask_again(p, error, request))
@@ -343,57 +108,181 @@ static void answer_take(struct user_process *p, char *buffer, const char *reques
 		return;
 	}
 	*newline = '\0';
-	rest = strlen(newline + 1);
 	if (str_eq(buffer, "more") || str_eq(buffer, "ok"))
-		text_add(p, newline + 1, rest);
+		text_add(p, newline + 1);
 	if (str_eq(buffer, "more"))
 		return;
 	if (str_starts(buffer, "error ")) {
 		char *text;
 		const long error = strtol(buffer + 6, &text, 10);
 
-		text_add(p, text + strspn(text, " "), strlen(text + strspn(text, " ")));
+		text_add(p, text + strspn(text, " "));
 		finish(p, error > 0 && error < 4096 ? (int)-error : -EBADMSG);
 		return;
 	}
 	finish(p, str_eq(buffer, "ok") ? 0 : -EBADMSG);
 }
 
-void user_ask(struct user_processes *p, const char *request, int timeout_ms)
+/* ---- who does not answer ---- */
+
+/*
+ * Sockets that an earlier request of this run got no answer from, whichever command's part asked: a run asks several times, and
+ * would wait each time.
+ */
+static struct silent {
+	dev_t device;
+	ino_t inode;
+	bool told;
+} * silent;
+static size_t nr_silent;
+
+static struct silent *silent_find(const struct user_process *p)
 {
-	struct pollfd *polls = xzalloc(sizeof(*polls) * (p->all.len + 1));
-	char *buffer = xmalloc(PANTRACE_MESSAGE_MAX + 1);
-	const u64 until = clock_now_ms(CLOCK_MONOTONIC) + (u64)timeout_ms;
+	for (size_t i = 0; i < nr_silent; i++)
+		if (silent[i].inode == p->inode && silent[i].device == p->device)
+			return &silent[i];
+	return NULL;
+}
+
+static void silent_note(const struct user_process *p)
+{
+	if (silent_find(p))
+		return;
+	silent = xreallocarray(silent, nr_silent + 1, sizeof(*silent));
+	silent[nr_silent++] = (struct silent){p->device, p->inode, false};
+}
+
+/* The letter in /proc/PID/stat or that of a thread, 0 if there is none. */
+static char state_of(const char *path)
+{
+	char *text, *behind, state = 0;
+	size_t len;
+
+	if (file_read(path, 4096, &text, &len))
+		return 0;
+	behind = strrchr(text, ')');
+	if (behind && behind[1] == ' ')
+		state = behind[2];
+	free(text);
+	return state;
+}
+
+static int is_running(void *arg, int directory, const char *name)
+{
+	char *path = xasprintf("/proc/%s/task/%s/stat", (const char *)arg, name);
+	const char state = state_of(path);
+
+	free(path);
+	return state == 'R' || state == 'D';
+}
+
+/* Stopped, or, after a while, asleep all over: what it has not answered by now it does not answer. */
+static bool is_hopeless(const struct user_process *p, bool after_a_while)
+{
+	char pid[16], path[32];
+	int tasks, rc;
+	char state;
+
+	snprintf(pid, sizeof(pid), "%d", (int)p->pid);
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	state = p->pid ? state_of(path) : 'S';
+	if (!state || strchr("TtZX", state))
+		return true;
+	if (!after_a_while)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%s/task", pid);
+	tasks = p->pid ? foreign_directory(AT_FDCWD, path, NULL) : -1;
+	rc = tasks < 0 ? 0 : foreign_each(tasks, THREADS_MAX, is_running, pid);
+	if (tasks >= 0)
+		close(tasks);
+	return rc != 1;
+}
+
+/* Whether one that has not answered is worth waiting for. */
+static bool is_awaited(struct user_processes *p, bool after_a_while)
+{
+	bool any = false;
 
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
 
-		if (process->error)
-			finish(process, process->error);
-		else if (send(process->socket, request, strlen(request), MSG_NOSIGNAL) < 0) {
-			const int error = -errno;
-
-			if (!ask_again(process, error, request))
-				finish(process, error);
-		}
+		if (process->socket < 0)
+			continue;
+		if (!process->hopeless)
+			process->hopeless = is_hopeless(process, after_a_while);
+		any |= !process->hopeless;
 	}
-	for (;;) {
-		const u64 now = clock_now_ms(CLOCK_MONOTONIC);
-		u32 open = 0;
+	return any;
+}
 
-		for (size_t i = 0; i < p->all.len; i++) {
-			polls[i] = (struct pollfd){p->all.items[i].socket, POLLIN, 0};
-			open += p->all.items[i].socket >= 0;
+/* ---- all of them ---- */
+
+static void requests_send(struct user_processes *p, const char *request)
+{
+	for (size_t i = 0; i < p->all.len; i++) {
+		struct user_process *const process = &p->all.items[i];
+		int error = process->error;
+
+		process->hopeless = silent_find(process);
+		if (!error && send(process->socket, request, strlen(request), MSG_NOSIGNAL) < 0) {
+			error = -errno;
+			if (ask_again(process, error, request))
+				continue;
 		}
-		if (!open || now >= until || poll(polls, p->all.len, (int)(until - now)) < 0)
+		if (error)
+			finish(process, error == -EAGAIN ? -ETIMEDOUT : error);
+	}
+}
+
+/* What has come within MS. False: nobody is left who could answer. */
+static bool answers_take(struct user_processes *p, struct pollfd *polls, char *buffer,
+			 const char *request, int ms)
+{
+	u32 open = 0;
+
+	for (size_t i = 0; i < p->all.len; i++) {
+		polls[i] = (struct pollfd){p->all.items[i].socket, POLLIN, 0};
+		open += p->all.items[i].socket >= 0;
+	}
+	if (!open || poll(polls, p->all.len, ms) < 0)
+		return false;
+	for (size_t i = 0; i < p->all.len; i++) {
+		struct user_process *const process = &p->all.items[i];
+		const size_t before = process->text_size;
+
+		if (process->socket < 0 || !polls[i].revents)
+			continue;
+		answer_take(process, buffer, request, ANSWERS_MAX - p->answered);
+		p->answered += process->text_size - before;
+	}
+	return true;
+}
+
+void user_ask(struct user_processes *p, const char *request, int timeout_ms)
+{
+	struct pollfd *polls = xzalloc(sizeof(*polls) * (p->all.len + 1));
+	char *buffer = xmalloc(PANTRACE_MESSAGE_MAX + 1);
+	const u64 start = clock_now_ms(CLOCK_MONOTONIC), until = start + (u64)timeout_ms;
+	u64 now = start, look = start + MIN((u64)timeout_ms, (u64)LOOK_MS);
+
+	requests_send(p, request);
+	while (answers_take(p, polls, buffer, request, (int)(look > now ? look - now : 0))) {
+		now = clock_now_ms(CLOCK_MONOTONIC);
+		if (now < look)
+			continue;
+		if (now >= until || !is_awaited(p, now - start >= QUIET_MS))
 			break;
-		for (size_t i = 0; i < p->all.len; i++)
-			if (p->all.items[i].socket >= 0 && polls[i].revents)
-				answer_take(&p->all.items[i], buffer, request);
+		look = MIN(until, now + (now - start >= QUIET_MS ? LOOK_MS : 5 * LOOK_MS));
 	}
-	for (size_t i = 0; i < p->all.len; i++)
-		if (p->all.items[i].socket >= 0)
-			finish(&p->all.items[i], -ETIMEDOUT);
+	for (size_t i = 0; i < p->all.len; i++) {
+		struct user_process *const process = &p->all.items[i];
+
+		if (process->socket < 0)
+			continue;
+		if (now - start >= QUIET_MS || process->hopeless)
+			silent_note(process);
+		finish(process, -ETIMEDOUT);
+	}
 	free(buffer);
 	free(polls);
 }
@@ -420,6 +309,17 @@ static void warn_refused(const struct user_process *p, const char *name, struct 
 			(int)p->pid, name, events);
 }
 
+/* Of a process once in a run: it is asked more than once. */
+static bool was_told(const struct user_process *p)
+{
+	struct silent *const s = silent_find(p);
+	const bool told = s && s->told;
+
+	if (s)
+		s->told = true;
+	return told;
+}
+
 void user_warn(const struct user_processes *p, struct diag *d)
 {
 	for (size_t i = 0; i < p->all.len; i++) {
@@ -427,7 +327,7 @@ void user_warn(const struct user_processes *p, struct diag *d)
 		struct strbuf name = STRBUF_INIT;
 
 		escape_line(&name, process->name, strlen(process->name));
-		if (process->error == -ETIMEDOUT)
+		if (process->error == -ETIMEDOUT && !was_told(process))
 			diag_warning(d, NO_SPAN,
 				     "process %d (%s) does not answer: it is stopped, or too busy",
 				     (int)process->pid, name.data);
@@ -438,10 +338,16 @@ void user_warn(const struct user_processes *p, struct diag *d)
 		warn_refused(process, name.data, d);
 		strbuf_release(&name);
 	}
+	if (p->unseen)
+		diag_warning(d, NO_SPAN,
+			     "not all sockets of programs were looked at: some user has made more "
+			     "of them than can be asked");
 }
 
 void user_processes_release(struct user_processes *p)
 {
+	struct rlimit limit;
+
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
 
@@ -449,8 +355,13 @@ void user_processes_release(struct user_processes *p)
 			close(process->socket);
 		if (process->fd >= 0)
 			close(process->fd);
-		free(process->path);
+		close(process->place);
 		free(process->text);
 	}
 	vector_free(&p->all);
+	if (p->file_limit && !getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = p->file_limit;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	*p = (struct user_processes){0};
 }

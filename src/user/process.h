@@ -11,19 +11,26 @@
 #include "base/diag.h"
 
 struct user_process {
-	char *path; /* of the socket */
-	pid_t pid;  /* in our pid namespace; 0 = it is not visible there */
+	int place; /* of the socket, O_PATH */
+	dev_t device; /* of the same */
+	ino_t inode;
+	pid_t pid; /* in our pid namespace; 0 = it is not visible there */
 	uid_t uid;
 	char name[17];
 	int error;  /* 0, or -errno: of the connection, or as the process answered; -ETIMEDOUT: no answer */
 	char *text; /* lines behind "ok", or of the error; NULL = none */
+	size_t text_size;
 	int fd;	    /* passed along, or -1; the caller may take it and put -1 here */
 	int socket;
 	bool again; /* was asked a second time */
+	bool hopeless; /* is not waited for */
 };
 
 struct user_processes {
 	VECTOR(struct user_process) all;
+	u32 unseen; /* places that were not searched to their end, or sockets that there were no descriptors for */
+	size_t answered; /* bytes of all texts */
+	u64 file_limit; /* that was raised; 0 = none */
 };
 
 /* Which processes are meant. Nothing given: all. */
@@ -34,14 +41,10 @@ struct user_selection {
 	u32 nr_names;
 };
 
-/* Our runtime directory (pantrace/protocol.h). 0 or -ENAMETOOLONG. */
-int user_runtime(char *ret, size_t size);
-/* The same, made if it is not there. 0 or -errno with the reason in d. */
-int user_runtime_make(char *ret, size_t size, struct diag *d);
-
 /*
- * Connects to every process that is meant; stale sockets are removed. Then user_ask() sends a request to each and collects the
- * answers, for at most timeout_ms in all.
+ * Connects to every process that is meant, once to each (user/search.c); stale sockets of our own are removed. Then user_ask() sends a
+ * request to all and collects the answers, for at most timeout_ms in all. It does not wait for processes that are stopped, nor for
+ * those that an earlier request of this run got no answer from; after half a second only for those that are running.
  */
 void user_connect(struct user_processes *p, const struct user_selection *which);
 void user_ask(struct user_processes *p, const char *request, int timeout_ms);

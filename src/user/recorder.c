@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/recorder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,8 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
+#include "user/runtime.h"
+
 #define ASK_MS	       1000
 #define ASK_BRIEFLY_MS 20 /* while rings fill up; who is slow is asked again */
+#define FILES_MAX      100000u /* in the directory of rings */
 
 /* ---- files that shrink ---- */
 
@@ -74,14 +77,6 @@ void recorder_fd_clear(struct recorder *r)
 		;
 }
 
-static bool known_file(const struct recorder *r, const char *name)
-{
-	for (size_t i = 0; i < r->sources.len; i++)
-		if (r->sources.items[i].file && str_eq(r->sources.items[i].file, name))
-			return true;
-	return false;
-}
-
 static bool known_rings(const struct recorder *r, struct pantrace_reader *reader)
 {
 	const struct pantrace_shm *const h = pantrace_reader_header(reader);
@@ -93,25 +88,34 @@ static bool known_rings(const struct recorder *r, struct pantrace_reader *reader
 	return false;
 }
 
-/* Takes FD over. PID: 0 = the one that the header names. */
-static void source_add(struct recorder *r, int fd, const char *name, pid_t pid)
+/* Whose rings they are must be so: of a file by its owner, of memory by PEER, who handed it over. */
+static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t owner,
+		       const struct user_process *peer)
+{
+	return peer ? user_owner_handed(&r->owners, owner, peer->pid, peer->uid, (pid_t)h->pid)
+		    : user_owner_good(&r->owners, owner, (pid_t)h->pid, h->pid_namespace);
+}
+
+/* Takes FD over. PEER: NULL for a file NAME. -EAGAIN: half made yet; other errors: it is not read. */
+static int source_add(struct recorder *r, int fd, const char *name, const struct user_process *peer)
 {
 	struct recorder_source source = {.pidfd = -1};
 	const struct pantrace_shm *h;
 	struct stat st;
+	pid_t pid = peer ? peer->pid : 0;
+	int rc = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EPERM;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    pantrace_reader_open_fd(fd, r->consume, &source.reader)) {
-		close(fd); /* half made yet, or no ring file */
-		return;
-	}
+	if (!rc && pantrace_reader_open_fd(fd, r->consume, &source.reader))
+		rc = user_rings_late(&st) ? -EBADMSG : -EAGAIN;
 	close(fd);
+	if (rc)
+		return rc;
 	h = pantrace_reader_header(source.reader);
 	if (strncmp(h->session, r->session->name, sizeof(h->session)) != 0 ||
-	    known_rings(r, source.reader) ||
+	    known_rings(r, source.reader) || !owner_good(r, h, st.st_uid, peer) ||
 	    (r->output && ctf_output_add(r->output, source.reader, &source.output))) {
 		pantrace_reader_close(source.reader);
-		return;
+		return -EPERM;
 	}
 	if (!pid && h->pid_namespace == r->pid_namespace)
 		pid = (pid_t)h->pid;
@@ -122,27 +126,32 @@ static void source_add(struct recorder *r, int fd, const char *name, pid_t pid)
 	source.file = name ? xstrdup(name) : NULL;
 	vector_push(&r->sources, source);
 	r->nr_processes++;
+	return 0;
+}
+
+static int find_file(void *arg, int directory, const char *name)
+{
+	struct recorder *r = arg;
+	int rc;
+
+	if (!user_rings_name(name) || hashmap_gets(&r->known, name))
+		return 0;
+	rc = foreign_file(directory, name, O_RDWR, NULL);
+	if (rc >= 0)
+		rc = source_add(r, rc, name, NULL);
+	if (rc != -EAGAIN && rc != -EMFILE && rc != -ENFILE)
+		hashmap_puts(&r->known, name, r);
+	return 0;
 }
 
 static void find_files(struct recorder *r)
 {
-	DIR *dir = opendir(r->session->directory);
-	struct dirent *entry;
+	const int directory = user_rings_open(r->session->directory);
 
-	while (dir && (entry = readdir(dir))) {
-		const size_t n = strlen(entry->d_name);
-		int fd;
-
-		if (n < 9 || !str_eq(entry->d_name + n - 9, ".pantrace") ||
-		    known_file(r, entry->d_name))
-			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-		if (fd >= 0)
-			source_add(r, fd, entry->d_name, 0);
-	}
-	if (dir)
-		closedir(dir);
+	if (directory < 0)
+		return;
+	foreign_each(directory, FILES_MAX, find_file, r);
+	close(directory);
 }
 
 static void find_memory(struct recorder *r, int timeout_ms)
@@ -157,7 +166,7 @@ static void find_memory(struct recorder *r, int timeout_ms)
 
 		if (p->error || p->fd < 0)
 			continue;
-		source_add(r, p->fd, NULL, p->pid);
+		source_add(r, p->fd, NULL, p);
 		p->fd = -1;
 	}
 	user_processes_release(&asked);
@@ -214,6 +223,16 @@ static void source_release(struct recorder *r, struct recorder_source *s)
 	free(s->file);
 }
 
+static void file_remove(struct recorder *r, const char *name)
+{
+	const int directory = user_rings_open(r->session->directory);
+
+	if (directory < 0)
+		return;
+	foreign_remove(directory, name, 0);
+	close(directory);
+}
+
 void recorder_reap(struct recorder *r)
 {
 	for (size_t i = 0; i < r->sources.len; i++) {
@@ -226,12 +245,8 @@ void recorder_reap(struct recorder *r)
 		if (!s->ended || !r->consume || source_drain(r, s, CTF_ALL))
 			continue;
 		r->lost += pantrace_reader_lost(s->reader);
-		if (s->file && !s->damaged) {
-			char *path = xasprintf("%s/%s", r->session->directory, s->file);
-
-			unlink(path);
-			free(path);
-		}
+		if (s->file && !s->damaged)
+			file_remove(r, s->file);
 		if (s->damaged)
 			continue;
 		source_release(r, s);
@@ -255,6 +270,8 @@ void recorder_close(struct recorder *r)
 	for (size_t i = 0; i < r->sources.len; i++)
 		source_release(r, &r->sources.items[i]);
 	vector_free(&r->sources);
+	hashmap_release(&r->known);
+	user_owners_release(&r->owners);
 	if (r->inotify >= 0)
 		close(r->inotify);
 }

@@ -12,6 +12,7 @@
 #include <pantrace/reader.h>
 
 #include "trace/ctf_output.h"
+#include "user/owner.h"
 #include "user/session.h"
 
 struct recorder_source {
@@ -32,6 +33,8 @@ struct recorder {
 	bool started;	/* the first look around is done */
 	u32 nr_processes, nr_damaged;
 	VECTOR(struct recorder_source) sources;
+	struct hashmap known; /* names of files that were looked at */
+	struct user_owners owners;
 };
 
 void recorder_guard(void);

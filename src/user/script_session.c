@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/script_session.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "base/file.h"
 #include "user/process.h"
+#include "user/runtime.h"
 
 #define ASK_MS 2000
 
@@ -39,19 +39,6 @@ static void ask_all(pid_t pid, const char *request, struct diag *d)
 
 /* ---- the end ---- */
 
-static void directory_remove(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (*entry->d_name != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 /* In the child: waits for the end of the parent, then has all processes forget the session. */
 static void __attribute__((noreturn)) janitor(int pipe, const struct script_session *s)
 {
@@ -74,7 +61,7 @@ static void __attribute__((noreturn)) janitor(int pipe, const struct script_sess
 		unlink(s->file);
 	ask_all(0, request, NULL);
 	if (s->directory)
-		directory_remove(s->directory);
+		user_rings_remove(s->directory);
 	_exit(0);
 }
 
@@ -126,35 +113,6 @@ static u64 start_time(void)
 	return start;
 }
 
-static int make_one(const char *path, mode_t mode)
-{
-	struct stat st;
-
-	if (mkdir(path, mode & 0777) && errno != EEXIST)
-		return -errno;
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		return -EPERM;
-	return chmod(path, mode) ? -errno : 0;
-}
-
-/* Programs of other users, in root's session, may add their own files and see no others'. */
-static int directory_make(struct script_session *s, const char *runtime, struct diag *d)
-{
-	const bool root = !geteuid();
-	char *base = access("/dev/shm", W_OK | X_OK) == 0
-			     ? xasprintf("/dev/shm/pantrace-%u", (unsigned int)geteuid())
-			     : xasprintf("%s/rings", runtime);
-	int err = make_one(base, root ? 0711 : 0700);
-
-	s->directory = xasprintf("%s/%s", base, s->name);
-	if (!err)
-		err = make_one(s->directory, root ? 01733 : 0700);
-	if (err)
-		diag_error(d, NO_SPAN, "%s: cannot be made: %s", s->directory, strerror(-err));
-	free(base);
-	return err;
-}
-
 int script_session_open(struct script_session *s, pid_t pid, bool is_child, const char *head,
 			bool with_directory, struct diag *d)
 {
@@ -172,7 +130,7 @@ int script_session_open(struct script_session *s, pid_t pid, bool is_child, cons
 	free(s->file);
 	s->file = pid && !is_child ? NULL : xasprintf("%s/sessions/%s", runtime, s->name);
 	if (with_directory)
-		err = directory_make(s, runtime, d);
+		err = user_rings_make(NULL, runtime, s->name, &s->directory, d);
 	if (!err)
 		err = janitor_start(s);
 	if (err == -EAGAIN || err == -EMFILE)
@@ -198,7 +156,8 @@ static void description_write(const struct script_session *s)
 	if (!s->file)
 		return;
 	temporary = xasprintf("%.*s/.%s", (int)(strrchr(s->file, '/') - s->file), s->file, s->name);
-	f = fopen(temporary, "we");
+	unlink(temporary); /* of our own, as the name of the session */
+	f = fopen(temporary, "wxe");
 	if (f) {
 		fprintf(f, "pantrace-session 1\n# recorder %d %" PRIu64 "\n# anonymous\n%s%s",
 			(int)getpid(), start_time(), s->head.data, s->lines.data);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/session.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -11,73 +10,35 @@
 #include <pantrace/protocol.h>
 #include <pantrace/ring.h>
 
-#include "base/file.h"
+#include "base/foreign.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "user/description.h"
+#include "user/runtime.h"
 
-#define ASK_MS 2000
+#define ASK_MS	     2000
+#define SESSIONS_MAX 65536
 
 /* ---- directories ---- */
 
-static int directory_make(const char *path, mode_t mode, struct diag *d)
+static int sessions_make(char *ret, size_t size, struct diag *d)
 {
-	struct stat st;
-	int rc = 0;
-
-	if (mkdir(path, mode & 0777) && errno != EEXIST)
-		rc = -errno;
-	else if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-		rc = -EPERM;
-	else if (chmod(path, mode))
-		rc = -errno;
-	if (rc)
-		diag_error(d, NO_SPAN, "%s: cannot hold the rings: %s", path,
-			   rc == -EPERM ? "it is not a directory of ours" : strerror(-rc));
-	return rc;
-}
-
-/* Root's session may have programs of other users, who may add their own files and see no others'.
- */
-static int rings_make(const struct user_session_options *o, const char *runtime, const char *name,
-		      char **ret, struct diag *d)
-{
-	const bool root = !geteuid();
-	char *base, *full;
-	int rc;
-
-	if (o->rings)
-		base = realpath(o->rings, NULL);
-	else if (access("/dev/shm", W_OK | X_OK) == 0)
-		base = xasprintf("/dev/shm/pantrace-%u", (unsigned int)geteuid());
-	else
-		base = xasprintf("%s/rings", runtime);
-	if (!base) {
-		rc = -errno;
-		diag_error(d, NO_SPAN, "%s: %s", o->rings, strerror(errno));
-		return rc;
-	}
-	full = xasprintf("%s/%s", base, name);
-	rc = o->rings ? 0 : directory_make(base, root ? 0711 : 0700, d);
-	if (!rc)
-		rc = directory_make(full, root ? 01733 : 0700, d);
-	free(base);
-	if (rc) {
-		free(full);
-		return rc;
-	}
-	*ret = full;
-	return 0;
-}
-
-static int sessions_directory(char *ret, size_t size, struct diag *d)
-{
-	int rc = user_runtime_make(ret, size - 16, d);
+	int fd, rc = user_runtime_make(ret, size - 16, d);
 
 	if (rc)
 		return rc;
 	strcat(ret, "/sessions");
-	return directory_make(ret, geteuid() ? 0700 : 0755, d);
+	if (mkdir(ret, geteuid() ? 0700 : 0755) && errno != EEXIST)
+		rc = -errno;
+	fd = rc ? rc : user_sessions_directory();
+	if (fd >= 0) {
+		rc = fchmodat(AT_FDCWD, ret, geteuid() ? 0700 : 0755, 0) ? -errno : 0;
+		close(fd);
+		return rc;
+	}
+	diag_error(d, NO_SPAN, "%s: %s", ret,
+		   fd == -EPERM ? "is not a directory of ours alone" : strerror(-fd));
+	return fd;
 }
 
 static bool name_good(const char *name)
@@ -129,7 +90,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		diag_hint(d, "letters, digits, '-', '_' and '.', at most 63 of them");
 		return -EINVAL;
 	}
-	rc = sessions_directory(directory, sizeof(directory), d);
+	rc = sessions_make(directory, sizeof(directory), d);
 	if (rc)
 		return rc;
 	if (o->name)
@@ -144,7 +105,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	for (char *c = s.predicate; c && *c; c++) /* a line of the description */
 		*c = *c == '\n' ? ' ' : *c;
 	directory[strlen(directory) - strlen("/sessions")] = '\0';
-	rc = rings_make(o, directory, s.name, &s.directory, d);
+	rc = user_rings_make(o->rings, directory, s.name, &s.directory, d);
 	if (!rc)
 		rc = user_description_make(o, s.name, directory, s.directory, &text, d);
 	s.text = strbuf_detach(&text);
@@ -189,13 +150,11 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 
 int user_session_open(const char *name, struct diag *d, struct user_session *ret)
 {
-	char directory[512], *file;
-	int rc = name_good(name) ? user_runtime(directory, sizeof(directory)) : -EINVAL;
+	int directory = user_sessions_directory(), rc = directory;
 
-	if (!rc) {
-		file = xasprintf("%s/sessions/%s", directory, name);
-		rc = user_description_read(file, name, ret);
-		free(file);
+	if (directory >= 0) {
+		rc = name_good(name) ? user_description_read(directory, name, ret) : -EINVAL;
+		close(directory);
 	}
 	if (rc) {
 		diag_error(d, NO_SPAN, "there is no session '%s'%s%s", name,
@@ -239,26 +198,24 @@ void user_session_ask_again(const struct user_session *s)
 	free(request);
 }
 
+static int session_load(void *arg, int directory, const char *name)
+{
+	struct user_sessions *s = arg;
+	struct user_session one;
+
+	if (name_good(name) && !user_description_read(directory, name, &one))
+		vector_push(&s->all, one);
+	return 0;
+}
+
 void user_sessions_load(struct user_sessions *s)
 {
-	char directory[512];
-	struct dirent *entry;
-	DIR *dir;
+	const int directory = user_sessions_directory();
 
-	if (user_runtime(directory, sizeof(directory) - 16))
+	if (directory < 0)
 		return;
-	strcat(directory, "/sessions");
-	dir = opendir(directory);
-	while (dir && (entry = readdir(dir))) {
-		char *file = xasprintf("%s/%s", directory, entry->d_name);
-		struct user_session one;
-
-		if (name_good(entry->d_name) && !user_description_read(file, entry->d_name, &one))
-			vector_push(&s->all, one);
-		free(file);
-	}
-	if (dir)
-		closedir(dir);
+	foreign_each(directory, SESSIONS_MAX, session_load, s);
+	close(directory);
 }
 
 void user_sessions_release(struct user_sessions *s)
@@ -282,27 +239,6 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 		*ret = told;
 	else
 		user_processes_release(&told);
-}
-
-static bool is_ring_file(const char *name)
-{
-	const size_t n = strlen(name);
-
-	return n > 9 && str_eq(name + n - 9, ".pantrace") &&
-	       name[strspn(name, "0123456789abcdef-")] == '.';
-}
-
-static void directory_empty(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (is_ring_file(entry->d_name))
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
-	rmdir(path);
 }
 
 /* What a killed recorder left. */
@@ -329,7 +265,7 @@ void user_session_remove(struct user_session *s)
 	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1,
 			  (int)getpid());
 	if (rename(s->directory, aside)) {
-		directory_empty(s->directory);
+		user_rings_remove(s->directory);
 		free(aside);
 		return;
 	}
@@ -340,7 +276,7 @@ void user_session_remove(struct user_session *s)
 	if (!pid)
 		usleep(60000);
 	if (pid <= 0)
-		directory_empty(aside);
+		user_rings_remove(aside);
 	if (!pid)
 		_exit(0);
 	free(aside);

@@ -17,7 +17,8 @@ int user_snapshot(const struct user_session *session, const struct ctf_output_op
 	recorder_open(&r, session, output, false);
 	recorder_find(&r, true);
 	written = recorder_drain(&r, CTF_ALL);
-	*ret = (struct user_snapshot){.processes = r.nr_processes, .damaged = r.nr_damaged};
+	*ret = (struct user_snapshot){
+		.processes = r.nr_processes, .damaged = r.nr_damaged, .refused = r.owners.refused};
 	recorder_close(&r);
 	totals = ctf_output_totals(output);
 	ret->events = totals.events;
@@ -47,6 +48,11 @@ void user_snapshot_say(const struct user_snapshot *s, const char *directory, con
 			"WARNING: the rings of %u of them are damaged; what stood before the "
 			"damage is there\n",
 			s->damaged);
+	if (s->refused)
+		fprintf(stderr,
+			"WARNING: %u files of rings are not read: their owner is not the user of "
+			"the process that they name\n",
+			s->refused);
 }
 
 u32 user_session_clear(const struct user_session *session)

@@ -6,7 +6,7 @@
 #include "user/recorder.h"
 
 struct user_snapshot {
-	u32 processes, damaged;
+	u32 processes, damaged, refused; /* refused: files that name another user's process */
 	u64 events, bytes;
 };
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/foreign.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* NAME as a place that has no effects; KIND: S_IFREG ... */
+static int look_at(int at, const char *name, mode_t kind, int other, struct stat *ret_stat)
+{
+	const int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		rc = -errno;
+	else if ((st.st_mode & S_IFMT) != kind)
+		rc = S_ISLNK(st.st_mode) ? -ELOOP : other;
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	if (ret_stat)
+		*ret_stat = st;
+	return fd;
+}
+
+/* What an O_PATH descriptor stands for, whatever has its name by now. */
+static void place_of(int fd, char ret[32])
+{
+	snprintf(ret, 32, "/proc/self/fd/%d", fd);
+}
+
+int foreign_directory(int at, const char *path, struct stat *ret_stat)
+{
+	char *copy = xstrdup(path), *rest = copy, *name;
+	struct stat st;
+	int fd = openat(at, *path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 || fstat(fd, &st) ? -errno : 0;
+
+	while (!rc && (name = strsep(&rest, "/"))) {
+		int below;
+
+		if (!*name || str_eq(name, "."))
+			continue;
+		below = str_eq(name, "..") ? -EINVAL : look_at(fd, name, S_IFDIR, -ENOTDIR, &st);
+		rc = MIN(below, 0);
+		close(fd);
+		fd = below;
+	}
+	free(copy);
+	if (rc) {
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	if (ret_stat)
+		*ret_stat = st;
+	return fd;
+}
+
+int foreign_root(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int foreign_file(int at, const char *name, int flags, struct stat *ret_stat)
+{
+	const int there = look_at(at, name, S_IFREG, -EPERM, ret_stat);
+	char place[32];
+	int fd;
+
+	if (there < 0)
+		return there;
+	place_of(there, place);
+	fd = open(place, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		fd = -errno;
+	close(there);
+	return fd;
+}
+
+int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t *ret_len,
+		 struct stat *ret_stat)
+{
+	const int fd = foreign_file(at, name, O_RDONLY, ret_stat);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = file_read_fd(fd, limit, ret_data, ret_len);
+	close(fd);
+	return rc;
+}
+
+int foreign_socket(int at, const char *name, struct stat *ret_stat)
+{
+	return look_at(at, name, S_IFSOCK, -ENOTSOCK, ret_stat);
+}
+
+int foreign_connect(int fd, int socket_path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	place_of(socket_path, address.sun_path);
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+}
+
+int foreign_each(int directory, size_t most, int (*fn)(void *arg, int directory, const char *name),
+		 void *arg)
+{
+	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int rc = 0;
+
+	if (!dir) {
+		rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	while (!rc && (entry = readdir(dir))) {
+		if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, ".."))
+			continue;
+		rc = most-- ? fn(arg, fd, entry->d_name) : -E2BIG;
+	}
+	closedir(dir);
+	return rc;
+}
+
+bool foreign_is_ours(int directory)
+{
+	struct stat st;
+
+	return !fstat(directory, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int foreign_remove(int directory, const char *name, int flags)
+{
+	struct stat st;
+
+	if (fstat(directory, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return -EPERM;
+	return unlinkat(directory, name, flags) ? -errno : 0;
+}

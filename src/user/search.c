@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Finding the sockets of instrumented processes. Any user can lay out what is looked at here: their runtime directories, those of
+ * containers, and mount namespaces of their own. So nothing but sockets is connected to, a socket counts only if it is of the
+ * directory's owner and its process is of that user, and nothing is removed outside of our own directory.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/foreign.h"
+#include "base/glob.h"
+#include "user/owner.h"
+#include "user/process.h"
+#include "user/runtime.h"
+
+#define NAMES_MAX      100000u /* of a directory */
+#define NAMESPACES_MAX 4096u
+
+struct search {
+	struct user_processes *found;
+	const struct user_selection *which;
+	VECTOR(u64) namespaces; /* of mounts, seen already */
+	bool in_own; /* our own runtime directory is looked at */
+};
+
+static bool name_wanted(const struct user_selection *which, const char *name)
+{
+	for (u32 i = 0; i < which->nr_names; i++)
+		if (glob_match(which->names[i], name))
+			return true;
+	return false;
+}
+
+static bool wanted(const struct user_selection *which, const struct user_process *p)
+{
+	if (!which || (!which->nr_pids && !which->nr_names))
+		return true;
+	for (u32 i = 0; i < which->nr_pids; i++)
+		if (which->pids[i] == p->pid)
+			return true;
+	return name_wanted(which, p->name);
+}
+
+static void name_read(struct user_process *p)
+{
+	char path[32], *text;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)p->pid);
+	if (file_read(path, 64, &text, &len)) {
+		snprintf(p->name, sizeof(p->name), "?");
+		return;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	snprintf(p->name, sizeof(p->name), "%.16s", text);
+	free(text);
+}
+
+/* Nobody listens there any more; a program that has just made its socket may not listen yet. */
+static void stale_remove(struct search *s, int directory, const char *name, const struct stat *st)
+{
+	const s64 now = (s64)(clock_now_ms(CLOCK_REALTIME) / 1000);
+
+	if (s->in_own && now - st->st_ctim.tv_sec > 2)
+		foreign_remove(directory, name, 0);
+}
+
+/* One process can be seen in many mount namespaces, and have many sockets. */
+static bool is_known(const struct search *s, const struct user_process *p)
+{
+	for (size_t i = 0; i < s->found->all.len; i++) {
+		const struct user_process *const known = &s->found->all.items[i];
+
+		if ((p->pid && known->pid == p->pid) ||
+		    (known->inode == p->inode && known->device == p->device))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Who listens: the kernel's word, of the time when listening began. Whoever has a socket from a process that is gone does not
+ * speak for the one that has its number now.
+ */
+static bool peer_read(struct user_process *p, const struct stat *st)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(p->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.uid != st->st_uid)
+		return false;
+	p->pid = peer.pid;
+	p->uid = peer.uid;
+	return !p->pid || user_is_of(p->pid, p->uid) == USER_OF_YES;
+}
+
+static void process_release(struct user_process *p)
+{
+	if (p->socket >= 0)
+		close(p->socket);
+	close(p->place);
+}
+
+static int socket_try(void *arg, int directory, const char *name)
+{
+	struct user_process p = {.fd = -1, .socket = -1};
+	struct search *const s = arg;
+	struct stat st, above;
+
+	if (*name < '0' || *name > '9' || fstat(directory, &above))
+		return 0;
+	p.place = foreign_socket(directory, name, &st);
+	if (p.place < 0) {
+		s->found->unseen += p.place == -EMFILE;
+		return 0;
+	}
+	p.device = st.st_dev;
+	p.inode = st.st_ino;
+	if (st.st_uid != above.st_uid || is_known(s, &p))
+		goto out;
+	p.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	s->found->unseen += p.socket < 0;
+	p.error = p.socket < 0 ? -errno : foreign_connect(p.socket, p.place);
+	if (p.error == -ECONNREFUSED)
+		stale_remove(s, directory, name, &st);
+	if (p.error == -EAGAIN) /* its queue is full: it does not listen */
+		p.error = -ETIMEDOUT;
+	else if (p.error)
+		goto out;
+	if (!peer_read(&p, &st))
+		goto out;
+	name_read(&p);
+	if (!wanted(s->which, &p) || is_known(s, &p))
+		goto out;
+	vector_push(&s->found->all, p);
+	return 0;
+out:
+	process_release(&p);
+	return 0;
+}
+
+/* One that others than its owner can write to is nobody's runtime directory. */
+static void search_directory(struct search *s, int directory)
+{
+	struct stat st;
+
+	if (!fstat(directory, &st) && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+	    foreign_each(directory, NAMES_MAX, socket_try, s) == -E2BIG)
+		s->found->unseen++;
+}
+
+static const struct place {
+	const char *parent, *prefix, *below;
+} places[] = {{"/run", "pantrace", ""}, {"/run/user", "", "pantrace"}, {"/tmp", "pantrace-", ""}};
+
+struct place_search {
+	struct search *search;
+	const struct place *place;
+};
+
+static int place_try(void *arg, int directory, const char *name)
+{
+	const struct place_search *const p = arg;
+	char *path;
+	int below;
+
+	if (!str_starts(name, p->place->prefix))
+		return 0;
+	path = xasprintf("%s/%s", name, p->place->below);
+	below = foreign_directory(directory, path, NULL);
+	if (below >= 0) {
+		search_directory(p->search, below);
+		close(below);
+	}
+	free(path);
+	return 0;
+}
+
+/* Directories below ROOT where processes of all users keep their sockets. -1: our own root directory, whose links are root's. */
+static void search_root(struct search *s, int root)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		struct place_search p = {s, &places[i]};
+		const int parent =
+			root < 0 ? open(places[i].parent, O_PATH | O_DIRECTORY | O_CLOEXEC)
+				 : foreign_directory(root, places[i].parent + 1, NULL);
+
+		if (parent < 0)
+			continue;
+		if (!i)
+			place_try(&p, parent, places[i].prefix);
+		else if (foreign_each(parent, NAMES_MAX, place_try, &p) == -E2BIG)
+			s->found->unseen++;
+		close(parent);
+	}
+}
+
+static u64 mount_namespace(const char *pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/ns/mnt", pid);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+static bool seen(struct search *s, u64 ns)
+{
+	for (size_t i = 0; i < s->namespaces.len; i++)
+		if (s->namespaces.items[i] == ns)
+			return true;
+	vector_push(&s->namespaces, ns);
+	return false;
+}
+
+static void search_containers(struct search *s)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	seen(s, 0);
+	seen(s, mount_namespace("self"));
+	while (dir && (entry = readdir(dir))) {
+		int root;
+
+		if (*entry->d_name < '0' || *entry->d_name > '9' ||
+		    seen(s, mount_namespace(entry->d_name)))
+			continue;
+		if (s->namespaces.len > NAMESPACES_MAX) {
+			s->found->unseen++;
+			break;
+		}
+		root = foreign_root((pid_t)atoi(entry->d_name));
+		if (root < 0)
+			continue;
+		search_root(s, root);
+		close(root);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Two descriptors a process, until they are released: there may be more than the usual thousand. */
+static void raise_file_limit(struct user_processes *p)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return;
+	p->file_limit = limit.rlim_cur;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void user_connect(struct user_processes *p, const struct user_selection *which)
+{
+	struct search s = {.found = p, .which = which};
+	char path[512];
+	int own;
+
+	if (user_runtime(path, sizeof(path)))
+		return;
+	raise_file_limit(p);
+	own = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (own >= 0) {
+		s.in_own = true;
+		search_directory(&s, own);
+		s.in_own = false;
+		close(own);
+	}
+	/* PANTRACE_RUNTIME names the one place that counts */
+	if (!secure_getenv("PANTRACE_RUNTIME")) {
+		if (!geteuid())
+			search_root(&s, -1);
+		search_containers(&s);
+	}
+	vector_free(&s.namespaces);
+}

@@ -1,0 +1,249 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Root's tool among users who mean it harm: links, FIFOs and bind mounts where it looks for programs, sockets that are not what they
+# seem, files of rings that name other users' processes. Nothing of anybody else's is removed, opened or believed.
+if [ "$(id -u)" = 0 ] && [ -z "$TEST_ALONE" ]; then
+	TEST_ALONE=1 exec unshare -m sh -c 'for d in /run /tmp /dev/shm; do mount -t tmpfs -o mode=1777 none $d; done; chmod 755 /run; exec sh "$0"' "$0"
+fi
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/user-app.sh"
+unset PANTRACE_RUNTIME XDG_RUNTIME_DIR
+if ! command -v setpriv >/dev/null; then
+	echo "1..0 # SKIP needs setpriv"
+	exit 0
+fi
+chmod 755 "$work"
+cd "$work" || exit 1
+evil=4343
+as_evil="setpriv --reuid=$evil --regid=$evil --clear-groups"
+as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+
+cat >counts.c <<'END'
+/* counts EVENTS [USLEEP] */
+#include <pantrace/pantrace.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	const long n = atol(argv[1]), pause = argc > 2 ? atol(argv[2]) : 0;
+	for (long i = 0; n < 0 || i < n; i++) {
+		PANTRACE(counts, event, i);
+		if (pause)
+			usleep((useconds_t)pause);
+	}
+	return 0;
+}
+END
+gcc -O2 -std=gnu17 -D_GNU_SOURCE -I"$top/include" counts.c "$lib/libpantrace.a" -o counts
+ok "a program is instrumented" || { done_testing; exit; }
+
+cat >speaker.c <<'END'
+/* speaker PATH HOW: listens at PATH; stale: has ended; silent: never answers; orphan: a child of the one that did listen() answers */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	const char answer[] = "ok\nevent 1 0 6 evil:event\n";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	char text[65536];
+	int client;
+
+	strcpy(address.sun_path, argv[1]);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		return perror(argv[1]), 1;
+	if (*argv[2] == 's' && argv[2][1] == 't')
+		return 0;
+	listen(fd, 8);
+	if (*argv[2] == 'o' && fork())
+		return 0;
+	while (*argv[2] != 's') {
+		client = accept(fd, NULL, NULL);
+		if (recv(client, text, sizeof(text), 0) > 0)
+			send(client, answer, sizeof(answer) - 1, MSG_NOSIGNAL);
+		close(client);
+	}
+	return pause();
+}
+END
+gcc -O2 -D_GNU_SOURCE speaker.c -o speaker && install -m 755 counts speaker /tmp/ || exit 1
+
+# ---- the name of our directory of rings is taken
+$as_evil mkdir -m 777 /dev/shm/pantrace-0
+start record -u 'counts:event' -o taken
+./counts 100
+stop
+is "$rc $(babeltrace2 taken 2>/dev/null | grep -c counts:event)" "0 100" "a stranger's /dev/shm/pantrace-0 is not used, and not in the way" || echo "# $err"
+is "$($as_evil ls /dev/shm/pantrace-0)" "" "nothing was made in it"
+$as_evil rmdir /dev/shm/pantrace-0
+
+# ---- links, bind mounts and what is no socket
+mkdir -p -m 755 /run/pantrace /run/user /tmp/victim
+victim() { (cd /tmp/victim && echo *); }
+touch /tmp/victim/1 /tmp/victim/2.tar
+/tmp/speaker /tmp/victim/3 stale
+/tmp/speaker /run/pantrace/3999999 stale
+touch /run/pantrace/3999998
+before=$(victim)
+install -d -o $evil -g $evil -m 700 /run/user/$evil /run/user/4344 /tmp/pantrace-4345
+$as_evil ln -s /tmp/victim /run/user/$evil/pantrace
+$as_evil ln -s /tmp/victim /tmp/pantrace-$evil
+$as_evil mkdir /run/user/4344/pantrace
+$as_evil ln -s /tmp/victim/1 /run/user/4344/pantrace/1
+$as_evil ln -s /tmp/victim/3 /run/user/4344/pantrace/3
+$as_evil mkfifo /run/user/4344/pantrace/4
+seq 20000 | (cd /tmp/pantrace-4345 && xargs $as_evil touch)
+# in a mount namespace: the directory itself, and a link to it
+unshare -m sh -c 'mount --bind /tmp/victim /run/pantrace && exec sleep 100' &
+bound=$!
+unshare -m sh -c 'rm -rf /run/user/x; mount -t tmpfs none /run && ln -s /tmp/victim /run/pantrace && ln -s /tmp/victim /tmp/pantrace-7 && exec sleep 100' &
+linked=$!
+sleep 3 # what is younger is not stale
+run user list
+run list 'user:*'
+run -l 'user:*'
+run record -u 'counts:event' -o links -- true
+run crash 1 -o crashed
+kill $bound $linked
+is "$(victim)" "$before" "nothing is removed behind a link, a bind mount or in another's directory"
+[ -L /run/user/4344/pantrace/3 ] && [ -p /run/user/4344/pantrace/4 ] && [ -e /tmp/pantrace-4345/19999 ]
+ok "nor what is there itself"
+[ ! -e /run/pantrace/3999999 ] && [ -f /run/pantrace/3999998 ]
+ok "our own stale socket is removed, and no file"
+rm -rf /tmp/pantrace-7 /tmp/pantrace-$evil /tmp/pantrace-4345 /run/user/4344 /run/user/$evil
+
+# ---- descriptions in a directory that another user has made in our place
+install -d -o $evil -g $evil -m 755 /tmp/pantrace-65534 /tmp/pantrace-65534/sessions
+install -d -o 65534 -m 755 /tmp/mine
+$as_nobody touch /tmp/mine/1-a.pantrace
+printf 'pantrace-session 1\n# recorder 3999999 1\n# anonymous\nname record-1\nfor all\ndirectory /tmp/mine\nmode discard\n' |
+	$as_evil tee /tmp/pantrace-65534/sessions/record-1 >/dev/null
+$as_nobody "$pantrace" record -u 'counts:event' -o /tmp/mine/out -- true >out 2>err </dev/null
+[ -f /tmp/mine/1-a.pantrace ]
+ok "a description that another user wrote in /tmp removes nothing"
+like "$(cat err)" "pantrace-65534.*only its owner" "and the directory is refused"
+rm -rf /tmp/pantrace-65534 /tmp/mine
+
+# ---- who speaks
+$as_evil mkdir -m 755 /tmp/pantrace-$evil
+$as_evil /tmp/speaker /tmp/pantrace-$evil/77 orphan &
+until_true [ -S /tmp/pantrace-$evil/77 ]
+$as_evil /tmp/speaker /tmp/pantrace-$evil/78 live &
+live=$!
+until_true [ -S /tmp/pantrace-$evil/78 ]
+./counts -1 1000 &
+one=$!
+until_true [ -S /run/pantrace/$one ]
+other=
+for _ in 1 2 3; do
+	unshare -m sleep 100 &
+	other="$other $!"
+done
+sleep 0.2
+run user list
+is "$(printf '%s\n' "$out" | awk '/counts:event/ { print $1 }')" "$one" "a process is listed once, however many mount namespaces there are"
+is "$(printf '%s\n' "$out" | awk '/evil:event/ { print $1 }')" "$live" "whoever has a socket of a process that is gone is not listed, whoever has its own is"
+kill $other
+pkill -KILL -U $evil
+
+# ---- nobody waits for those who do not answer
+kill -STOP $one
+$as_evil rm -f /tmp/pantrace-$evil/77 /tmp/pantrace-$evil/78
+$as_evil /tmp/speaker /tmp/pantrace-$evil/79 silent &
+silent=$!
+until_true [ -S /tmp/pantrace-$evil/79 ]
+timeout 7 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
+is "$?" 0 "a recording with two that do not answer does not take the time of all its questions" || sed 's/^/# /' err
+is "$(grep -c "process $one (counts) does not answer" err)" 1 "who is stopped is named, once"
+is "$(grep -c "process $silent (speaker) does not answer" err)" 1 "and who is silent"
+kill -CONT $one
+kill -KILL $silent $one
+wait $silent $one 2>/dev/null
+
+# ---- rings that name another's process
+cat >forge.c <<'END'
+/* forge FROM DIRECTORY PID KIND: a copy of rings or tables that says to be of PID */
+#include <fcntl.h>
+#include <pantrace/aggregate.h>
+#include <pantrace/ring.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int from = open(argv[1], O_RDONLY), to;
+	char path[4096], *bytes;
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/%s-abc%d.pantrace", argv[2], argv[3], (int)getpid());
+	to = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (from < 0 || to < 0 || fstat(from, &st) || ftruncate(to, st.st_size))
+		return perror(path), 1;
+	bytes = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, from, 0);
+	if (*argv[4] == 'r') {
+		((struct pantrace_shm *)bytes)->pid = atoi(argv[3]);
+		((struct pantrace_shm *)bytes)->pid_namespace = argc > 5 ? 1 : ((struct pantrace_shm *)bytes)->pid_namespace;
+	} else {
+		((struct pantrace_aggregates *)bytes)->pid = atoi(argv[3]);
+	}
+	/* the magic last, as programs do */
+	if (pwrite(to, bytes + 8, st.st_size - 8, 8) != st.st_size - 8 || pwrite(to, bytes, 8, 0) != 8)
+		return 1;
+	return 0;
+}
+END
+gcc -O2 -D_GNU_SOURCE -I"$top/include" forge.c -o forge || exit 1
+install -m 755 counts forge /tmp/
+start record -u 'counts:event' -o forged
+rings=/dev/shm/pantrace-0/record-$tracer
+$as_evil /tmp/counts 300 100000 &
+theirs=$!
+has_ring() { ls $rings/$theirs-*.pantrace; }
+until_true has_ring >/dev/null
+sleep 0.3
+cp $rings/$theirs-*.pantrace /tmp/copy
+# another uuid: another recording
+printf 'x' | dd of=/tmp/copy bs=1 seek=$(printf '#include <stddef.h>\n#include <stdio.h>\n#include <pantrace/ring.h>\nint main(void) { printf("%%zu", offsetof(struct pantrace_shm, uuid)); }' >at.c && gcc -I"$top/include" at.c -o at && ./at) conv=notrunc 2>/dev/null
+chown $evil /tmp/copy
+sleep 100 &
+roots=$!
+$as_evil /tmp/forge /tmp/copy $rings $roots r
+$as_evil ln -s /etc/passwd $rings/5-a.pantrace
+$as_evil mkfifo $rings/6-a.pantrace
+$as_evil mkdir $rings/7-a.pantrace
+sleep 0.5
+kill -KILL $theirs
+wait $theirs 2>/dev/null
+stop
+like "$(ls forged)" "counts-$theirs" "another user's program takes part in root's session"
+unlike "$(ls forged)" "$roots" "a file of rings that names root's process does not"
+like "$err" "1 files? of rings (is|are) not read" "and is told of"
+[ ! -e $rings ]
+ok "whatever lay there: the directory of rings is gone"
+
+# ---- tables of counts
+$as_evil /tmp/counts -1 20000 &
+theirs=$!
+$as_evil /tmp/counts 0 &
+wait $!
+listed() { "$pantrace" user list -p $theirs | grep -q counts:event; }
+until_true listed
+start -e 'user:counts:event { @[1] = count() }'
+rings=$(ls -d /dev/shm/pantrace-0/script-$tracer-*)
+until_true has_ring >/dev/null
+kill -STOP $theirs
+cp $rings/$theirs-*.pantrace /tmp/table && chown $evil /tmp/table
+kill -CONT $theirs
+$as_evil /tmp/forge /tmp/table $rings $roots t
+is "$?" 0 "a table of root's process is forged"
+sleep 0.5
+stop
+like "$out" '@\[1\]: [1-9]' "there are counts"
+like "$err" "1 tables of counts are not read" "a table that names root's process is not added" || echo "# $err"
+kill $roots $theirs
+done_testing
