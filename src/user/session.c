@@ -293,10 +293,26 @@ void user_session_release(struct user_session *s)
 	*s = (struct user_session){0};
 }
 
+/* What was killed between writing a description and giving it its name. */
+static int sweep_hidden(void *arg, int directory, const char *name)
+{
+	struct stat st;
+
+	if (*name == '.' && !fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    user_rings_late(&st))
+		foreign_remove(directory, name, 0);
+	return 0;
+}
+
 void user_sessions_sweep(struct diag *d)
 {
+	const int directory = user_sessions_directory();
 	struct user_sessions all = {0};
 
+	if (directory >= 0) {
+		foreign_each(directory, SESSIONS_MAX, sweep_hidden, NULL);
+		close(directory);
+	}
 	user_sessions_load(&all);
 	for (size_t i = 0; i < all.all.len; i++) {
 		struct user_session *const s = &all.all.items[i];
