@@ -105,6 +105,18 @@ static void print_stage(void *arg, const char *stage, const char *text)
 	s->dumped = true;
 }
 
+/* PANTRACE_name, BPFTRACE_name. NULL if neither is set. */
+static const char *environment(const char *name)
+{
+	char word[64];
+	const char *value;
+
+	snprintf(word, sizeof(word), "PANTRACE_%s", name);
+	value = secure_getenv(word);
+	snprintf(word, sizeof(word), "BPFTRACE_%s", name);
+	return value ? value : secure_getenv(word);
+}
+
 static int compile(struct session *s)
 {
 	const struct run_request *r = s->r;
@@ -117,6 +129,9 @@ static int compile(struct session *s)
 		.ninclude_dirs = r->ninclude_dirs,
 		.files = r->files,
 		.nfiles = r->nfiles,
+		.system_headers = true,
+		.kernel_source = environment("KERNEL_SOURCE"),
+		.kernel_build = environment("KERNEL_BUILD"),
 		.pid = s->has_child ? s->child.pid : r->pid,
 		.has_child = s->has_child,
 		.has_unwind_target = s->has_child || r->pid || r->unwind_pid,

@@ -209,6 +209,8 @@ struct ast {
 	struct subprogram *subprograms;	u32 nsubprograms;
 	struct probe *probes;		u32 nprobes;
 	struct script_item *items;	u32 nitems;
+	u32 passed_over; /* declarations of system headers that could not be understood */
+	const char *why_passed_over; /* the first of them, NULL = none */
 	struct probe *uncalled;		u32 nuncalled; /* bodies of functions that nobody calls, to be checked */
 };
 

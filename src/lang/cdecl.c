@@ -12,6 +12,9 @@ struct declarator {
 
 static const struct type *parse_specifier(struct parser *p, struct c_attributes *attributes);
 static void parse_declarator(struct parser *p, const struct type *base, struct declarator *ret);
+static bool begins_type_name(struct parser *p, u32 ahead);
+static bool is_incomplete(struct parser *p, const struct type *t);
+static s64 parse_constant(struct parser *p, const char *terminators);
 
 static bool is_word(const struct token *t, const char *word)
 {
@@ -40,33 +43,156 @@ static void skip_brackets(struct parser *p)
 	}
 }
 
+/* The same for braces whose inside does not matter, not even its macros. */
+static void skip_body(struct parser *p)
+{
+	p->pp.is_raw = true;
+	skip_brackets(p);
+	p->pp.is_raw = false;
+}
+
 /* --- constant expressions --- */
 
 static bool constant_name(void *arg, const char *name, s64 *ret)
 {
 	struct parser *p = arg;
+	const s64 *known = hashmap_gets(&p->enumerators, name);
 
-	return type_find_enumerator(p->types, name, ret) || constant_find(name, ret);
+	if (known)
+		*ret = *known;
+	return known || type_find_enumerator(p->types, name, ret) || constant_find(name, ret);
 }
 
-/* sizeof(type) -> an integer, so that the evaluator need not know types. */
-static bool read_sizeof(struct parser *p, struct token_list *out)
+/* `type` in parentheses; NULL if it is none (no error), or after an error. The ')' is consumed. */
+static const struct type *parse_type_in_parens(struct parser *p)
 {
-	const struct token word = parse_next(p);
 	struct c_attributes ignored = {0};
 	struct declarator d;
 	const struct type *base;
-	struct token t = {.kind = TOKEN_INTEGER, .span = word.span, .text = "sizeof"};
 
-	if (!parse_open(p, '('))
-		return false;
+	if (!begins_type_name(p, 1) || !parse_open(p, '('))
+		return NULL;
 	base = parse_specifier(p, &ignored);
 	if (!base)
-		return false;
+		return NULL;
 	parse_declarator(p, base, &d);
-	if (!parse_close(p, ')'))
+	parse_close(p, ')');
+	if (!p->failed && d.name)
+		parse_error(p, d.span, "syntax error, unexpected '%s' behind a type", d.name);
+	return p->failed ? NULL : d.type;
+}
+
+/* .a.b of a type: what it is, and where. NULL after an error. */
+static const struct type *parse_designator(struct parser *p, const struct type *t, u64 *ret_offset)
+{
+	*ret_offset = 0;
+	do {
+		const struct token name = parse_expect_kind(p, TOKEN_NAME, "name of a member");
+		const struct type_member *m = NULL;
+		u32 offset = 0;
+
+		if (!p->failed && type_is_record(t) && type_complete(p->types, t) == 0)
+			m = type_find_member(p->types, t, name.text, &offset);
+		if (!m) {
+			parse_error(p, name.span, "there is no member '%s'", name.text);
+			return NULL;
+		}
+		*ret_offset += offset;
+		t = m->type;
+		while (!p->failed && parse_is(p, '[') && t->kind == TYPE_ARRAY) {
+			parse_open(p, '[');
+			t = t->element;
+			*ret_offset += (u64)parse_constant(p, "]") * t->size;
+			parse_close(p, ']');
+		}
+	} while (!p->failed && parse_accept(p, '.'));
+	return p->failed ? NULL : t;
+}
+
+/* ((type *)0)->member in parentheses, as in sizeof. */
+static const struct type *parse_null_member(struct parser *p)
+{
+	const struct type *t;
+	u64 offset;
+	u32 parens = 0;
+
+	while (parse_is(p, '(') && !begins_type_name(p, 1) && parse_open(p, '('))
+		parens++;
+	t = parse_type_in_parens(p);
+	if (!t || t->kind != TYPE_POINTER || parse_peek(p, 0)->kind != TOKEN_INTEGER)
+		parse_unexpected(p, "type");
+	t = p->failed ? NULL : t->element;
+	if (t)
+		parse_next(p);
+	for (; t && parens > 1; parens--)
+		parse_close(p, ')');
+	parse_expect(p, PUNCT('-', '>'));
+	t = t && !p->failed ? parse_designator(p, t, &offset) : NULL;
+	if (t)
+		parse_close(p, ')');
+	return p->failed ? NULL : t;
+}
+
+static bool is_one_of_words(const struct token *t, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_word(t, words[i]))
+			return true;
+	return false;
+}
+
+/* sizeof(type), alignof(type), offsetof(type, member) -> an integer. False: it is none of them. */
+static bool read_measure(struct parser *p, struct token_list *out)
+{
+	static const char *const sizes[] = {"sizeof"},
+				 *const aligns[] = {"_Alignof", "__alignof__", "__alignof",
+						    "alignof"},
+				 *const offsets[] = {"offsetof", "__builtin_offsetof"};
+	const struct token word = *parse_peek(p, 0);
+	const bool is_size = is_one_of_words(&word, sizes, ARRAY_SIZE(sizes)),
+		   is_align = is_one_of_words(&word, aligns, ARRAY_SIZE(aligns)),
+		   is_offset = is_one_of_words(&word, offsets, ARRAY_SIZE(offsets));
+	struct token t = {.kind = TOKEN_INTEGER, .span = word.span, .text = "sizeof"};
+	struct c_attributes ignored = {0};
+	const struct type *type;
+
+	if (!is_size && !is_align && !is_offset)
 		return false;
-	t.value = d.type->size;
+	parse_next(p);
+	if (is_offset) {
+		parse_open(p, '(');
+		type = p->failed ? NULL : parse_specifier(p, &ignored);
+		parse_expect(p, ',');
+		if (type)
+			parse_designator(p, type, &t.value);
+		parse_close(p, ')');
+	} else {
+		type = begins_type_name(p, 1) ? parse_type_in_parens(p) : parse_null_member(p);
+		if (type && is_incomplete(p, type))
+			parse_error(p, word.span, "the type has no size yet");
+		t.value = !type ? 0 : is_align ? type_align(type) : type->size;
+	}
+	if (!p->failed)
+		vector_push(out, t);
+	return true;
+}
+
+/* (type) before a value, so that the evaluator need not know types. False: it is none. */
+static bool read_cast(struct parser *p, struct token_list *out)
+{
+	struct token t = {.kind = TOKEN_OTHER, .span = parse_peek(p, 0)->span};
+	const struct type *type;
+
+	if (!parse_is(p, '(') || !begins_type_name(p, 1))
+		return false;
+	type = parse_type_in_parens(p);
+	if (!type)
+		return true;
+	if (!type_is_integer(type) && type->kind != TYPE_POINTER)
+		parse_error(p, t.span, "only integers can be in a constant expression");
+	t.value = type->kind == TYPE_POINTER ? 8 : type->size;
+	t.is_unsigned = type->kind == TYPE_POINTER || !type->is_signed;
+	t.len = type_is(type, TYPE_BOOL);
 	vector_push(out, t);
 	return true;
 }
@@ -84,26 +210,46 @@ static s64 parse_constant(struct parser *p, const char *terminators)
 
 		if (t->kind == TOKEN_END)
 			break;
+		if (is_word(t, "__extension__")) {
+			parse_next(p);
+			continue;
+		}
+		if (read_measure(p, &tokens) || read_cast(p, &tokens))
+			continue;
 		if (t->kind == TOKEN_PUNCT && t->punct < 0x80) {
 			if (!depth && strchr(terminators, (int)t->punct))
 				break;
 			depth += t->punct == '(' ? 1 : t->punct == ')' ? -1 : 0;
 		}
-		if (is_word(t, "sizeof")) {
-			read_sizeof(p, &tokens);
-			continue;
-		}
 		vector_push(&tokens, *t);
 		parse_next(p);
 	}
 	if (!p->failed && constant_expression(p->arena, p->diag, tokens.items, tokens.len, at,
-					      constant_name, p, &value) < 0)
+					      false, constant_name, p, &value) < 0)
 		p->failed = true;
 	vector_free(&tokens);
 	return value;
 }
 
 /* --- attributes --- */
+
+/* mode(DI), mode(__word__): bytes. 0 = none of an integer. */
+static u32 mode_size(const char *mode)
+{
+	static const struct {
+		const char *name;
+		u32 bytes;
+	} modes[] = {{"QI", 1},	 {"HI", 2},   {"SI", 4},   {"DI", 8},
+		     {"TI", 16}, {"byte", 1}, {"word", 8}, {"pointer", 8}};
+	const size_t n = mode ? strspn(mode, "_") : 0;
+
+	for (size_t i = 0; mode && i < ARRAY_SIZE(modes); i++)
+		if (!strncmp(mode + n, modes[i].name, strlen(modes[i].name)) &&
+		    strspn(mode + n + strlen(modes[i].name), "_") ==
+			    strlen(mode + n + strlen(modes[i].name)))
+			return modes[i].bytes;
+	return 0;
+}
 
 static void parse_attribute(struct parser *p, struct c_attributes *a)
 {
@@ -120,9 +266,15 @@ static void parse_attribute(struct parser *p, struct c_attributes *a)
 			align = parse_constant(p, ")");
 			parse_close(p, ')');
 		}
-		if (align < 1 || align > 4096 || (align & (align - 1)))
-			parse_error(p, word.span, "alignment must be a power of two up to 4096");
+		if (align < 1 || align > 65536 || (align & (align - 1)))
+			parse_error(p, word.span, "alignment must be a power of two up to 65536");
 		a->align = MAX(a->align, (u32)align);
+	} else if (str_eq(name, "mode") || str_eq(name, "__mode__")) {
+		parse_open(p, '(');
+		a->mode = mode_size(parse_expect_kind(p, TOKEN_NAME, "name of a mode").text);
+		parse_close(p, ')');
+	} else if (str_eq(name, "vector_size") || str_eq(name, "__vector_size__")) {
+		parse_error(p, word.span, "vectors are not supported");
 	} else if (parse_is(p, '(')) {
 		skip_brackets(p);
 	}
@@ -227,6 +379,10 @@ static void parse_members(struct parser *p, member_list *members)
 
 		if (parse_accept(p, ';'))
 			continue;
+		if (parse_is_name(p, "_Static_assert")) {
+			parse_skip_declaration(p);
+			continue;
+		}
 		base = parse_specifier(p, &before);
 		if (!base)
 			return;
@@ -274,10 +430,17 @@ static void define_enum(struct parser *p, struct type *t)
 	while (!p->failed && !parse_is(p, '}')) {
 		const struct token name = parse_expect_kind(p, TOKEN_NAME, "name of an enumerator");
 
+		struct c_attributes ignored = {0};
+		s64 *known;
+
+		parse_attributes(p, &ignored);
 		if (p->failed)
 			break;
 		if (parse_accept(p, '='))
 			next = parse_constant(p, ",}");
+		known = arena_new(p->arena, s64);
+		*known = next;
+		hashmap_puts(&p->enumerators, name.text, known);
 		vector_push(&list, (struct type_enumerator){
 					   arena_strdup(&p->types->arena, name.text), next});
 		low = MIN(low, next);
@@ -302,6 +465,13 @@ static void define_enum(struct parser *p, struct type *t)
 	vector_free(&list);
 }
 
+static bool is_of_kernel(const struct parser *p, u16 file)
+{
+	const struct included_file *f = preprocess_included(&p->pp, file);
+
+	return f && f->is_kernel;
+}
+
 /* struct|union|enum [attributes] [tag] [{ ... }] [attributes] */
 static const struct type *parse_tagged(struct parser *p)
 {
@@ -319,6 +489,14 @@ static const struct type *parse_tagged(struct parser *p)
 		tag = parse_next(p).text;
 		key = arena_printf(&p->types->arena, "%s %s", word.text, tag);
 		parse_attributes(p, &a);
+	}
+	if (parse_is(p, '{') && key && is_of_kernel(p, word.span.file)) {
+		known = type_named(p->types, key);
+		if (known && !is_incomplete(p, known)) { /* BTF has it as this kernel was built */
+			skip_body(p);
+			parse_attributes(p, &a);
+			return known;
+		}
 	}
 	if (!parse_is(p, '{')) {
 		if (!tag) {
@@ -352,6 +530,8 @@ static const struct type *parse_tagged(struct parser *p)
 		if (key && !hashmap_gets(&p->types->named, key))
 			hashmap_puts(&p->types->named, key, t); /* for pointers to itself */
 		define_record(p, t, key, word.span, &a);
+		if (p->failed && key && hashmap_gets(&p->types->named, key) == t)
+			hashmap_puts(&p->types->named, key, NULL); /* not a type without members */
 	}
 	return t;
 }
@@ -361,11 +541,12 @@ static const struct type *parse_tagged(struct parser *p)
 static bool is_ignored_word(const struct token *t)
 {
 	static const char *const words[] = {
-		"const",     "volatile",	"restrict", "__restrict", "__const",
-		"register",  "__user",		"__kernel", "__percpu",	  "__rcu",
-		"__iomem",   "__extension__",	"static",   "extern",	  "inline",
-		"__inline",  "__always_inline", "_Atomic",  "__bitwise",  "__force",
-		"__private", "__must_check"};
+		"const",	"volatile",	   "restrict",	   "__restrict",    "__const",
+		"register",	"__user",	   "__kernel",	   "__percpu",	    "__rcu",
+		"__iomem",	"__extension__",   "static",	   "extern",	    "inline",
+		"__inline",	"__always_inline", "_Atomic",	   "__bitwise",	    "__force",
+		"__private",	"__must_check",	   "__restrict__", "__const__",	    "__volatile",
+		"__volatile__", "__inline__",	   "_Noreturn",	   "_Thread_local", "__thread"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (is_word(t, words[i]))
@@ -375,8 +556,9 @@ static bool is_ignored_word(const struct token *t)
 
 static bool is_integer_word(const struct token *t)
 {
-	static const char *const words[] = {"unsigned", "signed",     "long",	"short", "int",
-					    "char",	"__signed__", "double", "float"};
+	static const char *const words[] = {"unsigned", "signed",  "long",	 "short",
+					    "int",	"char",	   "__signed__", "double",
+					    "float",	"__int128"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (is_word(t, words[i]))
@@ -403,7 +585,9 @@ static const struct type *integer_words(struct parser *p)
 		strbuf_addf(&name, name.len ? " %s" : "%s",
 			    is_word(&word, "__signed__") ? "signed" : word.text);
 	}
-	t = is_float ? NULL : type_named(p->types, name.data);
+	t = is_float			    ? NULL
+	    : strstr(name.data, "__int128") ? type_int(16, !strstr(name.data, "unsigned"))
+					    : type_named(p->types, name.data);
 	if (is_float) {
 		struct type *f = type_new(p->types, TYPE_FLOAT);
 
@@ -416,6 +600,63 @@ static const struct type *integer_words(struct parser *p)
 		parse_error(p, first.span, "unknown type '%s'", name.data);
 	strbuf_release(&name);
 	return t;
+}
+
+static const struct type *new_simple(struct parser *p, enum type_kind kind, const char *name,
+				     u32 size, u32 align)
+{
+	struct type *t = type_new(p->types, kind);
+
+	t->name = name;
+	t->size = size;
+	t->align = align;
+	t->is_complete = true;
+	return t;
+}
+
+/* Types that a compiler knows by itself; NULL = none of them. */
+static const struct type *compiler_type(struct parser *p, const char *name)
+{
+	static const struct {
+		const char *name;
+		u32 size;
+	} floats[] = {{"_Float32", 4},	 {"_Float64", 8},    {"_Float32x", 8}, {"_Float64x", 16},
+		      {"_Float128", 16}, {"__float128", 16}, {"_Float16", 2},  {"__bf16", 2}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(floats); i++)
+		if (str_eq(name, floats[i].name))
+			return new_simple(p, TYPE_FLOAT, floats[i].name, floats[i].size,
+					  floats[i].size);
+	if (str_eq(name, "__int128_t") || str_eq(name, "__uint128_t"))
+		return type_int(16, name[2] == 'i');
+	if (str_eq(name, "__builtin_va_list"))
+		return type_array(p->types, type_int(8, false), sizeof(__builtin_va_list) / 8);
+	return str_eq(name, "_Bool") ? type_bool() : NULL;
+}
+
+/* typeof(type), typeof(((type *)0)->member) */
+static const struct type *parse_typeof(struct parser *p)
+{
+	parse_next(p);
+	if (begins_type_name(p, 1))
+		return parse_type_in_parens(p);
+	return parse_null_member(p);
+}
+
+static bool is_typeof(const struct token *t)
+{
+	return is_word(t, "typeof") || is_word(t, "__typeof__") || is_word(t, "__typeof");
+}
+
+static bool begins_type_name(struct parser *p, u32 ahead)
+{
+	const struct token *t = parse_peek(p, ahead);
+
+	if (t->kind != TOKEN_NAME)
+		return false;
+	return is_ignored_word(t) || is_integer_word(t) || is_typeof(t) || is_word(t, "struct") ||
+	       is_word(t, "union") || is_word(t, "enum") || is_word(t, "void") ||
+	       type_named(p->types, t->text) || compiler_type(p, t->text);
 }
 
 static const struct type *parse_specifier(struct parser *p, struct c_attributes *attributes)
@@ -440,8 +681,13 @@ static const struct type *parse_specifier(struct parser *p, struct c_attributes 
 			t = parse_tagged(p);
 		} else if (is_integer_word(word)) {
 			t = integer_words(p);
+		} else if (is_typeof(word)) {
+			t = parse_typeof(p);
+			if (!t)
+				return NULL;
 		} else {
 			t = is_word(word, "void") ? type_void() : type_named(p->types, word->text);
+			t = t ? t : compiler_type(p, word->text);
 			if (!t)
 				parse_error(p, word->span, "unknown type '%s'", word->text);
 			parse_next(p);
@@ -497,9 +743,14 @@ static const struct type *parse_suffix(struct parser *p, const struct type *base
 /* A '(' that begins a nested declarator, not parameters. */
 static bool is_nested(struct parser *p)
 {
-	const struct token *t = parse_peek(p, 1);
+	const struct token *t = parse_peek(p, 1), *after;
 
-	return parse_is(p, '(') && t->kind == TOKEN_PUNCT && (t->punct == '*' || t->punct == '(');
+	if (!parse_is(p, '('))
+		return false;
+	if (t->kind != TOKEN_NAME)
+		return t->kind == TOKEN_PUNCT && (t->punct == '*' || t->punct == '(');
+	after = parse_peek(p, 2); /* (name) */
+	return after->kind == TOKEN_PUNCT && after->punct == ')' && !begins_type_name(p, 1);
 }
 
 static void parse_declarator(struct parser *p, const struct type *base, struct declarator *ret)
@@ -543,7 +794,8 @@ static void parse_declarator(struct parser *p, const struct type *base, struct d
 
 /* --- top level --- */
 
-static void define_typedef(struct parser *p, const struct declarator *d)
+static void define_typedef(struct parser *p, const struct declarator *d,
+			   const struct c_attributes *a)
 {
 	struct type *t;
 
@@ -555,14 +807,19 @@ static void define_typedef(struct parser *p, const struct declarator *d)
 	if (type_is_record(d->type) && !d->type->is_complete && !d->type->complete) {
 		t = (struct type *)d->type; /* declared only: its definition may follow */
 	} else {
-		t = arena_memdup(&p->types->arena, d->type, sizeof(*t));
+		const struct type *is = a->mode && type_is_integer(d->type)
+						? type_int(a->mode, d->type->is_signed)
+						: d->type;
+
+		t = arena_memdup(&p->types->arena, is, sizeof(*t));
 		t->alias = d->name;
+		if (a->align)
+			t->align = a->align;
 	}
 	hashmap_puts(&p->types->named, d->name, t);
 }
 
-/* Functions and variables of a header: to the ';' or over the body. */
-static void skip_declaration(struct parser *p)
+void parse_skip_declaration(struct parser *p)
 {
 	while (!p->failed) {
 		const struct token *t = parse_peek(p, 0);
@@ -571,7 +828,7 @@ static void skip_declaration(struct parser *p)
 		if (t->kind == TOKEN_END)
 			return;
 		if (punct == '{') {
-			skip_brackets(p);
+			skip_body(p);
 			parse_accept(p, ';');
 			return;
 		}
@@ -593,16 +850,19 @@ void parse_c_definition(struct parser *p, bool lenient)
 {
 	struct c_attributes a = {0};
 	const struct span begin = parse_peek(p, 0)->span;
-	const bool is_typedef = parse_accept_name(p, "typedef");
 	const struct type *base;
+	bool is_typedef;
 
+	while (lenient && parse_accept_name(p, "__extension__"))
+		;
+	is_typedef = parse_accept_name(p, "typedef");
 	if (p->seen_probe) {
 		parse_error(p, begin,
 			    "syntax error, C definitions must appear before probes and functions");
 		return;
 	}
 	if (!is_typedef && !begins_type(p)) {
-		skip_declaration(p);
+		parse_skip_declaration(p);
 		return;
 	}
 	base = parse_specifier(p, &a);
@@ -610,7 +870,7 @@ void parse_c_definition(struct parser *p, bool lenient)
 		struct declarator d;
 
 		if (!is_typedef && lenient) {
-			skip_declaration(p);
+			parse_skip_declaration(p);
 			return;
 		}
 		if (!is_typedef) /* the ';' may be left out */
@@ -618,7 +878,7 @@ void parse_c_definition(struct parser *p, bool lenient)
 		parse_declarator(p, base, &d);
 		parse_attributes(p, &a);
 		if (!p->failed)
-			define_typedef(p, &d);
+			define_typedef(p, &d, &a);
 		if (!parse_accept(p, ','))
 			break;
 	}

@@ -16,6 +16,7 @@
 struct c_attributes {
 	bool is_packed;
 	u32 align; /* 0 = none */
+	u32 mode; /* bytes of an integer that `mode` asks for; 0 = none */
 };
 
 struct c_member {

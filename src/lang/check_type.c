@@ -248,6 +248,9 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 		check_error(c, n->span, "Unknown enum: %s", n->name + 5);
 	else
 		check_error(c, n->span, "Cannot resolve unknown type \"%s\"", n->name);
+	if (c->script->ast.why_passed_over)
+		check_hint(c, "a part of the included headers could not be read: %s",
+			   c->script->ast.why_passed_over);
 	return NULL;
 }
 

@@ -34,6 +34,9 @@ static int pass_parse(struct compilation *k)
 		.ninclude_dirs = o->ninclude_dirs,
 		.files = o->files,
 		.nfiles = o->nfiles,
+		.system_headers = o->system_headers,
+		.kernel_source = o->kernel_source,
+		.kernel_build = o->kernel_build,
 		.have_btf = o->env->btf && btf_exists(o->env->btf),
 	};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/lex.h"
 
+#include <strings.h>
+
 #include "base/strbuf.h"
 
 struct lexer lexer_of(struct arena *arena, struct diag *diag, u16 file)
@@ -176,6 +178,30 @@ static struct token lex_error(struct lexer *l, struct span at_span, const char *
 	return (struct token){.kind = TOKEN_ERROR, .span = at_span};
 }
 
+/* A number of C: also 1.5e-3, 0x1p-52, and integers that need more bits than their suffix says. */
+static struct token lex_header_number(struct lexer *l)
+{
+	const u32 begin = l->pos;
+	struct token t = {.kind = TOKEN_INTEGER};
+	size_t digits;
+
+	while (lex_is_name(at(l, 0)) || at(l, 0) == '.' ||
+	       ((at(l, 0) == '+' || at(l, 0) == '-') && l->pos > begin &&
+		strchr("eEpP", l->text[l->pos - 1]) && strncasecmp(l->text + begin, "0x", 2)))
+		l->pos++;
+	t.span = span_from(l, begin);
+	t.len = l->pos - begin;
+	t.text = arena_strndup(l->arena, l->text + begin, t.len);
+	digits = t.len;
+	while (digits && strchr("uUlL", t.text[digits - 1]))
+		digits--;
+	if (lex_parse_integer(l->arena, arena_strndup(l->arena, t.text, digits), &t.value,
+			      &t.is_unsigned))
+		t.kind = TOKEN_OTHER;
+	t.is_unsigned = strpbrk(t.text + digits, "uU") != NULL;
+	return t;
+}
+
 static struct token lex_integer(struct lexer *l)
 {
 	const u32 begin = l->pos;
@@ -275,6 +301,10 @@ static struct token lex_string(struct lexer *l)
 			t.text = arena_text(l->arena, text.data, text.len); /* "\0" is a byte */
 			break;
 		}
+		if (!n && l->is_header) {
+			l->pos++;
+			continue;
+		}
 		if (!n) {
 			l->pos++;
 			t = lex_error(
@@ -290,7 +320,7 @@ static struct token lex_string(struct lexer *l)
 
 			l->pos++;
 			wrong = lex_escape(l, &resolved);
-			if (wrong) {
+			if (wrong && !l->is_header) {
 				t = lex_error(l, span_from(l, here), wrong);
 				break;
 			}
@@ -441,6 +471,28 @@ static struct token lex_punctuator(struct lexer *l)
 				      (int)(l->pos - begin), l->text + begin));
 }
 
+/* A character that begins no token: a token by itself. */
+static struct token lex_header_character(struct lexer *l)
+{
+	const u32 begin = l->pos++;
+
+	if (l->text[begin] == '\'') { /* to the closing one, on this line */
+		while (at(l, 0) && at(l, 0) != '\n' && at(l, 0) != '\'')
+			l->pos += at(l, 0) == '\\' && at(l, 1) ? 2 : 1;
+		l->pos += at(l, 0) == '\'';
+	}
+	return (struct token){.kind = TOKEN_OTHER,
+			      .span = span_from(l, begin),
+			      .text = arena_strndup(l->arena, l->text + begin, l->pos - begin)};
+}
+
+/* 'a', '\n': what is longer ('ab') is no number. */
+static bool is_plain_character(const struct lexer *l)
+{
+	return at(l, 1) == '\\' ? at(l, 3) == '\'' || lex_is_name(at(l, 3))
+				: at(l, 1) != '\'' && at(l, 2) == '\'';
+}
+
 static struct token lex_one(struct lexer *l)
 {
 	const u32 begin = l->pos;
@@ -449,6 +501,12 @@ static struct token lex_one(struct lexer *l)
 
 	if (l->pos >= l->end)
 		return t;
+	if (l->is_header && lex_is_digit(c))
+		return lex_header_number(l);
+	if (l->is_header &&
+	    ((c == '\'' && !is_plain_character(l)) || !c || c == '$' || c == '@' ||
+	     (c != '\'' && c != '"' && !lex_is_name(c) && !strchr("+-*/%&|^~!<>=?:;,.()[]{}#", c))))
+		return lex_header_character(l);
 	if (lex_is_digit(c))
 		return lex_integer(l);
 	if (c == '"')
@@ -494,6 +552,7 @@ const char *token_describe(struct arena *arena, const struct token *t)
 	case TOKEN_END:
 		return "end of file";
 	case TOKEN_NAME:
+	case TOKEN_OTHER:
 		return arena_printf(arena, "'%s'", t->text);
 	case TOKEN_INTEGER:
 		return arena_printf(arena, "integer %s", t->text);

@@ -19,6 +19,7 @@ enum token_kind {
 	TOKEN_POSITIONAL, /* value = n of $n */
 	TOKEN_COUNT, /* $# */
 	TOKEN_PUNCT, /* punct: PUNCT('+', '=') */
+	TOKEN_OTHER, /* of a system header only: what the language has not, such as 1.5; text as written */
 };
 
 /* A punctuator of up to three characters as one number; a single character is itself. */
@@ -45,6 +46,7 @@ struct lexer {
 	u32 pos, end;
 	u16 file;
 	bool line_start; /* nothing but blanks since the last newline */
+	bool is_header; /* of the system: all that C has is passed on */
 };
 
 struct lexer lexer_of(struct arena *arena, struct diag *diag, u16 file);

@@ -506,21 +506,129 @@ static void parse_listed_item(struct parser *p)
 	vector_push(&p->items, item);
 }
 
+/* What has been said so far. */
+struct said {
+	size_t messages;
+	unsigned int errors, warnings;
+};
+
+static struct said remember_said(const struct diag *d)
+{
+	return (struct said){d->messages.len, d->errors, d->warnings};
+}
+
+/* Why the last item could not be read: what was said since then is taken back. */
+static const char *take_back(struct parser *p, const struct said *before)
+{
+	struct diag *d = p->diag;
+	const struct diag_message *m =
+		d->messages.len > before->messages ? &d->messages.items[before->messages] : NULL;
+	const char *why = NULL;
+	u32 line, column;
+
+	if (m && m->span.begin != UINT32_MAX) {
+		diag_place(&d->sources.items[m->span.file], m->span.begin, &line, &column);
+		why = arena_printf(p->arena, "%s:%u: %s", d->sources.items[m->span.file].name, line,
+				   m->text);
+	}
+	d->messages.len = MIN(d->messages.len, before->messages);
+	d->errors = before->errors;
+	d->warnings = before->warnings;
+	return why ? why : "";
+}
+
+/* Was the innermost file not asked for by the script itself, but by another header? */
+static bool is_inner_header(const struct parser *p)
+{
+	const size_t n = p->pp.files.len;
+
+	return n >= 2 && preprocess_is_system(&p->pp, p->pp.files.items[n - 2].file);
+}
+
+/*
+ * In a header of the system what cannot be read is passed over: a declaration, or all that is left of the file. Only the #error
+ * of one that the script asks for counts. False: nothing was wrong there.
+ */
+static bool pass_over(struct parser *p, u16 file, const struct said *before)
+{
+	const struct diag_message *m = p->diag->messages.len > before->messages
+					       ? &p->diag->messages.items[before->messages]
+					       : NULL;
+	const char *why;
+
+	if (!p->failed && !p->pp.failed)
+		return false;
+	if (p->pp.failed)
+		file = preprocess_file(&p->pp)->file;
+	if (!preprocess_is_system(&p->pp, file) ||
+	    (m && str_starts(m->text, "#error") && !is_inner_header(p)))
+		return false;
+	why = take_back(p, before);
+	p->passed_over++;
+	if (!p->why_passed_over)
+		p->why_passed_over = why;
+	p->failed = false;
+	p->nopen = p->depth = 0;
+	p->pp.is_raw = false;
+	if (p->pp.failed) {
+		p->pp.failed = false;
+		preprocess_leave_file(&p->pp);
+		p->tokens.len = p->at = 0;
+		return true;
+	}
+	p->at = 0;
+	parse_skip_declaration(p);
+	return !p->failed || pass_over(p, file, before);
+}
+
+/* Does a header go on with tokens that were read already? They may be what a macro stands for, which is not to be read again. */
+static bool goes_on(struct parser *p)
+{
+	const bool is_read = p->at < p->tokens.len;
+	const struct preprocessor *pp = &p->pp;
+	u16 file;
+
+	if (!is_read && pp->delivered >= pp->pending.len)
+		return false;
+	file = is_read ? p->tokens.items[p->at].span.file
+		       : pp->pending.items[pp->delivered].span.file;
+	if (parse_is_script_file(p, file) || (is_read && p->tokens.items[p->at].kind == TOKEN_END))
+		return false;
+	p->tokens.len -= p->at;
+	memmove(p->tokens.items, p->tokens.items + p->at, p->tokens.len * sizeof(*p->tokens.items));
+	p->at = 0;
+	return true;
+}
+
 static void parse_items(struct parser *p)
 {
 	while (!p->failed) {
+		const struct said before = remember_said(p->diag);
+		u16 file;
+
+		if (goes_on(p)) {
+			p->nopen = p->depth = 0;
+			file = parse_peek(p, 0)->span.file;
+			parse_item(p);
+			pass_over(p, file, &before);
+			continue;
+		}
 		parse_as_text(p);
 		if (!preprocess_skip_layout(&p->pp)) {
+			if (pass_over(p, 0, &before))
+				continue;
 			if (p->done_imports >= p->imports.len || p->pp.failed)
 				break;
 			read_imports(p); /* of blocks */
 			continue;
 		}
 		p->nopen = p->depth = 0;
+		file = preprocess_file(&p->pp)->file;
 		if (p->options->as_written)
 			parse_listed_item(p);
 		else
 			parse_item(p);
+		pass_over(p, file, &before);
 	}
 	p->failed |= p->pp.failed;
 }
@@ -538,6 +646,8 @@ static void finish(struct parser *p, struct ast *ret)
 	LIST(probes, nprobes);
 	LIST(items, nitems);
 #undef LIST
+	ret->passed_over = p->passed_over;
+	ret->why_passed_over = p->why_passed_over;
 }
 
 int parse_script(struct arena *arena, struct type_store *types, struct diag *diag, u16 file,
@@ -567,6 +677,7 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 	preprocess_release(&p.pp);
 	vector_free(&p.tokens);
 	hashmap_release(&p.defined);
+	hashmap_release(&p.enumerators);
 	hashmap_release(&p.imported);
 	vector_free(&p.configs);
 	vector_free(&p.imports);

@@ -39,6 +39,9 @@ struct parser {
 	u32 nopen;
 	bool seen_probe;
 	struct hashmap defined; /* "struct x" that the script itself has defined */
+	struct hashmap enumerators; /* name -> s64 *, of the definitions read so far */
+	u32 passed_over; /* declarations of system headers that could not be understood */
+	const char *why_passed_over; /* the first of them */
 	VECTOR(struct config_entry) configs;
 	VECTOR(struct import) imports; /* the first `done_imports` have been read */
 	size_t done_imports;
@@ -115,5 +118,7 @@ bool parse_is_script_file(const struct parser *p, u16 file);
 /* --- C definitions (cdecl.c) --- */
 /* At struct, union, enum or typedef. lenient: other declarations of a header are skipped. */
 void parse_c_definition(struct parser *p, bool lenient);
+/* Functions and variables of a header: to the ';' or over the body. */
+void parse_skip_declaration(struct parser *p);
 
 #endif

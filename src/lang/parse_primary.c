@@ -23,13 +23,13 @@ static struct expr *leaf(struct parser *p, enum expr_kind kind)
 	return parse_node(p, e, 0);
 }
 
-/* A name that a system header's #define would have replaced; what BTF or the script itself defines
- * goes first. */
+/* A name that a system header would have as a #define; what BTF or the script itself defines goes
+ * first. */
 static bool is_header_constant(struct parser *p, const char *name, s64 *ret)
 {
 	s64 ignored;
 
-	if (!p->pp.has_constants || !constant_find(name, ret))
+	if (p->options->as_written || !constant_find(name, ret))
 		return false;
 	return !type_find_enumerator(p->types, name, &ignored);
 }
@@ -236,6 +236,7 @@ static struct expr *parse_word(struct parser *p)
 		{"if", parse_if, false},
 		{"sizeof", parse_sizeof, true},
 		{"offsetof", parse_offsetof, true},
+		{"__builtin_offsetof", parse_offsetof, true},
 		{"typeinfo", parse_typeinfo, true},
 		{"comptime", parse_comptime, false},
 		{"typeof", parse_typeof_value, true},

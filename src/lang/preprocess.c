@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/preprocess.h"
 
-#include <unistd.h>
-
-#include "base/file.h"
+#include "lang/builtin.h"
 #include "lang/constants.h"
 #include "lang/preprocess_macro.h"
 
@@ -27,6 +25,9 @@ void preprocess_init(struct preprocessor *pp, struct arena *arena, struct diag *
 		while (l.pos < l.end && l.text[l.pos] != '\n')
 			l.pos++;
 	vector_push(&pp->files, l);
+	if (options->as_written)
+		return;
+	pp_predefine(pp);
 	if (options->have_btf)
 		pp_define_integer(pp, "BPFTRACE_HAVE_BTF", 1);
 }
@@ -37,6 +38,7 @@ void preprocess_release(struct preprocessor *pp)
 	vector_free(&pp->pending);
 	vector_free(&pp->conditionals);
 	vector_free(&pp->texts); /* the texts themselves are diag sources now */
+	preprocess_include_release(pp);
 	hashmap_release(&pp->macros);
 }
 
@@ -93,7 +95,9 @@ static bool read_line(struct preprocessor *pp, struct lexer *line, struct token_
 
 static bool defined_name(void *arg, const char *name, s64 *ret)
 {
-	if (!constant_find(name, ret))
+	struct preprocessor *pp = arg;
+
+	if (preprocess_is_system(pp, preprocess_file(pp)->file) || !constant_find(name, ret))
 		*ret = 0; /* as in C */
 	return true;
 }
@@ -133,8 +137,8 @@ static bool condition(struct preprocessor *pp, struct span at, struct lexer *lin
 
 	if (!read_line(pp, line, &words) || !resolve_defined(pp, &words, &resolved) ||
 	    pp_expand(pp, &resolved, &expanded) < 0 ||
-	    constant_expression(pp->arena, pp->diag, expanded.items, expanded.len, at, defined_name,
-				NULL, &value) < 0)
+	    constant_expression(pp->arena, pp->diag, expanded.items, expanded.len, at, true,
+				defined_name, pp, &value) < 0)
 		fail(pp);
 	vector_free(&words);
 	vector_free(&resolved);
@@ -264,116 +268,7 @@ static void end_group(struct preprocessor *pp, const struct token *word, bool is
 
 /* --- #include --- */
 
-bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *name, const char *text,
-			  size_t len)
-{
-	const char *copy;
-
-	if (pp->files.len >= PREPROCESS_MAX_INCLUDES || pp->opened >= PREPROCESS_MAX_FILES) {
-		diag_error(pp->diag, at,
-			   "#include is nested too deeply (limit %d, %d files in all)",
-			   PREPROCESS_MAX_INCLUDES, PREPROCESS_MAX_FILES);
-		fail(pp);
-		return true;
-	}
-	pp->opened++;
-	copy = arena_strndup(&pp->diag->arena, text, len);
-	vector_push(&pp->files,
-		    lexer_of(pp->arena, pp->diag,
-			     diag_add_source(pp->diag, arena_strdup(&pp->diag->arena, name), copy,
-					     len)));
-	return true;
-}
-
-/* Of a script that brings its files along. */
-static bool open_packed(struct preprocessor *pp, struct span at, const char *path)
-{
-	for (u32 i = 0; i < pp->options->nfiles; i++) {
-		const struct script_file *f = &pp->options->files[i];
-
-		if (str_eq(f->name, path))
-			return preprocess_open_text(pp, at, path, f->text, strlen(f->text));
-	}
-	return false;
-}
-
-bool preprocess_open(struct preprocessor *pp, struct span at, const char *path)
-{
-	char *text = NULL;
-	size_t len = 0;
-	int r;
-
-	if (pp->options->files)
-		return open_packed(pp, at, path);
-	r = file_read(path, LANG_MAX_SOURCE, &text, &len);
-	if (r == -ENOENT || r == -ENOTDIR || r == -EISDIR)
-		return false;
-	if (r < 0) {
-		diag_error(pp->diag, at, "cannot read '%s': %s", path, strerror(-r));
-		fail(pp);
-		return true;
-	}
-	preprocess_open_text(pp, at, path, text, len);
-	free(text);
-	return true;
-}
-
-/* Headers of the kernel and of C: their types come from BTF, their constants from constants.c. */
-static bool is_system_header(struct preprocessor *pp, const char *name)
-{
-	static const char *const places[] = {
-		"linux/",  "uapi/",    "net/",	"asm/",	  "asm-generic/", "sys/",   "bits/",
-		"bpf/",	   "netinet/", "arpa/", "trace/", "scsi/",	  "sound/", "rdma/",
-		"crypto/", "media/",   "drm/",	"video/", "xen/",	  "acpi/",  "generated/",
-		"kvm/",	   "target/",  "vdso/", "soc/"};
-
-	static const char *const names[] = {"stdio.h",	 "stdlib.h",  "stdint.h",   "stddef.h",
-					    "stdbool.h", "stdarg.h",  "string.h",   "limits.h",
-					    "errno.h",	 "fcntl.h",   "signal.h",   "unistd.h",
-					    "time.h",	 "syscall.h", "inttypes.h", "poll.h",
-					    "sched.h",	 "endian.h",  "vmlinux.h"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (str_starts(name, places[i]))
-			return true;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (str_eq(name, names[i]))
-			return true;
-	/* What a C compiler here would find is a header of the system too. */
-	return access(arena_printf(pp->arena, "/usr/include/%s", name), F_OK) == 0;
-}
-
-static void directive_include(struct preprocessor *pp, struct span at, const char *name,
-			      bool quoted)
-{
-	const struct source *self = &pp->diag->sources.items[preprocess_file(pp)->file];
-	const char *slash = strrchr(self->name, '/');
-
-	if (*name == '/') {
-		if (preprocess_open(pp, at, name))
-			return;
-	} else {
-		if (quoted && preprocess_open(pp, at,
-					arena_printf(pp->arena, "%.*s%s",
-						     slash ? (int)(slash - self->name) + 1 : 0,
-						     self->name, name)))
-			return;
-		for (u32 i = 0; i < pp->options->ninclude_dirs; i++)
-			if (preprocess_open(pp, at,
-				      arena_printf(pp->arena, "%s/%s", pp->options->include_dirs[i],
-						   name)))
-				return;
-		if (!strstr(name, "..") && is_system_header(pp, name)) {
-			pp->has_constants = true;
-			return;
-		}
-	}
-	diag_error(pp->diag, at, "'%s' file not found", name);
-	diag_hint(pp->diag, "-I DIR adds a directory to search");
-	fail(pp);
-}
-
-static void parse_include(struct preprocessor *pp, struct span at, struct lexer *line)
+static void parse_include(struct preprocessor *pp, struct span at, struct lexer *line, bool next)
 {
 	u32 begin, end;
 	char close;
@@ -394,8 +289,8 @@ static void parse_include(struct preprocessor *pp, struct span at, struct lexer 
 		return;
 	}
 	at.end = end + 1;
-	directive_include(pp, at, arena_strndup(pp->arena, line->text + begin, end - begin),
-			  close == '"');
+	preprocess_include(pp, at, arena_strndup(pp->arena, line->text + begin, end - begin),
+			   close == '"', next);
 }
 
 /* One directive; the lexer stands at its '#'. */
@@ -420,8 +315,8 @@ static void directive(struct preprocessor *pp)
 		pp_define(pp, at, &line);
 	else if (is_word(&word, "undef"))
 		pp_undef(pp, at, &line);
-	else if (is_word(&word, "include"))
-		parse_include(pp, at, &line);
+	else if (is_word(&word, "include") || is_word(&word, "include_next"))
+		parse_include(pp, at, &line, word.text[7] != '\0');
 	else if (is_word(&word, "if"))
 		begin_conditional(pp, at, condition(pp, at, &line));
 	else if (is_word(&word, "ifdef") || is_word(&word, "ifndef"))
@@ -434,10 +329,15 @@ static void directive(struct preprocessor *pp)
 		if (word.text[0] == 'e') {
 			diag_error(pp->diag, at, "#error%.*s", n, line.text + line.pos);
 			fail(pp);
-		} else {
+		} else if (!line.is_header) {
 			diag_warning(pp->diag, at, "#warning%.*s", n, line.text + line.pos);
 		}
-	} else if (!is_word(&word, "pragma") && !is_word(&word, "line")) {
+	} else if (is_word(&word, "pragma")) {
+		while (line.pos < line.end && lex_is_blank(line.text[line.pos]))
+			line.pos++;
+		if (str_starts(line.text + line.pos, "once"))
+			preprocess_once(pp);
+	} else if (!is_word(&word, "line") && !line.is_header) {
 		diag_error(pp->diag, at, "syntax error, unknown directive '#%s'",
 			   word.kind == TOKEN_NAME ? word.text : "");
 		fail(pp);
@@ -489,6 +389,45 @@ static struct token next_unexpanded(struct preprocessor *pp)
 	return t;
 }
 
+/* Behind the name of a macro with parameters: its arguments, if the next token is '('. */
+static void read_call(struct preprocessor *pp, struct token_list *use)
+{
+	const struct token name = use->items[0], open = next_unexpanded(pp);
+	int depth = 1;
+
+	vector_push(use, open);
+	while (open.kind == TOKEN_PUNCT && open.punct == '(' && depth && !pp->failed) {
+		const struct token t = next_unexpanded(pp);
+
+		if (t.kind == TOKEN_END) {
+			diag_error(pp->diag, name.span, "unterminated use of macro '%s'",
+				   name.text);
+			fail(pp);
+		}
+		if (t.kind == TOKEN_PUNCT)
+			depth += t.punct == '(' ? 1 : t.punct == ')' ? -1 : 0;
+		vector_push(use, t);
+	}
+}
+
+/* Does the text go on with a '('? Else the name of a macro with parameters is none. */
+static bool call_follows(struct preprocessor *pp)
+{
+	struct lexer l = *preprocess_file(pp);
+
+	return lex_skip_layout(&l) && l.pos < l.end && l.text[l.pos] == '(';
+}
+
+/* Is the last of what was substituted the name of another macro, with its arguments in the text? */
+static bool ends_in_macro(struct preprocessor *pp)
+{
+	const struct token *t = pp->pending.len ? &vector_last(&pp->pending) : NULL;
+	const struct pp_macro *m =
+		t && t->kind == TOKEN_NAME && !t->is_painted ? pp_macro(pp, t->text) : NULL;
+
+	return m && m->is_function && call_follows(pp);
+}
+
 /* The name of a macro in the file: its use goes to pending, substituted. */
 static int substitute(struct preprocessor *pp, const struct token *name, const struct pp_macro *m)
 {
@@ -496,26 +435,16 @@ static int substitute(struct preprocessor *pp, const struct token *name, const s
 	int r;
 
 	vector_push(&use, *name);
-	if (m->is_function) {
-		const struct token open = next_unexpanded(pp);
-		int depth = 1;
-
-		vector_push(&use, open);
-		while (open.kind == TOKEN_PUNCT && open.punct == '(' && depth && !pp->failed) {
-			const struct token t = next_unexpanded(pp);
-
-			if (t.kind == TOKEN_END) {
-				diag_error(pp->diag, name->span, "unterminated use of macro '%s'",
-					   name->text);
-				fail(pp);
-			}
-			if (t.kind == TOKEN_PUNCT)
-				depth += t.punct == '(' ? 1 : t.punct == ')' ? -1 : 0;
-			vector_push(&use, t);
-		}
-	}
+	if (m->is_function)
+		read_call(pp, &use);
 	pp->pending.len = pp->delivered = 0;
 	r = pp->failed ? -EINVAL : pp_expand(pp, &use, &pp->pending);
+	while (!r && ends_in_macro(pp)) { /* whose arguments stand behind */
+		use.len = 0;
+		vector_push(&use, pp->pending.items[--pp->pending.len]);
+		read_call(pp, &use);
+		r = pp->failed ? -EINVAL : pp_expand(pp, &use, &pp->pending);
+	}
 	for (size_t i = 0; i < pp->pending.len; i++)
 		pp->pending.items[i].is_painted = true; /* already looked at */
 	if (r < 0)
@@ -524,22 +453,48 @@ static int substitute(struct preprocessor *pp, const struct token *name, const s
 	return r;
 }
 
+/*
+ * What a header of the system defines does not take the language's own words from a script (min, current, offsetof), nor the names of
+ * what the script defines itself.
+ */
+static bool is_own_word(struct preprocessor *pp, const struct token *t, const struct pp_macro *m)
+{
+	static const char *const words[] = {"if",     "else",	"for",	  "while",    "unroll",
+					    "return", "let",	"config", "import",   "macro",
+					    "fn",     "sizeof", "typeof", "offsetof", "begin",
+					    "end",    "struct", "union",  "enum"};
+
+	if (!m->is_system || preprocess_is_system(pp, t->span.file))
+		return false;
+	if (pp->defines) {
+		pp->defines = false;
+		hashmap_puts(&pp->macros, t->text, NULL);
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_eq(words[i], t->text))
+			return true;
+	return builtin_find(t->text) != NULL;
+}
+
 struct token preprocess_next(struct preprocessor *pp)
 {
 	for (;;) {
 		const struct token t = next_unexpanded(pp);
 		const struct pp_macro *m;
 
-		if (!pp->failed && t.kind != TOKEN_END && ++pp->tokens > LANG_MAX_TOKENS) {
-			diag_error(pp->diag, t.span, "script is too large: more than %d tokens",
-				   LANG_MAX_TOKENS);
-			fail(pp);
-		}
+		if (!pp->failed && t.kind != TOKEN_END)
+			pp_count(pp, &t, "script is too large:");
 		if (pp->failed)
 			return (struct token){.kind = TOKEN_ERROR, .span = t.span};
-		m = t.kind == TOKEN_NAME && !t.is_painted ? hashmap_gets(&pp->macros, t.text)
-							  : NULL;
-		if (!m)
+		if (t.kind != TOKEN_NAME || t.is_painted || pp->is_raw)
+			return t;
+		m = pp_macro(pp, t.text);
+		if (!m || is_own_word(pp, &t, m)) {
+			pp->defines = str_eq(t.text, "macro") || str_eq(t.text, "fn");
+			return t;
+		}
+		if (m->is_function && m->is_system && !call_follows(pp))
 			return t;
 		substitute(pp, &t, m);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/preprocess_macro.h"
 
+#include "lang/predefined.h"
+
 /* The macros being expanded, innermost first. */
 struct active {
 	const struct pp_macro *macro;
@@ -39,17 +41,25 @@ static void syntax(struct preprocessor *pp, struct span at, const char *what)
 	pp->failed = true;
 }
 
+static bool is_punct(const struct token *t, u32 punct)
+{
+	return t->kind == TOKEN_PUNCT && t->punct == punct;
+}
+
 /* The parameters after '('; the ')' is consumed. */
 static void read_params(struct preprocessor *pp, struct lexer *line, struct pp_macro *m)
 {
 	VECTOR(const char *) params = {0};
 	struct token t = lex_next(line);
 
-	while (t.kind == TOKEN_NAME ||
-	       (t.kind == TOKEN_PUNCT && t.punct == PUNCT3('.', '.', '.'))) {
+	while (t.kind == TOKEN_NAME || is_punct(&t, PUNCT3('.', '.', '.'))) {
 		m->is_variadic = t.kind == TOKEN_PUNCT;
 		vector_push(&params, m->is_variadic ? "__VA_ARGS__" : t.text);
 		t = lex_next(line);
+		if (!m->is_variadic && is_punct(&t, PUNCT3('.', '.', '.'))) { /* GNU: args... */
+			m->is_variadic = true;
+			t = lex_next(line);
+		}
 		if (m->is_variadic || t.kind != TOKEN_PUNCT || t.punct != ',')
 			break;
 		t = lex_next(line);
@@ -60,11 +70,6 @@ static void read_params(struct preprocessor *pp, struct lexer *line, struct pp_m
 	m->nparams = (u32)params.len;
 	m->params = arena_memdup(pp->arena, params.items, params.len * sizeof(*params.items));
 	vector_free(&params);
-}
-
-static bool is_punct(const struct token *t, u32 punct)
-{
-	return t->kind == TOKEN_PUNCT && t->punct == punct;
 }
 
 static u32 find_param(const struct pp_macro *m, const struct token *t)
@@ -91,25 +96,14 @@ static void check_operators(struct preprocessor *pp, const struct pp_macro *m,
 	}
 }
 
-void pp_define(struct preprocessor *pp, struct span at, struct lexer *line)
+static void read_body(struct preprocessor *pp, struct pp_macro *m)
 {
-	struct pp_macro *m = arena_new(pp->arena, struct pp_macro);
-	const struct token name = lex_next(line);
+	struct lexer line = m->unread;
 	struct token_list body = {0};
 
-	if (name.kind != TOKEN_NAME) {
-		syntax(pp, at, "expected a name after #define");
-		return;
-	}
-	m->name = name.text;
-	m->span = name.span;
-	if (line->pos < line->end && line->text[line->pos] == '(') {
-		line->pos++;
-		m->is_function = true;
-		read_params(pp, line, m);
-	}
+	m->unread.text = NULL;
 	while (!pp->failed) {
-		const struct token t = lex_next(line);
+		const struct token t = lex_next(&line);
 
 		if (t.kind == TOKEN_END)
 			break;
@@ -122,8 +116,66 @@ void pp_define(struct preprocessor *pp, struct span at, struct lexer *line)
 	m->nbody = (u32)body.len;
 	m->body = arena_memdup(pp->arena, body.items, body.len * sizeof(*body.items));
 	vector_free(&body);
+}
+
+void pp_define(struct preprocessor *pp, struct span at, struct lexer *line)
+{
+	struct pp_macro *m = arena_new(pp->arena, struct pp_macro);
+	const struct token name = lex_next(line);
+
+	if (name.kind != TOKEN_NAME) {
+		syntax(pp, at, "expected a name after #define");
+		return;
+	}
+	m->name = name.text;
+	m->span = name.span;
+	if (line->pos < line->end && line->text[line->pos] == '(') {
+		line->pos++;
+		m->is_function = true;
+		read_params(pp, line, m);
+	}
+	m->unread = *line;
+	m->is_system = line->is_header;
+	if (!m->is_system)
+		read_body(pp, m);
 	if (!pp->failed)
 		define(pp, m);
+}
+
+void pp_predefine(struct preprocessor *pp)
+{
+	for (const struct predefined_macro *row = predefined_macros; row->name; row++) {
+		struct pp_macro *m = arena_new(pp->arena, struct pp_macro);
+		const size_t n = strcspn(row->name, "(");
+		struct lexer params = {.arena = pp->arena,
+				       .diag = pp->diag,
+				       .text = row->name,
+				       .pos = (u32)n + 1,
+				       .end = (u32)strlen(row->name),
+				       .is_header = true};
+
+		m->name = row->name[n] ? arena_strndup(pp->arena, row->name, n) : row->name;
+		m->span = NO_SPAN;
+		m->is_system = true;
+		m->is_function = row->name[n] == '(';
+		if (m->is_function)
+			read_params(pp, &params, m);
+		m->unread = (struct lexer){.arena = pp->arena,
+					   .diag = pp->diag,
+					   .text = row->text,
+					   .end = (u32)strlen(row->text),
+					   .is_header = true};
+		define(pp, m);
+	}
+}
+
+const struct pp_macro *pp_macro(struct preprocessor *pp, const char *name)
+{
+	struct pp_macro *m = hashmap_gets(&pp->macros, name);
+
+	if (m && m->unread.text)
+		read_body(pp, m);
+	return m;
 }
 
 void pp_undef(struct preprocessor *pp, struct span at, struct lexer *line)
@@ -140,14 +192,23 @@ void pp_undef(struct preprocessor *pp, struct span at, struct lexer *line)
 
 static int emit(struct preprocessor *pp, struct token_list *out, const struct token *t)
 {
-	if (++pp->tokens > LANG_MAX_TOKENS) {
-		diag_error(pp->diag, t->span, "macros expand to more than %d tokens",
-			   LANG_MAX_TOKENS);
-		pp->failed = true;
+	pp_count(pp, t, "macros expand to");
+	if (pp->failed)
 		return -EINVAL;
-	}
 	vector_push(out, *t);
 	return 0;
+}
+
+void pp_count(struct preprocessor *pp, const struct token *t, const char *what)
+{
+	const bool is_system = preprocess_is_system(pp, t->span.file);
+	u32 *count = is_system ? &pp->system_tokens : &pp->tokens;
+	const u32 limit = is_system ? PREPROCESS_MAX_SYSTEM_TOKENS : LANG_MAX_TOKENS;
+
+	if (++*count <= limit)
+		return;
+	diag_error(pp->diag, t->span, "%s more than %u tokens", what, limit);
+	pp->failed = true;
 }
 
 struct argument {
@@ -211,8 +272,8 @@ static void spell(struct strbuf *out, const struct token *t)
 	}
 }
 
-static struct token stringize(struct preprocessor *pp, const struct token *in, const struct argument *a,
-			      struct span use)
+static struct token stringize(struct preprocessor *pp, const struct token *in,
+			      const struct argument *a, struct span use)
 {
 	struct token t = {.kind = TOKEN_STRING, .span = use};
 	struct strbuf text = STRBUF_INIT;
@@ -229,10 +290,14 @@ static struct token stringize(struct preprocessor *pp, const struct token *in, c
 }
 
 /* Two tokens as one; what is no token then is refused. */
-static int paste(struct preprocessor *pp, struct token *left, const struct token *right)
+static int paste(struct preprocessor *pp, struct token *left, const struct token *right,
+		 bool is_header)
 {
 	struct strbuf text = STRBUF_INIT;
-	struct lexer l = {.arena = pp->arena, .diag = pp->diag, .file = left->span.file};
+	struct lexer l = {.arena = pp->arena,
+			  .diag = pp->diag,
+			  .file = left->span.file,
+			  .is_header = is_header};
 	struct token t;
 
 	spell(&text, left);
@@ -281,6 +346,13 @@ static int put(struct preprocessor *pp, const struct pp_macro *m, u32 i, bool is
 		      args->items[param].end - args->items[param].begin, body, active);
 }
 
+/* GNU: `, ## args` is no paste. */
+static bool is_comma_before_rest(const struct pp_macro *m, u32 i, const struct token *before)
+{
+	return m->is_variadic && is_punct(before, ',') &&
+	       find_param(m, &m->body[i]) == m->nparams - 1;
+}
+
 /* The body with arguments put in, then expanded itself. */
 static int substitute(struct preprocessor *pp, const struct pp_macro *m, struct span use,
 		      const struct token *in, const argument_list *args, struct token_list *out,
@@ -288,6 +360,7 @@ static int substitute(struct preprocessor *pp, const struct pp_macro *m, struct 
 {
 	const struct active self = {m, active, active ? active->depth + 1 : 1};
 	struct token_list body = {0};
+	bool has_left = false; /* of a ##: what stands before it gave a token */
 	int r = 0;
 
 	for (u32 i = 0; i < m->nbody && !r; i++) {
@@ -303,15 +376,22 @@ static int substitute(struct preprocessor *pp, const struct pp_macro *m, struct 
 			const struct token t = stringize(pp, in, &args->items[param], use);
 
 			r = emit(pp, &body, &t);
+			has_left = true;
 			continue;
 		}
 		r = put(pp, m, i, is_operand, in, args, &body, active, use);
-		if (r || !pastes || !before || body.len == before)
+		if (pastes && has_left && is_comma_before_rest(m, i, &body.items[before - 1])) {
+			if (body.len == before) /* GNU: nothing follows the comma */
+				body.len--;
 			continue;
-		r = paste(pp, &body.items[before - 1], &body.items[before]);
-		memmove(&body.items[before], &body.items[before + 1],
-			(body.len - before - 1) * sizeof(*body.items));
-		body.len--;
+		}
+		if (!r && pastes && has_left && body.len > before) {
+			r = paste(pp, &body.items[before - 1], &body.items[before], m->is_system);
+			memmove(&body.items[before], &body.items[before + 1],
+				(body.len - before - 1) * sizeof(*body.items));
+			body.len--;
+		}
+		has_left = body.len > before || (pastes && has_left);
 	}
 	if (!r)
 		r = expand(pp, body.items, body.len, out, &self);
@@ -369,15 +449,14 @@ static int expand(struct preprocessor *pp, const struct token *in, size_t n, str
 
 	for (size_t i = 0; i < n && !r; i++) {
 		struct token t = in[i];
-		const struct pp_macro *m = t.kind == TOKEN_NAME && !t.is_painted
-						   ? hashmap_gets(&pp->macros, t.text)
-						   : NULL;
+		const struct pp_macro *m =
+			t.kind == TOKEN_NAME && !t.is_painted ? pp_macro(pp, t.text) : NULL;
 		const bool is_use =
 			m && (!m->is_function || (i + 1 < n && in[i + 1].kind == TOKEN_PUNCT &&
 						  in[i + 1].punct == '('));
 		const int active_as = is_use ? activity(active, m) : 0;
 
-		if (active_as == 2) {
+		if (active_as == 2 && !m->is_system) {
 			diag_error(pp->diag, t.span, "macro '%s' is recursive", m->name);
 			pp->failed = true;
 			return -EINVAL;
@@ -386,7 +465,7 @@ static int expand(struct preprocessor *pp, const struct token *in, size_t n, str
 			r = expand_use(pp, m, in, n, &i, out, active);
 			continue;
 		}
-		t.is_painted |= active_as == 1; /* #define X X means the other X, as in C */
+		t.is_painted |= active_as != 0; /* #define X X means the other X, as in C */
 		r = emit(pp, out, &t);
 	}
 	return r;

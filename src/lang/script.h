@@ -195,6 +195,8 @@ struct compile_options {
 	u32 ninclude_dirs;
 	const struct script_file *files; /* these are all that there are; NULL = the file system's */
 	u32 nfiles;
+	bool system_headers;	/* as in parse_options */
+	const char *kernel_source, *kernel_build;
 	pid_t pid;		/* -p */
 	bool has_child;		/* -c */
 	const regex_t *probe_filter; /* --probe-filter: only probes whose name it matches; NULL = all */

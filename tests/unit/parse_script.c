@@ -102,7 +102,7 @@ static void test_preprocessor(void)
 		 "#define N 3\n#endif",
 		 "N", "   int: 2\n");
 	value_of("#include <sys/socket.h>", "AF_INET6", "   int: 10\n");
-	value_of("", "AF_INET6", "   name: AF_INET6\n");
+	value_of("", "AF_INET6", "   int: 10\n");
 	value_of("#include <linux/fcntl.h>\nenum { O_WRONLY = 77 };", "O_WRONLY",
 		 "   name: O_WRONLY\n");
 	is_text(parse_fails("#define A B\n#define B A\nbegin { A }"),
