@@ -99,6 +99,14 @@ tpoint -d 0.5 sched:sched_switch
 END
 is "$failing" "" "what cannot be written is a failure, in every command"
 
+# ---- many events ----
+
+# Where each uprobe is an event of its own, the kernel frees them one after the other: 7 s for these, here, which nobody waits for.
+start -q --no-feature uprobe_multi -e 'uprobe:libc:str* { @ = count(); }'
+from=$(date +%s)
+stop
+[ "$rc" = 0 ] && [ $(($(date +%s) - from)) -lt 5 ]; ok "a run with many events ends at once ($(($(date +%s) - from)) s)"
+
 # ---- readers ----
 
 is "$(python3 "$(dirname "$0")/stalled-reader.py" "$pantrace" "$work")" "" \
