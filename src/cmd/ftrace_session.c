@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "base/stall.h"
 #include "kernel/tracefs.h"
 
@@ -76,6 +77,20 @@ static int parse_options(struct ftrace_session *s)
 
 /* ---- open ---- */
 
+/* Before anything is made: a process that is not there is said first, and what is traced ends with it. */
+static int open_process(struct ftrace_session *s)
+{
+	if (s->pid)
+		s->process = process_open(s->pid);
+	else if (s->thread)
+		s->process = process_open_thread(s->thread);
+	if (s->process != -ESRCH && !(s->thread && !process_exists(s->thread)))
+		return 0;
+	diag_error(&s->diag, NO_SPAN, "there is no %s %d (%s)", s->pid ? "process" : "thread",
+		   (int)(s->pid ? s->pid : s->thread), s->pid ? "-p" : "-L");
+	return -ESRCH;
+}
+
 static int follow(struct ftrace_session *s, bool functions)
 {
 	const unsigned int what =
@@ -84,13 +99,8 @@ static int follow(struct ftrace_session *s, bool functions)
 
 	if (s->pid)
 		return instance_follow_process(s->instance, s->pid, what | FOLLOW_CHILDREN);
-	if (s->thread) {
-		if (kill(s->thread, 0) && errno == ESRCH) {
-			diag_error(&s->diag, NO_SPAN, "there is no thread %d", (int)s->thread);
-			return -ESRCH;
-		}
+	if (s->thread)
 		return instance_follow_threads(s->instance, &s->thread, 1, what);
-	}
 	if (s->options->only_counts)
 		return 0;
 	/* What this process does to print is no news, and would never end. Kernels before 5.7
@@ -256,11 +266,14 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 				     .options = o,
 				     .diag = DIAG_INIT,
 				     .out = {.fd = -1, .text = STRBUF_INIT},
-				     .signals = -1};
+				     .signals = -1,
+				     .process = -1};
 	s->kernel = kernel_new();
 	rc = parse_options(s);
 	if (rc)
 		return rc;
+	if (open_process(s))
+		return diag_exit_code(&s->diag);
 	s->signals = open_signals(&s->patience);
 	open_reader(s);
 	if (open_instance(s, tracer))
@@ -391,7 +404,7 @@ static int wait_ms(const struct loop *l, bool buffered)
 	return now >= l->end ? 0 : (int)MIN((l->end - now) / 1000000 + 1, limit);
 }
 
-enum { POLL_SIGNALS, POLL_BUFFER, POLL_OUTPUT, POLL_FIXED };
+enum { POLL_SIGNALS, POLL_BUFFER, POLL_OUTPUT, POLL_PROCESS, POLL_FIXED };
 
 /* What is waited for; the descriptors of the watch come last. Malloc'ed. */
 static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
@@ -404,6 +417,7 @@ static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
 	set[POLL_BUFFER] = (struct pollfd){.fd = raw_buffer_fd(l->buffer), .events = POLLIN};
 	/* POLLERR: nobody reads any more. It comes also when nothing is written. */
 	set[POLL_OUTPUT] = (struct pollfd){.fd = l->session->out.fd};
+	set[POLL_PROCESS] = (struct pollfd){.fd = l->session->process, .events = POLLIN};
 	for (u32 i = 0; i < n; i++)
 		set[POLL_FIXED + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
 	*ret_count = POLL_FIXED + n;
@@ -432,7 +446,8 @@ static int loop(struct loop *l)
 
 		poll(set, count, wait_ms(l, buffered));
 		check_signals(l);
-		l->stop |= (set[POLL_OUTPUT].revents & (POLLERR | POLLHUP)) != 0;
+		l->stop |= (set[POLL_OUTPUT].revents & (POLLERR | POLLHUP)) != 0 ||
+			   set[POLL_PROCESS].revents;
 		if (s->watch)
 			watch_read(s->watch, ftrace_session_symbols(s));
 		if (buffered)
@@ -595,5 +610,7 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 	diag_release(&s->diag);
 	if (s->signals >= 0)
 		close(s->signals);
+	if (s->process >= 0)
+		close(s->process);
 	return rc;
 }

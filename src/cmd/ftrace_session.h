@@ -82,6 +82,7 @@ struct ftrace_session {
 	struct ftrace_names *names;
 	struct watch *watch; /* of mappings; NULL = none */
 	bool user_stacks;
+	int process; /* of -p or -L, readable when it has ended; -1 = none */
 	int signals; /* signalfd of what ends the run; -1 = not yet */
 	struct patience patience;
 };

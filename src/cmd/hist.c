@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/process.h"
 #include "probe/definition.h"
 
 struct hist_options {
@@ -351,9 +352,11 @@ static int check_options(const struct hist_options *o, struct hist_run *run, u64
 	    !str_eq(o->engine, "kernel"))
 		rc = options_usage_error(&hist_command, "--engine is kernel, bpf or auto, not '%s'",
 					 o->engine);
-	if (!rc && o->pid > 0x400000) /* PID_MAX_LIMIT */
-		rc = options_usage_error(&hist_command, "there is no process %llu",
-					 (unsigned long long)o->pid);
+	if (!rc && o->pid && (o->pid > INT32_MAX || !process_exists((pid_t)o->pid))) {
+		diag_error(run->diag, NO_SPAN, "there is no process %llu (-p)",
+			   (unsigned long long)o->pid);
+		rc = EXIT_FAILED;
+	}
 	return rc;
 }
 

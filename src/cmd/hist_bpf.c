@@ -424,6 +424,7 @@ int hist_run_bpf(struct hist_run *run)
 	struct run_request r = {
 		.name = "hist",
 		.words = run->command,
+		.ends_with = run->pid,
 		.is_tool = true,
 		.quiet = true,
 		.output = run->output,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "cmd/hist_text.h"
 #include "engine/child.h"
 #include "kernel/dynamic_event.h"
@@ -39,6 +40,7 @@ struct kernel_hist {
 	struct counted *counted; /* one per specification */
 	struct hist_history *histories; /* one per table: what it had at the last report */
 	struct child child;
+	int process; /* of -p, readable when it has ended; -1 = none */
 	bool was_asked; /* to end, by a signal */
 	bool has_child;
 	struct output out;
@@ -332,6 +334,7 @@ static int loop(struct kernel_hist *k)
 		{.fd = k->signals, .events = POLLIN},
 		{.fd = run->control ? hist_control_fd(run->control) : -1, .events = POLLIN},
 		{.fd = k->has_child ? k->child.pidfd : -1, .events = POLLIN},
+		{.fd = k->process, .events = POLLIN},
 		{.fd = k->out.may_stall ? k->out.fd : -1}, /* told when its reader is gone */
 	};
 	bool over = false;
@@ -340,7 +343,7 @@ static int loop(struct kernel_hist *k)
 	while (!over && !err && !k->out.error) {
 		if (poll(fds, ARRAY_SIZE(fds), patience_ms(k)) < 0 && errno != EINTR)
 			return -errno;
-		over = (fds[0].revents & POLLIN) || fds[3].revents ||
+		over = (fds[0].revents & POLLIN) || fds[3].revents || fds[4].revents ||
 		       (k->deadline && clock_now_ns(CLOCK_MONOTONIC) >= k->deadline) ||
 		       (k->has_child && child_poll(&k->child));
 		if (!run->control || over)
@@ -430,17 +433,21 @@ static void take_back(struct kernel_hist *k)
 		hist_history_release(&k->histories[t]);
 	if (k->signals >= 0)
 		close(k->signals);
+	if (k->process >= 0)
+		close(k->process);
 	sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
 }
 
 int hist_run_kernel(struct hist_run *run)
 {
-	struct kernel_hist k = {.run = run, .signals = -1, .out = {.fd = -1, .text = STRBUF_INIT}};
+	struct kernel_hist k = {.run = run, .signals = -1, .process = -1, .out = {.fd = -1, .text = STRBUF_INIT}};
 	enum exit_code written;
 	u64 dropped = 0;
 	int err;
 
 	block_signals(&k);
+	if (run->pid)
+		k.process = process_open(run->pid);
 	err = set_up(&k);
 	if (!err)
 		err = count(&k);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "engine/child.h"
 
 #define NAP_LEAST_MS 1
@@ -122,13 +123,44 @@ static void go_first(void)
 		setpriority(PRIO_PROCESS, 0, NICE);
 }
 
-/* Until a signal, the time, or the command's end. */
+/* Descriptors of the processes of -p, which are there: that was checked. *ret_count = 0: none were asked for. Malloc'ed. */
+static int *open_processes(const struct string_list *pids, u32 *ret_count)
+{
+	int *fds = xreallocarray(NULL, pids->count + 1, sizeof(*fds));
+
+	for (u32 i = 0; i < pids->count; i++)
+		fds[i] = process_open((pid_t)strtol(pids->items[i], NULL, 0));
+	*ret_count = pids->count;
+	return fds;
+}
+
+/* Closes those that have ended. True when there were some, and none is left. */
+static bool have_ended(int *fds, u32 count)
+{
+	u32 left = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		struct pollfd p = {.fd = fds[i], .events = POLLIN};
+
+		if (fds[i] >= 0 && poll(&p, 1, 0) > 0) {
+			close(fds[i]);
+			fds[i] = -ESRCH;
+		}
+		left += fds[i] != -ESRCH;
+	}
+	return count && !left;
+}
+
+/* Until a signal, the time, or the end of the command or of the processes of -p. */
 static void loop(struct record_run *run, struct running *running, size_t n, u64 until_ns,
 		 struct child *child)
 {
+	u32 nprocesses;
+	int *processes = open_processes(&run->options->what.pids, &nprocesses);
+	bool over = false;
 	int nap = NAP_LEAST_MS;
 
-	while (!end_asked && !run->end && (!until_ns || clock_now_ns(CLOCK_MONOTONIC) < until_ns)) {
+	while (!over && !end_asked && !run->end && (!until_ns || clock_now_ns(CLOCK_MONOTONIC) < until_ns)) {
 		struct pollfd fds[ARRAY_SIZE(sources) + 1];
 		bool busy = false;
 
@@ -139,8 +171,9 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 		snapshot_asked = rotate_asked = 0;
 		for (size_t i = 0; i < n; i++)
 			busy |= running[i].source->round(run, running[i].state) > 0;
-		if (child && child_poll(child))
-			return;
+		over = (child && child_poll(child)) || have_ended(processes, nprocesses);
+		if (over)
+			break;
 		/* busy: rings fill up meanwhile; idle: a look now and then costs nothing */
 		nap = busy ? 0 : nap ? MIN(nap * 2, NAP_MOST_MS) : NAP_LEAST_MS;
 		for (size_t i = 0; i < n; i++)
@@ -151,6 +184,10 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 		if (nap && poll(fds, n + 1, nap) > 0)
 			nap = 0;
 	}
+	for (u32 i = 0; i < nprocesses; i++)
+		if (processes[i] >= 0)
+			close(processes[i]);
+	free(processes);
 }
 
 /* *ret_code: how the command ended. */

@@ -30,6 +30,7 @@ struct run_request {
 	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
 	pid_t pid;	     /* 0 = all */
 	pid_t unwind_pid;    /* --dwarf-pid; 0 = none */
+	pid_t ends_with;     /* a tool's -p: only what the script makes of it, and the run ends with it; 0 = none */
 	const char *command; /* -c */
 	char *const *words;  /* the same as words already split; NULL = use command */
 	const char *output;  /* file; NULL = standard output */

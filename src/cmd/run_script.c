@@ -3,9 +3,9 @@
 #include "cmd/run.h"
 #include "cmd/standalone.h"
 
-#include <signal.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "cmd/list.h"
 #include "engine/engine.h"
 #include "kernel/kernel.h"
@@ -265,10 +265,19 @@ static int use_functions(struct session *s)
 
 static int check_process(struct session *s)
 {
-	if (!s->r->pid || kill(s->r->pid, 0) == 0 || errno == EPERM)
-		return 0;
-	diag_error(&s->diag, NO_SPAN, "there is no process %d (-p)", s->r->pid);
-	return -ESRCH;
+	const struct {
+		pid_t pid;
+		const char *option;
+	} wanted[] = {{s->r->pid, "-p"}, {s->r->ends_with, "-p"}, {s->r->unwind_pid, "--dwarf-pid"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if (!wanted[i].pid || process_exists(wanted[i].pid))
+			continue;
+		diag_error(&s->diag, NO_SPAN, "there is no process %d (%s)", wanted[i].pid,
+			   wanted[i].option);
+		return -ESRCH;
+	}
+	return 0;
 }
 
 static int open_output(struct session *s)
@@ -311,6 +320,7 @@ static int execute(struct session *s)
 	struct engine_options options = {
 		.out = &s->out,
 		.pid = r->pid,
+		.ends_with = r->ends_with ? r->ends_with : r->pid,
 		.unwind_pid = r->unwind_pid,
 		.child = s->has_child ? &s->child : NULL,
 		.is_compatible = r->is_compatible,

@@ -427,6 +427,21 @@ static const char *given_text(const struct tool_spec *spec, const struct tool_gi
 	return NULL;
 }
 
+/* -p: what is traced ends with the process. */
+static int follow_process(const struct tool_run *t, const struct tool_spec *spec,
+			  const struct tool_given *given)
+{
+	const char *text = given_text(spec, given, "pid");
+	u64 pid;
+
+	if (!text)
+		return EXIT_OK;
+	if (parse_u64(text, &pid) || !pid || pid > INT32_MAX)
+		return options_usage_error(t->command, "-p takes a process, not '%s'", text);
+	t->request->ends_with = (pid_t)pid;
+	return EXIT_OK;
+}
+
 static int count_by_tracer(const struct command_spec *command, const struct tool_spec *spec,
 			   const struct tool_values *values)
 {
@@ -499,6 +514,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = apply_options(&t, spec, &values.given);
 	if (!rc)
 		rc = apply_arguments(&t, spec, argc, argv, first, &values.given);
+	if (!rc)
+		rc = follow_process(&t, spec, &values.given);
 	/* As with the originals: who says how long is in no hurry to see, and rows written together
 	 * are cheap. */
 	if (r.duration_ns && !has_interval(spec))

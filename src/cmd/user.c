@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/user.h"
 
+#include "base/process.h"
 #include "user/filter.h"
 
 #include <stdio.h>
@@ -149,6 +150,11 @@ int user_session_options_from(const struct command_spec *spec,
 	for (u32 i = 0; i < a->pids.count; i++) {
 		if (parse_u64(a->pids.items[i], &value) || !value || value > INT32_MAX)
 			return options_usage_error(spec, "'%s' is no process", a->pids.items[i]);
+		if (spec && !process_exists((pid_t)value)) {
+			fprintf(stderr, "pantrace %s: there is no process %s (-p)\n", spec->name,
+				a->pids.items[i]);
+			return EXIT_FAILED;
+		}
 		(*pids)[ret->which.nr_pids++] = (pid_t)value;
 	}
 	if (a->all && (a->pids.count || a->names.count))

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "base/strbuf.h"
 #include "base/vector.h"
 
@@ -302,7 +303,7 @@ int child_start_words(struct child *c, char *const *words, struct diag *d)
 		return say_failed(d, words[0], err);
 	}
 	c->is_held = c->is_before_exec = true;
-	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	c->pidfd = process_open(c->pid);
 	return 0;
 }
 

@@ -35,7 +35,8 @@ struct engine_options {
 	struct output *out;
 	const struct engine_reporter *reporter; /* NULL = none */
 	pid_t unwind_pid;    /* --dwarf-pid, if neither -p nor -c is given; 0 = none */
-	pid_t pid;	     /* -p: the run ends with this process; 0 = none */
+	pid_t pid;	     /* -p; 0 = none */
+	pid_t ends_with;     /* the run ends with this process; 0 = none */
 	struct child *child; /* -c; NULL = none */
 	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
 	bool quiet, verbose, no_warnings, unsafe;

@@ -8,12 +8,12 @@
 #include <linux/bpf.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "base/stall.h"
 #include "engine/map_switch.h"
 #include "engine/pace.h"
@@ -470,15 +470,16 @@ static void finish(struct loop *l)
 
 static int watch_process(struct loop *l)
 {
-	pid_t pid = l->e->options->pid;
+	const pid_t pid = l->e->options->ends_with;
 
 	if (!pid)
 		return 0;
-	l->process = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (l->process >= 0 || errno == ENOSYS)
+	l->process = process_open(pid);
+	if (l->process >= 0 || l->process == -ENOSYS)
 		return 0;
-	diag_error(l->e->env->diag, NO_SPAN, "cannot watch process %d: %s", pid, strerror(errno));
-	return -ESRCH;
+	diag_error(l->e->env->diag, NO_SPAN, "cannot watch process %d: %s", pid,
+		   strerror(-l->process));
+	return l->process;
 }
 
 static int run(struct loop *l)

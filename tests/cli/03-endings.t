@@ -99,6 +99,57 @@ tpoint -d 0.5 sched:sched_switch
 END
 is "$failing" "" "what cannot be written is a failure, in every command"
 
+# ---- -p ----
+
+# Commands that take -p, "PID" for the process. Those that this kernel cannot run are looked at for what they say of a process
+# that is not there.
+cat >"$work/of-a-process" <<'END'
+-q -p PID -e profile:hz:9{@=count()}
+-q -p PID -e uprobe:libc:malloc{@=count()}
+opensnoop -p PID
+killsnoop -p PID
+syscount -p PID
+bitesize -p PID
+iosnoop -p PID
+cachestat -p PID
+perf-stat-hist -p PID syscalls:sys_enter_read count
+tpoint -p PID sched:sched_switch
+tpoint -L PID sched:sched_switch
+tpoint -d 1000 -p PID sched:sched_switch
+uprobe -p PID p:libc:malloc
+hist -p PID sched:sched_switch keys=prev_comm
+hist --engine bpf -p PID sched:sched_switch keys=prev_comm
+record -q -p PID -u none:* -o WORK/recorded
+END
+while read -r words; do
+	# shellcheck disable=SC2046
+	timeout -k 1 60 "$pantrace" $(echo "$words" | sed "s|PID|4194000|; s|WORK|$work|") >"$work/out" 2>"$work/err" </dev/null
+	code=$?
+	[ $code = 1 ] && grep -qE 'there is no (process|thread) 4194000' "$work/err" || echo "$words: $code $(cat "$work/err")"
+done <"$work/of-a-process" >"$work/bad"
+for words in 'functrace -p 4194000 vfs_read' 'funcgraph -p 4194000 vfs_read' 'kprobe -p 4194000 p:vfs_read' \
+	'funccount -p 4194000 vfs_read' 'user list -p 4194000' 'list -p 4194000 usdt:*' '--dwarf-pid 4194000 -e begin{}'; do
+	# shellcheck disable=SC2086
+	run $words
+	[ "$rc" = 1 ] && grep -q 'process 4194000' "$work/err" || echo "$words: $rc $err"
+done >>"$work/bad"
+is "$(cat "$work/bad")" "" "-p of a process that is not there is an error, in every command"
+ends_with_process()
+{
+	sleep 3 &
+	process=$!
+	# shellcheck disable=SC2046
+	timeout -k 1 60 "$pantrace" $(echo "$1" | sed "s|PID|$process|; s|WORK|$work|") >/dev/null 2>"$work/err.$process" </dev/null
+	code=$?
+	[ $code = 0 ] || echo "$1: $code $(cat "$work/err.$process")"
+	kill $process 2>/dev/null && echo "$1: ended before the process"
+}
+while read -r words; do
+	ends_with_process "$words" &
+done <"$work/of-a-process" >"$work/bad"
+wait
+is "$(cat "$work/bad")" "" "and a process that ends, ends the run"
+
 # ---- many events ----
 
 # Where each uprobe is an event of its own, the kernel frees them one after the other: 7 s for these, here, which nobody waits for.
