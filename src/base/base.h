@@ -62,6 +62,13 @@ static inline bool str_eq(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+static inline bool str_ends(const char *s, const char *end)
+{
+	const size_t n = strlen(s), m = strlen(end);
+
+	return m <= n && strcmp(s + n - m, end) == 0;
+}
+
 static inline bool str_starts(const char *s, const char *prefix)
 {
 	return strncmp(s, prefix, strlen(prefix)) == 0;

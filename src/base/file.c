@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,19 @@ void file_unmap(const void *data, size_t len)
 {
 	if (len)
 		munmap((void *)data, len);
+}
+
+bool file_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return false;
+	if (limit.rlim_cur < limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	else
+		limit.rlim_cur = limit.rlim_max = limit.rlim_max * 2;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int write_all(int fd, const void *data, size_t len)

@@ -2,48 +2,30 @@
 #include "binary/debug_lines.h"
 
 #include <dwarf.h>
-#include <sys/mman.h>
 
 #include "base/hashmap.h"
+#include "binary/debug_dwarf.h"
 #include "binary/debug_internal.h"
-#include "binary/debug_package.h"
+#include "binary/debug_split.h"
 #include "binary/elf_internal.h"
 
 struct debug {
-	Elf *elf;
-	Dwarf *dwarf;
-	struct elf_file *file; /* that the DWARF is in */
-	struct debug_package *package; /* of the split units that have no file of their own; NULL = none */
-	bool package_searched;
+	struct dwarf_file dwarf;
+	struct debug_split *split; /* NULL = there was no skeleton yet */
 };
-
-static Dwarf *open_dwarf(struct debug *d, struct elf_file *f)
-{
-	if (!elf_section_named(f, ".debug_info") && !elf_section_named(f, ".zdebug_info"))
-		return NULL;
-	/*
-	 * libelf notes in the section headers that it decompressed a section. The mapping is
-	 * private, and we have read the headers.
-	 */
-	if (f->is_mapped && mprotect((void *)f->data, f->len, PROT_READ | PROT_WRITE) < 0)
-		return NULL;
-	elf_version(EV_CURRENT);
-	d->elf = elf_memory((char *)f->data, f->len);
-	d->dwarf = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
-	d->file = f;
-	return d->dwarf;
-}
 
 Dwarf *debug_dwarf(struct elf_file *f)
 {
 	struct debug *d = f->dwarf;
 
 	if (d)
-		return d->dwarf;
+		return d->dwarf.dwarf;
 	f->dwarf = d = xzalloc(sizeof(*d));
-	if (!open_dwarf(d, f) && elf_debug_file(f))
-		open_dwarf(d, f->debug);
-	return d->dwarf;
+	if (!dwarf_file_open(&d->dwarf, f) && elf_debug_file(f)) {
+		dwarf_file_close(&d->dwarf);
+		dwarf_file_open(&d->dwarf, f->debug);
+	}
+	return d->dwarf.dwarf;
 }
 
 void debug_release(struct elf_file *f)
@@ -52,9 +34,8 @@ void debug_release(struct elf_file *f)
 
 	if (!d)
 		return;
-	debug_package_close(d->package);
-	dwarf_end(d->dwarf);
-	elf_end(d->elf);
+	debug_split_close(d->split);
+	dwarf_file_close(&d->dwarf);
 	free(d);
 }
 
@@ -65,23 +46,19 @@ int debug_available(struct elf_file *f)
 
 /* ---- units ---- */
 
-/*
- * -gsplit-dwarf: what is worth knowing is in the .dwo file that the unit here names, or in the program's package of them. The unit
- * stays what it is if neither is there.
- */
+/* -gsplit-dwarf: the unit stays the skeleton that it is if the rest is nowhere. */
 static void to_split(struct elf_file *f, Dwarf_Die *unit)
 {
 	struct debug *d = f->dwarf;
 	Dwarf_Die split;
 	uint8_t type;
 
-	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) || type != DW_UT_skeleton)
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    type != DW_UT_skeleton)
 		return;
-	if (!split.addr && !d->package_searched) {
-		d->package_searched = true;
-		d->package = debug_package_open(d->file);
-	}
-	if (split.addr || (d->package && debug_package_unit(d->package, unit, &split)))
+	if (!d->split)
+		d->split = debug_split_open(d->dwarf.file);
+	if (debug_split_unit(d->split, unit, &split))
 		*unit = split;
 }
 
@@ -189,8 +166,8 @@ static int each_row(struct find_line *q, Dwarf_Die *unit,
 	Dwarf_Lines *lines;
 	size_t count;
 
-	if (q->debug->package)
-		debug_package_skeleton(q->debug->package, unit, &skeleton);
+	if (q->debug->split)
+		debug_split_skeleton(q->debug->split, unit, &skeleton);
 	if (dwarf_getsrclines(&skeleton, &lines, &count) != 0)
 		return 0;
 	for (size_t i = 0; i < count; i++) {

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packages of split debug information, FILE.dwp (DWARF 5, 7.3.5; before that a GNU extension): each unit is one in a file of its own for
- * libdw, which does not read packages. Shared by debug_lines.c only.
+ * Packages of split debug information, FILE.dwp (DWARF 5, 7.3.5; before that a GNU extension): which part of each section is a unit's.
+ * Shared by debug_split.c only.
  */
 #ifndef PANTRACE_BINARY_DEBUG_PACKAGE_H
 #define PANTRACE_BINARY_DEBUG_PACKAGE_H
 
-#include <elfutils/libdw.h>
-
-#include "binary/elf_file.h"
+#include "binary/debug_split.h"
 
 struct debug_package;
 
-/* The package of a file that has skeleton units; NULL = there is none that can be read. */
-struct debug_package *debug_package_open(struct elf_file *f);
+/* The package beside a program; NULL = there is none that can be read. */
+struct debug_package *debug_package_open(const struct elf_file *program);
 void debug_package_close(struct debug_package *p);
-/* The unit that a skeleton stands for; it lives as long as the package. False: it is not there. */
-bool debug_package_unit(struct debug_package *p, Dwarf_Die *skeleton, Dwarf_Die *ret);
-/* The other way round: where the line table of such a unit is. False: it is not of this package. */
-bool debug_package_skeleton(const struct debug_package *p, const Dwarf_Die *unit, Dwarf_Die *ret);
+/* What a unit has, by the names of the sections in the package, in the package's memory; 0: it is not there. */
+u32 debug_package_parts(struct debug_package *p, u64 signature, struct debug_part *ret, u32 max);
 
 #endif

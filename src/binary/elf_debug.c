@@ -6,6 +6,8 @@
  */
 #include <limits.h>
 #include <lzma.h>
+#include <stdio.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "binary/elf_internal.h"
@@ -14,6 +16,7 @@
 enum {
 	MINI_MAX = 256 << 20, /* bytes of decompressed .gnu_debugdata */
 	LZMA_MEMORY = 128 << 20, /* bytes that the decoder may use */
+	CHECKSUM_STEP = 1 << 18,
 };
 
 /* "/proc/12/root/usr/bin/x" -> length of "/proc/12/root": debug files are looked for in the same
@@ -60,6 +63,19 @@ static struct elf_file *by_build_id(struct elf_file *f, const char *root, size_t
 	return NULL;
 }
 
+/* Read through a buffer: of what it says little is used. */
+static bool has_checksum(struct elf_file *d, u32 crc)
+{
+	u8 *buffer = xmalloc(CHECKSUM_STEP);
+	u32 sum = 0;
+	ssize_t n;
+
+	for (off_t at = 0; (n = pread(d->image.fd, buffer, CHECKSUM_STEP, at)) > 0; at += n)
+		sum = (u32)crc32_z(sum, buffer, (size_t)n);
+	free(buffer);
+	return !n && sum == crc;
+}
+
 /* The build-ids decide where both have one: the checksum reads the whole file. */
 static struct elf_file *check_link(struct elf_file *f, struct elf_file *d, u32 crc)
 {
@@ -68,7 +84,7 @@ static struct elf_file *check_link(struct elf_file *f, struct elf_file *d, u32 c
 
 	if (!d)
 		return NULL;
-	same = mine && other ? str_eq(mine, other) : (u32)crc32_z(0, d->data, d->len) == crc;
+	same = mine && other ? str_eq(mine, other) : has_checksum(d, crc);
 	if (same)
 		return d;
 	elf_file_close(d);
@@ -79,8 +95,7 @@ static struct elf_file *check_link(struct elf_file *f, struct elf_file *d, u32 c
 static struct elf_file *by_link(struct elf_file *f, const char *path, size_t root_len)
 {
 	const struct elf_section *s = elf_section_named(f, ".gnu_debuglink");
-	struct cursor c =
-		cursor_of(f->data + (s ? s->offset : 0), s && s->type != SHT_NOBITS ? s->size : 0);
+	struct cursor c = elf_section_cursor(f, s);
 	const char *name = cursor_string(&c), *slash = strrchr(path, '/');
 	int dir_len = slash ? (int)(slash - path) : 1;
 	const char *dir = slash ? path : ".";
@@ -125,8 +140,7 @@ static struct elf_file *check_id(struct elf_file *f, struct elf_file *d)
 static struct elf_file *in_folder(struct elf_file *f, const char *dir)
 {
 	const struct elf_section *s = elf_section_named(f, ".gnu_debuglink");
-	struct cursor c =
-		cursor_of(f->data + (s ? s->offset : 0), s && s->type != SHT_NOBITS ? s->size : 0);
+	struct cursor c = elf_section_cursor(f, s);
 	const char *id = elf_file_build_id(f), *link = cursor_string(&c);
 	struct elf_file *d = NULL;
 
@@ -186,6 +200,33 @@ struct elf_file *elf_debug_file(struct elf_file *f)
 	return f->debug;
 }
 
+/* .gnu_debugaltlink: a path with its NUL, absolute or from the file's own directory, and a build-id. */
+struct elf_file *elf_shared_debug_file(struct elf_file *f)
+{
+	struct cursor c = elf_section_cursor(f, elf_section_named(f, ".gnu_debugaltlink"));
+	const char *name = cursor_string(&c), *slash = strrchr(f->path, '/'), *other;
+	const size_t root_len = root_length(f->path);
+	char id[2 * 64 + 1] = "";
+	struct elf_file *d;
+
+	if (!name || !*name || c.len - c.pos < 3 || c.len - c.pos > 64)
+		return NULL;
+	for (u32 i = 0; c.pos < c.len; i += 2)
+		sprintf(id + i, "%02x", cursor_u8(&c));
+	d = open_candidate(f, *name == '/'
+				      ? xasprintf("%.*s%s", (int)root_len, f->path, name)
+				      : xasprintf("%.*s%s", slash ? (int)(slash - f->path) + 1 : 0,
+						  f->path, name));
+	if (!d)
+		d = open_candidate(f, xasprintf("%.*s/usr/lib/debug/.build-id/%.2s/%s.debug",
+						(int)root_len, f->path, id, id + 2));
+	other = d ? elf_file_build_id(d) : NULL;
+	if (other && str_eq(other, id))
+		return d;
+	elf_file_close(d);
+	return NULL;
+}
+
 struct elf_file *elf_mini_file(struct elf_file *f)
 {
 	const struct elf_section *s = elf_section_named(f, ".gnu_debugdata");
@@ -193,16 +234,20 @@ struct elf_file *elf_mini_file(struct elf_file *f)
 	uint64_t memory = LZMA_MEMORY;
 	u8 *data = NULL;
 	lzma_ret err = LZMA_BUF_ERROR;
+	const u8 *packed;
 
-	if (!s || s->type == SHT_NOBITS || !s->size || f->mini || f->is_mini)
+	if (f->mini || f->is_mini)
 		return f->mini;
+	packed = elf_section_bytes(f, s);
+	if (!packed || !s->size)
+		return NULL;
 	for (size = MAX(s->size * 8, (u64)4096); size <= MINI_MAX && err == LZMA_BUF_ERROR;
 	     size *= 2) {
 		free(data);
 		data = xmalloc(size);
 		in = out = 0;
-		err = lzma_stream_buffer_decode(&memory, 0, NULL, f->data + s->offset, &in, s->size,
-						data, &out, size);
+		err = lzma_stream_buffer_decode(&memory, 0, NULL, packed, &in, s->size, data, &out,
+						size);
 	}
 	if (err != LZMA_OK) {
 		free(data);

@@ -2,22 +2,39 @@
 /* Headers, segments, sections and build-id (System V ABI, "Object Files"; elf(5)). */
 #include <endian.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "binary/elf_internal.h"
 
 enum {
+	MAX_HEADER = 64, /* sizeof(Elf64_Ehdr) */
 	MAX_SEGMENTS = 1024,
+	MAX_NOTES = 1 << 20, /* bytes of one run */
+	MAX_INTERPRETER = 4096,
 	MAX_SECTIONS = 1 << 20, /* -ffunction-sections objects have tens of thousands */
 };
 
-const void *elf_bytes(const struct elf_file *f, u64 offset, u64 n)
+const void *elf_file_bytes(struct elf_file *f, u64 offset, u64 n)
 {
-	if (offset > f->len || n > f->len - offset)
-		return NULL;
-	return f->data + offset;
+	return file_image_bytes(&f->image, offset, n);
+}
+
+const u8 *elf_section_bytes(struct elf_file *f, const struct elf_section *s)
+{
+	return s && s->type != SHT_NOBITS ? elf_file_bytes(f, s->offset, s->size) : NULL;
+}
+
+struct cursor elf_section_cursor(struct elf_file *f, const struct elf_section *s)
+{
+	const u8 *data = elf_section_bytes(f, s);
+
+	return cursor_of(data ? data : (const u8 *)"", data ? s->size : 0);
+}
+
+int elf_file_error(const struct elf_file *f)
+{
+	return f->image.error ? f->image.error : f->debug ? f->debug->image.error : 0;
 }
 
 /* ---- headers ---- */
@@ -29,7 +46,9 @@ struct header {
 
 static int read_header(struct elf_file *f, struct header *h)
 {
-	struct cursor c = cursor_of(f->data, f->len);
+	const size_t len = MIN(f->image.len, (size_t)MAX_HEADER);
+	const void *head = elf_file_bytes(f, 0, len);
+	struct cursor c = cursor_of(head ? head : "", head ? len : 0);
 	const u8 *ident = cursor_bytes(&c, EI_NIDENT);
 	size_t word;
 
@@ -97,7 +116,7 @@ static void read_segments(struct elf_file *f, const struct header *h)
 {
 	u32 want = f->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
 	u32 n = MIN(h->segment_count, (u32)MAX_SEGMENTS);
-	const u8 *p = elf_bytes(f, h->segments, (u64)n * h->segment_size);
+	const u8 *p = elf_file_bytes(f, h->segments, (u64)n * h->segment_size);
 
 	if (!p || !n || h->segment_size < want)
 		return;
@@ -115,9 +134,9 @@ static void read_segments(struct elf_file *f, const struct header *h)
 }
 
 /* The name of section i; "" unless it is a NUL-terminated string inside the string section. */
-static const char *section_name(const struct elf_file *f, const struct elf_section *names, u32 at)
+static const char *section_name(struct elf_file *f, const struct elf_section *names, u32 at)
 {
-	const char *strings = names ? elf_bytes(f, names->offset, names->size) : NULL;
+	const char *strings = (const char *)elf_section_bytes(f, names);
 
 	if (!strings || at >= names->size || !memchr(strings + at, 0, names->size - at))
 		return "";
@@ -127,7 +146,7 @@ static const char *section_name(const struct elf_file *f, const struct elf_secti
 static void read_sections(struct elf_file *f, struct header *h)
 {
 	u32 want = f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr), name, info;
-	const u8 *p = elf_bytes(f, h->sections, h->section_size);
+	const u8 *p = elf_file_bytes(f, h->sections, h->section_size);
 	const struct elf_section *names = NULL;
 	struct elf_section first;
 	u32 *name_at;
@@ -142,9 +161,12 @@ static void read_sections(struct elf_file *f, struct header *h)
 	n = h->section_count ? h->section_count : first.size;
 	if (h->names == SHN_XINDEX)
 		h->names = first.link;
-	n = MIN(MIN(n, (u64)MAX_SECTIONS), (f->len - h->sections) / h->section_size);
-	if (!n)
+	n = MIN(MIN(n, (u64)MAX_SECTIONS), (f->image.len - h->sections) / h->section_size);
+	p = n ? elf_file_bytes(f, h->sections, n * h->section_size) : NULL;
+	if (!p)
 		return;
+	f->section_headers = h->sections;
+	f->section_header_size = h->section_size;
 	f->sections = xreallocarray(NULL, n, sizeof(*f->sections));
 	f->section_count = (u32)n;
 	name_at = xreallocarray(NULL, n, sizeof(*name_at));
@@ -153,7 +175,7 @@ static void read_sections(struct elf_file *f, struct header *h)
 		struct elf_section *s = &f->sections[i];
 
 		*s = read_section(&c, f->is_64, &name_at[i], &info);
-		if (s->type != SHT_NOBITS && !elf_bytes(f, s->offset, s->size))
+		if (s->type != SHT_NOBITS && !file_image_has(&f->image, s->offset, s->size))
 			s->type = SHT_NULL, s->size = 0, s->offset = 0;
 	}
 	if (h->names < n && f->sections[h->names].type == SHT_STRTAB)
@@ -165,23 +187,35 @@ static void read_sections(struct elf_file *f, struct header *h)
 
 /* ---- opening ---- */
 
-static int parse(struct elf_file *f)
+/* Takes over the image. */
+static int open_image(struct file_image image, const char *path, struct elf_file **ret)
 {
+	struct elf_file *f = xzalloc(sizeof(*f));
 	struct header h = {0};
-	int err = read_header(f, &h);
+	int err;
 
-	if (err)
+	f->path = xstrdup(path);
+	f->image = image;
+	err = read_header(f, &h);
+	if (!err) {
+		read_segments(f, &h);
+		read_sections(f, &h);
+	}
+	/* Half of the headers would be taken for a file that has no more. */
+	if (f->image.error)
+		err = f->image.error;
+	if (err) {
+		elf_file_close(f);
 		return err;
-	read_segments(f, &h);
-	read_sections(f, &h);
+	}
+	*ret = f;
 	return 0;
 }
 
 int elf_file_open_fd(int fd, const char *path, struct elf_file **ret)
 {
-	struct elf_file *f;
+	struct file_image image;
 	struct stat st;
-	void *data;
 	int err;
 
 	if (fstat(fd, &st) < 0)
@@ -190,21 +224,8 @@ int elf_file_open_fd(int fd, const char *path, struct elf_file **ret)
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
 		return -ENOEXEC;
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	f = xzalloc(sizeof(*f));
-	f->path = xstrdup(path);
-	f->data = data;
-	f->len = (size_t)st.st_size;
-	f->is_mapped = true;
-	err = parse(f);
-	if (err) {
-		elf_file_close(f);
-		return err;
-	}
-	*ret = f;
-	return 0;
+	err = file_image_open(&image, fd);
+	return err ? err : open_image(image, path, ret);
 }
 
 int elf_file_open(const char *path, struct elf_file **ret)
@@ -222,19 +243,10 @@ int elf_file_open(const char *path, struct elf_file **ret)
 
 int elf_file_open_buffer(void *data, size_t len, const char *path, struct elf_file **ret)
 {
-	struct elf_file *f = xzalloc(sizeof(*f));
-	int err;
+	struct file_image image;
 
-	f->path = xstrdup(path);
-	f->data = data;
-	f->len = len;
-	err = parse(f);
-	if (err) {
-		elf_file_close(f);
-		return err;
-	}
-	*ret = f;
-	return 0;
+	file_image_of(&image, data, len);
+	return open_image(image, path, ret);
 }
 
 void elf_file_close(struct elf_file *f)
@@ -244,10 +256,7 @@ void elf_file_close(struct elf_file *f)
 	debug_release(f);
 	elf_file_close(f->debug);
 	elf_file_close(f->mini);
-	if (f->is_mapped)
-		munmap((void *)f->data, f->len);
-	else
-		free((void *)f->data);
+	file_image_close(&f->image);
 	arena_release(&f->names);
 	vector_free(&f->tables);
 	vector_free(&f->index);
@@ -288,8 +297,9 @@ const char *elf_file_interpreter(struct elf_file *f)
 {
 	for (u32 i = 0; i < f->segment_count; i++) {
 		const struct elf_segment *s = &f->segments[i];
-		const char *name =
-			s->type == PT_INTERP ? elf_bytes(f, s->offset, s->file_size) : NULL;
+		const char *name = s->type == PT_INTERP && s->file_size <= MAX_INTERPRETER
+					   ? elf_file_bytes(f, s->offset, s->file_size)
+					   : NULL;
 
 		if (name && memchr(name, 0, s->file_size))
 			return name;
@@ -343,7 +353,9 @@ const char *elf_file_build_id(struct elf_file *f)
 	f->build_id_read = true;
 	for (u32 i = 0; i < f->segment_count && !found; i++) {
 		const struct elf_segment *s = &f->segments[i];
-		const void *p = s->type == PT_NOTE ? elf_bytes(f, s->offset, s->file_size) : NULL;
+		const void *p = s->type == PT_NOTE && s->file_size <= MAX_NOTES
+					? elf_file_bytes(f, s->offset, s->file_size)
+					: NULL;
 
 		found = p && find_build_id(f, p, s->file_size);
 	}
@@ -351,7 +363,10 @@ const char *elf_file_build_id(struct elf_file *f)
 	for (u32 i = 0; i < f->section_count && !found; i++) {
 		const struct elf_section *s = &f->sections[i];
 
-		found = s->type == SHT_NOTE && find_build_id(f, f->data + s->offset, s->size);
+		const u8 *p = s->type == SHT_NOTE && s->size <= MAX_NOTES ? elf_section_bytes(f, s)
+									  : NULL;
+
+		found = p && find_build_id(f, p, s->size);
 	}
 	return *f->build_id ? f->build_id : NULL;
 }
@@ -417,9 +432,4 @@ bool elf_file_is_executable_offset(struct elf_file *f, u64 offset)
 			return true;
 	}
 	return false;
-}
-
-const void *elf_file_bytes(const struct elf_file *f, u64 offset, u64 n)
-{
-	return elf_bytes(f, offset, n);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An executable or library as tracing needs it: symbols, program headers, build-id, separate debug
- * files, USDT notes. Bounds-checked by libelf and by us; foreign files never crash the tool.
+ * files, USDT notes. Bounds-checked, and read into memory of our own: foreign files never crash the tool,
+ * also when they change while they are read.
  */
 #ifndef PANTRACE_BINARY_ELF_FILE_H
 #define PANTRACE_BINARY_ELF_FILE_H
@@ -42,7 +43,9 @@ int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);
 /* What must be added to virtual addresses when the file's bytes from `offset` on are mapped executable at `start`. 0 or -ENOENT. */
 int elf_file_load_bias(struct elf_file *f, u64 start, u64 offset, u64 *ret_bias);
 /* n bytes of the file, in its memory; NULL if they are not all there. */
-const void *elf_file_bytes(const struct elf_file *f, u64 offset, u64 n);
+const void *elf_file_bytes(struct elf_file *f, u64 offset, u64 n);
+/* Why bytes that the headers name could not be read: -ESTALE, the file was cut short or written over since it was opened; 0. */
+int elf_file_error(const struct elf_file *f);
 bool elf_file_is_executable_offset(struct elf_file *f, u64 offset); /* inside a PT_LOAD with PF_X */
 u64 elf_file_entry(const struct elf_file *f);
 const char *elf_file_interpreter(struct elf_file *f); /* PT_INTERP or NULL */

@@ -48,7 +48,7 @@ static void build_index(struct elf_file *f)
 	u64 reach = 0, next = UINT64_MAX;
 
 	f->index_built = true;
-	elf_read_tables(f, true);
+	elf_read_tables(f, ELF_ALL);
 	for (u32 i = 0; i < f->tables.len; i++)
 		add_symbols(f, i);
 	if (f->index.len)

@@ -3,10 +3,11 @@
  * Inside of struct elf_file, shared by elf_file.c, elf_symbols.c, elf_index.c, elf_debug.c, usdt.c
  * and debug_lines.c only.
  *
- * The image is mapped and read in place. 32- and 64-bit headers are turned into one form when the
- * file is opened (System V ABI, "Object Files"; elf(5)); everything that comes from the file is
- * checked against `len` here, so that the rest may trust segments[] and sections[]: a range of a
- * section that is not SHT_NOBITS lies within the image.
+ * Parts of the file are copied when they are first asked for (base/file_image.h), and stay. 32- and
+ * 64-bit headers are turned into one form when the file is opened (System V ABI, "Object Files";
+ * elf(5)); everything that comes from the file is checked against its length here, so that the rest
+ * may trust segments[] and sections[]: a range of a section that is not SHT_NOBITS lies within the
+ * image. Its bytes may still be missing, if the file was cut short later: elf_section_bytes().
  */
 #ifndef PANTRACE_BINARY_ELF_INTERNAL_H
 #define PANTRACE_BINARY_ELF_INTERNAL_H
@@ -14,6 +15,7 @@
 #include <elf.h>
 
 #include "base/cursor.h"
+#include "base/file_image.h"
 #include "base/vector.h"
 #include "binary/elf_file.h"
 
@@ -47,9 +49,7 @@ struct elf_index_entry {
 
 struct elf_file {
 	char *path;
-	const u8 *data;
-	size_t len;
-	bool is_mapped; /* munmap(), else free() */
+	struct file_image image;
 	bool is_64;
 	u16 type, machine;
 	u64 entry;
@@ -57,8 +57,10 @@ struct elf_file {
 	u32 segment_count;
 	struct elf_section *sections;
 	u32 section_count;
+	u64 section_headers; /* where they are in the image, and the size of one */
+	u32 section_header_size;
 	char build_id[2 * 64 + 1]; /* "" = not read yet or none */
-	bool build_id_read, debug_searched, tables_read, debug_tables_read, index_built;
+	bool build_id_read, debug_searched, dynamic_read, own_read, debug_read, index_built;
 	bool has_symtab, is_mini;
 	u32 dynamic_tables; /* the first ones of `tables` are .dynsym */
 	const char *debug_path; /* or NULL */
@@ -70,8 +72,9 @@ struct elf_file {
 	void *dwarf; /* debug_lines.c; freed by debug_release() */
 };
 
-/* Bytes [offset, offset + n) of the image, or NULL. */
-const void *elf_bytes(const struct elf_file *f, u64 offset, u64 n);
+/* Of section s; NULL: s is NULL, has no bytes, or they cannot be read. */
+const u8 *elf_section_bytes(struct elf_file *f, const struct elf_section *s);
+struct cursor elf_section_cursor(struct elf_file *f, const struct elf_section *s);
 const struct elf_section *elf_section_named(const struct elf_file *f, const char *name);
 /* Takes over the buffer (malloc'ed) also when it fails. */
 int elf_file_open_buffer(void *data, size_t len, const char *path, struct elf_file **ret);
@@ -79,9 +82,16 @@ int elf_file_open_buffer(void *data, size_t len, const char *path, struct elf_fi
 /* elf_debug.c: the two are looked for once and owned by f; NULL = none. */
 struct elf_file *elf_debug_file(struct elf_file *f);
 struct elf_file *elf_mini_file(struct elf_file *f);
+/* What dwz took out of several debug files (.gnu_debugaltlink): the caller's; NULL = none. */
+struct elf_file *elf_shared_debug_file(struct elf_file *f);
 
 /* elf_symbols.c */
-void elf_read_tables(struct elf_file *f, bool with_debug);
+enum elf_tables {
+	ELF_DYNAMIC,
+	ELF_OWN, /* and .symtab */
+	ELF_ALL, /* and, without .symtab, those of the debug file and .gnu_debugdata */
+};
+void elf_read_tables(struct elf_file *f, enum elf_tables wanted);
 /* The i-th symbol of a table; false if it is undefined, nameless or of a kind that names nothing.
  * The name still has its version. */
 bool elf_table_symbol(const struct elf_table *t, u64 i, struct elf_symbol *ret);

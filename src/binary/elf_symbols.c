@@ -30,33 +30,36 @@ static void add_table(struct elf_file *owner, struct elf_file *f, u32 type)
 		strings = &f->sections[s->link];
 		if (strings->type != SHT_STRTAB || !strings->size)
 			continue;
-		t.symbols = f->data + s->offset;
+		t.symbols = elf_section_bytes(f, s);
 		t.count = MIN(s->size / t.entry_size, (u64)MAX_SYMBOLS);
-		t.strings = (const char *)f->data + strings->offset;
-		last = memrchr(t.strings, 0, strings->size);
+		t.strings = (const char *)elf_section_bytes(f, strings);
+		last = t.symbols && t.strings ? memrchr(t.strings, 0, strings->size) : NULL;
 		if (!last)
 			continue;
 		t.strings_len = (u64)(last - t.strings) + 1;
 		versions = type == SHT_DYNSYM ? elf_section_named(f, ".gnu.version") : NULL;
 		if (versions && versions->type == SHT_GNU_versym && versions->size / 2 >= t.count)
-			t.versions = f->data + versions->offset;
+			t.versions = elf_section_bytes(f, versions);
 		vector_push(&owner->tables, t);
 	}
 }
 
-void elf_read_tables(struct elf_file *f, bool with_debug)
+void elf_read_tables(struct elf_file *f, enum elf_tables wanted)
 {
-	if (!f->tables_read) {
-		f->tables_read = true;
+	if (!f->dynamic_read) {
+		f->dynamic_read = true;
 		add_table(f, f, SHT_DYNSYM);
 		f->dynamic_tables = (u32)f->tables.len;
+	}
+	if (wanted >= ELF_OWN && !f->own_read) {
+		f->own_read = true;
 		add_table(f, f, SHT_SYMTAB);
 		f->has_symtab = f->tables.len > f->dynamic_tables;
 	}
-	if (with_debug && !f->has_symtab && !f->debug_tables_read) {
+	if (wanted == ELF_ALL && !f->has_symtab && !f->debug_read) {
 		struct elf_file *debug = elf_debug_file(f), *mini = elf_mini_file(f);
 
-		f->debug_tables_read = true;
+		f->debug_read = true;
 		if (debug)
 			add_table(f, debug, SHT_SYMTAB);
 		if (mini)
@@ -200,7 +203,7 @@ static void search_linear(struct search *q, const struct elf_table *t)
 static bool search_hash(struct search *q, const struct elf_table *t)
 {
 	const struct elf_section *s = elf_section_named(t->file, ".gnu.hash");
-	struct cursor c = cursor_of(t->file->data + (s ? s->offset : 0), s ? s->size : 0);
+	struct cursor c = elf_section_cursor(t->file, s);
 	u32 buckets = cursor_u32(&c), first = cursor_u32(&c), bloom = cursor_u32(&c), hash = 5381,
 	    at, i;
 	const u8 *bucket, *chain;
@@ -271,13 +274,17 @@ int elf_file_find_symbol(struct elf_file *f, const char *name, struct elf_symbol
 
 	if (!q.len || q.len > MAX_NAME)
 		return -ENOENT;
-	elf_read_tables(f, false);
-	own = f->tables.len;
-	for (size_t i = 0; i < own && q.score < SCORE_PERFECT; i++)
-		if (i >= f->dynamic_tables || !search_hash(&q, &f->tables.items[i]))
+	elf_read_tables(f, ELF_DYNAMIC);
+	for (size_t i = 0; i < f->dynamic_tables && q.score < SCORE_PERFECT; i++)
+		if (!search_hash(&q, &f->tables.items[i]))
 			search_linear(&q, &f->tables.items[i]);
+	if (q.score < SCORE_PERFECT)
+		elf_read_tables(f, ELF_OWN);
+	own = f->tables.len;
+	for (size_t i = f->dynamic_tables; i < own && q.score < SCORE_PERFECT; i++)
+		search_linear(&q, &f->tables.items[i]);
 	if (!(q.score & SCORE_FUNCTION)) {
-		elf_read_tables(f, true);
+		elf_read_tables(f, ELF_ALL);
 		for (size_t i = own; i < f->tables.len; i++)
 			search_linear(&q, &f->tables.items[i]);
 	}
@@ -346,7 +353,7 @@ int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct e
 	struct elf_symbol s;
 	int result = 0;
 
-	elf_read_tables(f, true);
+	elf_read_tables(f, ELF_ALL);
 	for (size_t i = 0; i < f->tables.len && !result; i++) {
 		const struct elf_table *t = &f->tables.items[i];
 

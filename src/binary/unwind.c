@@ -448,9 +448,11 @@ int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64
 	struct reader r = {.rows = rows, .start = start, .end = end, .bias = bias};
 	struct cursor c;
 
-	if (!f->is_64 || f->machine != EM_X86_64 || !s || s->type == SHT_NOBITS)
+	if (!f->is_64 || f->machine != EM_X86_64)
 		return -ENODATA;
-	r.data = f->data + s->offset;
+	r.data = elf_section_bytes(f, s);
+	if (!r.data)
+		return -ENODATA;
 	r.len = s->size;
 	r.address = s->address;
 	c = cursor_of(r.data, r.len);

@@ -62,7 +62,7 @@ static int each_note(struct elf_file *f, const struct elf_section *s, u64 base,
 		     struct hashmap *seen, int (*fn)(void *arg, const struct usdt_note *n),
 		     void *arg)
 {
-	struct cursor c = cursor_of(f->data + s->offset, s->size);
+	struct cursor c = elf_section_cursor(f, s);
 
 	while (!c.failed && c.pos < c.len) {
 		u32 name_len = cursor_u32(&c), desc_len = cursor_u32(&c), type = cursor_u32(&c);

@@ -16,6 +16,7 @@
 #define TABLE	  "pantrace_table"
 #define MAX_TYPES 512
 #define MAX_ENUMS 16
+#define MAX_STRING (1u << 20)
 
 struct relocation {
 	u64 at, to;
@@ -38,8 +39,7 @@ static void read_relocations(struct reading *r)
 {
 	for (u32 i = 0; i < r->file->section_count; i++) {
 		const struct elf_section *s = &r->file->sections[i];
-		const u8 *data =
-			s->type == SHT_RELA ? elf_bytes(r->file, s->offset, s->size) : NULL;
+		const u8 *data = s->type == SHT_RELA ? elf_section_bytes(r->file, s) : NULL;
 
 		for (u64 at = 0; data && at + sizeof(Elf64_Rela) <= s->size;
 		     at += sizeof(Elf64_Rela)) {
@@ -62,7 +62,8 @@ static const void *bytes_at(const struct reading *r, u64 address, u64 n)
 {
 	u64 offset;
 
-	return elf_file_offset(r->file, address, &offset) ? NULL : elf_bytes(r->file, offset, n);
+	return elf_file_offset(r->file, address, &offset) ? NULL
+							  : elf_file_bytes(r->file, offset, n);
 }
 
 static u64 pointer_at(const struct reading *r, u64 address)
@@ -84,13 +85,20 @@ static u64 pointer_at(const struct reading *r, u64 address)
 
 static const char *string_at(const struct reading *r, u64 address)
 {
-	u64 offset;
+	u64 offset, n = 0;
 	const char *text;
 
-	if (!address || elf_file_offset(r->file, address, &offset) || offset >= r->file->len)
+	if (!address || elf_file_offset(r->file, address, &offset))
 		return NULL;
-	text = (const char *)r->file->data + offset;
-	return memchr(text, 0, r->file->len - offset) ? text : NULL;
+	do {
+		n += 256;
+		if (!file_image_has(&r->file->image, offset, n))
+			n = r->file->image.len - MIN(offset, (u64)r->file->image.len);
+		text = elf_file_bytes(r->file, offset, n);
+		if (text && memchr(text, 0, n))
+			return text;
+	} while (text && n < MAX_STRING && offset + n < r->file->image.len);
+	return NULL;
 }
 
 /* Up to the end of the types; the counts of arrays may have zeros. */
@@ -207,7 +215,7 @@ static int give(struct reading *r, u64 address, int (*fn)(void *arg, const char 
 int elf_file_each_user_event(struct elf_file *f, int (*fn)(void *arg, const char *line), void *arg)
 {
 	const struct elf_section *table = elf_section_named(f, TABLE);
-	const u8 *sites = table ? elf_bytes(f, table->offset, table->size) : NULL;
+	const u8 *sites = elf_section_bytes(f, table);
 	struct reading r = {.file = f};
 	u64 last = 0;
 	int err = 0;

@@ -51,6 +51,8 @@ int user_each_line_address(struct probe_env *env, const struct probe_request *r,
 	int err;
 
 	err = debug_each_address(f, line->source, line->line, column, fn, arg, &found);
+	if ((err == -ENODATA || err == -ENOENT) && user_check_files(env, r->span))
+		return -ESTALE;
 	if (err == -ENODATA) {
 		diag_error(d, r->span,
 			   "No DWARF debug info found for '%s', cannot attach by source code "

@@ -388,8 +388,9 @@ static int expand_file(void *arg, const char *path)
 		hashmap_release(&a->places);
 		a->places = (struct hashmap){0};
 	}
-	if (a->matched > before || a->quiet)
-		return 0;
+	err = user_check_files(a->env, a->request->span);
+	if (err || a->matched > before || a->quiet)
+		return err;
 	return expand_moved(a) ? no_symbol(a) : 0;
 }
 

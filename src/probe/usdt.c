@@ -93,6 +93,8 @@ static int no_match(struct expand_arg *a, const char *file)
 	struct diag *d = a->env->diag;
 	struct offer_arg o = {.count = 0};
 
+	if (user_check_files(a->env, a->request->span))
+		return -ESTALE;
 	diag_error(d, a->request->span, "No matches for usdt %s:%s:%s.", file, a->provider,
 		   a->name);
 	if (!a->file || a->quiet)

@@ -46,6 +46,25 @@ int user_open(struct probe_env *env, struct span at, const char *path, bool loud
 	return err;
 }
 
+int user_check_files(struct probe_env *env, struct span at)
+{
+	hashmap_each (&probe_cache_of(env)->files, e) {
+		const int err = elf_file_error(e->value);
+
+		if (!err)
+			continue;
+		diag_error(env->diag, at, "%s cannot be read to its end: %s",
+			   elf_file_path(e->value),
+			   err == -ESTALE ? "it, or its debug file, was cut short or written over "
+					    "meanwhile"
+					  : strerror(-err));
+		if (err == -ESTALE)
+			diag_hint(env->diag, "run pantrace again once the file is complete");
+		return err;
+	}
+	return 0;
+}
+
 int user_check_pid(struct probe_env *env, const struct probe_request *r)
 {
 	if (r->pid <= 0)
@@ -215,7 +234,7 @@ void user_describe_function(struct probe_env *env, const struct probe_target *t,
 	ret->layout_key = arena_printf(env->arena, "%s@%" PRIx64, ret->layout_key, address);
 }
 
-const char *user_breaks(const struct elf_file *f, u64 offset)
+const char *user_breaks(struct elf_file *f, u64 offset)
 {
 	const u8 *code = elf_file_bytes(f, offset, NOP_SIZE);
 	const size_t size = code ? NOP_SIZE : 1;
@@ -225,8 +244,8 @@ const char *user_breaks(const struct elf_file *f, u64 offset)
 	return code && elf_file_is_64(f) ? arch_probe_breaks(code, size, offset) : NULL;
 }
 
-int user_check_instruction(struct probe_env *env, struct span at, const struct elf_file *f,
-			   u64 offset, const char *place)
+int user_check_instruction(struct probe_env *env, struct span at, struct elf_file *f, u64 offset,
+			   const char *place)
 {
 	const char *cause = env->unsafe ? NULL : user_breaks(f, offset);
 

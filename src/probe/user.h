@@ -21,10 +21,12 @@ struct user_site {
  * An open file, kept in env->cache. 0 or -errno; with a diagnostic if `loud`.
  */
 int user_open(struct probe_env *env, struct span at, const char *path, bool loud, struct elf_file **ret);
+/* 0; or -errno with a diagnostic if a file was cut short or written over while it was read: what it seems not to have says nothing. */
+int user_check_files(struct probe_env *env, struct span at);
 /* arch_probe_breaks() for a place in a file: the cause, or NULL. */
-const char *user_breaks(const struct elf_file *f, u64 offset);
+const char *user_breaks(struct elf_file *f, u64 offset);
 /* Refuses a place that breaks programs: -EINVAL with a diagnostic; 0: none of these, or --unsafe. */
-int user_check_instruction(struct probe_env *env, struct span at, const struct elf_file *f, u64 offset,
+int user_check_instruction(struct probe_env *env, struct span at, struct elf_file *f, u64 offset,
 			   const char *place);
 /* Is -p PID alive? 0, or -ESRCH with a diagnostic. */
 int user_check_pid(struct probe_env *env, const struct probe_request *r);

@@ -92,7 +92,7 @@ static int each_file(void *arg, const char *path)
 	err = elf_file_each_symbol(f, each_symbol, a);
 	hashmap_release(&a->seen);
 	a->seen = (struct hashmap){0};
-	return err;
+	return err ? err : user_check_files(a->env, NO_SPAN);
 }
 
 /* "FILE:cpp:NAME", "FILE:rust:NAME": the colon behind FILE; NULL: it is none of these. */

@@ -301,6 +301,40 @@ static void test_libc(void)
 	free(path);
 }
 
+/* What changes after it was opened: nothing of the new is mixed with the old. */
+static void test_changed(void)
+{
+	static const char *const changes[] = {
+		"truncate -s 5000 changing",
+		"truncate -s 0 changing",
+		"dd if=/dev/urandom of=changing conv=notrunc bs=1000 count=1 seek=20 2>&-",
+	};
+	struct elf_symbol s;
+	u64 offset;
+
+	run_in(dir, "seq 9999 | sed 's/.*/void visible_&(void) {}/' >many.c; "
+		    "gcc -shared -fPIC -o many.so many.c");
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		struct elf_file *f;
+
+		run_in(dir, "cat many.so >changing");
+		f = open_here("changing");
+		run_in(dir, changes[i]);
+		ok(elf_file_find_symbol(f, "visible_5000", &s) == -ENOENT &&
+			   !elf_file_symbol_at(f, elf_file_entry(f), &s, &offset),
+		   "%s: no symbols", changes[i]);
+		is_int(elf_file_error(f), -ESTALE, "and why");
+		elf_file_close(f);
+	}
+	run_in(dir, "cat many.so >changing");
+	struct elf_file *f = open_here("changing");
+
+	ok(elf_file_find_symbol(f, "visible_5000", &s) == 0, "what was read in time");
+	run_in(dir, changes[1]);
+	ok(elf_file_find_symbol(f, "visible_5000", &s) == 0, "is still there");
+	elf_file_close(f);
+}
+
 static void test_foreign(void)
 {
 	struct elf_file *f = NULL;
@@ -350,6 +384,7 @@ int main(void)
 	test_debug_files();
 	test_libc();
 	test_foreign();
+	test_changed();
 	run_in(dir, "rm -rf %s", dir);
 	return tap_done();
 }

@@ -187,7 +187,7 @@ static void test_program(const char *name, const char *flags)
 	is_int(elf_file_each_usdt(f, collect, &p), 0, name);
 	compare_with_readelf(&p, name);
 	for (unsigned int i = 0; i < p.count; i++) {
-		u8 byte = f->data[p.list[i].offset];
+		u8 byte = *(const u8 *)elf_file_bytes(f, p.list[i].offset, 1);
 
 		ok(byte == 0x90, "%s:%s is a nop in the file", p.list[i].provider, p.list[i].name);
 	}

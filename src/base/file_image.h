@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file of somebody else's, in memory as a private copy that is read when a part of it is first asked for. Others may cut the file
+ * short or write over it meanwhile: what was read stays as it is, and what was not is refused. (A mapping would end us with SIGBUS,
+ * and would change under a parser that has checked it.)
+ */
+#ifndef PANTRACE_BASE_FILE_IMAGE_H
+#define PANTRACE_BASE_FILE_IMAGE_H
+
+#include <time.h>
+
+#include "base/base.h"
+
+struct file_image {
+	u8 *data; /* page-aligned; zeros where nothing was read */
+	size_t len;
+	int fd; /* its own; -1: `data` was given, and all of it is there */
+	u64 *blocks; /* a bit for each block that was read */
+	u64 bytes_read;
+	struct timespec modified;
+	int error; /* the first one: -ESTALE (the file has changed), -EFBIG, -ENOMEM, -EIO, ...; nothing more is read then */
+};
+
+/* The descriptor stays the caller's. 0 or -errno; -EFBIG: larger than anything that is believed. */
+int file_image_open(struct file_image *i, int fd);
+/* Takes over a malloc'ed buffer. */
+void file_image_of(struct file_image *i, void *data, size_t len);
+void file_image_close(struct file_image *i); /* zeros are fine */
+static inline bool file_image_has(const struct file_image *i, u64 offset, u64 n)
+{
+	return offset <= i->len && n <= i->len - offset;
+}
+/* n bytes in place, valid until the end; NULL if they are not all there (then perhaps `error`). */
+const void *file_image_bytes(struct file_image *i, u64 offset, u64 n);
+/* Gives back the memory of what lies wholly within; bytes that were given out from there must not be used any more. */
+void file_image_drop(struct file_image *i, u64 offset, u64 n);
+
+#endif
