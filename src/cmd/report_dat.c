@@ -193,7 +193,7 @@ static int finish(struct dat_report *r)
 			     gaps, gaps == 1 ? "" : "s");
 	if (r->error && r->error != -EPIPE)
 		diag_error(&r->diag, NO_SPAN, "cannot write: %s", strerror(-r->error));
-	return (lost || gaps) && !damaged && !r->error ? EXIT_LOST : EXIT_OK;
+	return (lost || gaps) && !r->diag.errors && !r->error ? EXIT_LOST : EXIT_OK;
 }
 
 int report_dat(const char *path, const struct report_dat_options *o)

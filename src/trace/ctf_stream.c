@@ -13,6 +13,8 @@
 
 #define PACKET_MAGIC 0xc1fc1fc1u
 #define UNPACKED_MAX (64ull << 30) /* a compressed file that unfolds to more is refused */
+#define PACKET_MAX   (4ull << 30) /* is held in memory as a whole */
+#define WINDOW_STEP  (16u << 10) /* bytes that are read at least */
 
 /* ---- the file ---- */
 
@@ -88,29 +90,45 @@ static int plain_fd(const char *path, int fd)
 	return rc ? rc : to;
 }
 
-static int map(struct ctf_stream *s)
+static int measure(struct ctf_stream *s)
 {
 	struct stat st;
-	void *p;
 
 	if (fstat(s->fd, &st))
 		return -errno;
-	if ((u64)st.st_size == s->size)
-		return 0;
-	if (s->is_mapped)
-		munmap((void *)s->data, s->size);
-	s->is_mapped = false;
-	s->size = 0;
-	if (!st.st_size)
-		return 0;
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, s->fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	madvise(p, (size_t)st.st_size, MADV_SEQUENTIAL);
-	s->data = p;
 	s->size = (u64)st.st_size;
-	s->is_mapped = true;
 	return 0;
+}
+
+/* n bytes of the file from `at` on; they stay until the next call. NULL: they are not there any more. */
+static const u8 *load(struct ctf_stream *s, u64 at, u64 n)
+{
+	const u64 want = MIN(MAX(n, (u64)WINDOW_STEP), s->size - at);
+	ssize_t got;
+
+	if (at < s->window_at || at - s->window_at > s->window_len) {
+		s->window_len = 0;
+	} else if (n > s->window_len - (at - s->window_at)) {
+		s->window_len -= at - s->window_at;
+		memmove(s->window, s->window + (at - s->window_at), s->window_len);
+	} else {
+		return s->window + (at - s->window_at);
+	}
+	s->window_at = at;
+	if (want > s->window_room) {
+		s->window_room = want;
+		s->window = xrealloc(s->window, want);
+	}
+	while (s->window_len < n) {
+		got = pread(s->fd, s->window + s->window_len, want - s->window_len,
+			    (off_t)(at + s->window_len));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return NULL;
+		s->window_len += (u64)got;
+	}
+	return s->window;
 }
 
 /* ---- the header of a packet ---- */
@@ -224,33 +242,58 @@ static void loss_of(struct ctf_stream *s, const struct packet_facts *facts)
 	s->discarded = facts->discarded;
 }
 
+/* Reads the head of the packet at packet_end, which is at most `room` bytes. False: the file has less. */
+static bool read_head(struct ctf_stream *s, u64 room, struct packet_facts *facts,
+		      struct ctf_cursor *c, struct ctf_stream_class **ret, u64 *ret_context_at)
+{
+	const struct ctf_metadata *m = s->trace->metadata;
+	const u8 *data = load(s, s->packet_end, room);
+
+	*facts = (struct packet_facts){.cpu = UINT64_MAX};
+	*c = (struct ctf_cursor){
+		.data = data, .end = room * 8, .slots = s->trace->slots, .failed = !data};
+	*ret = NULL;
+	if (!data)
+		return false;
+	if (m->packet_header)
+		facts_from(c, m->packet_header, facts);
+	if (!c->failed)
+		*ret = facts->has_stream_id ? ctf_metadata_stream(m, facts->stream_id)
+					    : m->streams.items[0];
+	*ret_context_at = c->at;
+	if (*ret && (*ret)->packet_context)
+		facts_from(c, (*ret)->packet_context, facts);
+	return true;
+}
+
 /* Opens the packet at packet_end. */
 static enum ctf_step next_packet(struct ctf_stream *s, struct diag *d)
 {
 	const struct ctf_metadata *m = s->trace->metadata;
-	const u64 start = s->packet_end, left = s->size - start;
-	const bool growing = s->fd >= 0;
-	struct packet_facts facts = {.cpu = UINT64_MAX};
-	struct ctf_cursor c = {.data = s->data + start, .end = left * 8, .slots = s->trace->slots};
+	const u64 start = s->packet_end, left = s->size - MIN(start, s->size);
+	const bool growing = s->is_live;
+	struct packet_facts facts;
+	struct ctf_cursor c;
 	struct ctf_stream_class *class;
-	u64 content, size, context_at;
+	u64 content, size, context_at = 0, room = WINDOW_STEP;
 
+	if (start > s->size)
+		return damaged(s, d, s->size, CTF_FILE_SHORTENED);
 	if (!left && s->is_cut)
 		return damaged(s, d, s->packet, CTF_FILE_CUT);
 	if (!left)
 		return CTF_STEP_END;
-	if (m->packet_header)
-		facts_from(&c, m->packet_header, &facts);
+	while (read_head(s, MIN(room, left), &facts, &c, &class, &context_at) && c.failed &&
+	       room < left && room < PACKET_MAX)
+		room *= 4;
+	if (!c.data)
+		return damaged(s, d, start, CTF_FILE_SHORTENED);
 	if (!c.failed && facts.has_magic && facts.magic != PACKET_MAGIC)
 		return damaged(s, d, start, "no packet begins here");
 	if (!c.failed && facts.has_uuid && m->has_uuid && memcmp(facts.uuid, m->uuid, 16))
 		return damaged(s, d, start, "a packet of another trace: its UUID differs");
-	class = facts.has_stream_id ? ctf_metadata_stream(m, facts.stream_id) : m->streams.items[0];
 	if (!c.failed && !class)
 		return damaged(s, d, start, "a packet of a stream that the metadata does not know");
-	context_at = c.at;
-	if (!c.failed && class->packet_context)
-		facts_from(&c, class->packet_context, &facts);
 	size = facts.has_packet_size ? facts.packet_size : left * 8;
 	if (growing && (c.failed || size / 8 > left))
 		return CTF_STEP_END;
@@ -264,6 +307,11 @@ static enum ctf_step next_packet(struct ctf_stream *s, struct diag *d)
 		size = left * 8;
 		content = MIN(content, size);
 	}
+	if (size / 8 > PACKET_MAX)
+		return damaged(s, d, start, "a packet of more than 4 GiB");
+	c.data = load(s, start, size / 8);
+	if (!c.data)
+		return damaged(s, d, start, CTF_FILE_SHORTENED);
 	if (facts.has_begin && facts.begin < s->clock)
 		return damaged(s, d, start, "this packet begins before the one before it ended");
 	if (facts.has_begin)
@@ -405,16 +453,12 @@ int ctf_stream_open(struct ctf_trace *trace, const char *path, int fd, bool live
 	s->trace = trace;
 	s->path = xstrdup(path);
 	s->fd = fd;
-	s->data = (const u8 *)"";
-	rc = map(s);
+	s->is_live = live;
+	rc = measure(s);
 	if (rc) {
 		diag_error(d, NO_SPAN, "%s: %s", path, strerror(-rc));
 		ctf_stream_close(s);
 		return rc;
-	}
-	if (!live) {
-		close(s->fd);
-		s->fd = -1;
 	}
 	*ret = s;
 	return 0;
@@ -422,17 +466,14 @@ int ctf_stream_open(struct ctf_trace *trace, const char *path, int fd, bool live
 
 void ctf_stream_grow(struct ctf_stream *s)
 {
-	if (s->fd < 0 || map(s))
-		return;
-	s->at.data = s->data + s->packet; /* the mapping has moved */
+	if (s->is_live)
+		measure(s);
 }
 
 void ctf_stream_close(struct ctf_stream *s)
 {
-	if (s->is_mapped)
-		munmap((void *)s->data, s->size);
-	if (s->fd >= 0)
-		close(s->fd);
+	close(s->fd);
+	free(s->window);
 	free(s->path);
 	free(s);
 }

@@ -205,21 +205,36 @@ static void names_free(struct names *n)
 	vector_free(n);
 }
 
+/* -1: no file of packets, or one that cannot be read, which is told. */
+static int stream_file(struct ctf_set *set, const char *path, struct diag *d)
+{
+	struct stat st;
+	int fd;
+
+	do
+		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	while (fd < 0 && errno == EMFILE && file_raise_limit());
+	if (fd < 0 && errno != ENOENT) {
+		diag_error(d, NO_SPAN, "%s: %s", path, strerror(errno));
+		set->loss.damaged++;
+	}
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static int streams_add(struct ctf_set *set, struct ctf_trace *t, const struct names *names,
 		       struct diag *d)
 {
 	for (size_t i = 0; i < names->len; i++) {
 		char *path = xasprintf("%s/%s", t->path, names->items[i]);
 		struct ctf_stream *s;
-		struct stat st;
 		int fd = -1;
 
 		if (!str_eq(names->items[i], "metadata") && !known_stream(set, path))
-			fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-			close(fd);
-			fd = -1;
-		}
+			fd = stream_file(set, path, d);
 		if (fd >= 0) {
 			if (ctf_stream_open(t, path, fd, set->options.live, d, &s)) {
 				set->loss.damaged++;

@@ -38,16 +38,16 @@ struct ctf_stream {
 	struct ctf_stream_class *class;
 	char *path;
 	int fd;
-	const u8 *data; /* of the file, or of the part of it that is mapped */
-	u64 size;	/* bytes */
-	bool is_mapped;
+	u64 size; /* bytes */
+	u8 *window; /* a copy of the file from window_at on: others may cut it short or write over it */
+	u64 window_at, window_len, window_room;
 	u64 packet;	/* offset of the current packet, bytes */
 	u64 packet_end; /* offset behind it */
 	u64 context_at; /* of the packet context, bits of the packet */
 	struct ctf_cursor at;	/* in the packet: the next event */
 	u64 clock;	/* last value */
 	u64 number;	/* of packets so far */
-	bool has_sequence, has_discarded, ended;
+	bool has_sequence, has_discarded, ended, is_live;
 	bool is_cut; /* the file ends within the current packet */
 	u64 sequence, discarded;
 	u64 cpu; /* UINT64_MAX: unknown */
@@ -99,7 +99,8 @@ bool ctf_set_loss_event(struct ctf_set *set, struct ctf_stream **ret_stream, u64
 void ctf_set_release(struct ctf_set *set);
 
 /* ---- ctf_stream.c: one file ---- */
-#define CTF_FILE_CUT "the file ends within this packet"
+#define CTF_FILE_CUT	   "the file ends within this packet"
+#define CTF_FILE_SHORTENED "the file was cut short while it was read"
 enum ctf_step { CTF_STEP_EVENT, CTF_STEP_END, CTF_STEP_DAMAGED };
 /* Reads on to the header of the next event. */
 enum ctf_step ctf_stream_step(struct ctf_stream *s, struct diag *d);

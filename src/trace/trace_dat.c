@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/trace_dat_internal.h"
 
-#include "base/file.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_CPUS    65536
+#define MAX_HEAD	(64u << 20) /* bytes before the data of the CPUs; of version 6 all of it */
 #define MAX_BUFFERS 4096
+#define MAX_BUFFER_HEAD (2u << 20) /* of another buffer of version 6 */
 
 enum section_id {
 	OPTION_DONE = 0,
@@ -29,46 +33,86 @@ static int damaged(struct trace_dat *t, const char *what)
 	return -EINVAL;
 }
 
+bool trace_dat_read_into(struct trace_dat *t, u64 offset, void *to, u64 n)
+{
+	u64 done = 0;
+	ssize_t got;
+
+	while (done < n && !t->was_cut) {
+		got = pread(t->fd, (u8 *)to + done, n - done, (off_t)(offset + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got > 0) {
+			done += (u64)got;
+			continue;
+		}
+		t->was_cut = true;
+		diag_error(t->diag, NO_SPAN, "%s: %s", t->path,
+			   got ? strerror(errno) : "the file was cut short while it was read");
+	}
+	return done == n;
+}
+
+u8 *trace_dat_read(struct trace_dat *t, u64 offset, u64 n)
+{
+	u8 *to = xmalloc(n + 1);
+
+	if (trace_dat_read_into(t, offset, to, n))
+		return to;
+	free(to);
+	return NULL;
+}
+
 /* ---- sections ---- */
 
 /* The contents of a section of the file; *ret_owned must be freed. */
 static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct cursor *ret,
 			    void **ret_owned)
 {
-	struct cursor c = cursor_of(t->data, t->len);
+	u8 head[16], *packed, *to;
+	struct cursor c = cursor_of(head, sizeof(head));
 	u16 flags;
 	u64 size;
-	u32 packed, unpacked;
-	const void *from;
-	u8 *to;
+	u32 from, unpacked;
 
 	*ret_owned = NULL;
-	if (offset >= t->len)
+	if (offset > t->len || t->len - offset < sizeof(head))
 		return damaged(t, "a section is beyond its end");
-	c.pos = offset;
+	if (!trace_dat_read_into(t, offset, head, sizeof(head)))
+		return -EINVAL;
 	if (cursor_u16(&c) != id)
 		return damaged(t, "a section is not where it should be");
 	flags = cursor_u16(&c);
 	cursor_u32(&c);
 	size = cursor_u64(&c);
-	if (c.failed || size > t->len - c.pos)
+	if (size > t->len - offset - sizeof(head))
 		return damaged(t, "a section goes beyond its end");
-	if (!(flags & 1)) {
-		*ret = cursor_of(t->data + c.pos, size);
+	if (size > TRACE_DAT_UNPACKED_MAX)
+		return damaged(t, "a section is larger than anything it could hold");
+	packed = trace_dat_read(t, offset + sizeof(head), size);
+	if (!packed)
+		return -EINVAL;
+	*ret = cursor_of(packed, size);
+	*ret_owned = packed;
+	if (!(flags & 1))
 		return 0;
-	}
-	packed = cursor_u32(&c);
-	unpacked = cursor_u32(&c);
-	from = cursor_bytes(&c, packed);
-	if (!from || unpacked > TRACE_DAT_UNPACKED_MAX)
+	from = cursor_u32(ret);
+	unpacked = cursor_u32(ret);
+	if (ret->failed || from > ret->len - ret->pos || unpacked > TRACE_DAT_UNPACKED_MAX) {
+		free(packed);
+		*ret_owned = NULL;
 		return damaged(t, "a compressed section");
+	}
 	to = xmalloc(unpacked + 1ull);
-	if (!trace_dat_unpack(t, from, packed, to, unpacked)) {
+	*ret_owned = to;
+	if (!trace_dat_unpack(t, packed + ret->pos, from, to, unpacked)) {
 		free(to);
+		free(packed);
+		*ret_owned = NULL;
 		return damaged(t, "a compressed section cannot be unpacked");
 	}
+	free(packed);
 	*ret = cursor_of(to, unpacked);
-	*ret_owned = to;
 	return 0;
 }
 
@@ -401,6 +445,28 @@ static int read_v6_data(struct trace_dat *t, struct cursor *c, u32 cpus, const c
 	return damaged(t, "no data");
 }
 
+/* Another buffer: what stands before its data is short. */
+static int read_v6_buffer(struct trace_dat *t, const struct named_buffer *b, u32 cpus)
+{
+	named_buffers none = {0};
+	struct cursor c;
+	u8 *head;
+	u64 n;
+	int err;
+
+	if (b->offset >= t->len)
+		return damaged(t, "a buffer is beyond its end");
+	n = MIN(t->len - b->offset, (u64)MAX_BUFFER_HEAD);
+	head = trace_dat_read(t, b->offset, n);
+	if (!head)
+		return -EINVAL;
+	c = cursor_of(head, n);
+	err = read_v6_data(t, &c, cpus, b->name, &none);
+	vector_free(&none);
+	free(head);
+	return err;
+}
+
 static int read_v6(struct trace_dat *t, struct cursor *c)
 {
 	named_buffers more = {0};
@@ -415,18 +481,8 @@ static int read_v6(struct trace_dat *t, struct cursor *c)
 	if (c->failed || cpus > MAX_CPUS)
 		return damaged(t, "its number of CPUs");
 	err = read_v6_data(t, c, cpus, "", &more);
-	for (size_t i = 0; i < more.len && !err; i++) {
-		struct cursor at = cursor_of(t->data, t->len);
-		named_buffers none = {0};
-
-		if (more.items[i].offset >= t->len) {
-			err = damaged(t, "a buffer is beyond its end");
-			break;
-		}
-		at.pos = more.items[i].offset;
-		err = read_v6_data(t, &at, cpus, more.items[i].name, &none);
-		vector_free(&none);
-	}
+	for (size_t i = 0; i < more.len && !err; i++)
+		err = read_v6_buffer(t, &more.items[i], cpus);
 	vector_free(&more);
 	return err;
 }
@@ -440,13 +496,12 @@ bool trace_dat_is(const void *data, size_t len)
 	return len > sizeof(magic) && !memcmp(data, magic, sizeof(magic));
 }
 
-static int read_head(struct trace_dat *t)
+static int read_head(struct trace_dat *t, struct cursor c)
 {
-	struct cursor c = cursor_of(t->data, t->len);
 	const char *version;
 	u8 endian, long_size;
 
-	if (!trace_dat_is(t->data, t->len)) {
+	if (!trace_dat_is(c.data, c.len)) {
 		diag_error(t->diag, NO_SPAN, "%s: not a trace.dat", t->path);
 		return -EINVAL;
 	}
@@ -469,25 +524,40 @@ static int read_head(struct trace_dat *t)
 	return t->version == 7 ? read_v7(t, &c) : read_v6(t, &c);
 }
 
+static int open_file(struct trace_dat *t)
+{
+	struct stat st;
+
+	t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (t->fd < 0 || fstat(t->fd, &st))
+		return -errno;
+	t->len = S_ISREG(st.st_mode) ? (u64)st.st_size : 0;
+	return 0;
+}
+
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret)
 {
 	struct trace_dat *t = xzalloc(sizeof(*t));
-	const void *data;
-	int err = file_map(path, &data, &t->len);
+	u64 n;
+	u8 *head;
+	int err;
 
-	if (err) {
-		diag_error(d, NO_SPAN, "cannot read %s: %s", path, strerror(-err));
-		free(t);
-		return err;
-	}
-	t->data = data;
 	t->diag = d;
 	t->path = arena_strdup(&t->arena, path);
 	t->uname = t->clock = "";
 	t->layout = (struct page_layout)PAGE_LAYOUT_INIT;
 	t->events = event_table_recorded();
 	t->tasks = task_names_new(false);
-	err = read_head(t);
+	err = open_file(t);
+	if (err) {
+		diag_error(d, NO_SPAN, "cannot read %s: %s", path, strerror(-err));
+		trace_dat_close(t);
+		return err;
+	}
+	n = MIN(t->len, (u64)MAX_HEAD);
+	head = trace_dat_read(t, 0, n);
+	err = head ? read_head(t, cursor_of(head, n)) : -EINVAL;
+	free(head);
 	if (err)
 		trace_dat_close(t);
 	else
@@ -506,7 +576,8 @@ void trace_dat_close(struct trace_dat *t)
 	task_names_release(t->tasks);
 	ksyms_release(t->symbols);
 	string_table_release(t->strings);
-	file_unmap(t->data, t->len);
+	if (t->fd >= 0)
+		close(t->fd);
 	arena_release(&t->arena);
 	free(t);
 }

@@ -23,8 +23,9 @@ struct buffer {
 };
 
 struct trace_dat {
-	const u8 *data;
-	size_t len;
+	int fd;
+	u64 len;
+	bool was_cut; /* the file was cut short while it was read: told once */
 	const char *path;
 	struct diag *diag;
 	u32 version, page_size;
@@ -41,6 +42,10 @@ struct trace_dat {
 	struct string_table *strings;
 };
 
+/* A copy of n bytes of the file, malloc'ed: others may cut it short or write over it. NULL with a diagnostic. */
+u8 *trace_dat_read(struct trace_dat *t, u64 offset, u64 n);
+/* n bytes into a buffer; false with a diagnostic. */
+bool trace_dat_read_into(struct trace_dat *t, u64 offset, void *to, u64 n);
 /* Exactly to_len bytes, or false. */
 bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to,
 		      size_t to_len);

@@ -5,6 +5,10 @@
 
 #include "trace/trace_dat_internal.h"
 
+#define WINDOW_PAGES 16
+#define MIN_PAGE     16
+#define MAX_PAGE     (16u << 20)
+
 static bool inflate_all(const void *from, size_t from_len, void *to, size_t to_len)
 {
 	uLongf len = to_len;
@@ -23,54 +27,71 @@ bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_l
 	return !ZSTD_isError(n) && n == to_len;
 }
 
-/* Of one CPU. */
+/* Of one CPU. What it reads is copied: the window holds some pages, or a chunk that is still packed. */
 struct page_source {
-	const struct trace_dat *file;
-	struct cursor at; /* the CPU's data */
+	struct trace_dat *file;
+	u64 at, end; /* of the CPU's data that was not read yet */
 	u32 page_size, chunks;
-	u8 *chunk; /* unpacked */
-	size_t chunk_len, chunk_pos;
+	u8 *window; /* pages */
+	size_t window_len, window_pos, window_room;
 };
 
-static const void *next_plain(struct page_stream *s, size_t *ret_len)
+static u8 *window_of(struct page_source *p, size_t n)
 {
-	struct page_source *p = s->arg;
-	const size_t left = p->at.len - p->at.pos;
+	if (n > p->window_room) {
+		p->window_room = n;
+		p->window = xrealloc(p->window, n);
+	}
+	p->window_pos = p->window_len = 0;
+	return p->window;
+}
 
-	*ret_len = MIN(left, (size_t)p->page_size);
-	return *ret_len >= 16 ? cursor_bytes(&p->at, *ret_len) : NULL;
+static bool next_pages(struct page_source *p)
+{
+	const u64 n = MIN(p->end - p->at, (u64)p->page_size * WINDOW_PAGES);
+
+	if (n < MIN_PAGE || !trace_dat_read_into(p->file, p->at, window_of(p, n), n))
+		return false;
+	p->at += n;
+	p->window_len = n;
+	return true;
 }
 
 static bool next_chunk(struct page_source *p)
 {
-	u32 packed, unpacked;
-	const void *from;
+	u32 sizes[2]; /* packed, unpacked */
+	u8 *from;
+	bool ok;
 
-	if (!p->chunks)
+	if (!p->chunks || p->end - p->at < sizeof(sizes) ||
+	    !trace_dat_read_into(p->file, p->at, sizes, sizeof(sizes)))
 		return false;
 	p->chunks--;
-	packed = cursor_u32(&p->at);
-	unpacked = cursor_u32(&p->at);
-	from = cursor_bytes(&p->at, packed);
-	if (!from || unpacked > TRACE_DAT_UNPACKED_MAX)
+	p->at += sizeof(sizes);
+	if (sizes[0] > p->end - p->at || sizes[0] > TRACE_DAT_UNPACKED_MAX ||
+	    sizes[1] > TRACE_DAT_UNPACKED_MAX)
 		return false;
-	p->chunk = xrealloc(p->chunk, MAX(unpacked, 1u));
-	p->chunk_len = unpacked;
-	p->chunk_pos = 0;
-	return trace_dat_unpack(p->file, from, packed, p->chunk, unpacked);
+	from = trace_dat_read(p->file, p->at, sizes[0]);
+	p->at += sizes[0];
+	ok = from &&
+	     trace_dat_unpack(p->file, from, sizes[0], window_of(p, MAX(sizes[1], 1u)), sizes[1]);
+	free(from);
+	p->window_len = ok ? sizes[1] : 0;
+	return ok;
 }
 
-static const void *next_packed(struct page_stream *s, size_t *ret_len)
+static const void *next_page(struct page_stream *s, size_t *ret_len)
 {
 	struct page_source *p = s->arg;
 	const u8 *page;
 
-	while (p->chunk_pos >= p->chunk_len)
-		if (!next_chunk(p))
+	/* what is left may be too little for a page */
+	while (p->window_pos + (p->file->codec ? 1 : MIN_PAGE) > p->window_len)
+		if (!(p->file->codec ? next_chunk(p) : next_pages(p)))
 			return NULL;
-	page = p->chunk + p->chunk_pos;
-	*ret_len = MIN(p->chunk_len - p->chunk_pos, (size_t)p->page_size);
-	p->chunk_pos += *ret_len;
+	page = p->window + p->window_pos;
+	*ret_len = MIN(p->window_len - p->window_pos, (size_t)p->page_size);
+	p->window_pos += *ret_len;
 	return page;
 }
 
@@ -78,7 +99,7 @@ static void release_source(struct page_stream *s)
 {
 	struct page_source *p = s->arg;
 
-	free(p->chunk);
+	free(p->window);
 	free(p);
 }
 
@@ -90,19 +111,22 @@ int trace_dat_events(struct trace_dat *t, size_t buffer, struct page_merge *ret)
 	for (size_t i = 0; i < b->cpus.len; i++) {
 		const struct cpu_data *d = &b->cpus.items[i];
 		struct page_source *p = xzalloc(sizeof(*p));
-		struct page_stream s = {.cpu = d->cpu, .release = release_source, .arg = p};
+		struct page_stream s = {
+			.cpu = d->cpu, .next = next_page, .release = release_source, .arg = p};
 
 		p->file = t;
 		p->page_size = b->page_size ? b->page_size : t->layout.size;
-		if (p->page_size < t->layout.data_offset)
+		if (p->page_size < t->layout.data_offset || p->page_size > MAX_PAGE)
 			p->page_size = t->layout.size;
 		/* The size of a compressed one does not count the number of its chunks, which
 		 * stands first. */
-		p->at = cursor_of(t->data + d->offset,
-				  t->codec ? MIN(d->size + 4, t->len - d->offset) : d->size);
-		if (t->codec)
-			p->chunks = cursor_u32(&p->at);
-		s.next = t->codec ? next_packed : next_plain;
+		p->at = d->offset;
+		p->end = d->offset + (t->codec ? MIN(d->size + 4, t->len - d->offset) : d->size);
+		if (t->codec && p->end - p->at >= sizeof(p->chunks)) {
+			if (!trace_dat_read_into(t, p->at, &p->chunks, sizeof(p->chunks)))
+				p->chunks = 0;
+			p->at += sizeof(p->chunks);
+		}
 		page_merge_add(ret, &s);
 	}
 	return 0;
