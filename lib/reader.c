@@ -38,6 +38,7 @@ struct pantrace_reader {
 	uint64_t meta_read;
 	struct pantrace_object_record **objects;
 	uint32_t nr_objects;
+	uint64_t lost; /* as far as it was seen */
 	bool keep;
 	bool in_place; /* packets are stable where they are: no copy */
 	bool verify; /* every event is looked at before its packet is returned */
@@ -115,7 +116,8 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 		rc = -errno;
 		goto out;
 	}
-	memcpy(&reader->header, reader->map, sizeof(reader->header));
+	if (pread(fd, &reader->header, sizeof(reader->header), 0) != sizeof(reader->header))
+		goto out;
 	rc = header_check(&reader->header, reader->size);
 	if (rc)
 		goto out;
@@ -129,8 +131,12 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 	for (uint32_t i = 0;
 	     (consume || reader->header.mode == PANTRACE_OVERWRITE) && i < reader->header.nr_rings;
 	     i++)
-		reader->cursor[i].position =
-			__atomic_load_n(&ring_of(reader, i)->consumed, __ATOMIC_ACQUIRE);
+		if (pread(fd, &reader->cursor[i].position, sizeof(uint64_t),
+			  (off_t)(reader->header.ring_off + i * sizeof(struct pantrace_ring) +
+				  offsetof(struct pantrace_ring, consumed))) != sizeof(uint64_t)) {
+			rc = -EINVAL;
+			goto out;
+		}
 	*ret = reader;
 	return 0;
 out:
@@ -165,6 +171,12 @@ void pantrace_reader_close(struct pantrace_reader *reader)
 	free(reader->cursor);
 	free(reader->copy);
 	free(reader);
+}
+
+const void *pantrace_reader_mapping(const struct pantrace_reader *reader, size_t *ret_size)
+{
+	*ret_size = reader->size;
+	return reader->map;
 }
 
 const struct pantrace_shm *pantrace_reader_header(const struct pantrace_reader *reader)
@@ -362,7 +374,10 @@ uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
 
 	for (uint32_t i = 0; i < reader->header.nr_rings; i++)
 		lost += __atomic_load_n(&ring_of(reader, i)->lost, __ATOMIC_ACQUIRE);
-	return lost;
+	/* it only grows, unless the file was cut short or is scribbled on */
+	if (lost > reader->lost)
+		reader->lost = lost;
+	return reader->lost;
 }
 
 /* ---- packets ---- */

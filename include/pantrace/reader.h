@@ -62,6 +62,11 @@ int pantrace_reader_open(const char *path, struct pantrace_reader **ret);
 /* Keeps a duplicate of FD. CONSUME: the reader gives space back to a process in discard mode. */
 int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret);
 void pantrace_reader_close(struct pantrace_reader *reader);
+/*
+ * The file is mapped, and its process may cut it short: then what is gone raises SIGBUS in the reader. Who reads rings of
+ * strangers catches that within this range, which has not been touched before the first other call.
+ */
+const void *pantrace_reader_mapping(const struct pantrace_reader *reader, size_t *ret_size);
 
 const struct pantrace_shm *pantrace_reader_header(const struct pantrace_reader *reader);
 uint32_t pantrace_reader_rings(const struct pantrace_reader *reader);

@@ -88,6 +88,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 {
 	const u64 before = ctf_output_totals(c->output).events;
 	struct pantrace_reader *reader;
+	struct shared_range *range;
 	struct ctf_source *source;
 	struct stat st;
 	int fd, rc;
@@ -111,9 +112,12 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 		return 0;
 	}
 	pantrace_reader_verify(reader);
+	range = recorder_guard(reader);
 	rc = ctf_output_add(c->output, reader, &source);
 	if (!rc) {
-		const bool damaged = (rc = ctf_output_drain(c->output, source, CTF_ALL)) == -EBADMSG;
+		const bool damaged =
+			(rc = ctf_output_drain(c->output, source, CTF_ALL)) == -EBADMSG ||
+			rc == -EFAULT || range->is_cut;
 
 		c->found++;
 		c->damaged += damaged;
@@ -122,6 +126,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 		ctf_output_remove(c->output, source);
 		rc = damaged ? 0 : rc;
 	}
+	recorder_unguard(range);
 	pantrace_reader_close(reader);
 	return rc;
 }
@@ -206,7 +211,6 @@ int cmd_crash(int argc, char **argv)
 	if (!o.output)
 		o.output = directory;
 	c.json = o.json;
-	recorder_guard();
 	rc = ctf_output_open(&(struct ctf_output_options){.directory = o.output}, &d, &c.output);
 	for (int i = first; i < argc && !rc; i++) {
 		rc = take_argument(&c, argv[i], &d);

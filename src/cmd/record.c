@@ -269,7 +269,7 @@ static int record(int argc, char **argv, struct record_options *o)
 		rc = EXIT_FAILED;
 	if (!rc)
 		rc = code;
-	return rc ? rc : run.lost ? EXIT_LOST : EXIT_OK;
+	return rc ? rc : run.lost || run.damaged ? EXIT_LOST : EXIT_OK;
 }
 
 int cmd_record(int argc, char **argv)

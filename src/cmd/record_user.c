@@ -378,6 +378,7 @@ static int end_user(struct record_run *run, void *state)
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);
 		run->lost = recorder_lost(&s->recorder);
+		run->damaged = s->recorder.nr_damaged;
 		totals = ctf_output_totals(s->output);
 	} else {
 		snapshot(run, s);
@@ -385,6 +386,8 @@ static int end_user(struct record_run *run, void *state)
 	recorder_close(&s->recorder);
 	if (s->output) {
 		closed = ctf_output_close(s->output, 30000);
+		if (closed == -EBADMSG && s->recorder.nr_damaged) /* told as such */
+			closed = 0;
 		/* what was busy or away before may have been delivered in the end: closing says */
 		rc = rc < 0 && rc != -EAGAIN ? rc : closed;
 		if (!run->options->quiet)

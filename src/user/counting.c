@@ -181,10 +181,15 @@ static void find_memory(struct counting *c)
 
 static void losses_add(struct counting_losses *to, const struct counting_source *s)
 {
-	to->events += s->shm->lost;
-	to->mismatched += s->shm->mismatched;
+	struct counting_losses its = {.events = s->shm->lost, .mismatched = s->shm->mismatched};
+
 	for (u32 i = 0; i < s->header.nr_maps; i++)
-		to->full += s->shm->map[i].full;
+		its.full += s->shm->map[i].full;
+	if (s->range.is_cut)
+		return;
+	to->events += its.events;
+	to->mismatched += its.mismatched;
+	to->full += its.full;
 }
 
 /* What it has counted is ours from now on. */
@@ -220,7 +225,8 @@ void counting_refresh(struct counting *c)
 	for (size_t i = 0; i < c->sources.len; i++) {
 		struct counting_source *const s = c->sources.items[i];
 
-		if (!counting_source_has_ended(s))
+		c->losses.damaged += s->range.is_cut;
+		if (!s->range.is_cut && !counting_source_has_ended(s))
 			continue;
 		source_fold(c, s);
 		c->sources.items[i--] = vector_last(&c->sources);
@@ -278,7 +284,6 @@ int counting_begin(const struct counting_options *o, struct diag *d, struct coun
 		      ? -errno
 		      : script_session_open(&c->session, o->pid, o->is_child, head.data, true, d);
 	if (!err) {
-		recorder_guard();
 		if (c->inotify >= 0) {
 			inotify_add_watch(c->inotify, c->session.directory,
 					  IN_CLOSE_WRITE | IN_ONLYDIR);

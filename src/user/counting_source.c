@@ -81,10 +81,12 @@ int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, c
 	s = xzalloc(sizeof(*s));
 	s->shm = shm;
 	s->pidfd = -1;
+	shared_range_add(&s->range, shm, (size_t)st.st_size);
 	if (__atomic_load_n(&s->shm->magic, __ATOMIC_ACQUIRE))
 		memcpy(&s->header, shm, sizeof(s->header));
 	err = header_check(&s->header, maps, nr_maps, session, (u64)st.st_size);
 	if (err) {
+		shared_range_remove(&s->range);
 		munmap(shm, (size_t)st.st_size);
 		free(s);
 		return err == -EAGAIN && user_rings_late(&st) ? -EBADMSG : err;
@@ -99,6 +101,7 @@ int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, c
 
 void counting_source_close(struct counting_source *s)
 {
+	shared_range_remove(&s->range);
 	munmap(s->shm, s->header.file_size);
 	for (u32 i = 0; i < PANTRACE_AGGREGATE_MAPS; i++)
 		free(s->base[i]);
@@ -263,7 +266,7 @@ void counting_source_each(struct counting_source *s, u32 map, bool take,
 		return;
 	for (u32 i = 0; i < m->nr_slots; i++)
 		if (slot_record(s, m, i, &record) && key_read(s, m, record, key) &&
-		    record_read(s, map, record, take, epoch, &element))
+		    record_read(s, map, record, take, epoch, &element) && !s->range.is_cut)
 			fn(arg, key, &element);
 }
 

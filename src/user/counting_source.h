@@ -5,6 +5,7 @@
 
 #include <pantrace/aggregate.h>
 
+#include "base/shared_range.h"
 #include "user/counting.h"
 
 /* What a record had when its map was last taken. Extremes: one a stripe, of the epoch that ended. */
@@ -24,6 +25,7 @@ struct counting_source {
 	u64 pid_namespace;
 	int pidfd; /* -1: its end is not seen */
 	bool has_ended;
+	struct shared_range range;
 };
 
 /*
@@ -33,7 +35,8 @@ int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, c
 			 struct counting_source **ret);
 void counting_source_close(struct counting_source *s);
 bool counting_source_has_ended(struct counting_source *s);
-/* Calls fn for each key that was counted since the map was last taken. take: it is taken now. */
+/* Calls fn for each key that was counted since the map was last taken. take: it is taken now. What a file that was cut short no longer
+ * has is not among them. */
 void counting_source_each(struct counting_source *s, u32 map, bool take,
 			  void (*fn)(void *arg, const void *key, const struct counting_element *element),
 			  void *arg);

@@ -3,10 +3,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/inotify.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,30 +15,6 @@
 #define ASK_MS	       1000
 #define ASK_BRIEFLY_MS 20 /* while rings fill up; who is slow is asked again */
 #define FILES_MAX      100000u /* in the directory of rings */
-
-/* ---- files that shrink ---- */
-
-static void on_bus_error(int signal, siginfo_t *info, void *context)
-{
-	const uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)4095;
-
-	(void)context;
-	/* only what a file no longer backs; anything else is a fault of ours */
-	if (info->si_code != BUS_ADRERR ||
-	    mmap((void *)page, 4096, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
-		struct sigaction fatal = {.sa_handler = SIG_DFL};
-
-		sigaction(signal, &fatal, NULL);
-	}
-}
-
-void recorder_guard(void)
-{
-	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
-
-	sigaction(SIGBUS, &action, NULL);
-}
 
 /* ---- finding ---- */
 
@@ -54,7 +28,6 @@ int recorder_open(struct recorder *r, const struct user_session *session, struct
 		.session = session, .output = output, .consume = consume, .inotify = -1};
 	if (!stat("/proc/self/ns/pid", &st))
 		r->pid_namespace = st.st_ino;
-	recorder_guard();
 	r->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (r->inotify < 0)
 		return 0; /* found by looking now and then */
@@ -88,6 +61,22 @@ static bool known_rings(const struct recorder *r, struct pantrace_reader *reader
 	return false;
 }
 
+struct shared_range *recorder_guard(const struct pantrace_reader *reader)
+{
+	struct shared_range *r = xzalloc(sizeof(*r));
+	size_t size;
+	const void *start = pantrace_reader_mapping(reader, &size);
+
+	shared_range_add(r, start, size);
+	return r;
+}
+
+void recorder_unguard(struct shared_range *r)
+{
+	shared_range_remove(r);
+	free(r);
+}
+
 /* Whose rings they are must be so: of a file by its owner, of memory by PEER, who handed it over. */
 static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t owner,
 		       const struct user_process *peer)
@@ -110,10 +99,12 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 	close(fd);
 	if (rc)
 		return rc;
+	source.range = recorder_guard(source.reader);
 	h = pantrace_reader_header(source.reader);
 	if (strncmp(h->session, r->session->name, sizeof(h->session)) != 0 ||
 	    known_rings(r, source.reader) || !owner_good(r, h, st.st_uid, peer) ||
 	    (r->output && ctf_output_add(r->output, source.reader, &source.output))) {
+		recorder_unguard(source.range);
 		pantrace_reader_close(source.reader);
 		return -EPERM;
 	}
@@ -190,7 +181,8 @@ static int source_drain(struct recorder *r, struct recorder_source *s, enum ctf_
 	if (s->damaged || !r->output)
 		return 0;
 	rc = ctf_output_drain(r->output, s->output, what);
-	if (rc == -EBADMSG) {
+	/* -EFAULT: packets are written from where they are */
+	if (rc == -EBADMSG || rc == -EFAULT || s->range->is_cut) {
 		s->damaged = true;
 		r->nr_damaged++;
 		rc = 0;
@@ -217,6 +209,7 @@ static void source_release(struct recorder *r, struct recorder_source *s)
 {
 	if (s->output)
 		ctf_output_remove(r->output, s->output);
+	recorder_unguard(s->range);
 	pantrace_reader_close(s->reader);
 	if (s->pidfd >= 0)
 		close(s->pidfd);

@@ -3,20 +3,22 @@
  * The consumer of a session: finds the rings of its processes as they come, writes what they hold (trace/ctf_output.h), and
  * notices which processes have ended.
  *
- * A ring file is another process's memory: it may be cut short at any time. recorder_guard() makes the pages that are then
- * missing read as zeros, which the reader refuses, instead of ending us.
+ * A ring file is another process's memory: it may be cut short at any time. Then its rings are damaged, as if their
+ * process had scribbled on them.
  */
 #ifndef PANTRACE_USER_RECORDER_H
 #define PANTRACE_USER_RECORDER_H
 
 #include <pantrace/reader.h>
 
+#include "base/shared_range.h"
 #include "trace/ctf_output.h"
 #include "user/owner.h"
 #include "user/session.h"
 
 struct recorder_source {
 	struct pantrace_reader *reader;
+	struct shared_range *range;
 	struct ctf_source *output;
 	char *file;   /* name in the session's directory, or NULL */
 	int pidfd;    /* -1: its end is not seen */
@@ -37,7 +39,9 @@ struct recorder {
 	struct user_owners owners;
 };
 
-void recorder_guard(void);
+/* For as long as the reader is open. */
+struct shared_range *recorder_guard(const struct pantrace_reader *reader);
+void recorder_unguard(struct shared_range *r);
 /* output NULL: nothing is written, rings are only found. 0 or -errno. */
 int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output, bool consume);
 /* Takes in rings that are new in the directory; ask: also those that processes keep in their memory. */

@@ -209,14 +209,36 @@ static void test_hostile(void)
 	   (unsigned long long)opened);
 }
 
+static void count_one(void *arg, const void *key, const struct counting_element *element)
+{
+	++*(u32 *)arg;
+}
+
+/* Cut short after it was opened: nothing is read from what is gone, and the source says so. */
+static void test_cut(void)
+{
+	const int fd = file_make();
+	struct counting_source *s;
+	u32 seen = 0;
+
+	add(0, 7919, 1);
+	ok(counting_source_open(fd, maps, NR_MAPS, "test", &s) == 0, "a table that will be cut");
+	ok(!ftruncate(fd, 4096), "it is");
+	counting_source_each(s, 0, true, count_one, &seen);
+	ok(seen == 0 && s->range.is_cut, "nothing is read from it, and it says so");
+	counting_source_close(s);
+	file_end(fd);
+}
+
 int main(void)
 {
 	for (u32 i = 0; i < NR_MAPS; i++)
 		maps[i] = (struct counting_map){specs[i].kind, specs[i].key_size, specs[i].entries};
-	recorder_guard();
+
 	test_reading();
 	test_extremes();
 	test_refused();
 	test_hostile();
+	test_cut();
 	return tap_done();
 }
