@@ -10,12 +10,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "cmd/relay.h"
 #include "trace/relay.h"
 
-#define PEERS_MAX  256
-#define STALLED_MS 60000 /* a peer that does not take its answers */
+#define PEERS_MAX   256
+#define GREETING_MS 10000 /* of silence before a recorder has said who it is */
+#define STALLED_MS  60000 /* in the middle of a message, or with answers that are not taken */
+#define LOOK_MS	    1000
+#define CHUNK	    4096 /* what a pipe takes that poll() calls writable */
 
 struct arguments {
 	const char *listen;
@@ -56,7 +60,8 @@ static const struct command_spec spec = {
 		   "for further ones), with one CTF trace for each process. "
 		   "Nothing is written outside DIRECTORY. A recorder whose connection breaks "
 		   "connects again and goes on where the relay's files end; "
-		   "nothing is lost as long as the rings of the recorded programs hold.\n\n"
+		   "nothing is lost as long as the rings of the recorded programs hold. A connection "
+		   "that says nothing for 10 seconds, or stops within a message for 60, is closed.\n\n"
 		   "The relay has no keys and no passwords of its own. Across machines use ssh "
 		   "(--to ssh://), or put a TLS terminator that asks for "
 		   "client certificates in front: stunnel with accept = 7443, connect = "
@@ -73,6 +78,7 @@ struct connection {
 	int in, out;
 	struct relay_peer *peer;
 	bool ending, greeted;
+	u64 heard_ms; /* when it last sent or took something */
 };
 
 struct server {
@@ -82,6 +88,7 @@ struct server {
 	const char *path; /* of a Unix socket, to be removed */
 	struct connection connections[PEERS_MAX];
 	size_t count;
+	sigset_t mask; /* while waiting: of a signal nothing is missed */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -185,8 +192,10 @@ static int listen_any(struct server *s)
 
 static void connection_add(struct server *s, int in, int out)
 {
-	s->connections[s->count++] =
-		(struct connection){.in = in, .out = out, .peer = relay_peer_new(&s->relay)};
+	s->connections[s->count++] = (struct connection){.in = in,
+							 .out = out,
+							 .peer = relay_peer_new(&s->relay),
+							 .heard_ms = clock_now_ms(CLOCK_MONOTONIC)};
 }
 
 static void connection_drop(struct server *s, size_t i)
@@ -221,13 +230,17 @@ static bool answers_send(struct connection *c)
 {
 	struct strbuf *out = relay_peer_out(c->peer);
 
+	/* standard output is somebody else's, too, and may block: only so much as it takes at once */
 	while (out->len) {
-		const ssize_t n = write(c->out, out->data, out->len);
+		struct pollfd p = {.fd = c->out, .events = POLLOUT};
+		ssize_t n;
 
-		if (n < 0 && errno == EINTR)
-			continue;
+		if (poll(&p, 1, 0) <= 0)
+			return true;
+		n = write(c->out, out->data, MIN(out->len, (size_t)CHUNK));
 		if (n < 0)
-			return errno == EAGAIN;
+			return errno == EAGAIN || errno == EINTR;
+		c->heard_ms = clock_now_ms(CLOCK_MONOTONIC);
 		memmove(out->data, out->data + n, out->len - (size_t)n);
 		out->len -= (size_t)n;
 	}
@@ -246,6 +259,7 @@ static bool connection_serve(struct server *s, struct connection *c)
 		c->ending = true;
 	else
 		c->ending = relay_peer_feed(c->peer, data, (size_t)n);
+	c->heard_ms = clock_now_ms(CLOCK_MONOTONIC);
 	if (!c->greeted && *relay_peer_name(c->peer)) {
 		c->greeted = true;
 		if (!s->arguments->quiet && s->listening >= 0)
@@ -255,8 +269,39 @@ static bool connection_serve(struct server *s, struct connection *c)
 	return answers_send(c);
 }
 
+/*
+ * Whether it has been silent for too long. A recorder that has greeted may have nothing to send for hours; where all places are
+ * taken, it gives way after a while, and connects again when it has.
+ */
+static bool is_silent(const struct server *s, const struct connection *c, u64 now)
+{
+	const u64 silence = now - c->heard_ms;
+
+	if (!relay_peer_greeted(c->peer))
+		return silence >= GREETING_MS;
+	return silence >= STALLED_MS && (c->ending || relay_peer_amid(c->peer) ||
+					 relay_peer_out(c->peer)->len || s->count == PEERS_MAX);
+}
+
+static void drop_silent(struct server *s)
+{
+	const u64 now = clock_now_ms(CLOCK_MONOTONIC);
+
+	for (size_t i = s->count; i-- > 0;) /* from behind: dropping one moves the last one */
+		if (is_silent(s, &s->connections[i], now)) {
+			if (!s->arguments->quiet)
+				fprintf(stderr, "pantrace relay: %s: silent, closed\n",
+					*relay_peer_name(s->connections[i].peer)
+						? relay_peer_name(s->connections[i].peer)
+						: "a connection without a greeting");
+			connection_drop(s, i);
+		}
+}
+
 static void serve(struct server *s)
 {
+	const struct timespec look = {LOOK_MS / 1000, LOOK_MS % 1000 * 1000000};
+
 	while (!interrupted && (s->listening >= 0 || s->count)) {
 		struct pollfd polls[PEERS_MAX * 2 + 1];
 		size_t n = 0;
@@ -272,7 +317,7 @@ static void serve(struct server *s)
 		}
 		polls[n] = (struct pollfd){.fd = s->count < PEERS_MAX ? s->listening : -1,
 					   .events = POLLIN};
-		ready = poll(polls, n + 1, s->count ? STALLED_MS : -1);
+		ready = ppoll(polls, n + 1, s->count ? &look : NULL, &s->mask);
 		if (ready < 0)
 			continue;
 		for (size_t i = n / 2;
@@ -284,9 +329,10 @@ static void serve(struct server *s)
 				on = connection_serve(s, c);
 			else if (polls[2 * i + 1].revents || relay_peer_out(c->peer)->len)
 				on = answers_send(c);
-			if (!on || (!ready && c->ending))
+			if (!on)
 				connection_drop(s, i);
 		}
+		drop_silent(s);
 		if (polls[n].revents)
 			accept_all(s);
 	}
@@ -306,6 +352,7 @@ int cmd_relay(int argc, char **argv)
 {
 	struct arguments a = {.max_traces = 1024};
 	struct server *s;
+	sigset_t ends;
 	const struct sigaction action = {.sa_handler = on_signal};
 	int first, rc = options_parse(&spec, argc, argv, &a, &first);
 
@@ -328,6 +375,10 @@ int cmd_relay(int argc, char **argv)
 		rc = EXIT_FAILED;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &s->mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!rc && a.listen)

@@ -19,10 +19,11 @@
 
 #define OUT_LIMIT \
 	(4u << 20) /* bytes that wait to be sent before the recorder is told to come again */
-#define WAIT_MS	   20
-#define SETTLE_MS  10000
-#define RETRY_MS   250
-#define RETRY_MOST 5000
+#define WAIT_MS	    20
+#define GREETING_MS 5000 /* a relay that is there answers at once */
+#define SETTLE_MS   10000
+#define RETRY_MS    250
+#define RETRY_MOST  5000
 
 /* A DATA message whose arrival is not confirmed. */
 struct in_flight {
@@ -38,6 +39,8 @@ struct relay_sink {
 	pid_t pid; /* of ssh */
 	bool welcome;
 	bool refused; /* for good: another version */
+	bool interrupted; /* while waiting, by a signal */
+	bool finishing; /* an interruption ends the waiting */
 	bool given_up; /* nothing is waited for any more */
 	int error; /* errno that the relay named last */
 	char text[241];
@@ -287,8 +290,8 @@ static void turn(struct relay_sink *r, int wait_ms)
 
 	if (r->fd < 0)
 		return;
-	if (wait_ms)
-		poll(&p, 1, wait_ms);
+	if (wait_ms && poll(&p, 1, wait_ms) < 0 && errno == EINTR)
+		r->interrupted = true;
 	pull(r);
 	push(r);
 }
@@ -403,7 +406,8 @@ static int settled(struct ctf_sink *sink, u32 timeout_ms)
 	struct relay_sink *r = of(sink);
 	const u64 end = clock_now_ms(CLOCK_MONOTONIC) + timeout_ms;
 
-	while (r->fd >= 0 && (r->out_at < r->out.len || r->flight_at < r->flight.len) &&
+	while (r->fd >= 0 && !(r->finishing && r->interrupted) &&
+	       (r->out_at < r->out.len || r->flight_at < r->flight.len) &&
 	       clock_now_ms(CLOCK_MONOTONIC) < end)
 		turn(r, WAIT_MS);
 	return r->fd >= 0 && r->flight_at == r->flight.len ? 0 : why_not(r);
@@ -422,11 +426,12 @@ static int deliver(struct ctf_sink *sink, struct ctf_source *s, u64 limit_ms)
 		if (!rc)
 			rc = settled(sink, (u32)(limit_ms -
 						 MIN(limit_ms, clock_now_ms(CLOCK_MONOTONIC))));
-		if (!rc || r->refused || clock_now_ms(CLOCK_MONOTONIC) >= limit_ms)
+		if (!rc || r->refused || (r->finishing && r->interrupted) ||
+		    clock_now_ms(CLOCK_MONOTONIC) >= limit_ms)
 			return rc;
 		turn(r, WAIT_MS);
-		if (r->fd < 0)
-			poll(NULL, 0, WAIT_MS);
+		if (r->fd < 0 && poll(NULL, 0, WAIT_MS) < 0 && errno == EINTR)
+			r->interrupted = true;
 	}
 }
 
@@ -483,12 +488,14 @@ static int finish(struct ctf_sink *sink, u32 timeout_ms)
 	const u64 limit = clock_now_ms(CLOCK_MONOTONIC) + timeout_ms;
 	int rc = 0;
 
+	r->interrupted = false; /* by what has ended the recording */
+	r->finishing = true;
 	for (size_t i = 0; i < o->sources.len && !rc; i++)
 		rc = deliver(sink, o->sources.items[i], limit);
 	if (!rc)
 		rc = settled(sink, (u32)(limit - MIN(limit, clock_now_ms(CLOCK_MONOTONIC))));
 	r->given_up = rc;
-	return rc == -EAGAIN ? -ETIMEDOUT : rc;
+	return rc != -EAGAIN ? rc : r->interrupted ? -EINTR : -ETIMEDOUT;
 }
 
 static int close_(struct ctf_sink *sink)
@@ -540,15 +547,20 @@ static void host_name(struct relay_sink *r, const char *given)
 static int first_connection(struct relay_sink *r, struct diag *d)
 {
 	const char *to = r->sink.output->options.to;
+	/* for ssh somebody may have to type a passphrase */
 	const u64 limit =
-		clock_now_ms(CLOCK_MONOTONIC) + 30000; /* somebody may have to type a passphrase */
+		clock_now_ms(CLOCK_MONOTONIC) + (str_starts(to, "ssh://") ? 30000 : GREETING_MS);
 	int rc = connect_again(r);
 
-	while (!rc && r->fd >= 0 && !r->welcome && !r->refused &&
+	while (!rc && r->fd >= 0 && !r->welcome && !r->refused && !r->interrupted &&
 	       clock_now_ms(CLOCK_MONOTONIC) < limit)
 		turn(r, WAIT_MS);
 	if (r->welcome)
 		return 0;
+	if (r->interrupted) {
+		diag_error(d, NO_SPAN, "interrupted before the relay at %s answered", to);
+		return -EINTR;
+	}
 	if (rc == -EINVAL) {
 		diag_error(d, NO_SPAN, "'%s' is no place of a relay", to);
 		diag_hint(d, "ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET or tcp:ADDRESS:PORT");

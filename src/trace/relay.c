@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/foreign.h"
 #include "trace/ctf_sink.h"
 #include "trace/relay.h"
 #include "trace/relay_protocol.h"
@@ -101,7 +102,7 @@ static int directory_at(int at, const char *name)
 static int claim(int directory, const u8 session[16])
 {
 	u8 owner[16];
-	int fd = openat(directory, OWNER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), rc;
+	int fd = foreign_file(directory, OWNER, O_RDONLY, NULL), rc;
 
 	if (fd >= 0) {
 		rc = read(fd, owner, sizeof(owner)) == sizeof(owner) &&
@@ -131,8 +132,10 @@ static int session_directory(struct relay_peer *p, const char *host)
 		fd = directory_at(p->relay->directory, p->host);
 		if (fd < 0)
 			return fd;
-		/* a directory that is there without an owner is somebody else's */
-		rc = existed && faccessat(fd, OWNER, F_OK, 0) ? -EEXIST : claim(fd, p->session);
+		/* a directory that is there without an owner is somebody else's; so is another user's */
+		rc = existed && (!foreign_is_ours(fd) || faccessat(fd, OWNER, F_OK, 0))
+			     ? -EEXIST
+			     : claim(fd, p->session);
 		if (!rc)
 			return fd;
 		close(fd);
@@ -235,7 +238,7 @@ static int notes_read(struct relay_peer *p, struct relay_source *s)
 		if (!text_in(file.is.file, sizeof(file.is.file)) ||
 		    !ctf_name_is_plain(file.is.file))
 			return -EBADMSG;
-		file.fd = openat(s->directory, file.is.file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+		file.fd = foreign_file(s->directory, file.is.file, O_RDWR, NULL);
 		if (file.fd < 0 || ftruncate(file.fd, (off_t)file.is.size)) {
 			if (file.fd >= 0)
 				close(file.fd);
@@ -472,6 +475,16 @@ struct relay_peer *relay_peer_new(struct relay *relay)
 struct strbuf *relay_peer_out(struct relay_peer *p)
 {
 	return &p->out;
+}
+
+bool relay_peer_greeted(const struct relay_peer *p)
+{
+	return p->greeted;
+}
+
+bool relay_peer_amid(const struct relay_peer *p)
+{
+	return p->state != READING_HEAD || p->have;
 }
 
 const char *relay_peer_name(const struct relay_peer *p)

@@ -32,6 +32,9 @@ int relay_peer_feed(struct relay_peer *p, const void *data, size_t n);
 /* What is to be sent; the caller takes bytes from its front. */
 struct strbuf *relay_peer_out(struct relay_peer *p);
 /* Host and why it ended, for messages; "" while there is nothing to say. */
+/* Whether it has greeted, and whether it is in the middle of a message. */
+bool relay_peer_greeted(const struct relay_peer *p);
+bool relay_peer_amid(const struct relay_peer *p);
 const char *relay_peer_name(const struct relay_peer *p);
 const char *relay_peer_complaint(const struct relay_peer *p);
 void relay_peer_free(struct relay_peer *p);

@@ -218,4 +218,54 @@ if command -v stunnel >/dev/null && command -v openssl >/dev/null; then
 else
 	skip "through stunnel with a client certificate" "stunnel4 is not installed"
 fi
+
+# ---- peers that stay silent, or take nothing
+relay_start silence
+timeout 120 perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die; exit(defined <$s>)' "$work/sock"
+is "$?" 0 "a connection that says nothing is closed"
+like "$(cat relay.err)" "without a greeting: silent" "which is told"
+relay_stop -TERM
+# a relay whose answer nobody reads, on a pipe that is full
+cat >full.pl <<'END'
+my ($relay, $dir) = @ARGV;
+pipe(my $in, my $to) && pipe(my $from, my $out) or die;
+$out->blocking(0);
+1 while syswrite($out, "x" x 4096);
+$out->blocking(1);
+syswrite($to, pack("LLQ", 1, 0, 120) . pack("LLa32a64a16", 0x4c525450, 1, "1", "host", "session"));
+my $pid = fork;
+if (!$pid) {
+	open(STDIN, "<&", $in);
+	open(STDOUT, ">&", $out);
+	exec($relay, "relay", "--stdio", $dir);
+}
+for (1 .. 600) {
+	last if -d "$dir/host";
+	select(undef, undef, undef, 0.1);
+}
+select(undef, undef, undef, 0.3);
+kill("TERM", $pid);
+for (1 .. 300) {
+	exit(0) if waitpid($pid, 1) > 0;
+	select(undef, undef, undef, 0.1);
+}
+kill("KILL", $pid);
+exit(1);
+END
+perl -MIO::Handle full.pl "$pantrace" "$work/full"
+is "$?" 0 "SIGTERM is heard while an answer waits"
+[ -d full/host ]
+ok "which it was"
+# a recorder at a relay that never answers
+perl -MIO::Socket::UNIX -e 'unlink $ARGV[0]; $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 5) or die; sleep 100' "$work/mute" &
+mute=$!
+until_true [ -S "$work/mute" ]
+"$pantrace" record -u 'traced:*' --to "unix:$work/mute" -- true 2>mute.err &
+recorder=$!
+sleep 1
+kill -INT $recorder
+wait $recorder
+is "$?" 1 "a recorder whose relay says nothing hears Ctrl-C"
+like "$(cat mute.err)" "interrupted before the relay" "and says what it waited for"
+kill $mute
 done_testing
