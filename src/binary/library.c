@@ -57,7 +57,7 @@ static bool same_file(const char *a, const char *b)
 
 /* An absolute path as process pid sees it: the path itself when it is the same file for us. NULL if
  * it has none there. */
-static char *in_root_of(pid_t pid, const char *path)
+char *process_path(pid_t pid, const char *path)
 {
 	char *rooted = xasprintf("/proc/%d/root%s", (int)pid, path);
 
@@ -102,7 +102,7 @@ static int try_mapping(void *arg, const struct process_mapping *m)
 	struct find_library *q = arg;
 
 	if (m->kind == MAPPING_FILE && library_name_matches(path_base_name(m->path), q->name))
-		q->found = in_root_of(q->pid, m->path);
+		q->found = process_path(q->pid, m->path);
 	return q->found != NULL;
 }
 
@@ -177,7 +177,7 @@ char *binary_resolve(const char *name, pid_t pid)
 
 	if (!*name)
 		return NULL;
-	if (*name == '/' && pid && (found = in_root_of(pid, name)))
+	if (*name == '/' && pid && (found = process_path(pid, name)))
 		return found;
 	if (strchr(name, '/'))
 		return access(name, F_OK) == 0 ? xstrdup(name) : NULL;
@@ -235,7 +235,7 @@ static int offer_mapping(void *arg, const struct process_mapping *m)
 	if (m->kind != MAPPING_FILE ||
 	    !(glob_match(q->glob, name) || library_name_matches(name, q->glob)))
 		return 0;
-	path = in_root_of(q->pid, m->path);
+	path = process_path(q->pid, m->path);
 	if (path)
 		offer(q, path);
 	free(path);

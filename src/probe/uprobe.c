@@ -525,6 +525,9 @@ static int expand_user(struct probe_env *env, const struct probe_request *r,
 	if (!a.matched) {
 		diag_error(env->diag, r->span, "No matches for %s %s:%s.", p->name, file,
 			   a.function);
+		if (str_eq(file, "*") && r->pid <= 0)
+			diag_hint(env->diag, "no program or library that is running has it; a path "
+					     "names one that is not");
 		return -ENOENT;
 	}
 	user_choose_multi(env, out, first);

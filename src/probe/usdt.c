@@ -18,6 +18,7 @@ struct expand_arg {
 	const char *path;
 	struct elf_file *file;
 	bool quiet;
+	const char *breaks; /* why an event that matches was left out; NULL */
 	struct hashmap events; /* "provider:name" of the file */
 	u32 matched;
 };
@@ -35,6 +36,11 @@ static int add_note(void *arg, const struct usdt_note *n)
 		return 0;
 	if (!elf_file_is_executable_offset(a->file, n->offset)) {
 		a->out->skipped++;
+		return 0;
+	}
+	if (a->quiet && !a->env->unsafe && user_breaks(a->file, n->offset)) {
+		a->out->skipped++; /* one of many: the others are probed */
+		a->breaks = user_breaks(a->file, n->offset);
 		return 0;
 	}
 	if (!a->env->list_only &&
@@ -97,6 +103,18 @@ static int no_match(struct expand_arg *a, const char *file)
 		return -ESTALE;
 	diag_error(d, a->request->span, "No matches for usdt %s:%s:%s.", file, a->provider,
 		   a->name);
+	if (a->breaks)
+		diag_hint(d,
+			  "a probe on what matches would crash programs: %s; --unsafe attaches "
+			  "all the same",
+			  a->breaks);
+	else if (str_eq(file, "*"))
+		diag_hint(
+			d, "%s",
+			a->request->pid > 0
+				? "no file that the process maps has it"
+				: "no program or library that is running has it; a path names one "
+				  "that is not");
 	if (!a->file || a->quiet)
 		return -ENOENT;
 	nearest_init(&o.nearest, a->name);
@@ -144,6 +162,11 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 		return err;
 	if (!a.matched)
 		return no_match(&a, file);
+	if (a.breaks)
+		diag_warning(env->diag, r->span,
+			     "some events that match are left out, a probe on them would crash "
+			     "programs: %s",
+			     a.breaks);
 	for (size_t i = first; i < out->list.len; i++) {
 		if (!out->list.items[i]->semaphore)
 			continue;
@@ -172,17 +195,18 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		.has_function = true,
 	};
 	if (site->usdt_args)
-		n = usdt_note_args(site->file,
-				   &(struct usdt_note){.args = site->usdt_args,
-						       .address = site->usdt_address},
-				   ret->argn, ARRAY_SIZE(ret->argn));
+		n = usdt_note_args(
+			site->file,
+			&(struct usdt_note){.args = site->usdt_args, .address = site->usdt_address},
+			ret->argn, ARRAY_SIZE(ret->argn));
 	if (n < 0) {
 		diag_error(env->diag, at, "the arguments of %s cannot be understood: \"%s\"",
 			   t->name, site->usdt_args);
 		return n;
 	}
 	ret->argn_count = (u8)n;
-	ret->layout_key = user_layout_key(env, site->multi ? "usdt/multi" : "usdt", ret->argn, (u32)n);
+	ret->layout_key =
+		user_layout_key(env, site->multi ? "usdt/multi" : "usdt", ret->argn, (u32)n);
 	user_describe_types(env, t, ret);
 	return 0;
 }
@@ -255,7 +279,7 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 			a.provider = parts[1];
 		a.name = parts[2];
 	}
-	if (!env->pid && (!*parts[0] || (n == 1 && str_eq(parts[0], "*"))))
+	if (!env->pid && (!*parts[0] || (str_eq(parts[0], "*") && (n == 1 || str_eq(a.name, "*")))))
 		return 0;
 	err = user_each_file(env, &r, parts[0], each_file, &a);
 	hashmap_release(&a.seen);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "binary/debug_lines.h"
+#include "binary/running_files.h"
 #include "probe/uapi.h"
 
 /* Places in the files of one process for which its first thread only is seen where links take it for that (6.6 to 6.9). */
@@ -105,6 +106,38 @@ static char *process_executable(pid_t pid)
 	return xstrdup(link);
 }
 
+/* What a search of the running processes did not see. */
+static void say_unsearched(struct probe_env *env, struct span at, const struct running_files *f)
+{
+	if (f->refused || f->unreadable)
+		diag_warning(env->diag, at,
+			     "%u of %u running processes and %u of %u files may not be read: "
+			     "probes in them are missing",
+			     f->refused, f->refused + f->processes, f->unreadable,
+			     f->unreadable + f->files);
+	if (f->deleted)
+		diag_warning(env->diag, at,
+			     "%u programs or libraries were replaced or removed while they run: "
+			     "these are not probed until they are started again",
+			     f->deleted);
+	if (f->is_cut)
+		diag_warning(env->diag, at,
+			     "more than %u files are running: the others are not searched",
+			     RUNNING_MAX_FILES);
+}
+
+/* `*` without a process: what runs now. */
+static int each_running(struct probe_env *env, const struct probe_request *r,
+			int (*fn)(void *arg, const char *path), void *arg)
+{
+	struct running_files files;
+	const int err = binary_each_running(fn, arg, &files);
+
+	if (!err)
+		say_unsearched(env, r->span, &files);
+	return err;
+}
+
 int user_each_file(struct probe_env *env, const struct probe_request *r, const char *word,
 		   int (*fn)(void *arg, const char *path), void *arg)
 {
@@ -121,6 +154,8 @@ int user_each_file(struct probe_env *env, const struct probe_request *r, const c
 		free(path);
 		return err;
 	}
+	if (str_eq(word, "*") && r->pid <= 0)
+		return each_running(env, r, fn, arg);
 	if (glob_has_wildcard(word)) {
 		err = binary_each_path(word, r->pid, count_file, &a);
 		if (err || a.count)
@@ -252,8 +287,9 @@ int user_check_instruction(struct probe_env *env, struct span at, struct elf_fil
 	if (!cause)
 		return 0;
 	diag_error(env->diag, at, "a probe on %s would crash programs: %s", place, cause);
-	diag_hint(env->diag, "probe its callers, or a place behind it (+OFFSET); --unsafe (-F of the "
-			     "tools) attaches all the same");
+	diag_hint(env->diag,
+		  "probe its callers, or a place behind it (+OFFSET); --unsafe (-F of the "
+		  "tools) attaches all the same");
 	return -EINVAL;
 }
 

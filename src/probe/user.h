@@ -32,7 +32,8 @@ int user_check_instruction(struct probe_env *env, struct span at, struct elf_fil
 int user_check_pid(struct probe_env *env, const struct probe_request *r);
 /*
  * Calls fn(arg, path) for each file that the word means: a path, a name in $PATH, a soname, a glob, or with -p also ""
- * (the process's executable). No such file: diagnostic, -ENOENT.
+ * (the process's executable). "*" is all files that the process maps, without -p all that running processes map. No such file:
+ * diagnostic, -ENOENT.
  */
 int user_each_file(struct probe_env *env, const struct probe_request *r, const char *word,
 		   int (*fn)(void *arg, const char *path), void *arg);
