@@ -21,8 +21,7 @@ bool stall_is_possible(int fd)
 	return !fstat(fd, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd));
 }
 
-/* Signals that are not blocked end the process at once: only those that are can wait. */
-static bool shall_end(void)
+bool stall_signal_waits(void)
 {
 	sigset_t set;
 
@@ -42,7 +41,7 @@ static int wait_for_room(int fd)
 	while (poll(&p, 1, is_ending ? PATIENCE_MS : LOOK_MS) == 0) {
 		if (is_ending)
 			return -ETIMEDOUT;
-		is_ending = shall_end();
+		is_ending = stall_signal_waits();
 	}
 	return 0;
 }

@@ -384,7 +384,8 @@ int cmd_relay(int argc, char **argv)
 	if (!rc && a.listen)
 		rc = listen_any(s);
 	if (!rc && a.stdio)
-		connection_add(s, dup(STDIN_FILENO), dup(STDOUT_FILENO));
+		connection_add(s, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0),
+			       fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
 	if (!rc)
 		serve(s);
 	while (s->count)

@@ -2,6 +2,7 @@
 #include "engine/actions.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,9 +10,13 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/process.h"
+#include "base/stall.h"
 #include "engine/format.h"
 
 #define SYSTEM_OUTPUT_MAX (16u << 20)
+#define SYSTEM_LOOK_MS	  20  /* without pidfd_open(2): how often we look whether the shell has ended */
+#define SYSTEM_SIGNAL_MS  100 /* and whether we shall */
 
 /* ---- lines of both media ---- */
 
@@ -254,37 +259,74 @@ static void do_cat(struct engine *e, const struct record *r)
 	strbuf_release(&data);
 }
 
+static void be_shell(const char *command, int out)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	dup2(out, STDOUT_FILENO);
+	execl("/bin/sh", "sh", "-c", command, NULL);
+	_exit(127);
+}
+
+/* What is there, up to the end (true) or until more would have to be waited for. fd does not block. */
+static bool read_output(int fd, struct strbuf *out)
+{
+	ssize_t n = 1;
+
+	while (n > 0 && out->len < SYSTEM_OUTPUT_MAX) {
+		n = read(fd, strbuf_reserve(out, 4096), 4096);
+		if (n > 0)
+			out->len += (size_t)n;
+		else if (n < 0 && errno == EINTR)
+			n = 1;
+	}
+	return n >= 0 || errno != EAGAIN;
+}
+
+/* A signal ended the run while the shell runs, or before: then it is left to itself, at once or when its time is over. */
+static bool is_impatient(const struct engine *e)
+{
+	if (e->system_until_ns)
+		return clock_now_ns(CLOCK_MONOTONIC) > e->system_until_ns;
+	return !e->was_asked && stall_signal_waits();
+}
+
+/* Until the shell has ended; what it left in the background may hold the pipe for ever. */
+static void follow_shell(const struct engine *e, pid_t pid, int fd, struct strbuf *out)
+{
+	const int pidfd = process_open(pid);
+	struct pollfd wait[] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	bool over = false;
+
+	while (!over && !is_impatient(e)) {
+		poll(wait, ARRAY_SIZE(wait), pidfd < 0 ? SYSTEM_LOOK_MS : SYSTEM_SIGNAL_MS);
+		over = waitpid(pid, NULL, WNOHANG) != 0;
+		if (wait[0].fd >= 0 && read_output(fd, out))
+			wait[0].fd = -1;
+	}
+	if (pidfd >= 0)
+		close(pidfd);
+}
+
 /* sh -c, its standard output captured. */
-static int run_shell(const char *command, struct strbuf *out)
+static int run_shell(const struct engine *e, const char *command, struct strbuf *out)
 {
 	int fds[2];
 	pid_t pid;
-	ssize_t n;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	pid = fork();
-	if (pid == 0) {
-		sigset_t none;
-
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		signal(SIGPIPE, SIG_DFL);
-		dup2(fds[1], STDOUT_FILENO);
-		execl("/bin/sh", "sh", "-c", command, NULL);
-		_exit(127);
-	}
+	if (pid == 0)
+		be_shell(command, fds[1]);
 	close(fds[1]);
-	while (pid > 0 && out->len < SYSTEM_OUTPUT_MAX &&
-	       (n = read(fds[0], strbuf_reserve(out, 4096), 4096)) != 0) {
-		if (n < 0 && errno != EINTR)
-			break;
-		if (n > 0)
-			out->len += (size_t)n;
-	}
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	if (pid > 0)
+		follow_shell(e, pid, fds[0], out);
 	close(fds[0]);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
 	return pid < 0 ? -EAGAIN : 0;
 }
 
@@ -301,7 +343,7 @@ static void do_system(struct engine *e, const struct record *r)
 	e->printer.raw = raw;
 	output_flush(e->out);
 	e->was_slow = true;
-	err = run_shell(e->text.data, &data);
+	err = run_shell(e, e->text.data, &data);
 	if (err < 0) {
 		diag_warning(e->env->diag, NO_SPAN, "cannot run a shell: %s", strerror(-err));
 		action_print_diagnostics(e);

@@ -73,6 +73,7 @@ struct engine {
 	struct speculations *speculations; /* NULL: none yet */
 	struct watch *watch;	/* NULL: no names of processes are printed */
 	bool notes_processes;	/* engine_has_user_symbols() */
+	u64 system_until_ns;	/* until then system() is waited for; 0 = until it ends */
 	bool was_asked;		/* to end, by a signal */
 	bool has_exit_code;	/* exit() said it, not the command of -c */
 	bool is_exiting;	/* exit() was called: records after it are dropped */

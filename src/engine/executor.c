@@ -456,7 +456,10 @@ static void finish(struct loop *l)
 	if (e->options->child)
 		child_stop(e->options->child);
 	engine_read_watch(e);
+	if (e->was_asked)
+		e->system_until_ns = clock_now_ns(CLOCK_MONOTONIC) + DRAIN_NS;
 	read_all_records(l); /* after exit(): dropped */
+	e->system_until_ns = 0;
 	e->is_exiting = false;
 	engine_run_special(e, "end");
 	read_all_records(l);

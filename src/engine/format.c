@@ -40,6 +40,23 @@ static void add_text(struct value_printer *p, struct strbuf *out, const struct s
 	pad(out, s, start);
 }
 
+/* One word for a shell, whatever it holds: 'it'\''s'. */
+static void add_quoted(struct value_printer *p, struct strbuf *out, const struct spec *s,
+		       const struct type *t, const u8 *data)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	add_text(p, &text, s, t, data);
+	strbuf_addch(out, '\'');
+	for (size_t i = 0; i < text.len; i++)
+		if (text.data[i] == '\'')
+			strbuf_addstr(out, "'\\''");
+		else
+			strbuf_addch(out, text.data[i]);
+	strbuf_addch(out, '\'');
+	strbuf_release(&text);
+}
+
 /* How many bytes of an integer argument the conversion shows. */
 static u32 shown_bytes(const struct value_printer *p, const struct format_part *part,
 		       const struct type *t)
@@ -229,6 +246,10 @@ static void add_conversion(struct value_printer *p, struct strbuf *out, const st
 	}
 	if (t->kind == TYPE_BUFFER) {
 		add_buffer(out, s, t, data);
+		return;
+	}
+	if (s->part->conversion == 'q') {
+		add_quoted(p, out, s, t, data);
 		return;
 	}
 	if (s->part->conversion == 's' || !as_integer(t, data, &value)) {

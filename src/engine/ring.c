@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/ring.h"
 
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -51,7 +52,7 @@ int ring_open_buffer(int map_fd, u32 size, struct ring **ret)
 	r->producer = p;
 	r->data = (const u8 *)p + r->page;
 	r->size = size;
-	fd = dup(map_fd); /* so that closing the ring never closes the map's own descriptor */
+	fd = fcntl(map_fd, F_DUPFD_CLOEXEC, 0); /* so that closing the ring never closes the map's own descriptor */
 	if (fd < 0)
 		goto fail;
 	vector_push(&r->fds, fd);

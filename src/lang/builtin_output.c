@@ -89,6 +89,57 @@ static void check_printf(struct check *c, struct expr *call)
 	builtin_check_format(c, call, 0);
 }
 
+/* Kinds whose text somebody else may have chosen: names of files, programs, symbols. */
+static bool is_strange_text(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_STRING:
+	case TYPE_BUFFER:
+	case TYPE_ARRAY:
+	case TYPE_STRUCT:
+	case TYPE_UNION:
+	case TYPE_TUPLE:
+	case TYPE_RECORD:
+	case TYPE_USTACK:
+	case TYPE_USYM:
+	case TYPE_CGROUP_PATH:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Written in the script or on the command line. */
+static bool is_own_text(const struct expr *e)
+{
+	return e->kind == EXPR_STRING || e->kind == EXPR_POSITIONAL ||
+	       (e->kind == EXPR_CALL && e->nargs && e->args[0]->kind == EXPR_POSITIONAL);
+}
+
+/* A file may be called `; rm -rf ~`. */
+static void check_system(struct check *c, struct expr *call)
+{
+	const struct format *f;
+
+	builtin_check_format(c, call, 0);
+	f = call->annotation;
+	for (u32 i = 0; f && i < f->nparts; i++) {
+		const struct format_part *part = &f->parts[i];
+		const struct expr *e;
+
+		if (part->kind != CONVERSION_ARGUMENT || !strchr("sar", part->conversion) ||
+		    part->argument + 1 >= call->nargs)
+			continue;
+		e = call->args[part->argument + 1];
+		if (!e->type || !is_strange_text(e->type) || is_own_text(e))
+			continue;
+		check_warning(c, e->span,
+			      "the shell reads this text as part of the command: whoever chooses it can "
+			      "run commands of their own");
+		check_hint(c, "%%q instead of %s passes it as one quoted argument", part->text);
+	}
+}
+
 static enum action_kind format_action(const struct expr *call)
 {
 	if (str_eq(call->builtin->name, "cat"))
@@ -341,7 +392,7 @@ static void lower_exit(struct lower *l, struct expr *call, struct value *ret)
 const struct builtin builtins_output[] = {
 	{"printf", "void printf(\"format\", ...)",
 	 "Prints its arguments by a format as in C, plus %s for anything that has a text, and %r, "
-	 "%rx, %rh for buffers.",
+	 "%rx, %rh for buffers, and %q for a text in quotes, as one word for a shell.",
 	 "", OUTPUT, 1, 128, check_printf, lower_printf},
 	{"errorf", "void errorf(\"format\", ...)",
 	 "As printf, to standard error as an error with the place in the script.", "", OUTPUT, 1,
@@ -360,8 +411,11 @@ const struct builtin builtins_output[] = {
 	 "Prints the contents of the file that the format names (max_cat_bytes at most).", "",
 	 OUTPUT, 1, 128, check_printf, lower_printf},
 	{"system", "void system(\"format\", ...)",
-	 "Runs a shell command and prints its output; events wait meanwhile.", "",
-	 OUTPUT | BUILTIN_UNSAFE, 1, 128, check_printf, lower_printf},
+	 "Runs a shell command and prints its output; events wait meanwhile. Texts that others choose (names of files, "
+	 "comm) belong behind %q, which quotes them as one argument; %s hands them to the shell as they are, which is "
+	 "warned of. The command has standard input and error of the tool and no other open file; what it leaves in the "
+	 "background is not waited for, nor what that prints then.", "",
+	 OUTPUT | BUILTIN_UNSAFE, 1, 128, check_system, lower_printf},
 	{"exit", "void exit([uint8 code])",
 	 "Ends the run after this probe: end probes run, maps are printed, code is the exit code.",
 	 "", OUTPUT, 0, 1, check_exit, lower_exit},

@@ -110,7 +110,7 @@ static const char *parse_conversion(const char *p, const char *end, struct forma
 			part->precision = 0;
 	}
 	p = parse_length(p, end, part);
-	if (p == end || !*p || !strchr("diouxXeEfFgGaAcspnrT%", *p))
+	if (p == end || !*p || !strchr("diouxXeEfFgGaAcspnqrT%", *p))
 		return NULL;
 	part->conversion = *p++;
 	if (part->conversion == 'g' && p < end && *p == 'r') {
@@ -215,9 +215,9 @@ static const char *check_part(struct arena *a, const struct format_part *part, c
 
 	if (t->kind == TYPE_NONE || t->kind == TYPE_VOID)
 		return arena_printf(a, "unable to print none type for specifier: %s", name);
-	if (!strchr("diuoxXcpsraT", part->conversion))
+	if (!strchr("diuoxXcpsqraT", part->conversion))
 		return arena_printf(a, "unsupported format specifier: %s", name);
-	if (part->conversion == 's')
+	if (part->conversion == 's' || (part->conversion == 'q' && t->kind != TYPE_BUFFER))
 		return NULL;
 	if (wants_buffer(part) ? t->kind == TYPE_BUFFER : is_number(t))
 		return NULL;

@@ -48,7 +48,7 @@ static int zstd_file(int from, int to)
 
 static int gzip_file(int from, int to)
 {
-	const int copy = dup(to);
+	const int copy = fcntl(to, F_DUPFD_CLOEXEC, 0);
 	gzFile z = copy < 0 ? NULL : gzdopen(copy, "wb6");
 	char *in = xmalloc(BUFFER);
 	ssize_t n = 0;

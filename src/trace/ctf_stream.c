@@ -53,7 +53,7 @@ static int inflate_zstd(int from, int to)
 
 static int inflate_gzip(int from, int to)
 {
-	const int copy = dup(from);
+	const int copy = fcntl(from, F_DUPFD_CLOEXEC, 0);
 	gzFile z = copy < 0 ? NULL : gzdopen(copy, "rb");
 	const unsigned int room = 1u << 20;
 	char *out = xmalloc(room);

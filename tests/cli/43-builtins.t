@@ -120,6 +120,42 @@ gives cat "begin { cat(\"$work/text\"); }" 'three
 lines
 here'
 gives system 'begin { system("echo run %d", 5); }' 'run 5' --unsafe
+# A name that somebody chose, as a file may be called: here a thread's.
+strange="'\$(echo 1);\`id"
+cat >"$work/named.py" <<'P'
+import ctypes
+import os
+ctypes.CDLL(None).prctl(15, b"'$(echo 1);`id")  # PR_SET_NAME
+os.getppid()
+P
+run -q --unsafe -c "python3 $work/named.py" -e 'tracepoint:syscalls:sys_enter_getppid /strncmp(comm, "'"'"'", 1) == 0/ { system("printf \"[%%s]\" %q %q x", comm, 7); }'
+is "$out" "[$strange][7][x]" "system: %q is one argument, whatever it holds"
+is "$err" "" "and nothing is said"
+run -q --unsafe --dry-run -e 'begin { $s = comm; system("echo %s %d %s %s", $s, pid, "own", str($1)); }'
+is "$(printf '%s\n' "$err" | grep -c WARNING)" 1 "a text of others behind %s is warned of"
+like "$err" '%q instead of %s' "with what to write"
+run -q -e "begin { printf(\"%q|%q|%.2q\\n\", \"it's\", 5, \"abc\"); }"
+is "$out" "'it'\\''s'|'5'|'ab'" "%q in printf"
+# Nothing of ours is open in a command: only what was before us, and the folder that ls reads.
+cat >"$work/fds.py" <<'P'
+import subprocess
+import sys
+print(subprocess.run(sys.argv[1:], close_fds=True, capture_output=True, text=True).stdout)
+P
+out=$(python3 "$work/fds.py" "$pantrace" -q --unsafe -c "sleep 0.3" -e 'begin { system("ls /proc/self/fd | xargs"); }
+uprobe:libc:malloc { @[ustack] = count(); } profile:hz:9 { @p[kstack] = count(); } interval:ms:100 { system("ls /proc/self/fd | xargs"); }')
+is "$(printf '%s\n' "$out" | grep '^[0-9]' | sort -u)" "0 1 2 3" "system: no other file is open in it"
+run -q --unsafe -e "begin { system(\"sleep 100 & echo \$! >$work/slept; echo started\"); exit(); }"
+is "$out" "started" "system: what it leaves in the background is not waited for"
+kill "$(cat "$work/slept")"; ok "and runs on"
+rm "$work/slept"
+start -q --unsafe -e "interval:ms:10 { system(\"echo \$\$ >$work/slept; exec sleep 100\"); }"
+until_true test -s "$work/slept"
+from=$(date +%s)
+kill -TERM $tracer
+wait $tracer
+[ $(($(date +%s) - from)) -lt 60 ]; ok "system: SIGTERM ends the run while a command runs"
+kill "$(cat "$work/slept")"
 gives exit 'begin { exit(3); print("never"); }' ''
 is $rc 3 "exit: the code"
 matches fail 'begin { fail("not %s", "here"); }' 'ERROR: not here'
