@@ -63,6 +63,29 @@ static int pass_in_process(struct compilation *k)
 	return 0;
 }
 
+/* sched:sched_switch is tracepoint:sched:sched_switch. */
+static int pass_complete(struct compilation *k)
+{
+	const struct ast *ast = &k->script->ast;
+
+	for (u32 i = 0; i < ast->nprobes; i++)
+		for (u32 n = 0; n < ast->probes[i].nattach; n++) {
+			struct attach_point *a = &ast->probes[i].attach_points[n];
+			const struct probe_request as_written = {.span = a->span,
+								 .text = a->text,
+								 .parts = a->parts,
+								 .count = a->count};
+			struct probe_request full;
+
+			if (!probe_complete(k->options->env, &as_written, &full))
+				continue;
+			a->text = full.text;
+			a->parts = (const char **)full.parts;
+			a->count = full.count;
+		}
+	return 0;
+}
+
 static int pass_dump_ast(struct compilation *k)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -234,11 +257,9 @@ static int pass_lower(struct compilation *k)
 }
 
 static int (*const passes[])(struct compilation *k) = {
-	pass_parse,    pass_dump_ast,	pass_thread_locals,
-	pass_settings, pass_limits,	pass_map_declarations,
-	pass_trials,   pass_in_process, pass_attach_points,
-	pass_check,    pass_dump_types, pass_sessions,
-	pass_plan,     pass_lower,
+	pass_parse,  pass_complete,	    pass_dump_ast, pass_thread_locals, pass_settings,
+	pass_limits, pass_map_declarations, pass_trials,   pass_in_process,    pass_attach_points,
+	pass_check,  pass_dump_types,	    pass_sessions, pass_plan,	       pass_lower,
 };
 
 static void begin(struct compilation *k)

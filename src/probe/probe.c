@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "binary/elf_file.h"
 #include "kernel/kernel.h"
+#include "kernel/tracefs.h"
 #include "probe/provider.h"
 #include "probe/user_event.h"
 
@@ -62,21 +63,56 @@ void probe_env_release(struct probe_env *env)
 	env->cache = NULL;
 }
 
+static int offer_group(void *arg, const char *group, const char *event)
+{
+	nearest_offer(arg, group);
+	return 0;
+}
+
 static int unknown_provider(struct probe_env *env, const struct probe_request *r)
 {
-	const char *names[64];
-	size_t n = 0;
+	struct nearest n;
 
+	nearest_init(&n, r->parts[0]);
 	for (u32 i = 0; probe_providers[i]; i++) {
-		names[n++] = probe_providers[i]->name;
-		for (u32 k = 0;
-		     k < 4 && probe_providers[i]->aliases[k] && n < ARRAY_SIZE(names) - 4; k++)
+		nearest_offer(&n, probe_providers[i]->name);
+		for (u32 k = 0; k < 4 && probe_providers[i]->aliases[k]; k++)
 			if (strlen(probe_providers[i]->aliases[k]) > 2)
-				names[n++] = probe_providers[i]->aliases[k];
+				nearest_offer(&n, probe_providers[i]->aliases[k]);
 	}
+	if (r->count == 2 && *r->parts[1])
+		tracefs_each_event(env->kernel, "*", "*", offer_group, &n);
 	diag_error(env->diag, r->span, "Invalid probe type: %s", r->parts[0]);
-	diag_hint_nearest(env->diag, r->parts[0], names, n);
+	nearest_hint(&n, env->diag, "");
 	return -EINVAL;
+}
+
+static int is_there(void *arg, const char *group, const char *event)
+{
+	return 1;
+}
+
+bool probe_complete(struct probe_env *env, const struct probe_request *r, struct probe_request *ret)
+{
+	const char **parts;
+
+	if (r->count != 2 || !*r->parts[0] || !*r->parts[1] || probe_find_provider(r->parts[0]))
+		return false;
+	for (u32 i = 0; probe_providers[i]; i++)
+		if (glob_has_wildcard(r->parts[0]) &&
+		    glob_match(r->parts[0], probe_providers[i]->name))
+			return false;
+	if (tracefs_each_event(env->kernel, r->parts[0], "*", is_there, NULL) <= 0)
+		return false;
+	parts = arena_new_array(env->arena, const char *, 3);
+	parts[0] = probe_tracepoint.name;
+	parts[1] = r->parts[0];
+	parts[2] = r->parts[1];
+	*ret = *r;
+	ret->parts = parts;
+	ret->count = 3;
+	ret->text = arena_printf(env->arena, "%s:%s", probe_tracepoint.name, r->text);
+	return true;
 }
 
 /*
@@ -117,8 +153,12 @@ int probe_expand(struct probe_env *env, const struct probe_request *request,
 		 struct probe_targets *out)
 {
 	const struct probe_provider *p;
+	struct probe_request full;
 	size_t before = out->list.len;
 	int err;
+
+	if (probe_complete(env, request, &full))
+		request = &full;
 
 	if (!request->count || !*request->parts[0]) {
 		diag_error(env->diag, request->span, "Invalid attachpoint definition");

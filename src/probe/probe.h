@@ -217,13 +217,18 @@ struct probe_provider {
 extern const struct probe_provider *const probe_providers[];
 /* By name or alias, ignoring case; NULL if unknown. */
 const struct probe_provider *probe_find_provider(const char *name);
-/* Unknown provider, bad form ... -> diagnostic with the nearest names. */
 /*
  * Makes a target of user: one that runs in the program. False: it is not needed, because another target stands for the same event.
  */
 bool probe_to_process(struct probe_target *t);
 /* The target of a filter for what t is a target for; NULL: none is needed. */
 struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t);
+/*
+ * `sched:sched_switch` is an event of the kernel as perf and trace-cmd write it: the request with "tracepoint:" before it. False: the
+ * first word is a provider's name, or no group of events.
+ */
+bool probe_complete(struct probe_env *env, const struct probe_request *request, struct probe_request *ret);
+/* Unknown provider, bad form ... -> diagnostic with the nearest names. */
 int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
 /*
  * Programs that start later may have events of attached targets in files of their own: readable when probe_later() has to look; -1: not
