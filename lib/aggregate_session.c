@@ -250,14 +250,6 @@ struct pt_tables *pt_tables_of(unsigned int number)
 	return __builtin_expect(!tables, 0) ? tables_of_child(number) : tables;
 }
 
-void pt_tables_mismatch(unsigned int number)
-{
-	struct pt_tables *const tables = pt_tables_of(number);
-
-	if (tables)
-		__atomic_fetch_add(&tables->shm->mismatched, 1, __ATOMIC_RELAXED);
-}
-
 /* Threads may be in an update: from now on they update memory that nobody sees. */
 void pt_tables_unmap(unsigned int number)
 {

@@ -12,6 +12,5 @@ PT_HIDDEN int pt_tables_make(unsigned int number, const struct pt_spec *spec, ui
 			     uint32_t parent, char file[64]);
 /* No event is counted any more that begins from now on; the memory is given back. The lock is held. */
 PT_HIDDEN void pt_tables_unmap(unsigned int number);
-PT_HIDDEN void pt_tables_mismatch(unsigned int number);
 
 #endif

@@ -25,7 +25,6 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pantrace/ring.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -71,6 +70,7 @@ struct thread {
 		uint64_t base; /* of the system call, if there is no page */
 		bool tried;
 	} counters[2];
+	struct holder *holder; /* of the counters' pages, or NULL */
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
 };
@@ -129,28 +129,70 @@ static const struct {
 	[FAULTS] = {PERF_COUNT_SW_PAGE_FAULTS, 1, 2 * PAGE, faults_slowly},
 };
 
-static pthread_key_t key;
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+/*
+ * Whose pages are whose. No thread is told when another one ends, but by memory of malloc(), in which the
+ * program may be just now: threads that begin look for some that have ended, and give their pages back.
+ */
+#define HOLDERS 1024 /* threads that have pages at once; others ask the system each time */
+#define LOOKED	8    /* at by each that begins */
+#define CHANGES -1   /* in place of a thread */
 
-static void counters_close(void *of_thread)
+static struct holder {
+	int32_t tid, pid; /* 0: nobody */
+	void *page[2];
+} holders[HOLDERS];
+static uint32_t nr_holders, next_holder;
+
+static bool lives(const struct holder *holder, int32_t tid)
 {
-	(void)of_thread;
-	/* in a forked child they are another's places by now */
-	if (pt_thread.identity.pid != getpid())
-		return;
-	for (int i = 0; i < 2; i++) {
-		void *const page = (void *)pt_thread.counters[i].page;
-
-		pt_thread.counters[i].page = NULL;
-		if (page)
-			munmap(page, counters[i].size);
-	}
+	return tid == CHANGES ||
+	       (tid && tid != pt_thread.identity.tid &&
+		__atomic_load_n(&holder->pid, __ATOMIC_RELAXED) == pt_thread.identity.pid &&
+		(!syscall(SYS_tgkill, pt_thread.identity.pid, tid, 0) || errno != ESRCH));
 }
 
-static void key_make(void)
+/* Gives back what is left of a thread that has ended. A parent's pages are not mapped in its child. */
+static bool holder_clear(struct holder *holder)
 {
-	if (pthread_key_create(&key, counters_close))
-		key = (pthread_key_t)-1;
+	int32_t tid = __atomic_load_n(&holder->tid, __ATOMIC_ACQUIRE);
+
+	if (lives(holder, tid) ||
+	    !__atomic_compare_exchange_n(&holder->tid, &tid, CHANGES, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		if (holder->page[i] && holder->pid == pt_thread.identity.pid)
+			munmap(holder->page[i], counters[i].size);
+		holder->page[i] = NULL;
+	}
+	__atomic_store_n(&holder->pid, pt_thread.identity.pid, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The place of the calling thread, or NULL. */
+static struct holder *holder_take(void)
+{
+	const uint32_t nr = __atomic_load_n(&nr_holders, __ATOMIC_RELAXED);
+	struct holder *found = NULL;
+	uint32_t at;
+
+	for (uint32_t i = 0; i < LOOKED && i < nr; i++) {
+		at = __atomic_fetch_add(&next_holder, 1, __ATOMIC_RELAXED) %
+		     (nr < HOLDERS ? nr : HOLDERS);
+		if (!holder_clear(&holders[at]))
+			continue;
+		if (found)
+			__atomic_store_n(&holders[at].tid, 0, __ATOMIC_RELEASE);
+		else
+			found = &holders[at];
+	}
+	if (!found && nr < HOLDERS) {
+		at = __atomic_fetch_add(&nr_holders, 1, __ATOMIC_RELAXED);
+		found = at < HOLDERS && holder_clear(&holders[at]) ? &holders[at] : NULL;
+	}
+	if (found)
+		__atomic_store_n(&found->tid, pt_thread.identity.tid, __ATOMIC_RELEASE);
+	return found;
 }
 
 static void *counter_map(int i)
@@ -167,7 +209,7 @@ static void *counter_map(int i)
 	if (fd < 0)
 		return NULL;
 	page = mmap(NULL, counters[i].size, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
+	syscall(SYS_close, fd); /* the wrapper would let the thread be cancelled here */
 	if (page == MAP_FAILED)
 		return NULL;
 	madvise(page, counters[i].size, MADV_DONTFORK);
@@ -189,7 +231,6 @@ static void signals_release(uint64_t old)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
-/* A thread that ends gives its pages back, or has none. */
 static __attribute__((noinline)) void counter_open(int i)
 {
 	struct counter *const c = &pt_thread.counters[i];
@@ -199,9 +240,10 @@ static __attribute__((noinline)) void counter_open(int i)
 	if (!c->tried) {
 		c->tried = true;
 		c->base = counters[i].slowly();
-		pthread_once(&key_once, key_make);
-		if (key != (pthread_key_t)-1 && !pthread_setspecific(key, &pt_thread))
-			c->page = counter_map(i);
+		if (!pt_thread.holder)
+			pt_thread.holder = holder_take();
+		if (pt_thread.holder)
+			c->page = pt_thread.holder->page[i] = counter_map(i);
 	}
 	signals_release(old);
 	errno = saved;
@@ -330,7 +372,10 @@ put_stack(const void *ip, void *frame, unsigned char *to)
 
 static __attribute__((noinline)) void name_read(void)
 {
-	prctl(PR_GET_NAME, pt_thread.identity.name);
+	const int saved = errno;
+
+	syscall(SYS_prctl, PR_GET_NAME, pt_thread.identity.name);
+	errno = saved; /* a filter of system calls may refuse it */
 	memcpy(pt_thread.apart.name, pt_thread.identity.name, sizeof(pt_thread.apart.name));
 	pt_thread.name_until = __rdtsc() + NAME_AGE;
 }
@@ -344,6 +389,7 @@ static __attribute__((noinline)) void thread_begin(void)
 
 	if (pt_thread.identity.pid != pid) {
 		memset(pt_thread.counters, 0, sizeof(pt_thread.counters));
+		pt_thread.holder = NULL;
 		pt_thread.identity.tid = (int32_t)syscall(SYS_gettid);
 		pt_thread.apart.pid = pid;
 		name_read();
@@ -414,7 +460,7 @@ static inline unsigned char *put_changing(uint32_t mask, const struct rseq *area
 	return to;
 }
 
-static __attribute__((noinline)) void record_slowly(struct pt_session *session, uint32_t generation,
+static __attribute__((noinline)) bool record_slowly(struct pt_session *session, uint32_t generation,
 						    const void *head, size_t head_size,
 						    const void *record, size_t size)
 {
@@ -422,10 +468,10 @@ static __attribute__((noinline)) void record_slowly(struct pt_session *session, 
 
 	memcpy(longer, head, head_size);
 	memcpy(longer + head_size, (const char *)record + HEAD, size - HEAD);
-	pt_record_slowly(session, generation, longer, head_size + size - HEAD);
+	return pt_record_slowly(session, generation, longer, head_size + size - HEAD);
 }
 
-void pt_context_record(struct pt_session *session, uint32_t generation, const void *record,
+bool pt_context_record(struct pt_session *session, uint32_t generation, const void *record,
 		       size_t size, const void *ip, void *frame)
 {
 	const uint32_t mask = __atomic_load_n(&session->contexts, __ATOMIC_RELAXED) & PT_CONTEXTS;
@@ -434,28 +480,31 @@ void pt_context_record(struct pt_session *session, uint32_t generation, const vo
 	unsigned char head[HEAD + ROOM + 8] __attribute__((aligned(8)));
 	enum outcome outcome = NO_RING;
 	unsigned char *to = head + HEAD;
-	uint64_t split = HEAD;
+	uint64_t split = HEAD, until;
 
 	if (__builtin_expect(
 		    pt_thread.identity.pid != __atomic_load_n(&session->pid, __ATOMIC_RELAXED), 0))
 		thread_begin();
 	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > pt_thread.name_until)
 		name_read();
+	/* before the name: a handler that comes between has both anew, of which the name is not here */
+	until = pt_thread.name_until;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	memcpy(head + 8, (const char *)record + 8, 4);
 	to = put_identity(mask, to, &split);
 	if (mask >> PANTRACE_CONTEXT_CPU_ID)
 		to = put_changing(mask, area, ip, frame, to);
 	if (__builtin_expect(!of_thread, 1))
-		outcome =
-			section_contexts(session, generation, area, head, split,
-					 (uint64_t)(to - head), record, size, pt_thread.name_until);
-	if (outcome == EXPIRED) {
+		outcome = section_contexts(session, generation, area, head, split,
+					   (uint64_t)(to - head), record, size, until);
+	/* one that was interrupted may not have come to look at the time */
+	if (outcome != DONE && WANTED(PROCNAME) && __rdtsc() > until) {
 		name_read();
 		memcpy(head + HEAD, (const char *)&pt_thread + parts[mask & IDENTITY].from,
 		       parts[mask & IDENTITY].size);
 	}
-	if (outcome != DONE)
-		record_slowly(session, generation, head, (size_t)(to - head), record, size);
+	return outcome == DONE ||
+	       record_slowly(session, generation, head, (size_t)(to - head), record, size);
 }
 
 void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint32_t mask)

@@ -6,6 +6,7 @@
 #ifndef PANTRACE_LIB_CONTEXT_H
 #define PANTRACE_LIB_CONTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,11 +16,11 @@
 struct pt_session;
 
 /*
- * Records RECORD, whose id is set, with the contexts of SESSION between id and fields, if it still
- * has that GENERATION. IP is the return
+ * Records RECORD, whose id is set, with the contexts of SESSION between id and fields. IP is the return
  * address into the site, FRAME the frame of the function that it called. Async-signal-safe; keeps errno.
+ * False: the session's rings are not those of that GENERATION.
  */
-PT_CONTEXT_HIDDEN void pt_context_record(struct pt_session *session, uint32_t generation,
+PT_CONTEXT_HIDDEN bool pt_context_record(struct pt_session *session, uint32_t generation,
 					 const void *record, size_t size, const void *ip, void *frame);
 
 /* Fills in the contexts (MASK and FLAGS) and the layout of SESSION. */

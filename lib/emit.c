@@ -29,6 +29,8 @@ enum {
 };
 #define SOME_CONTEXTS 8
 
+#define ATTEMPTS 16 /* at an event whose session gives way to another one each time */
+
 struct pt_short pt_short __attribute__((used));
 
 /* What the assembly and the rest know of each other. */
@@ -36,8 +38,8 @@ struct pt_short pt_short __attribute__((used));
 WAY(pt_emit_several, const struct pantrace_event *event);
 WAY(pt_emit_several_contexts, const struct pantrace_event *event);
 WAY(pt_emit_otherwise, const struct pantrace_event *event);
-WAY(pt_contexts_otherwise, const struct pantrace_event *event, , struct pt_session *session);
-WAY(pt_emit_rest, uint64_t sessions);
+WAY(pt_contexts_otherwise, const struct pantrace_event *event);
+WAY(pt_emit_rest, const struct pantrace_event *event, , uint64_t sessions);
 
 static uintptr_t way_of_contexts(uint32_t contexts)
 {
@@ -76,32 +78,62 @@ struct pt_session *pt_session_only(uint32_t sessions)
 	return (struct pt_session *)first;
 }
 
-/*
- * One session's copy of the event. Another session may take the place of this one meanwhile, with
- * other contexts; what was made for the one is nothing to the other, which its generation tells.
- */
-static __attribute__((noinline)) void emit_one(struct pt_session *session, void *record, size_t size,
-					       const void *ip, void *frame)
-{
-	uint32_t generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
+/* A moment at which the event is recorded, by whom; what sections do not know. */
+struct moment {
+	uint64_t tsc; /* 0: when it is recorded */
+	const void *ip;
+	void *frame;
+};
 
-	if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
-		if (!pt_session_of_child(session))
+/*
+ * One session's copy of the event. A thread may sleep here for long: the session ends, another one takes
+ * its place, and what was asked and answered for the one is nothing to the other. So the generation
+ * of its rings is known before anything is asked, and the record is published in rings of this generation
+ * only, in the critical section that looks at it; else whoever is there now is asked anew.
+ */
+static __attribute__((noinline)) void emit_to(const struct pantrace_event *event,
+					      unsigned int number, void *record, size_t size,
+					      const struct moment *moment)
+{
+	struct pt_session *const session = &pt_state->session[number];
+
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		const uint32_t generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
+		const uint32_t contexts = __atomic_load_n(&session->contexts, __ATOMIC_RELAXED);
+		bool done;
+
+		if (!pt_hooks_accept(event, number, record, size))
 			return;
-		generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
+		if (moment->tsc && !contexts &&
+		    section_record_at(session, generation, rseq_area(), record, size,
+				      moment->tsc) == DONE)
+			return;
+		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
+			if (!pt_session_of_child(session))
+				return;
+			continue;
+		}
+		if (contexts & PT_CONTEXTS)
+			done = pt_context_record(session, generation, record, size, moment->ip,
+						 moment->frame);
+		else
+			done = pt_record_slowly(session, generation, record, size);
+		if (done)
+			return;
 	}
-	if (__atomic_load_n(&session->contexts, __ATOMIC_RELAXED) & PT_CONTEXTS)
-		pt_context_record(session, generation, record, size, ip, frame);
-	else
-		pt_record_slowly(session, generation, record, size);
+}
+
+static void emit_each(const struct pantrace_event *event, uint32_t sessions, void *record,
+		      size_t size, const struct moment *moment)
+{
+	for (; sessions; sessions &= sessions - 1)
+		emit_to(event, (unsigned int)__builtin_ctz(sessions), record, size, moment);
 }
 
 static __attribute__((noinline)) void emit_any(const struct pantrace_event *event, void *record,
-					       size_t size, const void *ip, void *frame)
+					       size_t size, struct moment moment)
 {
 	uint32_t sessions = __atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE);
-	struct rseq *const area = rseq_area();
-	uint64_t tsc;
 
 	if (!pt_state)
 		return;
@@ -109,16 +141,12 @@ static __attribute__((noinline)) void emit_any(const struct pantrace_event *even
 	if (!sessions)
 		return;
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
-	tsc = __rdtsc();
-	for (; sessions; sessions &= sessions - 1) {
-		struct pt_session *const session = &pt_state->session[__builtin_ctz(sessions)];
-		const uint32_t generation = __atomic_load_n(&session->generation, __ATOMIC_ACQUIRE);
-
-		if (__atomic_load_n(&session->contexts, __ATOMIC_RELAXED) ||
-		    section_record_at(session, generation, area, record, size, tsc) != DONE)
-			emit_one(session, record, size, ip, frame);
-	}
+	moment.tsc = __rdtsc();
+	emit_each(event, sessions, record, size, &moment);
 }
+
+#define HERE \
+	((struct moment){.ip = __builtin_return_address(0), .frame = __builtin_frame_address(0)})
 
 /* All sessions that want the event, whatever they ask for. */
 __attribute__((noinline, used)) void
@@ -128,24 +156,22 @@ pt_emit_otherwise(const struct pantrace_event *event, void *record, size_t size)
 
 	if (hooks && pt_hooks_reject(hooks, record))
 		return;
-	emit_any(event, record, size, __builtin_return_address(0), __builtin_frame_address(0));
+	emit_any(event, record, size, HERE);
 }
 
 /* What pt_emit_several() left: these sessions, of which one did not have it its way. */
-__attribute__((noinline, used)) void pt_emit_rest(uint64_t sessions, void *record, size_t size)
+__attribute__((noinline, used)) void
+pt_emit_rest(const struct pantrace_event *event, void *record, size_t size, uint64_t sessions)
 {
-	for (; sessions; sessions &= sessions - 1)
-		emit_one(&pt_state->session[__builtin_ctzll(sessions)], record, size,
-			 __builtin_return_address(0), __builtin_frame_address(0));
+	emit_each(event, (uint32_t)sessions, record, size, &HERE);
 }
 
 /* An event of one session with contexts that the short way cannot, or not now. */
 __attribute__((noinline, used)) void
-pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t size,
-		      struct pt_session *session)
+pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t size)
 {
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
-	emit_one(session, record, size, __builtin_return_address(0), __builtin_frame_address(0));
+	emit_each(event, __atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE), record, size, &HERE);
 }
 
 /*
@@ -184,6 +210,20 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"4:	movq %r8, %rdx\n" undo LEAVE                                                       \
 	"	jmp " otherwise "\n"                                                               \
 	"	.popsection\n"
+
+/*
+ * Whoever slept between finding the session and the section may find another session in its place. In
+ * the section none comes: quiescing the one that was there would have begun the section again. So in it
+ * the event is asked again what it is for. WAY is that of the contexts.
+ */
+#define STILL_ONLY                                                                                 \
+	"	cmpq %rcx, 56(%rdi)\n"                                                             \
+	"	jne 4f\n"
+#define STILL_WITH_CONTEXTS(way)                                                                   \
+	"	movq 56(%rdi), %rax\n"                                                             \
+	"	xorq $~" way ", %rax\n"                                                            \
+	"	cmpq %rcx, %rax\n"                                                                 \
+	"	jne 4f\n"
 
 #define THIS_CPU "	movl %fs:4(%r9), %r11d\n"
 
@@ -307,8 +347,9 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 
 #define WITH_CONTEXTS(way, many, contexts)                                                         \
 	"	xorq $~" way ", %rcx\n"                                                            \
-	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(many) CLOCK FIND_ROOM PUT_ID    \
-		PUT_TIME contexts COPY_FIELDS PUBLISH SECTION_END(, "pt_contexts_otherwise") LEAVE \
+	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(many) STILL_WITH_CONTEXTS(way)  \
+		CLOCK FIND_ROOM PUT_ID PUT_TIME contexts COPY_FIELDS PUBLISH                       \
+			SECTION_END(, "pt_contexts_otherwise") LEAVE                               \
 	"	ret\n"
 
 #ifdef __CET__
@@ -328,8 +369,8 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 		"	testq %rcx, %rcx\n"
 		"	jle 9f\n"
 		"	movq %rdx, %r8\n"
-		SECTION_BEGIN THIS_CPU FIND_RING(4) CLOCK FIND_ROOM PUT_ID COPY_FIELDS PUT_TIME
-		PUBLISH SECTION_END(, "pt_emit_otherwise") LEAVE
+		SECTION_BEGIN THIS_CPU FIND_RING(4) STILL_ONLY CLOCK FIND_ROOM PUT_ID COPY_FIELDS
+		PUT_TIME PUBLISH SECTION_END(, "pt_emit_otherwise") LEAVE
 		"	ret\n"
 		"9:	testb $2, %cl\n"
 		"	jz 9f\n"
@@ -354,38 +395,50 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 /*
  * A section for each of several sessions, of which the first is in rcx, with the time of one reading
  * of the clock if it is still the same CPU (xmm1) and its rings have no later event by now. rdi:
- * the sessions that are left. The next one (xmm2) and the CPU are known before the clock is read, so
- * that the chain to the next ring is short: 4 ns less.
+ * the sessions that are left; xmm4: the event. The next session (xmm2) and the CPU are known before the
+ * clock is read, so that the chain to the next ring is short: 4 ns less.
  */
 #define PUT_OWN_ID                                                                                 \
 	"	movl 8(%rsi), %eax\n"                                                              \
 	"	movl %eax, 9(%r10)\n"
+/* STILL_ONLY, for all that are left: no hooks came with another session, and each is wanted. */
+#define STILL_WANTED                                                                               \
+	"	movq %xmm4, %rax\n"                                                                \
+	"	cmpq $0, 64(%rax)\n"                                                               \
+	"	jne 4f\n"                                                                          \
+	"	movl 48(%rax), %eax\n"                                                             \
+	"	notl %eax\n"                                                                       \
+	"	testl %edi, %eax\n"                                                                \
+	"	jnz 4f\n"
+#define REST                                                                                       \
+	"	movl %edi, %ecx\n"                                                                 \
+	"	movq %xmm4, %rdi\n"
 #define SEVERAL(many, put)                                                                         \
+	"	movq %rdi, %xmm4\n"                                                                \
 	"	movl 48(%rdi), %eax\n" /* sessions */                                              \
-	"	cmpq $0, 64(%rdi)\n"   /* hooks that came with one of them */                      \
-	"	jne pt_emit_otherwise\n"                                                           \
 	"	movq %rdx, %r8\n"                                                                  \
 	"	movl 44(%rdi), %edi\n"                                                             \
 	"	movl %edi, 8(%rsi)\n"                                                              \
 	"	movl %eax, %edi\n" RSEQ_OFFSET SECTION_BEGIN THIS_CPU                              \
-	"	movd %r11d, %xmm1\n" FIND_RING(many)                                               \
+	"	movd %r11d, %xmm1\n" FIND_RING(many) STILL_WANTED                                  \
 	"	movl 68(%rcx), %eax\n" /* number */                                                \
 	"	btrl %eax, %edi\n"                                                                 \
+	"	jnc 4f\n"                                                                          \
 	"	bsfl %edi, %eax\n"                                                                 \
 	"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rax\n"                                     \
 	"	addq 72+pt_short(%rip), %rax\n"                                                    \
 	"	movq %rax, %xmm2\n" CLOCK FIND_ROOM PUT_OWN_ID put PUBLISH                         \
-	SECTION_END("	movl 68(%rcx), %eax\n"                                                     \
-		    "	btsl %eax, %edi\n", "pt_emit_rest")                                        \
+	SECTION_END("	movq %xmm4, %rdi\n"                                                        \
+		    "	movl 48(%rdi), %ecx\n", "pt_emit_rest")                                    \
 	"	testl %edi, %edi\n"                                                                \
 	"	jz 9f\n"                                                                           \
 	"	movq %xmm2, %rcx\n"                                                                \
 	"8:\n" RSEQ_OFFSET SECTION_BEGIN                                                           \
 	"	movd %xmm1, %r11d\n"                                                               \
 	"	cmpl %r11d, %fs:4(%r9)\n"                                                          \
-	"	jne 4f\n" FIND_RING(many)                                                          \
+	"	jne 4f\n" FIND_RING(many) STILL_WANTED                                             \
 	"	cmpq 32(%r11), %rdx\n"                                                             \
-	"	jb 4f\n" FIND_ROOM PUT_OWN_ID put PUBLISH SECTION_END(, "pt_emit_rest")            \
+	"	jb 4f\n" FIND_ROOM PUT_OWN_ID put PUBLISH SECTION_END(REST, "pt_emit_rest")        \
 	"	leal -1(%rdi), %eax\n"                                                             \
 	"	andl %eax, %edi\n"                                                                 \
 	"	bsfl %edi, %ecx\n"                                                                 \

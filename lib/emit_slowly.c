@@ -122,7 +122,7 @@ static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 	return progress;
 }
 
-/* To the ring of this CPU, whatever it takes. */
+/* To the ring of this CPU, whatever it takes. The session stays what it is meanwhile. */
 static void record_on_cpu(struct pt_session *session, uint32_t generation, struct rseq *area,
 			  const void *record, uint64_t size)
 {
@@ -140,8 +140,8 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
 
 		if (outcome == DONE)
 			return;
-		/* stopped, or another session: what is off is neither an event nor lost */
-		if (outcome == STALE || !__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
+		/* stopped: what is off is neither an event nor lost */
+		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
 			return;
 		if (cpu >= session->nr_rings)
 			break;
@@ -254,19 +254,23 @@ out:
 	thread_writes = 0;
 }
 
-void pt_record_slowly(struct pt_session *session, uint32_t generation, void *record, size_t size)
+bool pt_record_slowly(struct pt_session *session, uint32_t generation, void *record, size_t size)
 {
-	if (__atomic_load_n(&session->per_thread, __ATOMIC_RELAXED)) {
-		record_on_thread(session, record, size);
-		return;
-	}
+	bool same = true;
+
 	/* seen by whoever unmaps the rings; not counted twice in a handler that interrupts this */
 	__atomic_fetch_add(&session->users, 1, __ATOMIC_SEQ_CST);
+	/* from here on the session stays what it is */
 	if (!__atomic_load_n(&session->active, __ATOMIC_SEQ_CST))
 		;
+	else if (__atomic_load_n(&session->generation, __ATOMIC_RELAXED) != generation)
+		same = false;
+	else if (session->per_thread)
+		record_on_thread(session, record, size);
 	else if (pt_rseq_here())
 		record_on_cpu(session, generation, rseq_area(), record, size);
 	else
 		lose(&session->shm->lost);
 	__atomic_fetch_sub(&session->users, 1, __ATOMIC_SEQ_CST);
+	return same;
 }

@@ -364,49 +364,71 @@ static __attribute__((noinline)) void script_call(const struct pantrace_hooks *h
 	__asm__ volatile("" ::"r"(context), "r"(texts) : "memory");
 }
 
-/* The session's programs, each on its own: what one does is nothing to the next. */
-static __attribute__((noinline)) void count_event(const struct pantrace_hooks *hooks,
+bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
+		     const unsigned char *record, size_t size)
+{
+	const uint32_t bit = 1u << number;
+	const struct pantrace_hooks *hooks;
+	const struct pt_vm *vm;
+
+	/* before and after: hooks come before the session does, and go when it has gone */
+	if (!(__atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE) & bit))
+		return false;
+	hooks = __atomic_load_n(&event->hooks, __ATOMIC_ACQUIRE);
+	if (hooks && __atomic_load_n(&hooks->filtered, __ATOMIC_ACQUIRE) & bit) {
+		vm = __atomic_load_n(&hooks->filter[number], __ATOMIC_ACQUIRE);
+		if (!pt_vm_run(vm, &hooks->view, record, size))
+			return false;
+	}
+	return __atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE) & bit;
+}
+
+/*
+ * The session's programs, each on its own: what one does is nothing to the next. The tables are found before
+ * the session is asked, so that its programs are theirs: those of a session that has ended are
+ * memory that nobody sees.
+ */
+static __attribute__((noinline)) void count_event(const struct pantrace_event *event,
+						  const struct pantrace_hooks *hooks,
 						  unsigned int number, const unsigned char *record,
 						  size_t size)
 {
-	const struct pt_programs *const list =
-		__atomic_load_n(&hooks->programs[number], __ATOMIC_ACQUIRE);
-	struct pt_tables *tables;
+	struct pt_tables *const tables = pt_tables_of(number);
+	const struct pt_programs *list;
 
-	if (!list->nr) {
-		pt_tables_mismatch(number);
+	if (!tables || !pt_hooks_accept(event, number, record, size))
 		return;
-	}
-	tables = pt_tables_of(number);
-	for (unsigned int i = 0; tables && i < list->nr; i++)
+	list = __atomic_load_n(&hooks->programs[number], __ATOMIC_ACQUIRE);
+	if (!list->nr)
+		__atomic_fetch_add(&tables->shm->mismatched, 1, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < list->nr; i++)
 		pt_vm_count(list->vm[i], &hooks->view, record, size, tables);
+}
+
+static bool accepted_by_any(const struct pantrace_event *event, uint32_t sessions,
+			    const unsigned char *record, size_t size)
+{
+	for (; sessions; sessions &= sessions - 1)
+		if (pt_hooks_accept(event, (unsigned int)__builtin_ctz(sessions), record, size))
+			return true;
+	return false;
 }
 
 uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
 		      const unsigned char *record, size_t size)
 {
 	const struct pantrace_hooks *const hooks = __atomic_load_n(&event->hooks, __ATOMIC_ACQUIRE);
-	uint32_t left;
+	uint32_t scripts, aggregates;
 
 	if (!hooks)
 		return sessions;
-	left = sessions & __atomic_load_n(&hooks->filtered, __ATOMIC_ACQUIRE);
-	for (; left; left &= left - 1) {
-		const unsigned int i = (unsigned int)__builtin_ctz(left);
-		const struct pt_vm *const vm = __atomic_load_n(&hooks->filter[i], __ATOMIC_ACQUIRE);
-
-		if (!pt_vm_run(vm, &hooks->view, record, size))
-			sessions &= ~(1u << i);
-	}
-	left = sessions & __atomic_load_n(&hooks->scripts, __ATOMIC_RELAXED);
-	if (__builtin_expect(left, 0)) {
+	scripts = sessions & __atomic_load_n(&hooks->scripts, __ATOMIC_RELAXED);
+	if (__builtin_expect(scripts, 0) && accepted_by_any(event, scripts, record, size))
 		script_call(hooks, record, size);
-		sessions &= ~left;
-	}
-	left = sessions & __atomic_load_n(&hooks->aggregates, __ATOMIC_RELAXED);
-	for (uint32_t each = left; each; each &= each - 1)
-		count_event(hooks, (unsigned int)__builtin_ctz(each), record, size);
-	return sessions & ~left;
+	aggregates = sessions & __atomic_load_n(&hooks->aggregates, __ATOMIC_RELAXED);
+	for (uint32_t each = aggregates; each; each &= each - 1)
+		count_event(event, hooks, (unsigned int)__builtin_ctz(each), record, size);
+	return sessions & ~scripts & ~aggregates;
 }
 
 int pantrace_filter(const char *pattern, const void *image, size_t size)

@@ -64,7 +64,13 @@ PT_HIDDEN int pt_filters_append(struct pt_rules *to, const struct pt_rules *from
 /* Brings EVENT's hooks to what SESSIONS, the bits that want it, ask for. The lock is held. -ENOMEM.
  */
 PT_HIDDEN int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions);
-/* The sessions that are to record the event. Scripts have been called. */
+/* Whether session NUMBER wants the event, and its filter, if it has one, accepts it. */
+PT_HIDDEN bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
+			       const unsigned char *record, size_t size);
+/*
+ * Does what the event does in scripts of SESSIONS and in those that only count. Returns the others, which are
+ * yet to be asked one by one.
+ */
 PT_HIDDEN uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
 				const unsigned char *record, size_t size);
 

@@ -306,8 +306,11 @@ PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 
 /* emit_slowly.c */
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq, registering it if need be */
-/* RECORD, whose id is set, to the rings of SESSION, whatever it takes; if it still has that GENERATION. */
-PT_HIDDEN void pt_record_slowly(struct pt_session *session, uint32_t generation, void *record,
+/*
+ * RECORD, whose id is set, to the rings of SESSION, whatever it takes: it is recorded, or counted as lost, or
+ * the session is off. False: its rings are not those of that GENERATION.
+ */
+PT_HIDDEN bool pt_record_slowly(struct pt_session *session, uint32_t generation, void *record,
 				size_t size);
 
 #endif

@@ -293,9 +293,8 @@ out:
 
 /*
  * No more events; what was begun is published. The rings are unmapped when no thread looks at them:
- * within critical sections none does after the membarrier, and others count themselves. (Rings of
- * threads have no such count; there, and where a thread does not come back, anonymous memory takes
- * the place of the rings for good.)
+ * within critical sections none does after the membarrier, and others count themselves. (Where a
+ * thread does not come back, anonymous memory takes the place of the rings for good.)
  */
 void pt_rings_unmap(struct pt_settings *set)
 {
@@ -312,17 +311,16 @@ void pt_rings_unmap(struct pt_settings *set)
 	if (!shm)
 		return;
 	size = shm->file_size;
-	while (!set->per_thread && __atomic_load_n(&session->users, __ATOMIC_SEQ_CST) &&
-	       naps++ < 100)
+	while (__atomic_load_n(&session->users, __ATOMIC_SEQ_CST) && naps++ < 100)
 		nanosleep(&nap, NULL);
-	if (!set->per_thread && naps <= 100) {
+	if (naps <= 100) {
 		session->shm = NULL;
 		munmap(shm, size);
 		return;
 	}
 	mmap(shm, size, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-	set->burnt = !set->per_thread;
+	set->burnt = true;
 }
 
 void pt_rings_quiesce(struct pt_settings *set)

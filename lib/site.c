@@ -72,10 +72,15 @@ static int event_follow(struct pantrace_event *event)
 	uint32_t sessions = gate ? gate_sessions(event) : pt_sessions_wanting(event);
 	int rc = 0;
 
-	/* id and hooks first: whoever jumps finds them */
+	/*
+	 * Who does not want it any more is gone before the hooks are, as whoever jumps asks before and after
+	 * them; id and hooks are there before those who want it now.
+	 */
+	__atomic_store_n(&event->sessions, event->sessions & sessions, __ATOMIC_RELEASE);
 	if (sessions && !gate) {
 		rc = pt_event_id(event) ? pt_hooks_follow(event, sessions) : -ENOSPC;
-		nameless += !event->id;
+		if (!event->id)
+			__atomic_fetch_add(&nameless, 1, __ATOMIC_RELAXED);
 		if (rc)
 			sessions = 0;
 	}
@@ -97,7 +102,9 @@ static int site_switch(int fd, const struct pantrace_site *site, bool on)
 		return 0;
 	if (pwrite(fd, &to, 1, (off_t)(uintptr_t)code) == 1)
 		return 1;
-	refused += on; /* sealed, or a shared mapping: the site stays as it is */
+	/* sealed, or a shared mapping: the site stays as it is */
+	if (on)
+		__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 	return errno ? -errno : -EIO;
 }
 
@@ -108,14 +115,16 @@ static int follow(struct pantrace_object *first, bool alone)
 	int changed = 0, rc = 0, fd;
 
 	/* what a session that ends is told is how it was */
-	nameless = alone || !pt_running() ? nameless : 0;
+	if (!alone && pt_running())
+		__atomic_store_n(&nameless, 0, __ATOMIC_RELAXED);
 
 	if (!alone)
 		for (struct pantrace_event *event = dynamic; event; event = pt_dynamic_next(event))
 			rc = event_follow(event) ? -ENOSPC : rc;
 	if (!first)
 		return rc;
-	refused = alone ? refused : 0;
+	if (!alone)
+		__atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
 	fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -223,7 +223,8 @@ static int effect_of(const struct bpf_insn *insns, uint32_t n, uint32_t at, stru
 
 struct known {
 	uint16_t has_value; /* bits of registers */
-	uint16_t context; /* those that are the context's address */
+	uint16_t context; /* those that are the context's address, */
+	uint16_t maybe; /* or are it on some way here */
 	bool reached;
 };
 
@@ -238,7 +239,9 @@ static bool meet(struct known *into, const struct known *from)
 	}
 	into->has_value &= from->has_value;
 	into->context &= from->context;
-	return into->has_value != old.has_value || into->context != old.context;
+	into->maybe |= from->maybe;
+	return into->has_value != old.has_value || into->context != old.context ||
+	       into->maybe != old.maybe;
 }
 
 static bool is_copy(const struct bpf_insn *insn)
@@ -246,15 +249,19 @@ static bool is_copy(const struct bpf_insn *insn)
 	return insn->code == PT_VM_COPY && !insn->off;
 }
 
-/* The context goes on as itself only by a plain copy. */
+/* What is in SET after the instruction: the context goes on as itself only by a plain copy. */
+static uint16_t copied(const struct bpf_insn *insn, const struct effect *e, uint16_t set)
+{
+	const bool copies = is_copy(insn) && set & 1u << insn->src_reg;
+
+	return (uint16_t)((set & ~e->writes) | (copies ? 1u << insn->dst_reg : 0));
+}
+
 static void apply(const struct bpf_insn *insn, const struct effect *e, struct known *k)
 {
-	const bool copies = is_copy(insn) && k->context & 1u << insn->src_reg;
-
 	k->has_value |= (uint16_t)e->writes;
-	k->context &= (uint16_t)~e->writes;
-	if (copies)
-		k->context |= (uint16_t)(1u << insn->dst_reg);
+	k->context = copied(insn, e, k->context);
+	k->maybe = copied(insn, e, k->maybe);
 	if (insn->code == PT_VM_CALL)
 		k->has_value &= (uint16_t)~0x3e;
 }
@@ -267,8 +274,8 @@ static int check_all(const struct bpf_insn *insns, uint32_t n, struct known *kno
 	for (uint32_t i = 0; i < n; i++)
 		if (insns[i].code == PT_VM_CONSTANT && i + 1 < n)
 			second[++i] = 1;
-	known[0] =
-		(struct known){.has_value = 1 << 1 | 1 << 10, .context = 1 << 1, .reached = true};
+	known[0] = (struct known){
+		.has_value = 1 << 1 | 1 << 10, .context = 1 << 1, .maybe = 1 << 1, .reached = true};
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < n; i++) {
@@ -322,7 +329,6 @@ static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const stru
 		const struct bpf_insn *const insn = &insns[i];
 		const uint8_t form = form_of[insn->code];
 		struct pt_vm_op *const op = &vm->op[i];
-		const uint16_t context = known[i].context;
 		struct effect e;
 
 		if (!known[i].reached) /* and never run */
@@ -333,10 +339,10 @@ static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const stru
 					.off = insn->off,
 					.imm = insn->imm};
 		effect_of(insns, vm->nr, i, &e);
-		if (form == LOAD && context & e.reads && field_make(insn, op))
+		if (form == LOAD && known[i].context & e.reads && field_make(insn, op))
 			continue;
 		/* a copy is seen where it is used */
-		vm->needs_context |= !is_copy(insn) && context & e.reads;
+		vm->needs_context |= !is_copy(insn) && known[i].maybe & e.reads;
 		vm->needs_memory |=
 			form == CALL || forms[form].does & HAS_MEMORY || e.reads & 1u << 10;
 		vm->aggregates |= form == CALL && insn->imm == PT_VM_COUNT;
@@ -447,7 +453,8 @@ void pt_vm_view_make(const unsigned char *types, struct pt_vm_view *ret)
 			field->count = (uint16_t)(types[1] | types[2] << 8);
 			types += 2;
 		}
-		if (kind == PANTRACE_T_SEQUENCE || (!kind && *types >= PANTRACE_T_STRING) ||
+		/* of varying size, or no type that there is */
+		if (kind == PANTRACE_T_SEQUENCE || !pt_vm_type_size(field->type) ||
 		    offset == 0xffff)
 			offset = 0xffff;
 		else

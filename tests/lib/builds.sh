@@ -4,7 +4,7 @@
 flags="-std=gnu17 -D_GNU_SOURCE -g -Iinclude"
 
 # one TEST NAME BUILD... -- COMMAND...: builds tests/lib/TEST.c, with the library's own sources, as $dir/TEST, and runs COMMAND,
-# before which variables may stand; $dir/rings is a new folder each time
+# before which variables may stand; $dir/rings is a new folder each time. No other tool of this machine finds the program.
 one()
 {
 	test=$1 name=$2 build=
@@ -18,7 +18,7 @@ one()
 	# shellcheck disable=SC2086
 	if $build $flags "tests/lib/$test.c" lib/*.c -o "$dir/$test" -lpthread 2>"$dir/out"; then
 		ok "$name: builds"
-		env "$@" >"$dir/out" 2>&1 && ! grep -q '^not ok' "$dir/out"
+		env PANTRACE_RUNTIME="$dir/runtime" "$@" >"$dir/out" 2>&1 && ! grep -q '^not ok' "$dir/out"
 		ok "$name: $(grep -c '^ok' "$dir/out") checks" || grep -A3 '^not ok\|ERROR\|WARNING' "$dir/out" | sed 's/^/# /' | head -20 >&2
 	else
 		false

@@ -142,6 +142,9 @@ static void check_fields(void)
 	is_int((long long)run(1), 0x00636261, "a text ends as strings do");
 	LOAD_PROGRAM(LOAD(0, 1, 40), EXIT);
 	is_int((long long)run(1), 0x3ff8000000000000, "a float is a double");
+	LOAD_PROGRAM(SET(0, 9), LOAD32(1, 1, 0), INSN(BPF_JMP | BPF_JSET | BPF_K, 1, 0, -2, 1 << 8),
+		     EXIT);
+	is_int((long long)run(4), 9, "a field of what is the context at first, and a number later");
 	LOAD_PROGRAM(LOAD(0, 1, 48), EXIT);
 	is_int((long long)run(1), 0, "a field that is not there");
 }
