@@ -74,6 +74,12 @@ static s64 sleb(struct cursor *c)
 	return (s64)v;
 }
 
+/* Factored offsets; nonsense may not fit, and wraps. */
+static s64 factored(const struct reader *r, s64 n)
+{
+	return (s64)((u64)n * (u64)r->cie.data_factor);
+}
+
 /* DW_EH_PE_*: low four bits the format, the next three what it is relative to. */
 static u64 encoded(const struct reader *r, struct cursor *c, u8 encoding)
 {
@@ -226,22 +232,21 @@ static struct expression read_expression(struct cursor *c)
 static bool register_rule(const struct reader *r, struct cursor *c, u8 op, struct frame *f,
 			  const struct frame *initial)
 {
-	const s64 factor = r->cie.data_factor;
 	struct expression e;
 	u64 reg;
 
 	switch (op) {
 	case DW_CFA_offset_extended:
 		reg = uleb(c);
-		saved_at(f, reg, (s64)uleb(c) * factor);
+		saved_at(f, reg, factored(r, (s64)uleb(c)));
 		return true;
 	case DW_CFA_offset_extended_sf:
 		reg = uleb(c);
-		saved_at(f, reg, sleb(c) * factor);
+		saved_at(f, reg, factored(r, sleb(c)));
 		return true;
 	case DW_CFA_GNU_negative_offset_extended:
 		reg = uleb(c);
-		saved_at(f, reg, -(s64)uleb(c) * factor);
+		saved_at(f, reg, factored(r, (s64)-uleb(c)));
 		return true;
 	case DW_CFA_restore_extended:
 		restore(f, initial, uleb(c));
@@ -286,7 +291,7 @@ static bool cfa_rule(const struct reader *r, struct cursor *c, u8 op, struct fra
 		break;
 	case DW_CFA_def_cfa_sf:
 		f->cfa_register = uleb(c);
-		f->cfa_offset = sleb(c) * r->cie.data_factor;
+		f->cfa_offset = factored(r, sleb(c));
 		break;
 	case DW_CFA_def_cfa_register:
 		f->cfa_register = uleb(c);
@@ -295,7 +300,7 @@ static bool cfa_rule(const struct reader *r, struct cursor *c, u8 op, struct fra
 		f->cfa_offset = (s64)uleb(c);
 		break;
 	case DW_CFA_def_cfa_offset_sf:
-		f->cfa_offset = sleb(c) * r->cie.data_factor;
+		f->cfa_offset = factored(r, sleb(c));
 		break;
 	case DW_CFA_def_cfa_expression:
 		f->cfa = read_expression(c);
@@ -324,7 +329,7 @@ static void run(struct reader *r, struct cursor c, u64 pc, struct frame *f,
 			step = low;
 			break;
 		case DW_CFA_offset:
-			saved_at(f, low, (s64)uleb(&c) * r->cie.data_factor);
+			saved_at(f, low, factored(r, (s64)uleb(&c)));
 			continue;
 		case DW_CFA_restore:
 			restore(f, initial ? initial : &none, low);

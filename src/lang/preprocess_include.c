@@ -22,7 +22,7 @@
 #define TRIPLET	    "linux-gnu"
 #endif
 
-static const char *const user_directories[] = {"/usr/local/include", "/usr/include/" TRIPLET,
+static const char *const user_directories[] = {"/usr/local/include", ("/usr/include/" TRIPLET),
 					       "/usr/include"};
 
 static void fail(struct preprocessor *pp)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as the packets of a trace, whose metadata is one of two: ours, and one with every kind of field. */
+/*
+ * Any bytes as the packets of a trace, whose metadata is one of two: ours, and one with every kind of field; or, behind a length, the
+ * input's own.
+ */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ctf_printer *p;
 	struct ctf_set *set;
 	const char *text;
+	uint8_t kind;
+	size_t half;
 
 	if (!*directory) {
 		snprintf(directory, sizeof(directory), "/dev/shm/ctf-fuzz-%d", (int)getpid());
@@ -79,16 +84,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!size)
 		return 0;
-	text = metadata[*data & 1];
-	print.format = (enum ctf_format)(*data / 2 % 3);
-	put(directory, "metadata", text, strlen(text));
-	put(directory, "ring_0", data + 1, (size - 1) / 2);
-	put(directory, *data & 64 ? "ring_1.zst" : "ring_1", data + 1 + (size - 1) / 2, size - 1 - (size - 1) / 2);
-	set = ctf_set_new(&(struct ctf_options){.live = *data & 32});
+	kind = *data;
+	text = metadata[kind & 1];
+	print.format = (enum ctf_format)(kind / 2 % 3);
+	if (*data & 128 && size > 5) {
+		uint32_t length;
+
+		memcpy(&length, data + 1, sizeof(length));
+		length = (uint32_t)MIN((size_t)length, size - 5);
+		put(directory, "metadata", data + 5, length);
+		data += 4 + length;
+		size -= 4 + length;
+	} else {
+		put(directory, "metadata", text, strlen(text));
+	}
+	half = kind & 128 ? size - 1 : (size - 1) / 2;
+	put(directory, "ring_0", data + 1, half);
+	put(directory, kind & 64 ? "ring_1.zst" : "ring_1", data + 1 + half, size - 1 - half);
+	set = ctf_set_new(&(struct ctf_options){.live = kind & 32});
 	p = ctf_printer_new(&print, STDIN_FILENO);
 	if (!ctf_set_add(set, directory, &d)) {
 		events(set, p, &d);
-		if (*data & 32)
+		if (kind & 32)
 			ctf_set_refresh(set, &d);
 	}
 	ctf_printer_release(p);

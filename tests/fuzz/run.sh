@@ -1,67 +1,173 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# tests/fuzz/run.sh TARGET SECONDS: runs one fuzz target over seeds made from the project's own scripts.
-# Build first: make BUILD=fuzz fuzz        (O=DIR here as there)
+# tests/fuzz/run.sh TARGET SECONDS: runs one fuzz target over seeds made from the project's own scripts, this machine's programs and
+#	recordings of other tools.
+# tests/fuzz/run.sh all SECONDS: runs each target, SECONDS for all together, and prints how many inputs each ran and what was found.
+# Build first: make BUILD=fuzz fuzz        (O=DIR here as there). The inputs that are found are kept beside the targets.
 set -eu
 target=$1 seconds=$2
 out=${O:-build}/fuzz
-corpus=$out/corpus-$target
-mkdir -p "$corpus"
 
 # Texts of C string literals, one script a line.
 unquote() { sed 's/\\"/"/g; s/\\n/\n/g; s/\\\\/\\/g'; }
 
-case $target in
-parse | compile)
-	cp tools/*.bt tests/fuzz/seeds/*.bt tests/cli/fmt/*.bt "$corpus/"
-	# every string of the unit tests that looks like a script
-	sed -n 's/^[[:space:]]*{\{0,1\}"\(.*[{}].*\)",\{0,1\}.*/\1/p' tests/unit/*.c | unquote |
-		split -a 4 -l 1 - "$corpus/unit-"
-	# one script for each builtin
-	sed -n 's/^[[:space:]]*{"[a-z_0-9]*", "\(.*\)"},$/\1/p' src/lang/builtin_examples.c | unquote |
-		split -a 4 -l 1 - "$corpus/builtin-"
-	# what the documentation shows
-	sed -n "s/^\$ pantrace .*-e '\(.*\)'.*/\1/p" doc/language.md doc/tutorial.md |
-		split -a 4 -l 1 - "$corpus/doc-"
-	{
-		sed -n 's/^[[:space:]]*{"\([a-z_0-9]*\)", "[^"].*/"\1("/p' src/lang/builtin_*.c | sort -u
-		grep -v '^# ' tests/fuzz/words | sed 's/[\\"]/\\&/g; s/.*/"&"/'
-	} >"$out/words.dict"
-	set -- -dict="$(realpath "$out")/words.dict"
-	;;
-elf)
-	# small enough to be seeds whole
-	for source in calls frames sdt typed; do
-		gcc -O1 -g -gz=zlib -shared -fPIC -nostdlib -Wl,-z,noseparate-code,-z,max-page-size=512 -o "$corpus/$source.so" "tests/programs/$source.c"
-		strip -o "$corpus/$source.stripped" "$corpus/$source.so"
+skipped() { echo "$target: no seeds $1" >&2; }
+
+# u32 N: little endian
+u32() { printf "$(printf '\\%03o\\%03o\\%03o\\%03o' $(($1 & 255)) $(($1 >> 8 & 255)) $(($1 >> 16 & 255)) $(($1 >> 24 & 255)))"; }
+
+size_of() { stat -c %s "$1"; }
+
+# Programs small enough to be seeds whole.
+small() { compiler=$1; shift; "$compiler" -shared -fPIC -nostdlib -Wl,-z,noseparate-code,-z,max-page-size=512 "$@"; }
+
+seeds_of_dwarf()
+{
+	made=$(realpath "$out")/dwarf-made top=$(pwd)
+	rm -rf "$made"
+	mkdir -p "$made"
+	for flags in "gcc -O1 -gdwarf-5" "gcc -O2 -gdwarf-4" "gcc -O0 -g -gz=zlib" "clang -O1 -gdwarf-5" "clang -O2 -gdwarf-4"; do
+		set -- $flags
+		command -v "$1" >/dev/null || { skipped "by $1"; continue; }
+		for source in calls typed frames; do
+			small "$@" -o "$corpus/$source-$(echo "$flags" | tr -c 'a-z0-9\n' _)" "tests/programs/$source.c"
+		done
+		# libdw is asked for units by name: the file is looked for in the working directory
+		(cd "$made" && small "$@" -gsplit-dwarf "-fdebug-prefix-map=$made=." -c -o split.o "$top/tests/programs/typed.c" &&
+			small "$1" -o program split.o && { { printf o; u32 "$(size_of program)"; cat program split.dwo; } >"$corpus/dwo-$1$2$3"
+			! dwp -e program -o program.dwp 2>/dev/null || { printf p; u32 "$(size_of program)"; cat program program.dwp; } >"$corpus/dwp-$1$2$3"; })
 	done
-	set --
-	;;
-btf)
-	for source in calls typed kills; do
-		gcc -gbtf -c -o "$out/seed.o" "tests/programs/$source.c"
-		objcopy --dump-section .BTF="$corpus/$source.btf" "$out/seed.o"
+	# Debian's debug packages
+	find /usr/lib/debug/.build-id -name '*.debug' -size -64k 2>/dev/null | head -n 40 | while read -r file; do cp "$file" "$corpus/debian-$(basename "$file")"; done
+}
+
+seeds_of_unwind()
+{
+	for file in /bin/true /bin/ls /bin/dash /lib/x86_64-linux-gnu/lib[a-m]*.so.?; do
+		[ -f "$file" ] && objcopy -O binary --only-section=.eh_frame "$file" "$corpus/$(basename "$file")" 2>/dev/null || continue
+		[ "$(size_of "$corpus/$(basename "$file")")" -lt 65536 ] || rm "$corpus/$(basename "$file")"
 	done
-	set --
-	;;
-tsdl)
-	sed -n 's/^	*"\(.*\)\\n"$/\1/p' tests/fuzz/ctf.c lib/ctf.c | unquote | split -a 4 -l 40 - "$corpus/metadata-"
-	set --
-	;;
-ctf | format | page | relay | vm)
-	tests/fuzz/seeds.pl "$target" "$corpus"
-	set --
-	;;
-*) set -- ;;
-esac
-# Imports of the seeds are relative to this directory, which nobody else writes to.
-out=$(realpath "$out") corpus=$(realpath "$corpus")
-cd tests/fuzz/seeds
-"$out/$target" -max_total_time="$seconds" -max_len=16384 -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 \
-	-artifact_prefix="$out/" "$@" "$corpus" &
-pid=$!
-trap 'kill $pid' INT TERM
-rc=0
-wait $pid || rc=$?
-rm -rf "/dev/shm/ctf-fuzz-$pid" "/dev/shm/relay-fuzz-$pid"
-exit $rc
+	for source in calls frames; do small gcc -O2 -o "$corpus/$source.so" "tests/programs/$source.c"; done
+}
+
+# What LTTng writes of a program of its own: each stream behind the metadata.
+seeds_of_lttng()
+{
+	[ -e "$corpus/lttng-0" ] && return
+	command -v lttng >/dev/null && command -v lttng-sessiond >/dev/null || { skipped "by LTTng: it is not installed"; return; }
+	made=$(realpath "$out")/ctf-made
+	rm -rf "$made"
+	mkdir -p "$made/home"
+	printf '#include <lttng/tracef.h>\nint main(void) { for (int i = 0; i < 40; i++) tracef("number %%d of %%s", i, "fuzz"); return 0; }\n' >"$made/app.c"
+	(
+		cd "$made" && export LTTNG_HOME="$made/home" HOME="$made/home" && gcc -o app app.c -llttng-ust -ldl && session=fuzz$$ &&
+			{ lttng --no-sessiond list || lttng-sessiond --daemonize --no-kernel; } && lttng create $session --output="$made/trace" &&
+			lttng enable-channel -u --subbuf-size=4096 --num-subbuf=4 small && lttng enable-event -u -c small -a && lttng start && ./app && lttng destroy $session
+	) >/dev/null 2>&1
+	n=0
+	for file in "$made"/trace/ust/uid/*/*/small_* "$made"/trace/ust/pid/*/small_*; do
+		[ -s "$file" ] || continue
+		metadata=$(dirname "$file")/metadata
+		{ printf '\200'; u32 "$(size_of "$metadata")"; cat "$metadata" "$file"; } >"$corpus/lttng-$n"
+		n=$((n + 1))
+	done
+	[ $n -gt 0 ] || skipped "by LTTng: it did not record"
+}
+
+# seeds: those of $target into $corpus; further options of libFuzzer in $options
+seeds()
+{
+	options=-max_len=16384
+	case $target in
+	parse | compile)
+		cp tools/*.bt tests/fuzz/seeds/*.bt tests/cli/fmt/*.bt "$corpus/"
+		cp /usr/share/bpftrace/tools/*.bt "$corpus/" 2>/dev/null || skipped "of bpftrace's tools: they are not installed"
+		# every string of the unit tests that looks like a script
+		sed -n 's/^[[:space:]]*{\{0,1\}"\(.*[{}].*\)",\{0,1\}.*/\1/p' tests/unit/*.c | unquote | split -a 4 -l 1 - "$corpus/unit-"
+		# one script for each builtin
+		sed -n 's/^[[:space:]]*{"[a-z_0-9]*", "\(.*\)"},$/\1/p' src/lang/builtin_examples.c | unquote | split -a 4 -l 1 - "$corpus/builtin-"
+		# what the documentation shows
+		sed -n "s/^\$ pantrace .*-e '\(.*\)'.*/\1/p" doc/language.md doc/tutorial.md | split -a 4 -l 1 - "$corpus/doc-"
+		{
+			sed -n 's/^[[:space:]]*{"\([a-z_0-9]*\)", "[^"].*/"\1("/p' src/lang/builtin_*.c | sort -u
+			grep -v '^# ' tests/fuzz/words | sed 's/[\\"]/\\&/g; s/.*/"&"/'
+		} >"$out/words.dict"
+		options="$options -dict=$(realpath "$out")/words.dict"
+		;;
+	elf)
+		for source in calls frames sdt typed; do
+			small gcc -O1 -g -gz=zlib -o "$corpus/$source.so" "tests/programs/$source.c"
+			strip -o "$corpus/$source.stripped" "$corpus/$source.so"
+		done
+		;;
+	btf)
+		for source in calls typed kills; do
+			gcc -gbtf -c -o "$out/seed.o" "tests/programs/$source.c"
+			objcopy --dump-section .BTF="$corpus/$source.btf" "$out/seed.o"
+		done
+		;;
+	tsdl)
+		sed -n 's/^	*"\(.*\)\\n"$/\1/p' tests/fuzz/ctf.c lib/ctf.c | unquote | split -a 4 -l 40 - "$corpus/metadata-"
+		;;
+	dwarf)
+		options=-max_len=65536
+		seeds_of_dwarf
+		;;
+	unwind)
+		options=-max_len=65536
+		seeds_of_unwind
+		;;
+	definition)
+		sed -n 's/^[[:space:]]*check("\([^"]*\)".*/\1/p' tests/unit/definition.c | tr '#' / | split -a 4 -l 1 - "$corpus/unit-"
+		grep -oh '[pr][0-9]*:[a-zA-Z_0-9]* [^" ]*[^"]*' tests/cli/*probe*.t tests/vm/*probe*.sh tests/cli/*hist*.t tests/vm/*hist*.sh 2>/dev/null | split -a 4 -l 1 - "$corpus/test-"
+		;;
+	hist)
+		grep -oh "keys=[^\"']*" tests/cli/*.t tests/vm/*.sh doc/*.md src/cmd/*.c | sort -u | split -a 4 -l 1 - "$corpus/test-"
+		;;
+	ctf)
+		tests/fuzz/seeds.pl "$target" "$corpus"
+		seeds_of_lttng
+		;;
+	*)
+		tests/fuzz/seeds.pl "$target" "$corpus"
+		;;
+	esac
+}
+
+# fuzz TARGET SECONDS: its result is libFuzzer's
+fuzz()
+{
+	target=$1
+	corpus=$out/corpus-$target
+	mkdir -p "$corpus"
+	corpus=$(realpath "$corpus")
+	seeds
+	# Imports of the seeds are relative to this directory, which nobody else writes to.
+	binary=$(realpath "$out")/$target
+	(cd tests/fuzz/seeds && exec "$binary" -max_total_time="$2" -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$binary-" $options "$corpus") &
+	pid=$!
+	trap 'kill $pid' INT TERM
+	rc=0
+	wait $pid || rc=$?
+	trap - INT TERM
+	rm -rf "/dev/shm/$target-fuzz-$pid"
+	return $rc
+}
+
+findings() { find "$out" -maxdepth 1 \( -name "$1-crash-*" -o -name "$1-leak-*" -o -name "$1-timeout-*" -o -name "$1-oom-*" \) | wc -l; }
+
+if [ "$target" != all ]; then
+	fuzz "$target" "$seconds"
+	exit
+fi
+targets=$(basename -s .c tests/fuzz/*.c)
+each=$((seconds / $(echo "$targets" | wc -l)))
+failed=0
+printf '%-12s %12s %8s %9s\n' TARGET RUNS SECONDS FINDINGS
+for name in $targets; do
+	before=$(findings "$name") began=$(date +%s)
+	fuzz "$name" $((each > 0 ? each : 1)) >"$out/$name.log" 2>&1 || failed=1
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name.log")
+	printf '%-12s %12s %8s %9s\n' "$name" "${runs:-?}" $(($(date +%s) - began)) $(($(findings "$name") - before))
+done
+exit $failed

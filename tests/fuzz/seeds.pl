@@ -144,5 +144,20 @@ sub filters
 	seed($start . pack('CCsl', 0x7b, 0x1a, -8, 0) . pack('CCsl', 0x79, 0xa0, -8, 0) . pack('CCsl', 0x0f, 0x10, 0, 0) . pack('CCsl', 0x85, 0, 0, 1) . $end);
 }
 
-my %targets = (page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
+# Changes of the whole file that the target makes: where, offset, value (rings.c).
+sub scribbles
+{
+	my $change = sub { my ($area, $offset, $value) = @_; pack('CSQ', $area, $offset, $value) };
+	my @sizes = map { $change->(3 << 2, 12 + 4 * $_, 1 << (8 + $_)) } 0 .. 6;
+	my @ring = map { $change->(1 | 3 << 2, 8 * $_, 4096 * ($_ + 1)) } 0, 1, 2, 8;
+	my @records = map { $change->(2 | 2 << 2, 8 * $_, 24) } 0 .. 5;
+	my @packets = map { $change->(3 | 3 << 2, 4096 * $_ + 40, 800 * $_) } 0 .. 7;
+
+	for my $how (0 .. 63) {
+		seed(pack('CC', $how, 0) . join '', @ring);
+		seed(pack('CC', $how, 3) . join '', @packets, @records, @sizes) if $how % 3 == 0;
+	}
+}
+
+my %targets = (rings => \&scribbles, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
 $targets{$target}->() if $targets{$target};

@@ -18,8 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct ctf_cursor c = {.data = data, .end = MIN(size, (size_t)256) * 8, .slots = slots}, again = c;
 
 		if (e->fields) {
+			struct json json = JSON_INIT(&out);
+
 			ctf_put_text(&out, &c, e->fields, CTF_NO_SLOT, &style);
-			ctf_put_json(&out, &again, e->fields, CTF_NO_SLOT, &style);
+			ctf_put_json(&json, &again, e->fields, CTF_NO_SLOT, &style);
 		}
 		strbuf_reset(&out);
 		free(slots);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug information: any bytes as an ELF file of DWARF, and as a program with a .dwo or .dwp beside it. Such an input begins with
+ * 'o' or 'p' and the program's length, u32; the program's units are in the working directory, split.dwo.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "binary/debug_lines.h"
+#include "binary/elf_internal.h"
+#include "types/type.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
+
+#define PROGRAM "program"
+
+/* libdw 0.188 forgets some of its trees when a unit is damaged; nothing of ours. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libdw\n";
+}
+
+static void put(const char *name, const u8 *data, size_t len)
+{
+	FILE *f = fopen(name, "w");
+
+	if (!f || fwrite(data, 1, len, f) != len || fclose(f))
+		abort();
+}
+
+static void prepare(void)
+{
+	static bool is_done;
+	char directory[64];
+
+	if (is_done)
+		return;
+	is_done = true;
+	snprintf(directory, sizeof(directory), "/dev/shm/dwarf-fuzz-%d", (int)getpid());
+	if (mkdir(directory, 0700) || chdir(directory))
+		abort();
+}
+
+static void complete_all(struct type_store *types, const struct type *t, u32 depth)
+{
+	if (!t || depth > 4 || type_complete(types, t))
+		return;
+	complete_all(types, t->element, depth + 1);
+	for (u32 i = 0; i < t->count && i < 32; i++)
+		if (t->kind == TYPE_STRUCT || t->kind == TYPE_UNION)
+			complete_all(types, t->members[i].type, depth + 1);
+}
+
+static int on_address(void *arg, u64 address)
+{
+	*(u64 *)arg += address;
+	return 0;
+}
+
+static void ask_address(struct elf_file *f, struct type_store *types, u64 address)
+{
+	struct debug_inline inlines[8], outer;
+	struct debug_function function;
+	const char *file;
+	u32 line;
+
+	debug_line_at(f, address, &file, &line);
+	debug_inlines_at(f, address, inlines, ARRAY_SIZE(inlines), &outer);
+	if (!debug_function_at(f, address, types, &function)) {
+		complete_all(types, function.args, 0);
+		complete_all(types, function.retval, 0);
+	}
+}
+
+static int on_symbol(void *arg, const struct elf_symbol *s)
+{
+	u64 *next = arg;
+
+	if (next[0] < 16)
+		next[1 + next[0]++] = s->address;
+	return 0;
+}
+
+static void ask(struct elf_file *f)
+{
+	static const char *const names[] = {"struct point", "union u", "enum color", "name_t"};
+	struct type_store types;
+	u64 places[17] = {0}, sum = 0;
+	u32 line;
+
+	type_store_init(&types);
+	elf_file_each_symbol(f, on_symbol, places);
+	for (u64 i = 0; i < places[0]; i++) {
+		ask_address(f, &types, places[1 + i]);
+		ask_address(f, &types, places[1 + i] + 7);
+	}
+	ask_address(f, &types, f->entry);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		complete_all(&types, debug_type_named(f, &types, names[i]), 0);
+	debug_each_address(f, "a.c", 3, 0, on_address, &sum, &line);
+	debug_each_address(f, "typed.c", 12, 2, on_address, &sum, &line);
+	type_store_release(&types);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
+{
+	const bool is_split = len > 5 && (*data == 'o' || *data == 'p');
+	size_t program = len;
+	struct elf_file *f;
+	u8 *copy;
+
+	prepare();
+	if (is_split) {
+		u32 n;
+
+		memcpy(&n, data + 1, sizeof(n));
+		program = MIN((size_t)n, len - 5);
+		unlink("split.dwo");
+		unlink(PROGRAM ".dwp");
+		put(*data == 'o' ? "split.dwo" : PROGRAM ".dwp", data + 5 + program,
+		    len - 5 - program);
+		data += 5;
+	}
+	copy = xmalloc(program + 1);
+	memcpy(copy, data, program);
+	if (elf_file_open_buffer(copy, program, PROGRAM, &f))
+		return 0;
+	ask(f);
+	elf_file_close(f);
+	return 0;
+}
