@@ -26,28 +26,39 @@ static int duplicate(int fd)
 int file_image_open(struct file_image *i, int fd)
 {
 	struct stat st;
+
+	return fstat(fd, &st) ? -errno : file_image_open_part(i, fd, 0, (u64)st.st_size);
+}
+
+int file_image_open_part(struct file_image *i, int fd, u64 base, u64 len)
+{
+	struct stat st;
 	void *data;
 
 	*i = (struct file_image){.fd = -1};
 	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || !st.st_size)
+	if (!S_ISREG(st.st_mode) || !len || base > (u64)st.st_size || len > (u64)st.st_size - base)
 		return -EINVAL;
-	if ((u64)st.st_size > MAX_LEN)
+	if (len > MAX_LEN)
 		return -EFBIG;
 	fd = duplicate(fd);
 	if (fd < 0)
 		return fd;
 	/* Not writable yet, so that it counts as memory only where it is read into. */
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	data = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (data == MAP_FAILED) {
 		const int err = -errno;
 
 		close(fd);
 		return err;
 	}
-	*i = (struct file_image){
-		.data = data, .len = (size_t)st.st_size, .fd = fd, .modified = st.st_mtim};
+	*i = (struct file_image){.data = data,
+				 .len = len,
+				 .base = base,
+				 .file_size = (u64)st.st_size,
+				 .fd = fd,
+				 .modified = st.st_mtim};
 	i->blocks = xzalloc((i->len / BLOCK / 64 + 1) * sizeof(*i->blocks));
 	return 0;
 }
@@ -77,7 +88,7 @@ static bool is_read(const struct file_image *i, u64 block)
 static int read_all(struct file_image *i, u64 from, u64 to)
 {
 	while (from < to) {
-		const ssize_t n = pread(i->fd, i->data + from, to - from, (off_t)from);
+		const ssize_t n = pread(i->fd, i->data + from, to - from, (off_t)(i->base + from));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -105,7 +116,7 @@ static int read_blocks(struct file_image *i, u64 first, u64 end)
 	/* Parts of two different files would be worse than none. */
 	if (fstat(i->fd, &st))
 		return -errno;
-	if ((u64)st.st_size != i->len || st.st_mtim.tv_sec != i->modified.tv_sec ||
+	if ((u64)st.st_size != i->file_size || st.st_mtim.tv_sec != i->modified.tv_sec ||
 	    st.st_mtim.tv_nsec != i->modified.tv_nsec)
 		return -ESTALE;
 	for (u64 block = first; block < end; block++)

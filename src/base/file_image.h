@@ -14,15 +14,19 @@
 struct file_image {
 	u8 *data; /* page-aligned; zeros where nothing was read */
 	size_t len;
+	u64 base; /* where it begins in the file: a part of it may be the image */
 	int fd; /* its own; -1: `data` was given, and all of it is there */
 	u64 *blocks; /* a bit for each block that was read */
 	u64 bytes_read;
+	u64 file_size;
 	struct timespec modified;
 	int error; /* the first one: -ESTALE (the file has changed), -EFBIG, -ENOMEM, -EIO, ...; nothing more is read then */
 };
 
 /* The descriptor stays the caller's. 0 or -errno; -EFBIG: larger than anything that is believed. */
 int file_image_open(struct file_image *i, int fd);
+/* Of bytes [base, base + len) of the file, which must be there. */
+int file_image_open_part(struct file_image *i, int fd, u64 base, u64 len);
 /* Takes over a malloc'ed buffer. */
 void file_image_of(struct file_image *i, void *data, size_t len);
 void file_image_close(struct file_image *i); /* zeros are fine */

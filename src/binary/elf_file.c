@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "binary/elf_internal.h"
+#include "binary/zip.h"
 
 enum {
 	MAX_HEADER = 64, /* sizeof(Elf64_Ehdr) */
@@ -228,16 +229,38 @@ int elf_file_open_fd(int fd, const char *path, struct elf_file **ret)
 	return err ? err : open_image(image, path, ret);
 }
 
+static int open_entry(int fd, const char *path, const char *entry, struct elf_file **ret)
+{
+	struct file_image image;
+	u64 offset, size;
+	const char *why;
+	int err = zip_find(fd, entry, &offset, &size, &why);
+
+	if (!err && size < EI_NIDENT)
+		err = -ENOEXEC;
+	if (!err)
+		err = file_image_open_part(&image, fd, offset, size);
+	return err ? err : open_image(image, path, ret);
+}
+
 int elf_file_open(const char *path, struct elf_file **ret)
 {
 	/* O_NONBLOCK: a FIFO in the place of a binary must not hang us. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int err;
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	const char *separator = zip_separator(path);
+	int fd = open(path, flags), err;
+	char *archive;
 
-	if (fd < 0)
-		return -errno;
-	err = elf_file_open_fd(fd, path, ret);
-	close(fd);
+	if (fd >= 0 || !separator) {
+		err = fd < 0 ? -errno : elf_file_open_fd(fd, path, ret);
+	} else {
+		archive = xstrndup(path, (size_t)(separator - path));
+		fd = open(archive, flags);
+		err = fd < 0 ? -errno : open_entry(fd, path, separator + 2, ret);
+		free(archive);
+	}
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 
@@ -271,6 +294,14 @@ void elf_file_close(struct elf_file *f)
 const char *elf_file_path(const struct elf_file *f)
 {
 	return f->path;
+}
+
+char *elf_file_on_disk(const struct elf_file *f, u64 *ret_base)
+{
+	const char *separator = f->image.base ? zip_separator(f->path) : NULL;
+
+	*ret_base = f->image.base;
+	return separator ? xstrndup(f->path, (size_t)(separator - f->path)) : xstrdup(f->path);
 }
 
 bool elf_file_is_64(const struct elf_file *f)

@@ -11,11 +11,13 @@
 
 struct elf_file;
 
-/* Opens and checks the ELF header. Returns 0 or -errno (-ENOEXEC: not ELF). path is copied. */
+/* Opens and checks the ELF header. Returns 0 or -errno (-ENOEXEC: not ELF). path is copied; it may be "ARCHIVE!/ENTRY" (zip.h). */
 int elf_file_open(const char *path, struct elf_file **ret);
 int elf_file_open_fd(int fd, const char *path, struct elf_file **ret); /* the descriptor stays the caller's */
 void elf_file_close(struct elf_file *f); /* NULL is fine */
 const char *elf_file_path(const struct elf_file *f);
+/* The file on disk that it is in, malloc'ed, and the byte of that with which it begins: 0, but for entries of archives. */
+char *elf_file_on_disk(const struct elf_file *f, u64 *ret_base);
 bool elf_file_is_64(const struct elf_file *f);
 bool elf_file_is_dynamic(const struct elf_file *f); /* ET_DYN */
 u16 elf_file_machine(const struct elf_file *f);

@@ -14,6 +14,7 @@
 #include "binary/elf_internal.h"
 #include "binary/ld_cache.h"
 #include "binary/process_maps.h"
+#include "binary/zip.h"
 
 /* Where ld.so looks without a cache; files for another machine are passed over by is_elf(). */
 static const char *const library_dirs[] = {
@@ -170,13 +171,29 @@ static char *find_in_path(const char *name)
 	return NULL;
 }
 
+/* "ARCHIVE!/ENTRY": the archive is what is looked for. */
+static char *resolve_entry(const char *name, size_t len, pid_t pid)
+{
+	char *archive = xstrndup(name, len), *found = binary_resolve(archive, pid);
+
+	free(archive);
+	archive = found;
+	if (found)
+		found = xasprintf("%s%s", archive, name + len);
+	free(archive);
+	return found;
+}
+
 char *binary_resolve(const char *name, pid_t pid)
 {
 	struct find_library q = {.name = name, .pid = pid};
+	const char *separator = zip_separator(name);
 	char *found;
 
 	if (!*name)
 		return NULL;
+	if (separator && access(name, F_OK))
+		return resolve_entry(name, (size_t)(separator - name), pid);
 	if (*name == '/' && pid && (found = process_path(pid, name)))
 		return found;
 	if (strchr(name, '/'))

@@ -238,7 +238,8 @@ static int user_request(struct definition *f, struct probe_request *r, const cha
 static int add_user_place(struct definition *f, const struct probe_target *t,
 			  struct tracefs_command *c)
 {
-	char *place;
+	char *place, *path;
+	u64 base;
 
 	if (strpbrk(t->path, " \t\n")) {
 		diag_error(f->diag, f->place.at, "the kernel does not take a path with blanks: %s",
@@ -246,11 +247,13 @@ static int add_user_place(struct definition *f, const struct probe_target *t,
 		diag_hint(f->diag, "make a link without blanks to it, and name that");
 		return -EINVAL;
 	}
-	place = xasprintf("%s:0x%" PRIx64, t->path, t->address);
+	path = user_on_disk(t, &base);
+	place = xasprintf("%s:0x%" PRIx64, path, base + t->address);
 	tracefs_command_stands_for(c, place, f->place.at);
 	if (t->semaphore)
-		tracefs_command_add(c, "(0x%" PRIx64 ")", t->semaphore);
+		tracefs_command_add(c, "(0x%" PRIx64 ")", base + t->semaphore);
 	free(place);
+	free(path);
 	return 0;
 }
 

@@ -4,9 +4,7 @@
  * wildcard), symbol + offset, or address. The kernel wants file offsets; they come from program
  * headers (elf_file_offset()).
  */
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "binary/process_maps.h"
 #include "probe/uapi.h"
@@ -184,34 +182,22 @@ static int no_symbol(struct expand_arg *a)
 
 /* Does an instruction begin `into` bytes behind the start of a function? The kernel would not
  * notice, the program would crash. */
-static bool is_boundary(const char *path, u64 start, u64 into)
+static bool is_boundary(struct elf_file *f, u64 start, u64 into)
 {
+	const u8 *code = into && into <= MAX_FUNCTION ? elf_file_bytes(f, start, into) : NULL;
 	u64 at = 0;
-	size_t size;
-	u8 *code;
-	int fd, length;
-	bool ret = false;
+	int length;
 
-	if (!into || into > MAX_FUNCTION)
-		return !into;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	code = xmalloc(into);
-	size = pread(fd, code, into, (off_t)start) == (ssize_t)into ? into : 0;
-	while (at < size && (length = arch_instruction_length(code + at, size - at)) > 0)
+	while (code && at < into && (length = arch_instruction_length(code + at, into - at)) > 0)
 		at += (u64)length;
-	ret = size && at == into;
-	free(code);
-	close(fd);
-	return ret;
+	return at == into;
 }
 
 static int check_boundary(struct expand_arg *a, u64 start, u64 into)
 {
 	struct diag *d = a->env->diag;
 
-	if (is_boundary(a->path, start, into))
+	if (is_boundary(a->file, start, into))
 		return 0;
 	if (a->env->unsafe) {
 		diag_warning(d, a->request->span,
@@ -249,6 +235,8 @@ static int add_symbol(struct expand_arg *a)
 	if (elf_file_find_symbol(a->file, a->function, &s))
 		return -ENOENT;
 	err = check_symbol(a, &s);
+	if (!err)
+		err = user_check_unique(a->env, a->request, a->file, &s, a->function);
 	if (err)
 		return err;
 	if (elf_file_offset(a->file, s.address + a->offset, &offset) ||

@@ -1,17 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/user.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "binary/debug_lines.h"
+#include "binary/zip.h"
 #include "binary/running_files.h"
 #include "probe/uapi.h"
 
 /* Places in the files of one process for which its first thread only is seen where links take it for that (6.6 to 6.9). */
 #define MULTI_FROM 4
 #define NOP_SIZE   5 /* bytes of an instruction that are looked at */
+
+/* "ARCHIVE!/ENTRY" that is no library in an archive: says why. */
+static bool refuse_entry(struct probe_env *env, struct span at, const char *path)
+{
+	const char *separator = zip_separator(path), *why = NULL;
+	u64 offset, size;
+	char *archive;
+	int fd, err;
+
+	if (!separator || !access(path, F_OK))
+		return false;
+	archive = xstrndup(path, (size_t)(separator - path));
+	fd = open(archive, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	free(archive);
+	if (fd < 0)
+		return false;
+	err = zip_find(fd, separator + 2, &offset, &size, &why);
+	close(fd);
+	if (err)
+		diag_error(env->diag, at, "cannot probe %s: %s", path, why ? why : strerror(-err));
+	return err;
+}
 
 int user_open(struct probe_env *env, struct span at, const char *path, bool loud,
 	      struct elf_file **ret)
@@ -32,6 +57,8 @@ int user_open(struct probe_env *env, struct span at, const char *path, bool loud
 		return 0;
 	}
 	if (!loud)
+		return err;
+	if (refuse_entry(env, at, path))
 		return err;
 	if (err == -ENOEXEC) {
 		diag_error(env->diag, at, "%s is not an ELF executable or library", path);
@@ -319,24 +346,38 @@ struct pmu_arg {
 	bool is_return;
 };
 
+char *user_on_disk(const struct probe_target *t, u64 *ret_base)
+{
+	const struct user_site *site = t->private;
+
+	*ret_base = 0;
+	return site && site->file ? elf_file_on_disk(site->file, ret_base) : xstrdup(t->path);
+}
+
 static int open_uprobe(const struct probe_target *t, void *arg)
 {
 	const struct pmu_arg *p = arg;
+	u64 base;
+	char *path = user_on_disk(t, &base);
+	const u64 semaphore = t->semaphore ? base + t->semaphore : 0;
 	struct perf_event_attr attr = {
 		.type = (u32)p->type,
 		.size = sizeof(attr),
 		.config = (u64)p->is_return |
-			  t->semaphore << 32, /* bit 0: retprobe; 32-63: ref_ctr_offset */
-		.uprobe_path = (u64)(uintptr_t)t->path,
-		.probe_offset = t->address,
+			  semaphore << 32, /* bit 0: retprobe; 32-63: ref_ctr_offset */
+		.uprobe_path = (u64)(uintptr_t)path,
+		.probe_offset = base + t->address,
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
 
-	if (t->semaphore >> 32)
-		return -ERANGE;
-	return perf_event_open_fd(&attr, t->pid > 0 ? t->pid : -1, t->pid > 0 ? -1 : 0, -1,
-				  PERF_FLAG_FD_CLOEXEC);
+	const int fd = semaphore >> 32
+			       ? -ERANGE
+			       : perf_event_open_fd(&attr, t->pid > 0 ? t->pid : -1,
+						    t->pid > 0 ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	free(path);
+	return fd;
 }
 
 static int attach_single(struct probe_env *env, int prog_fd, struct probe_target *const *targets,
@@ -363,6 +404,7 @@ struct multi {
 	struct probe_attachments *out;
 	u64 *offsets, *semaphores, *cookies;
 	struct probe_target **targets; /* of one file */
+	char *path; /* of it */
 };
 
 static int link_range(struct multi *m, u32 first, u32 n)
@@ -371,7 +413,7 @@ static int link_range(struct multi *m, u32 first, u32 n)
 	struct uapi_link_create_uprobe_multi attr = {
 		.prog_fd = (u32)m->prog_fd,
 		.attach_type = m->attach_type,
-		.path = (u64)(uintptr_t)t->path,
+		.path = (u64)(uintptr_t)m->path,
 		.offsets = (u64)(uintptr_t)(m->offsets + first),
 		.ref_ctr_offsets = (u64)(uintptr_t)(m->semaphores + first),
 		.cookies = (u64)(uintptr_t)(m->cookies + first),
@@ -412,6 +454,7 @@ static void attach_range(struct multi *m, u32 first, u32 n)
 static int attach_files(struct multi *m, struct probe_target *const *targets, u32 n)
 {
 	const u32 attached = m->out->attached;
+	u64 base;
 	u32 k = 0;
 
 	m->offsets = xreallocarray(NULL, n, sizeof(u64));
@@ -420,9 +463,11 @@ static int attach_files(struct multi *m, struct probe_target *const *targets, u3
 	m->targets = xreallocarray(NULL, n, sizeof(*m->targets));
 	/* Targets of a file stand together, as expand made them. */
 	for (u32 i = 0; i < n; i++) {
+		free(m->path);
+		m->path = user_on_disk(targets[i], &base);
 		m->targets[k] = targets[i];
-		m->offsets[k] = targets[i]->address;
-		m->semaphores[k] = targets[i]->semaphore;
+		m->offsets[k] = base + targets[i]->address;
+		m->semaphores[k] = targets[i]->semaphore ? base + targets[i]->semaphore : 0;
 		m->cookies[k++] = targets[i]->cookie;
 		if (i + 1 < n && str_eq(targets[i + 1]->path, targets[i]->path) &&
 		    targets[i + 1]->pid == targets[i]->pid)
@@ -434,6 +479,7 @@ static int attach_files(struct multi *m, struct probe_target *const *targets, u3
 	free(m->semaphores);
 	free(m->cookies);
 	free(m->targets);
+	free(m->path);
 	return m->out->attached > attached || !n ? 0 : -EIO;
 }
 

@@ -47,6 +47,12 @@ void user_describe_function(struct probe_env *env, const struct probe_target *t,
 /* ---- user_names.c ---- */
 /* Does a pattern like "ns::f" or "ns::f(int)" mean this mangled name? */
 bool user_name_matches(const char *pattern, const char *mangled);
+/*
+ * Is a symbol of a file the only function of its name? Local ones of several sources may share it. 0, or -EINVAL with a diagnostic
+ * that says where they are. written: as in the request.
+ */
+int user_check_unique(struct probe_env *env, const struct probe_request *r, struct elf_file *f, const struct elf_symbol *s,
+		      const char *written);
 /* For lists: the functions that "PROVIDER:FILE:[cpp:]FUNCTION" matches. */
 int user_each_function(struct probe_env *env, const char *provider, const char *glob,
 		       int (*fn)(void *arg, const char *name), void *arg);
@@ -62,6 +68,8 @@ int user_parse_line(struct probe_env *env, const struct probe_request *r, struct
 int user_each_line_address(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
 			   const struct user_line *line, int (*fn)(void *arg, u64 address), void *arg);
 
+/* The file that the kernel is told, malloc'ed, and what is added to offsets in the target's own file (of an archive). */
+char *user_on_disk(const struct probe_target *t, u64 *ret_base);
 /* Makes the last n targets attach by one link per file if the kernel has such links and it pays. */
 void user_choose_multi(struct probe_env *env, struct probe_targets *out, size_t first);
 int user_attach(struct probe_env *env, int prog_fd, struct probe_target *const *targets, u32 n, bool is_return,

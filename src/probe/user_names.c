@@ -4,6 +4,9 @@
 
 #include "probe/user.h"
 
+#include "binary/debug_lines.h"
+#include "binary/process_maps.h"
+
 /* The name in "int ns::f<int>(int)": names of templates have the return type before them. */
 static char *behind_return_type(char *name)
 {
@@ -45,6 +48,70 @@ bool user_name_matches(const char *pattern, const char *mangled)
 	free(name);
 	return found;
 }
+
+/* ---- one of several ---- */
+
+#define SHOWN 8u /* places that are named */
+
+struct same_name {
+	const char *name;
+	u64 addresses[SHOWN];
+	u32 count;
+};
+
+static int count_same(void *arg, const struct elf_symbol *s)
+{
+	struct same_name *q = arg;
+
+	if (!s->is_function || !s->is_local || !str_eq(s->name, q->name))
+		return 0;
+	if (q->count < SHOWN)
+		q->addresses[q->count] = s->address;
+	q->count++;
+	return 0;
+}
+
+/* "0x1139 (a.c:3), 0x1180 (b.c:7)" */
+static void add_places(struct strbuf *out, struct elf_file *f, const struct same_name *q)
+{
+	for (u32 i = 0; i < MIN(q->count, SHOWN); i++) {
+		const char *source;
+		u32 line;
+
+		strbuf_addf(out, "%s0x%" PRIx64, i ? ", " : "", q->addresses[i]);
+		if (!debug_line_at(f, q->addresses[i], &source, &line))
+			strbuf_addf(out, " (%s:%u)", path_base_name(source), line);
+	}
+	if (q->count > SHOWN)
+		strbuf_addf(out, " and %u more", q->count - SHOWN);
+}
+
+int user_check_unique(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
+		      const struct elf_symbol *s, const char *written)
+{
+	struct same_name q = {.name = s->name};
+	struct strbuf places = STRBUF_INIT;
+	const int last = (int)strlen(written) - 1;
+	const char *file = elf_file_path(f);
+
+	/* A global one is what its name means. */
+	if (!s->is_local || !s->is_function)
+		return 0;
+	elf_file_each_symbol(f, count_same, &q);
+	if (q.count < 2)
+		return 0;
+	add_places(&places, f, &q);
+	diag_error(env->diag, r->span,
+		   "cannot attach to %s: the name is not unique: %u functions are called %s, at %s",
+		   r->text, q.count, written, places.data);
+	diag_hint(env->diag, "%s:%s:0x%" PRIx64 " means the first, %s:%s:%.*s[%c] all of them",
+		  r->parts[0], file, q.addresses[0], r->parts[0], file, last, written,
+		  written[last]);
+	strbuf_release(&places);
+	return -EINVAL;
+}
+
+/* ---- lists ---- */
 
 struct each_arg {
 	struct probe_env *env;
