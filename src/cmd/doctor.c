@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "kernel/ftrace_features.h"
 #include "kernel/kernel.h"
+#include "kernel/sandbox.h"
 #include "probe/probe.h"
 
 /* include/uapi/linux/capability.h; why each matters here. */
@@ -150,6 +151,24 @@ static void text_ftrace(struct doctor *d)
 	free(f);
 }
 
+/* What is kept when everything is attached; all else is given up. */
+static void text_reading(struct doctor *d)
+{
+	strbuf_addstr(&d->out, "\nPrivileges while events are read\n");
+	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++)
+		strbuf_addf(&d->out, "  %-4s %-22s %s\n", c->needs ? "some" : "kept", c->name,
+			    c->why);
+	strbuf_addf(&d->out,
+		    "  %-4s %-22s given up, and no program that is run gets new ones "
+		    "(no_new_privs)\n"
+		    "  %-4s %-22s only those that reading takes (seccomp), in scripts and tools without "
+		    "files or sockets of their own%s\n"
+		    "  \"some\": by runs that need it. Scripts with system() or events of instrumented "
+		    "programs keep all, as does --%s.\n",
+		    "no", "all others", sandbox_can_filter() ? "some" : "NO", "system calls",
+		    sandbox_can_filter() ? "" : "; this kernel cannot do it", SANDBOX_OPTION_NAME);
+}
+
 static void text_privileges(struct doctor *d)
 {
 	const u64 held = effective_capabilities();
@@ -159,6 +178,7 @@ static void text_privileges(struct doctor *d)
 		strbuf_addf(&d->out, "  %-4s %-22s %s\n",
 			    held >> capabilities[i].bit & 1 ? "yes" : "NO", capabilities[i].name,
 			    capabilities[i].why);
+	text_reading(d);
 	strbuf_addstr(&d->out, "\nSettings\n");
 	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
 		char *value = first_line(settings[i].path);
@@ -225,6 +245,16 @@ static void json_privileges(struct json *j)
 	json_object(j);
 	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
 		json_member_bool(j, capabilities[i].name, held >> capabilities[i].bit & 1);
+	json_end(j, '}');
+	json_key(j, "reading");
+	json_object(j);
+	json_key(j, "capabilities");
+	json_object(j);
+	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++)
+		json_member_text(j, c->name, c->needs ? "some" : "kept");
+	json_end(j, '}');
+	json_member_bool(j, "no_new_privs", true);
+	json_member_bool(j, "seccomp", sandbox_can_filter());
 	json_end(j, '}');
 	json_key(j, "settings");
 	json_object(j);

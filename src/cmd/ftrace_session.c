@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/stall.h"
+#include "kernel/sandbox.h"
 #include "kernel/tracefs.h"
 
 #define LIVE_PERCENT "25" /* of a CPU's buffer, at which the reader is woken */
@@ -546,6 +547,14 @@ static int run_loop(struct ftrace_session *s, struct loop *l)
 	return err ? EXIT_FAILED : rc;
 }
 
+/* ftrace is switched off by files that belong to root; no more is needed. */
+static void drop_privileges(const struct ftrace_session *s)
+{
+	if (!s->options->keep_privileges)
+		sandbox_enter(SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES |
+			      (s->user_stacks ? SANDBOX_USER_FILES : 0));
+}
+
 /* For tests and scripts that must not begin before we do. */
 static void notify_attached(struct ftrace_session *s)
 {
@@ -570,6 +579,7 @@ int ftrace_session_run(struct ftrace_session *s)
 	s->buffer = l.buffer;
 	if (s->duration_ns)
 		l.end = clock_now_ns(CLOCK_MONOTONIC) + s->duration_ns;
+	drop_privileges(s);
 	notify_attached(s);
 	rc = run_loop(s, &l);
 	s->buffer = NULL;

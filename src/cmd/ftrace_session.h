@@ -28,13 +28,14 @@
 #include "engine/watch.h"
 #include "kernel/dynamic_event.h"
 #include "kernel/instance.h"
+#include "kernel/sandbox.h"
 #include "trace/trace_text.h"
 #include "view/output.h"
 
 /* Values of the common options; part of the command's own struct. */
 struct ftrace_options {
 	const char *duration, *pid, *thread, *buffer, *output;
-	bool header, stack, json, quiet;
+	bool header, stack, json, quiet, keep_privileges;
 	/*
 	 * Calls are only counted: nobody asks for names, and who counts leaves out what this process itself does, which takes
 	 * the kernel four grace periods of RCU less than to be told so. any_clock: nor for times.
@@ -53,7 +54,8 @@ struct ftrace_options {
 	{'b', "buffer", "KB", "size of the kernel's buffer per CPU", OPTION_STRING, offsetof(T, m.buffer)},    \
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, offsetof(T, m.output)},                      \
 	{'j', "json", NULL, "one JSON object per event", OPTION_FLAG, offsetof(T, m.json)},                    \
-	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, offsetof(T, m.quiet)}
+	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, offsetof(T, m.quiet)},                     \
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, offsetof(T, m.keep_privileges)}
 
 /* Columns of a line, for the commands' .fields. */
 extern const struct option_field ftrace_event_fields[];

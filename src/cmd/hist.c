@@ -8,6 +8,7 @@
 
 #include "base/options.h"
 #include "base/process.h"
+#include "kernel/sandbox.h"
 #include "probe/definition.h"
 
 struct hist_options {
@@ -15,7 +16,7 @@ struct hist_options {
 		*top, *engine, *output, *name;
 	u64 pid;
 	struct string_list definitions;
-	bool json, as_kernel, clear;
+	bool json, as_kernel, clear, keep_privileges;
 };
 
 #define O(field) offsetof(struct hist_options, field)
@@ -48,6 +49,7 @@ static const struct option_spec hist_table[] = {
 	{'K', "kernel-layout", NULL, "print as the kernel's hist files do", OPTION_FLAG,
 	 O(as_kernel)},
 	{'j', "json", NULL, "one JSON object per report", OPTION_FLAG, O(json)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(output)},
 	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
 	{'n', "name", "NAME",
@@ -383,6 +385,7 @@ int cmd_hist(int argc, char **argv)
 	run.clears = o.clear;
 	run.pid = (pid_t)o.pid;
 	run.output = o.output;
+	run.keep_privileges = o.keep_privileges;
 	rc = check_options(&o, &run, &interval_ns);
 	run.has_intervals = interval_ns != 0;
 	if (!rc)

@@ -41,7 +41,7 @@ struct hist_run {
 	u64 duration_ns;      /* 0 = until Ctrl-C */
 	u64 top;
 	bool clears; /* empty the tables after each report */
-	bool quiet;
+	bool quiet, keep_privileges;
 	enum hist_layout layout;
 	const char *output; /* file; NULL = standard output */
 	bool has_intervals; /* reports by the clock; they carry the time */

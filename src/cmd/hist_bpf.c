@@ -425,6 +425,7 @@ int hist_run_bpf(struct hist_run *run)
 		.name = "hist",
 		.words = run->command,
 		.ends_with = run->pid,
+		.keep_privileges = run->keep_privileges,
 		.is_tool = true,
 		.quiet = true,
 		.output = run->output,

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "kernel/sandbox.h"
 #include "cmd/hist_text.h"
 #include "engine/child.h"
 #include "kernel/dynamic_event.h"
@@ -414,6 +415,9 @@ static int count(struct kernel_hist *k)
 		return err;
 	if (run->duration_ns)
 		k->deadline = clock_now_ns(CLOCK_MONOTONIC) + run->duration_ns;
+	if (!run->keep_privileges)
+		sandbox_enter(SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES | SANDBOX_USER_FILES |
+			      (k->has_child ? SANDBOX_CHILD : 0));
 	err = loop(k);
 	/* Not stopped first: the write that stops it would be counted, too. */
 	if (!err)

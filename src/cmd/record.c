@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "engine/child.h"
+#include "kernel/sandbox.h"
 
 #define NAP_LEAST_MS 1
 #define NAP_MOST_MS  10
@@ -49,6 +50,7 @@ static const struct option_spec record_table[] = {
 	 "'latency(FROM, TO) > 10ms' (may be repeated)",
 	 OPTION_LIST, O(triggers)},
 	{'q', "quiet", NULL, "no summary", OPTION_FLAG, O(quiet)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
 	{0},
 };
 
@@ -220,6 +222,8 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command, int 
 		if (duration_ns)
 			until = clock_now_ns(CLOCK_MONOTONIC) + duration_ns;
 		go_first();
+		if (!run->options->keep_privileges)
+			sandbox_enter(SANDBOX_PROGRAMS);
 		loop(run, running, n, until, command ? &child : NULL);
 	}
 	for (size_t i = n; i-- > 0;)

@@ -12,7 +12,7 @@ struct record_options {
 	struct user_session_arguments what;
 	const char *output, *session, *duration, *to, *rotate_size, *rotate_time, *keep, *compress;
 	struct string_list triggers;
-	bool quiet;
+	bool keep_privileges, quiet;
 };
 
 struct record_run {

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "cmd/fmt.h"
 #include "cmd/list.h"
+#include "kernel/sandbox.h"
 #include "lang/parse.h"
 
 struct run_options {
@@ -17,6 +18,7 @@ struct run_options {
 	struct string_list include_dirs, includes, debug_dirs;
 	int verbose, dump;
 	bool test, bench, fmt;
+	bool keep_privileges;
 	bool list, inlines, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
 };
 
@@ -28,6 +30,7 @@ static const struct option_spec run_table[] = {
 	{'p', "pid", "PID", "trace this process, until it ends", OPTION_STRING, O(pid)},
 	{'l', "list", NULL, "list probes (of a pattern, or of the script)", OPTION_FLAG, O(list)},
 	{0, "unsafe", NULL, "allow system(), signal() and the like", OPTION_FLAG, O(unsafe)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
 	{'I', NULL, "DIR", "where #include looks", OPTION_LIST, O(include_dirs)},
 	{0, "include", "FILE", "#include this file first", OPTION_LIST, O(includes)},
 	{0, "aot", "FILE", "make a program of the script, to be run here or elsewhere, and end",
@@ -176,6 +179,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	r->verbose = o->verbose > 0;
 	r->unsafe = o->unsafe;
 	r->dry_run = o->dry_run;
+	r->keep_privileges = o->keep_privileges;
 	r->inlines = o->inlines;
 	r->no_warnings = o->no_warnings;
 	r->report_helpers = o->warnings;

@@ -37,6 +37,7 @@ struct run_request {
 	enum output_buffering buffering;
 	bool is_json;
 	bool quiet, verbose, unsafe, dry_run, no_warnings, report_helpers;
+	bool keep_privileges; /* also when everything is attached */
 	bool is_compatible; /* invoked as `bpftrace` */
 	bool is_tool;
 	bool inlines; /* --inlines */

@@ -328,6 +328,7 @@ static int execute(struct session *s)
 		.verbose = r->verbose,
 		.no_warnings = r->no_warnings,
 		.unsafe = r->unsafe,
+		.drops_privileges = !r->keep_privileges,
 		.dry_run = r->dry_run,
 		.inlines = r->inlines,
 		.is_tool = r->is_tool,

@@ -10,11 +10,12 @@
 #include "cmd/run.h"
 #include "cmd/tool_count.h"
 #include "cmd/tools.h"
+#include "kernel/sandbox.h"
 #include "view/heatmap.h"
 
 struct tool_values {
 	const char *duration, *output;
-	bool json;
+	bool json, keep_privileges;
 	struct tool_given given;
 };
 
@@ -26,6 +27,8 @@ static const struct option_spec common_options[] = {
 	 offsetof(struct tool_values, json)},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING,
 	 offsetof(struct tool_values, output)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG,
+	 offsetof(struct tool_values, keep_privileges)},
 };
 
 static struct option_spec *option_table(struct arena *a, const struct tool_spec *spec)
@@ -456,6 +459,7 @@ static int count_by_tracer(const struct command_spec *command, const struct tool
 		.top = top ? strtoull(top, NULL, 0) : 0,
 		.timestamp = given_text(spec, g, "timestamp") != NULL,
 		.is_json = values->json,
+		.keep_privileges = values->keep_privileges,
 	};
 
 	if (given_text(spec, g, "user"))
@@ -508,6 +512,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	for (size_t i = 0; i < spec->hidden.len; i++)
 		vector_push(&style.hidden, spec->hidden.items[i]);
 	r.is_json = values.json;
+	r.keep_privileges = values.keep_privileges;
 	r.output = values.output;
 	rc = apply_duration(&command, values.duration, &r);
 	if (!rc)

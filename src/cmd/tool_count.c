@@ -205,6 +205,7 @@ int tool_count(const struct command_spec *spec, const struct count_request *r)
 		.buffer = "8192",
 		.only_counts = true,
 		.any_clock = !r->interval_ns,
+		.keep_privileges = r->keep_privileges,
 	};
 	struct counting c = {.request = r, .self = getpid()};
 	int rc = ftrace_session_open(&c.session, spec, &options, "function");

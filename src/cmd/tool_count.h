@@ -11,7 +11,7 @@ struct count_request {
 	const char *output;
 	u64 interval_ns;	      /* 0 = one report at the end */
 	u64 top;		      /* 0 = all */
-	bool timestamp, is_json;
+	bool timestamp, is_json, keep_privileges;
 };
 
 /* For these functions, on this kernel: it has the tracer, but no multi-links, and there is a pattern among them. */

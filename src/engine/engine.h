@@ -42,6 +42,7 @@ struct engine_options {
 	bool quiet, verbose, no_warnings, unsafe;
 	enum trial_mode trial; /* run the test or bench probes instead of attaching the others */
 	bool inlines; /* user stacks with inlined functions */
+	bool drops_privileges; /* once everything is attached */
 	bool dry_run; /* load, but neither run nor attach anything */
 	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
 	bool colour;  /* of diagnostics on stderr */
@@ -161,7 +162,13 @@ void engine_print_header(struct engine *e);
 void engine_printer_init(struct engine *e);
 void engine_printer_release(struct engine *e);
 /* Does the script ever print a user stack or symbol? Then processes must be noted while they live. */
+/* Are there values of one of these kinds (1 << TYPE_...) among what the script keeps or sends? */
+bool engine_prints(const struct engine *e, u64 kinds);
 bool engine_has_user_symbols(const struct engine *e);
+/* Functions of the kernel are read now if they will be printed: that takes privileges. */
+void engine_read_kernel_names(struct engine *e);
+/* Everything is attached: what reading does not need is given up (kernel/sandbox.h). */
+void engine_drop_privileges(struct engine *e);
 void engine_note_process(struct engine *e, pid_t pid);
 /* Before the first attachment, if the script prints names of processes. */
 void engine_watch_processes(struct engine *e);

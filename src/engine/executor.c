@@ -19,6 +19,7 @@
 #include "engine/pace.h"
 #include "engine/patience.h"
 #include "kernel/kernel.h"
+#include "kernel/sandbox.h"
 #include "user/counting.h"
 
 /* Records in one go before signals and the end of the child are looked at again. */
@@ -408,6 +409,7 @@ static int start(struct loop *l)
 
 	if (begin < 0)
 		return begin;
+	engine_read_kernel_names(e);
 	engine_watch_processes(e);
 	err = add_watch(l);
 	counted_filters(e);
@@ -438,6 +440,7 @@ static int start(struct loop *l)
 			   strerror(-err));
 		return err;
 	}
+	engine_drop_privileges(e);
 	announce(e);
 	engine_print_header(e);
 	if (!e->attachments.attached && !engine_count_targets(e, "self") && !e->options->child)
@@ -528,6 +531,8 @@ static int exit_code(const struct engine *e, int err)
 
 		return code ? code : EXIT_FAILED;
 	}
+	if (sandbox_refused()) /* told when it was */
+		return EXIT_FAILED;
 	written = output_exit_code(e->out, e->env->diag);
 	if (written == EXIT_FAILED)
 		return EXIT_FAILED;

@@ -123,31 +123,36 @@ static void cgroup_path(void *arg, struct strbuf *out, u64 id, const char *filte
 	strbuf_release(&key);
 }
 
-static bool has_user_symbols(const struct type *t)
+static bool has_kind(const struct type *t, u64 kinds)
 {
 	if (!t)
 		return false;
-	if (t->kind == TYPE_USTACK || t->kind == TYPE_USYM)
+	if (kinds >> t->kind & 1)
 		return true;
 	if (t->kind == TYPE_TUPLE || t->kind == TYPE_RECORD)
 		for (u32 i = 0; i < t->count; i++)
-			if (has_user_symbols(t->members[i].type))
+			if (has_kind(t->members[i].type, kinds))
 				return true;
-	return t->kind == TYPE_ARRAY && has_user_symbols(t->element);
+	return t->kind == TYPE_ARRAY && has_kind(t->element, kinds);
 }
 
-bool engine_has_user_symbols(const struct engine *e)
+bool engine_prints(const struct engine *e, u64 kinds)
 {
 	const struct script *s = e->script;
 
 	for (size_t i = 0; i < s->maps.len; i++)
-		if (has_user_symbols(s->maps.items[i].key) ||
-		    has_user_symbols(s->maps.items[i].value))
+		if (has_kind(s->maps.items[i].key, kinds) ||
+		    has_kind(s->maps.items[i].value, kinds))
 			return true;
 	for (size_t i = 0; i < s->actions.len; i++)
-		if (has_user_symbols(s->actions.items[i].payload))
+		if (has_kind(s->actions.items[i].payload, kinds))
 			return true;
 	return false;
+}
+
+bool engine_has_user_symbols(const struct engine *e)
+{
+	return engine_prints(e, 1ULL << TYPE_USTACK | 1ULL << TYPE_USYM);
 }
 
 void engine_note_process(struct engine *e, pid_t pid)
