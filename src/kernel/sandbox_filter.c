@@ -93,6 +93,7 @@ static const struct row sometimes[] = {
 	BPF_ROW(BPF_MAP_LOOKUP_AND_DELETE_BATCH),
 	BPF_ROW(BPF_MAP_UPDATE_BATCH),
 	BPF_ROW(BPF_MAP_DELETE_BATCH),
+	BPF_ROW(BPF_MAP_CREATE), /* a map that is printed and cleared: engine/map_switch.c */
 	BPF_ROW(BPF_PROG_TEST_RUN),
 	BPF_ROW(BPF_OBJ_GET_INFO_BY_FD),
 	{SYS_openat, 2, READ_ONLY, O_RDONLY},
