@@ -394,7 +394,7 @@ out:
 
 int child_exit_code(const struct child *c)
 {
-	if (c->pid <= 0 || c->was_stopped)
+	if (!c->is_ended || c->was_stopped)
 		return EXIT_OK;
 	return WIFSIGNALED(c->status) ? EXIT_SIGNAL | WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }

@@ -36,6 +36,8 @@ run -q -c 'sh -c "exit 7"' -e 'end { exit(5); }'
 is "$rc" 5 "but a script's exit() comes first"
 run -q -c 'sh -c "exit 7"' -e 'interval:ms:100 { exit(0); }'
 is "$rc" 7 "unless it was not called"
+run -q --dry-run -c 'sh -c "exit 7"' -e 'begin { }'
+is "$rc" 0 "nor one that never ran"
 run -q -c 'sleep 1000' -e 'interval:ms:100 { exit(0); }'
 is "$rc" 0 "and a command that is stopped does not count"
 ln -sf "$pantrace" "$work/bpftrace"
