@@ -71,6 +71,7 @@ struct thread {
 		bool tried;
 	} counters[2];
 	struct holder *holder; /* of the counters' pages, or NULL */
+	bool opens;
 	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
 };
@@ -162,7 +163,7 @@ static bool holder_clear(struct holder *holder)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		if (holder->page[i] && holder->pid == pt_thread.identity.pid)
-			munmap(holder->page[i], counters[i].size);
+			syscall(SYS_munmap, holder->page[i], counters[i].size);
 		holder->page[i] = NULL;
 	}
 	__atomic_store_n(&holder->pid, pt_thread.identity.pid, __ATOMIC_RELAXED);
@@ -195,6 +196,7 @@ static struct holder *holder_take(void)
 	return found;
 }
 
+/* By system calls alone: wrappers are points where a thread is cancelled, or where a sanitizer runs handlers. */
 static void *counter_map(int i)
 {
 	struct perf_event_attr attr = {
@@ -208,11 +210,11 @@ static void *counter_map(int i)
 
 	if (fd < 0)
 		return NULL;
-	page = mmap(NULL, counters[i].size, PROT_READ, MAP_SHARED, fd, 0);
-	syscall(SYS_close, fd); /* the wrapper would let the thread be cancelled here */
+	page = (void *)syscall(SYS_mmap, NULL, counters[i].size, PROT_READ, MAP_SHARED, fd, 0l);
+	syscall(SYS_close, fd);
 	if (page == MAP_FAILED)
 		return NULL;
-	madvise(page, counters[i].size, MADV_DONTFORK);
+	syscall(SYS_madvise, page, counters[i].size, MADV_DONTFORK);
 	return page;
 }
 
@@ -240,10 +242,15 @@ static __attribute__((noinline)) void counter_open(int i)
 	if (!c->tried) {
 		c->tried = true;
 		c->base = counters[i].slowly();
-		if (!pt_thread.holder)
-			pt_thread.holder = holder_take();
-		if (pt_thread.holder)
-			c->page = pt_thread.holder->page[i] = counter_map(i);
+		/* TSan runs handlers that it put off at atomic operations */
+		if (!pt_thread.opens) {
+			pt_thread.opens = true;
+			if (!pt_thread.holder)
+				pt_thread.holder = holder_take();
+			if (pt_thread.holder)
+				c->page = pt_thread.holder->page[i] = counter_map(i);
+			pt_thread.opens = false;
+		}
 	}
 	signals_release(old);
 	errno = saved;
@@ -390,6 +397,7 @@ static __attribute__((noinline)) void thread_begin(void)
 	if (pt_thread.identity.pid != pid) {
 		memset(pt_thread.counters, 0, sizeof(pt_thread.counters));
 		pt_thread.holder = NULL;
+		pt_thread.opens = false;
 		pt_thread.identity.tid = (int32_t)syscall(SYS_gettid);
 		pt_thread.apart.pid = pid;
 		name_read();

@@ -81,12 +81,13 @@ int main(void)
 	struct pt_session_info info;
 	pthread_key_t key;
 	unsigned int before;
+	const char *why;
 
 	for (int i = 0; i < 40; i++) /* those behind the first 32 are kept in memory of malloc() */
 		pthread_key_create(&key, NULL);
 	pt_state_get();
 	pt_rules_add(&rules, "inmalloc:*", 10, true, PT_LEVEL_ANY, false);
-	is_int(pt_session_start(&spec, &rules), 0, "a session with every context");
+	is_int(pt_session_start(&spec, &rules, &why), 0, "a session with every context");
 	before = produced;
 	for (int i = 0; i < THREADS; i++) {
 		pthread_t one;

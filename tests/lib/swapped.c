@@ -114,6 +114,7 @@ static void session_start(const char *name, const struct wants *wants)
 		   .insns = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = wants->filter},
 			     {.code = BPF_JMP | BPF_EXIT}}};
 	struct pt_rules rules = {0};
+	const char *why;
 
 	if (!wants->event)
 		return;
@@ -121,7 +122,7 @@ static void session_start(const char *name, const struct wants *wants)
 	pt_rules_add(&rules, wants->event, strlen(wants->event), true, PT_LEVEL_ANY, false);
 	if (wants->filter >= 0)
 		pt_filter_add(&rules, wants->event, strlen(wants->event), 0, &image, sizeof(image));
-	if (pt_session_start(&spec, &rules))
+	if (pt_session_start(&spec, &rules, &why))
 		atomic_fetch_add(&both->wrong, 1000);
 }
 
