@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/strbuf.h"
 #include "base/vector.h"
 
@@ -214,9 +215,8 @@ static bool is_plain_path(const char *file)
 	return *file && file[0] != '/' && !strstr(file, "..");
 }
 
-/* Cuts the journal into values; what a run was killed in the middle of is left out, as the change
- * did not happen. */
-static void parse_journal(char *text, size_t len, value_vector *ret)
+void tracefs_journal_parse(char *text, size_t len, void (*fn)(void *arg, char *file, char *value),
+			   void *arg)
 {
 	char *p = text, *const end = text + len;
 
@@ -236,9 +236,16 @@ static void parse_journal(char *text, size_t len, value_vector *ret)
 		    !is_plain_path(p))
 			return;
 		eol[1 + n] = '\0';
-		vector_push(ret, (struct saved_value){p, eol + 1});
+		fn(arg, p, eol + 1);
 		p = eol + n + 2;
 	}
+}
+
+static void value_take(void *arg, char *file, char *value)
+{
+	value_vector *values = arg;
+
+	vector_push(values, (struct saved_value){file, value});
 }
 
 struct stale {
@@ -250,7 +257,7 @@ struct stale {
 
 static void sweep_journal(const struct stale *s, int dir, const char *name)
 {
-	const int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const int fd = foreign_file(dir, name, O_RDONLY, NULL);
 	value_vector values = {0};
 	char *text = NULL;
 	size_t len = 0;
@@ -258,7 +265,7 @@ static void sweep_journal(const struct stale *s, int dir, const char *name)
 	if (fd < 0)
 		return;
 	if (is_ours(fd) && !file_read_fd(fd, (size_t)64 << 20, &text, &len))
-		parse_journal(text, len, &values);
+		tracefs_journal_parse(text, len, value_take, &values);
 	for (size_t i = values.len; i-- > 0;) {
 		const struct saved_value *v = &values.items[i];
 		const int err = s->only_look ? 0 : put_back(kernel_tracefs(s->kernel), v);

@@ -29,6 +29,14 @@ int tracefs_saved_restore(struct tracefs_saved *s, char **ret_file);
  */
 void tracefs_saved_each_stale(struct kernel *k, bool only_look, void (*fn)(void *arg, const char *file, int error), void *arg);
 
+/*
+ * Cuts the text of a journal, LEN bytes with a NUL behind, into its values and calls fn for each, in
+ * their order. What a run was killed in the middle of is left out, as the change did not happen; a
+ * file that would lead out of tracefs ends the journal.
+ */
+void tracefs_journal_parse(char *text, size_t len, void (*fn)(void *arg, char *file, char *value),
+			   void *arg);
+
 /* ---- one value ---- */
 
 /* The value in the form in which it is written: "mono" of "local [mono]", "1408" of "7 (expanded: 1408)"; malloc'ed. 0 or -errno. */

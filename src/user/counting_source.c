@@ -9,6 +9,9 @@
 
 #include "user/runtime.h"
 
+/* More than the elements that were asked for: the library keeps some in reserve. */
+#define RECORDS_MORE 4096
+
 bool counting_better(u32 kind, u64 a, u64 b)
 {
 	switch (kind) {
@@ -36,11 +39,11 @@ static bool map_fits(const struct pantrace_map *m, const struct counting_map *in
 	static const u32 sizes[PANTRACE_AGGREGATE_KINDS] = {8, 16, 32, 32, 32, 32};
 
 	return m->kind == info->kind && m->key_size == info->key_size && m->records &&
-	       m->records <= 2 * PANTRACE_AGGREGATE_ENTRIES && m->nr_slots &&
-	       !(m->nr_slots & (m->nr_slots - 1)) && m->stripes &&
-	       m->stripes <= PANTRACE_AGGREGATE_STRIPES && !(m->stripes & (m->stripes - 1)) &&
-	       m->value_size == sizes[m->kind] && !(m->key_stride & 7) &&
-	       m->key_stride >= sizeof(struct pantrace_key) + m->key_size &&
+	       m->records <= 2 * (u64)info->entries + RECORDS_MORE && m->nr_slots &&
+	       m->nr_slots <= 8 * (u64)m->records && !(m->nr_slots & (m->nr_slots - 1)) &&
+	       m->stripes && m->stripes <= PANTRACE_AGGREGATE_STRIPES &&
+	       !(m->stripes & (m->stripes - 1)) && m->value_size == sizes[m->kind] &&
+	       !(m->key_stride & 7) && m->key_stride >= sizeof(struct pantrace_key) + m->key_size &&
 	       area_fits(m->slots_off, m->nr_slots, sizeof(u64), file) &&
 	       area_fits(m->keys_off, m->records, m->key_stride, file) &&
 	       area_fits(m->values_off, (u64)m->records * m->stripes, m->value_size, file);

@@ -159,5 +159,43 @@ sub scribbles
 	}
 }
 
-my %targets = (rings => \&scribbles, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
+# What programs answer to "list", and what no program would.
+sub answers
+{
+	my $events = "event 2 0 6 shop:order 7:id 13:url\nevent 1 1 14 shop:item 22:box 70:color:red=0,green=-1 23: 102:bytes:12 36:list 12:yes\n";
+
+	for my $how ("\x00", "\x01", "\x02") {
+		seed($how . "ok\nlibrary 1 0.1.0\nprocess 7 1\n$events");
+		seed($how . "more\n$events\xffmore\nsession work running 3 0 -\nrefused 1 2\n\xffok\nevent 1 0 6 a:b 7:\n");
+		seed($how . "error 22 not now\n");
+		seed($how . "\xff");
+	}
+}
+
+sub description
+{
+	my $lines = "name work\nfor name a*\nfor pid 7\ndirectory /dev/shm/pantrace-0/work\nmode overwrite\nsub-size 4096\nsubs 8\nblock 5\nthreads\ncontexts vpid,vtid\n"
+		. "clock 1000000000 1 2 3\nenable a:* =6\ndisable a:b\nask /run/pantrace/ask-7\n";
+
+	seed("pantrace-session 1\n# recorder 7 1234\n# output /tmp/x y\n# anonymous\n# predicate args.x > 5\n$lines");
+	seed("pantrace-session 1\n$lines");
+}
+
+sub journal
+{
+	seed("tracing_on 1\n1\nset_event 17\nsched:*\nirq:irq_*\n\nper_cpu/cpu0/buffer_size_kb 4\n1408\n");
+	seed("trace 0\n\nevents/enable 1\n0\nset_ftrace_pid 3\n");
+}
+
+# Changes of the constants, of a slot, a key's length, values: u32 offset, u8 how many, bytes; the first byte of all says how many
+# are made before the tool looks.
+sub counting
+{
+	for my $before (0, 1, 9) {
+		seed(pack('C', $before) . join '', map { pack('LC', $_, 4) . pack('L', 0xffffffff) } 8, 12, 136, 144, 152, 160, 176, 184, 4096, 8192);
+		seed(pack('C', $before) . join '', map { pack('LC', $_, 8) . pack('Q', 1) } 0, 16, 216, 4096 .. 4100, 8192, 12288, 16384);
+	}
+}
+
+my %targets = (rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
 $targets{$target}->() if $targets{$target};
