@@ -584,14 +584,14 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	if (!is_return) {
 		ret->entry = entry_of(site, t->address);
 		user_describe_function(env, t, ret);
-		return 0;
+		return user_check_files(env, at);
 	}
 	ret->argn_count = 0; /* the registers have other values by now */
 	ret->retval_location = (struct probe_location){.kind = LOCATION_REGISTER,
 						       .size = site->is_32 ? 4 : 8,
 						       .offset = arch_retval_offset()};
 	user_describe_function(env, t, ret);
-	return 0;
+	return user_check_files(env, at);
 }
 
 static int attach_uprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,

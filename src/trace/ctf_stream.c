@@ -106,7 +106,7 @@ static const u8 *load(struct ctf_stream *s, u64 at, u64 n)
 	const u64 want = MIN(MAX(n, (u64)WINDOW_STEP), s->size - at);
 	ssize_t got;
 
-	if (at < s->window_at || at - s->window_at > s->window_len) {
+	if (!s->window || at < s->window_at || at - s->window_at > s->window_len) {
 		s->window_len = 0;
 	} else if (n > s->window_len - (at - s->window_at)) {
 		s->window_len -= at - s->window_at;

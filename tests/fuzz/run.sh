@@ -124,6 +124,19 @@ seeds()
 	hist)
 		grep -oh "keys=[^\"']*" tests/cli/*.t tests/vm/*.sh doc/*.md src/cmd/*.c | sort -u | split -a 4 -l 1 - "$corpus/test-"
 		;;
+	zip)
+		options=-max_len=65536
+		command -v python3 >/dev/null && python3 - "$corpus" <<'PY' || skipped "by python3's zipfile"
+import sys, zipfile
+for name, method, pad in (('stored', zipfile.ZIP_STORED, 0), ('packed', zipfile.ZIP_DEFLATED, 0), ('aligned', zipfile.ZIP_STORED, 4096 - 30 - 11 - 4)):
+    with zipfile.ZipFile(sys.argv[1] + '/' + name, 'w') as z:
+        info = zipfile.ZipInfo('lib/libz.so')
+        info.compress_type = method
+        info.extra = b'\x35\xd9' + pad.to_bytes(2, 'little') + bytes(pad) if pad else b''
+        z.writestr(info, b'\x7fELF' + bytes(60))
+        z.comment = b'a comment'
+PY
+		;;
 	ctf)
 		tests/fuzz/seeds.pl "$target" "$corpus"
 		seeds_of_lttng
