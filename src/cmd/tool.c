@@ -537,7 +537,9 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	} else if (!rc) {
 		r.text = tool_text(a, spec, &values.given, tool->text);
 		r.len = r.text ? strlen(r.text) : 0;
-		rc = r.text ? run_script(&r) : EXIT_FAILED;
+		rc = r.text ? tool_check_need(a, spec) : EXIT_FAILED;
+		if (!rc)
+			rc = run_script(&r);
 	}
 	rc = close_heatmap(&t, rc);
 	row_style_release(&style);

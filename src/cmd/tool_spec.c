@@ -125,7 +125,9 @@ static int parse_line(struct tool_spec *spec, char *key, char *rest)
 		if (!pair.meaning)
 			return -EINVAL;
 		vector_push(&spec->haves, pair);
-	} else if (str_eq(key, "hide"))
+	} else if (str_eq(key, "need"))
+		parse_pair(rest, &spec->need);
+	else if (str_eq(key, "hide"))
 		for (char *w = strtok_r(rest, " ", &save); w; w = strtok_r(NULL, " ", &save))
 			vector_push(&spec->hidden, w);
 	else if (str_eq(key, "example") || str_eq(key, "field")) {

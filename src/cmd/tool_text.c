@@ -2,9 +2,11 @@
 /* The text of a tool's script for what the user gave: macros, %{names}, blocks for each event (see
  * tools.h). */
 #include <ctype.h>
+#include <stdio.h>
 
 #include "base/strbuf.h"
 #include "cmd/tools.h"
+#include "kernel/ksyms.h"
 #include "kernel/tracefs.h"
 
 #define MAX_EVENTS 8192
@@ -77,7 +79,7 @@ static int found(void *arg, const char *category, const char *event)
 	return 0;
 }
 
-/* Does the kernel have this tracepoint, and a field of this name in it? */
+/* Does the kernel have this tracepoint, and a field of this name in it? kprobe:FUNCTION: can it be probed? */
 static bool have(const struct tool_texter *t, const char *tracepoint)
 {
 	char *copy = arena_strdup(t->arena, tracepoint), *save, *format;
@@ -88,6 +90,9 @@ static bool have(const struct tool_texter *t, const char *tracepoint)
 	system = strtok_r(NULL, ":", &save);
 	event = strtok_r(NULL, ":", &save);
 	field = strtok_r(NULL, ":", &save);
+	if (str_starts(tracepoint, "kprobe:"))
+		return kernel_ask(t->kernel, KERNEL_KPROBES)->yes &&
+		       kernel_symbol_address(t->kernel, system);
 	if (!event)
 		return false;
 	if (!field) {
@@ -99,6 +104,24 @@ static bool have(const struct tool_texter *t, const char *tracepoint)
 	is_there = strstr(format, arena_printf(t->arena, " %s;", field)) != NULL;
 	free(format);
 	return is_there;
+}
+
+int tool_check_need(struct arena *a, const struct tool_spec *spec)
+{
+	struct tool_texter t = {.arena = a, .spec = spec, .kernel = kernel_new()};
+	char *words = spec->need.name ? arena_strdup(a, spec->need.name) : NULL, *save;
+	bool has_one = !words;
+
+	for (char *w = words ? strtok_r(words, " ", &save) : NULL; w && !has_one;
+	     w = strtok_r(NULL, " ", &save))
+		for (size_t i = 0; i < spec->haves.len && !has_one; i++)
+			has_one = str_eq(spec->haves.items[i].name, w) &&
+				  have(&t, spec->haves.items[i].meaning);
+	kernel_release(t.kernel);
+	if (has_one)
+		return 0;
+	fprintf(stderr, "pantrace %s: %s\n", spec->name, spec->need.meaning);
+	return EXIT_UNSUPPORTED;
 }
 
 static void add_macros(const struct tool_texter *t, struct strbuf *out)

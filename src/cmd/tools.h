@@ -30,6 +30,8 @@
  *	argument: WORD | command                        the arguments are a command to run (as with -c)
  *	have: WORD PROVIDER:NAME:NAME                   HAVE_WORD is defined if the kernel has this tracepoint; without one of two names
  *	                                                (tracepoint:SYSTEM:EVENT:FIELD) if the event has this field
+ *	have: WORD kprobe:FUNCTION                      likewise, if kprobes can be put on this function
+ *	need: WORD ... | why not                        without any of these that the kernel has the tool is refused
  *	hide: COLUMN ...                                columns that are hidden by default
  *	field: COLUMN | meaning
  *
@@ -103,6 +105,7 @@ struct tool_spec {
 	VECTOR(const char *) hidden;
 	VECTOR(struct tool_option) arguments; /* long_name: the word in lower case */
 	VECTOR(struct tool_field) haves;      /* name = the word, meaning = the tracepoint */
+	struct tool_field need;		      /* name = words of haves, meaning = why not; NULL */
 };
 
 /* What the user gave: the value of every option and argument in the order of the declaration; "" = a flag that is set, NULL = not given. */
@@ -114,6 +117,8 @@ struct tool_given {
 int tool_parse(struct arena *a, const char *text, struct tool_spec *ret);
 void tool_spec_release(struct tool_spec *spec);
 
+/* Does the kernel have what the tool needs? 0, or the exit code after a message on stderr. */
+int tool_check_need(struct arena *a, const struct tool_spec *spec);
 /* The script with the macros before it and everything in %{} replaced (tool_text.c). NULL after a message on stderr. */
 const char *tool_text(struct arena *a, const struct tool_spec *spec, const struct tool_given *given, const char *text);
 /* Prints the names of the tracepoints ("SYSTEM:EVENT,..." with wildcards; NULL = all) or their formats. Returns the exit code. */

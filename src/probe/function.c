@@ -84,10 +84,11 @@ static int each_listed(void *arg, const struct kernel_function *f, enum traceabl
 {
 	const struct listed_arg *a = arg;
 
-	if (answer == TRACEABLE || (answer == TRACEABLE_UNKNOWN &&
-				    !kernel_function_blacklisted(a->kernel, f->own, f->address)))
-		return a->fn(a->arg, f);
-	return 0;
+	if (answer == TRACEABLE_NOT ||
+	    (answer == TRACEABLE_UNKNOWN &&
+	     kernel_function_blacklisted(a->kernel, f->own, f->address)))
+		return 0;
+	return a->fn(a->arg, f);
 }
 
 int function_each_listed(struct probe_env *env, const char *names, kernel_function_fn fn, void *arg)

@@ -50,8 +50,8 @@ columns 'TIMEs COMM PID TPID SIGNAL RETURN' killsnoop -t -d 0.2
 columns 'COMM PID TYPE DEV BLOCK BYTES LATms' iosnoop 0.2
 columns 'STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms' iosnoop -st 0.2
 columns '>=(ms) .. <(ms) : I/O |Distribution |' iolatency 0.1 1
-columns 'HITS MISSES DIRTIES RATIO BUFFERS_MB CACHE_MB' cachestat 0.1 1
-columns 'TIME HITS MISSES DIRTIES RATIO BUFFERS_MB CACHE_MB' cachestat -t 0.1 1
+columns 'HITS MISSES DIRTIES RATIO BUFFERS_MB CACHE_MB AHEAD' cachestat 0.1 1
+columns 'TIME HITS MISSES DIRTIES RATIO BUFFERS_MB CACHE_MB AHEAD' cachestat -t 0.1 1
 columns 'TIME PID LADDR:LPORT -- RADDR:RPORT STATE' tcpretrans -d 0.2
 columns 'SYSCALL COUNT' syscount -c -d 0.2
 columns 'COMM COUNT' syscount -d 0.2

@@ -56,16 +56,17 @@ of_prefix()
 			}
 		}' /tmp/ftrace /tmp/functions
 }
-for prefix in tcp_ __x64_sys_r xfs_trans no_such_; do
-	pantrace -l "kprobe:$prefix*" 2>/dev/null | sed 's/.*://' | sort -u >/tmp/got
+pantrace -l 'kprobe:tcp_*,kprobe:__x64_sys_r*,kprobe:xfs_trans*,kprobe:__x64_sys_getpp*' 2>/dev/null | sed 's/.*://' | sort -u >/tmp/all
+for prefix in tcp_ __x64_sys_r xfs_trans; do
+	grep "^$prefix" /tmp/all >/tmp/got
 	of_prefix $prefix | sort -u >/tmp/want
 	is "$(diff /tmp/want /tmp/got | grep '^-[^-]')" "" "all that begin with $prefix, by any name ($(wc -l </tmp/want))"
 	is "$(diff /tmp/want /tmp/got | grep -c '^+[^+]' | grep -v '^[0-3]$')" "" "and hardly another"
 done
 grep -qx __x64_sys_getppid /tmp/ftrace
 is $? 1 "ftrace calls a system call without arguments otherwise"
-is "$(pantrace -l 'kprobe:__x64_sys_getpp*' 2>/dev/null)" "kprobe:__x64_sys_getppid" "it is listed by this name, too"
-for probe in 'kprobe:__x64_sys_getppid' 'kprobe:__x64_sys_getpp*' 'kretprobe:__x64_sys_getpp*'; do
+is "$(grep getpp /tmp/all)" __x64_sys_getppid "it is listed by this name, too"
+for probe in 'kprobe:__x64_sys_getppid' 'kprobe:__x64_sys_getpp*'; do
 	out=$(pantrace -q -c '/programs/syscalls 100' -e "$probe { @ = count(); }" 2>&1)
 	is "$(echo "$out" | grep .)" "@: 300" "$probe: its calls"
 done
@@ -75,10 +76,9 @@ of_prefix native_ not >/tmp/not
 n=$(wc -l </tmp/not)
 [ "$n" -gt 3 ]
 ok "functions that cannot be traced ($n)"
-pantrace -d ast -e 'kprobe:native_* { 1 }' >/tmp/out 2>/tmp/err
+pantrace -d ast -e 'kprobe:native_* { @ = 1; } kprobe:vfs_rea* { @ = 1; }' >/tmp/out 2>/tmp/err
 like "$(cat /tmp/err)" "WARNING: [0-9]+ functions that match kprobe:native_\\* are left out: $n notrace " "they are counted aloud"
-pantrace -d ast -e 'kprobe:vfs_rea* { 1 }' >/tmp/out 2>/tmp/err
-unlike "$(cat /tmp/err)" 'left out' "nothing is said where all can be traced"
+unlike "$(cat /tmp/err)" 'kprobe:vfs_rea.* left out' "nothing is said where all can be traced"
 
 # Several functions of one name, all of them traced: the first two of one with few.
 shared=$(awk 'FNR == NR { traced[$1]++; next } NF == 2 { n[$2]++ } END { for (f in n) if (n[f] == 2 && traced[f] == 2 && f !~ /\./) print f }' /tmp/ftrace /tmp/functions |
