@@ -135,7 +135,7 @@ open(sys.argv[2], "w").close()
 while not os.path.exists(sys.argv[3]): time.sleep(0.01)
 for i in range(2048): os.pread(fd, 4096, i * 4096)
 open(sys.argv[4], "w").close()
-os._exit(0)
+time.sleep(1000) # its end would end cachestat
 P
 for seconds in 3 10 60; do # a longer interval where the machine is so busy that it was not done in one
 	rm -f "$work/ready" "$work/go" "$work/done"
@@ -147,7 +147,9 @@ for seconds in 3 10 60; do # a longer interval where the machine is so busy that
 	until_true [ -e "$work/done" ]
 	sleep 0.3
 	early=$(awk '$1 ~ /^[0-9]+$/' "$work/trace")
-	wait $io $tracer
+	wait $tracer
+	kill $io
+	wait $io 2>/dev/null
 	[ -n "$early" ] || break
 done
 # shellcheck disable=SC2046
