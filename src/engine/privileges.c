@@ -19,8 +19,7 @@ static bool has_action(const struct script *s, enum action_kind kind)
 /* Commands of system() are the user's own, with the user's privileges; programs that start later are attached to as others were. */
 static bool needs_all(struct engine *e)
 {
-	return has_action(e->script, ACTION_SYSTEM) || e->counting ||
-	       probe_later_fd(e->env) >= 0;
+	return has_action(e->script, ACTION_SYSTEM) || e->counting || probe_later_fd(e->env) >= 0;
 }
 
 void engine_read_kernel_names(struct engine *e)
@@ -48,7 +47,8 @@ void engine_drop_privileges(struct engine *e)
 		needs |= SANDBOX_WRITES;
 	err = sandbox_enter(needs);
 	if (err && e->options->verbose)
-		diag_warning(e->env->diag, NO_SPAN,
-			     "privileges that are not needed any more could not all be given up: %s",
-			     strerror(-err));
+		diag_warning(
+			e->env->diag, NO_SPAN,
+			"privileges that are not needed any more could not all be given up: %s",
+			strerror(-err));
 }

@@ -15,7 +15,8 @@
 const struct sandbox_capability sandbox_capabilities[] = {
 	{BIT_BPF, "CAP_BPF", 0, "read maps"},
 	{BIT_PERFMON, "CAP_PERFMON", 0, "run end probes"},
-	{CAP_SYSLOG, "CAP_SYSLOG", SANDBOX_KERNEL_NAMES, "names that ftrace prints for addresses of the kernel"},
+	{CAP_SYSLOG, "CAP_SYSLOG", SANDBOX_KERNEL_NAMES,
+	 "names that ftrace prints for addresses of the kernel"},
 	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", SANDBOX_USER_FILES | SANDBOX_PROGRAMS,
 	 "what other users' processes map"},
 	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", SANDBOX_USER_FILES | SANDBOX_PROGRAMS,

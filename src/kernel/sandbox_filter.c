@@ -24,11 +24,11 @@
 #include "kernel/sandbox.h"
 
 #if defined(__x86_64__)
-#define OUR_ARCH		AUDIT_ARCH_X86_64
-#define RESULT_OF(context)	((context)->uc_mcontext.gregs[REG_RAX])
+#define OUR_ARCH	   AUDIT_ARCH_X86_64
+#define RESULT_OF(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined(__aarch64__)
-#define OUR_ARCH		AUDIT_ARCH_AARCH64
-#define RESULT_OF(context)	((context)->uc_mcontext.regs[0])
+#define OUR_ARCH	   AUDIT_ARCH_AARCH64
+#define RESULT_OF(context) ((context)->uc_mcontext.regs[0])
 #endif
 
 #if defined(OUR_ARCH) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -44,44 +44,128 @@ u32 sandbox_refused(void)
 
 #ifdef HAVE_FILTER
 
+/* clang-format off: a list, not a column */
 /* Allowed whatever the arguments, first what is called most. */
 static const u32 always[] = {
-	SYS_read, SYS_write, SYS_epoll_pwait, SYS_ppoll, SYS_clock_gettime, SYS_clock_nanosleep,
-	SYS_nanosleep, SYS_pselect6, SYS_gettimeofday, SYS_clock_getres, SYS_epoll_ctl,
-	SYS_epoll_create1, SYS_eventfd2, SYS_signalfd4, SYS_timerfd_create, SYS_timerfd_settime,
+	SYS_read,
+	SYS_write,
+	SYS_epoll_pwait,
+	SYS_ppoll,
+	SYS_clock_gettime,
+	SYS_clock_nanosleep,
+	SYS_nanosleep,
+	SYS_pselect6,
+	SYS_gettimeofday,
+	SYS_clock_getres,
+	SYS_epoll_ctl,
+	SYS_epoll_create1,
+	SYS_eventfd2,
+	SYS_signalfd4,
+	SYS_timerfd_create,
+	SYS_timerfd_settime,
 	SYS_timerfd_gettime,
 	/* files that are open, or are only looked at */
-	SYS_close, SYS_close_range, SYS_lseek, SYS_pread64, SYS_readv, SYS_preadv, SYS_writev,
-	SYS_pwrite64, SYS_fsync, SYS_fdatasync, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs,
-	SYS_fstatfs, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_getcwd,
-	SYS_fcntl, SYS_dup, SYS_dup3, SYS_fadvise64, SYS_name_to_handle_at,
+	SYS_close,
+	SYS_close_range,
+	SYS_lseek,
+	SYS_pread64,
+	SYS_readv,
+	SYS_preadv,
+	SYS_writev,
+	SYS_pwrite64,
+	SYS_fsync,
+	SYS_fdatasync,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_statfs,
+	SYS_fstatfs,
+	SYS_faccessat,
+	SYS_faccessat2,
+	SYS_readlinkat,
+	SYS_getdents64,
+	SYS_getcwd,
+	SYS_fcntl,
+	SYS_dup,
+	SYS_dup3,
+	SYS_fadvise64,
+	SYS_name_to_handle_at,
 	/* memory */
-	SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_membarrier,
+	SYS_munmap,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_brk,
+	SYS_mincore,
+	SYS_membarrier,
 	/* threads, and a copy of us to close what takes long */
-	SYS_clone, SYS_clone3, SYS_futex, SYS_set_robust_list, SYS_rseq, SYS_set_tid_address,
-	SYS_sched_yield, SYS_sched_getaffinity, SYS_getrandom, SYS_setsid,
+	SYS_clone,
+	SYS_clone3,
+	SYS_futex,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_set_tid_address,
+	SYS_sched_yield,
+	SYS_sched_getaffinity,
+	SYS_getrandom,
+	SYS_setsid,
 	/* signals, the end of the command and of us */
-	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigtimedwait,
-	SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall, SYS_kill, SYS_tgkill, SYS_wait4,
-	SYS_waitid, SYS_pidfd_open, SYS_exit, SYS_exit_group,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigpending,
+	SYS_rt_sigtimedwait,
+	SYS_rt_sigreturn,
+	SYS_sigaltstack,
+	SYS_restart_syscall,
+	SYS_kill,
+	SYS_tgkill,
+	SYS_wait4,
+	SYS_waitid,
+	SYS_pidfd_open,
+	SYS_exit,
+	SYS_exit_group,
 	/* who we are */
-	SYS_getpid, SYS_gettid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
-	SYS_getpgid, SYS_getsid, SYS_uname, SYS_times, SYS_getrusage, SYS_prlimit64,
-	SYS_getrlimit, SYS_setrlimit, SYS_sysinfo,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getppid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getpgid,
+	SYS_getsid,
+	SYS_uname,
+	SYS_times,
+	SYS_getrusage,
+	SYS_prlimit64,
+	SYS_getrlimit,
+	SYS_setrlimit,
+	SYS_sysinfo,
 #ifdef SYS_open /* the older ones, of x86-64 */
-	SYS_epoll_wait, SYS_poll, SYS_select, SYS_time, SYS_stat, SYS_lstat, SYS_access,
-	SYS_readlink, SYS_getdents, SYS_dup2,
+	SYS_epoll_wait,
+	SYS_poll,
+	SYS_select,
+	SYS_time,
+	SYS_stat,
+	SYS_lstat,
+	SYS_access,
+	SYS_readlink,
+	SYS_getdents,
+	SYS_dup2,
 #endif
 };
+/* clang-format on */
 
 /* Allowed if (argument & mask) == value, of its lower half. */
 struct row {
 	u32 number, argument, mask, value;
 };
 
-#define READ_ONLY    (O_ACCMODE | O_CREAT | O_TRUNC)
-#define WHOLE	     0xffffffffu
-#define BPF_ROW(cmd) {SYS_bpf, 0, WHOLE, cmd}
+#define READ_ONLY (O_ACCMODE | O_CREAT | O_TRUNC)
+#define WHOLE	  0xffffffffu
+#define BPF_ROW(cmd)                   \
+	{                              \
+		SYS_bpf, 0, WHOLE, cmd \
+	}
 
 static const struct row sometimes[] = {
 	BPF_ROW(BPF_MAP_LOOKUP_ELEM),
@@ -111,9 +195,9 @@ static const struct row sometimes[] = {
 	{SYS_prctl, 0, WHOLE, PR_SET_VMA}, /* names of the allocator's memory */
 };
 
-#define ROW_SIZE 6
+#define ROW_SIZE     6
 #define CODE_SECCOMP 1 /* siginfo.h: SYS_SECCOMP */
-#define DATA(field) (u32)offsetof(struct seccomp_data, field)
+#define DATA(field)  (u32) offsetof(struct seccomp_data, field)
 
 /* The calls that were told already, so that one that comes often is told once. */
 static _Atomic u64 told[16];
@@ -127,10 +211,11 @@ static void say(u32 number)
 	if (number < 64 * ARRAY_SIZE(told) &&
 	    atomic_fetch_or(&told[number / 64], 1ULL << number % 64) >> number % 64 & 1)
 		return;
-	n = snprintf(text, sizeof(text),
-		     "pantrace: ERROR: its own filter of system calls refused %s (%u), and what needed it is missing; "
-		     "please report this. --" SANDBOX_OPTION_NAME " runs without the filter.\n",
-		     name ? name : "a call", number);
+	n = snprintf(
+		text, sizeof(text),
+		"pantrace: ERROR: its own filter of system calls refused %s (%u), and what needed it is missing; "
+		"please report this. --" SANDBOX_OPTION_NAME " runs without the filter.\n",
+		name ? name : "a call", number);
 	if (write(STDERR_FILENO, text, (size_t)n) < 0)
 		return;
 }
@@ -172,7 +257,8 @@ static u32 make_filter(struct sock_filter *code)
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, DATA(nr));
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, always[i], 0, 1);
+		code[n++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, always[i], 0, 1);
 		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(sometimes); i++, n += ROW_SIZE)
