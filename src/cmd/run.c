@@ -52,7 +52,7 @@ static const struct option_spec run_table[] = {
 	{0, "test", NULL, "run the probes test:NAME", OPTION_FLAG, O(test)},
 	{0, "bench", NULL, "measure the probes bench:NAME", OPTION_FLAG, O(bench)},
 	{0, "mode", "test|bench|format", "test, bench or format, as --test, --bench and --fmt", OPTION_STRING, O(mode)},
-	{0, "dry-run", NULL, "compile and load, but attach nothing", OPTION_FLAG, O(dry_run)},
+	{0, "dry-run", NULL, "compile, load and ask for all that attaching needs, but attach nothing", OPTION_FLAG, O(dry_run)},
 	{0, "info", NULL, "what the kernel offers, as bpftrace reports it", OPTION_FLAG, O(info)},
 	{'V', "version", NULL, "print the version", OPTION_FLAG, O(version)},
 	{'h', "help", NULL, "this text", OPTION_FLAG, O(help)},

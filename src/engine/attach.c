@@ -77,7 +77,7 @@ static int attach_program(struct engine *e, size_t index)
 			;
 		size_t attachments = e->attachments.list.len;
 
-		if (!provider->attach)
+		if (!provider->attach || (e->env->only_ask && !provider->asks))
 			continue;
 		err = provider->attach(e->env, e->programs[index], &p->context, p->targets + first,
 				       n, &e->attachments);
@@ -86,8 +86,8 @@ static int attach_program(struct engine *e, size_t index)
 		     attachments++)
 			vector_push(&e->iterators, e->attachments.list.items[attachments].event_fd);
 		if (err < 0 || e->attachments.failed > failed)
-			err = judge_missing(e, p, messages, errors,
-					    e->attachments.failed - failed, n);
+			err = judge_missing(e, p, messages, errors, e->attachments.failed - failed,
+					    n);
 		if (err < 0) {
 			if (d->errors == errors)
 				diag_error(d, p->probe ? p->probe->span : NO_SPAN,

@@ -400,6 +400,17 @@ static int run_trials(struct loop *l)
 	return err;
 }
 
+static int refuse_nothing(const struct engine *e)
+{
+	diag_error(e->env->diag, NO_SPAN, "%s",
+		   engine_count_targets(e, "test")
+			   ? "No probes attached; use --test to run test probes."
+		   : engine_count_targets(e, "bench")
+			   ? "No probes attached; use --bench to run benchmark probes."
+			   : "Attachment failed for all probes.");
+	return -ENOENT;
+}
+
 /* begin, attach, go. Returns 0 or -errno with a diagnostic. */
 static int start(struct loop *l)
 {
@@ -426,15 +437,8 @@ static int start(struct loop *l)
 	special = (u32)begin + engine_count_targets(e, "end") + engine_count_targets(e, "self");
 	e->attached = e->attachments.attached + special - engine_count_internal(e);
 	diag_print(e->env->diag, stderr, e->options->colour);
-	if (!e->attached) {
-		diag_error(e->env->diag, NO_SPAN, "%s",
-			   engine_count_targets(e, "test")
-				   ? "No probes attached; use --test to run test probes."
-			   : engine_count_targets(e, "bench")
-				   ? "No probes attached; use --bench to run benchmark probes."
-				   : "Attachment failed for all probes.");
-		return -ENOENT;
-	}
+	if (!e->attached)
+		return refuse_nothing(e);
 	if (e->options->child && (err = child_release(e->options->child)) < 0) {
 		diag_error(e->env->diag, NO_SPAN, "cannot let the command of -c run: %s",
 			   strerror(-err));
@@ -488,6 +492,23 @@ static int watch_process(struct loop *l)
 	return l->process;
 }
 
+/* --dry-run: what the kernel would refuse, as far as it can be asked without attaching anything. */
+static int ask(struct engine *e)
+{
+	int err;
+
+	e->env->only_ask = true;
+	err = engine_attach(e);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < e->script->programs.len; i++)
+		if (e->script->programs.items[i].ntargets &&
+		    !str_eq(e->script->programs.items[i].targets[0]->provider->name, "test") &&
+		    !str_eq(e->script->programs.items[i].targets[0]->provider->name, "bench"))
+			return 0;
+	return e->script->programs.len ? refuse_nothing(e) : 0;
+}
+
 static int run(struct loop *l)
 {
 	struct engine *e = l->e;
@@ -501,8 +522,10 @@ static int run(struct loop *l)
 		err = engine_load_programs(e);
 	if (!err)
 		err = write_globals(e);
-	if (err < 0 || e->options->dry_run)
+	if (err < 0)
 		return err;
+	if (e->options->dry_run)
+		return e->options->trial ? 0 : ask(e);
 	if (e->options->trial)
 		return run_trials(l);
 	err = loop_open(l);
@@ -537,8 +560,8 @@ static int exit_code(const struct engine *e, int err)
 	if (written == EXIT_FAILED)
 		return EXIT_FAILED;
 	/* A script that says exit() knows better; who was ended by Ctrl-C ended well. */
-	if (e->options->child && !e->options->is_compatible && !e->has_exit_code &&
-	    !e->was_asked && child_exit_code(e->options->child))
+	if (e->options->child && !e->options->is_compatible && !e->has_exit_code && !e->was_asked &&
+	    child_exit_code(e->options->child))
 		return child_exit_code(e->options->child);
 	if (!e->exit_code && (lost || written) && !e->options->is_compatible)
 		return EXIT_LOST;

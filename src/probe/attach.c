@@ -308,10 +308,13 @@ static int sample_one(struct perf_event_attr *attr, int prog_fd, u64 cookie, pid
 {
 	struct probe_attachment a;
 	int fd = perf_event_open_fd(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	int err = fd < 0 ? fd : attach_perf_event(prog_fd, fd, cookie, &a);
+	int err =
+		fd < 0 || attr->disabled ? MIN(fd, 0) : attach_perf_event(prog_fd, fd, cookie, &a);
 
 	if (err)
 		return err;
+	if (attr->disabled) /* only asked for */
+		a = (struct probe_attachment){.fd = fd, .event_fd = -1};
 	a.targets = 0;
 	a.watched = attr->type == PERF_TYPE_BREAKPOINT ? attr->bp_addr : 0;
 	attach_done(out, a);
@@ -379,6 +382,7 @@ int attach_sampling(struct probe_env *env, int prog_fd, const struct probe_targe
 	int err;
 
 	attr->size = sizeof(*attr);
+	attr->disabled = env->only_ask;
 	err = t->pid > 0 ? sample_threads(attr, prog_fd, cookie, t->pid, out)
 			 : sample_cpus(env, attr, prog_fd, cookie, out);
 	if (!err) {

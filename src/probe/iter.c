@@ -5,6 +5,8 @@
  * read it (Documentation/bpf/bpf_iterators.rst).
  */
 #include <stdio.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "probe/provider.h"
@@ -27,6 +29,26 @@ static bool needs_map(const char *name)
 		if (str_eq(names[i], name))
 			return true;
 	return false;
+}
+
+/* A link is pinned at a new name in a file system of BPF. */
+static int check_pin(struct probe_env *env, const struct probe_request *r, const char *path)
+{
+	const char *directory =
+		arena_strndup(env->arena, path, (size_t)(strrchr(path, '/') - path));
+	struct statfs fs;
+	const char *why = NULL;
+
+	if (!access(path, F_OK))
+		why = "there is such a file already";
+	else if (statfs(*directory ? directory : "/", &fs) < 0)
+		why = strerror(errno);
+	else if ((u32)fs.f_type != BPF_FS_MAGIC)
+		why = "its directory is in no BPF file system (/sys/fs/bpf is one)";
+	if (!why)
+		return 0;
+	diag_error(env->diag, r->span, "cannot pin %s at %s: %s", r->parts[1], path, why);
+	return -EINVAL;
 }
 
 static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
@@ -76,7 +98,7 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 		t->path = r->parts[2][0] == '/'
 				  ? arena_strdup(env->arena, r->parts[2])
 				  : arena_printf(env->arena, "/sys/fs/bpf/%s", r->parts[2]);
-	return 0;
+	return t->path && !env->list_only && !env->compile_only ? check_pin(env, r, t->path) : 0;
 }
 
 static int describe(struct probe_env *env, const struct probe_target *t, struct span at,

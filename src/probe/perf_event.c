@@ -184,6 +184,7 @@ const struct probe_provider probe_software = {
 	.expand = expand_software,
 	.describe = describe,
 	.attach = attach,
+	.asks = true,
 	.each = each_software,
 };
 
@@ -196,5 +197,6 @@ const struct probe_provider probe_hardware = {
 	.expand = expand_hardware,
 	.describe = describe,
 	.attach = attach,
+	.asks = true,
 	.each = each_hardware,
 };

@@ -37,6 +37,7 @@ struct probe_env {
 	struct diag *diag;
 	bool unsafe;
 	bool compile_only; /* nothing will be attached: probes that this kernel lacks are fine, too (-d) */
+	bool only_ask; /* attach: the kernel is asked for the events, which neither count nor run a program (--dry-run) */
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	bool only_where_named; /* expand: what glibc moved into libc.so.6 is not looked for there (the script names all places itself) */
 	u32 max_probes;
@@ -209,6 +210,7 @@ struct probe_provider {
 	 */
 	const struct probe_provider *returns;
 	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n, bool needs_registers);
+	bool asks; /* attach() minds env->only_ask */
 	/* Calls fn for every probe that matches (for list); the glob may be NULL. */
 	int (*each)(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name), void *arg);
 };

@@ -227,6 +227,7 @@ const struct probe_provider probe_profile = {
 	.expand = expand_profile,
 	.describe = describe,
 	.attach = attach_profile,
+	.asks = true,
 	.each = each_profile,
 };
 

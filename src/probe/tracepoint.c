@@ -141,6 +141,15 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 		return err;
 	if (!is_safe_name(category) || !is_safe_name(event))
 		return no_match(env, r, category, event);
+	if (str_eq(category, "ftrace") && !env->list_only && !env->compile_only) {
+		diag_error(env->diag, r->span,
+			   "tracepoint:ftrace:%s is a record of ftrace's own, no program can be "
+			   "attached to it",
+			   event);
+		diag_hint(env->diag, "what writes such records has probes of its own: kprobe and "
+				     "fentry for functions");
+		return -EINVAL;
+	}
 	if (!glob_has_wildcard(category) && !glob_has_wildcard(event)) {
 		err = tracefs_event_id(env->kernel, category, event);
 		if (err >= 0) {

@@ -151,4 +151,5 @@ const struct probe_provider probe_watchpoint = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.asks = true,
 };
