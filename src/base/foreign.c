@@ -10,10 +10,11 @@
 
 #include "base/file.h"
 
-/* NAME as a place that has no effects; KIND: S_IFREG ... */
-static int look_at(int at, const char *name, mode_t kind, int other, struct stat *ret_stat)
+/* NAME as a place that has no effects; KIND: S_IFREG ...; flags: O_NOFOLLOW or 0 */
+static int look_at(int at, const char *name, int flags, mode_t kind, int other,
+		   struct stat *ret_stat)
 {
-	const int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	const int fd = openat(at, name, O_PATH | flags | O_CLOEXEC);
 	struct stat st;
 	int rc = 0;
 
@@ -22,7 +23,9 @@ static int look_at(int at, const char *name, mode_t kind, int other, struct stat
 	if (fstat(fd, &st))
 		rc = -errno;
 	else if ((st.st_mode & S_IFMT) != kind)
-		rc = S_ISLNK(st.st_mode) ? -ELOOP : other;
+		rc = S_ISLNK(st.st_mode)		      ? -ELOOP
+		     : S_ISDIR(st.st_mode) && kind == S_IFREG ? -EISDIR
+							      : other;
 	if (rc) {
 		close(fd);
 		return rc;
@@ -50,7 +53,8 @@ int foreign_directory(int at, const char *path, struct stat *ret_stat)
 
 		if (!*name || str_eq(name, "."))
 			continue;
-		below = str_eq(name, "..") ? -EINVAL : look_at(fd, name, S_IFDIR, -ENOTDIR, &st);
+		below = str_eq(name, "..") ? -EINVAL
+					   : look_at(fd, name, O_NOFOLLOW, S_IFDIR, -ENOTDIR, &st);
 		rc = MIN(below, 0);
 		close(fd);
 		fd = below;
@@ -76,9 +80,9 @@ int foreign_root(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-int foreign_file(int at, const char *name, int flags, struct stat *ret_stat)
+/* Takes what look_at() has found. */
+static int open_there(int there, int flags)
 {
-	const int there = look_at(at, name, S_IFREG, -EPERM, ret_stat);
 	char place[32];
 	int fd;
 
@@ -90,6 +94,63 @@ int foreign_file(int at, const char *name, int flags, struct stat *ret_stat)
 		fd = -errno;
 	close(there);
 	return fd;
+}
+
+int foreign_file(int at, const char *name, int flags, struct stat *ret_stat)
+{
+	return open_there(look_at(at, name, O_NOFOLLOW, S_IFREG, -EPERM, ret_stat), flags);
+}
+
+int foreign_open(const char *path, struct stat *ret_stat)
+{
+	return open_there(look_at(AT_FDCWD, path, 0, S_IFREG, -EPERM, ret_stat), O_RDONLY);
+}
+
+/* Everybody can make names there, and remove only their own. */
+static bool is_planted(const struct stat *above, const struct stat *st)
+{
+	return (above->st_mode & S_ISVTX) && (above->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       st->st_uid != geteuid() && st->st_uid != above->st_uid;
+}
+
+bool foreign_is_planted(int directory)
+{
+	struct stat above, st;
+
+	return !fstat(directory, &st) && !fstatat(directory, "..", &above, 0) &&
+	       is_planted(&above, &st);
+}
+
+static bool file_is_planted(const char *path, const struct stat *st)
+{
+	const char *const slash = strrchr(path, '/');
+	char *directory = slash ? xstrndup(path, MAX((size_t)(slash - path), (size_t)1)) : NULL;
+	struct stat above;
+	const bool yes = !stat(directory ? directory : ".", &above) && is_planted(&above, st);
+
+	free(directory);
+	return yes;
+}
+
+int foreign_create(const char *path, mode_t mode)
+{
+	const bool system = str_starts(path, "/dev/") && !str_starts(path, "/dev/shm/");
+	const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (system ? 0 : O_NOFOLLOW), mode);
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		rc = -errno;
+	else if (!system && file_is_planted(path, &st))
+		rc = -EACCES;
+	else if (S_ISREG(st.st_mode) && ftruncate(fd, 0))
+		rc = -errno;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
 }
 
 int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t *ret_len,
@@ -107,7 +168,7 @@ int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t
 
 int foreign_socket(int at, const char *name, struct stat *ret_stat)
 {
-	return look_at(at, name, S_IFSOCK, -ENOTSOCK, ret_stat);
+	return look_at(at, name, O_NOFOLLOW, S_IFSOCK, -ENOTSOCK, ret_stat);
 }
 
 int foreign_connect(int fd, int socket_path)

@@ -20,10 +20,22 @@
 int foreign_directory(int at, const char *path, struct stat *ret_stat);
 /* The root directory as process PID sees it, for the functions here: an absolute path would lead out of it. */
 int foreign_root(pid_t pid);
-/* A regular file; flags: O_RDONLY or O_RDWR. Returns a descriptor or -errno: -EPERM if it is none. ret_stat may be NULL. */
+/* A regular file; flags: O_RDONLY or O_RDWR. Returns a descriptor or -errno: -EISDIR or -EPERM if it is none. ret_stat may be NULL. */
 int foreign_file(int at, const char *name, int flags, struct stat *ret_stat);
 /* The same with all of it read, as file_read(); -EFBIG beyond the limit. */
 int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t *ret_len, struct stat *ret_stat);
+/*
+ * The same by a path whose links are followed, as those of programs, libraries and debug files are. For reading.
+ */
+int foreign_open(const char *path, struct stat *ret_stat);
+/*
+ * A file to be written anew, with MODE if there is none. The last level is no link, except below /dev, where links (stdout, fd/3) are
+ * the system's own. -EACCES: in a directory that everybody can write to lies one that another user has made (Linux refuses that, too,
+ * where fs.protected_regular is on). What is no regular file is written to. Returns a descriptor or -errno.
+ */
+int foreign_create(const char *path, mode_t mode);
+/* Whether a directory is another user's who may have made it for us to step into: the one above it is everybody's, as /tmp. */
+bool foreign_is_planted(int directory);
 /* A socket with a name, as an O_PATH descriptor for foreign_connect(); -ENOTSOCK if it is none. */
 int foreign_socket(int at, const char *name, struct stat *ret_stat);
 /* connect() of the unbound socket FD to that very socket. 0 or -errno. */

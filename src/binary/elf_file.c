@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "binary/elf_internal.h"
 #include "binary/zip.h"
 
@@ -245,23 +246,21 @@ static int open_entry(int fd, const char *path, const char *entry, struct elf_fi
 
 int elf_file_open(const char *path, struct elf_file **ret)
 {
-	/* O_NONBLOCK: a FIFO in the place of a binary must not hang us. */
-	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	const char *separator = zip_separator(path);
-	int fd = open(path, flags), err;
+	int fd = foreign_open(path, NULL), err;
 	char *archive;
 
 	if (fd >= 0 || !separator) {
-		err = fd < 0 ? -errno : elf_file_open_fd(fd, path, ret);
+		err = fd < 0 ? fd : elf_file_open_fd(fd, path, ret);
 	} else {
 		archive = xstrndup(path, (size_t)(separator - path));
-		fd = open(archive, flags);
-		err = fd < 0 ? -errno : open_entry(fd, path, separator + 2, ret);
+		fd = foreign_open(archive, NULL);
+		err = fd < 0 ? fd : open_entry(fd, path, separator + 2, ret);
 		free(archive);
 	}
 	if (fd >= 0)
 		close(fd);
-	return err;
+	return err == -EPERM ? -ENOEXEC : err; /* no file at all */
 }
 
 int elf_file_open_buffer(void *data, size_t len, const char *path, struct elf_file **ret)

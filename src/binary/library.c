@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
 #include "binary/elf_internal.h"
@@ -32,15 +33,13 @@ static const char *const library_dirs[] = {
 /* A regular ELF file; native_only: that can be loaded into our kind of process. */
 static bool is_elf(const char *path, bool native_only)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	const int fd = foreign_open(path, NULL);
 	u8 head[20];
 	bool yes;
 
 	if (fd < 0)
 		return false;
-	yes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	      pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+	yes = pread(fd, head, sizeof(head), 0) == sizeof(head) &&
 	      memcmp(head, ELFMAG, SELFMAG) == 0;
 	close(fd);
 	if (yes && native_only)

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/vector.h"
 
 enum {
@@ -96,17 +97,15 @@ struct perf_map *perf_map_parse(const char *text, size_t len)
 
 int perf_map_read(const char *path, uid_t uid, uid_t uid2, struct perf_map **ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	const int fd = foreign_file(AT_FDCWD, path, O_RDONLY, &st);
 	char *text = NULL;
 	size_t len;
 	int err = 0;
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		err = -errno;
-	else if (!S_ISREG(st.st_mode) || (st.st_uid != uid && st.st_uid != uid2 && st.st_uid != 0))
+		return fd;
+	if (st.st_uid != uid && st.st_uid != uid2 && st.st_uid != 0)
 		err = -EPERM;
 	if (!err)
 		err = file_read_fd(fd, MAX_FILE, &text, &len);

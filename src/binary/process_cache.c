@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/hashmap.h"
 #include "binary/elf_internal.h"
 
@@ -71,7 +72,7 @@ static struct object *object_get(struct process_cache *c, const char *path, cons
 	fresh.id.mtime = (u64)st.st_mtim.tv_sec * 1000000000u + (u64)st.st_mtim.tv_nsec;
 	slot = hashmap_put(&c->objects, &fresh.id, sizeof(fresh.id), NULL);
 	if (!*slot) {
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = foreign_open(path, NULL);
 		if (fd < 0)
 			return NULL;
 		*slot = o = xmalloc(sizeof(*o));

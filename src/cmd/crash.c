@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "cmd/user.h"
 #include "user/recorder.h"
@@ -90,14 +91,13 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 	struct pantrace_reader *reader;
 	struct shared_range *range;
 	struct ctf_source *source;
-	struct stat st;
 	int fd, rc;
 
-	fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		diag_error(d, NO_SPAN, "%s: %s", name, fd < 0 ? strerror(errno) : "is no file");
-		if (fd >= 0)
-			close(fd);
+	/* links in a directory may be anybody's; a file that is named is what is meant */
+	fd = directory == AT_FDCWD ? foreign_open(name, NULL)
+				   : foreign_file(directory, name, O_RDONLY, NULL);
+	if (fd < 0) {
+		diag_error(d, NO_SPAN, "%s: %s", name, fd == -EPERM ? "is no file" : strerror(-fd));
 		c->refused++;
 		return 0;
 	}

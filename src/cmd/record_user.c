@@ -207,6 +207,15 @@ static void wait_for(struct user_state *s, int fd)
 		epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+static int directory_make(const char *path, struct diag *d)
+{
+	const int fd = ctf_directory_open(path, d);
+
+	if (fd >= 0)
+		close(fd);
+	return MIN(fd, 0);
+}
+
 static int begin(struct record_run *run, void **ret)
 {
 	struct user_state *const s = xzalloc(sizeof(*s));
@@ -221,12 +230,10 @@ static int begin(struct record_run *run, void **ret)
 	if (rc)
 		goto out;
 	s->stays = run->options->session;
-	if (s->session.mode == PANTRACE_OVERWRITE && run->directory &&
-	    mkdir(run->directory, 0777) && errno != EEXIST) {
-		rc = -errno;
-		diag_error(run->diag, NO_SPAN, "%s: %s", run->directory, strerror(errno));
-	} else if (s->session.mode != PANTRACE_OVERWRITE)
+	if (s->session.mode != PANTRACE_OVERWRITE)
 		rc = ctf_output_open(&s->where, run->diag, &s->output);
+	else if (run->directory) /* of the snapshots to come */
+		rc = directory_make(run->directory, run->diag);
 	if (rc) {
 		session_end(run, s);
 		goto out;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/options.h"
 #include "cmd/relay.h"
 #include "trace/relay.h"
@@ -115,8 +116,8 @@ static int listen_unix(const char *path)
 		return -ENAMETOOLONG;
 	}
 	memcpy(address.sun_path, path, strlen(path));
-	/* a socket that nobody answers is what a killed relay left */
-	if (!lstat(path, &st) && S_ISSOCK(st.st_mode)) {
+	/* a socket of ours that nobody answers is what a killed relay left */
+	if (!lstat(path, &st) && S_ISSOCK(st.st_mode) && st.st_uid == geteuid()) {
 		probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		rc = connect(probe, (struct sockaddr *)&address, sizeof(address)) ? errno : 0;
 		close(probe);
@@ -345,7 +346,12 @@ static int directory_open(const char *path)
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	if (!foreign_is_planted(fd))
+		return fd;
+	close(fd);
+	return -EACCES;
 }
 
 int cmd_relay(int argc, char **argv)

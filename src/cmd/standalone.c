@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
+
 #define MAX_PACKED ((u64)64 * LANG_MAX_SOURCE)
 
 static const char magic[16] = "pantrace-script";
@@ -78,8 +80,8 @@ int standalone_write(struct diag *d, const char *path, const struct standalone *
 
 	memcpy(t.magic, magic, sizeof(magic));
 	if (self >= 0) {
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0700);
-		err = fd < 0 ? -errno : copy_binary(self, fd);
+		fd = foreign_create(path, 0700);
+		err = fd < 0 ? fd : copy_binary(self, fd);
 	}
 	if (!err)
 		err = write_bytes(fd, s->text, t.len);

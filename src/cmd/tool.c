@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "cmd/run.h"
 #include "cmd/tool_count.h"
 #include "cmd/tools.h"
@@ -220,11 +221,11 @@ static int open_heatmap(const struct tool_run *t, const struct tool_option *o, c
 	if (!heatmap_format_of(path, &h->format))
 		return refuse(t, o, "a file whose name ends in .svg or .html", path);
 	h->path = path;
-	h->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	h->fd = foreign_create(path, 0644);
 	if (h->fd < 0) {
 		fprintf(stderr, "pantrace %s: cannot write %s: %s%s\n", t->command->name, path,
-			strerror(errno),
-			errno == ELOOP ? " (a symbolic link; name the file itself)" : "");
+			strerror(-h->fd),
+			h->fd == -ELOOP ? " (a symbolic link; name the file itself)" : "");
 		h->fd = 0;
 		return EXIT_FAILED;
 	}

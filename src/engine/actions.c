@@ -237,7 +237,7 @@ static void do_cat(struct engine *e, const struct record *r)
 	int fd;
 
 	e->printer.raw = true; /* a file name, not text */
-	fd = open(format_record(e, r), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(format_record(e, r), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	e->printer.raw = raw;
 	if (fd < 0) {
 		diag_error(e->env->diag, NO_SPAN, "failed to open file '%s' (%s)", e->text.data,

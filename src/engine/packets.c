@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "engine/ring.h"
 #include "kernel/kernel.h"
 
@@ -77,9 +78,11 @@ static FILE *create(struct engine *e, const char *path)
 					   .minor = 4,
 					   .snaplen = PCAP_SNAPLEN,
 					   .linktype = PCAP_LINKTYPE_RAW};
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	const int fd = foreign_create(path, 0600);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
+	if (fd < 0)
+		errno = -fd;
 	if (f && fwrite(&header, sizeof(header), 1, f) == 1)
 		return f;
 	diag_error(e->env->diag, NO_SPAN, "skboutput(): cannot write to %s: %s", path,

@@ -255,6 +255,25 @@ struct stale {
 	void *arg;
 };
 
+/*
+ * One at a time: a value that is put back late, by a guard or a start that was overtaken, would be
+ * written over the next run's. Who waited finds that the journal is removed. A holder that somebody
+ * has stopped is not waited for. The lock is the journal's, which nobody else can open.
+ */
+static bool lock_journal(int fd)
+{
+	struct stat st;
+
+	for (int attempt = 0; attempt < 200; attempt++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return !fstat(fd, &st) && st.st_nlink;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return false;
+		usleep(5000);
+	}
+	return false;
+}
+
 static void sweep_journal(const struct stale *s, int dir, const char *name)
 {
 	const int fd = foreign_file(dir, name, O_RDONLY, NULL);
@@ -264,7 +283,7 @@ static void sweep_journal(const struct stale *s, int dir, const char *name)
 
 	if (fd < 0)
 		return;
-	if (is_ours(fd) && !file_read_fd(fd, (size_t)64 << 20, &text, &len))
+	if (is_ours(fd) && lock_journal(fd) && !file_read_fd(fd, (size_t)64 << 20, &text, &len))
 		tracefs_journal_parse(text, len, value_take, &values);
 	for (size_t i = values.len; i-- > 0;) {
 		const struct saved_value *v = &values.items[i];
@@ -272,28 +291,11 @@ static void sweep_journal(const struct stale *s, int dir, const char *name)
 
 		s->fn(s->arg, v->file, -err);
 	}
-	close(fd);
 	if (!s->only_look && text)
 		unlinkat(dir, name, 0);
+	close(fd);
 	vector_free(&values);
 	free(text);
-}
-
-/*
- * One at a time: a value that is put back late, by a guard or a start that was overtaken, would be
- * written over the next run's. Who waited finds the journals gone. A holder that somebody has
- * stopped is not waited for.
- */
-static bool lock_place(int fd)
-{
-	for (int attempt = 0; attempt < 200; attempt++) {
-		if (!flock(fd, LOCK_EX | LOCK_NB))
-			return true;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return false;
-		usleep(5000);
-	}
-	return false;
 }
 
 void tracefs_saved_each_stale(struct kernel *k, bool only_look,
@@ -303,7 +305,7 @@ void tracefs_saved_each_stale(struct kernel *k, bool only_look,
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const int fd = open_place(places[i]);
-		DIR *dir = fd < 0 || !lock_place(fd) ? NULL : fdopendir(fd);
+		DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 		struct dirent *e;
 
 		if (!dir) {

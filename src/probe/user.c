@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "binary/debug_lines.h"
 #include "binary/zip.h"
 #include "binary/running_files.h"
@@ -27,7 +28,7 @@ static bool refuse_entry(struct probe_env *env, struct span at, const char *path
 	if (!separator || !access(path, F_OK))
 		return false;
 	archive = xstrndup(path, (size_t)(separator - path));
-	fd = open(archive, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = foreign_open(archive, NULL);
 	free(archive);
 	if (fd < 0)
 		return false;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "trace/ctf_sink.h"
 
 struct job {
@@ -259,18 +260,33 @@ static const struct ctf_sink_ops directory_ops = {
 	.close = close_,
 };
 
+int ctf_directory_open(const char *path, struct diag *d)
+{
+	const int fd = directory_at(AT_FDCWD, path);
+
+	if (fd < 0) {
+		diag_error(d, NO_SPAN, "cannot write traces into '%s': %s", path, strerror(-fd));
+		if (fd == -ENOENT)
+			diag_hint(d, "the directory above it does not exist");
+		return fd;
+	}
+	if (!foreign_is_planted(fd))
+		return fd;
+	diag_error(d, NO_SPAN,
+		   "cannot write traces into '%s': another user has made it, where everybody can",
+		   path);
+	diag_hint(d, "name a directory that is not there, or one that is yours");
+	close(fd);
+	return -EACCES;
+}
+
 int ctf_directory_sink(struct ctf_output *o, struct diag *diag)
 {
 	struct directory_sink *d;
-	int fd = directory_at(AT_FDCWD, o->options.directory);
+	const int fd = ctf_directory_open(o->options.directory, diag);
 
-	if (fd < 0) {
-		diag_error(diag, NO_SPAN, "cannot write traces into '%s': %s", o->options.directory,
-			   strerror(-fd));
-		if (fd == -ENOENT)
-			diag_hint(diag, "the directory above it does not exist");
+	if (fd < 0)
 		return fd;
-	}
 	d = xzalloc(sizeof(*d));
 	d->root = fd;
 	d->chunk = o->rotating ? -1 : fd;

@@ -36,6 +36,8 @@ struct ctf_output_totals {
 struct ctf_output;
 struct ctf_source;
 
+/* A directory for traces, made if need be: not one that another user has put where everybody can. A descriptor or -errno with the reason in d. */
+int ctf_directory_open(const char *path, struct diag *d);
 /* "zstd", "gzip", "none". 0 or -EINVAL. */
 int ctf_compression_parse(const char *name, enum ctf_compression *ret);
 /* 0 or -errno with the reason in d. */

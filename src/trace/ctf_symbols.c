@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "base/foreign.h"
 #include "base/hashmap.h"
 #include "binary/elf_file.h"
 #include "trace/ctf_symbols.h"
@@ -152,7 +153,7 @@ static void objects_read(struct objects *o)
 	copy.set = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !s; i++) {
 		char *path = xasprintf("%s/%s", copy.path, names[i]);
-		const int fd = open(path, O_RDONLY | O_CLOEXEC);
+		const int fd = foreign_open(path, NULL);
 
 		if (fd >= 0 && ctf_stream_open(&copy, path, fd, false, &quiet, &s))
 			s = NULL;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "trace/ctf_trace.h"
 
 #define DEPTH_MAX    8
@@ -208,21 +209,16 @@ static void names_free(struct names *n)
 /* -1: no file of packets, or one that cannot be read, which is told. */
 static int stream_file(struct ctf_set *set, const char *path, struct diag *d)
 {
-	struct stat st;
 	int fd;
 
 	do
-		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	while (fd < 0 && errno == EMFILE && file_raise_limit());
-	if (fd < 0 && errno != ENOENT) {
-		diag_error(d, NO_SPAN, "%s: %s", path, strerror(errno));
+		fd = foreign_open(path, NULL);
+	while (fd == -EMFILE && file_raise_limit());
+	if (fd < 0 && fd != -ENOENT && fd != -EISDIR && fd != -EPERM) {
+		diag_error(d, NO_SPAN, "%s: %s", path, strerror(-fd));
 		set->loss.damaged++;
 	}
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return MAX(fd, -1);
 }
 
 static int streams_add(struct ctf_set *set, struct ctf_trace *t, const struct names *names,
@@ -256,6 +252,18 @@ static struct ctf_trace *trace_at(const struct ctf_set *set, const char *path)
 	return NULL;
 }
 
+static int metadata_read(const char *file, char **ret_text, size_t *ret_size)
+{
+	const int fd = foreign_open(file, NULL);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = file_read_fd(fd, METADATA_MAX, ret_text, ret_size);
+	close(fd);
+	return rc;
+}
+
 static int trace_add(struct ctf_set *set, const char *path, const struct names *names,
 		     struct diag *d)
 {
@@ -268,7 +276,7 @@ static int trace_add(struct ctf_set *set, const char *path, const struct names *
 	if (t)
 		return streams_add(set, t, names, d);
 	file = xasprintf("%s/metadata", path);
-	rc = file_read(file, METADATA_MAX, &text, &size);
+	rc = metadata_read(file, &text, &size);
 	if (rc) {
 		diag_error(d, NO_SPAN, "%s: %s", file, strerror(-rc));
 		free(file);
@@ -352,7 +360,7 @@ static void metadata_again(struct ctf_set *set, struct ctf_trace *t, struct diag
 	size_t size;
 
 	if (stat(file, &st) || (u64)st.st_size == t->metadata_size ||
-	    file_read(file, METADATA_MAX, &text, &size)) {
+	    metadata_read(file, &text, &size)) {
 		free(file);
 		return;
 	}

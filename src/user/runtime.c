@@ -77,6 +77,20 @@ int user_runtime_make(char *ret, size_t size, struct diag *d)
 	return -EPERM;
 }
 
+int user_sessions_make(char *ret, size_t size, struct diag *d)
+{
+	int rc = user_runtime_make(ret, size - sizeof("/sessions"), d);
+
+	if (rc)
+		return rc;
+	strcat(ret, "/sessions");
+	rc = own_directory(ret, geteuid() ? 0700 : 0755);
+	if (rc)
+		diag_error(d, NO_SPAN, "%s: %s", ret,
+			   rc == -EPERM ? "is not a directory of ours" : strerror(-rc));
+	return rc;
+}
+
 int user_sessions_directory(void)
 {
 	char runtime[512];

@@ -11,7 +11,12 @@
 int user_runtime(char *ret, size_t size);
 /* The same, made if it is not there. 0 or -errno with the reason in d. */
 int user_runtime_make(char *ret, size_t size, struct diag *d);
-/* The descriptions of our sessions. An O_PATH descriptor, or -errno: -EPERM if it is not ours alone. */
+/*
+ * The directory of the descriptions of our sessions, made if it is not there; everybody's programs read root's. 0 or -errno with the
+ * reason in d.
+ */
+int user_sessions_make(char *ret, size_t size, struct diag *d);
+/* The same, as it is. An O_PATH descriptor, or -errno: -EPERM if it is not ours alone. */
 int user_sessions_directory(void);
 
 /*

@@ -118,17 +118,15 @@ int script_session_open(struct script_session *s, pid_t pid, bool is_child, cons
 {
 	static u32 number;
 	char runtime[512];
-	int err = user_runtime_make(runtime, sizeof(runtime) - 16, d);
+	int err = user_sessions_make(runtime, sizeof(runtime), d);
 
 	*s = (struct script_session){.pipe = -1, .pid = pid};
 	if (err)
 		return err;
 	snprintf(s->name, sizeof(s->name), "script-%d-%" PRIx64 "-%u", (int)getpid(), start_time(),
 		 ++number);
-	s->file = xasprintf("%s/sessions", runtime);
-	mkdir(s->file, geteuid() ? 0700 : 0755);
-	free(s->file);
-	s->file = pid && !is_child ? NULL : xasprintf("%s/sessions/%s", runtime, s->name);
+	s->file = pid && !is_child ? NULL : xasprintf("%s/%s", runtime, s->name);
+	runtime[strlen(runtime) - strlen("/sessions")] = '\0';
 	if (with_directory)
 		err = user_rings_make(NULL, runtime, s->name, &s->directory, d);
 	if (!err)
@@ -148,24 +146,30 @@ int script_session_open(struct script_session *s, pid_t pid, bool is_child, cons
 }
 
 /* Programs that start later read it. */
-static void description_write(const struct script_session *s)
+static int description_write(const struct script_session *s)
 {
 	char *temporary;
+	int rc = 0;
 	FILE *f;
 
 	if (!s->file)
-		return;
+		return 0;
 	temporary = xasprintf("%.*s/.%s", (int)(strrchr(s->file, '/') - s->file), s->file, s->name);
 	unlink(temporary); /* of our own, as the name of the session */
 	f = fopen(temporary, "wxe");
-	if (f) {
+	if (!f) {
+		rc = -errno;
+	} else {
 		fprintf(f, "pantrace-session 1\n# recorder %d %" PRIu64 "\n# anonymous\n%s%s",
 			(int)getpid(), start_time(), s->head.data, s->lines.data);
 		fchmod(fileno(f), geteuid() ? 0600 : 0644);
-		if (fclose(f) || rename(temporary, s->file))
+		if (fclose(f) || rename(temporary, s->file)) {
+			rc = -errno;
 			unlink(temporary);
+		}
 	}
 	free(temporary);
+	return rc;
 }
 
 void script_session_add(struct script_session *s, const char *lines, struct diag *d)
@@ -173,10 +177,14 @@ void script_session_add(struct script_session *s, const char *lines, struct diag
 	struct strbuf text = STRBUF_INIT;
 	char *request =
 		user_request(s->is_started ? "rules" : "start", s->is_started ? s->name : NULL);
+	int rc;
 
 	strbuf_addstr(&s->lines, lines);
 	/* described first: a program that starts now finds it, one that runs is told */
-	description_write(s);
+	rc = description_write(s);
+	if (rc && d)
+		diag_warning(d, NO_SPAN, "%s: %s; programs that start from now on do not take part",
+			     s->file, strerror(-rc));
 	strbuf_addf(&text, "%s%s%s", request, s->is_started ? "" : s->head.data, lines);
 	ask_all(s->pid, text.data, d);
 	s->is_started = true;

@@ -19,28 +19,6 @@
 #define ASK_MS	     2000
 #define SESSIONS_MAX 65536
 
-/* ---- directories ---- */
-
-static int sessions_make(char *ret, size_t size, struct diag *d)
-{
-	int fd, rc = user_runtime_make(ret, size - 16, d);
-
-	if (rc)
-		return rc;
-	strcat(ret, "/sessions");
-	if (mkdir(ret, geteuid() ? 0700 : 0755) && errno != EEXIST)
-		rc = -errno;
-	fd = rc ? rc : user_sessions_directory();
-	if (fd >= 0) {
-		rc = fchmodat(AT_FDCWD, ret, geteuid() ? 0700 : 0755, 0) ? -errno : 0;
-		close(fd);
-		return rc;
-	}
-	diag_error(d, NO_SPAN, "%s: %s", ret,
-		   fd == -EPERM ? "is not a directory of ours alone" : strerror(-fd));
-	return fd;
-}
-
 static bool name_good(const char *name)
 {
 	static const char good[] =
@@ -90,7 +68,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		diag_hint(d, "letters, digits, '-', '_' and '.', at most 63 of them");
 		return -EINVAL;
 	}
-	rc = sessions_make(directory, sizeof(directory), d);
+	rc = user_sessions_make(directory, sizeof(directory), d);
 	if (rc)
 		return rc;
 	if (o->name)

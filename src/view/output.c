@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/stall.h"
 
 /* A terminal takes less than it says, and the rest waits: it is opened once more, so as not to
@@ -33,13 +34,9 @@ int output_open(struct output *o, const char *path, enum output_buffering buffer
 		see_who_reads(o);
 		return 0;
 	}
-	/* The links in /dev (stdout, fd/3) are the system's own. */
-	o->fd = open(path,
-		     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-			     (str_starts(path, "/dev/") ? 0 : O_NOFOLLOW),
-		     0644);
+	o->fd = foreign_create(path, 0644);
 	if (o->fd < 0)
-		return -errno;
+		return o->fd;
 	o->owns_fd = true;
 	see_who_reads(o);
 	return 0;

@@ -127,6 +127,50 @@ ok "a description that another user wrote in /tmp removes nothing"
 like "$(cat err)" "pantrace-65534.*only its owner" "and the directory is refused"
 rm -rf /tmp/pantrace-65534 /tmp/mine
 
+# ---- what is no file is not opened: somebody who waits for a reader of a FIFO would be let go
+mkfifo /tmp/pipe
+(echo x >/tmp/pipe; touch /tmp/opened) &
+waits=$!
+mkdir /tmp/trace && ln -s /tmp/pipe /tmp/trace/metadata
+$as_evil ln -s /tmp/pipe /dev/shm/3999996-a.pantrace
+timeout 20 "$pantrace" -l 'uprobe:/tmp/pipe:*' >out 2>err
+timeout 20 "$pantrace" report /tmp/trace >out 2>err
+is "$?" 1 "a FIFO is no trace" || sed 's/^/# /' err
+timeout 20 "$pantrace" crash 3999996 -o crash >out 2>err
+like "$(cat err)" "3999996-a.pantrace" "a link is no file of rings"
+[ ! -e /tmp/opened ]
+ok "nothing of it was opened"
+kill $waits 2>/dev/null
+rm -f /dev/shm/3999996-a.pantrace
+
+# ---- where another user waits for what root writes
+$as_evil mkdir -m 777 /tmp/out
+$as_evil touch /tmp/file
+chmod 666 /tmp/file
+run record -u 'counts:event' -o /tmp/out -- true
+is "$rc $(ls /tmp/out)" "1 " "no trace goes into a directory that another user has made in /tmp"
+like "$err" "another user has made it" "and the reason is told"
+run -e 'BEGIN { printf("secret\n"); exit() }' -o /tmp/file
+is "$rc $(cat /tmp/file)" "1 " "nor any output into such a file"
+install -d -o $evil "$work/theirs"
+run record -u 'counts:event' -o "$work/theirs" -- true
+is "$rc" 0 "a directory of theirs elsewhere is written to"
+
+# ---- a lock that everybody can take holds nobody up
+if [ -d /sys/kernel/tracing/events ]; then
+	clock=$(sed 's/.*\[\(.*\)\].*/\1/' /sys/kernel/tracing/trace_clock)
+	mkdir -p -m 755 /run/pantrace
+	printf 'trace_clock %d\n%s\n' ${#clock} "$clock" >/run/pantrace/pantrace-3999997-1
+	$as_evil flock /run/pantrace sleep 100 &
+	lock=$!
+	sleep 0.3
+	run reset-ftrace --stale
+	[ ! -e /run/pantrace/pantrace-3999997-1 ]
+	ok "what a dead run changed is put back though another user has locked the directory"
+	pkill -KILL -U $evil
+	wait $lock 2>/dev/null
+fi
+
 # ---- who speaks
 $as_evil mkdir -m 755 /tmp/pantrace-$evil
 $as_evil /tmp/speaker /tmp/pantrace-$evil/77 orphan &
