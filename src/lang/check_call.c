@@ -41,12 +41,20 @@ static bool check_count(struct check *c, struct expr *call, const struct builtin
 
 static void check_unknown_function(struct check *c, struct expr *call)
 {
-	const char *const *names;
+	const struct ast *ast = &c->script->ast;
+	VECTOR(const char *) names = {0};
+	const char *const *builtins;
 	size_t n;
 
 	check_error(c, call->span, "Unknown function: '%s'", call->name);
-	names = builtin_names(&n);
-	check_hint_nearest(c, call->name, names, n);
+	/* The script's own, functions among them, and the language's. */
+	for (u32 i = 0; i < ast->nmacros; i++)
+		vector_push(&names, ast->macros[i].name);
+	builtins = builtin_names(&n);
+	for (size_t i = 0; i < n; i++)
+		vector_push(&names, builtins[i]);
+	check_hint_nearest(c, call->name, names.items, names.len);
+	vector_free(&names);
 	for (u32 i = 0; i < call->nargs; i++)
 		check_expr(c, call->args[i]);
 }

@@ -115,12 +115,27 @@ static void check_variable(struct check *c, struct expr *e)
 	e->space = type_is_scalar(v->type) ? v->space : SPACE_BPF;
 }
 
+/* Words that may stand where a value does: the language's own, and jumps. */
+static void hint_name(struct check *c, const char *name)
+{
+	static const char *const jumps[] = {"return", "break", "continue", "true", "false"};
+	VECTOR(const char *) names = {0};
+	const char *const *builtins;
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_SIZE(jumps); i++)
+		vector_push(&names, jumps[i]);
+	builtins = builtin_names(&n);
+	for (size_t i = 0; i < n; i++)
+		vector_push(&names, builtins[i]);
+	check_hint_nearest(c, name, names.items, names.len);
+	vector_free(&names);
+}
+
 void check_name(struct check *c, struct expr *e)
 {
 	const struct builtin *b = builtin_find(e->name);
 	const struct type *t;
-	const char *const *names;
-	size_t n;
 	s64 value;
 
 	if (b && (b->flags & (BUILTIN_VARIABLE | BUILTIN_CALL))) {
@@ -133,8 +148,7 @@ void check_name(struct check *c, struct expr *e)
 		return;
 	}
 	check_error(c, e->span, "Unknown identifier: '%s'", e->name);
-	names = builtin_names(&n);
-	check_hint_nearest(c, e->name, names, n);
+	hint_name(c, e->name);
 }
 
 static void check_tuple(struct check *c, struct expr *e)

@@ -217,6 +217,9 @@ static const struct type *find_type(struct check *c, const char *name)
 
 static const struct type *base_type(struct check *c, const struct type_name *n)
 {
+	static const char *const plain[] = {"int8",   "int16",	"int32",  "int64", "uint8",
+					    "uint16", "uint32", "uint64", "bool",  "string",
+					    "buffer", "size_t", "char",	  "void"};
 	const struct type *t;
 
 	if (n->inner)
@@ -248,6 +251,7 @@ static const struct type *base_type(struct check *c, const struct type_name *n)
 		check_error(c, n->span, "Unknown enum: %s", n->name + 5);
 	else
 		check_error(c, n->span, "Cannot resolve unknown type \"%s\"", n->name);
+	check_hint_nearest(c, n->name, plain, ARRAY_SIZE(plain));
 	if (c->script->ast.why_passed_over)
 		check_hint(c, "a part of the included headers could not be read: %s",
 			   c->script->ast.why_passed_over);

@@ -97,6 +97,37 @@ static bool is_type_word(const char *word)
 	return str_starts(word, "int") || str_starts(word, "uint");
 }
 
+/* `whlie (x) {`, `fro ($i : ...`: the word before the parentheses, if it is nearly one of the language's. False: it is not. */
+static bool hint_keyword(struct parser *p, const struct token *t, const char *expected)
+{
+	static const char *const words[] = {"if", "while", "for", "unroll", "else"};
+	const bool at_body = t->kind == TOKEN_PUNCT && t->punct == '{' && strstr(expected, "';'"),
+		   at_range = t->kind == TOKEN_PUNCT && t->punct == ':' && strstr(expected, "')'");
+	const size_t hints = p->diag->messages.len;
+	size_t i = p->at;
+	int depth = 0;
+
+	if (!at_body && !at_range)
+		return false;
+	depth = at_range; /* within its parentheses */
+	while (i-- > 0) {
+		const struct token *before = &p->tokens.items[i];
+
+		if (before->kind == TOKEN_PUNCT)
+			depth += before->punct == ')' ? 1 : before->punct == '(' ? -1 : 0;
+		if (depth <= 0 && before->kind == TOKEN_NAME) {
+			for (size_t w = 0; w < ARRAY_SIZE(words); w++)
+				if (str_eq(words[w], before->text))
+					return false;
+			diag_hint_nearest(p->diag, before->text, words, ARRAY_SIZE(words));
+			break;
+		}
+		if (depth <= 0 && !(before->kind == TOKEN_PUNCT && before->punct == '('))
+			break;
+	}
+	return p->diag->messages.len > hints;
+}
+
 /* Habits of other languages. */
 static void hint_habit(struct parser *p, const struct token *t, const char *expected)
 {
@@ -122,7 +153,7 @@ void parse_unexpected(struct parser *p, const char *expected)
 		    token_describe(p->arena, &t), expected);
 	if (t.kind == TOKEN_END && p->nopen)
 		hint_open(p);
-	else
+	else if (!hint_keyword(p, &t, expected))
 		hint_habit(p, &t, expected);
 }
 

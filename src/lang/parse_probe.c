@@ -7,6 +7,7 @@
  * ',' or '{'; a '/' ends it too, unless it belongs to a path.
  */
 #include "lang/parse_internal.h"
+#include "probe/probe.h"
 
 static bool is_path_provider(const char *text, size_t n)
 {
@@ -233,7 +234,15 @@ void parse_probe(struct parser *p)
 	if (p->failed)
 		return;
 	if (!parse_is(p, '/') && !parse_is(p, '{')) {
+		static const char *const words[] = {"macro", "import", "config", "begin",
+						    "end",   "struct", "let",	 "typedef"};
+
 		parse_unexpected(p, "'{'");
+		/* mcaro x($a) */
+		if (probe.attach_points[0].count == 1 &&
+		    !probe_find_provider(probe.attach_points[0].text))
+			diag_hint_nearest(p->diag, probe.attach_points[0].text, words,
+					  ARRAY_SIZE(words));
 		return;
 	}
 	probe.predicate = parse_predicate(p);
