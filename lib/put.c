@@ -87,17 +87,24 @@ unsigned char *pantrace_put_sequence(unsigned char *to, unsigned char *end, cons
 	return to + 2 + n * element;
 }
 
-unsigned char *pantrace_put_format(unsigned char *to, unsigned char *end, const char *format, ...)
+unsigned char *pantrace_put_vformat(unsigned char *to, unsigned char *end, const char *format,
+				    va_list arguments)
 {
 	const int saved = errno;
-	va_list arguments;
-	int n;
+	const int n = vsnprintf((char *)to, (size_t)(end - to), format, arguments);
 
-	va_start(arguments, format);
-	n = vsnprintf((char *)to, (size_t)(end - to), format, arguments);
-	va_end(arguments);
 	errno = saved;
 	if (n < 0)
 		*to = 0;
 	return n < 0 ? to + 1 : n < end - to ? to + n + 1 : end;
+}
+
+unsigned char *pantrace_put_format(unsigned char *to, unsigned char *end, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	to = pantrace_put_vformat(to, end, format, arguments);
+	va_end(arguments);
+	return to;
 }

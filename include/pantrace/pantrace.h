@@ -117,6 +117,8 @@ unsigned char *pantrace_put_sequence(unsigned char *to, unsigned char *end, cons
 				     size_t n, size_t element);
 unsigned char *pantrace_put_format(unsigned char *to, unsigned char *end, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+unsigned char *pantrace_put_vformat(unsigned char *to, unsigned char *end, const char *format,
+				    __builtin_va_list arguments) __attribute__((format(printf, 3, 0)));
 
 /*
  * Events whose names are known only at run time, for the bindings of other languages. FIELDS is
@@ -231,7 +233,11 @@ struct pantrace_text_ {
 	} while (0)
 
 #define PANTRACE_LOG(...) PANTRACE_LOG_AT(PANTRACE_INFO, __VA_ARGS__)
-#define PANTRACE_LOG_AT(level, ...)                                                                \
+#define PANTRACE_LOG_AT(level, ...) PT_LOG_(pantrace_put_format, level, __VA_ARGS__)
+/* The same for a va_list, as vprintf() is for printf(). */
+#define PANTRACE_VLOG_AT(level, format, arguments)                                                 \
+	PT_LOG_(pantrace_put_vformat, level, format, arguments)
+#define PT_LOG_(put, level, ...)                                                                   \
 	do {                                                                                       \
 		PT_LABEL_(pt_on_)                                                                  \
 		PT_EVENT_("log", "message", "message", level, (), PANTRACE_T_STRING, PANTRACE_T_END); \
@@ -240,8 +246,7 @@ struct pantrace_text_ {
 			PT_ON_(pt_on_)                                                             \
 			__attribute__((aligned(8))) unsigned char pt_record_[24 + PANTRACE_STRING_MAX]; \
 			unsigned char *const pt_to_ =                                              \
-				pantrace_put_format(pt_record_ + 12, pt_record_ + 16 + PANTRACE_STRING_MAX, \
-						    __VA_ARGS__);                                  \
+				put(pt_record_ + 12, pt_record_ + 16 + PANTRACE_STRING_MAX, __VA_ARGS__); \
 			pantrace_emit(&PT_EVENT_OF_, pt_record_, (size_t)(pt_to_ - pt_record_));   \
 		}                                                                                  \
 	} while (0)

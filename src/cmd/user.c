@@ -15,6 +15,8 @@ static const struct {
 	{"start", "begin a session that stays, without a recorder", user_start},
 	{"stop", "its events off; the rings stay", user_stop},
 	{"resume", "its events on again", user_resume},
+	{"enable", "more events on in a session", user_enable},
+	{"disable", "events off in a session", user_disable},
 	{"status", "sessions, their processes, counts of events", user_status},
 	{"snapshot", "write what the rings hold now", user_snapshot_command},
 	{"rotate", "the session's recorder begins a new chunk", user_rotate},
@@ -47,7 +49,7 @@ static const struct command_spec overview_spec = {
 		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
-	.details = "Commands: list, start, stop, resume, status, snapshot, rotate, clear, destroy. "
+	.details = "Commands: list, start, stop, resume, enable, disable, status, snapshot, rotate, clear, destroy. "
 		   "Each has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
 		   "and `pantrace record --session NAME` "

@@ -20,6 +20,8 @@ int user_snapshot_command(int argc, char **argv);
 int user_rotate(int argc, char **argv);
 int user_clear(int argc, char **argv);
 int user_status(int argc, char **argv);
+int user_enable(int argc, char **argv);
+int user_disable(int argc, char **argv);
 int user_destroy(int argc, char **argv);
 
 /* What `record` and `user start` have in common: which events of whom, and the rings. */

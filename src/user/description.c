@@ -94,6 +94,67 @@ static int pattern_check(const char *pattern, struct diag *d)
 	return 0;
 }
 
+int user_description_rules(bool on, const char *const *events, u32 n, const char *level,
+			   struct strbuf *text, struct diag *d)
+{
+	char of_level[8];
+	int rc = level_text(level, of_level, d);
+
+	for (u32 i = 0; i < n && !rc; i++) {
+		rc = pattern_check(events[i], d);
+		strbuf_addf(text, "%s %s%s\n", on ? "enable" : "disable", events[i], of_level);
+	}
+	return rc;
+}
+
+/* What a rule is about: the line without its first word. */
+static bool same_rule(const char *line, const char *other)
+{
+	const char *const a = strchr(line, ' '), *const b = strchr(other, ' ');
+	const size_t n = strcspn(a, "\n");
+
+	return strcspn(b, "\n") == n && !strncmp(a, b, n);
+}
+
+static bool is_rule(const char *line)
+{
+	return str_starts(line, "enable ") || str_starts(line, "disable ");
+}
+
+static const char *next_line(const char *line)
+{
+	const char *const end = strchr(line, '\n');
+
+	return end ? end + 1 : line + strlen(line);
+}
+
+int user_description_add(struct user_session *s, const char *rules)
+{
+	struct strbuf text = STRBUF_INIT;
+	u32 nr = 0;
+
+	for (const char *line = s->text; *line; line = next_line(line)) {
+		bool replaced = false;
+
+		for (const char *rule = rules; is_rule(line) && *rule; rule = next_line(rule))
+			replaced |= same_rule(line, rule);
+		if (replaced)
+			continue;
+		nr += is_rule(line);
+		strbuf_add(&text, line, (size_t)(next_line(line) - line));
+	}
+	for (const char *rule = rules; *rule; rule = next_line(rule))
+		nr++;
+	strbuf_addstr(&text, rules);
+	if (nr > PANTRACE_RULES_MAX) {
+		strbuf_release(&text);
+		return -E2BIG;
+	}
+	free(s->text);
+	s->text = strbuf_detach(&text);
+	return user_description_write(s, false, false);
+}
+
 static void put_selection(struct strbuf *text, const struct user_session_options *o)
 {
 	if (o->environment)
@@ -208,9 +269,11 @@ int user_description_write(const struct user_session *s, bool recorder, bool fre
 	int rc;
 
 	strbuf_addstr(&text, "pantrace-session 1\n");
-	if (recorder)
-		strbuf_addf(&text, "# recorder %d %" PRIu64 "\n", (int)getpid(),
-			    start_time(getpid()));
+	if (recorder || s->recorder_alive) {
+		const pid_t of = recorder ? getpid() : s->recorder;
+
+		strbuf_addf(&text, "# recorder %d %" PRIu64 "\n", (int)of, start_time(of));
+	}
 	if (s->output)
 		strbuf_addf(&text, "# output %s\n", s->output);
 	if (s->anonymous)

@@ -12,7 +12,12 @@
  */
 int user_description_make(const struct user_session_options *o, const char *name, const char *runtime,
 			  const char *directory, struct strbuf *text, struct diag *d);
-/* Writes s->file anew; recorder: we are it; fresh: only if there is none. 0 or -errno. */
+/* Appends a line for each of N patterns of events: on or off, of LEVEL (NULL: any). 0 or -EINVAL with the reason in d. */
+int user_description_rules(bool on, const char *const *events, u32 n, const char *level, struct strbuf *text,
+			   struct diag *d);
+/* Writes the file with such lines, in place of those about the same events. 0 or -errno; -E2BIG: there are too many. */
+int user_description_add(struct user_session *s, const char *rules);
+/* Writes s->file anew; recorder: we are it, else it stays who it is; fresh: only if there is none. 0 or -errno. */
 int user_description_write(const struct user_session *s, bool recorder, bool fresh);
 /* That of session NAME, in the directory of our sessions. 0 or -errno; *ret is not touched then. */
 int user_description_read(int directory, const char *name, struct user_session *ret);

@@ -70,5 +70,50 @@ if [ -d $examples ]; then
 	like "$text" 'ust_tests_demo2:loop: .*intfield = 4, .*netintfield = 4, .*arrfield1 = \[ \[0\] = 1, \[1\] = 2, \[2\] = 3 \].*arrfield2 = "test".*stringfield = "test", floatfield = 2222, doublefield = 2' \
 		"with all their fields"
 	is "$(count 'ust_tests_demo2:loop')" 5 "and as many"
+	cd "$dir/examples/hello-static-lib" || exit
+	# shellcheck disable=SC2086
+	gcc -Wall -Werror $include -I. hello.c tp.c -o hello "$lib/libpantrace.a" -lpthread -ldl
+	ok "hello-static-lib compiles unchanged"
+	for name in demo-tracef/demo-tracef demo-tracef/demo-vtracef demo-tracelog/demo-tracelog demo-tracelog/demo-vtracelog; do
+		# shellcheck disable=SC2086
+		gcc -Wall -Werror $include "$dir/examples/$name.c" -o "$dir/log" "$lib/libpantrace.a" -lpthread
+		ok "$name compiles unchanged"
+		record "$dir/log" 0
+		is "$(count 'log:message: .*message = "\(This is a \\"mystring test\\" formatted [0-4] .*event 42\|Error condition [0-4]\)"')" 5 "and says what it says to LTTng"
+	done
+	cat >"$dir/net.h" <<'EOC'
+#undef LTTNG_UST_TRACEPOINT_PROVIDER
+#define LTTNG_UST_TRACEPOINT_PROVIDER net
+#undef LTTNG_UST_TRACEPOINT_INCLUDE
+#define LTTNG_UST_TRACEPOINT_INCLUDE "./net.h"
+#if !defined(NET_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
+#define NET_H
+#include <lttng/tracepoint.h>
+LTTNG_UST_TRACEPOINT_EVENT(net, packet, LTTNG_UST_TP_ARGS(const unsigned short *, a, const unsigned int *, b),
+	LTTNG_UST_TP_FIELDS(
+		lttng_ust_field_array_network(unsigned short, ports, a, 2)
+		lttng_ust_field_array_network(unsigned int, pair, b, 2)
+		lttng_ust_field_sequence_network(unsigned int, some, b, unsigned int, 2)
+		lttng_ust_field_integer_network(unsigned short, port, a[0])))
+#endif
+#include <lttng/tracepoint-event.h>
+EOC
+	cat >"$dir/net.c" <<'EOC'
+#include <arpa/inet.h>
+#include "net.h"
+int main(void)
+{
+	unsigned short ports[] = {htons(80), htons(8080)};
+	unsigned int pair[] = {htonl(7), htonl(1 << 20)};
+
+	lttng_ust_tracepoint(net, packet, ports, pair);
+	return 0;
+}
+EOC
+	# shellcheck disable=SC2086
+	gcc -Wall -Werror $include -I"$dir" "$dir/net.c" -o "$dir/net" "$lib/libpantrace.a" -lpthread
+	record "$dir/net"
+	like "$text" 'ports = \[ \[0\] = 80, \[1\] = 8080 \], pair = \[ \[0\] = 7, \[1\] = 1048576 \], .*some = \[ \[0\] = 7, \[1\] = 1048576 \], port = 80' \
+		"arrays and sequences from a network are numbers, as LTTng has them"
 fi
 done_testing

@@ -53,11 +53,13 @@
 #define lttng_ust_field_unused(e)
 #define lttng_ust_field_array(t, n, e, len)	      , (ARRAY, t, n, e, len)
 #define lttng_ust_field_array_hex(t, n, e, len)	      , (ARRAY, t, n, e, len)
-#define lttng_ust_field_array_network(t, n, e, len)   , (ARRAY, t, n, e, len)
-#define lttng_ust_field_array_network_hex(t, n, e, len) , (ARRAY, t, n, e, len)
+#define lttng_ust_field_array_network(t, n, e, len)   , (NETWORK_ARRAY, t, n, e, len)
+#define lttng_ust_field_array_network_hex(t, n, e, len) , (NETWORK_ARRAY, t, n, e, len)
 #define lttng_ust_field_array_text(t, n, e, len)      , (BYTES, t, n, e, len)
 #define lttng_ust_field_sequence(t, n, e, lt, len)    , (SEQUENCE, t, n, e, len)
 #define lttng_ust_field_sequence_hex(t, n, e, lt, len) , (SEQUENCE, t, n, e, len)
+#define lttng_ust_field_sequence_network(t, n, e, lt, len) , (NETWORK_SEQUENCE, t, n, e, len)
+#define lttng_ust_field_sequence_network_hex(t, n, e, lt, len) , (NETWORK_SEQUENCE, t, n, e, len)
 #define lttng_ust_field_sequence_text(t, n, e, lt, len) , (BYTES, t, n, e, len)
 #define lttng_ust_field_enum(provider, name, t, n, e) , (ENUM, t, n, e, PTL_ENUM_NAME_(provider, name))
 #define lttng_ust_field_integer_nowrite(...)
@@ -81,9 +83,13 @@
 #define ctf_unused		 lttng_ust_field_unused
 #define ctf_array		 lttng_ust_field_array
 #define ctf_array_hex		 lttng_ust_field_array_hex
+#define ctf_array_network	 lttng_ust_field_array_network
+#define ctf_array_network_hex	 lttng_ust_field_array_network_hex
 #define ctf_array_text		 lttng_ust_field_array_text
 #define ctf_sequence		 lttng_ust_field_sequence
 #define ctf_sequence_hex	 lttng_ust_field_sequence_hex
+#define ctf_sequence_network	 lttng_ust_field_sequence_network
+#define ctf_sequence_network_hex lttng_ust_field_sequence_network_hex
 #define ctf_sequence_text	 lttng_ust_field_sequence_text
 #define ctf_enum		 lttng_ust_field_enum
 #define ctf_integer_nowrite	 lttng_ust_field_integer_nowrite
@@ -102,6 +108,15 @@
 	     sizeof(t) == 4 ? __builtin_bswap32((uint32_t)(e)) :                                   \
 	     sizeof(t) == 8 ? __builtin_bswap64((uint64_t)(e)) : (uint64_t)(e)))
 
+/* The same of the elements behind AT that were stored last. */
+#define PTL_SWAP_EACH_(t, at)                                                                      \
+	for (unsigned char *pt_at_ = (at); pt_at_ < pt_to_; pt_at_ += sizeof(t)) {                 \
+		t pt_element_;                                                                     \
+		__builtin_memcpy(&pt_element_, pt_at_, sizeof(t));                                 \
+		pt_element_ = PTL_SWAP_(t, pt_element_);                                           \
+		__builtin_memcpy(pt_at_, &pt_element_, sizeof(t));                                 \
+	}
+
 /* What is asked of each field, as in pantrace.h: its name, the bytes of its type, its enum, its value. */
 #define PTL_ASK_(what, kind, ...) what##kind##_(__VA_ARGS__)
 #define PTL_NAME_1_(kind, t, n, ...) #n ", "
@@ -112,7 +127,9 @@
 #define PTL_TYPE_OF_PLAIN_(t, n, e)	    (unsigned char)PT_TYPE_((t)0),
 #define PTL_TYPE_OF_TEXT_(t, n, e)	    PANTRACE_T_STRING,
 #define PTL_TYPE_OF_BYTES_(t, n, e, len)    PANTRACE_T_TEXT,
+#define PTL_TYPE_OF_NETWORK_SEQUENCE_ PTL_TYPE_OF_SEQUENCE_
 #define PTL_TYPE_OF_SEQUENCE_(t, n, e, len) (unsigned char)(PANTRACE_T_SEQUENCE | PT_TYPE_((t)0)),
+#define PTL_TYPE_OF_NETWORK_ARRAY_ PTL_TYPE_OF_ARRAY_
 #define PTL_TYPE_OF_ARRAY_(t, n, e, len)                                                           \
 	(unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((t)0)), (unsigned char)((len) & 255), (unsigned char)((len) >> 8),
 #define PTL_TYPE_OF_ENUM_(t, n, e, names) (unsigned char)(PANTRACE_T_ENUM | PT_TYPE_((t)0)),
@@ -122,7 +139,9 @@
 #define PTL_NAMES_OF_PLAIN_(...)
 #define PTL_NAMES_OF_TEXT_(...)
 #define PTL_NAMES_OF_BYTES_(...)
+#define PTL_NAMES_OF_NETWORK_SEQUENCE_ PTL_NAMES_OF_SEQUENCE_
 #define PTL_NAMES_OF_SEQUENCE_(...)
+#define PTL_NAMES_OF_NETWORK_ARRAY_ PTL_NAMES_OF_ARRAY_
 #define PTL_NAMES_OF_ARRAY_(...)
 #define PTL_NAMES_OF_ENUM_(t, n, e, names) &names,
 
@@ -131,7 +150,9 @@
 #define PTL_ROOM_OF_PLAIN_(t, n, e)	    +8
 #define PTL_ROOM_OF_TEXT_(t, n, e)
 #define PTL_ROOM_OF_BYTES_(t, n, e, len)
+#define PTL_ROOM_OF_NETWORK_SEQUENCE_ PTL_ROOM_OF_SEQUENCE_
 #define PTL_ROOM_OF_SEQUENCE_(t, n, e, len)
+#define PTL_ROOM_OF_NETWORK_ARRAY_ PTL_ROOM_OF_ARRAY_
 #define PTL_ROOM_OF_ARRAY_(t, n, e, len)    +sizeof(t) * (len)
 #define PTL_ROOM_OF_ENUM_(t, n, e, names)   +8
 
@@ -140,7 +161,9 @@
 #define PTL_VARY_OF_PLAIN_(...)
 #define PTL_VARY_OF_TEXT_(...)	   +1
 #define PTL_VARY_OF_BYTES_(...)	   +1
+#define PTL_VARY_OF_NETWORK_SEQUENCE_ PTL_VARY_OF_SEQUENCE_
 #define PTL_VARY_OF_SEQUENCE_(...) +1
+#define PTL_VARY_OF_NETWORK_ARRAY_ PTL_VARY_OF_ARRAY_
 #define PTL_VARY_OF_ARRAY_(...)
 #define PTL_VARY_OF_ENUM_(...)
 
@@ -152,6 +175,15 @@
 #define PTL_STORE_OF_SEQUENCE_(t, n, e, len) PT_PUT_(PT_SEQ((const t *)(e), len))
 #define PTL_STORE_OF_ARRAY_(t, n, e, len)                                                          \
 	__builtin_memcpy(pt_to_, (e), sizeof(t) * (len)), pt_to_ += sizeof(t) * (len);
+#define PTL_STORE_OF_NETWORK_SEQUENCE_(t, n, e, len)                                               \
+	{                                                                                          \
+		unsigned char *const pt_from_ = pt_to_ + 2;                                        \
+		PTL_STORE_OF_SEQUENCE_(t, n, e, len)                                               \
+		PTL_SWAP_EACH_(t, pt_from_)                                                        \
+	}
+#define PTL_STORE_OF_NETWORK_ARRAY_(t, n, e, len)                                                  \
+	PTL_STORE_OF_ARRAY_(t, n, e, len)                                                          \
+	PTL_SWAP_EACH_(t, pt_to_ - sizeof(t) * (len))
 #define PTL_STORE_OF_ENUM_(t, n, e, names) PT_PUT_((t)(e))
 
 /* ---- enumerations ---- */
