@@ -77,11 +77,14 @@ static void put_enum(FILE *file, const struct pantrace_field_type *field)
 		const char *const name = p, *const end = p + strcspn(p, "=");
 		char *rest = (char *)end;
 		const long long given = *end ? strtoll(end + 1, &rest, 10) : 0;
-		long long value;
+		const bool is_range = !strncmp(rest, "...", 3);
+		const long long until = is_range ? strtoll(rest + 3, &rest, 10) : given;
+		long long value, last;
 
 		p = rest + strcspn(rest, ",");
 		p += *p == ',';
-		if (!enum_value(type, given, &value))
+		if (!enum_value(type, given, &value) || !enum_value(type, until, &last) ||
+		    value > last)
 			continue;
 		if (!n++)
 			fprintf(file, "enum : %s { \"", integer);
@@ -90,6 +93,8 @@ static void put_enum(FILE *file, const struct pantrace_field_type *field)
 		for (const char *c = name; c < end; c++)
 			fputc(*c < ' ' || *c == '"' || *c == '\\' || *c > '~' ? '_' : *c, file);
 		fprintf(file, "\" = %lld", value);
+		if (is_range)
+			fprintf(file, " ... %lld", last);
 	}
 	fputs(n ? " } _" : integer, file);
 	fputs(n ? "" : " _", file);

@@ -148,9 +148,15 @@ static void put_string(struct maker *m, const char *text)
 static void put_enum(struct maker *m, const struct pantrace_enum *names)
 {
 	for (uint32_t i = 0; i < names->n; i++) {
-		const char *name = strrchr(names->values[i].name, ':'); /* Colour::red */
+		const char *name = names->values[i].name;
 		char number[24];
 
+		if (!name) { /* the end of a range, of which the one before was the begin */
+			put(m, number,
+			    (size_t)snprintf(number, sizeof(number), "...%lld", names->values[i].value));
+			continue;
+		}
+		name = strrchr(name, ':'); /* Colour::red */
 		put(m, ",", i > 0);
 		for (name = name ? name + 1 : names->values[i].name; *name; name++)
 			put_char(m, strchr(",=\"\\\n", *name) ? '_' : *name);

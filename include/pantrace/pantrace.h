@@ -83,7 +83,7 @@ enum pantrace_level {
 };
 
 struct pantrace_enum_value {
-	const char *name;
+	const char *name; /* NULL: the last value of a range that begins with the entry before */
 	long long value;
 };
 

@@ -89,12 +89,22 @@ if [ -d $examples ]; then
 #if !defined(NET_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
 #define NET_H
 #include <lttng/tracepoint.h>
+LTTNG_UST_TRACEPOINT_ENUM(net, kinds, LTTNG_UST_TP_ENUM_VALUES(
+	lttng_ust_field_enum_auto("nought")
+	lttng_ust_field_enum_value("five", 5)
+	lttng_ust_field_enum_auto("six")
+	lttng_ust_field_enum_range("some", 10, 20)
+	lttng_ust_field_enum_auto("more")))
 LTTNG_UST_TRACEPOINT_EVENT(net, packet, LTTNG_UST_TP_ARGS(const unsigned short *, a, const unsigned int *, b),
 	LTTNG_UST_TP_FIELDS(
 		lttng_ust_field_array_network(unsigned short, ports, a, 2)
 		lttng_ust_field_array_network(unsigned int, pair, b, 2)
 		lttng_ust_field_sequence_network(unsigned int, some, b, unsigned int, 2)
-		lttng_ust_field_integer_network(unsigned short, port, a[0])))
+		lttng_ust_field_integer_network(unsigned short, port, a[0])
+		lttng_ust_field_enum(net, kinds, int, none, 0)
+		lttng_ust_field_enum(net, kinds, int, six, 6)
+		lttng_ust_field_enum(net, kinds, int, within, 15)
+		lttng_ust_field_enum(net, kinds, int, after, 21)))
 #endif
 #include <lttng/tracepoint-event.h>
 EOC
@@ -115,5 +125,7 @@ EOC
 	record "$dir/net"
 	like "$text" 'ports = \[ \[0\] = 80, \[1\] = 8080 \], pair = \[ \[0\] = 7, \[1\] = 1048576 \], .*some = \[ \[0\] = 7, \[1\] = 1048576 \], port = 80' \
 		"arrays and sequences from a network are numbers, as LTTng has them"
+	like "$text" 'none = \( "nought" : container = 0 \), six = \( "six" : container = 6 \), within = \( "some" : container = 15 \), after = \( "more" : container = 21 \)' \
+		"and values of enumerations have their names, in ranges and one after the other"
 fi
 done_testing

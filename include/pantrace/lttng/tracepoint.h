@@ -5,8 +5,8 @@
  * known in both spellings (ctf_integer and lttng_ust_field_integer ...). TRACEPOINT_DEFINE, TRACEPOINT_CREATE_PROBES and
  * TRACEPOINT_PROBE_DYNAMIC_LINKAGE change nothing: there are no providers to be built or loaded.
  *
- * What is not taken: enumerations with ranges or automatic values, `_nowrite` fields (which LTTng keeps for filters only; here they are left
- * out), more than 10 arguments. The lists of TP_FIELDS() become lists of (kind, type, name, source...), once.
+ * What is not taken: `_nowrite` fields (which LTTng keeps for filters only; here they are left out), the base of `_hex` fields (their numbers
+ * are shown as others are), more than 10 arguments. The lists of TP_FIELDS() become lists of (kind, type, name, source...), once.
  */
 #ifndef PANTRACE_LTTNG_TRACEPOINT_H
 #define PANTRACE_LTTNG_TRACEPOINT_H
@@ -188,18 +188,42 @@
 
 /* ---- enumerations ---- */
 
+/* Runs before the sites are known to the library (priority 101), hence the priority that gcc warns of. */
+#ifdef __clang__
+#define PTL_EARLY_
+#define PTL_EARLY_END_
+#else
+#define PTL_EARLY_     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wprio-ctor-dtor\"")
+#define PTL_EARLY_END_ _Pragma("GCC diagnostic pop")
+#endif
+
 #define PTL_ENUM_NAME_(provider, name) pt_enum_##provider##___##name##_
 #define TP_ENUM_VALUES(...) __VA_ARGS__
 #define LTTNG_UST_TP_ENUM_VALUES TP_ENUM_VALUES
 #define lttng_ust_field_enum_value(text, value) { text, (long long)(value) },
+#define lttng_ust_field_enum_range(text, first, last) { text, (long long)(first) }, { 0, (long long)(last) },
+#define lttng_ust_field_enum_auto(text) { text, PTL_AUTO_ },
 #define ctf_enum_value lttng_ust_field_enum_value
+#define ctf_enum_range lttng_ust_field_enum_range
+#define ctf_enum_auto  lttng_ust_field_enum_auto
+/* In place of one more than the value before: no initializer knows that one. */
+#define PTL_AUTO_ (-0x7fffffffffffa5a5ll)
 #define TRACEPOINT_ENUM(provider, name, values)                                                    \
-	static const struct pantrace_enum_value pt_values_##provider##___##name##_[]               \
+	static struct pantrace_enum_value pt_values_##provider##___##name##_[]                     \
 		__attribute__((unused)) = { values };                                              \
 	static const struct pantrace_enum PTL_ENUM_NAME_(provider, name) __attribute__((unused)) = { \
 		sizeof(pt_values_##provider##___##name##_) / sizeof(struct pantrace_enum_value),   \
 		pt_values_##provider##___##name##_                                                 \
-	};
+	};                                                                                         \
+	PTL_EARLY_ __attribute__((constructor(100), unused)) static void                           \
+		pt_count_##provider##___##name##_(void)                                            \
+	{                                                                                          \
+		struct pantrace_enum_value *const pt_all_ = pt_values_##provider##___##name##_;    \
+		for (uint32_t i = 0; i < PTL_ENUM_NAME_(provider, name).n; i++)                    \
+			if (pt_all_[i].value == PTL_AUTO_)                                         \
+				pt_all_[i].value = i ? pt_all_[i - 1].value + 1 : 0;               \
+	}                                                                                          \
+	PTL_EARLY_END_
 #define LTTNG_UST_TRACEPOINT_ENUM TRACEPOINT_ENUM
 
 /* ---- events ---- */
@@ -269,14 +293,6 @@
 		ptl_class_##provider##___##class_(&ptl_event_##provider##___##name PTL_PASS_ args); \
 	}
 
-/* Runs before the sites are known to the library (priority 101), hence the priority that gcc warns of. */
-#ifdef __clang__
-#define PTL_EARLY_
-#define PTL_EARLY_END_
-#else
-#define PTL_EARLY_     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wprio-ctor-dtor\"")
-#define PTL_EARLY_END_ _Pragma("GCC diagnostic pop")
-#endif
 #define TRACEPOINT_LOGLEVEL(provider, name, loglevel)                                              \
 	PTL_EARLY_ __attribute__((constructor(100))) static void ptl_level_##provider##___##name(void) \
 	{                                                                                          \
