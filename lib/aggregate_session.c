@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Whose tables are where. What the event path reads is wiped by the kernel in a forked child, as
- * in session.c: there the first event makes tables of the child's own, in a file beside its
- * parent's.
+ * in session.c: there fork() makes tables of the child's own, in a file beside its parent's.
  */
 #include "aggregate_session.h"
 #include <errno.h>
@@ -13,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PAGE  4096ull
@@ -22,15 +20,10 @@
 static struct state {
 	struct pt_tables *tables[PT_SESSIONS];
 	uint64_t lost[PT_SESSIONS]; /* before there was a header to count them in */
-	uint32_t maker; /* the thread that makes tables of a child; 0: none does */
 } * state;
 
-/* Ordinary memory: what a child makes its tables from. */
-static struct origin {
-	bool lives;
-	uint32_t pid;
-	struct pt_spec spec;
-} origins[PT_SESSIONS];
+/* Ordinary memory: a child has it, and no tables yet. */
+static bool lives[PT_SESSIONS];
 
 static int state_get(void)
 {
@@ -170,10 +163,7 @@ int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid
 	memcpy(shm, &header, sizeof(header));
 	pt_tables_place(&header, shm, tables);
 	tables->shm->lost = __atomic_exchange_n(&state->lost[number], 0, __ATOMIC_RELAXED);
-	if (&origins[number].spec != spec)
-		origins[number].spec = *spec;
-	origins[number].pid = pid;
-	origins[number].lives = true;
+	lives[number] = true;
 	__atomic_store_n(&state->tables[number], tables, __ATOMIC_RELEASE);
 	__atomic_store_n(&tables->shm->magic, PANTRACE_AGGREGATE_MAGIC, __ATOMIC_RELEASE);
 	return fd;
@@ -185,61 +175,6 @@ out:
 	return rc;
 }
 
-/*
- * The lock, or the tables, which another thread of the child is making: that takes a moment. What
- * cannot be waited for is a thread whose handler we are.
- */
-static bool lock_or_tables(unsigned int number)
-{
-	const struct timespec nap = {.tv_nsec = 50000};
-	const uint32_t self = (uint32_t)syscall(SYS_gettid);
-
-	for (int i = 0, strangers = 0; i < 10000; i++) {
-		const uint32_t maker = __atomic_load_n(&state->maker, __ATOMIC_ACQUIRE);
-
-		if (__atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE))
-			return false;
-		if (pt_trylock())
-			return true;
-		if (maker == self || (!maker && ++strangers > 20))
-			return false;
-		nanosleep(&nap, NULL);
-	}
-	return false;
-}
-
-static __attribute__((noinline)) struct pt_tables *tables_of_child(unsigned int number)
-{
-	struct origin *const origin = &origins[number];
-	const uint32_t pid = (uint32_t)syscall(SYS_getpid);
-	const int saved = errno;
-	struct pt_tables *tables = NULL;
-	char file[64];
-	int fd;
-
-	if (!origin->lives || pid == origin->pid) /* the session is being ended */
-		return NULL;
-	if (!lock_or_tables(number)) {
-		tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
-		goto out;
-	}
-	__atomic_store_n(&state->maker, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
-	if (!tables) {
-		fd = pt_tables_make(number, &origin->spec, pid, origin->pid, file);
-		if (fd >= 0)
-			close(fd); /* whoever cannot reach the directory counts for itself alone */
-		tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
-	}
-	__atomic_store_n(&state->maker, 0, __ATOMIC_RELEASE);
-	pt_unlock();
-out:
-	if (!tables)
-		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
-	errno = saved;
-	return tables;
-}
-
 struct pt_tables *pt_tables_of(unsigned int number)
 {
 	struct pt_tables *tables;
@@ -247,7 +182,10 @@ struct pt_tables *pt_tables_of(unsigned int number)
 	if (__builtin_expect(!state, 0))
 		return NULL;
 	tables = __atomic_load_n(&state->tables[number], __ATOMIC_ACQUIRE);
-	return __builtin_expect(!tables, 0) ? tables_of_child(number) : tables;
+	/* none, and no end of the session: those of a child that are being made, by fork() */
+	if (__builtin_expect(!tables, 0) && lives[number])
+		__atomic_fetch_add(&state->lost[number], 1, __ATOMIC_RELAXED);
+	return tables;
 }
 
 /* Threads may be in an update: from now on they update memory that nobody sees. */
@@ -255,7 +193,7 @@ void pt_tables_unmap(unsigned int number)
 {
 	struct pt_tables *tables;
 
-	origins[number].lives = false;
+	lives[number] = false;
 	if (!state)
 		return;
 	tables = __atomic_exchange_n(&state->tables[number], NULL, __ATOMIC_ACQ_REL);

@@ -65,11 +65,11 @@ static uint64_t rate_by_comparison(void)
 	return (uint64_t)((unsigned __int128)(end - start) * 1000000000ull / (end_ns - start_ns));
 }
 
-void pt_clock_read(struct pt_clock *ret)
+void pt_clock_read(struct pt_clock *ret, bool may_ask)
 {
 	uint64_t best = UINT64_MAX;
 
-	ret->tsc_hz = rate_of_kernel();
+	ret->tsc_hz = may_ask ? rate_of_kernel() : 0;
 	if (!ret->tsc_hz)
 		ret->tsc_hz = rate_by_comparison();
 	/* the tightest of a few readings: an interrupt in between would shift the clocks */

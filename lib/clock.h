@@ -3,12 +3,14 @@
 #ifndef PANTRACE_LIB_CLOCK_H
 #define PANTRACE_LIB_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pt_clock {
 	uint64_t tsc_hz, tsc, monotonic_ns, realtime_ns;
 };
 
-__attribute__((visibility("hidden"))) void pt_clock_read(struct pt_clock *ret);
+/* MAY_ASK: perf_event_open(2) may be tried; a filter of system calls may kill for it. */
+__attribute__((visibility("hidden"))) void pt_clock_read(struct pt_clock *ret, bool may_ask);
 
 #endif

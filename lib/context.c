@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A thread keeps its ids, its name and its counters in thread-local storage, found out at its first
- * event and again in a forked child. Costs, an event:
+ * event and again in a forked child; what takes a system call the helper finds out (thread.h). Costs, an event:
  *
- *	vpid, vtid, procname	a copy of up to 24 bytes; the name is asked for again after NAME_AGE
+ *	vpid, vtid, procname	a copy of up to 24 bytes; the name is looked at again after NAME_AGE
  *	cpu_id, ip		a load and a store
  *	context_switches	two loads: the kernel writes the count into a page whenever it puts the
  *				thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(),
@@ -15,40 +15,26 @@
  *				full. A fault, 500 ns and more, takes some 100 ns longer
  *	user_stack		two loads a frame, along frame pointers
  *
- * No descriptor stays open: a page keeps its counter alive, and a program may close all
- * descriptors. Who may not count what the kernel does (kernel.perf_event_paranoid) gets both counts by
- * a system call.
+ * Who may not count what the kernel does (kernel.perf_event_paranoid) does not take part in a session
+ * that wants one of the counts.
  */
 #include "context.h"
 #include "section.h"
-#include <errno.h>
-#include <fcntl.h>
+#include "thread.h"
+#include "vm_internal.h"
 #include <linux/perf_event.h>
 #include <pantrace/ring.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <x86intrin.h>
 
-#define NAME_AGE (1u << 22) /* ticks after which a thread asks for its name again: 1 to 2 ms */
-#define PAGE	 4096
-
-struct range {
-	uintptr_t low, high;
-};
+#define NAME_AGE (1u << 22) /* ticks after which a thread looks at its name again: 1 to 2 ms */
 
 #define HEAD 12 /* bytes of a record before the contexts: time, id */
 
 /* The most that contexts take. */
 #define ROOM (4 + 4 + 16 + 4 + 8 + 8 + 8 + 2 + 8 * PT_STACK_DEPTH)
-
-enum { SWITCHES, FAULTS };
 
 /*
  * Offsets are known to the assembly in emit.c, which takes it for this process's if identity.pid is
@@ -65,15 +51,11 @@ struct thread {
 		int32_t pid;
 		char name[16];
 	} apart;
-	struct counter {
-		const struct perf_event_mmap_page *page; /* NULL: not to be had, or not tried */
-		uint64_t base; /* of the system call, if there is no page */
-		bool tried;
-	} counters[2];
-	struct holder *holder; /* of the counters' pages, or NULL */
-	bool opens;
-	struct range stack[2]; /* the thread's, and an alternate one of signal handlers */
+	const struct perf_event_mmap_page *pages[PT_COUNTERS]; /* NULL: not counted yet */
+	struct pt_range stack[2]; /* the thread's, and an alternate one of signal handlers */
 	unsigned int next_stack;
+	uint32_t wants; /* contexts that the helper knows of */
+	struct pt_known *known;
 };
 extern __thread struct thread pt_thread
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
@@ -81,8 +63,8 @@ __thread struct thread pt_thread __attribute__((used, aligned(64)));
 
 _Static_assert(offsetof(struct thread, identity) == 0, "emit.c");
 _Static_assert(offsetof(struct thread, name_until) == 32, "emit.c");
-_Static_assert(offsetof(struct thread, counters[SWITCHES].page) == 64, "emit.c");
-_Static_assert(offsetof(struct thread, counters[FAULTS].page) == 88, "emit.c");
+_Static_assert(offsetof(struct thread, pages[PT_COUNTER_SWITCHES]) == 64, "emit.c");
+_Static_assert(offsetof(struct thread, pages[PT_COUNTER_FAULTS]) == 72, "emit.c");
 _Static_assert(offsetof(struct perf_event_mmap_page, offset) == 16, "emit.c");
 _Static_assert(offsetof(struct perf_event_mmap_page, data_head) == 1024, "emit.c");
 
@@ -92,169 +74,6 @@ _Static_assert(offsetof(struct perf_event_mmap_page, data_head) == 1024, "emit.c
 /* ---- the counts of context switches and page faults ---- */
 
 #define FAULT_SIZE 8 /* of a record in the ring: struct perf_event_header */
-
-/* Fails only where a filter of system calls wants it to. */
-static void usage_read(struct rusage *ret)
-{
-	const int saved = errno;
-
-	if (!syscall(SYS_getrusage, RUSAGE_THREAD, ret))
-		return;
-	*ret = (struct rusage){0};
-	errno = saved;
-}
-
-static uint64_t switches_slowly(void)
-{
-	struct rusage usage;
-
-	usage_read(&usage);
-	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
-}
-
-static uint64_t faults_slowly(void)
-{
-	struct rusage usage;
-
-	usage_read(&usage);
-	return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-}
-
-static const struct {
-	uint64_t config;
-	unsigned int period; /* 1: each is a sample, in a ring behind the page */
-	size_t size;
-	uint64_t (*slowly)(void);
-} counters[] = {
-	[SWITCHES] = {PERF_COUNT_SW_CONTEXT_SWITCHES, 0, PAGE, switches_slowly},
-	[FAULTS] = {PERF_COUNT_SW_PAGE_FAULTS, 1, 2 * PAGE, faults_slowly},
-};
-
-/*
- * Whose pages are whose. No thread is told when another one ends, but by memory of malloc(), in which the
- * program may be just now: threads that begin look for some that have ended, and give their pages back.
- */
-#define HOLDERS 1024 /* threads that have pages at once; others ask the system each time */
-#define LOOKED	8    /* at by each that begins */
-#define CHANGES -1   /* in place of a thread */
-
-static struct holder {
-	int32_t tid, pid; /* 0: nobody */
-	void *page[2];
-} holders[HOLDERS];
-static uint32_t nr_holders, next_holder;
-
-static bool lives(const struct holder *holder, int32_t tid)
-{
-	return tid == CHANGES ||
-	       (tid && tid != pt_thread.identity.tid &&
-		__atomic_load_n(&holder->pid, __ATOMIC_RELAXED) == pt_thread.identity.pid &&
-		(!syscall(SYS_tgkill, pt_thread.identity.pid, tid, 0) || errno != ESRCH));
-}
-
-/* Gives back what is left of a thread that has ended. A parent's pages are not mapped in its child. */
-static bool holder_clear(struct holder *holder)
-{
-	int32_t tid = __atomic_load_n(&holder->tid, __ATOMIC_ACQUIRE);
-
-	if (lives(holder, tid) ||
-	    !__atomic_compare_exchange_n(&holder->tid, &tid, CHANGES, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
-		return false;
-	for (int i = 0; i < 2; i++) {
-		if (holder->page[i] && holder->pid == pt_thread.identity.pid)
-			syscall(SYS_munmap, holder->page[i], counters[i].size);
-		holder->page[i] = NULL;
-	}
-	__atomic_store_n(&holder->pid, pt_thread.identity.pid, __ATOMIC_RELAXED);
-	return true;
-}
-
-/* The place of the calling thread, or NULL. */
-static struct holder *holder_take(void)
-{
-	const uint32_t nr = __atomic_load_n(&nr_holders, __ATOMIC_RELAXED);
-	struct holder *found = NULL;
-	uint32_t at;
-
-	for (uint32_t i = 0; i < LOOKED && i < nr; i++) {
-		at = __atomic_fetch_add(&next_holder, 1, __ATOMIC_RELAXED) %
-		     (nr < HOLDERS ? nr : HOLDERS);
-		if (!holder_clear(&holders[at]))
-			continue;
-		if (found)
-			__atomic_store_n(&holders[at].tid, 0, __ATOMIC_RELEASE);
-		else
-			found = &holders[at];
-	}
-	if (!found && nr < HOLDERS) {
-		at = __atomic_fetch_add(&nr_holders, 1, __ATOMIC_RELAXED);
-		found = at < HOLDERS && holder_clear(&holders[at]) ? &holders[at] : NULL;
-	}
-	if (found)
-		__atomic_store_n(&found->tid, pt_thread.identity.tid, __ATOMIC_RELEASE);
-	return found;
-}
-
-/* By system calls alone: wrappers are points where a thread is cancelled, or where a sanitizer runs handlers. */
-static void *counter_map(int i)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = counters[i].config,
-		.sample_period = counters[i].period,
-	};
-	const int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	void *page;
-
-	if (fd < 0)
-		return NULL;
-	page = (void *)syscall(SYS_mmap, NULL, counters[i].size, PROT_READ, MAP_SHARED, fd, 0l);
-	syscall(SYS_close, fd);
-	if (page == MAP_FAILED)
-		return NULL;
-	syscall(SYS_madvise, page, counters[i].size, MADV_DONTFORK);
-	return page;
-}
-
-/* Handlers may have events, of the same thread: they wait while it begins something. */
-static uint64_t signals_hold(void)
-{
-	const uint64_t all = ~0ull;
-	uint64_t old = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, sizeof(old));
-	return old;
-}
-
-static void signals_release(uint64_t old)
-{
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
-}
-
-static __attribute__((noinline)) void counter_open(int i)
-{
-	struct counter *const c = &pt_thread.counters[i];
-	const int saved = errno;
-	const uint64_t old = signals_hold();
-
-	if (!c->tried) {
-		c->tried = true;
-		c->base = counters[i].slowly();
-		/* TSan runs handlers that it put off at atomic operations */
-		if (!pt_thread.opens) {
-			pt_thread.opens = true;
-			if (!pt_thread.holder)
-				pt_thread.holder = holder_take();
-			if (pt_thread.holder)
-				c->page = pt_thread.holder->page[i] = counter_map(i);
-			pt_thread.opens = false;
-		}
-	}
-	signals_release(old);
-	errno = saved;
-}
 
 static uint64_t switches_in(const struct perf_event_mmap_page *page)
 {
@@ -268,76 +87,34 @@ static uint64_t switches_in(const struct perf_event_mmap_page *page)
 	return count;
 }
 
+/* 0 until the helper has begun to count. */
 static uint64_t count_of(int i)
 {
-	const struct counter *const c = &pt_thread.counters[i];
+	const struct perf_event_mmap_page *page = pt_thread.pages[i];
 
-	if (__builtin_expect(!c->tried, 0))
-		counter_open(i);
-	if (!c->page)
-		return counters[i].slowly() - c->base;
-	if (i == SWITCHES)
-		return switches_in(c->page);
-	return __atomic_load_n(&c->page->data_head, __ATOMIC_RELAXED) / FAULT_SIZE;
+	if (__builtin_expect(!page, 0)) {
+		if (!pt_thread.known)
+			return 0;
+		page = __atomic_load_n(&pt_thread.known->page[i], __ATOMIC_ACQUIRE);
+		pt_thread.pages[i] = page;
+		if (!page)
+			return 0;
+	}
+	if (i == PT_COUNTER_SWITCHES)
+		return switches_in(page);
+	return __atomic_load_n(&page->data_head, __ATOMIC_RELAXED) / FAULT_SIZE;
 }
 
 /* ---- the stack ---- */
 
-static unsigned int hex_digit(char c)
-{
-	return c >= 'a' ? (unsigned int)(c - 'a' + 10) : (unsigned int)(c - '0');
-}
-
-/* The mapping that holds ADDRESS, from /proc/self/maps by system calls alone. */
-static struct range mapping_of(uintptr_t address)
-{
-	struct range now = {0, 0};
-	enum { LOW, HIGH, REST } part = LOW;
-	const int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	char text[1024];
-	long n;
-
-	if (fd < 0)
-		return now;
-	while ((n = syscall(SYS_read, fd, text, sizeof(text))) > 0) {
-		for (long i = 0; i < n; i++) {
-			const char c = text[i];
-
-			if (c == '\n') {
-				now = (struct range){0, 0};
-				part = LOW;
-			} else if (part == LOW) {
-				if (c == '-')
-					part = HIGH;
-				else
-					now.low = now.low << 4 | hex_digit(c);
-			} else if (part == HIGH) {
-				if (c != ' ') {
-					now.high = now.high << 4 | hex_digit(c);
-					continue;
-				}
-				part = REST;
-				if (address >= now.low && address < now.high)
-					goto out;
-			}
-		}
-	}
-	now = (struct range){0, 0};
-out:
-	syscall(SYS_close, fd);
-	return now;
-}
-
+/* 0: not known, or not yet. */
 static uintptr_t stack_end(uintptr_t address)
 {
-	const int saved = errno;
-
 	for (unsigned int i = 0; i < 2; i++)
 		if (address >= pt_thread.stack[i].low && address < pt_thread.stack[i].high)
 			return pt_thread.stack[i].high;
 	pt_thread.next_stack ^= 1;
-	pt_thread.stack[pt_thread.next_stack] = mapping_of(address);
-	errno = saved;
+	pt_thread.stack[pt_thread.next_stack] = pt_known_stack(pt_thread.known, address);
 	/* a stack grows down: only its end is remembered for certain */
 	return pt_thread.stack[pt_thread.next_stack].high;
 }
@@ -377,35 +154,34 @@ put_stack(const void *ip, void *frame, unsigned char *to)
 
 /* ---- all of them ---- */
 
+/* Each name is written by one instruction: no handler sees half of it. */
 static __attribute__((noinline)) void name_read(void)
 {
-	const int saved = errno;
+	char name[16] __attribute__((aligned(16)));
+	__m128i bytes;
 
-	syscall(SYS_prctl, PR_GET_NAME, pt_thread.identity.name);
-	errno = saved; /* a filter of system calls may refuse it */
-	memcpy(pt_thread.apart.name, pt_thread.identity.name, sizeof(pt_thread.apart.name));
+	pt_known_name(pt_thread.known, name);
+	bytes = _mm_load_si128((const __m128i *)(const void *)name);
+	_mm_storeu_si128((__m128i *)(void *)pt_thread.identity.name, bytes);
+	_mm_storeu_si128((__m128i *)(void *)pt_thread.apart.name, bytes);
 	pt_thread.name_until = __rdtsc() + NAME_AGE;
 }
 
-/* A thread's first event, or the first in a forked child, where the parent's pages are not mapped. */
-static __attribute__((noinline)) void thread_begin(void)
+/*
+ * A thread's first event with contexts, or the first in a forked child, whose PID it is. A handler
+ * that comes between finds out the same.
+ */
+static __attribute__((noinline)) void thread_begin(int32_t pid, uint32_t wants)
 {
-	const int32_t pid = (int32_t)syscall(SYS_getpid);
-	const int saved = errno;
-	const uint64_t old = signals_hold();
-
-	if (pt_thread.identity.pid != pid) {
-		memset(pt_thread.counters, 0, sizeof(pt_thread.counters));
-		pt_thread.holder = NULL;
-		pt_thread.opens = false;
-		pt_thread.identity.tid = (int32_t)syscall(SYS_gettid);
-		pt_thread.apart.pid = pid;
-		name_read();
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		pt_thread.identity.pid = pid;
-	}
-	signals_release(old);
-	errno = saved;
+	memset(pt_thread.pages, 0, sizeof(pt_thread.pages));
+	memset(pt_thread.stack, 0, sizeof(pt_thread.stack));
+	pt_thread.identity.tid = pt_thread_id();
+	pt_thread.apart.pid = pid;
+	pt_thread.wants = wants;
+	pt_thread.known = pt_known_get(pt_thread.identity.tid, wants);
+	name_read();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pt_thread.identity.pid = pid;
 }
 
 /* Where vpid, vtid and procname stand together in struct thread, as far as they are wanted. */
@@ -458,9 +234,9 @@ static inline unsigned char *put_changing(uint32_t mask, const struct rseq *area
 		to += 4;
 	}
 	if (WANTED(CONTEXT_SWITCHES))
-		to = put_u64(to, count_of(SWITCHES));
+		to = put_u64(to, count_of(PT_COUNTER_SWITCHES));
 	if (WANTED(PAGE_FAULTS))
-		to = put_u64(to, count_of(FAULTS));
+		to = put_u64(to, count_of(PT_COUNTER_FAULTS));
 	if (WANTED(IP))
 		to = put_u64(to, (uintptr_t)ip);
 	if (WANTED(USER_STACK))
@@ -488,11 +264,11 @@ bool pt_context_record(struct pt_session *session, uint32_t generation, const vo
 	unsigned char head[HEAD + ROOM + 8] __attribute__((aligned(8)));
 	enum outcome outcome = NO_RING;
 	unsigned char *to = head + HEAD;
+	const int32_t pid = __atomic_load_n(&session->pid, __ATOMIC_RELAXED);
 	uint64_t split = HEAD, until;
 
-	if (__builtin_expect(
-		    pt_thread.identity.pid != __atomic_load_n(&session->pid, __ATOMIC_RELAXED), 0))
-		thread_begin();
+	if (__builtin_expect(pt_thread.identity.pid != pid || mask & ~pt_thread.wants, 0))
+		thread_begin(pid, mask | (pt_thread.identity.pid == pid ? pt_thread.wants : 0));
 	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > pt_thread.name_until)
 		name_read();
 	/* before the name: a handler that comes between has both anew, of which the name is not here */
@@ -513,6 +289,25 @@ bool pt_context_record(struct pt_session *session, uint32_t generation, const vo
 	}
 	return outcome == DONE ||
 	       record_slowly(session, generation, head, (size_t)(to - head), record, size);
+}
+
+void pt_thread_who(struct pt_vm_who *ret)
+{
+	const int32_t pid = pt_threads_pid();
+	int cpu = (int)__atomic_load_n(&rseq_area()->cpu_id, __ATOMIC_RELAXED);
+
+	if (pt_thread.identity.pid != pid || !(pt_thread.wants & BIT(PROCNAME)))
+		thread_begin(pid, pt_thread.identity.pid == pid ? pt_thread.wants | BIT(PROCNAME)
+								: BIT(PROCNAME));
+	else if (__rdtsc() > pt_thread.name_until)
+		name_read();
+	if (cpu < 0)
+		cpu = sched_getcpu();
+	ret->pid = (uint32_t)pid;
+	ret->tid = (uint32_t)pt_thread.identity.tid;
+	ret->cpu = (uint32_t)cpu;
+	pt_threads_user(&ret->uid, &ret->gid);
+	memcpy(ret->name, pt_thread.identity.name, sizeof(ret->name));
 }
 
 void pt_context_lay_out(struct pt_session *session, uint32_t flags, uint32_t mask)

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <linux/membarrier.h>
 #include <sys/auxv.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -37,7 +38,7 @@
 #define WAIT_MS	   500 /* for a client that connects and says nothing */
 #define IDLE_MS	   50
 #define LOOK_MS	   100 /* for libraries that were loaded, while events carry addresses */
-#define CHILD_NS   50000000l /* a child that only goes on to exec leaves no socket behind */
+#define CHILD_MS   50
 
 static struct control {
 	bool child_safe; /* of a fork that is going on */
@@ -231,8 +232,6 @@ static void serve(int fd)
 		munmap(answer.text, answer.room);
 }
 
-/* ---- the thread ---- */
-
 static void table_unshare(void)
 {
 	struct rlimit limit = {0};
@@ -245,6 +244,91 @@ static void table_unshare(void)
 	for (int fd = 0; fd < (int)(limit.rlim_cur > 65536 ? 65536 : limit.rlim_cur); fd++)
 		close(fd);
 }
+
+/* ---- a helper that is confined ---- */
+
+/*
+ * A thread may confine all threads of its process (SECCOMP_FILTER_FLAG_TSYNC), after which the next
+ * system call of the helper may be the end of the program. So after each sleep it looks first, by
+ * read() alone, which every filter has: in a status file that was opened before, and is filled in
+ * when it is read.
+ */
+static struct guard {
+	int status, rest; /* -1: none */
+	char seccomp[64]; /* what the status said at first */
+} guard = {-1, -1, ""};
+
+/* "2 Seccomp_filters: 1" of the text, or "". */
+static void seccomp_find(const char *text, char ret[64])
+{
+	const char *at = strstr(text, "\nSeccomp:"), *end;
+
+	*ret = 0;
+	if (!at)
+		return;
+	end = strstr(at, "\nSpeculation");
+	snprintf(ret, 64, "%.*s", end && end - at < 64 ? (int)(end - at) : 63, at);
+}
+
+/* Out of the way of the program's, where it has the same table. */
+static int fd_high(int fd)
+{
+	int high;
+
+	if (control.own_table || fd < 0)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	close(fd);
+	return high;
+}
+
+static void status_open(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/status", syscall(SYS_gettid));
+	guard.status = fd_high(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+static void status_read(char ret[64])
+{
+	char text[4096];
+	ssize_t n;
+
+	*ret = 0;
+	n = guard.status < 0 ? 0 : read(guard.status, text, sizeof(text) - 1);
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	seccomp_find(text, ret);
+}
+
+static void guard_begin(void)
+{
+	guard.rest = fd_high(eventfd(0, EFD_CLOEXEC));
+	status_open();
+	status_read(guard.seccomp);
+	if (guard.status >= 0)
+		close(guard.status);
+	status_open();
+}
+
+/* Returns if the helper may do as it likes; never otherwise. */
+static void guard_pass(void)
+{
+	char seccomp[64];
+	uint64_t never;
+
+	status_read(seccomp);
+	while (*guard.seccomp && *seccomp && strcmp(seccomp, guard.seccomp))
+		if (read(guard.rest, &never, sizeof(never)) < 0 && errno != EINTR)
+			syscall(SYS_exit, 0);
+	if (guard.status >= 0)
+		close(guard.status);
+	status_open();
+}
+
+/* ---- the thread ---- */
 
 static int least(int a_ms, int b_ms)
 {
@@ -268,12 +352,33 @@ static int client_wait(const struct pt_tending *tending, int limit_ms)
 	const struct timeval limit = {limit_ms > 0 ? limit_ms / 1000 : 0,
 				      limit_ms > 0 ? limit_ms % 1000 * 1000 : 0};
 	struct pollfd waiting[] = {{control.fd, POLLIN, 0}, {tending->fd, POLLIN, 0}};
+	int n, saved;
 
-	if (!control.own_table)
-		setsockopt(control.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	else if (poll(waiting, 2, limit_ms) <= 0 || !waiting[0].revents)
-		return errno = EAGAIN, -1;
-	return accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
+	if (control.own_table) {
+		n = poll(waiting, 2, limit_ms);
+		guard_pass();
+		if (n <= 0 || !waiting[0].revents)
+			return errno = EAGAIN, -1;
+		return accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
+	}
+	setsockopt(control.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	n = accept4(control.fd, NULL, NULL, SOCK_CLOEXEC);
+	saved = errno;
+	guard_pass();
+	errno = saved;
+	return n;
+}
+
+/* A child that only goes on to exec leaves no socket behind; its rings are looked after from the start. */
+static void child_wait(struct pt_tending *tending)
+{
+	struct pollfd waiting = {tending->fd, POLLIN, 0};
+	const uint64_t until = now_ms() + CHILD_MS;
+
+	for (uint64_t now = now_ms(); now < until; now = now_ms()) {
+		poll(&waiting, 1, least(pt_tend(tending), (int)(until - now)));
+		guard_pass();
+	}
 }
 
 /* Nobody looks after rings from here on. */
@@ -286,22 +391,17 @@ static void *helper_end(void)
 
 static void *helper(void *delay)
 {
-	const struct timespec wait = {.tv_nsec = CHILD_NS}, pause = {.tv_nsec = 100000000};
-
+	const struct timespec pause = {.tv_nsec = 100000000};
 	struct pt_tending tending;
-	uint64_t quiet_from; /* when nobody waits for what was put off; 0: nothing was */
+	uint64_t quiet_from = 0; /* when nobody waits for what was put off; 0: nothing was */
 
-	if (delay) {
-		nanosleep(&wait, NULL);
-		/* a sandbox that was entered meanwhile may kill whoever makes a socket */
-		if (prctl(PR_GET_SECCOMP) != control.seccomp)
-			return NULL;
-	}
 	prctl(PR_SET_NAME, "pantrace");
 	table_unshare();
 	control.fd = -1;
-	quiet_from = 0;
+	guard_begin();
 	pt_tending_begin(&tending, control.own_table);
+	if (delay)
+		child_wait(&tending);
 	for (;;) {
 		int fd, wait_ms;
 
@@ -399,11 +499,36 @@ static void fork_prepare(void)
 
 static void fork_child(void)
 {
-	if (!control.own_table && socket_ours())
+	if (!control.own_table && socket_ours()) {
 		close(control.fd);
+		close(guard.status);
+		close(guard.rest);
+	}
 	control.fd = -1;
-	if (control.child_safe && prctl(PR_GET_SECCOMP) == control.seccomp)
+	pt_tending_forget();
+	control.helps = false;
+	if (prctl(PR_GET_SECCOMP) != control.seccomp)
+		return;
+	control.helps = control.child_safe;
+	pt_sessions_of_child();
+	if (control.child_safe)
 		helper_start(true);
+}
+
+void pt_control_wake(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (pt_tend_soon() || __atomic_load_n(&control.pid, __ATOMIC_ACQUIRE) != getpid())
+		return;
+	/* it waits for a connection, and there is one */
+	memcpy(address.sun_path, control.path, sizeof(control.path));
+	listened_to(&address);
+}
+
+bool pt_control_confined(void)
+{
+	return control.seccomp > 0;
 }
 
 bool pt_control_helps(void)
@@ -415,13 +540,13 @@ void pt_control_begin(void)
 {
 	const char *given = getenv("PANTRACE_CONTROL");
 
+	control.seccomp = prctl(PR_GET_SECCOMP);
 	/* whoever has started a program that has more rights than he has does not control it */
 	if (getauxval(AT_SECURE) || (given && !strcmp(given, "0")) || pt_state_get())
 		return;
 	/* while there is one thread only, this is free; later it waits for all CPUs */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-	control.seccomp = prctl(PR_GET_SECCOMP);
 	control.helps = true;
 	pt_join_begin();
 	pt_join_waiting();

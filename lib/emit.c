@@ -108,11 +108,8 @@ static __attribute__((noinline)) void emit_to(const struct pantrace_event *event
 		    section_record_at(session, generation, rseq_area(), record, size,
 				      moment->tsc) == DONE)
 			return;
-		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
-			if (!pt_session_of_child(session))
-				return;
-			continue;
-		}
+		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
+			return;
 		if (contexts & PT_CONTEXTS)
 			done = pt_context_record(session, generation, record, size, moment->ip,
 						 moment->frame);
@@ -329,7 +326,7 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	jz 4f\n"                                                                           \
 	"	movq " #at "(%rax), %rax\n"
 #define PUT_SWITCHES PUT_LONG(COUNT(64, 16))
-#define PUT_FAULTS   PUT_LONG(COUNT(88, 1024) "	shrq $3, %rax\n")
+#define PUT_FAULTS   PUT_LONG(COUNT(72, 1024) "	shrq $3, %rax\n")
 
 #define PUT_OTHERS                                                                                 \
 	WANTS(CPU_ID, "5f") PUT_CPU                                                                \

@@ -4,18 +4,14 @@
  * room, counting what is lost, and the rings of threads, where there is no rseq.
  */
 #include "section.h"
-#include <errno.h>
-#include <linux/futex.h>
+#include "thread.h"
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 #include <x86intrin.h>
 
 #define RETRIES 10000 /* aborts in a row after which something single-steps us */
 
 const uint64_t pt_one_event[2] __attribute__((aligned(16))) = {0, 1};
-__thread struct rseq pt_own_rseq __attribute__((tls_model("initial-exec"))) = {
+__thread struct rseq pt_no_rseq __attribute__((tls_model("initial-exec"))) = {
 	.cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED};
 
 static __thread struct {
@@ -26,16 +22,7 @@ static __thread volatile uint32_t thread_writes __attribute__((tls_model("initia
 
 bool pt_rseq_here(void)
 {
-	struct rseq *area = rseq_area();
-
-	if ((int32_t)area->cpu_id >= 0)
-		return true;
-	if (area != &pt_own_rseq || (int32_t)area->cpu_id == RSEQ_CPU_ID_REGISTRATION_FAILED)
-		return false;
-	if (!syscall(SYS_rseq, area, sizeof(*area), 0, PT_SIGNATURE))
-		return true;
-	area->cpu_id = (uint32_t)RSEQ_CPU_ID_REGISTRATION_FAILED;
-	return false;
+	return (int32_t)rseq_area()->cpu_id >= 0;
 }
 
 /*
@@ -94,32 +81,29 @@ static void lose(uint64_t *count)
 }
 
 /*
- * PANTRACE_BLOCK: waits until a reader gives room back, for at most block_us. False: none did, the
- * event is lost. Without progress since the last vain wait nobody reads, and no event waits again.
- * Keeps errno.
+ * PANTRACE_BLOCK: waits until a reader gives room back, or the helper memory, for at most block_us.
+ * False: none did, the event is lost. Without progress since the last vain wait nobody reads, and no
+ * event waits again. It waits by looking: to sleep takes a system call, for which a filter may kill.
  */
 static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 {
-	const uint32_t room = __atomic_load_n(&ring->room, __ATOMIC_ACQUIRE);
 	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
-	const struct timespec limit = {.tv_sec = session->block_us / 1000000,
-				       .tv_nsec = session->block_us % 1000000 * 1000};
-	const int saved = errno;
-	bool progress;
+	const uint64_t had = __atomic_load_n(&ring->had, __ATOMIC_ACQUIRE);
+	const uint64_t ticks =
+		(uint64_t)((unsigned __int128)session->block_us * session->shm->tsc_hz / 1000000);
+	const uint64_t since = __rdtsc();
 
 	if (session->mode != PANTRACE_BLOCK || !session->block_us ||
 	    __atomic_load_n(&ring->vain, __ATOMIC_RELAXED) == consumed + 1)
 		return false;
-	__atomic_fetch_add(&ring->waiters, 1, __ATOMIC_SEQ_CST);
-	/* the reader moves `consumed`, then looks at `waiters`: one of both sees the other */
-	if (__atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST) == consumed)
-		syscall(SYS_futex, &ring->room, FUTEX_WAIT, room, &limit, NULL, 0);
-	__atomic_fetch_sub(&ring->waiters, 1, __ATOMIC_SEQ_CST);
-	progress = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) != consumed;
-	if (!progress)
-		__atomic_store_n(&ring->vain, consumed + 1, __ATOMIC_RELAXED);
-	errno = saved;
-	return progress;
+	while (__rdtsc() - since < ticks && __atomic_load_n(&session->active, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) != consumed ||
+		    __atomic_load_n(&ring->had, __ATOMIC_ACQUIRE) != had)
+			return true;
+		_mm_pause();
+	}
+	__atomic_store_n(&ring->vain, consumed + 1, __ATOMIC_RELAXED);
+	return false;
 }
 
 /* To the ring of this CPU, whatever it takes. The session stays what it is meanwhile. */
@@ -161,30 +145,19 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
 
 /* ---- rings of threads ---- */
 
-static bool owner_gone(uint32_t owner)
-{
-	return syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH;
-}
-
-/* A free ring, or one whose thread has died: the number + 1, or 0. Keeps errno, calls no libc lock.
- */
+/* A free ring: the number + 1, or 0. The helper frees those of threads that have ended (memory.c). */
 static uint32_t ring_claim(struct pt_session *session)
 {
-	const int saved = errno;
-	const uint32_t self = (uint32_t)syscall(SYS_gettid);
+	const uint32_t self = (uint32_t)pt_thread_id();
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < session->nr_rings && !found; i++) {
-		struct pantrace_ring *ring = &session->rings[i];
-		uint32_t owner = __atomic_load_n(&ring->owner, __ATOMIC_RELAXED);
+		uint32_t none = 0;
 
-		if (owner && owner != self && !owner_gone(owner))
-			continue;
-		if (__atomic_compare_exchange_n(&ring->owner, &owner, self, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&session->rings[i].owner, &none, self, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			found = i + 1;
 	}
-	errno = saved;
 	thread_slot[session->number].generation = session->generation;
 	thread_slot[session->number].ring = found;
 	return found;

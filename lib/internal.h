@@ -131,8 +131,8 @@ PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 
 /* session.c, rings.c, records.c */
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
-/* A child's first event: makes its part of SESSION. With errno kept; false when there is none to make. */
-PT_HIDDEN bool pt_session_of_child(struct pt_session *session);
+/* A forked child gets rings of its own, before fork() returns in it: an event makes no system call. */
+PT_HIDDEN void pt_sessions_of_child(void);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
 PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);
@@ -247,6 +247,10 @@ PT_HIDDEN void pt_join_waiting(void);
 
 /* control.c: the helper thread; called once, before main() */
 PT_HIDDEN void pt_control_begin(void);
+/* Whether the process was confined by seccomp when the library was loaded: who knows what its filter kills for. */
+PT_HIDDEN bool pt_control_confined(void);
+/* New rings, made by a thread of the program, want looking after. */
+PT_HIDDEN void pt_control_wake(void);
 /* Whether there is a helper, or will be one as soon as this returns to the program. */
 PT_HIDDEN bool pt_control_helps(void);
 
@@ -261,10 +265,13 @@ PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
  * after the process has run for some milliseconds: one that sleeps is not woken.
  */
 struct pt_tending {
-	int timer; /* of the processor time of the process, or -1 */
-	int fd;	   /* readable when it is over, or -1: then by the clock alone */
+	int fd; /* readable when the process has run for a while; -1: by the clock alone */
 };
 PT_HIDDEN void pt_tending_begin(struct pt_tending *tending, bool with_fd);
+/* From any thread: new rings want looking after. False: the helper has no timer, it is woken in another way. */
+PT_HIDDEN bool pt_tend_soon(void);
+/* In a forked child: it has none of its parent's timers. */
+PT_HIDDEN void pt_tending_forget(void);
 /* Does what there is to do. Milliseconds after which it is to be called again at the latest, or -1. */
 PT_HIDDEN int pt_tend(struct pt_tending *tending);
 
@@ -305,7 +312,7 @@ extern PT_HIDDEN struct pt_short {
 PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 
 /* emit_slowly.c */
-PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq, registering it if need be */
+PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq */
 /*
  * RECORD, whose id is set, to the rings of SESSION, whatever it takes: it is recorded, or counted as lost, or
  * the session is off. False: its rings are not those of that GENERATION.

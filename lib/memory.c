@@ -130,7 +130,8 @@ int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm 
 {
 	const uint64_t meta = (header->meta_used + PAGE) & ~(PAGE - 1);
 	const uint64_t room = room_of(fd) / 4; /* for others, too */
-	const uint64_t first = share(header, room < FIRST_ALL ? room : FIRST_ALL);
+	const uint64_t most = header->parent ? FIRST_ALL / 4 : FIRST_ALL; /* children are many */
+	const uint64_t first = share(header, room < most ? room : most);
 	struct pantrace_ring *const rings =
 		(struct pantrace_ring *)((char *)shm + header->ring_off);
 	int rc;
@@ -203,6 +204,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
+/* A thread that has the id of one that has ended takes another ring: what it claims is 0. */
+static void owners_follow(struct pantrace_shm *shm)
+{
+	const int saved = errno;
+
+	for (uint32_t i = 0; i < shm->nr_rings; i++) {
+		struct pantrace_ring *const ring = ring_at(shm, i);
+		const uint32_t owner = __atomic_load_n(&ring->owner, __ATOMIC_ACQUIRE);
+
+		if (owner && syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH)
+			__atomic_store_n(&ring->owner, 0, __ATOMIC_RELEASE);
+	}
+	errno = saved;
+}
+
 enum pt_watch pt_memory_follow(struct pt_settings *set)
 {
 	struct pantrace_shm *const shm = pt_session_of(set)->shm;
@@ -211,6 +227,8 @@ enum pt_watch pt_memory_follow(struct pt_settings *set)
 
 	if (set->state != PT_RUNNING || !shm)
 		return PT_WATCH_NOTHING;
+	if (set->per_thread)
+		owners_follow(shm);
 	keep = share(shm, IDLE_ALL);
 	if (!set->since)
 		set->since = now_ns();
@@ -229,7 +247,7 @@ enum pt_watch pt_memory_follow(struct pt_settings *set)
 		lacking |= had_of(ring_at(shm, i)) != UINT64_MAX;
 	}
 	set->settled = old;
-	return (old ? 0 : PT_WATCH_TIME) | (lacking ? PT_WATCH_WORK : 0);
+	return (old ? 0 : PT_WATCH_TIME) | (lacking || set->per_thread ? PT_WATCH_WORK : 0);
 }
 
 void pt_memory_all(struct pt_settings *set)

@@ -11,9 +11,9 @@
 #include "context.h"
 #include "aggregate_session.h"
 #include "session.h"
+#include "thread.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,6 +211,14 @@ static int tables_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	return 0;
 }
 
+/* Filters and programs that count may ask for names, too. */
+static uint32_t threads_wants(const struct pt_settings *set)
+{
+	const bool programs = set->rules.nr_filters || set->spec.mode == PANTRACE_AGGREGATE;
+
+	return (uint32_t)set->spec.contexts | (programs ? 1u << PANTRACE_CONTEXT_PROCNAME : 0);
+}
+
 int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 {
 	struct pt_session *const session = pt_session_of(set);
@@ -218,6 +226,9 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	struct stat st;
 	int fd, rc;
 
+	rc = pt_threads_prepare(threads_wants(set));
+	if (rc)
+		return rc;
 	if (set->spec.mode == PANTRACE_SCRIPT) {
 		set->pid = pid;
 		return 0;
@@ -245,7 +256,9 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	set->inode = st.st_ino;
 	set->pid = pid;
 	rings_publish(set, session, shm);
-	if (!pt_control_helps())
+	if (pt_control_helps())
+		pt_control_wake();
+	else
 		pt_memory_all(set);
 	/* last: whoever watches the directory reads only what is whole */
 	__atomic_store_n(&shm->magic, PANTRACE_SHM_MAGIC, __ATOMIC_RELEASE);
@@ -254,41 +267,26 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	return 0;
 }
 
-bool pt_session_of_child(struct pt_session *session)
+void pt_sessions_of_child(void)
 {
-	const uint32_t number = (uint32_t)(session - pt_state->session);
-	struct pt_settings *const set = &pt_settings[number];
-	const int saved = errno;
-	bool made = false;
-	uint32_t pid;
+	const uint32_t pid = (uint32_t)syscall(SYS_getpid);
 
-	if (__atomic_load_n(&pt_state->pid, __ATOMIC_RELAXED))
-		return false;
-	/* a session of the program's own that is in memory only has nobody who could read the
-	 * child's */
-	if (set->state != PT_RUNNING || (!number && !*set->spec.directory))
-		return false;
-	pid = (uint32_t)syscall(SYS_getpid);
-	if (pid == set->pid) /* the session is being stopped */
-		return false;
-	if (!pt_trylock()) {
-		__atomic_fetch_add(&session->early_lost, 1, __ATOMIC_RELAXED);
-		goto out;
-	}
-	made = session->active;
-	if (!made && set->state == PT_RUNNING) {
-		const uint32_t parent = set->pid;
+	if (!pt_state || pt_state->pid)
+		return;
+	pt_lock();
+	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
+		struct pt_settings *const set = &pt_settings[i];
 
+		/* a session of the program's own that is in memory only has nobody who could read
+		 * the child's */
+		if (set->state != PT_RUNNING || (!i && !*set->spec.directory))
+			continue;
 		fd_close(set);
-		set->error = pt_rings_make(set, pid, parent);
-		made = !set->error;
-		if (!made)
+		set->error = pt_rings_make(set, pid, set->pid);
+		if (set->error)
 			set->state = PT_NONE;
 	}
 	pt_unlock();
-out:
-	errno = saved;
-	return made;
 }
 
 /*
@@ -330,13 +328,6 @@ void pt_rings_quiesce(struct pt_settings *set)
 	pt_session_open(session, 0);
 	/* critical sections begin again and see it */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-	for (uint32_t i = 0;
-	     set->spec.mode == PANTRACE_BLOCK && session->shm && i < session->nr_rings; i++) {
-		struct pantrace_ring *const ring = &session->rings[i];
-
-		__atomic_fetch_add(&ring->room, 1, __ATOMIC_SEQ_CST);
-		syscall(SYS_futex, &ring->room, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-	}
 }
 
 int pt_session_fd(unsigned int number)

@@ -27,14 +27,17 @@ extern const unsigned int __rseq_size __attribute__((weak));
 /* Added to {position, events}. */
 extern PT_HIDDEN const uint64_t pt_one_event[2];
 
-/* The thread's where it is not glibc that registers one (before 2.35, or by its tunable). */
-extern PT_HIDDEN __thread struct rseq pt_own_rseq __attribute__((tls_model("initial-exec")));
+/*
+ * Where the C library does not register one for each thread (glibc before 2.35, or by its tunable): of no
+ * CPU. An event would have to register it, by a system call; rings belong to threads then.
+ */
+extern PT_HIDDEN __thread struct rseq pt_no_rseq __attribute__((tls_model("initial-exec")));
 
 static inline struct rseq *rseq_area(void)
 {
 	if (__builtin_expect(&__rseq_size && __rseq_size, 1))
 		return (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
-	return &pt_own_rseq;
+	return &pt_no_rseq;
 }
 
 /* The time into rdx. P stands before names of registers: "%" or, with operands, "%%". */

@@ -3,6 +3,7 @@
 #include "announce.h"
 #include "hooks.h"
 #include "session.h"
+#include "thread.h"
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 	if (set->nr_rings > PT_MAX_RING)
 		set->nr_rings = PT_MAX_RING;
 	if (!set->spec.has_clock)
-		pt_clock_read(&set->spec.clock);
+		pt_clock_read(&set->spec.clock, !pt_control_confined());
 	set->error = 0;
 	set->deaf = false;
 	set->fd = -1;
@@ -182,7 +183,6 @@ static int resume(struct pt_settings *set, const void *arg)
 	if (set->state != PT_STOPPED)
 		return 0;
 	set->state = PT_RUNNING;
-	/* a child that has no rings yet makes them with its first event */
 	if (session->shm)
 		pt_session_open(session, session->nr_rings);
 	pt_sites_follow();
@@ -219,6 +219,8 @@ static const char *reason_of(int error)
 		int error;
 		const char *reason;
 	} reasons[] = {
+		{-EACCES, "the kernel does not let it count context switches or page faults "
+			  "(kernel.perf_event_paranoid)"},
 		{-EFBIG, "files of the program may not be as large as its rings (ulimit -f)"},
 		{-ENOSPC, "there is no memory left for its rings where they are to be"},
 		{-EMFILE, "the program has no descriptor left for its rings"},
@@ -317,6 +319,8 @@ unsigned int pt_sessions_follow(void)
 	pt_lock();
 	for (unsigned int i = 0; i < PT_SESSIONS; i++)
 		watch |= pt_memory_follow(&pt_settings[i]);
+	if (pt_running() && pt_threads_follow())
+		watch |= PT_WATCH_WORK;
 	pt_unlock();
 	return watch;
 }

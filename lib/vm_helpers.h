@@ -9,6 +9,7 @@
 
 #include "aggregate.h"
 #include "vm_internal.h"
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -88,16 +89,24 @@ static uint64_t copy_string(struct memory *m, uint64_t to, uint64_t size, uint64
 	return n + 1;
 }
 
-/* A child has its parent's until its pid tells. */
-static uint32_t thread_id(uint32_t pid)
+/*
+ * Who runs the program. In an instrumented process it is known (context.c): an event makes no system
+ * call. The tool, which tries programs out, asks.
+ */
+static void who_runs(struct pt_vm_who *who)
 {
-	static __thread uint32_t known_pid, tid __attribute__((tls_model("initial-exec")));
-
-	if (__builtin_expect(known_pid != pid, 0)) {
-		tid = (uint32_t)syscall(SYS_gettid);
-		known_pid = pid;
+	if (pt_thread_who) {
+		pt_thread_who(who);
+		return;
 	}
-	return tid;
+	*who = (struct pt_vm_who){
+		.pid = (uint32_t)getpid(),
+		.tid = (uint32_t)syscall(SYS_gettid),
+		.uid = getuid(),
+		.gid = getgid(),
+		.cpu = (uint32_t)sched_getcpu(),
+	};
+	prctl(PR_GET_NAME, who->name);
 }
 
 /* Bucket numbers of hist(n, bits), as the language has them (src/lang/aggregate.c). */
@@ -119,8 +128,8 @@ static uint64_t bucket_of(uint64_t n, uint64_t bits)
  */
 static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *bad)
 {
+	struct pt_vm_who who;
 	struct timespec now;
-	char name[16] = "";
 
 	switch (helper) {
 	case BPF_FUNC_map_lookup_elem: /* of map 0, whose key is 0 */
@@ -128,24 +137,21 @@ static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *
 	case BPF_FUNC_ktime_get_ns:
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	case BPF_FUNC_get_smp_processor_id: {
-		unsigned int cpu = 0;
-
-		syscall(SYS_getcpu, &cpu, NULL, NULL);
-		return cpu;
-	}
+	case BPF_FUNC_get_smp_processor_id:
+		who_runs(&who);
+		return who.cpu;
 	case BPF_FUNC_get_current_pid_tgid:
-		if (m->tables)
-			return (uint64_t)m->tables->pid << 32 | thread_id(m->tables->pid);
-		return (uint64_t)syscall(SYS_getpid) << 32 | (uint64_t)syscall(SYS_gettid);
+		who_runs(&who);
+		return (uint64_t)who.pid << 32 | who.tid;
 	case BPF_FUNC_get_current_uid_gid:
-		return (uint64_t)syscall(SYS_getgid) << 32 | (uint64_t)syscall(SYS_getuid);
+		who_runs(&who);
+		return (uint64_t)who.gid << 32 | who.uid;
 	case BPF_FUNC_get_current_comm:
 		if (!r[2] || !may_write(m, r[1], r[2]))
 			break;
-		prctl(PR_GET_NAME, name);
+		who_runs(&who);
 		memset((void *)(uintptr_t)r[1], 0, r[2]);
-		memcpy((void *)(uintptr_t)r[1], name, r[2] < 16 ? r[2] : 16);
+		memcpy((void *)(uintptr_t)r[1], who.name, r[2] < 16 ? r[2] : 16);
 		((char *)(uintptr_t)r[1])[r[2] - 1] = 0;
 		return 0;
 	case BPF_FUNC_probe_read:

@@ -39,6 +39,14 @@ struct pt_vm {
 	struct pt_vm_op op[];
 };
 
+/* What programs may ask of the thread that runs them. */
+struct pt_vm_who {
+	uint32_t pid, tid, uid, gid, cpu;
+	char name[16];
+};
+/* context.c, in an instrumented process alone. */
+__attribute__((weak, visibility("hidden"))) void pt_thread_who(struct pt_vm_who *ret);
+
 size_t pt_vm_type_size(uint8_t type);
 /* vm_simplify.c: finds out whether the program is a pt_vm_quick. */
 void pt_vm_simplify(struct pt_vm *vm);

@@ -78,8 +78,8 @@ enum pantrace_context {
 	PANTRACE_CONTEXT_VTID,		   /* i32 */
 	PANTRACE_CONTEXT_PROCNAME,	   /* char[16], of the thread, NUL-padded */
 	PANTRACE_CONTEXT_CPU_ID,	   /* u32; packets of rings of CPUs say it too */
-	PANTRACE_CONTEXT_CONTEXT_SWITCHES, /* u64, of the thread since its first event */
-	PANTRACE_CONTEXT_PAGE_FAULTS,	   /* u64, of the thread since its first event */
+	PANTRACE_CONTEXT_CONTEXT_SWITCHES, /* u64, of the thread since it is counted: doc/libpantrace.md */
+	PANTRACE_CONTEXT_PAGE_FAULTS,	   /* u64, of the thread since it is counted: doc/libpantrace.md */
 	PANTRACE_CONTEXT_IP,		   /* u64, behind the site */
 	PANTRACE_CONTEXT_USER_STACK,	   /* u16 count, u64 each: return addresses, innermost first */
 	PANTRACE_CONTEXT_MAX,

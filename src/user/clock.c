@@ -163,6 +163,6 @@ void user_clock_read(const char *directory, struct pt_clock *ret)
 	}
 	file_put(file, &now);
 out:
-	pt_clock_read(ret);
+	pt_clock_read(ret, true);
 	free(file);
 }

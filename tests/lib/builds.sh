@@ -37,7 +37,7 @@ in_every_build()
 	one "$in" "clang -O3" clang -O3 -- "$@"
 	one "$in" "gcc LTO" gcc -O2 -flto -- "$@"
 	one "$in" "static" gcc -O2 -static -- "$@"
-	one "$in" "rseq registered by the library" gcc -O2 -- GLIBC_TUNABLES=glibc.pthread.rseq=0 "$@"
+	one "$in" "no rseq of the C library" gcc -O2 -- GLIBC_TUNABLES=glibc.pthread.rseq=0 "$@"
 	one "$in" "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- "$@"
 	one "$in" "TSan" gcc -O1 -fsanitize=thread -- TSAN_OPTIONS=report_signal_unsafe=0:die_after_fork=0 "$@"
 }

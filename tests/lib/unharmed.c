@@ -9,11 +9,18 @@
 #include "client.h"
 #include "worker.h"
 #include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static char self[512];
 
@@ -32,7 +39,51 @@ static void produce(int n)
 		PANTRACE(worker, one, i, (long)i, "sixteen bytes .");
 }
 
-/* e: a thousand events, b: twenty thousand; q: ends */
+/* From here on every system call but these is the end of the process. FLAGS: whose, besides the thread's. */
+static void confine(unsigned int flags)
+{
+	static const int allowed[] = {SYS_read, SYS_write, SYS_exit, SYS_exit_group,
+				      SYS_rt_sigreturn};
+	enum { N = sizeof(allowed) / sizeof(*allowed) };
+	struct sock_filter code[1 + 2 * N + 1] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+	const struct sock_fprog filter = {2 * N + 2, code};
+
+	for (unsigned int i = 0; i < N; i++) {
+		code[1 + 2 * i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							       (unsigned int)allowed[i], 0, 1);
+		code[2 + 2 * i] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	code[2 * N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter))
+		_exit(5);
+}
+
+static void *confined_thread(void *arg)
+{
+	(void)arg;
+	confine(0);
+	produce(1000);
+	syscall(SYS_exit, 0); /* how the C library ends a thread is not for such a filter */
+	return NULL;
+}
+
+/* Events of a thread that confines itself before its first one. */
+static void from_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, confined_thread, NULL))
+		_exit(6);
+	pthread_detach(thread);
+}
+
+/*
+ * e: a thousand events, b: twenty thousand, t: a thousand by a confined thread; c, C: the thread, or
+ * all of them, are confined; q: ends
+ */
 static int obey(void)
 {
 	char c;
@@ -43,8 +94,14 @@ static int obey(void)
 			produce(1000);
 		if (c == 'b')
 			produce(20000);
+		if (c == 't')
+			from_thread();
+		if (c == 'c')
+			confine(0);
+		if (c == 'C')
+			confine(SECCOMP_FILTER_FLAG_TSYNC);
 		if (c == 'q')
-			return 0;
+			_exit(0); /* no more of a sanitizer's system calls */
 		say('d');
 	}
 	return 0;
@@ -213,6 +270,96 @@ static void limited_from_start(const char *text)
 	unlink(path);
 }
 
+/* A session of SPEC begins when the thread cannot make a system call any more. */
+static void confined(const char *name, const char *spec)
+{
+	struct child c = start(self, "plain");
+	long long events = 0, lost;
+
+	expect(&c, 'r');
+	said(ask(c.pid, "hello\n"), "ok\nlibrary", "there is a helper");
+	ok(order(&c, 't') && order(&c, 'c'), "%s: a thread that is confined", name);
+	said(ask(c.pid, "start\nname s\ndirectory %s\n%senable worker:*\n", directory, spec),
+	     "s running 0 0 /", "is recorded");
+	for (int i = 0; i < 10; i++)
+		ok(order(&c, 'e'), "and lives");
+	for (int i = 0; i < 500 && events < 1000; i++) {
+		order(&c, 'e');
+		counts(c.pid, "s", &events, &lost);
+	}
+	ok(events >= 1000, "%s: %lld events, %lld lost", name, events, lost);
+	said(ask(c.pid, "destroy s\n"), "ok", "the session ends");
+	is_int(finish(&c), 0, "and so does the program, well");
+}
+
+/* With threads that are confined as they begin, while a session goes on. */
+static void confined_threads(const char *name, const char *spec)
+{
+	struct child c = start(self, "plain");
+	long long events = 0, lost = 0;
+
+	expect(&c, 'r');
+	said(ask(c.pid, "start\nname s\ndirectory %s\n%senable worker:*\n", directory, spec),
+	     "s running 0 0 /", "a session");
+	for (int i = 0; i < 10; i++)
+		order(&c, 't');
+	for (int i = 0; i < 500 && events + lost < 10000; i++) {
+		usleep(10000);
+		counts(c.pid, "s", &events, &lost);
+	}
+	is_int(events + lost, 10000, "events of new threads are there or counted");
+	ok(events > 0, "%s: %lld events, %lld lost", name, events, lost);
+	is_int(finish(&c), 0, "and the program ends well");
+}
+
+/* Until the helper of PID sleeps: in poll(). */
+static void helper_sleeps(pid_t pid)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command),
+		 "for i in $(seq 200); do for t in /proc/%d/task/*; do "
+		 "grep -qx pantrace $t/comm && grep -q '^7 ' $t/syscall && exit; done; sleep .05; "
+		 "done",
+		 (int)pid);
+	usleep(1500000); /* until it has nothing to look after */
+	if (system(command))
+		printf("# cannot see whether the helper sleeps\n");
+}
+
+/* The helper, too: nobody controls the process any more, and it goes on. */
+static void confined_all(void)
+{
+	struct child c = start(self, "plain");
+
+	expect(&c, 'r');
+	said(ask(c.pid, "start\nname s\ndirectory %s\nenable worker:*\n", directory),
+	     "s running 0 0 /", "a session");
+	ok(order(&c, 'e'), "with events");
+	helper_sleeps(c.pid);
+	ok(order(&c, 'C'), "all threads are confined");
+	for (int i = 0; i < 50; i++)
+		order(&c, 'b');
+	ask_once(c.pid, "pantrace 1 test hello\n", 22);
+	ok(!*answer, "it does not answer");
+	ok(order(&c, 'e'), "and lives");
+	is_int(finish(&c), 0, "and ends well");
+}
+
+static const struct {
+	const char *name, *spec;
+} sessions[] = {
+	{"discard", ""},
+	{"overwrite", "mode overwrite\n"},
+	{"block", "mode block\nblock 1000\nsub-size 65536\nsubs 2\n"},
+	{"rings of threads", "threads\n"},
+	{"contexts", "contexts vpid,vtid,procname,cpu_id\n"},
+	{"counts", "contexts context_switches,page_faults,procname\n"},
+	{"stacks", "contexts ip,user_stack\n"},
+	{"all contexts, rings of threads",
+	 "threads\ncontexts vpid,vtid,procname,cpu_id,context_switches,page_faults,ip,user_stack\n"},
+};
+
 int main(int argc, char **argv)
 {
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -224,6 +371,8 @@ int main(int argc, char **argv)
 	snprintf(directory, sizeof(directory), "%s", argv[1]);
 	setenv("PANTRACE_RUNTIME", directory, 1);
 	signal(SIGPIPE, SIG_IGN);
+	if (argc == 3 && !strcmp(argv[2], "confined"))
+		goto confined;
 	idle();
 	full("mode discard");
 	full("mode overwrite");
@@ -232,5 +381,11 @@ int main(int argc, char **argv)
 	limits();
 	limited_from_start("");
 	limited_from_start("map count 8 100000\n");
+confined:
+	for (size_t i = 0; i < sizeof(sessions) / sizeof(*sessions); i++) {
+		confined(sessions[i].name, sessions[i].spec);
+		confined_threads(sessions[i].name, sessions[i].spec);
+	}
+	confined_all();
 	return tap_done();
 }
