@@ -7,7 +7,6 @@ trap 'umount "$dir"/*/*/ 2>/dev/null; rm -rf "$dir"' EXIT
 . tests/lib/builds.sh
 
 one unharmed "gcc -O2" gcc -O2 -- "$dir/unharmed" "$dir/rings"
-one unharmed "gcc -O2, confined" gcc -O2 -- "$dir/unharmed" "$dir/rings" confined
 one unharmed "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- "$dir/unharmed" "$dir/rings"
 
 # A program that knows nothing of the library loads and unloads a plugin that has all of it.
