@@ -592,10 +592,10 @@ static bool pass_over(struct parser *p, u16 file, const struct said *before)
 	if (p->pp.failed)
 		file = preprocess_file(&p->pp)->file;
 	if (!preprocess_is_system(&p->pp, file) ||
-	    (m && str_starts(m->text, "#error") && !is_inner_header(p)))
+	    (m && str_starts(m->text, "#error") && !is_inner_header(p)) ||
+	    ++p->passed_over > PREPROCESS_MAX_PASSED_OVER)
 		return false;
 	why = take_back(p, before);
-	p->passed_over++;
 	if (!p->why_passed_over)
 		p->why_passed_over = why;
 	p->failed = false;
@@ -609,7 +609,8 @@ static bool pass_over(struct parser *p, u16 file, const struct said *before)
 	}
 	p->at = 0;
 	parse_skip_declaration(p);
-	return !p->failed || pass_over(p, file, before);
+	/* A bracket that nothing closes: there is nothing to go on with. */
+	return !p->failed || (p->pp.failed && pass_over(p, file, before));
 }
 
 /* Does a header go on with tokens that were read already? They may be what a macro stands for, which is not to be read again. */

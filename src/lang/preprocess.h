@@ -16,9 +16,10 @@
 
 #define PREPROCESS_MAX_INCLUDES 16 /* files open within each other */
 #define PREPROCESS_MAX_FILES	256 /* in all */
-#define PREPROCESS_MAX_HEADERS	20000 /* headers of the system, which may be opened again and again */
+#define PREPROCESS_MAX_HEADERS	5000 /* headers of the system, which may be opened again and again */
 #define PREPROCESS_MAX_DEPTH	200 /* of them within each other */
-#define PREPROCESS_MAX_SYSTEM_TOKENS 20000000
+#define PREPROCESS_MAX_PASSED_OVER 2000 /* declarations of them that could not be understood */
+#define PREPROCESS_MAX_SYSTEM_TOKENS 5000000
 #define PREPROCESS_MAX_NESTING	64 /* macros within macros; #if within #if */
 
 struct token_list {

@@ -197,4 +197,9 @@ tree -q -e '#include <linux/odd.h>
 #include <linux/odd.h>
 begin { @ = max(3); print((pid == 5, (int32)ODD_A)); print(@); clear(@) }'
 is "$(echo $out)" "(false, 8) @: 3" "headers that are not installed are passed over, read ones not read again, words of the language stay"
+printf 'struct open { int x[(1;\n' >"$tree/open.h"
+PANTRACE_KERNEL_SOURCE=$work/tree timeout 60 "$pantrace" -e '#include <linux/open.h>
+begin { }' >/dev/null 2>"$work/err" </dev/null
+is "$?" 1 "a header with a bracket that nothing closes is refused"
+like "$(cat "$work/err")" "ERROR: syntax error, unexpected end of file" "and comes to an end"
 done_testing
