@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 
+#define COMMAND_WARNINGS 64 /* different ones that are said */
 #define EXCERPT_MAX 300 /* bytes of a source line that are shown around the place */
 
 u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len)
@@ -215,8 +216,51 @@ void diag_print_expansions(const struct diag *d, enum diag_level level, struct s
 	}
 }
 
+static bool is_said(struct diag *d, const char *text)
+{
+	for (size_t i = 0; i < d->said.len; i++)
+		if (str_eq(d->said.items[i], text))
+			return true;
+	if (d->said.len < COMMAND_WARNINGS)
+		vector_push(&d->said, text);
+	return d->said.len == COMMAND_WARNINGS;
+}
+
+/* Of a command's own text: the first error and what is new of warnings, with their hints. */
+static void print_of_command(struct diag *d, FILE *out)
+{
+	bool has_error = false, shown = false;
+	struct strbuf text = STRBUF_INIT;
+
+	for (size_t i = 0; i < d->messages.len; i++) {
+		const struct diag_message *m = &d->messages.items[i];
+
+		if (m->level == DIAG_ERROR) {
+			shown = !has_error;
+			has_error = true;
+		} else if (m->level == DIAG_WARNING) {
+			shown = !is_said(d, m->text);
+		}
+		if (!shown)
+			continue;
+		strbuf_reset(&text);
+		escape_terminal(&text, m->text, strlen(m->text));
+		if (m->level == DIAG_HINT)
+			fprintf(out, "HINT: %s\n", text.data);
+		else
+			fprintf(out, "pantrace %s: %s%s\n", d->command,
+				m->level == DIAG_WARNING ? "warning: " : "", text.data);
+	}
+	strbuf_release(&text);
+	d->messages.len = 0;
+}
+
 void diag_print(struct diag *d, FILE *out, bool colour)
 {
+	if (d->command) {
+		print_of_command(d, out);
+		return;
+	}
 	for (size_t i = 0; i < d->messages.len; i++) {
 		const struct diag_message *m = &d->messages.items[i];
 
@@ -230,5 +274,6 @@ void diag_release(struct diag *d)
 {
 	vector_free(&d->sources);
 	vector_free(&d->messages);
+	vector_free(&d->said);
 	arena_release(&d->arena);
 }

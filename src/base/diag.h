@@ -49,6 +49,12 @@ struct diag {
 	VECTOR(struct diag_message) messages;
 	unsigned int errors, warnings;
 	bool no_warnings; /* warnings are dropped */
+	/*
+	 * The text that is compiled is not the user's but that of a command ("opensnoop"): its name stands before messages, no place and
+	 * no text are shown, the errors that follow from the first one are left out, and each warning is said once.
+	 */
+	const char *command;
+	VECTOR(const char *) said; /* of a command: warnings */
 	enum exit_code code; /* the first specific exit code that an error asked for; EXIT_OK if none */
 };
 

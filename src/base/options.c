@@ -249,6 +249,14 @@ static int parse_short(struct parser *p, const char *word)
 	return OPTIONS_GO_ON;
 }
 
+int options_end(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (str_eq(argv[i], "--"))
+			return i;
+	return argc;
+}
+
 void options_release(const struct command_spec *spec, void *values)
 {
 	for (const struct option_spec *o = spec->options; !is_last(o); o++) {

@@ -75,6 +75,8 @@ struct command_spec {
  * on stderr with the nearest option: EXIT_USAGE). argv is permuted so that arguments are argv[*ret_first ...].
  */
 int options_parse(const struct command_spec *spec, int argc, char **argv, void *values, int *ret_first);
+/* Where `--` stands, behind which is a command to run; argc = nowhere. */
+int options_end(int argc, char **argv);
 /* Frees what the lists in *values hold (not their words, which are argv's). */
 void options_release(const struct command_spec *spec, void *values);
 void options_help(const struct command_spec *spec, FILE *out);

@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "cmd/hist.h"
+#include "kernel/event_name.h"
 #include "kernel/ksyms.h"
 #include "kernel/tracefs.h"
 #include "types/tracefs_format.h"
@@ -26,37 +27,6 @@ static int note_system(void *arg, const char *system, const char *event)
 	return 0;
 }
 
-static int note_name(void *arg, const char *system, const char *event)
-{
-	struct found_event *f = arg;
-	const char ***names = (const char ***)(void *)&f->system;
-
-	(*names)[f->count++] = arena_printf(f->arena, "%s:%s", system, event);
-	return f->count == 8192;
-}
-
-static int unknown_event(struct hist_run *run, struct span at, const char *system,
-			 const char *event)
-{
-	const char **names = arena_new_array(run->arena, const char *, 8192);
-	struct found_event f = {.arena = run->arena, .system = (const char *)names};
-	const char *name = system ? arena_printf(run->arena, "%s:%s", system, event) : event;
-
-	tracefs_each_event(run->kernel, "*", "*", note_name, &f);
-	if (!f.count) {
-		diag_error(run->diag, NO_SPAN,
-			   "the kernel's events cannot be read: tracefs is missing, or not readable "
-			   "for this user");
-		diag_hint(run->diag, "run it as root; pantrace doctor says what is missing");
-		diag_code(run->diag, EXIT_PRIVILEGE);
-		return -EACCES;
-	}
-	diag_error(run->diag, at, "there is no event '%s'", name);
-	diag_hint_nearest(run->diag, name, names, f.count);
-	diag_hint(run->diag, "pantrace list 'tracepoint:*' shows all");
-	return -ENOENT;
-}
-
 /* The system of an event that was named without. */
 static int find_system(struct hist_run *run, struct span at, const char **system, const char *event)
 {
@@ -64,7 +34,7 @@ static int find_system(struct hist_run *run, struct span at, const char **system
 
 	tracefs_each_event(run->kernel, *system ? *system : "*", event, note_system, &f);
 	if (!f.count)
-		return unknown_event(run, at, *system, event);
+		return event_name_refuse(run->kernel, run->diag, at, *system, event);
 	if (f.count > 1) {
 		diag_error(run->diag, at, "there are %u events '%s'", f.count, event);
 		diag_hint(run->diag, "name its system: %s:%s", f.system, event);

@@ -49,6 +49,7 @@ static void session_open(struct session *s, const struct run_request *r)
 	*s = (struct session){.r = r, .diag = DIAG_INIT};
 	/* A tool's script is ours: what the compiler warns of in it is no news for its user. */
 	s->diag.no_warnings = r->no_warnings || r->is_tool;
+	s->diag.command = r->is_tool ? r->name : NULL;
 	type_store_init(&s->types);
 	s->kernel = kernel_new();
 	s->btf = btf_attach(&s->types, btf);
@@ -132,7 +133,8 @@ static int compile(struct session *s)
 		.system_headers = true,
 		.kernel_source = environment("KERNEL_SOURCE"),
 		.kernel_build = environment("KERNEL_BUILD"),
-		.pid = s->has_child ? s->child.pid : r->pid,
+		/* Tools also trace what their command starts. */
+		.pid = s->has_child && !r->is_tool ? s->child.pid : r->pid,
 		.has_child = s->has_child,
 		.has_unwind_target = s->has_child || r->pid || r->unwind_pid,
 		.unsafe = r->unsafe,

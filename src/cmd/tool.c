@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/foreign.h"
 #include "cmd/run.h"
 #include "cmd/tool_count.h"
 #include "cmd/tools.h"
+#include "kernel/event_name.h"
 #include "kernel/sandbox.h"
 #include "view/heatmap.h"
 
@@ -208,8 +210,52 @@ struct tool_run {
 static int refuse(const struct tool_run *t, const struct tool_option *o, const char *what,
 		  const char *value)
 {
-	return options_usage_error(t->command, "%s%s takes %s, not '%s'", o->help ? "--" : "",
-				   o->help ? o->long_name : o->value, what, value);
+	struct strbuf shown = STRBUF_INIT;
+	char *name = o->help ? arena_printf(t->arena, "--%s", o->long_name)
+			     : arena_strdup(t->arena, o->long_name);
+	int rc;
+
+	for (char *p = name; !o->help && *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	escape_line(&shown, value, strlen(value));
+	rc = options_usage_error(t->command, "%s takes %s, not '%s'", name, what, shown.data);
+	strbuf_release(&shown);
+	return rc;
+}
+
+/* An expression that rows must match; glob: as a pattern with * and ?. */
+static int apply_match(const struct tool_run *t, const struct tool_option *o, const char *value)
+{
+	const char *why = row_style_match(t->request->rows, o->column, value);
+
+	if (!why)
+		return EXIT_OK;
+	return refuse(t, o, arena_printf(t->arena, "a regular expression (%s)", why), value);
+}
+
+static int apply_number(const struct tool_run *t, const struct tool_option *o, const char *value)
+{
+	u64 number;
+
+	if (parse_u64(value, &number))
+		return refuse(t, o, "a number", value);
+	if (number < o->least)
+		return refuse(t, o, arena_printf(t->arena, "a number from %" PRIu64 " on", o->least),
+			      value);
+	return EXIT_OK;
+}
+
+/* "tracepoint:sched:sched_switch", "sched/sched_switch" -> "sched:sched_switch". */
+static int apply_event(const struct tool_run *t, const struct tool_option *o, const char **value)
+{
+	char *name = arena_strdup(t->arena, event_name_bare(*value)), *slash = strchr(name, '/');
+
+	if (slash)
+		*slash = ':';
+	if (!is_name(name, "") || !strchr(name, ':'))
+		return refuse(t, o, "a tracepoint, SYSTEM:EVENT", *value);
+	*value = name;
+	return EXIT_OK;
 }
 
 /* The file is made before anything is traced: nobody waits an hour to be told that it cannot be
@@ -270,10 +316,11 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 	const char *why;
 	char *word, *save;
 	u64 number;
+	int rc;
 
 	switch (o->effect) {
 	case TOOL_MATCH:
-		return row_style_match(r->rows, o->column, *value) ? EXIT_OK : EXIT_USAGE;
+		return apply_match(t, o, *value);
 	case TOOL_SHOW:
 		for (word = strtok_r(arena_strdup(t->arena, o->column), " ", &save); word;
 		     word = strtok_r(NULL, " ", &save))
@@ -287,15 +334,27 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 		break;
 	case TOOL_GETOPT:
 	case TOOL_NUMBER:
-		if (o->value && parse_u64(*value, &number))
-			return refuse(t, o, "a number", *value);
+		rc = o->value ? apply_number(t, o, *value) : EXIT_OK;
+		if (rc)
+			return rc;
+		break;
+	case TOOL_PID:
+	case TOOL_THREAD:
+		if (parse_u64(*value, &number) || !number || number > 0x400000) /* PID_MAX_LIMIT */
+			return refuse(t, o, o->effect == TOOL_PID ? "the number of a process" : "the number of a thread", *value);
+		break;
+	case TOOL_EVENT:
+		rc = apply_event(t, o, value);
+		if (rc)
+			return rc;
 		break;
 	case TOOL_COUNT:
 		if (parse_u64(*value, &number) || !number)
 			return refuse(t, o, "a number", *value);
 		break;
 	case TOOL_NAME:
-		if (!is_name(*value, ""))
+	case TOOL_FIELD:
+		if (!**value || !is_name(*value, ""))
 			return refuse(t, o, "a name", *value);
 		break;
 	case TOOL_PROBES:
@@ -320,9 +379,7 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 			return options_usage_error(t->command, "filter '%s': %s", *value, why);
 		return EXIT_OK;
 	case TOOL_GLOB:
-		return row_style_match(r->rows, o->column, glob_expression(t->arena, *value))
-			       ? EXIT_OK
-			       : EXIT_USAGE;
+		return apply_match(t, o, glob_expression(t->arena, *value));
 	case TOOL_DEVICE:
 		why = *value;
 		*value = device_number(t->arena, why);
@@ -377,6 +434,7 @@ static int apply_arguments(const struct tool_run *t, const struct tool_spec *spe
 
 		if (first < argc && o->effect == TOOL_COMMAND) {
 			t->request->words = argv + first;
+			given->has_command = true;
 			return EXIT_OK;
 		}
 		if (first >= argc && !o->is_optional && o->effect != TOOL_COMMAND &&
@@ -412,6 +470,7 @@ static bool has_interval(const struct tool_spec *spec)
 			return true;
 	return false;
 }
+
 
 static bool takes_command(const struct tool_spec *spec)
 {
@@ -486,7 +545,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 {
 	const struct command_spec command = {
 		.name = spec->name,
-		.synopsis = spec->usage,
+		.synopsis = arena_printf(a, "%s [-- COMMAND [ARGUMENT...]]", spec->usage),
 		.summary = spec->summary,
 		.examples = example_text(a, spec),
 		.fields = field_table(a, spec),
@@ -506,10 +565,17 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 				   .script = tool->text,
 				   .title = command_line(a, argc, argv),
 				   .heatmap = &heatmap};
-	int first, rc = options_parse(&command, argc, argv, &values, &first);
+	const int words_end = options_end(argc, argv);
+	int first, rc = options_parse(&command, words_end, argv, &values, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	if (words_end + 1 == argc)
+		return options_usage_error(&command, "a command is missing behind '--'");
+	if (words_end < argc) {
+		r.words = argv + words_end + 1;
+		values.given.has_command = true;
+	}
 	for (size_t i = 0; i < spec->hidden.len; i++)
 		vector_push(&style.hidden, spec->hidden.items[i]);
 	r.is_json = values.json;
@@ -519,7 +585,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	if (!rc)
 		rc = apply_options(&t, spec, &values.given);
 	if (!rc)
-		rc = apply_arguments(&t, spec, argc, argv, first, &values.given);
+		rc = apply_arguments(&t, spec, words_end, argv, first, &values.given);
 	if (!rc)
 		rc = follow_process(&t, spec, &values.given);
 	/* As with the originals: who says how long is in no hurry to see, and rows written together
@@ -535,7 +601,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
 	} else if (!rc && counts_by_tracer(spec, &values.given)) {
 		rc = count_by_tracer(&command, spec, &values);
-	} else if (!rc) {
+	} else if (!rc && !(rc = tool_check(spec, &values.given))) {
 		r.text = tool_text(a, spec, &values.given, tool->text);
 		r.len = r.text ? strlen(r.text) : 0;
 		rc = r.text ? tool_check_need(a, spec) : EXIT_FAILED;

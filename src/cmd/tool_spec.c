@@ -42,7 +42,9 @@ static int parse_effect(char *words, struct tool_option *o)
 		{"numbers", TOOL_NUMBERS}, {"number", TOOL_NUMBER},	{"filter", TOOL_FILTER},
 		{"probes", TOOL_PROBES},   {"events", TOOL_EVENTS},	{"seconds", TOOL_SECONDS},
 		{"count", TOOL_COUNT},	   {"duration", TOOL_DURATION}, {"device", TOOL_DEVICE},
-		{"glob", TOOL_GLOB},	   {"list", TOOL_LIST},		{"format", TOOL_FORMAT}};
+		{"glob", TOOL_GLOB},	   {"list", TOOL_LIST},		{"format", TOOL_FORMAT},
+		{"pid", TOOL_PID},	   {"thread", TOOL_THREAD},	{"event", TOOL_EVENT},
+		{"field", TOOL_FIELD}};
 	char *save, *word;
 
 	if (!words)
@@ -52,6 +54,11 @@ static int parse_effect(char *words, struct tool_option *o)
 		if (str_eq(word, effects[i].word)) {
 			o->effect = effects[i].effect;
 			o->column = strtok_r(NULL, "", &save);
+			if (o->effect == TOOL_NUMBER && o->column) {
+				o->column = strtok_r((char *)(uintptr_t)o->column, " ", &save);
+				word = strtok_r(NULL, " ", &save);
+				o->least = word ? strtoull(word, NULL, 10) : 0;
+			}
 			return o->column || o->effect >= TOOL_COMMAND ? 0 : -EINVAL;
 		}
 	return -EINVAL;

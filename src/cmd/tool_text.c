@@ -52,7 +52,8 @@ static void add_quoted(struct strbuf *out, const char *text)
 static bool is_text(enum tool_effect effect)
 {
 	return effect == TOOL_TEXT || effect == TOOL_NAME || effect == TOOL_MATCH ||
-	       effect == TOOL_GLOB || effect == TOOL_HEATMAP || effect == TOOL_DURATION;
+	       effect == TOOL_GLOB || effect == TOOL_HEATMAP || effect == TOOL_DURATION ||
+	       effect == TOOL_EVENT || effect == TOOL_FIELD;
 }
 
 static void define(const struct tool_texter *t, struct strbuf *out, const char *prefix,
@@ -124,6 +125,12 @@ int tool_check_need(struct arena *a, const struct tool_spec *spec)
 	return EXIT_UNSUPPORTED;
 }
 
+/* The command and all that descend from it. */
+static const char command_only[] = "#define HAS_COMMAND 1\n"
+				   "#define COMMAND_ONLY (pid == cpid || has_key(@family, pid))\n";
+static const char command_family[] = "\ntracepoint:sched:sched_process_fork /COMMAND_ONLY/\n"
+				     "{ @family[(uint32)args.child_pid] = 1; }\n";
+
 static void add_macros(const struct tool_texter *t, struct strbuf *out)
 {
 	const struct tool_spec *spec = t->spec;
@@ -132,6 +139,7 @@ static void add_macros(const struct tool_texter *t, struct strbuf *out)
 		define(t, out, "OPT", &spec->options.items[i], t->given->options[i]);
 	for (size_t i = 0; i < spec->arguments.len; i++)
 		define(t, out, "ARG", &spec->arguments.items[i], t->given->arguments[i]);
+	strbuf_addstr(out, t->given->has_command ? command_only : "#define COMMAND_ONLY 1\n");
 	for (size_t i = 0; i < spec->haves.len; i++)
 		if (have(t, spec->haves.items[i].meaning))
 			strbuf_addf(out, "#define HAVE_%s 1\n", spec->haves.items[i].name);
@@ -396,6 +404,8 @@ const char *tool_text(struct arena *a, const struct tool_spec *spec, const struc
 			expand_events(&t, given->arguments[i]);
 	add_macros(&t, &out);
 	add_text(&t, &out, script, script + strlen(script), NULL);
+	if (given->has_command && strstr(script, "COMMAND_ONLY"))
+		strbuf_addstr(&out, command_family);
 	if (!t.failed)
 		result = arena_strdup(a, out.data);
 	strbuf_release(&out);

@@ -16,7 +16,10 @@
  *	option: ... | help | text                       the value is any text
  *	option: ... | help | name                       the value is a name: letters, digits and _ . / : - + @ ,
  *	option: ... | help | numbers [LIST]             the value is a list of rising numbers; LIST is the default
- *	option: ... | help | number DEFAULT             the value is a number, with a default
+ *	option: ... | help | number DEFAULT [LEAST]     the value is a number, with a default and the least that it may be
+ *	option: ... | help | pid                        the value is the number of a process that is there; thread: of a thread
+ *	option: ... | help | event                      the value is one tracepoint, SYSTEM:EVENT
+ *	option: ... | help | field                      the value is a field of that event, a number
  *	option: ... | help | device                     the value is a disk, as its name or MAJOR,MINOR; the script gets its number
  *	option: ... | help | glob COLUMN                the value is a pattern with * and ? for this column
  *	option: ... | help | list                       only lists the events of the argument; format: shows their formats
@@ -34,6 +37,9 @@
  *	need: WORD ... | why not                        without any of these that the kernel has the tool is refused
  *	hide: COLUMN ...                                columns that are hidden by default
  *	field: COLUMN | meaning
+ *
+ * Words behind `--` are a command to run, in every tool. A script says COMMAND_ONLY in the condition of a probe that then counts only what
+ * the command and the processes that it starts do; without a command that is 1.
  *
  * --duration, --json, --output and --help exist in every tool; their letters -d, -j and -o yield to the tool's own.
  *
@@ -83,6 +89,10 @@ enum tool_effect {
 	TOOL_GLOB,
 	TOOL_LIST,
 	TOOL_FORMAT,
+	TOOL_PID,
+	TOOL_THREAD,
+	TOOL_EVENT,
+	TOOL_FIELD,
 };
 
 struct tool_option {
@@ -90,6 +100,7 @@ struct tool_option {
 	const char *long_name, *value, *help;
 	enum tool_effect effect;
 	const char *column; /* or the default */
+	u64 least;	    /* of a number */
 	bool is_optional;   /* arguments */
 };
 
@@ -111,6 +122,7 @@ struct tool_spec {
 /* What the user gave: the value of every option and argument in the order of the declaration; "" = a flag that is set, NULL = not given. */
 struct tool_given {
 	const char *options[32], *arguments[8];
+	bool has_command;
 };
 
 /* Reads the declaration at the head of a tool's text; strings live in the arena. 0, or -EINVAL if it is malformed. */
@@ -119,6 +131,9 @@ void tool_spec_release(struct tool_spec *spec);
 
 /* Does the kernel have what the tool needs? 0, or the exit code after a message on stderr. */
 int tool_check_need(struct arena *a, const struct tool_spec *spec);
+/* Checks what was given (already in the form that the script takes) against the kernel. 0, or an exit code after one message on stderr
+ * (tool_check.c). */
+int tool_check(const struct tool_spec *spec, const struct tool_given *given);
 /* The script with the macros before it and everything in %{} replaced (tool_text.c). NULL after a message on stderr. */
 const char *tool_text(struct arena *a, const struct tool_spec *spec, const struct tool_given *given, const char *text);
 /* Prints the names of the tracepoints ("SYSTEM:EVENT,..." with wildcards; NULL = all) or their formats. Returns the exit code. */

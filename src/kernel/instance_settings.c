@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "kernel/event_name.h"
 #include "kernel/instance_internal.h"
 #include "kernel/tracefs.h"
 #include "kernel/tracefs_walk.h"
@@ -249,41 +250,9 @@ int instance_set_tracer(struct instance *in, const char *tracer)
 
 /* ---- events ---- */
 
-struct near_event {
-	struct diag *diag;
-	const char *wanted;
-	char best[256];
-	unsigned int distance;
-};
-
-static int offer_event(void *arg, const char *system, const char *event)
-{
-	struct near_event *n = arg;
-	char name[256];
-	unsigned int distance;
-
-	snprintf(name, sizeof(name), "%s:%s", system, event);
-	distance = edit_distance(n->wanted, name, 4);
-	if (distance < n->distance) {
-		n->distance = distance;
-		memcpy(n->best, name, sizeof(name));
-	}
-	return 0;
-}
-
 static int refuse_event(struct instance *in, const char *system, const char *event)
 {
-	char wanted[256];
-	struct near_event n = {.diag = in->diag, .wanted = wanted, .distance = 5};
-
-	snprintf(wanted, sizeof(wanted), "%s:%s", system, event);
-	diag_error(in->diag, NO_SPAN, "there is no event '%s'", wanted);
-	tracefs_each_event(in->kernel, "*", "*", offer_event, &n);
-	if (n.best[0])
-		diag_hint(in->diag, "did you mean '%s'?", n.best);
-	else
-		diag_hint(in->diag, "'pantrace tpoint -l' lists those that there are");
-	return -ENOENT;
+	return event_name_refuse(in->kernel, in->diag, NO_SPAN, system, event);
 }
 
 /* "events/SYSTEM/EVENT/FILE", if there is such an event. */

@@ -317,53 +317,6 @@ int probe_refuse(struct probe_env *env, struct span at, int err, const char *wha
 	return err;
 }
 
-void nearest_init(struct nearest *n, const char *word)
-{
-	memset(n, 0, sizeof(*n));
-	n->word = word;
-	n->budget = 200000;
-	for (u32 i = 0; i < ARRAY_SIZE(n->distance); i++)
-		n->distance[i] = (unsigned int)MIN(strlen(word) / 3 + 1, (size_t)3) + 1;
-}
-
-void nearest_offer(struct nearest *n, const char *candidate)
-{
-	const size_t lw = strlen(n->word), lc = strlen(candidate);
-	const u32 last = ARRAY_SIZE(n->distance) - 1;
-	unsigned int d;
-
-	if (lc > lw + 3 || lw > lc + 3 || lc >= sizeof(n->best[0]) || !n->budget)
-		return;
-	n->budget--;
-	d = edit_distance(n->word, candidate, n->distance[last] - 1);
-	if (d >= n->distance[last])
-		return;
-	for (u32 i = 0; i <= last; i++)
-		if (n->distance[i] == d && str_eq(n->best[i], candidate))
-			return;
-	for (u32 i = last;; i--) { /* insertion into the short sorted list */
-		if (i && n->distance[i - 1] > d) {
-			memcpy(n->best[i], n->best[i - 1], sizeof(n->best[i]));
-			n->distance[i] = n->distance[i - 1];
-			continue;
-		}
-		memcpy(n->best[i], candidate, lc + 1);
-		n->distance[i] = d;
-		return;
-	}
-}
-
-void nearest_hint(const struct nearest *n, struct diag *d, const char *prefix)
-{
-	if (!n->best[0][0])
-		return;
-	if (n->best[1][0] && n->distance[1] == n->distance[0])
-		diag_hint(d, "did you mean '%s%s' or '%s%s'?", prefix, n->best[0], prefix,
-			  n->best[1]);
-	else
-		diag_hint(d, "did you mean '%s%s'?", prefix, n->best[0]);
-}
-
 /* ---- describe ---- */
 
 const struct type *probe_arguments_type(struct probe_env *env, const struct type *function,

@@ -11,6 +11,7 @@
 
 #include "arch/arch.h"
 #include "base/glob.h"
+#include "base/nearest.h"
 #include "kernel/kernel.h"
 #include "probe/probe.h"
 
@@ -50,17 +51,6 @@ bool probe_parse_duration(const char *s, u64 *ret_ns);
 int probe_require(struct probe_env *env, struct span at, enum kernel_capability c, const char *what);
 /* An errno on the way to a source: privilege or not, with its exit code. Returns err. */
 int probe_refuse(struct probe_env *env, struct span at, int err, const char *what);
-
-/* The best few names near a word, found in one pass over any number of candidates. */
-struct nearest {
-	const char *word;
-	char best[3][128];
-	unsigned int distance[3];
-	u32 budget; /* candidates that will still be compared */
-};
-void nearest_init(struct nearest *n, const char *word);
-void nearest_offer(struct nearest *n, const char *candidate);
-void nearest_hint(const struct nearest *n, struct diag *d, const char *prefix);
 
 /* ---- describe ---- */
 /* A struct type whose members are a function's parameters from number `skip` on; NULL without parameters. */

@@ -146,19 +146,18 @@ static struct row_layout *layout_of(struct row_style *s, const struct format *f)
 	return *place;
 }
 
-bool row_style_match(struct row_style *s, const char *column, const char *expression)
+const char *row_style_match(struct row_style *s, const char *column, const char *expression)
 {
 	struct row_match m = {.column = column};
-	char message[128];
+	static char message[128];
 	int rc = regcomp(&m.regex, expression, REG_EXTENDED | REG_NOSUB);
 
 	if (rc) {
 		regerror(rc, &m.regex, message, sizeof(message));
-		fprintf(stderr, "pantrace: bad expression '%s': %s\n", expression, message);
-		return false;
+		return message;
 	}
 	vector_push(&s->matches, m);
-	return true;
+	return NULL;
 }
 
 void row_style_release(struct row_style *s)

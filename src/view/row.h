@@ -39,8 +39,8 @@ struct row_style {
 	struct strbuf cell;
 };
 
-/* False with a message on stderr if the expression is bad. */
-bool row_style_match(struct row_style *s, const char *column, const char *expression);
+/* NULL, or what is wrong with the expression: valid until the next call. */
+const char *row_style_match(struct row_style *s, const char *column, const char *expression);
 void row_style_release(struct row_style *s);
 /* The member "time" of a report's object, where there is one. */
 void row_report_time(struct row_style *s, struct json *j);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The best few names near a word, found in one pass over any number of candidates: "did you mean 'x'?". */
+#ifndef PANTRACE_BASE_NEAREST_H
+#define PANTRACE_BASE_NEAREST_H
+
+#include "base/diag.h"
+
+struct nearest {
+	const char *word;
+	char best[3][128];
+	unsigned int distance[3];
+	u32 budget; /* candidates that will still be compared */
+};
+
+void nearest_init(struct nearest *n, const char *word);
+void nearest_offer(struct nearest *n, const char *candidate);
+/* "did you mean 'PREFIXname'?", nothing if none is near. True if something was said. */
+bool nearest_hint(const struct nearest *n, struct diag *d, const char *prefix);
+
+#endif
