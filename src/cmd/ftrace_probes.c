@@ -20,7 +20,7 @@ int ftrace_probes_show(struct ftrace_session *s)
 	return EXIT_OK;
 }
 
-int ftrace_probes_filter(struct ftrace_session *s, const char *filter)
+int ftrace_probes_filter(struct ftrace_session *s, const char *definition, const char *filter)
 {
 	struct tracefs_command c = TRACEFS_COMMAND_INIT;
 	int err = 0;
@@ -32,7 +32,8 @@ int ftrace_probes_filter(struct ftrace_session *s, const char *filter)
 		err = instance_set_filter(s->instance, e->group, e->name, &c);
 	}
 	if (err)
-		diag_hint(&s->diag, "pantrace %s -v 'DEFINITION' shows the fields", s->spec->name);
+		diag_hint(&s->diag, "\"pantrace %s -v '%s'\" shows the fields", s->spec->name,
+			  definition);
 	tracefs_command_release(&c);
 	return err;
 }

@@ -8,7 +8,7 @@
 /* -v: their formats, with the names that the user gave. Returns the exit code. */
 int ftrace_probes_show(struct ftrace_session *s);
 /* The filter for all of them. 0 or -errno with a diagnostic. */
-int ftrace_probes_filter(struct ftrace_session *s, const char *filter);
+int ftrace_probes_filter(struct ftrace_session *s, const char *definition, const char *filter);
 /* Switches them on. Of several, those that the kernel does not take are left out: *ret_enabled is how many are on. 0, or -errno with a
  * diagnostic if none is. */
 int ftrace_probes_enable(struct ftrace_session *s, u32 *ret_enabled);

@@ -55,6 +55,21 @@ static int parse_id(struct ftrace_session *s, const char *name, const char *text
 	return EXIT_OK;
 }
 
+int ftrace_options_command(const struct command_spec *spec, int *argc, char **argv,
+			   struct ftrace_options *o)
+{
+	const int end = options_end(*argc, argv);
+
+	if (end + 1 == *argc)
+		return options_usage_error(spec, "a command is missing behind '--'");
+	if (end < *argc) {
+		o->command = argv + end + 1;
+		argv[end] = NULL; /* as behind the last word of all */
+	}
+	*argc = end;
+	return OPTIONS_GO_ON;
+}
+
 static int parse_options(struct ftrace_session *s)
 {
 	const struct ftrace_options *o = s->options;
@@ -72,6 +87,9 @@ static int parse_options(struct ftrace_session *s)
 		return options_usage_error(s->spec, "-b takes a number of KB, not '%s'", o->buffer);
 	if (o->pid && o->thread)
 		return options_usage_error(s->spec, "-p and -L cannot be combined");
+	if (o->command && (o->pid || o->thread))
+		return options_usage_error(s->spec, "-%c and a command cannot be combined",
+					   o->pid ? 'p' : 'L');
 	rc = parse_id(s, "-p", o->pid, &s->pid);
 	return rc ? rc : parse_id(s, "-L", o->thread, &s->thread);
 }
@@ -258,6 +276,19 @@ static void open_text(struct ftrace_session *s)
 	t->context.raw_strings = s->options->json;
 }
 
+/* Held until all is traced. Before there are threads and signals are blocked, which it would inherit. */
+static int start_command(struct ftrace_session *s)
+{
+	int err;
+
+	if (!s->options->command)
+		return 0;
+	err = child_start_words(&s->child, s->options->command, &s->diag);
+	s->has_child = err == 0;
+	s->pid = s->has_child ? s->child.pid : 0;
+	return err;
+}
+
 int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spec,
 			const struct ftrace_options *o, const char *tracer)
 {
@@ -273,8 +304,8 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 	rc = parse_options(s);
 	if (rc)
 		return rc;
-	if (open_process(s))
-		return diag_exit_code(&s->diag);
+	if (start_command(s) || open_process(s))
+		return (int)diag_exit_code(&s->diag);
 	s->signals = open_signals(&s->patience);
 	open_reader(s);
 	if (open_instance(s, tracer))
@@ -303,12 +334,14 @@ void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (s->options->quiet)
+	if (s->options->quiet || !isatty(STDERR_FILENO))
 		return;
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	if (s->duration_ns)
+	if (s->has_child)
+		fprintf(stderr, ", of %s. Ctrl-C to end.\n", s->options->command[0]);
+	else if (s->duration_ns)
 		fprintf(stderr, " for %g s (buffered).\n", (double)s->duration_ns / 1e9);
 	else
 		fputs(". Ctrl-C to end.\n", stderr);
@@ -581,7 +614,13 @@ int ftrace_session_run(struct ftrace_session *s)
 		l.end = clock_now_ns(CLOCK_MONOTONIC) + s->duration_ns;
 	drop_privileges(s);
 	notify_attached(s);
+	if (s->has_child)
+		err = child_release(&s->child);
+	if (err) /* it has ended, too */
+		diag_error(&s->diag, NO_SPAN, "cannot run %s: %s", s->options->command[0],
+			   strerror(-err));
 	rc = run_loop(s, &l);
+	s->was_asked = s->has_child && !child_poll(&s->child);
 	s->buffer = NULL;
 	raw_buffer_close(l.buffer);
 	return rc;
@@ -601,6 +640,8 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 {
 	enum exit_code written;
 
+	if (s->has_child)
+		child_stop(&s->child);
 	page_reader_release(s->reader);
 	instance_close(s->instance);
 	dynamic_events_release(s->events);
@@ -622,5 +663,7 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 		close(s->signals);
 	if (s->process >= 0)
 		close(s->process);
+	if (rc == EXIT_OK && s->has_child && !s->was_asked)
+		return child_exit_code(&s->child);
 	return rc;
 }

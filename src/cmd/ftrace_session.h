@@ -24,6 +24,7 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "binary/symbolize.h"
+#include "engine/child.h"
 #include "engine/patience.h"
 #include "engine/watch.h"
 #include "kernel/dynamic_event.h"
@@ -35,6 +36,8 @@
 /* Values of the common options; part of the command's own struct. */
 struct ftrace_options {
 	const char *duration, *pid, *thread, *buffer, *output;
+	char *const *
+		command; /* behind `--`: only it and what it starts is traced, until it ends; NULL = none */
 	bool header, stack, json, quiet, keep_privileges;
 	/*
 	 * Calls are only counted: nobody asks for names, and who counts leaves out what this process itself does, which takes
@@ -85,10 +88,15 @@ struct ftrace_session {
 	struct watch *watch; /* of mappings; NULL = none */
 	bool user_stacks;
 	int process; /* of -p or -L, readable when it has ended; -1 = none */
+	struct child child;
+	bool has_child, was_asked; /* was_asked: a signal or -d ended it, not the command */
 	int signals; /* signalfd of what ends the run; -1 = not yet */
 	struct patience patience;
 };
 
+/* Cuts `-- COMMAND...` off the words and notes it. OPTIONS_GO_ON, or the exit code of a usage error. */
+int ftrace_options_command(const struct command_spec *spec, int *argc, char **argv,
+			   struct ftrace_options *o);
 /*
  * Checks the options' values, opens the buffer (for the tracer if not NULL), follows -p and -L (tracer: functions, too). Returns 0 or
  * the exit code; close in any case.
@@ -97,7 +105,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 			const char *tracer);
 /* An event that was enabled in the instance: its format will be asked for. shown: another name for it, or NULL. */
 void ftrace_session_expect(struct ftrace_session *s, const char *system, const char *event, const char *shown);
-/* The text, and " for N s (buffered)." or ". Ctrl-C to end.", on stderr; nothing with -q. */
+/* The text, and how to end it, if stderr is a terminal; nothing with -q. */
 void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit code. */
 int ftrace_session_run(struct ftrace_session *s);

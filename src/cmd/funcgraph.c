@@ -63,7 +63,7 @@ static const struct option_field fields[] = {
 
 static const struct command_spec spec = {
 	.name = "funcgraph",
-	.synopsis = "[options] FUNCTION[,FUNCTION...]",
+	.synopsis = "[options] FUNCTION[,FUNCTION...] [-- COMMAND [ARGUMENT...]]",
 	.summary = "trace what kernel functions call, as a graph with times",
 	.examples =
 		"pantrace funcgraph do_nanosleep                  # what it calls, until Ctrl-C\n"
@@ -353,8 +353,10 @@ static int check_options(struct funcgraph *f)
 int cmd_funcgraph(int argc, char **argv)
 {
 	struct funcgraph f = {0};
-	int first, rc = options_parse(&spec, argc, argv, &f.o, &first);
+	int first, rc = ftrace_options_command(&spec, &argc, argv, &f.o.common);
 
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(&spec, argc, argv, &f.o, &first);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	rc = check_options(&f);

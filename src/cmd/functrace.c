@@ -38,7 +38,7 @@ static const struct option_field fields[] = {
 
 static const struct command_spec spec = {
 	.name = "functrace",
-	.synopsis = "[options] FUNCTION[,FUNCTION...]",
+	.synopsis = "[options] FUNCTION[,FUNCTION...] [-- COMMAND [ARGUMENT...]]",
 	.summary = "trace calls of kernel functions",
 	.examples =
 		"pantrace functrace do_nanosleep                  # each call, until Ctrl-C\n"
@@ -91,8 +91,10 @@ int cmd_functrace(int argc, char **argv)
 {
 	struct functrace_options o = {0};
 	struct ftrace_session s;
-	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+	int first, rc = ftrace_options_command(&spec, &argc, argv, &o.common);
 
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(&spec, argc, argv, &o, &first);
 	if (rc == OPTIONS_GO_ON)
 		rc = function_filter_word(&spec, argc, argv, first);
 	if (rc != OPTIONS_GO_ON)

@@ -8,8 +8,10 @@
 
 #include "base/options.h"
 #include "base/process.h"
+#include "kernel/event_name.h"
 #include "kernel/sandbox.h"
 #include "probe/definition.h"
+#include "view/width.h"
 
 struct hist_options {
 	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *interval, *duration,
@@ -113,6 +115,8 @@ static void add_time(struct strbuf *out)
 
 void hist_report(struct hist_run *run, struct strbuf *out)
 {
+	const size_t begin = out->len;
+
 	if (run->has_intervals && run->layout == HIST_COLUMNS)
 		add_time(out);
 	for (u32 i = 0; i < run->ntables; i++) {
@@ -127,6 +131,8 @@ void hist_report(struct hist_run *run, struct strbuf *out)
 			hist_table_text(out, t, run->top);
 		hist_table_clear(t);
 	}
+	if (run->layout != HIST_JSON && !run->output)
+		text_fit(out, begin, terminal_width(STDOUT_FILENO));
 }
 
 /* ---- the command line ---- */
@@ -211,7 +217,7 @@ static int parse_latency(struct hist_run *run, const struct hist_options *o)
 	if (!o->from || !o->to || !o->match)
 		return options_usage_error(&hist_command,
 					   "--from, --to and --match belong together");
-	from = arena_strdup(run->arena, o->from);
+	from = arena_strdup(run->arena, event_name_bare(o->from));
 	l->from_at = (struct span){0, (u32)strlen(from),
 				   diag_add_source(run->diag, "--from", o->from, strlen(o->from))};
 	l->from_event = from;
@@ -302,6 +308,20 @@ static int make_definitions(struct hist_run *run, const struct hist_options *o, 
 	return err;
 }
 
+static void say_what(const struct hist_run *run)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("Tracing ", stderr);
+	for (size_t i = 0; i < run->specs.len; i++)
+		fprintf(stderr, "%s%s%s%s", i ? ", " : "",
+			run->specs.items[i].system ? run->specs.items[i].system : "",
+			run->specs.items[i].system ? ":" : "", run->specs.items[i].event);
+	if (run->latency.from_event)
+		fprintf(stderr, "from %s", run->latency.from_event);
+	fputs(". Ctrl-C to end.\n", stderr);
+}
+
 static int run_hist(struct hist_run *run, const struct hist_options *o, u64 interval_ns)
 {
 	int code = EXIT_FAILED;
@@ -318,6 +338,8 @@ static int run_hist(struct hist_run *run, const struct hist_options *o, u64 inte
 		err = hist_make_tables(run);
 	if (!err && (o->name || interval_ns))
 		err = hist_control_open(&run->control, run->diag, o->name, interval_ns);
+	if (!err)
+		say_what(run);
 	if (!err)
 		code = kernel ? hist_run_kernel(run) : hist_run_bpf(run);
 	if (run->control)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/options.h"
+#include "kernel/event_name.h"
 
 #define DEFAULT_SIZE 2048u /* the kernel's */
 
@@ -342,8 +343,10 @@ static int parse_event(struct parser *p)
 {
 	struct hist_spec *s = p->spec;
 	const char *begin = p->p;
-	size_t n = word_length(begin), m;
+	size_t n, m;
 
+	p->p = begin = event_name_bare(begin);
+	n = word_length(begin);
 	m = begin[n] == ':' || begin[n] == '/' ? word_length(begin + n + 1) : 0;
 	if (!n) {
 		diag_error(p->diag, span_of(p, begin, 1), "an event is missing here");
@@ -415,8 +418,8 @@ bool hist_member_is_string(const struct type_member *m)
 	       m->type->element->is_char;
 }
 
-static int unknown_field(struct diag *d, struct span at, const char *name,
-			 const struct type *record)
+static int unknown_field(const struct hist_spec *s, struct diag *d, struct span at,
+			 const char *name, const struct type *record)
 {
 	const char **names =
 		xreallocarray(NULL, record->count + ARRAY_SIZE(pseudo_fields), sizeof(*names));
@@ -429,7 +432,8 @@ static int unknown_field(struct diag *d, struct span at, const char *name,
 		names[n++] = pseudo_fields[i].name;
 	diag_error(d, at, "the event has no field '%s'", name);
 	diag_hint_nearest(d, name, names, n);
-	diag_hint(d, "pantrace list -v SYSTEM:EVENT shows its fields");
+	diag_hint(d, "'pantrace list -v %s%s%s' shows its fields", s->system ? s->system : "",
+		  s->system ? ":" : "", s->event);
 	free(names);
 	return -ENOENT;
 }
@@ -492,7 +496,7 @@ static int resolve_column(struct hist_spec *s, struct diag *d, struct type_store
 		return 0;
 	m = type_find_member(store, record, c->name, &offset);
 	return m ? resolve_member(s, d, column, m)
-		 : unknown_field(d, s->places[column], c->name, record);
+		 : unknown_field(s, d, s->places[column], c->name, record);
 }
 
 /* Words of filters that are no fields of the event: kernel/trace/trace_events_filter.c */
@@ -531,7 +535,7 @@ static int resolve_filter(struct hist_spec *s, struct diag *d, struct type_store
 			name[n] = '\0';
 			if (!is_filter_word(name) && !(s->has_latency && str_eq(name, "latency")) &&
 			    !type_find_member(store, record, name, &offset))
-				return unknown_field(d, (struct span){at, at + (u32)n, s->file},
+				return unknown_field(s, d, (struct span){at, at + (u32)n, s->file},
 						     name, record);
 		}
 		p += MAX(n, (size_t)1);

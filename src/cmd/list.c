@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "cmd/list_types.h"
 #include "cmd/name_list.h"
+#include "kernel/event_name.h"
 #include "kernel/kernel.h"
 
 enum list_format { LIST_TEXT, LIST_VERBOSE, LIST_JSON };
@@ -261,6 +262,9 @@ static int search_providers(struct lister *l, const char *pattern, const char *c
 			if (is_available(l, probe_providers[i]))
 				err = search_provider(l, probe_providers[i], colon + 1);
 		}
+	/* As perf and trace-cmd name a tracepoint: "sched:sched_switch". */
+	if (!any && event_name_is_known(l->env->kernel, arena_printf(arena, "%s:*", word)))
+		return search_provider(l, probe_find_provider("tracepoint"), pattern);
 	if (!any) {
 		struct probe_targets none = {0};
 		const struct probe_request r = {

@@ -55,7 +55,7 @@ static const struct option_spec uprobe_options[] = {
 
 static const struct command_spec kprobe_spec = {
 	.name = "kprobe",
-	.synopsis = "[options] DEFINITION [FILTER]",
+	.synopsis = "[options] DEFINITION [FILTER] [-- COMMAND [ARGUMENT...]]",
 	.summary = "trace calls or returns of kernel functions",
 	.examples =
 		"  pantrace kprobe p:do_sys_openat2                                   # calls of "
@@ -80,7 +80,7 @@ static const struct command_spec kprobe_spec = {
 
 static const struct command_spec uprobe_spec = {
 	.name = "uprobe",
-	.synopsis = "[options] DEFINITION [FILTER]  |  -l FILE",
+	.synopsis = "[options] DEFINITION [FILTER] [-- COMMAND [ARGUMENT...]]  |  -l FILE",
 	.summary = "trace calls or returns of functions of programs and libraries",
 	.examples =
 		"  pantrace uprobe p:bash:readline                        # calls in every bash\n"
@@ -155,7 +155,7 @@ static int trace(struct ftrace_session *s, const struct probe_options *o, bool i
 	if (!definition_make(s->kernel, &s->diag, s->events, &request, &result)) {
 		if (o->format) {
 			rc = ftrace_probes_show(s);
-		} else if ((!filter || !ftrace_probes_filter(s, filter)) &&
+		} else if ((!filter || !ftrace_probes_filter(s, text, filter)) &&
 			   !ftrace_probes_enable(s, &enabled)) {
 			result.skipped += result.count - enabled;
 			result.count = enabled;
@@ -171,9 +171,11 @@ static int run(const struct command_spec *spec, bool is_user, int argc, char **a
 {
 	struct probe_options o = {0};
 	struct ftrace_session s;
-	int first, rc = options_parse(spec, argc, argv, &o, &first);
+	int first, rc = ftrace_options_command(spec, &argc, argv, &o.common);
 	bool user_stack;
 
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(spec, argc, argv, &o, &first);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	if (o.common.json && (o.list || o.format))

@@ -40,6 +40,7 @@ struct run_request {
 	bool keep_privileges; /* also when everything is attached */
 	bool is_compatible; /* invoked as `bpftrace` */
 	bool is_tool;
+	const char *announcement; /* of a tool, when all is attached; NULL = none */
 	bool inlines; /* --inlines */
 	enum trial_mode trial;
 	bool list_only; /* print the names of the probes instead of running */

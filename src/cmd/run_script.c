@@ -334,6 +334,7 @@ static int execute(struct session *s)
 		.dry_run = r->dry_run,
 		.inlines = r->inlines,
 		.is_tool = r->is_tool,
+		.announcement = r->announcement,
 		.trial = r->trial,
 		.colour = is_colourful(),
 		.duration_ns = r->duration_ns,

@@ -15,6 +15,7 @@
 #include "kernel/event_name.h"
 #include "kernel/sandbox.h"
 #include "view/heatmap.h"
+#include "view/width.h"
 
 struct tool_values {
 	const char *duration, *output;
@@ -207,16 +208,24 @@ struct tool_run {
 	struct tool_heatmap *heatmap;
 };
 
+/* "MICROSECONDS", as the usage has it. */
+static const char *argument_name(struct arena *a, const struct tool_option *o)
+{
+	char *name = arena_strdup(a, o->long_name);
+
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return name;
+}
+
 static int refuse(const struct tool_run *t, const struct tool_option *o, const char *what,
 		  const char *value)
 {
+	const char *name =
+		o->help ? arena_printf(t->arena, "--%s", o->long_name) : argument_name(t->arena, o);
 	struct strbuf shown = STRBUF_INIT;
-	char *name = o->help ? arena_printf(t->arena, "--%s", o->long_name)
-			     : arena_strdup(t->arena, o->long_name);
 	int rc;
 
-	for (char *p = name; !o->help && *p; p++)
-		*p = (char)toupper((unsigned char)*p);
 	escape_line(&shown, value, strlen(value));
 	rc = options_usage_error(t->command, "%s takes %s, not '%s'", name, what, shown.data);
 	strbuf_release(&shown);
@@ -240,7 +249,8 @@ static int apply_number(const struct tool_run *t, const struct tool_option *o, c
 	if (parse_u64(value, &number))
 		return refuse(t, o, "a number", value);
 	if (number < o->least)
-		return refuse(t, o, arena_printf(t->arena, "a number from %" PRIu64 " on", o->least),
+		return refuse(t, o,
+			      arena_printf(t->arena, "a number from %" PRIu64 " on", o->least),
 			      value);
 	return EXIT_OK;
 }
@@ -341,7 +351,10 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 	case TOOL_PID:
 	case TOOL_THREAD:
 		if (parse_u64(*value, &number) || !number || number > 0x400000) /* PID_MAX_LIMIT */
-			return refuse(t, o, o->effect == TOOL_PID ? "the number of a process" : "the number of a thread", *value);
+			return refuse(t, o,
+				      o->effect == TOOL_PID ? "the number of a process"
+							    : "the number of a thread",
+				      *value);
 		break;
 	case TOOL_EVENT:
 		rc = apply_event(t, o, value);
@@ -360,7 +373,7 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 	case TOOL_PROBES:
 	case TOOL_EVENTS:
 		if (!**value || !is_name(*value, "*?[]~$"))
-			return refuse(t, o, "names of probes", *value);
+			return refuse(t, o, "names of functions", *value);
 		break;
 	case TOOL_NUMBERS:
 		why = *value;
@@ -439,7 +452,8 @@ static int apply_arguments(const struct tool_run *t, const struct tool_spec *spe
 		}
 		if (first >= argc && !o->is_optional && o->effect != TOOL_COMMAND &&
 		    o->effect != TOOL_MATCH)
-			return options_usage_error(t->command, "%s is missing", o->value);
+			return options_usage_error(t->command, "%s is missing",
+						   argument_name(t->arena, o));
 		given->arguments[i] = first < argc ? argv[first++] : default_value(o);
 		if (given->arguments[i])
 			rc = apply(t, o, &given->arguments[i]);
@@ -470,7 +484,6 @@ static bool has_interval(const struct tool_spec *spec)
 			return true;
 	return false;
 }
-
 
 static bool takes_command(const struct tool_spec *spec)
 {
@@ -602,6 +615,10 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	} else if (!rc && counts_by_tracer(spec, &values.given)) {
 		rc = count_by_tracer(&command, spec, &values);
 	} else if (!rc && !(rc = tool_check(spec, &values.given))) {
+		if (isatty(STDERR_FILENO))
+			r.announcement = tool_announcement(
+				a, spec, &values.given, r.words ? r.words[0] : NULL, r.duration_ns);
+		style.width = values.json || values.output ? 0 : terminal_width(STDOUT_FILENO);
 		r.text = tool_text(a, spec, &values.given, tool->text);
 		r.len = r.text ? strlen(r.text) : 0;
 		rc = r.text ? tool_check_need(a, spec) : EXIT_FAILED;

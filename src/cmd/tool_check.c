@@ -16,7 +16,8 @@ struct tool_checker {
 	const struct tool_given *given;
 	struct kernel *kernel;
 	struct diag *diag;
-	const char *event; /* "SYSTEM:EVENT" of the argument, with its format; NULL = there is none */
+	const char
+		*event; /* "SYSTEM:EVENT" of the argument, with its format; NULL = there is none */
 	char *format;
 };
 

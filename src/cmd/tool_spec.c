@@ -36,15 +36,14 @@ static int parse_effect(char *words, struct tool_option *o)
 		const char *word;
 		enum tool_effect effect;
 	} effects[] = {
-		{"show", TOOL_SHOW},	   {"match", TOOL_MATCH},	{"limit", TOOL_LIMIT},
-		{"heatmap", TOOL_HEATMAP},
-		{"command", TOOL_COMMAND}, {"text", TOOL_TEXT},		{"name", TOOL_NAME},
-		{"numbers", TOOL_NUMBERS}, {"number", TOOL_NUMBER},	{"filter", TOOL_FILTER},
-		{"probes", TOOL_PROBES},   {"events", TOOL_EVENTS},	{"seconds", TOOL_SECONDS},
-		{"count", TOOL_COUNT},	   {"duration", TOOL_DURATION}, {"device", TOOL_DEVICE},
-		{"glob", TOOL_GLOB},	   {"list", TOOL_LIST},		{"format", TOOL_FORMAT},
-		{"pid", TOOL_PID},	   {"thread", TOOL_THREAD},	{"event", TOOL_EVENT},
-		{"field", TOOL_FIELD}};
+		{"show", TOOL_SHOW},	   {"match", TOOL_MATCH},     {"limit", TOOL_LIMIT},
+		{"heatmap", TOOL_HEATMAP}, {"command", TOOL_COMMAND}, {"text", TOOL_TEXT},
+		{"name", TOOL_NAME},	   {"numbers", TOOL_NUMBERS}, {"number", TOOL_NUMBER},
+		{"filter", TOOL_FILTER},   {"probes", TOOL_PROBES},   {"events", TOOL_EVENTS},
+		{"seconds", TOOL_SECONDS}, {"count", TOOL_COUNT},     {"duration", TOOL_DURATION},
+		{"device", TOOL_DEVICE},   {"glob", TOOL_GLOB},	      {"list", TOOL_LIST},
+		{"format", TOOL_FORMAT},   {"pid", TOOL_PID},	      {"thread", TOOL_THREAD},
+		{"event", TOOL_EVENT},	   {"field", TOOL_FIELD}};
 	char *save, *word;
 
 	if (!words)
@@ -120,6 +119,8 @@ static int parse_line(struct tool_spec *spec, char *key, char *rest)
 		spec->name = rest;
 	else if (str_eq(key, "summary"))
 		spec->summary = rest;
+	else if (str_eq(key, "what"))
+		spec->what = rest;
 	else if (str_eq(key, "usage"))
 		spec->usage = rest;
 	else if (str_eq(key, "option"))
@@ -172,7 +173,7 @@ int tool_parse(struct arena *a, const char *text, struct tool_spec *ret)
 		if (parse_line(ret, line, colon + 1 + strspn(colon + 1, " ")))
 			return -EINVAL;
 	}
-	return ret->name && ret->summary && ret->usage ? 0 : -EINVAL;
+	return ret->name && ret->summary && ret->usage && ret->what ? 0 : -EINVAL;
 }
 
 void tool_spec_release(struct tool_spec *spec)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/escape.h"
 #include "base/strbuf.h"
 #include "cmd/tools.h"
 #include "kernel/ksyms.h"
@@ -411,6 +412,27 @@ const char *tool_text(struct arena *a, const struct tool_spec *spec, const struc
 	strbuf_release(&out);
 	vector_free(&t.events);
 	kernel_release(t.kernel);
+	return result;
+}
+
+const char *tool_announcement(struct arena *a, const struct tool_spec *spec,
+			      const struct tool_given *given, const char *command, u64 duration_ns)
+{
+	struct tool_texter t = {.arena = a, .spec = spec, .given = given};
+	struct strbuf out = STRBUF_INIT, shown = STRBUF_INIT;
+	const char *result;
+
+	strbuf_addstr(&out, "Tracing ");
+	add_text(&t, &out, spec->what, spec->what + strlen(spec->what), NULL);
+	if (command)
+		strbuf_addf(&out, ", of %s", command);
+	if (duration_ns)
+		strbuf_addf(&out, " for %g s", (double)duration_ns / 1e9);
+	strbuf_addstr(&out, ". Ctrl-C to end.");
+	escape_line(&shown, out.data, out.len);
+	result = arena_strdup(a, shown.data);
+	strbuf_release(&shown);
+	strbuf_release(&out);
 	return result;
 }
 

@@ -5,6 +5,7 @@
  *
  *	tool: NAME
  *	summary: one line
+ *	what: what is traced, behind "Tracing" (with the placeholders of the script, below)
  *	usage: [options] [NAME]
  *	example: words | what they do
  *	option: -x --failed | help                      a flag; the script reads getopt("failed")
@@ -100,7 +101,7 @@ struct tool_option {
 	const char *long_name, *value, *help;
 	enum tool_effect effect;
 	const char *column; /* or the default */
-	u64 least;	    /* of a number */
+	u64 least; /* of a number */
 	bool is_optional;   /* arguments */
 };
 
@@ -109,7 +110,7 @@ struct tool_field {
 };
 
 struct tool_spec {
-	const char *name, *summary, *usage;
+	const char *name, *summary, *usage, *what;
 	VECTOR(struct tool_field) examples; /* name = the command's words */
 	VECTOR(struct tool_option) options;
 	VECTOR(struct tool_field) fields;
@@ -136,6 +137,9 @@ int tool_check_need(struct arena *a, const struct tool_spec *spec);
 int tool_check(const struct tool_spec *spec, const struct tool_given *given);
 /* The script with the macros before it and everything in %{} replaced (tool_text.c). NULL after a message on stderr. */
 const char *tool_text(struct arena *a, const struct tool_spec *spec, const struct tool_given *given, const char *text);
+/* "Tracing block I/O. Ctrl-C to end." */
+const char *tool_announcement(struct arena *a, const struct tool_spec *spec,
+			      const struct tool_given *given, const char *command, u64 duration_ns);
 /* Prints the names of the tracepoints ("SYSTEM:EVENT,..." with wildcards; NULL = all) or their formats. Returns the exit code. */
 int tool_list_events(struct arena *a, const struct tool_spec *spec, const char *list, bool with_format);
 /* A filter as ftrace takes it ("prev_pid == 0 && next_comm ~ \"k*\"") as an expression of the language: the names become fields

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/glob.h"
 #include "cmd/ftrace_probes.h"
+#include "kernel/event_name.h"
 #include "kernel/tracefs.h"
 
 struct tpoint_options {
@@ -29,8 +30,9 @@ static const struct option_spec options[] = {
 
 static const struct command_spec spec = {
 	.name = "tpoint",
-	.synopsis = "[options] TRACEPOINT[,TRACEPOINT...] [FILTER]  |  [options] DEFINITION "
-		    "[FILTER]  |  -l [PATTERN]",
+	.synopsis =
+		"[options] TRACEPOINT[,TRACEPOINT...] [FILTER] [-- COMMAND [ARGUMENT...]]  |  [options] DEFINITION "
+		"[FILTER]  |  -l [PATTERN]",
 	.summary = "trace tracepoints: every event as the kernel prints it",
 	.examples =
 		"  pantrace tpoint block:block_rq_issue                         # every event, "
@@ -61,6 +63,8 @@ static const struct command_spec spec = {
 	.fields = ftrace_event_fields,
 	.options = options,
 };
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 struct event_name {
 	char *system, *event;
@@ -96,38 +100,31 @@ static bool expand_one(struct tpoint *t, struct kernel *k, char *word)
 	return t->events.len > before;
 }
 
-static void refuse_name(const char *word)
+static int refuse_one(struct tpoint *t, struct kernel *k, char *word)
 {
-	struct strbuf shown = STRBUF_INIT;
+	struct diag *const d = &t->session.diag;
+	char *colon = strpbrk(word, ":/");
 
-	escape_line(&shown, word, strlen(word));
-	fprintf(stderr, "  pantrace tpoint: there is no tracepoint '%s'\n", shown.data);
-	strbuf_release(&shown);
+	if (!colon && !glob_has_wildcard(word) && strspn(word, NAME_CHARACTERS) == strlen(word)) {
+		event_name_refuse(k, d, NO_SPAN, NULL, word);
+		return (int)diag_exit_code(d);
+	}
+	if (!colon)
+		return options_usage_error(&spec, "a tracepoint is SYSTEM:EVENT, not '%s'", word);
+	*colon = '\0';
+	event_name_refuse(k, d, NO_SPAN, word, colon + 1);
+	return (int)diag_exit_code(d);
 }
 
-/* The nearest names are found by the instance when it is asked for it. */
 static int expand(struct tpoint *t, struct kernel *k, const char *list)
 {
 	char *copy = xstrdup(list), *word, *rest;
 	int rc = EXIT_OK;
 
 	for (word = strtok_r(copy, ",", &rest); word && !rc; word = strtok_r(NULL, ",", &rest)) {
-		char *colon;
-
-		if (expand_one(t, k, word))
-			continue;
-		colon = strchr(word, ':');
-		if (!colon) {
-			rc = options_usage_error(&spec, "a tracepoint is SYSTEM:EVENT, not '%s'",
-						 word);
-		} else if (glob_has_wildcard(word) || !t->session.instance) {
-			refuse_name(word);
-			rc = EXIT_FAILED;
-		} else {
-			*colon = '\0';
-			instance_enable_event(t->session.instance, word, colon + 1, true);
-			rc = EXIT_FAILED;
-		}
+		word = (char *)(uintptr_t)event_name_bare(word);
+		if (!expand_one(t, k, word))
+			rc = refuse_one(t, k, word);
 	}
 	free(copy);
 	if (!rc && !t->events.len)
@@ -153,15 +150,7 @@ static int show(struct tpoint *t, const char *list)
 	int rc = EXIT_OK;
 	char *text;
 
-	if (!kernel_ask(k, KERNEL_TRACEFS)->yes) {
-		const struct kernel_answer *a = kernel_ask(k, KERNEL_TRACEFS);
-
-		fprintf(stderr, "  pantrace tpoint: %s%s%s\n", a->why, a->hint ? ": " : "",
-			a->hint ? a->hint : "");
-		rc = geteuid() ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED;
-	} else {
-		rc = expand(t, k, list ? list : "*:*");
-	}
+	rc = expand(t, k, list ? list : "*:*");
 	for (size_t i = 0; i < t->events.len && !rc; i++) {
 		const struct event_name *e = &t->events.items[i];
 
@@ -171,18 +160,32 @@ static int show(struct tpoint *t, const char *list)
 			strbuf_addstr(&out, text);
 			free(text);
 		} else {
-			fprintf(stderr, "  pantrace tpoint: cannot read the format of %s:%s\n",
-				e->system, e->event);
+			diag_error(&t->session.diag, NO_SPAN, "cannot read the format of %s:%s",
+				   e->system, e->event);
 			rc = EXIT_FAILED;
 		}
 	}
 	fwrite(out.data, 1, out.len, stdout);
+	diag_print(&t->session.diag, stderr, false);
+	diag_release(&t->session.diag);
 	strbuf_release(&out);
 	kernel_release(k);
 	return rc;
 }
 
 /* ---- tracing ---- */
+
+/* What its filter may have meant instead. */
+static void hint_filter(struct tpoint *t, const struct event_name *e, const char *filter)
+{
+	char *name = xasprintf("%s:%s", e->system, e->event), *format;
+
+	if (!tracefs_event_format(t->session.kernel, e->system, e->event, &format)) {
+		event_filter_hint(&t->session.diag, name, format, filter);
+		free(format);
+	}
+	free(name);
+}
 
 static int apply_filter(struct tpoint *t, const char *filter)
 {
@@ -195,7 +198,7 @@ static int apply_filter(struct tpoint *t, const char *filter)
 		err = instance_set_filter(s->instance, t->events.items[i].system,
 					  t->events.items[i].event, &c);
 	if (err)
-		diag_hint(&s->diag, "  pantrace tpoint -v TRACEPOINT shows the fields");
+		hint_filter(t, &t->events.items[0], filter);
 	tracefs_command_release(&c);
 	return err;
 }
@@ -237,7 +240,8 @@ static int trace_probe(struct tpoint *t, const char *definition, const char *fil
 		return (int)diag_exit_code(&s->diag);
 	if (t->o.format)
 		return ftrace_probes_show(s);
-	if ((filter && ftrace_probes_filter(s, filter)) || ftrace_probes_enable(s, &enabled))
+	if ((filter && ftrace_probes_filter(s, definition, filter)) ||
+	    ftrace_probes_enable(s, &enabled))
 		return (int)diag_exit_code(&s->diag);
 	ftrace_session_say(s, "Tracing %s%s", definition, filter ? " with a filter" : "");
 	return ftrace_session_run(s);
@@ -246,8 +250,10 @@ static int trace_probe(struct tpoint *t, const char *definition, const char *fil
 int cmd_tpoint(int argc, char **argv)
 {
 	struct tpoint t = {0};
-	int first, rc = options_parse(&spec, argc, argv, &t.o, &first);
+	int first, rc = ftrace_options_command(&spec, &argc, argv, &t.o.common);
 
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(&spec, argc, argv, &t.o, &first);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	if (first + 2 < argc)

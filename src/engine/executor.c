@@ -67,6 +67,8 @@ static void announce(struct engine *e)
 			fprintf(stderr, "Attached %" PRIu64 " probe%s\n", e->attached,
 				e->attached == 1 ? "" : "s");
 	}
+	if (e->options->announcement)
+		fprintf(stderr, "%s\n", e->options->announcement);
 	output_flush(e->out);
 	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))
 		write_all(STDOUT_FILENO, notice, sizeof(notice) - 1);

@@ -160,7 +160,8 @@ static int same_field(void *arg, const char *name, const char *type)
 /* The filter's own words, and what every event has. */
 static bool is_known_word(const char *word)
 {
-	static const char *const words[] = {"CPU", "COMM", "comm", "cpu", "ustring", "CPUS", "stacktrace", "common_stacktrace"};
+	static const char *const words[] = {"CPU",     "COMM", "comm",	     "cpu",
+					    "ustring", "CPUS", "stacktrace", "common_stacktrace"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (str_eq(words[i], word))

@@ -6,6 +6,8 @@
 #include "view/row.h"
 
 #define BAR_WIDTH  38
+#define BAR_BEFORE 41 /* columns beside the bar */
+#define BAR_LEAST  8
 #define MAX_BOUNDS 128
 
 struct ranges {
@@ -81,24 +83,33 @@ static void add_scaled(struct strbuf *out, const struct ranges *r, u64 value, in
 		strbuf_addf(out, "%*.3f", width, (double)value / (double)r->divisor);
 }
 
-static void print_bar(struct strbuf *out, u64 n, u64 most)
+static int bar_width(const struct row_style *s)
+{
+	return s->width && (int)s->width < BAR_BEFORE + BAR_WIDTH
+		       ? MAX((int)s->width - BAR_BEFORE, BAR_LEAST)
+		       : BAR_WIDTH;
+}
+
+static void print_bar(struct strbuf *out, u64 n, u64 most, int full)
 {
 	/* Something that happened is always seen. */
-	const int width = n ? MAX(1, (int)((double)n * BAR_WIDTH / (double)most)) : 0;
+	const int width = n ? MAX(1, (int)((double)n * full / (double)most)) : 0;
 
 	strbuf_addch(out, '|');
 	strbuf_addchars(out, '#', width);
-	strbuf_addchars(out, ' ', BAR_WIDTH - width);
+	strbuf_addchars(out, ' ', full - width);
 	strbuf_addstr(out, "|\n");
 }
 
-static void print_text(const struct ranges *r, struct strbuf *out, u32 first, u32 last, u64 most)
+static void print_text(const struct row_style *s, const struct ranges *r, struct strbuf *out,
+		       u32 first, u32 last, u64 most)
 {
+	const int full = bar_width(s);
 	char from[48], to[48];
 
 	snprintf(from, sizeof(from), *r->unit ? ">=(%s)" : ">=", r->unit);
 	snprintf(to, sizeof(to), *r->unit ? "<(%s)" : "<", r->unit);
-	strbuf_addf(out, "%12s .. %-12s: %-8s |%-*s|\n", from, to, r->title, BAR_WIDTH,
+	strbuf_addf(out, "%12s .. %-12s: %-8s |%-*.*s|\n", from, to, r->title, full, full,
 		    "Distribution");
 	for (u32 i = first; i <= last; i++) {
 		struct strbuf end = STRBUF_INIT;
@@ -107,7 +118,7 @@ static void print_text(const struct ranges *r, struct strbuf *out, u32 first, u3
 		if (i + 1 < r->n)
 			add_scaled(&end, r, r->lower[i + 1], 0);
 		strbuf_addf(out, " -> %-12s: %-8llu ", end.data, (unsigned long long)r->counts[i]);
-		print_bar(out, r->counts[i], most);
+		print_bar(out, r->counts[i], most, full);
 		strbuf_release(&end);
 	}
 	if (r->negative)
@@ -190,5 +201,5 @@ void row_ranges(struct row_style *s, struct value_printer *p, struct output *out
 	if (out->is_json)
 		print_json(s, &r, &out->text, first, last);
 	else
-		print_text(&r, &out->text, first, last, most);
+		print_text(s, &r, &out->text, first, last, most);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/escape.h"
+#include "view/width.h"
 
 #define MAX_COLUMNS 32
 
@@ -195,6 +196,7 @@ static void pad(struct strbuf *out, const struct column *c, size_t start, bool i
 
 void row_header(struct row_style *s, struct output *out, const struct format *f)
 {
+	const size_t begin = out->text.len;
 	const struct row_layout *l;
 	bool first = true;
 
@@ -216,6 +218,7 @@ void row_header(struct row_style *s, struct output *out, const struct format *f)
 		pad(&out->text, c, start, i == l->last);
 	}
 	strbuf_addch(&out->text, '\n');
+	text_fit(&out->text, begin, s->width);
 }
 
 /* Cuts an argument list after `limit` NUL-separated words. payload is a private copy. */
@@ -365,9 +368,10 @@ static bool row_passes(struct row_style *s, struct value_printer *p, const struc
 	return all;
 }
 
-static void text_row(struct value_printer *p, struct strbuf *out, const struct row_layout *l,
-		     const struct type *t, const u8 *payload)
+static void text_row(const struct row_style *s, struct value_printer *p, struct strbuf *out,
+		     const struct row_layout *l, const struct type *t, const u8 *payload)
 {
+	const size_t begin = out->len;
 	bool first = true;
 
 	p->one_line = true;
@@ -391,6 +395,7 @@ static void text_row(struct value_printer *p, struct strbuf *out, const struct r
 			format_text(p, out, &l->columns.list[i].format, t, payload);
 			strbuf_addch(out, '\n');
 		}
+	text_fit(out, begin, s->width);
 }
 
 static void json_row(struct row_style *s, struct value_printer *p, struct strbuf *out,
@@ -430,7 +435,7 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	if (out->is_json)
 		json_row(s, p, &out->text, &l->columns, payload_type, payload);
 	else
-		text_row(p, &out->text, l, payload_type, payload);
+		text_row(s, p, &out->text, l, payload_type, payload);
 	free(copy);
 }
 
@@ -479,9 +484,11 @@ static void table_cell(struct value_printer *p, struct strbuf *out, struct json 
 		value_text(p, out, t, data);
 }
 
-static void table_text(struct value_printer *p, struct strbuf *out, const struct columns *c,
-		       const struct map_view *m, const struct map_row *row)
+static void table_text(const struct row_style *s, struct value_printer *p, struct strbuf *out,
+		       const struct columns *c, const struct map_view *m, const struct map_row *row)
 {
+	const size_t begin = out->len;
+
 	p->one_line = true;
 	for (u32 k = 0; k < c->count; k++) {
 		size_t start;
@@ -494,6 +501,7 @@ static void table_text(struct value_printer *p, struct strbuf *out, const struct
 	}
 	p->one_line = false;
 	strbuf_addch(out, '\n');
+	text_fit(out, begin, s->width);
 }
 
 void row_report_time(struct row_style *s, struct json *j)
@@ -527,6 +535,6 @@ void row_table(struct row_style *s, struct value_printer *p, struct output *out,
 		if (out->is_json)
 			table_json(s, p, &out->text, c, m, &m->rows[i]);
 		else
-			table_text(p, &out->text, c, m, &m->rows[i]);
+			table_text(s, p, &out->text, c, m, &m->rows[i]);
 	}
 }

@@ -33,6 +33,7 @@ struct row_style {
 	u64 heatmap_from_ns;		  /* when its next column begins; 0 = the first one, which begins with the run */
 	struct strbuf
 		report_time; /* JSON: the time of day that a tool prints before a report, part of its objects */
+	u32 width; /* columns of the terminal that reads; 0 = as long as rows are */
 	bool header_done;
 	struct hashmap layouts;		  /* const struct format * -> struct row_layout *, made at a format's first row */
 	struct row_layout *last_layout;

@@ -104,7 +104,7 @@ run tpoint 'e:x'
 is "$rc" 2 "an event probe of nothing"
 run tpoint -d 0.1 'e:x sched:sched_switch pid=$next_pid:s32'
 case $rc in
-0) like "$err" Tracing "an event probe" ;;
+0) unlike "$err" ERROR "an event probe" ;;
 *) is "$rc" 5 "no event probes: the kernel lacks them" ;;
 esac
 
