@@ -172,7 +172,7 @@ static int take_pid(struct crash *c, const char *pid, struct diag *d)
 	c->pid = NULL;
 	if (!rc && c->found == before) {
 		diag_error(d, NO_SPAN, "no session has rings of process %s", pid);
-		diag_hint(d, "pantrace user status lists the sessions; a directory or file of "
+		diag_hint(d, "`pantrace user status` lists the sessions; a directory or file of "
 			     "rings can be given instead");
 	}
 	return rc;

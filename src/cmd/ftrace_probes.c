@@ -32,7 +32,7 @@ int ftrace_probes_filter(struct ftrace_session *s, const char *definition, const
 		err = instance_set_filter(s->instance, e->group, e->name, &c);
 	}
 	if (err)
-		diag_hint(&s->diag, "\"pantrace %s -v '%s'\" shows the fields", s->spec->name,
+		diag_hint(&s->diag, "`pantrace %s -v '%s'` shows the fields", s->spec->name,
 			  definition);
 	tracefs_command_release(&c);
 	return err;
@@ -137,11 +137,11 @@ static int check_pointers(struct ftrace_session *s, const char *system, const ch
 		   "the event probes of this kernel read one byte of '%.*s', which is a pointer to "
 		   "text",
 		   (int)len, found);
-	diag_hint(&s->diag,
-		  "pantrace -e 'tracepoint:%s:%s { printf(\"%%s %%s\\n\", comm, str(args.%.*s)) }' "
-		  "reads "
-		  "the text",
-		  system, event, (int)len - 1, found + 1);
+	diag_hint(
+		&s->diag,
+		"`pantrace -e 'tracepoint:%s:%s { printf(\"%%s %%s\\n\", comm, str(args.%.*s)) }'` "
+		"reads the text",
+		system, event, (int)len - 1, found + 1);
 	diag_code(&s->diag, EXIT_UNSUPPORTED);
 	return -EOPNOTSUPP;
 }

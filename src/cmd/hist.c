@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
 #include "base/process.h"
 #include "kernel/event_name.h"
@@ -352,12 +353,23 @@ static int run_hist(struct hist_run *run, const struct hist_options *o, u64 inte
 	return err && !code ? EXIT_FAILED : code;
 }
 
+/* "stop NAME" and the like; -1 = it is none of them. */
 static int send_order(int argc, char **argv)
 {
-	for (u32 i = HIST_SHOW; argc > 2 && hist_order_words[i]; i++)
+	struct nearest near;
+
+	if (argc < 3 || *argv[1] == '-' || strpbrk(argv[1], ":/"))
+		return -1;
+	nearest_init(&near, argv[1]);
+	for (u32 i = HIST_SHOW; hist_order_words[i]; i++) {
 		if (str_eq(argv[1], hist_order_words[i]))
 			return hist_control_send(argv[2], (enum hist_order)i);
-	return -1;
+		nearest_offer(&near, hist_order_words[i]);
+	}
+	if (argc > 3 || !*near.best[0] || strchr(argv[2], '='))
+		return -1;
+	return options_usage_error(&hist_command, "there is no command '%s'; did you mean '%s'?",
+				   argv[1], near.best[0]);
 }
 
 static int check_options(const struct hist_options *o, struct hist_run *run, u64 *ret_interval)

@@ -66,7 +66,7 @@ static int listen_on(struct hist_control *c, struct diag *d, const char *name)
 	if (fd >= 0) {
 		close(fd);
 		diag_error(d, NO_SPAN, "there is a histogram '%s' already", name);
-		diag_hint(d, "pantrace hist stop %s ends it", name);
+		diag_hint(d, "`pantrace hist stop %s` ends it", name);
 		c->address.sun_path[0] = '\0';
 		return -EEXIST;
 	}

@@ -128,7 +128,7 @@ static int check_match(struct hist_run *run, const char *system, const char *eve
 		return 0;
 	diag_error(run->diag, run->latency.match_at, "%s:%s has no field '%s' that is a number",
 		   system, event, field);
-	diag_hint(run->diag, "pantrace list -v tracepoint:%s:%s shows its fields", system, event);
+	diag_hint(run->diag, "`pantrace list -v %s:%s` shows its fields", system, event);
 	return -ENOENT;
 }
 

@@ -350,7 +350,7 @@ static int parse_event(struct parser *p)
 	m = begin[n] == ':' || begin[n] == '/' ? word_length(begin + n + 1) : 0;
 	if (!n) {
 		diag_error(p->diag, span_of(p, begin, 1), "an event is missing here");
-		diag_hint(p->diag, "pantrace hist SYSTEM:EVENT keys=FIELD");
+		diag_hint(p->diag, "for instance `pantrace hist sched:sched_switch keys=next_pid`");
 		return -EINVAL;
 	}
 	if (m && begin[n + 1 + m] != '=' && strncmp(begin + n + 1, "hist:", 5) != 0) {
@@ -397,8 +397,10 @@ int hist_spec_parse(struct arena *a, struct diag *d, const char *text, bool has_
 	}
 	if (!err && !ret->nkeys) {
 		diag_error(d, ret->event_at, "a histogram needs keys");
-		diag_hint(d, "keys=FIELD, for instance keys=common_pid.execname; pantrace list -v "
-			     "EVENT shows the fields");
+		diag_hint(d,
+			  "keys=FIELD, for instance keys=common_pid.execname; `pantrace list -v "
+			  "'%s%s%s'` shows the fields",
+			  ret->system ? ret->system : "", ret->system ? ":" : "", ret->event);
 		err = -EINVAL;
 	}
 	if (!err)
@@ -432,7 +434,7 @@ static int unknown_field(const struct hist_spec *s, struct diag *d, struct span 
 		names[n++] = pseudo_fields[i].name;
 	diag_error(d, at, "the event has no field '%s'", name);
 	diag_hint_nearest(d, name, names, n);
-	diag_hint(d, "'pantrace list -v %s%s%s' shows its fields", s->system ? s->system : "",
+	diag_hint(d, "`pantrace list -v '%s%s%s'` shows its fields", s->system ? s->system : "",
 		  s->system ? ":" : "", s->event);
 	free(names);
 	return -ENOENT;

@@ -349,6 +349,9 @@ static int run(struct lister *l, const char *pattern)
 		diag_error(l->env->diag, NO_SPAN, "No probes match %s", pattern ? pattern : "*");
 		if (l->denied)
 			diag_code(l->env->diag, EXIT_PRIVILEGE);
+		if (pattern &&
+		    event_name_hint(l->env->kernel, l->env->diag, event_name_bare(pattern)))
+			return err;
 		if (!l->denied && pattern &&
 		    (str_starts(pattern, "u") || str_starts(pattern, "U")) && strchr(pattern, ':'))
 			diag_hint(l->env->diag, "functions and USDT events are looked for in "

@@ -367,7 +367,7 @@ static void tell(const struct user_state *s, const struct ctf_output_totals *tot
 
 	user_snapshot_say(&all, s->where.to ? s->where.to : s->where.directory, &lost);
 	if (s->stays)
-		fprintf(stderr, "session '%s' stays: pantrace user destroy %s ends it\n",
+		fprintf(stderr, "session '%s' stays: `pantrace user destroy %s` ends it\n",
 			s->session.name, s->session.name);
 }
 

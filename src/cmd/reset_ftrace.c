@@ -257,8 +257,8 @@ static int reset_all(struct reset *r)
 		return EXIT_OK;
 	if (!r->o.force && !r->o.quiet) {
 		if (!isatty(STDIN_FILENO)) {
-			fprintf(stderr, "  pantrace reset-ftrace: nothing was changed: -f takes it "
-					"back without asking\n");
+			fprintf(stderr, "  pantrace reset-ftrace: nothing was changed: `pantrace "
+					"reset-ftrace -f` takes it back without asking\n");
 			return EXIT_FAILED;
 		}
 		if (!confirmed(chosen))

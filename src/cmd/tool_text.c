@@ -232,9 +232,10 @@ static int expand_events(struct tool_texter *t, const char *list)
 			name = word;
 		tracefs_each_event(t->kernel, name == word ? "*" : word, name, note_event, t);
 		if (t->events.len == before)
-			return complain(t, "there is no tracepoint '%s' (pantrace list shows all)",
-					name == word ? word
-						     : arena_printf(t->arena, "%s:%s", word, name));
+			return complain(
+				t,
+				"there is no tracepoint '%s'; `pantrace list tracepoint` shows all",
+				name == word ? word : arena_printf(t->arena, "%s:%s", word, name));
 	}
 	return 0;
 }

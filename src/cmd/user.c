@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/user.h"
 
+#include "base/nearest.h"
 #include "base/process.h"
 #include "user/filter.h"
 
@@ -77,6 +78,20 @@ static int complete(int argc, char **argv)
 	return EXIT_OK;
 }
 
+static int unknown(const char *word)
+{
+	struct nearest near;
+
+	nearest_init(&near, word);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		nearest_offer(&near, subcommands[i].name);
+	return *near.best[0]
+		       ? options_usage_error(&overview_spec,
+					     "there is no command '%s'; did you mean '%s'?", word,
+					     near.best[0])
+		       : options_usage_error(&overview_spec, "there is no command '%s'", word);
+}
+
 int cmd_user(int argc, char **argv)
 {
 	int first;
@@ -91,7 +106,7 @@ int cmd_user(int argc, char **argv)
 		if (str_eq(argv[1], subcommands[i].name))
 			return subcommands[i].run(argc - 1, argv + 1);
 	if (*argv[1] != '-')
-		return options_usage_error(&overview_spec, "there is no command '%s'", argv[1]);
+		return unknown(argv[1]);
 	if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")) {
 		overview(stdout);
 		return EXIT_OK;

@@ -239,9 +239,9 @@ int user_rotate(int argc, char **argv)
 	if (!session.recorder_alive) {
 		diag_error(&d, NO_SPAN, "session '%s' has no recorder", session.name);
 		diag_hint(&d,
-			  "pantrace record --session %s -o DIR starts one; pantrace user snapshot "
-			  "needs none",
-			  session.name);
+			  "`pantrace record --session %s -o DIRECTORY` starts one; `pantrace user "
+			  "snapshot %s -o DIRECTORY` needs none",
+			  session.name, session.name);
 	} else if (kill(session.recorder, SIGUSR2)) {
 		diag_error(&d, NO_SPAN, "the recorder, process %d: %s", (int)session.recorder,
 			   strerror(errno));

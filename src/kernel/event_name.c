@@ -40,7 +40,7 @@ bool event_name_is_known(struct kernel *k, const char *name)
 /* ---- events that there are not ---- */
 
 struct offers {
-	struct nearest events, systems, pairs;
+	struct nearest events, pairs;
 	bool any;
 };
 
@@ -60,6 +60,29 @@ static int offer(void *arg, const char *system, const char *event)
 	return 0;
 }
 
+/* name: "SYSTEM:EVENT" or "EVENT" */
+static void offer_all(struct kernel *k, struct offers *o, const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	nearest_init(&o->pairs, name);
+	nearest_init(&o->events, colon ? colon + 1 : name);
+	tracefs_each_event(k, "*", "*", offer, o);
+}
+
+static bool hint_of(const struct offers *o, struct diag *d)
+{
+	return nearest_hint(&o->pairs, d, "") || nearest_hint(&o->events, d, "");
+}
+
+bool event_name_hint(struct kernel *k, struct diag *d, const char *name)
+{
+	struct offers o = {0};
+
+	offer_all(k, &o, name);
+	return hint_of(&o, d);
+}
+
 int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const char *system,
 		      const char *event)
 {
@@ -68,18 +91,16 @@ int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const ch
 	struct offers o = {0};
 
 	strbuf_addf(&name, "%s%s%s", system ? system : "", system ? ":" : "", event);
-	nearest_init(&o.pairs, name.data);
-	nearest_init(&o.events, event);
-	tracefs_each_event(k, "*", "*", offer, &o);
+	offer_all(k, &o, name.data);
 	if (!o.any) {
 		diag_error(d, NO_SPAN, "the kernel's events cannot be read: %s",
 			   a->why ? a->why : "tracefs is missing, or not readable for this user");
-		diag_hint(d, "%s", a->hint ? a->hint : "'pantrace doctor' says what is missing");
+		diag_hint(d, "%s", a->hint ? a->hint : "`pantrace doctor` says what is missing");
 		diag_code(d, geteuid() ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED);
 	} else {
 		diag_error(d, at, "there is no event '%s'", name.data);
-		if (!nearest_hint(&o.pairs, d, "") && !nearest_hint(&o.events, d, ""))
-			diag_hint(d, "'pantrace list tracepoint' shows all");
+		if (!hint_of(&o, d))
+			diag_hint(d, "`pantrace list tracepoint` shows all");
 	}
 	strbuf_release(&name);
 	return o.any ? -ENOENT : -EACCES;
@@ -140,7 +161,7 @@ static void hint_field(struct diag *d, const char *event, const char *format, co
 	nearest_init(&n, field);
 	event_fields_each(format, offer_field, &n);
 	if (!nearest_hint(&n, d, ""))
-		diag_hint(d, "'pantrace tpoint -v %s' shows its fields", event);
+		diag_hint(d, "`pantrace tpoint -v %s` shows its fields", event);
 }
 
 void event_field_refuse(struct diag *d, struct span at, const char *event, const char *format,
@@ -211,6 +232,6 @@ void event_filter_hint(struct diag *d, const char *event, const char *format, co
 	if (word)
 		hint_field(d, event, format, word);
 	else
-		diag_hint(d, "'pantrace tpoint -v %s' shows its fields", event);
+		diag_hint(d, "`pantrace tpoint -v %s` shows its fields", event);
 	free(word);
 }

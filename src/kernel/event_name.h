@@ -14,6 +14,8 @@ const char *event_name_bare(const char *word);
 /* Is "SYSTEM:EVENT", both of which may have wildcards, an event of this kernel? */
 bool event_name_is_known(struct kernel *k, const char *name);
 
+/* "did you mean 'SYSTEM:EVENT'?", nothing if none is near. True if something was said. */
+bool event_name_hint(struct kernel *k, struct diag *d, const char *name);
 /* There is no such event: with the nearest ones. system: NULL = it was not said. -ENOENT, or -EACCES where no events can be read. */
 int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const char *system,
 		      const char *event);

@@ -224,7 +224,7 @@ static int check_top_is_free(struct instance *in)
 	else
 		err = 0;
 	if (err)
-		diag_hint(in->diag, "'pantrace reset-ftrace' shows what is switched on there, and "
+		diag_hint(in->diag, "`pantrace reset-ftrace` shows what is switched on there, and "
 				    "ends it");
 	free(tracer);
 	free(event);

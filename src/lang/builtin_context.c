@@ -241,10 +241,11 @@ static void check_argument(struct check *c, struct expr *call)
 			    "probes",
 			    call->builtin->name);
 		if (c->unit->context.args)
-			check_hint(c,
-				   "this probe's arguments have names: see pantrace list -v '%s', "
-				   "and use args.NAME",
-				   c->unit->ntargets ? c->unit->targets[0]->name : "");
+			check_hint(
+				c,
+				"this probe's arguments have names, as args.NAME: `pantrace list -v "
+				"'%s'` shows them",
+				c->unit->ntargets ? c->unit->targets[0]->name : "");
 	} else if (argument_number(call) >= c->unit->context.argn_count) {
 		check_error(c, call->span, "%s: this probe has only %u arguments",
 			    call->builtin->name, c->unit->context.argn_count);

@@ -198,8 +198,8 @@ void check_member(struct check *c, struct expr *e)
 		if (e->left->kind == EXPR_INTEGER)
 			check_hint(c, "the language has no floating-point numbers");
 		if (e->left->builtin && btf_available(c->options->env->btf))
-			check_hint(c, "the kernel's types are not known: its BTF cannot be read "
-				      "(see pantrace doctor)");
+			check_hint(c, "the kernel's types are not known: its BTF cannot be read; "
+				      "`pantrace doctor` tells more");
 		return;
 	}
 	if (type_complete(c->types, t) < 0) {

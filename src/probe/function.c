@@ -218,7 +218,7 @@ struct find_arg {
 	size_t len;
 	struct nearest nearest;
 	char suffixed[128]; /* name.isra.0, name.constprop.0, name.cold ... */
-	bool exists;
+	bool exists, is_part; /* is_part: others have it in their name */
 };
 
 static int find_near(void *arg, const struct kernel_function *function)
@@ -232,6 +232,7 @@ static int find_near(void *arg, const struct kernel_function *function)
 		else if (name[f->len] == '.' && !f->suffixed[0] && !strstr(name, ".cold"))
 			snprintf(f->suffixed, sizeof(f->suffixed), "%s", name);
 	}
+	f->is_part |= strstr(name, f->name) != NULL;
 	if (!f->exists)
 		nearest_offer(&f->nearest, name);
 	return 0;
@@ -263,9 +264,8 @@ void function_missing_hint(struct probe_env *env, const char *provider, const ch
 	else
 		diag_hint(env->diag,
 			  "the function does not exist here, or it is inlined everywhere; "
-			  "`pantrace list '%s:*%s*'` "
-			  "searches",
-			  provider, name);
+			  "`pantrace list '%s:*%s%s'` shows what there is",
+			  provider, f.is_part ? name : "", f.is_part ? "*" : "");
 }
 
 int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider,

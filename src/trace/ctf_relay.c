@@ -570,9 +570,11 @@ static int first_connection(struct relay_sink *r, struct diag *d)
 	} else {
 		diag_error(d, NO_SPAN, "no relay answers at %s%s%s", to, rc ? ": " : "",
 			   rc ? strerror(-rc) : "");
-		diag_hint(d, str_starts(to, "ssh://") ? "is pantrace installed there, in the PATH "
-							"of a command given to ssh?"
-						      : "pantrace relay --listen starts one");
+		if (str_starts(to, "ssh://"))
+			diag_hint(d, "is pantrace installed there, in the PATH of a command given "
+				     "to ssh?");
+		else
+			diag_hint(d, "`pantrace relay --listen %s DIRECTORY` starts one", to);
 		rc = rc ? rc : -ECONNREFUSED;
 	}
 	return rc;

@@ -92,8 +92,8 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		if (rc == -EEXIST) {
 			diag_error(d, NO_SPAN, "there is a session '%s'", s.name);
 			diag_hint(d,
-				  "pantrace user status %s shows it, pantrace user destroy %s ends "
-				  "it",
+				  "`pantrace user status %s` shows it, `pantrace user destroy %s` "
+				  "ends it",
 				  s.name, s.name);
 		} else if (rc) {
 			diag_error(d, NO_SPAN, "%s: %s", s.file, strerror(-rc));
@@ -138,8 +138,8 @@ int user_session_open(const char *name, struct diag *d, struct user_session *ret
 		diag_error(d, NO_SPAN, "there is no session '%s'%s%s", name,
 			   rc == -ENOENT || rc == -EINVAL ? "" : ": ",
 			   rc == -ENOENT || rc == -EINVAL ? "" : strerror(-rc));
-		diag_hint(d, "pantrace user status lists the sessions, pantrace user start NAME "
-			     "makes one");
+		diag_hint(d, "`pantrace user status` lists the sessions, `pantrace user start NAME "
+			     "-u EVENTS` makes one");
 	}
 	return rc;
 }

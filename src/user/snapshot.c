@@ -41,7 +41,7 @@ void user_snapshot_say(const struct user_snapshot *s, const char *directory, con
 	fputc('\n', stderr);
 	if (!s->processes)
 		fputs("HINT: no program took part: it needs libpantrace of this version and an event that "
-		      "is asked for; 'pantrace user list' shows the events of those that run\n",
+		      "is asked for; `pantrace user list` shows the events of those that run\n",
 		      stderr);
 	if (s->damaged)
 		fprintf(stderr,

@@ -71,7 +71,7 @@ like "$err" "cannot write to $work/no/such/file: No such file" "a file that cann
 run tpoint sched:sched_swich
 like "$err" "did you mean 'sched:sched_switch'" "an unknown event, the nearest one"
 run tpoint nosuch:event
-like "$err" "pantrace tpoint -l" "one that resembles none: where they are listed"
+like "$err" '`pantrace list tracepoint`' "one that resembles none: where they are listed"
 run tpoint -b 16777216 -d 0.1 sched:sched_switch
 memory=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
 if [ "$memory" -lt $((16777216 * $(nproc))) ]; then

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Commands that hints name are run as they stand there: whoever copies one gets on. Every `pantrace ...` in a message of the sources is
+# met here, or has its reason for not being met.
+. "$(dirname "$0")/lib.sh"
+need_root
+c=$programs/calls.dyn
+mkdir "$work/bin"
+ln -s "$pantrace" "$work/bin/pantrace"
+PATH=$work/bin:$PATH
+cd "$work" || exit 1
+: >"$work/met"
+
+# accepted COMMAND: is run until its end or for a moment; those that change the machine only say what they would do
+accepted()
+{
+	command=$(printf '%s\n' "$1" | sed "s|-o DIRECTORY|-o $work/out-$$|; s|DIRECTORY|$work/traces|; s/NAME/hintsname/; s/EVENTS/'hints:*'/
+s/^pantrace hist [a-z_]*:.*/& -d 0.1/; s/^pantrace tpoint -v/pantrace tpoint -v/; s/^pantrace -e/pantrace --dry-run -e/; s/^pantrace reset-ftrace/& -n/")
+	printf '%s\n' "$1" >>"$work/met"
+	rm -rf "$work/out-$$"
+	timeout -s INT -k 20 3 sh -c "exec $command" >"$work/said" 2>&1 </dev/null
+	code=$?
+	case $code in
+	0 | 3 | 124) ok "is accepted: $command" ;;
+	*) fails "is accepted: $command: code $code: $(head -3 "$work/said")" ;;
+	esac
+}
+fails() { false; ok "$1"; }
+# hinted WORDS...: fails, and what its message names is accepted
+hinted()
+{
+	timeout -s INT -k 20 60 "$pantrace" "$@" >"$work/out" 2>"$work/err" </dev/null
+	grep -o '`pantrace [^`]*`' "$work/err" | tr -d '`' >"$work/named"
+	[ -s "$work/named" ]
+	ok "pantrace $*: the message names a command" || sed 's/^/# /' "$work/err"
+	while read -r command <&4; do
+		accepted "$command"
+	done 4<"$work/named"
+}
+
+hinted tpoint nosuch:event
+hinted tpoint sched:sched_switch 'zzzzzzzz == 1'
+hinted tpoint sched:sched_switch 'next_pid === 1'
+hinted uprobe "p:$c:work" 'zzzzzzzz == 1'
+hinted perf-stat-hist sched:sched_switch zzzzzzzz
+hinted perf-stat-hist sched:sched_switch next_comm
+hinted hist sched:sched_switch keys=zzzzzzzz
+hinted hist sched:sched_switch
+hinted hist sched_switch
+hinted hist ''
+hinted hist --from sched:sched_waking --to sched:sched_switch --match zzzzzzzz
+hinted -e "tracepoint:sched:sched_switch { print(arg0); }"
+hinted -e "uprobe:$c:zzzzzzzzzzzz { }"
+hinted -e "usdt:$c:zzzzzzzzzzzz { }"
+hinted -e "kfunc:zzzzzzzzzzzz { }"
+hinted -e "iter:zzzzzzzzzzzz { }"
+hinted -e "uprobe:libc:memcpy { }"
+hinted list user:zzzzzzzz
+hinted user status hints-nobody
+hinted record -u 'hints:*' --to "unix:$work/socket"
+"$pantrace" user start hints-test -u 'hints:*' >/dev/null 2>&1
+hinted user rotate hints-test
+hinted user start hints-test -u 'hints:*'
+"$pantrace" user destroy hints-test >/dev/null 2>&1
+"$pantrace" user destroy hintsname >/dev/null 2>&1
+start hist --name hints-test sched:sched_switch keys=next_pid
+hinted hist --name hints-test sched:sched_switch keys=next_pid
+wait $tracer
+
+# What is left is said on other kernels only: with a likely name.
+python3 "$top/tests/hints.py" "$top/src" >"$work/all"
+is "$(grep '^BARE' "$work/all")" "" "hints have their commands between \`\`"
+while read -r pattern <&5; do
+	expression=$(printf '%s\n' "$pattern" | sed 's/[][\.*^$+?(){}|]/\\&/g; s/%\\*\.*\\*\**s/.*/g')
+	grep -Eqx -- "$expression" "$work/met" && continue
+	case $pattern in
+	*%s:bpf:*) accepted "pantrace list 'fentry:bpf:*'" ;;
+	*'-e '*) accepted "pantrace -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args.filename)) }'" ;;
+	*%s*) fails "nothing here gives the hint '$pattern'" ;;
+	*) accepted "$pattern" ;;
+	esac
+done 5<"$work/all"
+done_testing
