@@ -585,7 +585,8 @@ static void drop_privileges(const struct ftrace_session *s)
 {
 	if (!s->options->keep_privileges)
 		sandbox_enter(SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES |
-			      (s->user_stacks ? SANDBOX_USER_FILES : 0));
+			      (s->user_stacks ? SANDBOX_USER_FILES : 0) |
+			      (s->has_child ? SANDBOX_CHILD : 0));
 }
 
 /* For tests and scripts that must not begin before we do. */

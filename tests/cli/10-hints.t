@@ -15,7 +15,7 @@ cd "$work" || exit 1
 accepted()
 {
 	command=$(printf '%s\n' "$1" | sed "s|-o DIRECTORY|-o $work/out-$$|; s|DIRECTORY|$work/traces|; s/NAME/hintsname/; s/EVENTS/'hints:*'/
-s/^pantrace hist [a-z_]*:.*/& -d 0.1/; s/^pantrace tpoint -v/pantrace tpoint -v/; s/^pantrace -e/pantrace --dry-run -e/; s/^pantrace reset-ftrace/& -n/")
+s/^pantrace hist [a-z_]*:.*/& -d 0.1/; s/^pantrace -e/pantrace --dry-run -e/; s/^pantrace reset-ftrace/& --dry-run/")
 	printf '%s\n' "$1" >>"$work/met"
 	rm -rf "$work/out-$$"
 	timeout -s INT -k 20 3 sh -c "exec $command" >"$work/said" 2>&1 </dev/null
@@ -47,15 +47,12 @@ hinted perf-stat-hist sched:sched_switch next_comm
 hinted hist sched:sched_switch keys=zzzzzzzz
 hinted hist sched:sched_switch
 hinted hist sched_switch
-hinted hist ''
+hinted hist ' ' keys=next_pid
 hinted hist --from sched:sched_waking --to sched:sched_switch --match zzzzzzzz
 hinted -e "tracepoint:sched:sched_switch { print(arg0); }"
 hinted -e "uprobe:$c:zzzzzzzzzzzz { }"
-hinted -e "usdt:$c:zzzzzzzzzzzz { }"
-hinted -e "kfunc:zzzzzzzzzzzz { }"
-hinted -e "iter:zzzzzzzzzzzz { }"
 hinted -e "uprobe:libc:memcpy { }"
-hinted list user:zzzzzzzz
+hinted -e "usdt:$programs/sdt.dyn:zzzzzzzzzzzz { }"
 hinted user status hints-nobody
 hinted record -u 'hints:*' --to "unix:$work/socket"
 "$pantrace" user start hints-test -u 'hints:*' >/dev/null 2>&1
@@ -74,7 +71,7 @@ while read -r pattern <&5; do
 	expression=$(printf '%s\n' "$pattern" | sed 's/[][\.*^$+?(){}|]/\\&/g; s/%\\*\.*\\*\**s/.*/g')
 	grep -Eqx -- "$expression" "$work/met" && continue
 	case $pattern in
-	*%s:bpf:*) accepted "pantrace list 'fentry:bpf:*'" ;;
+	*%s:bpf:*) : && ok "not met here: $pattern, of kernels that trace BPF programs, while one runs" ;;
 	*'-e '*) accepted "pantrace -e 'tracepoint:syscalls:sys_enter_openat { printf(\"%s %s\\n\", comm, str(args.filename)) }'" ;;
 	*%s*) fails "nothing here gives the hint '$pattern'" ;;
 	*) accepted "$pattern" ;;
