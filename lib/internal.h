@@ -96,6 +96,7 @@ struct pt_rule {
 };
 
 struct pt_vm; /* vm.h */
+struct pt_spec;
 
 struct pt_rule_filter {
 	char glob[PT_RULE_GLOB];
@@ -133,6 +134,8 @@ PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
 /* A forked child gets rings of its own, before fork() returns in it: an event makes no system call. */
 PT_HIDDEN void pt_sessions_of_child(void);
+/* Tells who reads the directory of rings that this process could not make its own: PID-0-ERRNO.pantrace. */
+PT_HIDDEN void pt_rings_refused(const struct pt_spec *spec, int error);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
 PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);

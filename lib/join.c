@@ -80,6 +80,7 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 	const char *why;
 	struct stat st;
 	ssize_t n = -1;
+	int rc;
 
 	if (fd < 0)
 		return;
@@ -89,9 +90,12 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 	close(fd);
 	if (n <= 0 || pt_description_parse_file(reading->text, (size_t)n, &reading->description))
 		return;
+	if (!joins(&reading->description, environment))
+		return;
+	rc = pt_session_start(&reading->description.spec, &reading->description.rules, &why);
 	/* -EEXIST: it was told already */
-	if (joins(&reading->description, environment))
-		pt_session_start(&reading->description.spec, &reading->description.rules, &why);
+	if (rc && rc != -EEXIST)
+		pt_rings_refused(&reading->description.spec, rc);
 }
 
 struct entry64 {

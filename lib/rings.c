@@ -267,6 +267,20 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	return 0;
 }
 
+void pt_rings_refused(const struct pt_spec *spec, int error)
+{
+	char path[sizeof(spec->directory) + 64];
+	int fd;
+
+	if (!*spec->directory)
+		return;
+	/* empty: a full file system has room for a name yet */
+	snprintf(path, sizeof(path), "%s/%d-0-%d.pantrace", spec->directory, (int)getpid(), -error);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
 void pt_sessions_of_child(void)
 {
 	const uint32_t pid = (uint32_t)syscall(SYS_getpid);
@@ -283,8 +297,10 @@ void pt_sessions_of_child(void)
 			continue;
 		fd_close(set);
 		set->error = pt_rings_make(set, pid, set->pid);
-		if (set->error)
-			set->state = PT_NONE;
+		if (!set->error)
+			continue;
+		pt_rings_refused(&set->spec, set->error);
+		set->state = PT_NONE;
 	}
 	pt_unlock();
 }

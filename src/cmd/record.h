@@ -22,7 +22,7 @@ struct record_run {
 	bool command;	       /* events of a command only, unless processes were named */
 	bool snapshot, rotate; /* asked for by signals; whoever does it resets it */
 	u64 lost;	       /* told at the end */
-	u32 damaged;	       /* processes whose rings were damaged: what they held cannot be known */
+	u32 damaged;	       /* processes whose rings were damaged, or could not be made: what they had to say cannot be known */
 	bool failed;	       /* told, but went on */
 	bool end;	       /* a source asks to end as by Ctrl-C */
 };

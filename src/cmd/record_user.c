@@ -385,7 +385,7 @@ static int end_user(struct record_run *run, void *state)
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);
 		run->lost = recorder_lost(&s->recorder);
-		run->damaged = s->recorder.nr_damaged;
+		run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused;
 		totals = ctf_output_totals(s->output);
 	} else {
 		snapshot(run, s);

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/escape.h"
+#include "base/file.h"
 #include "base/foreign.h"
 #include "user/runtime.h"
 
@@ -120,6 +122,29 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 	return 0;
 }
 
+/* PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c). */
+static bool refusal_say(const char *name)
+{
+	struct strbuf comm = STRBUF_INIT;
+	char path[32], *text;
+	int pid, error, n = 0;
+	size_t len;
+
+	if (sscanf(name, "%d-0-%d.pantrace%n", &pid, &error, &n) != 2 || !n || name[n])
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (file_read(path, 64, &text, &len)) {
+		strbuf_addstr(&comm, "it has ended");
+	} else {
+		escape_line(&comm, text, strcspn(text, "\n"));
+		free(text);
+	}
+	fprintf(stderr, "WARNING: process %d (%s) does not take part: its rings cannot be made: %s\n",
+		pid, comm.data, strerror(error));
+	strbuf_release(&comm);
+	return true;
+}
+
 static int find_file(void *arg, int directory, const char *name)
 {
 	struct recorder *r = arg;
@@ -127,6 +152,11 @@ static int find_file(void *arg, int directory, const char *name)
 
 	if (!user_rings_name(name) || hashmap_gets(&r->known, name))
 		return 0;
+	if (refusal_say(name)) {
+		r->nr_refused++;
+		hashmap_puts(&r->known, name, r);
+		return 0;
+	}
 	rc = foreign_file(directory, name, O_RDWR, NULL);
 	if (rc >= 0)
 		rc = source_add(r, rc, name, NULL);

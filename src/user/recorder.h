@@ -34,6 +34,7 @@ struct recorder {
 	u64 lost;	/* by processes that have ended */
 	bool started;	/* the first look around is done */
 	u32 nr_processes, nr_damaged;
+	u32 nr_refused; /* processes that could not make their rings */
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
 	struct user_owners owners;
