@@ -322,9 +322,10 @@ static void child(uint64_t mask)
 	atomic_store(&produced, 0);
 	thread_begin();
 	event();
-	if (mask % 3 == 0)
+	/* where a child has no helper, nobody tells it of new threads and names */
+	if (mask % 3 == 0 && pt_control_helps())
 		threads();
-	if (mask % 5 == 0)
+	if (mask % 5 == 0 && pt_control_helps())
 		rename_thread("a child");
 	event();
 	tally_session(1, mask, &tally);
