@@ -14,6 +14,7 @@
 #include "cmd/report.h"
 #include "cmd/report_dat.h"
 #include "cmd/report_kernel.h"
+#include "cmd/report_names.h"
 #include "trace/ctf_filter.h"
 #include "trace/ctf_print.h"
 #include "trace/ctf_symbols.h"
@@ -555,6 +556,9 @@ static enum exit_code run(struct report *r, char **paths)
 	rc = r->arguments->live ? follow(r) : events(r);
 	if (!rc)
 		rc = ctf_print_flush(r->printer);
+	if (!r->kernels.len && !rc && !r->printed)
+		report_names_check(r->set, &r->arguments->events, r->where.items, r->where.len,
+				   &r->diag);
 	if (r->arguments->count)
 		counts_print(r);
 	ctf_printer_release(r->printer);

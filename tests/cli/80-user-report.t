@@ -35,6 +35,12 @@ run report -w 'i>=1990' -e traced:step plain
 is "$(printf '%s\n' "$out" | grep -c .)" 20 "fields by number"
 run report -w 'text=*end*' -w 'i<30' plain
 is "$(printf '%s\n' "$out" | grep -c .)" 20 "fields by glob, several conditions"
+run report -e traced:stpe plain
+like "$err" "did you mean 'traced:step'" "an event that there is not: the nearest"
+run report -w 'txet=*end*' plain
+like "$err" "did you mean 'text'" "a field that there is not: the nearest"
+run report -w 'i<0' -e traced:step plain
+is "$err" "" "nothing is said of names that there are"
 run report -w 'i~5' plain
 is "$rc" 2 "a condition that is none is refused"
 run report -n 7 plain
