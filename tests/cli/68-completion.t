@@ -47,6 +47,31 @@ is "$("$pantrace" complete --line 'pantrace tpoint sched:sched_wakeup_' ' :=')" 
 is "$("$pantrace" complete --line "pantrace list 'tracepoint:sched:sched_wakeup_" ' :=')" "tracepoint:sched:sched_wakeup_new	" \
 	"bash: in quotes a colon ends no word"
 
+# Names that other users give to their processes.
+cat >"$work/name.py" <<'PY'
+import ctypes, sys
+name = sys.argv[1].encode().decode('unicode_escape').encode('latin1')
+ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+print('named', flush=True)
+sys.stdin.read()
+PY
+mkfifo "$work/hold"
+exec 3<>"$work/hold"
+for name in 'zq$(reboot)' 'zq;reboot' 'zq\x1b[2Jred' 'zq-plain'; do
+	python3 "$work/name.py" "$name" <"$work/hold" >"$work/named" 3>&- &
+	pids="$pids $!"
+	until_true grep -q named "$work/named"
+	rm "$work/named"
+done
+is "$("$pantrace" complete --line 'pantrace record -n zq' ' :=' | cut -f1 | tr '\n' ' ')" "zq-plain " \
+	"bash: no name that it would run as a command, none that a terminal obeys"
+is "$(words pantrace record -n zq | grep -c "$(printf '\033')")" 0 "zsh, fish: nothing that a terminal obeys"
+like "$(words pantrace record -n zq)" 'zq\$\(reboot\)' "zsh, fish: they quote"
+is "$("$pantrace" complete pantrace opensnoop -p '' | grep -c "$(printf '\033')")" 0 "nor in what stands beside a number"
+like "$("$pantrace" complete pantrace opensnoop -p '')" 'zq\\x1b\[2Jred' "which is escaped"
+kill $pids
+exec 3>&-
+
 # Each shell on a terminal of its own: what is typed, and what stands there after a tab.
 cat >"$work/type.py" <<'PY'
 import os, pty, select, sys, time

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/vector.h"
@@ -21,10 +22,14 @@
 #include "cmd/complete/candidates.h"
 #include "cmd/tools.h"
 
+/* bash puts a candidate into its line as it is; zsh and fish quote it. */
+#define BASH_SPECIAL " \t\n\"\\'`$&|;<>()[]{}*?!"
+
 struct line {
 	struct arena arena;
 	VECTOR(const char *) words; /* from the program's name on; the last is being written */
 	size_t cut; /* bytes of the last word that the shell keeps as they are */
+	const char *unsafe; /* characters that the shell would not take as they are */
 };
 
 /* One word as a shell reads it; it ends at *at. *ret_breaks: behind the last character outside of quotes that ends a word for bash. */
@@ -63,15 +68,35 @@ static void split_line(struct line *l, const char *text, const char *breaks)
 	} while (*text);
 }
 
+/* Does it ask the shell for its own? */
+static bool is_kind(const char *candidate)
+{
+	return str_eq(candidate, ":files") || str_eq(candidate, ":directories") ||
+	       str_eq(candidate, ":commands");
+}
+
+/*
+ * Names of processes, files and events are made by others. One that the shell would take for a command is not offered, and nothing is
+ * written raw.
+ */
 static void print_candidate(void *arg, const char *candidate, const char *help)
 {
 	const struct line *l = arg;
 	const char *word = l->words.items[l->words.len - 1];
+	struct strbuf name = STRBUF_INIT, note = STRBUF_INIT;
 
-	if (candidate[0] == ':')
+	if (is_kind(candidate)) {
 		printf("%s\n", candidate);
-	else if (str_starts(candidate, word))
-		printf("%s\t%s\n", candidate + l->cut, help);
+		return;
+	}
+	if (!str_starts(candidate, word) || strpbrk(candidate + strlen(word), l->unsafe))
+		return;
+	escape_line(&name, candidate, strlen(candidate));
+	escape_line(&note, help, strlen(help));
+	if (str_eq(name.data, candidate))
+		printf("%s\t%s\n", candidate + l->cut, note.data);
+	strbuf_release(&name);
+	strbuf_release(&note);
 }
 
 /* What the command says of its own options and arguments: it runs as `COMMAND --help-complete WORD...` in a child. */
@@ -152,14 +177,16 @@ static void complete_commands(struct line *l)
 
 int cmd_complete(int argc, char **argv)
 {
-	struct line l = {0};
+	struct line l = {.unsafe = ""};
 	const char *program;
 
-	if (argc > 2 && str_eq(argv[1], "--line"))
+	if (argc > 2 && str_eq(argv[1], "--line")) {
+		l.unsafe = BASH_SPECIAL;
 		split_line(&l, argv[2], argc > 3 ? argv[3] : "");
-	else
+	} else {
 		for (int i = 1; i < argc; i++)
 			vector_push(&l.words, argv[i]);
+	}
 	if (l.words.len > 1) {
 		program = strrchr(l.words.items[0], '/') ? strrchr(l.words.items[0], '/') + 1
 							 : l.words.items[0];
