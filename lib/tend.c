@@ -24,7 +24,9 @@ bool pt_tend_soon(void)
 {
 	const struct itimerspec once = {.it_value.tv_nsec = LOOK_NS};
 
-	return timer >= 0 && !syscall(SYS_timer_settime, timer, 0, &once, NULL);
+	const int has = __atomic_load_n(&timer, __ATOMIC_RELAXED);
+
+	return has >= 0 && !syscall(SYS_timer_settime, has, 0, &once, NULL);
 }
 
 void pt_tending_forget(void)
@@ -46,7 +48,7 @@ void pt_tending_begin(struct pt_tending *tending, bool with_fd)
 				   SFD_CLOEXEC | SFD_NONBLOCK);
 	if (tending->fd >= 0 &&
 	    !syscall(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &made))
-		timer = made;
+		__atomic_store_n(&timer, made, __ATOMIC_RELAXED);
 }
 
 int pt_tend(struct pt_tending *tending)

@@ -341,9 +341,11 @@ static void stack_guess(struct pt_known *known)
 
 static void serve(struct pt_known *known)
 {
-	if (known->wants & BIT(PROCNAME))
+	const uint32_t wants = __atomic_load_n(&known->wants, __ATOMIC_RELAXED);
+
+	if (wants & BIT(PROCNAME))
 		name_read(known);
-	if (known->wants & BIT(USER_STACK))
+	if (wants & BIT(USER_STACK))
 		stack_find(known);
 	counters_open(known);
 }
@@ -449,6 +451,7 @@ bool pt_threads_follow(void)
 		const uint32_t i = (threads->next + n) % used;
 		struct pt_known *const known = &threads->known[i];
 		const int32_t tid = __atomic_load_n(&known->tid, __ATOMIC_ACQUIRE);
+		const uint32_t wants = __atomic_load_n(&known->wants, __ATOMIC_RELAXED);
 
 		if (!tid)
 			continue;
@@ -456,14 +459,14 @@ bool pt_threads_follow(void)
 			forget(known);
 			continue;
 		}
-		if (known->wants & BIT(PROCNAME) && names < NAMES_MAX &&
+		if (wants & BIT(PROCNAME) && names < NAMES_MAX &&
 		    (tid == threads->pid ||
 		     __atomic_exchange_n(&known->asked, 0, __ATOMIC_RELAXED))) {
 			name_read(known);
 			if (++names == NAMES_MAX)
 				threads->next = i + 1;
 		}
-		if (known->wants & BIT(USER_STACK))
+		if (wants & BIT(USER_STACK))
 			stack_find(known);
 		counters_open(known);
 	}
