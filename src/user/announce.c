@@ -15,6 +15,7 @@
 #include "user/filter.h"
 
 #define PEERS_MAX  256 /* that ask at the same time */
+#define GUESTS_MAX 32 /* of these of one other user: a program asks, and is gone */
 #define ROUNDS_MAX 32 /* then the recorder has other things to do */
 #define KNOWN_MAX \
 	16384 /* events whose answer is kept: a hostile program could make up any number */
@@ -25,6 +26,7 @@ struct rule {
 
 struct peer {
 	int fd;
+	uid_t uid;
 	bool trusted; /* our user or root: what it says may end the recording */
 };
 
@@ -35,7 +37,8 @@ struct announce {
 	VECTOR(struct peer) peers;
 	struct arena arena;
 	struct hashmap known; /* "rule event-line" -> the answer, in arena */
-	u32 nr_known;
+	u32 nr_known
+		[2]; /* of strangers, of trusted programs: those do not use up what these need */
 };
 
 static int listen_at(const char *path)
@@ -143,7 +146,8 @@ static const char *answer_make(struct announce *a, const struct rule *rule, cons
 
 /* The text to send, from now on known. *ret_rc is not 0 when the predicate does not fit, which is
  * said once. */
-static const char *answer_to(struct announce *a, char *request, struct diag *d, int *ret_rc)
+static const char *answer_to(struct announce *a, char *request, bool trusted, struct diag *d,
+			     int *ret_rc)
 {
 	const char *session, *line, *name, *answer;
 	const struct rule *rule;
@@ -163,10 +167,10 @@ static const char *answer_to(struct announce *a, char *request, struct diag *d, 
 	}
 	key = xasprintf("%zu %s", (size_t)(rule - a->rules.items), line);
 	answer = hashmap_gets(&a->known, key);
-	if (!answer && a->nr_known < KNOWN_MAX) {
+	if (!answer && a->nr_known[trusted] < KNOWN_MAX) {
 		answer = answer_make(a, rule, line, d, &rc);
 		hashmap_puts(&a->known, key, (void *)answer);
-		a->nr_known++;
+		a->nr_known[trusted]++;
 		if (rc &&
 		    rc != -EBADMSG) /* that is no event, and says nothing about the predicate */
 			*ret_rc = -EINVAL;
@@ -176,44 +180,71 @@ static const char *answer_to(struct announce *a, char *request, struct diag *d, 
 	return answer ? answer : "error 28 too many events\n";
 }
 
+static void peer_end(struct announce *a, size_t i)
+{
+	close(a->peers.items[i].fd);
+	memmove(&a->peers.items[i], &a->peers.items[i + 1],
+		(a->peers.len - i - 1) * sizeof(a->peers.items[i]));
+	a->peers.len--;
+}
+
+/* Whoever connects and does not ask keeps nobody from it: the stranger who is here longest goes; first of the same user. */
+static bool make_room(struct announce *a, const struct peer *p)
+{
+	size_t guests = 0, own = a->peers.len, any = a->peers.len;
+
+	for (size_t i = a->peers.len; i--;) {
+		const struct peer *const other = &a->peers.items[i];
+
+		if (other->trusted)
+			continue;
+		any = i;
+		if (other->uid != p->uid)
+			continue;
+		own = i;
+		guests++;
+	}
+	if (guests >= GUESTS_MAX)
+		peer_end(a, own);
+	else if (a->peers.len == PEERS_MAX && any < a->peers.len)
+		peer_end(a, any);
+	return a->peers.len < PEERS_MAX;
+}
+
 static void peer_accept(struct announce *a)
 {
 	const int fd = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
+	struct ucred user;
+	socklen_t size = sizeof(user);
+	struct peer p = {.fd = fd};
 
 	if (fd < 0)
 		return;
-	if (a->peers.len == PEERS_MAX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
-	    (geteuid() && peer.uid && peer.uid != geteuid()) || watch(a, fd)) {
-		close(fd);
-		return;
-	}
-	vector_push(&a->peers, ((struct peer){fd, !peer.uid || peer.uid == geteuid()}));
-}
-
-static void peer_end(struct announce *a, int fd)
-{
-	for (size_t i = 0; i < a->peers.len; i++) {
-		if (a->peers.items[i].fd != fd)
-			continue;
-		a->peers.items[i] = vector_last(&a->peers);
-		a->peers.len--;
-	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size))
+		goto out;
+	p.uid = user.uid;
+	p.trusted = !p.uid || p.uid == geteuid();
+	if ((geteuid() && !p.trusted) || !make_room(a, &p) || watch(a, fd))
+		goto out;
+	vector_push(&a->peers, p);
+	return;
+out:
 	close(fd);
 }
 
 /* All that one asks now, up to a number after which it is another's turn. */
 static int peer_serve(struct announce *a, int fd, struct diag *d)
 {
-	bool trusted = false;
 	char text[8192];
+	size_t peer = 0;
+	bool trusted;
 	int rc = 0;
 
-	for (size_t i = 0; i < a->peers.len; i++)
-		if (a->peers.items[i].fd == fd)
-			trusted = a->peers.items[i].trusted;
-
+	while (peer < a->peers.len && a->peers.items[peer].fd != fd)
+		peer++;
+	if (peer == a->peers.len) /* it had to make room */
+		return 0;
+	trusted = a->peers.items[peer].trusted;
 	for (int i = 0; i < 64; i++) {
 		const ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_TRUNC | MSG_DONTWAIT);
 		const char *answer;
@@ -223,11 +254,11 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 		if (n <= 0 || (size_t)n >= sizeof(text))
 			break;
 		text[n] = '\0';
-		answer = answer_to(a, text, d, &rc);
+		answer = answer_to(a, text, trusted, d, &rc);
 		if (send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 			break;
 	}
-	peer_end(a, fd);
+	peer_end(a, peer);
 	/* another user's program may be wrong about its own events only */
 	return trusted ? rc : 0;
 }

@@ -91,6 +91,42 @@ run user destroy keep
 is "$rc" 0 "destroyed"
 is "$(ls "$PANTRACE_RUNTIME"/ask-* 2>/dev/null)" "" "with its socket"
 
+# ---- another user may ask as well, and keeps nobody else from it
+cat >stranger.py <<'PY'
+# DIRECTORY SESSION: as nobody, connections that ask nothing, and more events than are remembered
+import glob, os, socket, sys
+os.chdir(sys.argv[1])
+path = glob.glob('ask-*')[0]
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+def connection():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(path)
+    return s
+asking = connection()
+answers = set()
+for i in range(16400):
+    asking.send(b'pantrace 1 0.1.0 announce %s\nevent 1 0 6 shop:request status:i32 a%d:i32\n' % (sys.argv[2].encode(), i))
+    answers.add(asking.recv(65536).split(b' ')[0])
+idle = [connection() for _ in range(300)]
+print(answers, flush=True)
+sys.stdin.read()
+PY
+start record -s guests -u 'shop:request' --filter 'args.status >= 500' -o guests
+mkfifo guests-end
+python3 stranger.py "$PANTRACE_RUNTIME" guests <guests-end >answers &
+stranger=$!
+exec 3>guests-end
+until_true grep -q error answers
+ok "another user asks for too much" || cat answers
+./shop
+stop
+exec 3>&-
+wait $stranger
+is "$rc $(count guests request)" "0 500" "and holds connections: the others are answered" || printf '# %s\n' "$err"
+run user destroy guests
+
 # ---- other fields under the same name, in a session without a recorder
 cat >layout.c <<'END'
 /* layout FILE: waits until FILE is there, then 1000 events, of which 500 have a status of at least 500 */
