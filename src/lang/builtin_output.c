@@ -116,10 +116,27 @@ static bool is_own_text(const struct expr *e)
 	       (e->kind == EXPR_CALL && e->nargs && e->args[0]->kind == EXPR_POSITIONAL);
 }
 
+/* The quote that is open for a shell behind this part. */
+static char open_quote(char quote, const struct format_part *part)
+{
+	for (u32 i = 0; part->kind == CONVERSION_LITERAL && i < part->len; i++) {
+		const char c = part->text[i];
+
+		if (c == '\\' && quote != '\'')
+			i++;
+		else if (c == quote)
+			quote = 0;
+		else if (!quote && (c == '\'' || c == '"'))
+			quote = c;
+	}
+	return quote;
+}
+
 /* A file may be called `; rm -rf ~`. */
 static void check_system(struct check *c, struct expr *call)
 {
 	const struct format *f;
+	char quote = 0;
 
 	builtin_check_format(c, call, 0);
 	f = call->annotation;
@@ -127,16 +144,27 @@ static void check_system(struct check *c, struct expr *call)
 		const struct format_part *part = &f->parts[i];
 		const struct expr *e;
 
-		if (part->kind != CONVERSION_ARGUMENT || !strchr("sar", part->conversion) ||
+		quote = open_quote(quote, part);
+		if (part->kind != CONVERSION_ARGUMENT ||
+		    !strchr(quote ? "sarq" : "sar", part->conversion) ||
 		    part->argument + 1 >= call->nargs)
 			continue;
 		e = call->args[part->argument + 1];
 		if (!e->type || !is_strange_text(e->type) || is_own_text(e))
 			continue;
+		if (part->conversion == 'q') {
+			check_warning(c, e->span,
+				      "the quotes around %s end where its own begin: the shell reads this "
+				      "text as part of the command",
+				      part->text);
+			check_hint(c, "write %s without quotes around it", part->text);
+			continue;
+		}
 		check_warning(c, e->span,
 			      "the shell reads this text as part of the command: whoever chooses it can "
 			      "run commands of their own");
-		check_hint(c, "%%q instead of %s passes it as one quoted argument", part->text);
+		check_hint(c, "%%q instead of %s%s passes it as one quoted argument", part->text,
+			   quote ? " and the quotes around it" : "");
 	}
 }
 
@@ -412,9 +440,9 @@ const struct builtin builtins_output[] = {
 	 OUTPUT, 1, 128, check_printf, lower_printf},
 	{"system", "void system(\"format\", ...)",
 	 "Runs a shell command and prints its output; events wait meanwhile. Texts that others choose (names of files, "
-	 "comm) belong behind %q, which quotes them as one argument; %s hands them to the shell as they are, which is "
-	 "warned of. The command has standard input and error of the tool and no other open file; what it leaves in the "
-	 "background is not waited for, nor what that prints then.", "",
+	 "comm) belong behind %q, which quotes them as one argument (without quotes of yours around it); %s hands "
+	 "them to the shell as they are, which is warned of. The command has standard input and error of the tool and "
+	 "no other open file; what it leaves in the background is not waited for, nor what that prints then.", "",
 	 OUTPUT | BUILTIN_UNSAFE, 1, 128, check_system, lower_printf},
 	{"exit", "void exit([uint8 code])",
 	 "Ends the run after this probe: end probes run, maps are printed, code is the exit code.",

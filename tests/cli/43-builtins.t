@@ -134,6 +134,10 @@ is "$err" "" "and nothing is said"
 run -q --unsafe --dry-run -e 'begin { $s = comm; system("echo %s %d %s %s", $s, pid, "own", str($1)); }'
 is "$(printf '%s\n' "$err" | grep -c WARNING)" 1 "a text of others behind %s is warned of"
 like "$err" '%q instead of %s' "with what to write"
+run -q --unsafe --dry-run -e "begin { system(\"echo '%q' \\\"%q\\\" %q\", comm, comm, comm); }"
+is "$(printf '%s\n' "$err" | grep -c 'WARNING: the quotes around %q')" 2 "%q within quotes is warned of, either kind"
+run -q --unsafe --dry-run -e "begin { system(\"echo 'it' \\\"is\\\" \\\\' %q '%d'\", comm, pid); }"
+is "$err" "" "between them it is not"
 run -q -e "begin { printf(\"%q|%q|%.2q\\n\", \"it's\", 5, \"abc\"); }"
 is "$out" "'it'\\''s'|'5'|'ab'" "%q in printf"
 # Nothing of ours is open in a command: only what was before us, and the folder that ls reads.
