@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -73,6 +74,14 @@ char **child_split(const char *command)
 	return NULL;
 }
 
+/* A directory of that name is passed over, as shells do. */
+static bool is_program(const char *file)
+{
+	struct stat st;
+
+	return !stat(file, &st) && S_ISREG(st.st_mode) && !access(file, X_OK);
+}
+
 static char *find_file(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -83,7 +92,7 @@ static char *find_file(const char *name)
 		size_t n = strcspn(p, ":");
 		char *file = xasprintf("%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
 
-		if (access(file, X_OK) == 0)
+		if (is_program(file))
 			return file;
 		free(file);
 		p += n + (p[n] == ':');

@@ -40,6 +40,9 @@ refused "unknown symbol" 1 "ERROR: .*readlinee" -e "uprobe:/bin/bash:readlinee {
 like "$err" "did you mean.*readline" "unknown symbol: nearest"
 refused "process gone" 1 "(4194000|process)" -p 4194000 -e 'uprobe:libc:malloc { 1 }'
 refused "no such command" 1 "nosuchcommand" -c /bin/nosuchcommand -e 'begin { 1 }'
+mkdir -p "$work/folders/true"
+(PATH="$work/folders:$PATH" "$pantrace" -q -e 'begin { 1 }' -c true) >"$work/out" 2>&1
+ok "a folder in \$PATH that is called like the command is passed over" || sed 's/^/# /' "$work/out"
 refused "no BTF" 1 "BTF cannot be read" --btf /dev/null -e 'begin { print(curtask->pid) }'
 refused "unsafe" 1 "ERROR: .*unsafe" -e 'begin { system("id") }'
 refused "unknown option" 2 "unknown option" --frobnicate
