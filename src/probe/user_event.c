@@ -325,6 +325,7 @@ static int later_event(void *arg, struct user_event *event)
 		const struct attached *known = &l->attached.items[i];
 		const u32 attached = l->out->attached;
 		const struct place *place;
+		struct user_event *there; /* as it is in this file */
 		struct probe_target *t;
 
 		if (((const struct user_event *)known->target->private)->hash != event->hash)
@@ -333,6 +334,9 @@ static int later_event(void *arg, struct user_event *event)
 		if (!place->file)
 			continue;
 		t = arena_memdup(later->a.env->arena, known->target, sizeof(*t));
+		there = arena_memdup(later->a.env->arena, t->private, sizeof(*there));
+		there->site.file = place->file;
+		t->private = there;
 		t->path = place->path;
 		t->address = place->offset + 16 * (event->hash & 63);
 		if (place_is_new(l, t, known->prog_fd))
