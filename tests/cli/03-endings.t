@@ -80,7 +80,7 @@ fmt -e begin{}
 doctor
 doctor --json
 reset-ftrace
-user list --json
+user --help
 hist --help
 tpoint -l
 tpoint -v sched:sched_switch
