@@ -52,6 +52,12 @@ static struct control {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 } control = {.fd = -1};
 
+/* Threads that make rings ask while the helper may end. */
+static void helps_set(bool helps)
+{
+	__atomic_store_n(&control.helps, helps, __ATOMIC_RELAXED);
+}
+
 /* ---- the socket ---- */
 
 static bool directory_good(const char *path)
@@ -232,11 +238,16 @@ static void serve(int fd)
 		munmap(answer.text, answer.room);
 }
 
+/* Of ThreadSanitizer: whether the program is under it. */
+extern void __tsan_init(void) __attribute__((weak));
+
 static void table_unshare(void)
 {
 	struct rlimit limit = {0};
 
-	control.own_table = !unshare(CLONE_FILES);
+	/* TSan takes equal numbers in two tables for one descriptor, and reports races that are
+	 * none; its reports of the helper would go to a descriptor that is closed here */
+	control.own_table = !__tsan_init && !unshare(CLONE_FILES);
 	if (!control.own_table || !syscall(SYS_close_range, 0u, ~0u, 0u))
 		return;
 	/* before Linux 5.9 */
@@ -384,7 +395,7 @@ static void child_wait(struct pt_tending *tending)
 /* Nobody looks after rings from here on. */
 static void *helper_end(void)
 {
-	control.helps = false;
+	helps_set(false);
 	pt_sessions_populate();
 	return NULL;
 }
@@ -466,8 +477,9 @@ static void helper_start(bool delay)
 	sigset_t all, before;
 	pthread_attr_t attr;
 	pthread_t thread;
+	bool made;
 
-	control.helps = false;
+	helps_set(false);
 	if (pthread_attr_init(&attr))
 		return;
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
@@ -475,11 +487,15 @@ static void helper_start(bool delay)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all,
 			&before); /* handlers are the program's threads' business */
-	control.helps = !pthread_create(&thread, &attr, helper, delay ? &control : NULL);
+	/* not afterwards: the helper may have ended by then, and said so */
+	helps_set(true);
+	made = !pthread_create(&thread, &attr, helper, delay ? &control : NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	if (!control.helps)
-		pt_sessions_populate();
+	if (made)
+		return;
+	helps_set(false);
+	pt_sessions_populate();
 }
 
 /*
@@ -506,10 +522,10 @@ static void fork_child(void)
 	}
 	control.fd = -1;
 	pt_tending_forget();
-	control.helps = false;
+	helps_set(false);
 	if (prctl(PR_GET_SECCOMP) != control.seccomp)
 		return;
-	control.helps = control.child_safe;
+	helps_set(control.child_safe);
 	pt_sessions_of_child();
 	if (control.child_safe)
 		helper_start(true);
@@ -533,7 +549,7 @@ bool pt_control_confined(void)
 
 bool pt_control_helps(void)
 {
-	return control.helps;
+	return __atomic_load_n(&control.helps, __ATOMIC_RELAXED);
 }
 
 void pt_control_begin(void)
@@ -547,7 +563,7 @@ void pt_control_begin(void)
 	/* while there is one thread only, this is free; later it waits for all CPUs */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-	control.helps = true;
+	helps_set(true);
 	pt_join_begin();
 	pt_join_waiting();
 	object_pin();

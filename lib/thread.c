@@ -120,8 +120,8 @@ static void known_read(const struct pt_known *known, const void *from, void *to,
 
 		for (size_t at = 0; at < n; at += 8)
 			*(uint64_t *)((char *)to + at) = __atomic_load_n(
-				(const uint64_t *)((const char *)from + at), __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+				(const uint64_t *)((const char *)from + at), __ATOMIC_ACQUIRE);
+		/* each of these loads is before the next one: no fence, which TSan does not know */
 		if (!(before & 1) &&
 		    before == __atomic_load_n(&known->sequence, __ATOMIC_RELAXED))
 			return;
@@ -201,7 +201,7 @@ static void known_write(struct pt_known *known, void *to, const void *from, size
 	__atomic_fetch_add(&known->sequence, 1, __ATOMIC_ACQ_REL);
 	for (size_t at = 0; at < n; at += 8)
 		__atomic_store_n((uint64_t *)((char *)to + at),
-				 *(const uint64_t *)((const char *)from + at), __ATOMIC_RELAXED);
+				 *(const uint64_t *)((const char *)from + at), __ATOMIC_RELEASE);
 	__atomic_fetch_add(&known->sequence, 1, __ATOMIC_RELEASE);
 }
 
