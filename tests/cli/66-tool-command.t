@@ -94,7 +94,7 @@ for tool in $("$pantrace" help --words | sed -n 's/	tool$//p') tpoint uprobe his
 	like "$(cat "$work/out")" '^Tracing .*Ctrl-C to end\.$' "$tool says what it traces, and how to end"
 	case $tool in
 	tpoint | uprobe) ;; # events as the kernel prints them: whole
-	*) is "$(grep -v '^Tracing' "$work/out" | awk 'length($0) > 70' | head -1)" "" "$tool: lines fit a terminal of 70 columns" ;;
+	*) is "$(grep -vE '^(Tracing|pantrace [a-z-]*: warning)' "$work/out" | awk 'length($0) > 70' | head -1)" "" "$tool: lines fit a terminal of 70 columns" ;;
 	esac
 done
 kill $reader
