@@ -145,13 +145,13 @@ void pt_known_name(struct pt_known *known, char ret[16])
 	name_of(known, name);
 	/* until it is known, that of the process, which is its first thread's */
 	if (!name[0] && threads)
-		name_of(place_of(threads->pid), name);
+		name_of(place_of(pt_threads_pid()), name);
 	memcpy(ret, name, 16);
 }
 
 int32_t pt_threads_pid(void)
 {
-	return threads ? threads->pid : 0;
+	return threads ? __atomic_load_n(&threads->pid, __ATOMIC_RELAXED) : 0;
 }
 
 void pt_threads_user(uint32_t *ret_uid, uint32_t *ret_gid)
@@ -422,7 +422,7 @@ int pt_threads_prepare(uint32_t wants)
 	rc = threads_get();
 	if (rc)
 		return rc;
-	threads->pid = (int32_t)getpid();
+	__atomic_store_n(&threads->pid, (int32_t)getpid(), __ATOMIC_RELAXED);
 	user_read();
 	if (!wants)
 		return 0;
