@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # -p of the ftrace-based tools: the process, and what it starts later; nobody else. /programs/syscalls N: three processes with N writes each.
 
-# begun WORD: the tracer says that it traces
+# begun: the tracer, started with this variable, says that it traces
+export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1
 begun()
 {
 	for _ in $(seq 600); do
-		grep -qs "$1" /tmp/out /tmp/err && return
+		grep -qs __BPFTRACE_NOTIFY_PROBES_ATTACHED /tmp/out && return
 		usleep 100000
 	done
 }
@@ -20,7 +21,7 @@ follow()
 	shift
 	"$@" -p $pid >/tmp/out 2>/tmp/err &
 	tool=$!
-	begun '^Tracing'
+	begun
 	: >/tmp/go
 	/programs/syscalls 50 >/dev/null
 	wait $pid
@@ -76,7 +77,7 @@ if pointer_is_read; then
 	rm -f /tmp/out /tmp/err
 	pantrace tpoint 'e:opens syscalls:sys_enter_openat file=+0($filename):ustring' 'file == "/etc/passwd"' >/tmp/out 2>/tmp/err &
 	tool=$!
-	begun '^Tracing'
+	begun
 	cat /etc/passwd /root/nothing >/dev/null 2>&1
 	sleep 1
 	kill -INT $tool
@@ -94,7 +95,7 @@ fi
 rm -f /tmp/out /tmp/err
 pantrace tpoint 'e:opens syscalls:sys_enter_openat dir=$dfd:s32' >/tmp/out 2>/tmp/err &
 tool=$!
-begun '^Tracing'
+begun
 cat /root/nothing >/dev/null 2>&1
 sleep 1
 kill -INT $tool

@@ -18,10 +18,10 @@ has() # OPTION...: the kernel has it; a tracer's options are there while it is t
 known()
 {
 	rm -f /tmp/out /tmp/err
-	pantrace "$@" >/tmp/out 2>/tmp/err &
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 pantrace "$@" >/tmp/out 2>/tmp/err &
 	tool=$!
 	for _ in $(seq 600); do
-		grep -q '^Tracing' /tmp/err && break
+		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED /tmp/out && break
 		kill -0 $tool 2>/dev/null || break
 		usleep 100000
 	done

@@ -13,7 +13,7 @@ until_shown()
 {
 	for _ in $(seq 1000); do
 		[ "$1" = loud ] && [ -s /tmp/out ] && return
-		[ "$1" = quiet ] && grep -qs 'Tracing' /tmp/out /tmp/err && return
+		[ "$1" = quiet ] && grep -qs __BPFTRACE_NOTIFY_PROBES_ATTACHED /tmp/out && return
 		kill -0 $runner 2>/dev/null || return
 		usleep 200000
 	done
@@ -34,6 +34,7 @@ run_lines()
 	done </tmp/lines
 }
 run_lines 'sh guest' loud
+export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1
 run_lines 'sh guest quiet' quiet
 kill $noise
 done_testing
