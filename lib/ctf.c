@@ -11,6 +11,10 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#define HEX(size, is_signed) \
+	"integer { size = " #size "; align = 8; signed = " #is_signed "; base = 16; }"
+#define U64_HEX HEX(64, false)
+
 static const char *const integer_types[PANTRACE_T_STRING] = {
 	[PANTRACE_T_I8] = "integer { size = 8; align = 8; signed = true; }",
 	[PANTRACE_T_U8] = "integer { size = 8; align = 8; signed = false; }",
@@ -22,9 +26,24 @@ static const char *const integer_types[PANTRACE_T_STRING] = {
 	[PANTRACE_T_U64] = "integer { size = 64; align = 8; signed = false; }",
 	[PANTRACE_T_F32] = "floating_point { exp_dig = 8; mant_dig = 24; align = 8; }",
 	[PANTRACE_T_F64] = "floating_point { exp_dig = 11; mant_dig = 53; align = 8; }",
-	[PANTRACE_T_PTR] = "integer { size = 64; align = 8; signed = false; base = 16; }",
+	[PANTRACE_T_PTR] = U64_HEX,
 	[PANTRACE_T_BOOL] = "integer { size = 8; align = 8; signed = false; }",
 };
+
+static const char *const hex_types[PANTRACE_T_U64 + 1] = {
+	[PANTRACE_T_I8] = HEX(8, true),	  [PANTRACE_T_U8] = HEX(8, false),
+	[PANTRACE_T_I16] = HEX(16, true), [PANTRACE_T_U16] = HEX(16, false),
+	[PANTRACE_T_I32] = HEX(32, true), [PANTRACE_T_U32] = HEX(32, false),
+	[PANTRACE_T_I64] = HEX(64, true), [PANTRACE_T_U64] = U64_HEX,
+};
+
+/* What a field of TYPE, or each of its elements, is: an integer or a floating point number. */
+static const char *element_type(unsigned char type)
+{
+	const unsigned char element = type & PANTRACE_T_ELEMENT;
+
+	return type & PANTRACE_T_HEX ? hex_types[element] : integer_types[element];
+}
 
 /* Names go between quotes and into identifiers: anything else becomes '_'. */
 static void put_name(FILE *file, const char *name)
@@ -68,7 +87,7 @@ static bool enum_value(unsigned char type, long long value, long long *ret)
  */
 static void put_enum(FILE *file, const struct pantrace_field_type *field)
 {
-	const unsigned char type = field->type & 0x1f;
+	const unsigned char type = field->type & PANTRACE_T_ELEMENT;
 	const char *const integer = integer_types[type];
 	const char *p = type == PANTRACE_T_F32 || type == PANTRACE_T_F64 ? "" : field->extra;
 	unsigned int n = 0;
@@ -102,7 +121,8 @@ static void put_enum(FILE *file, const struct pantrace_field_type *field)
 
 static bool has_length(const struct pantrace_field_type *field)
 {
-	return field->type == PANTRACE_T_TEXT || (field->type & 0xe0) == PANTRACE_T_SEQUENCE;
+	return field->type == PANTRACE_T_TEXT ||
+	       (field->type & PANTRACE_T_KIND) == PANTRACE_T_SEQUENCE;
 }
 
 /* Whether the field NAME and the length of OF, with COUNT times '_' in front, are too much alike. */
@@ -141,7 +161,7 @@ static void put_length_name(FILE *file, const struct pantrace_field_type *field,
 
 static void put_field(FILE *file, const struct pantrace_field_type *field, size_t bars)
 {
-	const unsigned char type = field->type, kind = type & 0xe0, element = type & 0x1f;
+	const unsigned char type = field->type, kind = type & PANTRACE_T_KIND;
 
 	fputs("\t\t", file);
 	if (type == PANTRACE_T_STRUCT) {
@@ -152,7 +172,7 @@ static void put_field(FILE *file, const struct pantrace_field_type *field, size_
 	} else if (kind == PANTRACE_T_ENUM) {
 		put_enum(file, field);
 	} else if (kind == PANTRACE_T_ARRAY) {
-		fprintf(file, "%s _", integer_types[element]);
+		fprintf(file, "%s _", element_type(type));
 		put_name(file, field->name);
 		fprintf(file, "[ %u ];\n", field->count);
 		return;
@@ -162,14 +182,14 @@ static void put_field(FILE *file, const struct pantrace_field_type *field, size_
 		fprintf(file, ";\n\t\t%s _",
 			type == PANTRACE_T_TEXT ? "integer { size = 8; align = 8; signed = false; "
 						  "encoding = UTF8; }"
-						: integer_types[element]);
+						: element_type(type));
 		put_name(file, field->name);
 		fputs("[ ", file);
 		put_length_name(file, field, bars);
 		fputs(" ];\n", file);
 		return;
 	} else {
-		fprintf(file, "%s _", integer_types[type]);
+		fprintf(file, "%s _", element_type(type));
 	}
 	put_name(file, field->name);
 	fputs(";\n", file);
@@ -239,8 +259,6 @@ static void put_quoted(FILE *file, const char *text, size_t size)
 	}
 	fputc('"', file);
 }
-
-#define U64_HEX "integer { size = 64; align = 8; signed = false; base = 16; }"
 
 static const char *const context_fields[PANTRACE_CONTEXT_MAX] = {
 	[PANTRACE_CONTEXT_VPID] = "\t\tint32_t _vpid;\n",

@@ -24,11 +24,24 @@ static const struct {
 	const char *name;
 	unsigned char type;
 } types[] = {
-	{"i8", PANTRACE_T_I8},	       {"u8", PANTRACE_T_U8},	  {"i16", PANTRACE_T_I16},
-	{"u16", PANTRACE_T_U16},       {"i32", PANTRACE_T_I32},	  {"u32", PANTRACE_T_U32},
-	{"i64", PANTRACE_T_I64},       {"u64", PANTRACE_T_U64},	  {"f32", PANTRACE_T_F32},
-	{"f64", PANTRACE_T_F64},       {"bool", PANTRACE_T_BOOL}, {"ptr", PANTRACE_T_PTR},
-	{"string", PANTRACE_T_STRING}, {"text", PANTRACE_T_TEXT},
+	{"i8", PANTRACE_T_I8},
+	{"u8", PANTRACE_T_U8},
+	{"i16", PANTRACE_T_I16},
+	{"u16", PANTRACE_T_U16},
+	{"i32", PANTRACE_T_I32},
+	{"u32", PANTRACE_T_U32},
+	{"i64", PANTRACE_T_I64},
+	{"u64", PANTRACE_T_U64},
+	{"f32", PANTRACE_T_F32},
+	{"f64", PANTRACE_T_F64},
+	{"bool", PANTRACE_T_BOOL},
+	{"ptr", PANTRACE_T_PTR},
+	{"string", PANTRACE_T_STRING},
+	{"text", PANTRACE_T_TEXT},
+	{"x8", PANTRACE_T_U8 | PANTRACE_T_HEX},
+	{"x16", PANTRACE_T_U16 | PANTRACE_T_HEX},
+	{"x32", PANTRACE_T_U32 | PANTRACE_T_HEX},
+	{"x64", PANTRACE_T_U64 | PANTRACE_T_HEX},
 };
 
 static const unsigned char sizes[PANTRACE_T_STRING] = {
@@ -58,7 +71,7 @@ static unsigned char type_named(const char *name, size_t n)
 	}
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (strlen(types[i].name) == n && !memcmp(types[i].name, name, n))
-			return sequence && types[i].type > PANTRACE_T_F64
+			return sequence && (types[i].type & PANTRACE_T_ELEMENT) > PANTRACE_T_F64
 				       ? 0
 				       : sequence | types[i].type;
 	return 0;
@@ -197,18 +210,19 @@ void pantrace_dynamic_emit(const struct pantrace_event *event, const struct pant
 	for (type = event->types; *type; type++, values++) {
 		unsigned char *const end = to + PANTRACE_STRING_MAX;
 		const float narrow = (float)values->value.f;
+		const unsigned char element = *type & PANTRACE_T_ELEMENT;
 
 		if (*type & PANTRACE_T_SEQUENCE) {
 			to = pantrace_put_sequence(to, end, values->value.p, values->n,
-						   sizes[*type & 0x1f]);
+						   sizes[element]);
 		} else if (*type == PANTRACE_T_STRING) {
 			to = pantrace_put_string(to, end, values->value.p);
 		} else if (*type == PANTRACE_T_TEXT) {
 			to = pantrace_put_text(to, end, values->value.p, values->n);
 		} else {
 			memcpy(to, *type == PANTRACE_T_F32 ? (const void *)&narrow : &values->value,
-			       sizes[*type]);
-			to += sizes[*type];
+			       sizes[element]);
+			to += sizes[element];
 		}
 	}
 	pantrace_emit(event, record, (size_t)(to - record));

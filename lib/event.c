@@ -79,6 +79,9 @@ static void argument_name(const char *text, char name[NAME_MAX_], const char **r
 	const char *inner;
 
 	text = skip_spaces(text);
+	inner = behind(text, "PT_HEX(");
+	if (inner)
+		text = skip_spaces(inner);
 	while ((inner = behind(text, "PT_NAMED("))) {
 		if (!named)
 			identifier(inner, argument_end(inner), name);
@@ -153,14 +156,16 @@ static void put_enum(struct maker *m, const struct pantrace_enum *names)
 
 		if (!name) { /* the end of a range, of which the one before was the begin */
 			put(m, number,
-			    (size_t)snprintf(number, sizeof(number), "...%lld", names->values[i].value));
+			    (size_t)snprintf(number, sizeof(number), "...%lld",
+					     names->values[i].value));
 			continue;
 		}
 		name = strrchr(name, ':'); /* Colour::red */
 		put(m, ",", i > 0);
 		for (name = name ? name + 1 : names->values[i].name; *name; name++)
 			put_char(m, strchr(",=\"\\\n", *name) ? '_' : *name);
-		put(m, number, (size_t)snprintf(number, sizeof(number), "=%lld", names->values[i].value));
+		put(m, number,
+		    (size_t)snprintf(number, sizeof(number), "=%lld", names->values[i].value));
 	}
 }
 
@@ -171,7 +176,7 @@ static void put_fields(struct maker *m, const char *text, int depth)
 	unsigned int n = 0;
 
 	while (*m->types && *m->types != PANTRACE_T_STRUCT_END && !m->full) {
-		const unsigned char type = *m->types++, kind = type & 0x60;
+		const unsigned char type = *m->types++, kind = type & PANTRACE_T_KIND;
 		char *const name = names[n < 16 ? n++ : 15];
 		const char *members;
 		size_t length;

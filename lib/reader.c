@@ -557,11 +557,14 @@ long pantrace_field_size(const struct pantrace_field_type *field, const unsigned
 		[PANTRACE_T_I64] = 8, [PANTRACE_T_U64] = 8, [PANTRACE_T_F32] = 4,
 		[PANTRACE_T_F64] = 8, [PANTRACE_T_PTR] = 8, [PANTRACE_T_BOOL] = 1,
 	};
-	const unsigned char type = field->type, kind = type & 0xe0, element = type & 0x1f;
+	const unsigned char type = field->type & (unsigned char)~PANTRACE_T_HEX,
+			    kind = type & PANTRACE_T_KIND, element = type & PANTRACE_T_ELEMENT;
 	const size_t one = element < PANTRACE_T_STRING ? sizes[element] : 0;
 	size_t need;
 	uint16_t n;
 
+	if (type != field->type && (kind == PANTRACE_T_ENUM || element > PANTRACE_T_U64 || !one))
+		return -EBADMSG;
 	if (kind == PANTRACE_T_ARRAY && one) {
 		need = one * field->count;
 	} else if (kind == PANTRACE_T_ENUM && one) {

@@ -23,7 +23,7 @@ static uint64_t load_typed(const unsigned char *from, uint8_t type)
 	} x;
 
 	memset(&x, 0, sizeof(x));
-	switch (type & 0x1f) {
+	switch (type & PANTRACE_T_ELEMENT) {
 	case PANTRACE_T_I8:
 		x.i8 = (int8_t)*from;
 		return (uint64_t)(int64_t)x.i8;
@@ -56,7 +56,7 @@ static uint64_t load_typed(const unsigned char *from, uint8_t type)
 static long field_at(const struct pt_vm_field *field, const unsigned char *from, size_t room,
 		     uint64_t *ret_value, uint64_t *ret_length)
 {
-	const uint8_t kind = field->type & 0xe0;
+	const uint8_t kind = field->type & PANTRACE_T_KIND;
 	size_t size = pt_vm_type_size(field->type);
 	uint16_t n;
 

@@ -432,7 +432,8 @@ static const uint8_t sizes[PANTRACE_T_STRING] = {
 
 size_t pt_vm_type_size(uint8_t type)
 {
-	return (type & 0x1f) < PANTRACE_T_STRING ? sizes[type & 0x1f] : 0;
+	return (type & PANTRACE_T_ELEMENT) < PANTRACE_T_STRING ? sizes[type & PANTRACE_T_ELEMENT]
+							       : 0;
 }
 
 void pt_vm_view_make(const unsigned char *types, struct pt_vm_view *ret)
@@ -442,11 +443,11 @@ void pt_vm_view_make(const unsigned char *types, struct pt_vm_view *ret)
 	memset(ret, 0, sizeof(*ret));
 	for (; types && *types && ret->nr < PT_VM_LENGTHS; types++) {
 		struct pt_vm_field *const field = &ret->field[ret->nr];
-		const uint8_t kind = *types & 0xe0;
+		const uint8_t kind = *types & PANTRACE_T_KIND;
 
 		if (*types == PANTRACE_T_STRUCT || *types == PANTRACE_T_STRUCT_END)
 			continue;
-		field->type = *types;
+		field->type = *types & (uint8_t)~PANTRACE_T_HEX;
 		field->offset = (uint16_t)offset;
 		ret->nr++;
 		if (kind == PANTRACE_T_ARRAY) {

@@ -116,7 +116,8 @@ struct pt_vm_range pt_vm_range_of(const struct pt_vm *vm, const struct pt_vm_vie
 
 	/* the load takes the field as it is stored; anything else goes the long way */
 	if (!q->is_so || q->narrow || q->slot >= view->nr || field->offset == 0xffff ||
-	    (field->type & 0xa0) || (field->type & 0x1f) > PANTRACE_T_U64 ||
+	    (field->type & PANTRACE_T_SEQUENCE) ||
+	    (field->type & PANTRACE_T_ELEMENT) > PANTRACE_T_U64 ||
 	    pt_vm_type_size(field->type) < r.size || (q->extend && q->extend != 8 * r.size) ||
 	    !q->yes == !q->no || (q->yes && q->no))
 		return r;

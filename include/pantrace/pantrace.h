@@ -7,10 +7,10 @@
  * PROVIDER and NAME are identifiers. Fields (at most 16) take their names from the text of the
  * arguments and their types from the arguments: integers, bool, float and double, pointers, C
  * strings; PT_STRN(s, n) is a string of at most n bytes, PT_SEQ(p, n) n numbers, PT_ARRAY(a) all of
- * an array, PT_ENUM(e, x) a value with the names of PANTRACE_ENUM(e, ...), PT_STRUCT(name, fields...)
- * a nested structure (up to two deep), PT_NAMED(name, x) a field with a name of its own. Arguments are
- * evaluated only while the event is on, and then once each. A string longer than
- * PANTRACE_STRING_MAX - 1 bytes may be cut.
+ * an array, PT_HEX(x) integers (also of PT_SEQ or PT_ARRAY) that are shown with base 16, PT_ENUM(e, x)
+ * a value with the names of PANTRACE_ENUM(e, ...), PT_STRUCT(name, fields...) a nested structure (up to
+ * two deep), PT_NAMED(name, x) a field with a name of its own. Arguments are evaluated only while the
+ * event is on, and then once each. A string longer than PANTRACE_STRING_MAX - 1 bytes may be cut.
  *
  *	PANTRACE_AT(level, provider, name, ...)	with a log level; PANTRACE's is PANTRACE_DEBUG_LINE
  *	PANTRACE_USDT(provider, name, ...)	the USDT note tells where the arguments are (integers and
@@ -122,8 +122,8 @@ unsigned char *pantrace_put_vformat(unsigned char *to, unsigned char *end, const
 
 /*
  * Events whose names are known only at run time, for the bindings of other languages. FIELDS is
- * "name:type, ..."; types are i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 bool ptr string text (n bytes)
- * and seq_TYPE. The event lives as long as the process; the same names and fields give the same one.
+ * "name:type, ..."; types are i8 u8 i16 u16 i32 u32 i64 u64, x8 x16 x32 x64 (u8 .. u64, shown with base
+ * 16), f32 f64 bool ptr string text (n bytes) and seq_TYPE. The event lives as long as the process; the same names and fields give the same one.
  * NULL with errno: EINVAL (a name or a type), E2BIG (more than 16 fields), ENOMEM.
  */
 struct pantrace_value {
@@ -176,6 +176,7 @@ struct pantrace_text_ {
 /* What begins with () is no expression: see PT_KIND_. */
 #define PT_ENUM(name, x)       () (ENUM_, pt_enum_##name##_, x)
 #define PT_ARRAY(a)	       () (ARRAY_, a)
+#define PT_HEX(x)	       PT_PASTE2_(PT_HEX_OF_, PT_KIND_(x))(x)
 #define PT_STRUCT(name, ...)   () (STRUCT_, __VA_ARGS__)
 
 /*

@@ -67,6 +67,9 @@ enum pantrace_type {
 	PANTRACE_T_SEQUENCE = 0x20, /* | element type (I8 .. F64): u16 count, that many elements */
 	PANTRACE_T_ENUM = 0x40,	    /* | I8 .. U64, BOOL: an integer with names; extra: "NAME=VALUE,..." */
 	PANTRACE_T_ARRAY = 0x60,    /* | I8 .. BOOL: extra: the count; sites have it as two bytes */
+	PANTRACE_T_KIND = 0x60,	    /* mask: SEQUENCE, ENUM, ARRAY, or none of them */
+	PANTRACE_T_ELEMENT = 0x1f,  /* mask: I8 .. */
+	PANTRACE_T_HEX = 0x80, /* | I8 .. U64, or a sequence or an array of them: to be shown with base 16 */
 };
 
 /*

@@ -115,7 +115,7 @@ static const unsigned char *types_at(struct reading *r, u64 address)
 		types[n++] = *one;
 		if (!*one)
 			return types;
-		if ((*one & 0xe0) != PANTRACE_T_ARRAY)
+		if ((*one & PANTRACE_T_KIND) != PANTRACE_T_ARRAY)
 			continue;
 		count = bytes_at(r, address + n, 2);
 		if (!count)
@@ -160,11 +160,11 @@ static bool enums_at(struct reading *r, u64 address, struct pantrace_event *even
 
 	event->enums = list;
 	for (const unsigned char *t = event->types; *t; t++) {
-		if ((*t & 0xe0) == PANTRACE_T_ARRAY) {
+		if ((*t & PANTRACE_T_KIND) == PANTRACE_T_ARRAY) {
 			t += 2;
 			continue;
 		}
-		if ((*t & 0xe0) != PANTRACE_T_ENUM || n == MAX_ENUMS)
+		if ((*t & PANTRACE_T_KIND) != PANTRACE_T_ENUM || n == MAX_ENUMS)
 			continue;
 		list[n] = enum_at(r, pointer_at(r, address + 8 * n));
 		if (!list[n++])

@@ -62,12 +62,14 @@ static const char *const type_names[PANTRACE_T_MAX] = {
 /* EXTRA, of N bytes: names of an enum, length of an array. */
 static void type_text(struct strbuf *out, unsigned long type, const char *extra, size_t n)
 {
-	const unsigned long kind = type & ~0x1ful, element = type & 0x1f;
+	const unsigned long kind = type & PANTRACE_T_KIND, element = type & PANTRACE_T_ELEMENT;
 	const char *name = element < ARRAY_SIZE(type_names) ? type_names[element] : NULL;
 
+	if (type & PANTRACE_T_HEX && type <= UINT8_MAX)
+		strbuf_addstr(out, "hex ");
 	if (type == PANTRACE_T_STRUCT) {
 		strbuf_addstr(out, "struct");
-	} else if (!name || kind > PANTRACE_T_ARRAY) {
+	} else if (!name || type > UINT8_MAX) {
 		strbuf_addf(out, "type %lu", type);
 	} else if (kind == PANTRACE_T_ENUM) {
 		strbuf_addstr(out, "enum ");
@@ -140,7 +142,7 @@ static void field_add(const struct medium *to, unsigned long type, const char *n
 		strbuf_addch(to->out, ' ');
 		escape_line(to->out, name, length);
 	}
-	if ((type & ~0x1ful) == PANTRACE_T_ENUM)
+	if ((type & PANTRACE_T_KIND) == PANTRACE_T_ENUM)
 		values_add(to, extra, more);
 	strbuf_release(&spelled);
 }

@@ -184,7 +184,7 @@ static const struct type *number_type(struct probe_env *env, u8 type)
 static const struct type *field_type(struct probe_env *env, const struct user_event_field *f,
 				     bool *ret_counted)
 {
-	const u8 kind = f->type & 0xe0, element = f->type & 0x1f;
+	const u8 kind = f->type & PANTRACE_T_KIND, element = f->type & PANTRACE_T_ELEMENT;
 
 	*ret_counted = kind == PANTRACE_T_SEQUENCE || kind == PANTRACE_T_ARRAY ||
 		       f->type == PANTRACE_T_TEXT;

@@ -109,6 +109,12 @@ if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracep
 		lttng_ust_field_sequence(int, seq, a, size_t, n) lttng_ust_field_sequence_text(char, st, s, size_t, n)
 		lttng_ust_field_enum(tst, colour, int, col, i)))
 	LTTNG_UST_TRACEPOINT_EVENT(tst, one, LTTNG_UST_TP_ARGS(int, i), LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, i, i)))
+	LTTNG_UST_TRACEPOINT_EVENT(tst, hexes, LTTNG_UST_TP_ARGS(int, i, int *, a, unsigned char *, b),
+		LTTNG_UST_TP_FIELDS(lttng_ust_field_integer_hex(int, seven, 7) lttng_ust_field_integer_hex(short, negative, i)
+		lttng_ust_field_integer_hex(unsigned long, most, ~0ul) lttng_ust_field_integer_hex(signed char, octet, i)
+		lttng_ust_field_integer_network_hex(unsigned short, port, 0x5000) lttng_ust_field_array_hex(unsigned char, id, b, 4)
+		lttng_ust_field_array_network_hex(int, net, a, 2) lttng_ust_field_sequence_hex(int, some, a, size_t, 3)
+		lttng_ust_field_sequence_network_hex(int, nets, a, size_t, 1) lttng_ust_field_integer(int, plain, 7)))
 	#endif
 	#include <lttng/tracepoint-event.h>
 	EOF
@@ -126,6 +132,7 @@ if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracep
 				lttng_ust_tracepoint(tst, all, i / 100 % 7 - 3, "str'ing?\n\xc3\xa9", i / 3.0, a, i % 4);
 			lttng_ust_tracepoint(tst, one, i);
 		}
+		lttng_ust_tracepoint(tst, hexes, -2, a, (unsigned char *)"\x7f\x45LF");
 		return 0;
 	}
 	EOF
@@ -151,11 +158,19 @@ if command -v lttng >/dev/null && [ -n "$(find /usr/include -path '*lttng/tracep
 	events=20000
 	lttng_trace lttng-all 4M -t vpid -t vtid -t procname -t ip
 	same_text lttng-all "LTTng-UST, packetised metadata"
-	is "$(grep -c . "$work/ours")" 20200 "every event of LTTng's is there"
+	is "$(grep -c . "$work/ours")" 20201 "every event of LTTng's is there"
+	# the same source with our headers: the same fields in the same base, whoever prints them
+	theirs=$(babeltrace2 lttng-all | sed -n 's/.*tst:hexes: .*\({ seven\)/\1/p')
+	gcc -O2 -I. -I"$top/include/pantrace" -I"$top/include" ust.c -o ust-ours "$lib/libpantrace.a" -lpthread
+	run record -q -u tst:hexes -o hexes -- ./ust-ours 1
+	is "$rc" 0 "the same source with our headers"
+	is "$(babeltrace2 hexes | sed -n 's/.*tst:hexes: .*\({ seven\)/\1/p')" "$theirs" "babeltrace2 shows its _hex fields as it shows LTTng's"
+	like "$theirs" '^\{ seven = 0x7, .*plain = 7' "which is with base 16"
+	same_text hexes "fields with base 16"
 	ours=$("$pantrace" report plain | grep -c .)
 	is "$("$pantrace" report --seconds lttng-all plain | awk '
 		{ t = substr($1, 2, length($1) - 2); if (t < last) back++; last = t; if (/ traced:/) ours++; else theirs++ }
-		END { print theirs + 0, ours + 0, back + 0 }')" "20200 $ours 0" "with a trace of ours, by time"
+		END { print theirs + 0, ours + 0, back + 0 }')" "20201 $ours 0" "with a trace of ours, by time"
 	events=500000
 	lttng_trace lttng-lost 4k
 	same_text lttng-lost "LTTng-UST with losses"

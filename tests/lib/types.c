@@ -59,6 +59,18 @@ static __attribute__((noinline)) void lengths(const char *body, int body_length,
 		 PT_STRUCT(inner, PT_STRN(body, 1), PT_NAMED(_body_length, 5)));
 }
 
+/* Numbers that people read with base 16. */
+static __attribute__((noinline)) void hexes(int flags, const struct request *r,
+					    const unsigned char *key)
+{
+	const unsigned char id[2] = {0xab, 1};
+
+	PANTRACE(types, hexes, PT_HEX(flags), PT_NAMED(mask, PT_HEX(~0ull)), PT_HEX((short)-2),
+		 PT_HEX(PT_SEQ(key, 2)), PT_HEX(PT_ARRAY(id)),
+		 PT_STRUCT(in, PT_HEX(r->coordinates[2]), PT_HEX(PT_ARRAY(r->coordinates))),
+		 PT_NAMED(yes, PT_HEX((bool)(flags > 1))), PT_HEX(PT_NAMED(plain, flags)), flags);
+}
+
 static __attribute__((noinline)) void sixteen(int x)
 {
 	PANTRACE(types, sixteen, x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7, x + 8, x + 9,
@@ -132,6 +144,7 @@ int main(int argc, char **argv)
 	nested(&r);
 	labels(255, -1, 0xffffffff, ~0ul, -9223372036854775807l - 1, true);
 	lengths("abc", 7, 1, 2);
+	hexes(255, &r, (const unsigned char *)"\x10\xff");
 	sixteen(100);
 	usdt(-5, 1l << 40, 200, "hello", &r);
 	levels(7);

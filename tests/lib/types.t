@@ -32,6 +32,7 @@ one()
 		while ($names =~ / = (-?\d+)/g) { my $v = 0 + $1; $all++; print "$v " if $v < $least || $v > $most || abs($v) >= 1 << 63 } }
 		END { print $all > 20 ? "checked" : "few" }' "$dir/ctf/metadata")" checked "$name: names are of values in the range of their integers, and of 63 bits: Trace Compass refuses others"
 	like "$text" 'types:lengths: .*\{ _+body_length = 2, body = "ab", body_length = 7, _id = 1, id2 = 2, _+body_length = 3, _body = "abc", inner = \{ _+body_length = 1, body = "a", _body_length = 5 \} \}' "$name: lengths have names of their own"
+	like "$text" 'types:hexes: .*\{ flags = 0xFF, mask = 0xFFFFFFFFFFFFFFFF, short_2 = 0xFFFE, _key_length = 2, key = \[ \[0\] = 0x10, \[1\] = 0xFF \], id = \[ \[0\] = 0xAB, \[1\] = 0x1 \], in = \{ r_coordinates_2 = 0x12C, r_coordinates = \[ \[0\] = 0xFFFF, \[1\] = 0x2, \[2\] = 0x12C \] \}, yes = 1, plain = 0xFF, flags2 = 255 \}' "$name: base 16"
 	like "$text" 'types:sixteen: .* x = 100, x_1 = 101, .* x_15 = 115' "$name: sixteen fields"
 	like "$text" 'log:message: .*message = "x is 7, so it is"' "$name: log messages"
 	like "$(tr -d '\n' <"$dir/ctf/metadata")" 'name = "types:error";[^}]*loglevel = 3;' "$name: log levels"
@@ -55,6 +56,11 @@ void f(const char *s) { PANTRACE_LOG("%d", s); }
 END
 gcc -Wformat -Werror -Iinclude -c "$dir/bad.c" -o /dev/null 2>"$dir/err"
 like "$(cat "$dir/err")" 'Wformat|format' "the compiler checks the formats of PANTRACE_LOG"
+for bad in 1.5 '"text"' 'PT_SEQ(d, 2)'; do
+	printf '#include <pantrace/pantrace.h>\nvoid f(const double *d) { PANTRACE(a, b, PT_HEX(%s), *d); }\n' "$bad" >"$dir/bad.c"
+	gcc -Iinclude -c "$dir/bad.c" -o /dev/null 2>"$dir/err"
+	like "$(cat "$dir/err")" 'size of .*array.* is negative' "PT_HEX($bad) is refused: that has no base"
+done
 if command -v bpftrace >/dev/null && [ "$(id -u)" = 0 ]; then
 	bpftrace -c "$dir/types usdt" -e "usdt:$dir/types:types:usdt { printf(\"%d %ld %d %s %p\\n\", arg0, arg1, arg2, str(arg3), arg4); }" >"$dir/out" 2>"$dir/err"
 	pointer=$(grep -o '^0x[0-9a-f]*$' "$dir/out")
@@ -78,9 +84,9 @@ lib.pantrace_dynamic.restype = ctypes.c_void_p
 lib.pantrace_dynamic.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_int]
 lib.pantrace_dynamic_emit.argtypes = [ctypes.c_void_p, ctypes.POINTER(Value)]
 lib.pantrace_dynamic_enabled.argtypes = [ctypes.c_void_p]
-event = lib.pantrace_dynamic(b"python", b"request", b"id:i32, ratio:f64, small:f32, url:string, body:text, codes:seq_u16", 6)
-assert event and event == lib.pantrace_dynamic(b"python", b"request", b"id:i32, ratio:f64, small:f32, url:string, body:text, codes:seq_u16", 6)
-for bad in (b"id", b"id:i33", b"a b:i32", b"x:i8," * 17):
+event = lib.pantrace_dynamic(b"python", b"request", b"id:i32, ratio:f64, small:f32, url:string, body:text, codes:seq_u16, flags:x32, key:seq_x8", 6)
+assert event and event == lib.pantrace_dynamic(b"python", b"request", b"id:i32, ratio:f64, small:f32, url:string, body:text, codes:seq_u16, flags:x32, key:seq_x8", 6)
+for bad in (b"id", b"id:i33", b"id:seq_ptr", b"a b:i32", b"x:i8," * 17):
     assert not lib.pantrace_dynamic(b"python", b"bad", bad, 6), bad
 assert not lib.pantrace_dynamic_enabled(event)
 assert lib.pantrace_start(None) == 0
@@ -88,11 +94,13 @@ lib.pantrace_enable(b"python:*")
 assert lib.pantrace_dynamic_enabled(event)
 url, body = ctypes.create_string_buffer(b"/index"), ctypes.create_string_buffer(b"abcdef")
 codes = (ctypes.c_uint16 * 2)(200, 404)
-values = (Value * 6)()
+values = (Value * 8)()
 values[0].v.i = -7; values[1].v.f = 0.5; values[2].v.f = 1.5
 values[3].v.p = ctypes.addressof(url)
 values[4].v.p = ctypes.addressof(body); values[4].n = 3
 values[5].v.p = ctypes.addressof(codes); values[5].n = 2
+values[6].v.i = 0xbeef
+values[7].v.p = ctypes.addressof(body); values[7].n = 2
 lib.pantrace_dynamic_emit(event, values)
 late = lib.pantrace_dynamic(b"python", b"late", b"", 3)
 assert lib.pantrace_dynamic_enabled(late)
@@ -105,7 +113,7 @@ END
 	python3 "$dir/dynamic.py" "$(realpath "$lib")/libpantrace.so" "$dir/ctf" 2>"$dir/err"
 	is $? 0 "events by name from Python" || sed 's/^/# /' "$dir/err"
 	text=$(babeltrace2 "$dir/ctf" 2>&1)
-	like "$text" 'python:request: .* id = -7, ratio = 0\.5, small = 1\.5, url = "/index", _body_length = 3, body = "abc", _codes_length = 2, codes = \[ \[0\] = 200, \[1\] = 404 \]' "with all their fields"
+	like "$text" 'python:request: .* id = -7, ratio = 0\.5, small = 1\.5, url = "/index", _body_length = 3, body = "abc", _codes_length = 2, codes = \[ \[0\] = 200, \[1\] = 404 \], flags = 0xBEEF, _key_length = 2, key = \[ \[0\] = 0x61, \[1\] = 0x62 \]' "with all their fields"
 	like "$text" 'python:late' "and one made while the session runs"
 fi
 done_testing

@@ -21,6 +21,12 @@
 #define PT_STRIP_()
 #define PT_OPEN_(...)	       __VA_ARGS__
 
+/* PT_HEX(x): of an expression, or of PT_ARRAY(a), which has been expanded by then. */
+#define PT_HEX_OF_PLAIN_(x)	       () (HEX_, x)
+#define PT_HEX_OF_SPECIAL_(x)	       PT_HEX_OF_TUPLE_(PT_STRIP_ x)
+#define PT_HEX_OF_TUPLE_(tuple)	       () PT_HEX_OF_KIND_ tuple
+#define PT_HEX_OF_KIND_(kind, ...)     (HEX_##kind, __VA_ARGS__)
+
 #define PT_DISPATCH1_(m, kind, x)	PT_PASTE2_(PT_DISPATCH1_, kind)(m, x)
 #define PT_DISPATCH1_PLAIN_(m, x)	m##PLAIN_(x)
 #define PT_DISPATCH1_SPECIAL_(m, x)	PT_SPECIAL1_(m, PT_STRIP_ x)
@@ -165,6 +171,16 @@
 #define PT_INTEGER_(type)                                                                          \
 	((type) * (int)sizeof(char[(type) <= (int)PANTRACE_T_U64 || (type) == (int)PANTRACE_T_BOOL ? 1 : -1]))
 
+/* Base 16 is for integers, and sequences of them; a pointer has it anyway. */
+#define PT_HEX_TYPE_(type)                                                                         \
+	(unsigned char)((type) == (int)PANTRACE_T_PTR || (type) == (int)PANTRACE_T_BOOL            \
+				? (type)                                                           \
+				: ((type) | (int)PANTRACE_T_HEX) *                                 \
+					  (int)sizeof(char[PT_HAS_BASE_(type) ? 1 : -1]))
+#define PT_HAS_BASE_(type)                                                                         \
+	(((type) & (int)PANTRACE_T_ELEMENT) <= (int)PANTRACE_T_U64 ||                              \
+	 (type) == (int)PANTRACE_T_PTR || (type) == (int)PANTRACE_T_BOOL)
+
 /*
  * What is asked of each field: bytes of its type; its enum; the bytes that it takes at most, without
  * those of varying length; whether it has those; to store it.
@@ -184,11 +200,21 @@
 #define PT_FIXED1_ENUM_(e, x)	 +8
 #define PT_VARY1_ENUM_(e, x)
 #define PT_STORE1_ENUM_(e, x)	 PT_PUT_(x)
+#define PT_TYPE1_HEX_(x)	 PT_HEX_TYPE_((int)PT_TYPE_(x)),
+#define PT_ENUMS1_HEX_(x)
+#define PT_FIXED1_HEX_(x)	 +8
+#define PT_VARY1_HEX_(x)	 +PT_VARIES_(x)
+#define PT_STORE1_HEX_(x)	 PT_PUT_(x)
 #define PT_TYPE1_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS1_ARRAY_(a)
 #define PT_FIXED1_ARRAY_(a)	 +sizeof(a) + 0 * sizeof(char[PT_LENGTH_(a) < 65536 ? 1 : -1])
 #define PT_VARY1_ARRAY_(a)
 #define PT_STORE1_ARRAY_(a)	 __builtin_memcpy(pt_to_, &(a)[0], sizeof(a)), pt_to_ += sizeof(a);
+#define PT_TYPE1_HEX_ARRAY_(a)	 PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0]))), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_ENUMS1_HEX_ARRAY_(a)
+#define PT_FIXED1_HEX_ARRAY_(a)	 PT_FIXED1_ARRAY_(a)
+#define PT_VARY1_HEX_ARRAY_(a)
+#define PT_STORE1_HEX_ARRAY_(a)	 PT_STORE1_ARRAY_(a)
 #define PT_TYPE1_STRUCT_(...)	 PANTRACE_T_STRUCT, PT_EACH2_(PT_TYPE2_, __VA_ARGS__) PANTRACE_T_STRUCT_END,
 #define PT_ENUMS1_STRUCT_(...) PT_EACH2_(PT_ENUMS2_, __VA_ARGS__)
 #define PT_FIXED1_STRUCT_(...) PT_EACH2_(PT_FIXED2_, __VA_ARGS__)
@@ -210,11 +236,21 @@
 #define PT_FIXED2_ENUM_(e, x)	 +8
 #define PT_VARY2_ENUM_(e, x)
 #define PT_STORE2_ENUM_(e, x)	 PT_PUT_(x)
+#define PT_TYPE2_HEX_(x)	 PT_HEX_TYPE_((int)PT_TYPE_(x)),
+#define PT_ENUMS2_HEX_(x)
+#define PT_FIXED2_HEX_(x)	 +8
+#define PT_VARY2_HEX_(x)	 +PT_VARIES_(x)
+#define PT_STORE2_HEX_(x)	 PT_PUT_(x)
 #define PT_TYPE2_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS2_ARRAY_(a)
 #define PT_FIXED2_ARRAY_(a)	 +sizeof(a) + 0 * sizeof(char[PT_LENGTH_(a) < 65536 ? 1 : -1])
 #define PT_VARY2_ARRAY_(a)
 #define PT_STORE2_ARRAY_(a)	 __builtin_memcpy(pt_to_, &(a)[0], sizeof(a)), pt_to_ += sizeof(a);
+#define PT_TYPE2_HEX_ARRAY_(a)	 PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0]))), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_ENUMS2_HEX_ARRAY_(a)
+#define PT_FIXED2_HEX_ARRAY_(a)	 PT_FIXED2_ARRAY_(a)
+#define PT_VARY2_HEX_ARRAY_(a)
+#define PT_STORE2_HEX_ARRAY_(a)	 PT_STORE2_ARRAY_(a)
 #define PT_TYPE2_STRUCT_(...)	 PANTRACE_T_STRUCT, PT_EACH3_(PT_TYPE3_, __VA_ARGS__) PANTRACE_T_STRUCT_END,
 #define PT_ENUMS2_STRUCT_(...) PT_EACH3_(PT_ENUMS3_, __VA_ARGS__)
 #define PT_FIXED2_STRUCT_(...) PT_EACH3_(PT_FIXED3_, __VA_ARGS__)
@@ -236,6 +272,11 @@
 #define PT_FIXED3_ENUM_(e, x)	 +8
 #define PT_VARY3_ENUM_(e, x)
 #define PT_STORE3_ENUM_(e, x)	 PT_PUT_(x)
+#define PT_TYPE3_HEX_(x)	 PT_HEX_TYPE_((int)PT_TYPE_(x)),
+#define PT_ENUMS3_HEX_(x)
+#define PT_FIXED3_HEX_(x)	 +8
+#define PT_VARY3_HEX_(x)	 +PT_VARIES_(x)
+#define PT_STORE3_HEX_(x)	 PT_PUT_(x)
 #define PT_TYPE3_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS3_ARRAY_(a)
 #define PT_FIXED3_ARRAY_(a)	 +sizeof(a) + 0 * sizeof(char[PT_LENGTH_(a) < 65536 ? 1 : -1])

@@ -5,8 +5,7 @@
  * known in both spellings (ctf_integer and lttng_ust_field_integer ...). TRACEPOINT_DEFINE, TRACEPOINT_CREATE_PROBES and
  * TRACEPOINT_PROBE_DYNAMIC_LINKAGE change nothing: there are no providers to be built or loaded.
  *
- * What is not taken: `_nowrite` fields (which LTTng keeps for filters only; here they are left out), the base of `_hex` fields (their numbers
- * are shown as others are), more than 10 arguments. The lists of TP_FIELDS() become lists of (kind, type, name, source...), once.
+ * What is not taken: `_nowrite` fields (which LTTng keeps for filters only; here they are left out), more than 10 arguments. The lists of TP_FIELDS() become lists of (kind, type, name, source...), once.
  */
 #ifndef PANTRACE_LTTNG_TRACEPOINT_H
 #define PANTRACE_LTTNG_TRACEPOINT_H
@@ -45,21 +44,21 @@
 #define LTTNG_UST_TP_FIELDS TP_FIELDS
 
 #define lttng_ust_field_integer(t, n, e)	      , (PLAIN, t, n, (t)(e))
-#define lttng_ust_field_integer_hex(t, n, e)	      , (PLAIN, t, n, (t)(e))
+#define lttng_ust_field_integer_hex(t, n, e)	      , (HEX, t, n, (t)(e))
 #define lttng_ust_field_integer_network(t, n, e)      , (PLAIN, t, n, PTL_SWAP_(t, e))
-#define lttng_ust_field_integer_network_hex(t, n, e)  , (PLAIN, t, n, PTL_SWAP_(t, e))
+#define lttng_ust_field_integer_network_hex(t, n, e)  , (HEX, t, n, PTL_SWAP_(t, e))
 #define lttng_ust_field_float(t, n, e)		      , (PLAIN, t, n, (t)(e))
 #define lttng_ust_field_string(n, e)		      , (TEXT, char, n, (const char *)(e))
 #define lttng_ust_field_unused(e)
 #define lttng_ust_field_array(t, n, e, len)	      , (ARRAY, t, n, e, len)
-#define lttng_ust_field_array_hex(t, n, e, len)	      , (ARRAY, t, n, e, len)
+#define lttng_ust_field_array_hex(t, n, e, len)	      , (HEX_ARRAY, t, n, e, len)
 #define lttng_ust_field_array_network(t, n, e, len)   , (NETWORK_ARRAY, t, n, e, len)
-#define lttng_ust_field_array_network_hex(t, n, e, len) , (NETWORK_ARRAY, t, n, e, len)
+#define lttng_ust_field_array_network_hex(t, n, e, len) , (HEX_NETWORK_ARRAY, t, n, e, len)
 #define lttng_ust_field_array_text(t, n, e, len)      , (BYTES, t, n, e, len)
 #define lttng_ust_field_sequence(t, n, e, lt, len)    , (SEQUENCE, t, n, e, len)
-#define lttng_ust_field_sequence_hex(t, n, e, lt, len) , (SEQUENCE, t, n, e, len)
+#define lttng_ust_field_sequence_hex(t, n, e, lt, len) , (HEX_SEQUENCE, t, n, e, len)
 #define lttng_ust_field_sequence_network(t, n, e, lt, len) , (NETWORK_SEQUENCE, t, n, e, len)
-#define lttng_ust_field_sequence_network_hex(t, n, e, lt, len) , (NETWORK_SEQUENCE, t, n, e, len)
+#define lttng_ust_field_sequence_network_hex(t, n, e, lt, len) , (HEX_NETWORK_SEQUENCE, t, n, e, len)
 #define lttng_ust_field_sequence_text(t, n, e, lt, len) , (BYTES, t, n, e, len)
 #define lttng_ust_field_enum(provider, name, t, n, e) , (ENUM, t, n, e, PTL_ENUM_NAME_(provider, name))
 #define lttng_ust_field_integer_nowrite(...)
@@ -125,13 +124,19 @@
 #define PTL_TYPE_(field) PTL_TYPE_1_ field
 #define PTL_TYPE_1_(kind, ...) PTL_ASK_(PTL_TYPE_OF_, kind, __VA_ARGS__)
 #define PTL_TYPE_OF_PLAIN_(t, n, e)	    (unsigned char)PT_TYPE_((t)0),
+#define PTL_TYPE_OF_HEX_(t, n, e)	    PT_HEX_TYPE_((int)PT_TYPE_((t)0)),
 #define PTL_TYPE_OF_TEXT_(t, n, e)	    PANTRACE_T_STRING,
 #define PTL_TYPE_OF_BYTES_(t, n, e, len)    PANTRACE_T_TEXT,
 #define PTL_TYPE_OF_NETWORK_SEQUENCE_ PTL_TYPE_OF_SEQUENCE_
 #define PTL_TYPE_OF_SEQUENCE_(t, n, e, len) (unsigned char)(PANTRACE_T_SEQUENCE | PT_TYPE_((t)0)),
+#define PTL_TYPE_OF_HEX_SEQUENCE_(t, n, e, len) PT_HEX_TYPE_((int)(PANTRACE_T_SEQUENCE | PT_TYPE_((t)0))),
+#define PTL_TYPE_OF_HEX_NETWORK_SEQUENCE_ PTL_TYPE_OF_HEX_SEQUENCE_
 #define PTL_TYPE_OF_NETWORK_ARRAY_ PTL_TYPE_OF_ARRAY_
 #define PTL_TYPE_OF_ARRAY_(t, n, e, len)                                                           \
 	(unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((t)0)), (unsigned char)((len) & 255), (unsigned char)((len) >> 8),
+#define PTL_TYPE_OF_HEX_ARRAY_(t, n, e, len)                                                       \
+	PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((t)0))), (unsigned char)((len) & 255), (unsigned char)((len) >> 8),
+#define PTL_TYPE_OF_HEX_NETWORK_ARRAY_ PTL_TYPE_OF_HEX_ARRAY_
 #define PTL_TYPE_OF_ENUM_(t, n, e, names) (unsigned char)(PANTRACE_T_ENUM | PT_TYPE_((t)0)),
 
 #define PTL_NAMES_(field) PTL_NAMES_1_ field
@@ -144,6 +149,11 @@
 #define PTL_NAMES_OF_NETWORK_ARRAY_ PTL_NAMES_OF_ARRAY_
 #define PTL_NAMES_OF_ARRAY_(...)
 #define PTL_NAMES_OF_ENUM_(t, n, e, names) &names,
+#define PTL_NAMES_OF_HEX_ PTL_NAMES_OF_PLAIN_
+#define PTL_NAMES_OF_HEX_SEQUENCE_ PTL_NAMES_OF_SEQUENCE_
+#define PTL_NAMES_OF_HEX_ARRAY_ PTL_NAMES_OF_ARRAY_
+#define PTL_NAMES_OF_HEX_NETWORK_SEQUENCE_ PTL_NAMES_OF_NETWORK_SEQUENCE_
+#define PTL_NAMES_OF_HEX_NETWORK_ARRAY_ PTL_NAMES_OF_NETWORK_ARRAY_
 
 #define PTL_ROOM_(field) PTL_ROOM_1_ field
 #define PTL_ROOM_1_(kind, ...) PTL_ASK_(PTL_ROOM_OF_, kind, __VA_ARGS__)
@@ -155,6 +165,11 @@
 #define PTL_ROOM_OF_NETWORK_ARRAY_ PTL_ROOM_OF_ARRAY_
 #define PTL_ROOM_OF_ARRAY_(t, n, e, len)    +sizeof(t) * (len)
 #define PTL_ROOM_OF_ENUM_(t, n, e, names)   +8
+#define PTL_ROOM_OF_HEX_ PTL_ROOM_OF_PLAIN_
+#define PTL_ROOM_OF_HEX_SEQUENCE_ PTL_ROOM_OF_SEQUENCE_
+#define PTL_ROOM_OF_HEX_ARRAY_ PTL_ROOM_OF_ARRAY_
+#define PTL_ROOM_OF_HEX_NETWORK_SEQUENCE_ PTL_ROOM_OF_NETWORK_SEQUENCE_
+#define PTL_ROOM_OF_HEX_NETWORK_ARRAY_ PTL_ROOM_OF_NETWORK_ARRAY_
 
 #define PTL_VARY_(field) PTL_VARY_1_ field
 #define PTL_VARY_1_(kind, ...) PTL_ASK_(PTL_VARY_OF_, kind, __VA_ARGS__)
@@ -166,6 +181,11 @@
 #define PTL_VARY_OF_NETWORK_ARRAY_ PTL_VARY_OF_ARRAY_
 #define PTL_VARY_OF_ARRAY_(...)
 #define PTL_VARY_OF_ENUM_(...)
+#define PTL_VARY_OF_HEX_ PTL_VARY_OF_PLAIN_
+#define PTL_VARY_OF_HEX_SEQUENCE_ PTL_VARY_OF_SEQUENCE_
+#define PTL_VARY_OF_HEX_ARRAY_ PTL_VARY_OF_ARRAY_
+#define PTL_VARY_OF_HEX_NETWORK_SEQUENCE_ PTL_VARY_OF_NETWORK_SEQUENCE_
+#define PTL_VARY_OF_HEX_NETWORK_ARRAY_ PTL_VARY_OF_NETWORK_ARRAY_
 
 #define PTL_STORE_(field) PTL_STORE_1_ field
 #define PTL_STORE_1_(kind, ...) PTL_ASK_(PTL_STORE_OF_, kind, __VA_ARGS__)
@@ -185,6 +205,11 @@
 	PTL_STORE_OF_ARRAY_(t, n, e, len)                                                          \
 	PTL_SWAP_EACH_(t, pt_to_ - sizeof(t) * (len))
 #define PTL_STORE_OF_ENUM_(t, n, e, names) PT_PUT_((t)(e))
+#define PTL_STORE_OF_HEX_ PTL_STORE_OF_PLAIN_
+#define PTL_STORE_OF_HEX_SEQUENCE_ PTL_STORE_OF_SEQUENCE_
+#define PTL_STORE_OF_HEX_ARRAY_ PTL_STORE_OF_ARRAY_
+#define PTL_STORE_OF_HEX_NETWORK_SEQUENCE_ PTL_STORE_OF_NETWORK_SEQUENCE_
+#define PTL_STORE_OF_HEX_NETWORK_ARRAY_ PTL_STORE_OF_NETWORK_ARRAY_
 
 /* ---- enumerations ---- */
 
