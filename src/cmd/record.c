@@ -67,8 +67,9 @@ static const struct command_spec record_spec = {
 		    "pantrace record -u '*:*' --level warning -n nginx --rotate-size 1G --keep 10 "
 		    "-o trace\n",
 	.details = "babeltrace2 and Trace Compass open what is written. What a program's ring "
-		   "could not hold is lost, counted, and told "
-		   "at the end (exit code 3).\n\n"
+		   "could not hold, or a full disk did not take, is lost, counted, and told "
+		   "at the end (exit code 3). So is a program that cannot take part: it is "
+		   "named.\n\n"
 		   "Signals: INT and TERM end the recording; USR1 writes a snapshot (--mode "
 		   "overwrite); USR2 begins a new chunk.\n\n"
 		   "With --session NAME the session stays when the recorder is killed: programs go "

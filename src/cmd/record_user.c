@@ -375,6 +375,7 @@ static int end_user(struct record_run *run, void *state)
 {
 	struct user_state *const s = state;
 	struct ctf_output_totals totals = {0};
+	u64 unwritten = 0;
 	int rc = 0, closed;
 
 	/* a session that stays goes on in the programs' rings */
@@ -385,11 +386,14 @@ static int end_user(struct record_run *run, void *state)
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);
 		run->lost = recorder_lost(&s->recorder);
-		run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused;
 		totals = ctf_output_totals(s->output);
+		/* the rings go with the session */
+		unwritten = rc < 0 && !s->stays ? ctf_output_unwritten(s->output) : 0;
+		run->lost += unwritten;
 	} else {
 		snapshot(run, s);
 	}
+	run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused;
 	recorder_close(&s->recorder);
 	if (s->output) {
 		closed = ctf_output_close(s->output, 30000);
@@ -401,6 +405,13 @@ static int end_user(struct record_run *run, void *state)
 			tell(s, &totals, run->lost);
 		if (rc < 0)
 			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
+		if (unwritten) {
+			fprintf(stderr,
+				"WARNING: %" PRIu64 " events that were still in the rings are "
+				"lost with them\n",
+				unwritten);
+			rc = 0; /* counted: the rest of the recording is whole */
+		}
 	}
 	session_end(run, s);
 	announce_close(s->announce);

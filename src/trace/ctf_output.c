@@ -252,6 +252,27 @@ int ctf_output_drain(struct ctf_output *o, struct ctf_source *s, enum ctf_drain 
 	return rc;
 }
 
+u64 ctf_output_unwritten(struct ctf_output *o)
+{
+	u64 events = 0;
+
+	for (size_t i = 0; i < o->sources.len; i++) {
+		struct ctf_source *const s = o->sources.items[i];
+
+		for (u32 j = 0; j < s->nr_streams; j++) {
+			struct pantrace_ctf_stream stream = s->streams[j].stream;
+			const u64 position = pantrace_reader_tell(s->reader, j);
+			struct pantrace_ctf_packet packet;
+
+			while (pantrace_ctf_next(s->reader, j, true, &stream, &packet) > 0 &&
+			       packet.size)
+				events += packet.events;
+			pantrace_reader_seek(s->reader, j, position);
+		}
+	}
+	return events;
+}
+
 int ctf_output_rotate(struct ctf_output *o)
 {
 	return o->rotating ? next_chunk(o) : -EINVAL;

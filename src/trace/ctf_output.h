@@ -59,6 +59,8 @@ enum ctf_drain {
  * -EBADMSG: a ring is damaged; what stood before the damage is written.
  */
 int ctf_output_drain(struct ctf_output *o, struct ctf_source *s, enum ctf_drain what);
+/* Events that the rings of all sources still hold: what is lost if nothing more is written. After the last drain. */
+u64 ctf_output_unwritten(struct ctf_output *o);
 /* After the last drain. */
 void ctf_output_remove(struct ctf_output *o, struct ctf_source *s);
 /* Rotation by time, answers of the relay, reconnection. 0 or -errno: the relay refused for good (said in diag). */

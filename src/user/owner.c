@@ -14,6 +14,7 @@
 struct status {
 	uid_t uids[3];
 	pid_t inner; /* its number in its own pid namespace */
+	int seccomp; /* 0: its first thread is not confined */
 };
 
 static bool status_read(const char *pid, struct status *ret)
@@ -28,6 +29,8 @@ static bool status_read(const char *pid, struct status *ret)
 	line = strstr(text, "\nUid:");
 	good = line &&
 	       sscanf(line + 5, "%u %u %u", &ret->uids[0], &ret->uids[1], &ret->uids[2]) == 3;
+	line = strstr(text, "\nSeccomp:");
+	ret->seccomp = line ? atoi(line + 9) : 0;
 	ret->inner = 0;
 	line = strstr(text, "\nNSpid:");
 	if (line) {
@@ -60,6 +63,15 @@ enum user_of user_is_of(pid_t pid, uid_t uid)
 	if (!status_read(name, &status))
 		return USER_OF_GONE;
 	return has_uid(&status, uid) ? USER_OF_YES : USER_OF_NO;
+}
+
+bool user_is_confined(pid_t pid)
+{
+	struct status status;
+	char name[24];
+
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	return pid > 0 && status_read(name, &status) && status.seccomp;
 }
 
 static u64 pid_namespace_of(const char *pid)

@@ -19,6 +19,8 @@ enum user_of {
 
 /* Whether UID is one of the user ids (real, effective, saved) of a process of our pid namespace. */
 enum user_of user_is_of(pid_t pid, uid_t uid);
+/* Whether the first thread of a process is confined by seccomp. */
+bool user_is_confined(pid_t pid);
 
 /* Users of processes that a session has seen alive; zero-initialised is empty. */
 struct user_owners {

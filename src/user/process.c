@@ -14,6 +14,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/foreign.h"
+#include "user/owner.h"
 
 #define ANSWER_MAX  (32u << 20)
 #define ANSWERS_MAX (256u << 20) /* of all processes */
@@ -309,6 +310,28 @@ static void warn_refused(const struct user_process *p, const char *name, struct 
 			(int)p->pid, name, events);
 }
 
+void user_refusal_text(struct strbuf *text, pid_t pid, const char *name, const char *reason,
+		       int error)
+{
+	strbuf_addf(text, "process %d (", (int)pid);
+	escape_line(text, name, strlen(name));
+	strbuf_addstr(text, ") does not take part: ");
+	escape_line(text, reason, strcspn(reason, "\n"));
+	if ((error == EPERM || error == EACCES || error == ENOSYS) && user_is_confined(pid))
+		strbuf_addstr(text, " (it is confined by seccomp: its filter refuses system calls "
+				    "that its part of the recording takes)");
+}
+
+void user_refusal_warn(const struct user_process *p, struct diag *d)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	user_refusal_text(&text, p->pid, p->name,
+			  p->text && *p->text ? p->text : strerror(-p->error), -p->error);
+	diag_warning(d, NO_SPAN, "%s", text.data);
+	strbuf_release(&text);
+}
+
 /* Of a process once in a run: it is asked more than once. */
 static bool was_told(const struct user_process *p)
 {
@@ -328,9 +351,13 @@ void user_warn(const struct user_processes *p, struct diag *d)
 
 		escape_line(&name, process->name, strlen(process->name));
 		if (process->error == -ETIMEDOUT && !was_told(process))
-			diag_warning(d, NO_SPAN,
-				     "process %d (%s) does not answer: it is stopped, or too busy",
-				     (int)process->pid, name.data);
+			diag_warning(
+				d, NO_SPAN, "process %d (%s) does not answer: %s",
+				(int)process->pid, name.data,
+				user_is_confined(process->pid)
+					? "it is confined by seccomp, and what would answer in "
+					  "it must not make a system call any more"
+					: "it is stopped, or too busy");
 		else if (process->error == -EPROTONOSUPPORT)
 			diag_warning(d, NO_SPAN, "process %d (%s) is not controlled: %s",
 				     (int)process->pid, name.data,

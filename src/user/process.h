@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "base/strbuf.h"
 
 struct user_process {
 	int place; /* of the socket, O_PATH */
@@ -51,6 +52,14 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms);
 /* The first line of a request. */
 char *user_request(const char *verb, const char *session);
 void user_processes_release(struct user_processes *p);
+/*
+ * "process PID (NAME) does not take part: REASON" is added to TEXT. ERROR: its errno; where seccomp may be behind it, that is said, too.
+ * What others can write is escaped.
+ */
+void user_refusal_text(struct strbuf *text, pid_t pid, const char *name, const char *reason,
+		       int error);
+/* The same as a warning, of a process that answered with an error. */
+void user_refusal_warn(const struct user_process *p, struct diag *d);
 /* A warning for each process that did not answer, speaks another protocol or could not switch all on; others' errors are not said. */
 void user_warn(const struct user_processes *p, struct diag *d);
 

@@ -123,25 +123,27 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 }
 
 /* PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c). */
-static bool refusal_say(const char *name)
+static bool refusal_say(struct recorder *r, const char *name)
 {
-	struct strbuf comm = STRBUF_INIT;
-	char path[32], *text;
+	struct strbuf said = STRBUF_INIT;
+	char path[32], *comm = NULL, reason[256];
 	int pid, error, n = 0;
 	size_t len;
 
 	if (sscanf(name, "%d-0-%d.pantrace%n", &pid, &error, &n) != 2 || !n || name[n])
 		return false;
+	r->nr_refused++;
+	/* a snapshot of a session that this process records: its recorder says it */
+	if (r->session->recorder == getpid() && r->output && !r->consume)
+		return true;
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	if (file_read(path, 64, &text, &len)) {
-		strbuf_addstr(&comm, "it has ended");
-	} else {
-		escape_line(&comm, text, strcspn(text, "\n"));
-		free(text);
-	}
-	fprintf(stderr, "WARNING: process %d (%s) does not take part: its rings cannot be made: %s\n",
-		pid, comm.data, strerror(error));
-	strbuf_release(&comm);
+	if (!file_read(path, 64, &comm, &len))
+		comm[strcspn(comm, "\n")] = '\0';
+	snprintf(reason, sizeof(reason), "its rings cannot be made: %s", strerror(error));
+	user_refusal_text(&said, pid, comm ? comm : "it has ended", reason, error);
+	fprintf(stderr, "WARNING: %s\n", said.data);
+	strbuf_release(&said);
+	free(comm);
 	return true;
 }
 
@@ -152,8 +154,7 @@ static int find_file(void *arg, int directory, const char *name)
 
 	if (!user_rings_name(name) || hashmap_gets(&r->known, name))
 		return 0;
-	if (refusal_say(name)) {
-		r->nr_refused++;
+	if (refusal_say(r, name)) {
 		hashmap_puts(&r->known, name, r);
 		return 0;
 	}

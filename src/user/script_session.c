@@ -30,9 +30,7 @@ static void ask_all(pid_t pid, const char *request, struct diag *d)
 		 * read the description */
 		if (p->error && p->error != -ECONNRESET && p->error != -ENOENT &&
 		    p->error != -EEXIST)
-			diag_warning(d, NO_SPAN, "process %d (%s) does not take part: %s",
-				     (int)p->pid, p->name,
-				     p->text && *p->text ? p->text : strerror(-p->error));
+			user_refusal_warn(p, d);
 	}
 	user_processes_release(&processes);
 }

@@ -35,23 +35,30 @@ static bool same_output(const char *a, const char *b)
 
 /* ---- life ---- */
 
-/* Processes that are told and refuse: the reason of each. */
+/* Whether the process said no to what the session wants of it. */
+static bool is_refusal(const struct user_process *p)
+{
+	static const int others[] = {0, -EEXIST, -ETIMEDOUT, -EPROTONOSUPPORT, -EPIPE, -ECONNRESET};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (p->error == others[i])
+			return false;
+	return true;
+}
+
+/* Those who refuse, with the reason of each. How many. */
 static u32 refusals(const struct user_processes *told, struct diag *d)
 {
-	u32 running = 0;
+	u32 refused = 0;
 
 	for (size_t i = 0; i < told->all.len; i++) {
 		const struct user_process *const p = &told->all.items[i];
-
-		if (!p->error)
-			running++;
-		else if (p->error != -EEXIST && p->error != -ETIMEDOUT &&
-			 p->error != -EPROTONOSUPPORT && p->error != -EPIPE &&
-			 p->error != -ECONNRESET)
-			diag_warning(d, NO_SPAN, "process %d (%s) does not take part: %s",
-				     (int)p->pid, p->name, p->text ? p->text : strerror(-p->error));
+		if (!is_refusal(p))
+			continue;
+		user_refusal_warn(p, d);
+		refused++;
 	}
-	return running;
+	return refused;
 }
 
 int user_session_create(const struct user_session_options *o, bool recorder, struct diag *d,
@@ -113,7 +120,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		user_connect(&told, &o->which);
 		user_ask(&told, message, ASK_MS);
 		user_warn(&told, d);
-		refusals(&told, d);
+		s.refused = refusals(&told, d);
 		user_processes_release(&told);
 		free(request);
 		free(message);

@@ -40,6 +40,7 @@ struct user_session {
 	bool recorder_alive;
 	bool anonymous;
 	u32 mode;
+	u32 refused; /* processes that said no as it began: they are named */
 };
 
 /* "overwrite", "block=5ms" (sets block_us). 0 or -EINVAL. */
