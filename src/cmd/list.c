@@ -94,7 +94,8 @@ static void add_argument(struct lister *l, const char *name, const struct type *
 	strbuf_release(&spelled);
 }
 
-static void add_context(struct lister *l, const struct probe_context *c)
+static void add_context(struct lister *l, const struct probe_provider *p,
+			const struct probe_context *c)
 {
 	if (c->args)
 		type_complete(l->env->types, c->args);
@@ -105,9 +106,7 @@ static void add_context(struct lister *l, const struct probe_context *c)
 			add_argument(l, m->name, m->type, c->spellings ? c->spellings[i] : NULL);
 	}
 	/* Events without types still have arg0 ... (usdt). */
-	for (u32 i = 0; !c->args && c->kind == CONTEXT_REGISTERS && c->layout_key &&
-			str_starts(c->layout_key, "usdt") && i < c->argn_count;
-	     i++) {
+	for (u32 i = 0; !c->args && p->has_own_arguments && i < c->argn_count; i++) {
 		char name[8];
 
 		snprintf(name, sizeof(name), "arg%u", i);
@@ -146,7 +145,7 @@ static void add_arguments(struct lister *l, const char *name)
 	if (!probe_expand(env, &request, &targets) && targets.list.len &&
 	    !targets.list.items[0]->provider->describe(env, targets.list.items[0], NO_SPAN,
 						       &context))
-		add_context(l, &context);
+		add_context(l, targets.list.items[0]->provider, &context);
 	env->diag = real;
 	diag_release(&quiet);
 	vector_free(&targets.list);

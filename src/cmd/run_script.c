@@ -299,13 +299,10 @@ static int open_output(struct session *s)
 /* bpftrace leaves out how often: "interval:ms:", "hardware:cache-misses:". */
 static void print_target(const struct probe_target *t, bool is_compatible)
 {
-	static const char *const counted[] = {"interval", "profile", "software", "hardware"};
 	size_t len = strlen(t->name);
 
-	for (size_t i = 0; is_compatible && i < ARRAY_SIZE(counted); i++)
-		if (str_eq(t->provider->name, counted[i]))
-			while (len && t->name[len - 1] != ':')
-				len--;
+	while (is_compatible && t->provider->ends_in_count && len && t->name[len - 1] != ':')
+		len--;
 	printf("%.*s\n", (int)len, t->name);
 }
 

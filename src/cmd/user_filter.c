@@ -7,10 +7,12 @@
 
 static int image_make(const struct script *script, struct diag *diag, struct strbuf *ret)
 {
-	for (size_t i = 0; i < script->programs.len; i++)
-		if (script->programs.items[i].ntargets &&
-		    str_eq(script->programs.items[i].targets[0]->provider->name, "user-filter"))
-			return process_image(script, &script->programs.items[i], diag, ret);
+	for (size_t i = 0; i < script->programs.len; i++) {
+		const struct script_program *p = &script->programs.items[i];
+
+		if (probe_provider_of(p->targets, p->ntargets)->runner == PROBE_AS_FILTER)
+			return process_image(script, p, diag, ret);
+	}
 	return -EINVAL;
 }
 

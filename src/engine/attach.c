@@ -5,28 +5,6 @@
 
 #include "base/glob.h"
 
-/*
- * The kernel runs the programs of one event in the order of attaching for some kinds of events and
- * in the reverse order for others; a script's own order is kept by attaching the latter from the
- * last one on.
- */
-static bool runs_in_reverse(const struct script_program *p)
-{
-	static const char *const names[] = {"kprobe", "uprobe", "uretprobe", "usdt",
-					    "fentry", "fexit",	"iter"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (engine_is_provider(p, names[i]))
-			return true;
-	return false;
-}
-
-/* Timers run from when all the others are attached, which may take seconds. */
-static bool is_timer(const struct script_program *p)
-{
-	return engine_is_provider(p, "interval") || engine_is_provider(p, "profile");
-}
-
 static bool has_wildcard(const struct probe *p)
 {
 	for (u32 i = 0; p && i < p->nattach; i++)
@@ -82,7 +60,7 @@ static int attach_program(struct engine *e, size_t index)
 		err = provider->attach(e->env, e->programs[index], &p->context, p->targets + first,
 				       n, &e->attachments);
 		/* Iterators run when their sequence files are read. */
-		for (; str_eq(provider->name, "iter") && attachments < e->attachments.list.len;
+		for (; provider->runs_when_read && attachments < e->attachments.list.len;
 		     attachments++)
 			vector_push(&e->iterators, e->attachments.list.items[attachments].event_fd);
 		if (err < 0 || e->attachments.failed > failed)
@@ -114,6 +92,11 @@ static void raise_file_limit(const struct engine *e)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/*
+ * The kernel runs the programs of one event in the order of attaching for some kinds of events and
+ * in the reverse order for others; a script's own order is kept by attaching the latter from the
+ * last one on. Timers run from when all the others are attached, which may take seconds.
+ */
 int engine_attach(struct engine *e)
 {
 	const struct script_program *const programs = e->script->programs.items;
@@ -122,13 +105,14 @@ int engine_attach(struct engine *e)
 
 	raise_file_limit(e);
 	for (size_t i = 0; i < n && !err; i++)
-		if (!runs_in_reverse(&programs[i]) && !is_timer(&programs[i]))
+		if (!engine_provider(&programs[i])->runs_in_reverse &&
+		    !engine_provider(&programs[i])->is_timer)
 			err = attach_program(e, i);
 	for (size_t i = n; i-- > 0 && !err;)
-		if (runs_in_reverse(&programs[i]))
+		if (engine_provider(&programs[i])->runs_in_reverse)
 			err = attach_program(e, i);
 	for (size_t i = 0; i < n && !err; i++)
-		if (is_timer(&programs[i]))
+		if (engine_provider(&programs[i])->is_timer)
 			err = attach_program(e, i);
 	return err;
 }

@@ -51,8 +51,7 @@ struct plan {
 
 static bool is_counting(const struct script_program *p)
 {
-	return p->context.in_process && p->ntargets &&
-	       str_eq(p->targets[0]->provider->name, "user-process");
+	return engine_provider(p)->runner == PROBE_IN_PROCESS;
 }
 
 static int add_program(struct engine *e, const struct script_program *p, struct plan *plan)
@@ -132,8 +131,9 @@ void counted_end(struct engine *e)
 	e->counting = NULL;
 }
 
-/* How many programs of a provider have the event as a target. */
-static u32 targets_of(const struct engine *e, const char *provider, const struct probe_target *like)
+/* How many programs that are run in this way have the event as a target. */
+static u32 targets_of(const struct engine *e, enum probe_runner runner,
+		      const struct probe_target *like)
 {
 	u32 n = 0;
 
@@ -144,7 +144,7 @@ static u32 targets_of(const struct engine *e, const char *provider, const struct
 			const struct probe_target *t = p->targets[k];
 			const struct user_event *event = t->private;
 
-			if (!str_eq(t->provider->name, provider) ||
+			if (!t->provider->is_user_event || t->provider->runner != runner ||
 			    !str_eq(t->module, like->module) ||
 			    !str_eq(t->function, like->function) || event->site.is_repeated)
 				continue;
@@ -167,8 +167,8 @@ void counted_filters(struct engine *e)
 		const struct probe_target *t = p->ntargets ? p->targets[0] : NULL;
 		struct strbuf image = STRBUF_INIT;
 
-		if (!t || !str_eq(t->provider->name, "user-filter") ||
-		    targets_of(e, "user-filter", t) != 1 || targets_of(e, "user", t) != 1)
+		if (!t || t->provider->runner != PROBE_AS_FILTER ||
+		    targets_of(e, PROBE_AS_FILTER, t) != 1 || targets_of(e, PROBE_BY_EVENT, t) != 1)
 			continue;
 		if (!process_image(e->script, p, NULL, &image)) {
 			strbuf_addf(&lines, "filter %s:%s ", t->module, t->function);

@@ -130,12 +130,12 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 int engine_attach(struct engine *e);
 
 /* ---- special.c ---- */
-bool engine_is_provider(const struct script_program *p, const char *name);
+const struct probe_provider *engine_provider(const struct script_program *p);
 /* Attach points of probes that are not the script's own. */
 u32 engine_count_internal(const struct engine *e);
-u32 engine_count_targets(const struct engine *e, const char *provider);
-/* Runs the programs of one special provider, each once per attach point. Returns how many, or -errno with a diagnostic. */
-int engine_run_special(struct engine *e, const char *provider);
+u32 engine_count_targets(const struct engine *e, enum probe_runner runner);
+/* Runs the programs of this moment, each once per attach point. Returns how many, or -errno with a diagnostic. */
+int engine_run_special(struct engine *e, enum probe_runner runner);
 /* Runs one program without an event; ret_value (may be NULL) is what it returned. 0 or -errno. */
 int engine_test_run(int prog_fd, u32 *ret_value);
 bool engine_has_signal(const struct engine *e, u32 signo);

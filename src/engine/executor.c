@@ -394,7 +394,7 @@ static void drain_records(void *loop)
 static int run_trials(struct loop *l)
 {
 	struct engine *e = l->e;
-	int err = engine_run_special(e, "begin");
+	int err = engine_run_special(e, PROBE_AT_BEGIN);
 
 	if (err >= 0)
 		err = engine_run_trials(e, drain_records, l);
@@ -405,9 +405,9 @@ static int run_trials(struct loop *l)
 static int refuse_nothing(const struct engine *e)
 {
 	diag_error(e->env->diag, NO_SPAN, "%s",
-		   engine_count_targets(e, "test")
+		   engine_count_targets(e, PROBE_AS_TEST)
 			   ? "No probes attached; use --test to run test probes."
-		   : engine_count_targets(e, "bench")
+		   : engine_count_targets(e, PROBE_AS_BENCH)
 			   ? "No probes attached; use --bench to run benchmark probes."
 			   : "Attachment failed for all probes.");
 	return -ENOENT;
@@ -417,7 +417,7 @@ static int refuse_nothing(const struct engine *e)
 static int start(struct loop *l)
 {
 	struct engine *e = l->e;
-	int begin = engine_run_special(e, "begin"), err;
+	int begin = engine_run_special(e, PROBE_AT_BEGIN), err;
 	u32 special;
 
 	if (begin < 0)
@@ -436,7 +436,8 @@ static int start(struct loop *l)
 		err = add_source(l, counting_fd(e->counting), WAIT_COUNTING);
 	if (err < 0)
 		return err;
-	special = (u32)begin + engine_count_targets(e, "end") + engine_count_targets(e, "self");
+	special = (u32)begin + engine_count_targets(e, PROBE_AT_END) +
+		  engine_count_targets(e, PROBE_BY_SIGNAL);
 	e->attached = e->attachments.attached + special - engine_count_internal(e);
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached)
@@ -449,7 +450,8 @@ static int start(struct loop *l)
 	engine_drop_privileges(e);
 	announce(e);
 	engine_print_header(e);
-	if (!e->attachments.attached && !engine_count_targets(e, "self") && !e->options->child)
+	if (!e->attachments.attached && !engine_count_targets(e, PROBE_BY_SIGNAL) &&
+	    !e->options->child)
 		l->is_over = true; /* nothing more can come */
 	return 0;
 }
@@ -470,7 +472,7 @@ static void finish(struct loop *l)
 	read_all_records(l); /* after exit(): dropped */
 	e->system_until_ns = 0;
 	e->is_exiting = false;
-	engine_run_special(e, "end");
+	engine_run_special(e, PROBE_AT_END);
 	read_all_records(l);
 	engine_report_lost(e, true);
 	if (e->options->reporter)
@@ -503,11 +505,13 @@ static int ask(struct engine *e)
 	err = engine_attach(e);
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < e->script->programs.len; i++)
-		if (e->script->programs.items[i].ntargets &&
-		    !str_eq(e->script->programs.items[i].targets[0]->provider->name, "test") &&
-		    !str_eq(e->script->programs.items[i].targets[0]->provider->name, "bench"))
+	for (size_t i = 0; i < e->script->programs.len; i++) {
+		const struct script_program *p = &e->script->programs.items[i];
+		const enum probe_runner runner = engine_provider(p)->runner;
+
+		if (p->ntargets && runner != PROBE_AS_TEST && runner != PROBE_AS_BENCH)
 			return 0;
+	}
 	return e->script->programs.len ? refuse_nothing(e) : 0;
 }
 

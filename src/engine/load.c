@@ -88,11 +88,9 @@ static bool is_loop(const struct bpf_insn *insn)
 /* How often a program may fire before the buffer is read; 0 = any number of times. */
 static u32 firings_of(const struct script *s, const struct script_program *p)
 {
-	const char *provider = p->ntargets ? p->targets[0]->provider->name : "";
-
-	if (s->only_special_probes || str_eq(provider, "begin") || str_eq(provider, "end"))
+	if (s->only_special_probes || engine_provider(p)->runs_once)
 		return 1;
-	return str_eq(provider, "interval") ? FIRINGS_OF_TIMER : 0;
+	return engine_provider(p)->is_slow ? FIRINGS_OF_TIMER : 0;
 }
 
 /*

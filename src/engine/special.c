@@ -7,9 +7,9 @@
 
 #include "kernel/kernel.h"
 
-bool engine_is_provider(const struct script_program *p, const char *name)
+const struct probe_provider *engine_provider(const struct script_program *p)
 {
-	return p->ntargets && str_eq(p->targets[0]->provider->name, name);
+	return probe_provider_of(p->targets, p->ntargets);
 }
 
 int engine_test_run(int prog_fd, u32 *ret_value)
@@ -24,8 +24,8 @@ int engine_test_run(int prog_fd, u32 *ret_value)
 	return r < 0 ? r : 0;
 }
 
-/* Programs of one special provider, each once per attach point. Returns how many, or -errno. */
-int engine_run_special(struct engine *e, const char *provider)
+/* Programs that the engine runs at this moment, each once per attach point. Returns how many, or -errno. */
+int engine_run_special(struct engine *e, enum probe_runner runner)
 {
 	int count = 0;
 
@@ -33,13 +33,14 @@ int engine_run_special(struct engine *e, const char *provider)
 		const struct script_program *p = &e->script->programs.items[i];
 		int err = 0;
 
-		if (!engine_is_provider(p, provider))
+		if (engine_provider(p)->runner != runner)
 			continue;
 		for (u32 t = 0; t < p->ntargets && !err; t++, count++)
 			err = engine_test_run(e->programs[i], NULL);
 		if (err < 0) {
 			diag_error(e->env->diag, p->probe ? p->probe->span : NO_SPAN,
-				   "cannot run the %s probe: %s", provider, strerror(-err));
+				   "cannot run the %s probe: %s", engine_provider(p)->name,
+				   strerror(-err));
 			if (err == -EINVAL || err == -524) /* ENOTSUPP */
 				diag_hint(e->env->diag, "running it needs Linux 5.10");
 			return err;
@@ -48,12 +49,12 @@ int engine_run_special(struct engine *e, const char *provider)
 	return count;
 }
 
-u32 engine_count_targets(const struct engine *e, const char *provider)
+u32 engine_count_targets(const struct engine *e, enum probe_runner runner)
 {
 	u32 n = 0;
 
 	for (size_t i = 0; i < e->script->programs.len; i++)
-		if (engine_is_provider(&e->script->programs.items[i], provider))
+		if (engine_provider(&e->script->programs.items[i])->runner == runner)
 			n += e->script->programs.items[i].ntargets;
 	return n;
 }
@@ -75,7 +76,7 @@ void engine_run_signal(struct engine *e, u32 signo)
 	for (size_t i = 0; i < e->script->programs.len; i++) {
 		const struct script_program *p = &e->script->programs.items[i];
 
-		if (!engine_is_provider(p, "self"))
+		if (engine_provider(p)->runner != PROBE_BY_SIGNAL)
 			continue;
 		for (u32 t = 0; t < p->ntargets; t++) {
 			if (p->targets[t]->config != signo)
@@ -93,7 +94,9 @@ bool engine_has_signal(const struct engine *e, u32 signo)
 	for (size_t i = 0; i < e->script->programs.len; i++) {
 		const struct script_program *p = &e->script->programs.items[i];
 
-		for (u32 t = 0; engine_is_provider(p, "self") && t < p->ntargets; t++)
+		if (engine_provider(p)->runner != PROBE_BY_SIGNAL)
+			continue;
+		for (u32 t = 0; t < p->ntargets; t++)
 			if (p->targets[t]->config == signo)
 				return true;
 	}

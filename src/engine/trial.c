@@ -39,14 +39,14 @@ static void add_mark(struct strbuf *out, enum mark mark, const char *text)
 		strbuf_addf(out, "\033[%dm%s\033[0m", mark == MARK_GOOD ? 32 : 31, text);
 }
 
-static void collect(struct trials *t, const char *provider)
+static void collect(struct trials *t, enum probe_runner runner)
 {
 	const struct script *s = t->e->script;
 
 	for (size_t i = 0; i < s->programs.len; i++) {
 		const struct script_program *p = &s->programs.items[i];
 
-		for (u32 k = 0; engine_is_provider(p, provider) && k < p->ntargets; k++)
+		for (u32 k = 0; engine_provider(p)->runner == runner && k < p->ntargets; k++)
 			vector_push(&t->list, ((struct trial){p->targets[k]->function, i, false}));
 	}
 }
@@ -338,7 +338,7 @@ int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg)
 	int statistics = bench ? enable_statistics() : -1, err = 0;
 	bool first = true, failed = false;
 
-	collect(&t, bench ? "bench" : "test");
+	collect(&t, bench ? PROBE_AS_BENCH : PROBE_AS_TEST);
 	if (!t.list.len) {
 		diag_error(e->env->diag, NO_SPAN, "the script has no %s probes",
 			   bench ? "bench" : "test");

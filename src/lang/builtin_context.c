@@ -5,11 +5,6 @@
 #include "lang/check_internal.h"
 #include "lang/lower_internal.h"
 
-static const char *provider_name(const struct check *c)
-{
-	return c->unit->ntargets ? c->unit->targets[0]->provider->name : "special";
-}
-
 static bool in_probe(struct check *c, struct expr *call)
 {
 	if (!c->unit || c->unit->subprogram) {
@@ -74,12 +69,9 @@ static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
 
 static void check_probetype(struct check *c, struct expr *call)
 {
-	const char *name = "special";
+	const struct probe_provider *p = in_probe(c, call) ? unit_provider(c->unit) : NULL;
+	const char *name = !p ? "special" : p->type ? p->type : p->name;
 
-	if (in_probe(c, call))
-		name = provider_name(c);
-	if (!strcasecmp(name, "begin") || !strcasecmp(name, "end") || !strcasecmp(name, "self"))
-		name = "special";
 	builtin_set_string(c, call, name, strlen(name));
 }
 
@@ -95,7 +87,7 @@ static void check_func(struct check *c, struct expr *call)
 	c->unit->uses_function = true;
 	if (!c->unit->context.has_function)
 		check_error(c, call->span, "The func builtin can not be used with '%s' probes",
-			    provider_name(c));
+			    unit_provider(c->unit)->name);
 	else if (!has_registers(c) && !c->options->features.get_func_ip)
 		check_error(c, call->span,
 			    "BPF_FUNC_get_func_ip not available for your kernel version. Consider "
@@ -183,13 +175,13 @@ static void check_args(struct check *c, struct expr *call)
 		call->space = SPACE_CONTEXT;
 		return;
 	}
-	if (str_eq(provider_name(c), "fentry") || str_eq(provider_name(c), "fexit"))
+	if (unit_provider(c->unit)->has_types)
 		check_error(c, call->span, "Cannot read function parameters");
 	else
 		check_error(c, call->span,
 			    "The args builtin can only be used with tracepoint, rawtracepoint, "
 			    "fentry/fexit, and uprobe probes (%s used here)",
-			    provider_name(c));
+			    unit_provider(c->unit)->name);
 }
 
 /* Read one by one where they are, into the layout of the record. */
@@ -269,7 +261,7 @@ static void check_stack_argument(struct check *c, struct expr *call)
 		return;
 	call->space = c->unit->context.space;
 	if (c->unit->context.kind != CONTEXT_REGISTERS || c->unit->context.is_return ||
-	    str_eq(provider_name(c), "usdt")) {
+	    unit_provider(c->unit)->has_own_arguments) {
 		check_error(c, call->span,
 			    "The %s builtin can only be used with 'kprobes' and 'uprobes' probes",
 			    call->builtin->name);
@@ -361,7 +353,7 @@ static void check_ctx(struct check *c, struct expr *call)
 		return;
 	default:
 		check_error(c, call->span, "The ctx builtin can not be used with '%s' probes",
-			    provider_name(c));
+			    unit_provider(c->unit)->name);
 		return;
 	}
 	t = name ? type_named(c->types, name) : NULL;
@@ -387,7 +379,7 @@ static void check_reg(struct check *c, struct expr *call)
 		call->space = SPACE_USER;
 	if (!has_registers(c)) {
 		check_error(c, call->span, "reg can not be used with \"%s\" probes",
-			    provider_name(c));
+			    unit_provider(c->unit)->name);
 		return;
 	}
 	name = builtin_literal(call->args[0]);
@@ -438,7 +430,7 @@ static void check_override(struct check *c, struct expr *call)
 	call->type = type_none();
 	if (check_known(c, call->args[0]))
 		check_arg_integer(c, call, 0);
-	if (in_probe(c, call) && !str_eq(provider_name(c), "kprobe"))
+	if (in_probe(c, call) && !unit_provider(c->unit)->can_override)
 		check_error(c, call->span, "override() can only be used inside kprobes");
 }
 

@@ -173,10 +173,12 @@ static void check_comm(struct check *c, struct expr *call)
 	if (kernel_function_allowed(c, "bpf_task_from_pid") && f->release &&
 	    builtin_member(c, "struct task_struct", "comm", &t, &f->offset))
 		return;
-	check_error(c, call->span,
-		    f->from_pid ? "Syntax comm(PID) is not supported in this probe type yet. Type: %s"
-				: "comm(PID) needs the kernel function bpf_task_from_pid (Linux 6.2) for %s",
-		    c->unit->ntargets ? c->unit->targets[0]->provider->name : "this probe");
+	check_error(
+		c, call->span,
+		f->from_pid
+			? "Syntax comm(PID) is not supported in this probe type yet. Type: %s"
+			: "comm(PID) needs the kernel function bpf_task_from_pid (Linux 6.2) for %s",
+		unit_provider(c->unit)->name);
 	check_hint(c, "comm without an argument is the current thread's name; pcomm and "
 		      "leader_comm take a task");
 }

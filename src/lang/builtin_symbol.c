@@ -164,7 +164,7 @@ static void check_uaddr(struct check *c, struct expr *call)
 	if (u->context.kind != CONTEXT_REGISTERS || u->context.space != SPACE_USER ||
 	    !u->ntargets || !u->targets[0]->path) {
 		check_error(c, call->span, "uaddr can not be used with \"%s\" probes",
-			    u->ntargets ? u->targets[0]->provider->name : "special");
+			    unit_provider(u)->name);
 		return;
 	}
 	if (plan) { /* resolved in an earlier pass */

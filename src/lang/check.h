@@ -73,6 +73,11 @@ struct unit {
 	u32 cookie_offset;	 /* [session] from the cookie that the program gets to that of this unit's target */
 };
 
+static inline const struct probe_provider *unit_provider(const struct unit *u)
+{
+	return probe_provider_of(u->targets, u->ntargets);
+}
+
 /* An option of the script that getopt() asks for. */
 struct named_option {
 	const char *name, *otherwise, *description; /* the default as text; description may be NULL */

@@ -28,8 +28,7 @@ bool check_readable(const struct probe_location *at, const struct type *t)
 /* Events of libpantrace: there the value is at hand, but the language has none like it. */
 static bool is_user_event(const struct check *c)
 {
-	return c->unit && c->unit->ntargets &&
-	       str_starts(c->unit->targets[0]->provider->name, "user");
+	return c->unit && unit_provider(c->unit)->is_user_event;
 }
 
 void check_unreadable_hint(struct check *c, const struct type *t)

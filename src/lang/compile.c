@@ -174,28 +174,31 @@ static int pass_map_declarations(struct compilation *k)
 static int pass_trials(struct compilation *k)
 {
 	const struct ast *ast = &k->script->ast;
-	struct hashmap seen[2] = {0};
+	struct hashmap seen = {0};
 	int err = 0;
 
 	for (u32 i = 0; i < ast->nprobes && !err; i++)
 		for (u32 n = 0; n < ast->probes[i].nattach && !err; n++) {
 			const struct attach_point *a = &ast->probes[i].attach_points[n], *other;
-			const bool bench = a->count == 2 && !strcasecmp(a->parts[0], "bench");
+			const struct probe_provider *p =
+				a->count == 2 ? probe_find_provider(a->parts[0]) : NULL;
+			const char *name;
 
-			if (!bench && (a->count != 2 || strcasecmp(a->parts[0], "test") != 0))
+			if (!p || !p->takes_any_name)
 				continue;
-			other = hashmap_gets(&seen[bench], a->parts[1]);
+			name = arena_printf(k->check.arena, "%s:%s", p->name, a->parts[1]);
+			other = hashmap_gets(&seen, name);
 			if (other) {
 				diag_error(k->diag, a->span,
 					   "\"%s\" was used as the name for more than one %s probe",
-					   a->parts[1], bench ? "BENCH" : "TEST");
+					   a->parts[1],
+					   p->runner == PROBE_AS_BENCH ? "BENCH" : "TEST");
 				diag_error(k->diag, other->span, "this is the other instance");
 				err = -EINVAL;
 			}
-			hashmap_puts(&seen[bench], a->parts[1], (void *)(uintptr_t)a);
+			hashmap_puts(&seen, name, (void *)(uintptr_t)a);
 		}
-	hashmap_release(&seen[0]);
-	hashmap_release(&seen[1]);
+	hashmap_release(&seen);
 	return err;
 }
 

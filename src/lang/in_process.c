@@ -204,9 +204,14 @@ static bool block_fits(const struct block *b, struct hashmap *bound, bool *count
 
 static bool is_user_probe(const struct probe *p)
 {
-	for (u32 i = 0; i < p->nattach; i++)
-		if (!p->attach_points[i].count || !str_eq(p->attach_points[i].parts[0], "user"))
+	for (u32 i = 0; i < p->nattach; i++) {
+		const struct attach_point *a = &p->attach_points[i];
+		const struct probe_provider *provider =
+			a->count ? probe_find_provider(a->parts[0]) : NULL;
+
+		if (!provider || !provider->in_process)
 			return false;
+	}
 	return p->nattach;
 }
 

@@ -56,11 +56,10 @@ static const char *program_name(struct arena *a, const struct unit *u)
 /* Once exit() was called the script's own clocks stand still, however long it takes until they are gone. Other events still count, as in bpftrace. */
 static void stop_when_over(struct lower *l, const struct unit *u)
 {
-	const char *kind = u->ntargets ? u->targets[0]->provider->name : "";
 	u32 body;
 	ir_reg over;
 
-	if (!l->script->has_exit || (!str_eq(kind, "interval") && !str_eq(kind, "profile")))
+	if (!l->script->has_exit || !unit_provider(u)->is_timer)
 		return;
 	body = ir_block_new(l->f, "running");
 	over = builtin_global(l, offsetof(struct script_globals, is_over), l->f->span);
@@ -72,10 +71,8 @@ static void stop_when_over(struct lower *l, const struct unit *u)
 static void result_begin(struct lower *l, const struct unit *u)
 {
 	struct lower_private *p = lower_private(l);
-	const char *provider = u->ntargets ? u->targets[0]->provider->name : "";
 
-	p->has_result = str_eq(provider, "test") || str_eq(provider, "bench") ||
-			str_eq(provider, "user-filter");
+	p->has_result = unit_provider(u)->returns_value;
 	if (p->has_result && p->frame)
 		ir_store_imm(l->f, p->frame, FRAME_RESULT, 8, 0);
 	else if (p->has_result)

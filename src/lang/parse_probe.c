@@ -9,15 +9,17 @@
 #include "lang/parse_internal.h"
 #include "probe/probe.h"
 
-static bool is_path_provider(const char *text, size_t n)
+/* May what stands behind this name of a provider, or pattern of such names, hold '/'? */
+static bool has_slashes(const char *text, size_t n)
 {
-	static const char *const names[] = {"uprobe", "uretprobe", "usdt",  "u",
-					    "ur",     "U",	   "bench", "test"};
+	char name[32];
+	const struct probe_provider *p;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strlen(names[i]) == n && !memcmp(names[i], text, n))
-			return true;
-	return memchr(text, '*', n) || memchr(text, '?', n) || memchr(text, '[', n);
+	if (memchr(text, '*', n) || memchr(text, '?', n) || memchr(text, '[', n))
+		return true;
+	snprintf(name, sizeof(name), "%.*s", (int)n, text);
+	p = n < sizeof(name) ? probe_find_provider(name) : NULL;
+	return p && (p->takes_path || p->takes_any_name);
 }
 
 /* Does the '/' at i (of the attach point that began at begin) belong to a path? */
@@ -27,7 +29,7 @@ static bool is_path_slash(const struct lexer *l, u32 begin, u32 i)
 
 	if (!colon)
 		return false;
-	if (is_path_provider(text, (size_t)(colon - text)))
+	if (has_slashes(text, (size_t)(colon - text)))
 		return true;
 	/* iter:task:/sys/fs/bpf/pin */
 	colon = memrchr(text, ':', i - begin);

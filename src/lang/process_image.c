@@ -69,8 +69,7 @@ bool process_images_good(const struct script *script)
 		const struct script_program *p = &script->programs.items[i];
 
 		strbuf_release(&image);
-		good = !p->context.in_process || !p->ntargets ||
-		       !str_eq(p->targets[0]->provider->name, "user-process") ||
+		good = probe_provider_of(p->targets, p->ntargets)->runner != PROBE_IN_PROCESS ||
 		       !process_image(script, p, NULL, &image);
 	}
 	strbuf_release(&image);

@@ -77,8 +77,7 @@ static struct unit *only_unit(const struct check *c, const struct unit *u,
 	for (size_t i = 0; i < c->units.len; i++) {
 		struct unit *other = c->units.items[i];
 
-		if (!other->ntargets || other->targets[0]->provider != provider ||
-		    !same_targets(u, other))
+		if (unit_provider(other) != provider || !same_targets(u, other))
 			continue;
 		if (ret)
 			return NULL;
@@ -132,7 +131,7 @@ static bool is_light(const struct unit *u, const struct unit *returns)
 
 static void join(struct check *c, struct unit *u)
 {
-	const struct probe_provider *provider = u->targets[0]->provider;
+	const struct probe_provider *provider = unit_provider(u);
 	struct unit *returns;
 	u32 type;
 

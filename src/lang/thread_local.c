@@ -6,8 +6,6 @@
  */
 #include "lang/thread_local.h"
 
-#include <strings.h>
-
 #include "lang/check.h"
 
 struct thread_locals {
@@ -97,10 +95,13 @@ static void add_probe(struct thread_locals *t, struct probe *p, const char *even
 
 static bool is_special(const struct probe *p)
 {
-	for (u32 i = 0; i < p->nattach; i++)
-		if (strcasecmp(p->attach_points[i].parts[0], "begin") &&
-		    strcasecmp(p->attach_points[i].parts[0], "end"))
+	for (u32 i = 0; i < p->nattach; i++) {
+		const struct probe_provider *provider =
+			probe_find_provider(p->attach_points[i].parts[0]);
+
+		if (!provider || !provider->runs_once)
 			return false;
+	}
 	return true;
 }
 

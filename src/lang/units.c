@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/units.h"
 
+#include <ctype.h>
 #include <linux/bpf.h>
-#include <strings.h>
 
 #include "arch/arch.h"
 #include "base/glob.h"
@@ -131,7 +131,10 @@ static bool is_older_spelling(const struct check *c)
 	for (u32 i = 0; i < ast->nprobes && !ast->nconfigs; i++) {
 		const struct attach_point *ap = ast->probes[i].attach_points;
 
-		if (ap->count && (str_eq(ap->parts[0], "BEGIN") || str_eq(ap->parts[0], "END")))
+		const struct probe_provider *p =
+			ap->count ? probe_find_provider(ap->parts[0]) : NULL;
+
+		if (p && p->runs_once && isupper((unsigned char)ap->parts[0][0]))
 			return true;
 	}
 	return false;
@@ -153,23 +156,14 @@ static bool may_be_missing(const struct check *c, const struct probe *p,
 	return false;
 }
 
-static bool is_always_kept(const char *provider)
-{
-	static const char *const names[] = {"begin", "end", "self", "test", "bench"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcasecmp(provider, names[i]))
-			return true;
-	return false;
-}
-
 /* --probe-filter: an attach point without wildcards need not even be looked up. */
 static bool is_filtered(const struct check *c, const struct attach_point *ap)
 {
 	const regex_t *filter = c->options->probe_filter;
+	const struct probe_provider *p = ap->count ? probe_find_provider(ap->parts[0]) : NULL;
 
-	return filter && ap->count && !is_always_kept(ap->parts[0]) &&
-	       !glob_has_wildcard(ap->text) && regexec(filter, ap->text, 0, NULL, 0);
+	return filter && ap->count && !(p && p->is_always_kept) && !glob_has_wildcard(ap->text) &&
+	       regexec(filter, ap->text, 0, NULL, 0);
 }
 
 static void drop_filtered(const struct check *c, struct probe_targets *targets, size_t from)
@@ -180,7 +174,7 @@ static void drop_filtered(const struct check *c, struct probe_targets *targets, 
 	for (size_t i = from; filter && i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
 
-		if (is_always_kept(t->provider->name) || !regexec(filter, t->name, 0, NULL, 0))
+		if (t->provider->is_always_kept || !regexec(filter, t->name, 0, NULL, 0))
 			targets->list.items[to++] = t;
 	}
 	if (filter)
@@ -254,18 +248,6 @@ static bool group_key(struct check *c, const struct probe_target *t, const struc
 	return !head.number;
 }
 
-/* What cannot be attached to one process only. */
-static bool needs_pid_filter(const struct probe_target *t)
-{
-	static const char *const names[] = {"kprobe", "kretprobe",  "fentry",
-					    "fexit",  "tracepoint", "rawtracepoint"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (str_eq(t->provider->name, names[i]))
-			return true;
-	return false;
-}
-
 /* (NAME == VALUE) && predicate */
 static struct expr *add_comparison(struct check *c, const struct probe *p, const char *name,
 				   u64 value, struct expr *predicate)
@@ -298,7 +280,7 @@ static void add_unit(struct check *c, struct probe *p, struct group *g, bool cop
 	u->predicate = p->predicate && copy ? ast_clone_expr(c->arena, p->predicate) : p->predicate;
 	/* Of the command of -c all processes count. */
 	if (c->options->pid && !c->options->has_child && g->targets.len &&
-	    needs_pid_filter(g->targets.items[0]))
+	    g->targets.items[0]->provider->needs_pid_filter)
 		u->predicate = add_comparison(c, p, "pid", (u64)c->options->pid, u->predicate);
 	if (g->context.guard)
 		u->predicate = add_comparison(c, p, "arg0", g->context.guard, u->predicate);
@@ -418,11 +400,6 @@ static int check_limits(struct check *c, u32 ntargets)
 	return 0;
 }
 
-static bool is_special(const struct probe_target *t)
-{
-	return str_eq(t->provider->name, "begin") || str_eq(t->provider->name, "end");
-}
-
 /*
  * A program on the raw tracepoint runs on every system call, if only to see that it is none of its
  * own: many of them would cost more than they save.
@@ -452,10 +429,11 @@ static int limit_syscall_programs(struct check *c)
 }
 
 /* What matches it may be none on another kernel, rightly. */
-static bool is_open_ended(const struct attach_point *ap)
+static bool may_match_nothing(const struct attach_point *ap)
 {
-	return glob_has_wildcard(ap->text) || str_starts(ap->text, "rawtracepoint:") ||
-	       str_starts(ap->text, "rt:");
+	const struct probe_provider *p = ap->count ? probe_find_provider(ap->parts[0]) : NULL;
+
+	return glob_has_wildcard(ap->text) || (p && p->may_match_nothing);
 }
 
 int units_make(struct check *c)
@@ -471,7 +449,7 @@ int units_make(struct check *c)
 
 		for (u32 a = 0; a < p->nattach && !err; a++) {
 			err = expand(c, p, &p->attach_points[a], &targets);
-			if (err == -ENOENT && is_open_ended(&p->attach_points[a]))
+			if (err == -ENOENT && may_match_nothing(&p->attach_points[a]))
 				diag_error(c->diag, p->span,
 					   "Probe has no valid attach points. If this is expected, "
 					   "set the 'missing_probes' config variable to 'warn'.");
@@ -488,7 +466,7 @@ int units_make(struct check *c)
 				     "may cause issues with program behavior.");
 		ntargets += (u32)targets.list.len;
 		for (size_t t = 0; t < targets.list.len && c->script->only_special_probes; t++)
-			c->script->only_special_probes = is_special(targets.list.items[t]);
+			c->script->only_special_probes = targets.list.items[t]->provider->runs_once;
 		if (!err)
 			err = check_limits(c, ntargets);
 		if (!err)

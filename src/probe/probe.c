@@ -22,6 +22,13 @@ const struct probe_provider *const probe_providers[] = {
 	&probe_user_filter,   NULL,
 };
 
+const struct probe_provider *probe_provider_of(struct probe_target *const *targets, u32 n)
+{
+	static const struct probe_provider none = {.name = "special"};
+
+	return n ? targets[0]->provider : &none;
+}
+
 const struct probe_provider *probe_find_provider(const char *name)
 {
 	for (u32 i = 0; probe_providers[i]; i++) {
@@ -127,13 +134,11 @@ static int expand_providers(struct probe_env *env, const struct probe_request *r
 
 	for (u32 i = 0; probe_providers[i]; i++) {
 		const struct probe_provider *p = probe_providers[i];
-		const bool is_user =
-			p == &probe_uprobe || p == &probe_uretprobe || p == &probe_usdt;
 		struct diag *real = env->diag, quiet = DIAG_INIT;
 		struct probe_request one = *r;
 		const char **parts;
 
-		if (!glob_match(r->parts[0], p->name) || is_user != user || r->count < 2)
+		if (!glob_match(r->parts[0], p->name) || p->takes_path != user || r->count < 2)
 			continue;
 		parts = arena_memdup(env->arena, r->parts, r->count * sizeof(*parts));
 		parts[0] = p->name;

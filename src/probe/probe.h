@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Event sources. A provider is a table row {name, alias, expand, describe, attach} in its own file; list, scripts, record,
- * stat and probe all go through it.
+ * Event sources. A provider is a table row {name, alias, facts, expand, describe, attach} in its own file; list, scripts, record,
+ * stat and probe all go through it, and nobody compares names of providers: what is special about one is a fact of its row.
  *
  *	expand    an attach point as written (wildcards, sonames, symbols) -> concrete targets
  *	describe  one target -> what a program attached there sees (struct probe_context)
@@ -185,12 +185,44 @@ struct probe_attachments {
 	u32 failed;   /* probes that could not be attached (missing_probes) */
 };
 
+/* Who runs the programs of a provider, and when. */
+enum probe_runner {
+	PROBE_BY_EVENT, /* the kernel, at the events that attach() joins them to */
+	PROBE_AT_BEGIN, /* the engine, before anything is attached */
+	PROBE_AT_END, /* the engine, after everything is detached */
+	PROBE_BY_SIGNAL, /* the engine, when it gets the signal target.config */
+	PROBE_AS_TEST, /* the engine, with --test */
+	PROBE_AS_BENCH, /* the engine, with --bench */
+	PROBE_IN_PROCESS, /* the program that has the event, for counts of its own (lib/vm.h) */
+	PROBE_AS_FILTER, /* the program that has the event, to see whether anybody wants it */
+};
+
 struct probe_provider {
 	const char *name;
 	const char *aliases[4]; /* "k", older names */
 	const char *form;	/* "kprobe:[module:]function[+offset]", for help and errors */
 	const char *doc;
 	u32 needs; /* enum kernel_capability without which it cannot be attached; 0 = KERNEL_BPF */
+	const char *type; /* what `probetype` says; NULL = name */
+	enum probe_runner runner;
+	bool runs_once; /* begin, end: a script with nothing else is over after them */
+	bool is_timer; /* attached last, as attaching the others may take seconds; stands still after exit() */
+	bool is_slow; /* fires a few times between two looks at the buffer, at most */
+	bool runs_in_reverse; /* the kernel runs the programs of one event from the one that was attached last */
+	bool runs_when_read; /* attachments are sequence files: reading event_fd to the end runs the program */
+	bool returns_value; /* what the body returns is the result; other programs return 0 */
+	bool takes_path; /* the part behind the name is a file */
+	bool takes_any_name; /* NAME is the user's own text, once in a script */
+	bool is_always_kept; /* by --probe-filter: no event of the traced world */
+	bool ends_in_count; /* the last part of a target is how often it fires; bpftrace lists it without */
+	bool may_match_nothing; /* the event may rightly be missing on another kernel */
+	bool needs_pid_filter; /* cannot be attached to one process only */
+	bool has_types; /* arguments are typed by BTF: missing ones cannot be read */
+	bool has_own_arguments; /* arg0 ... are those of the event, not what a call has in registers and on the stack */
+	bool can_override; /* override() */
+	bool is_user_event; /* of programs that are built with libpantrace: target.private is a struct user_event */
+	/* Not NULL: the providers by which such an event's program may run in the traced process. */
+	const struct probe_provider *in_process, *filter;
 	/* Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a wildcard: -ENOENT, diagnostic. */
 	int (*expand)(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
 	/* Fills in *ret; 0 or -errno with a diagnostic at `at`. */
@@ -217,6 +249,8 @@ struct probe_provider {
 
 /* All rows, in the order of `list`; ends with NULL. */
 extern const struct probe_provider *const probe_providers[];
+/* That of a program's targets, which all have the same; one without any facts, "special", where there are no targets. */
+const struct probe_provider *probe_provider_of(struct probe_target *const *targets, u32 n);
 /* By name or alias, ignoring case; NULL if unknown. */
 const struct probe_provider *probe_find_provider(const char *name);
 /*

@@ -451,6 +451,7 @@ const struct probe_provider probe_tracepoint = {
 	.form = "tracepoint:CATEGORY:EVENT",
 	.doc = "static events of the kernel, with named fields",
 	.needs = KERNEL_TRACEPOINTS,
+	.needs_pid_filter = true,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

@@ -464,6 +464,9 @@ const struct probe_provider probe_user = {
 	.form = "user:PROVIDER:EVENT",
 	.doc = "events of programs that are built with libpantrace",
 	.needs = KERNEL_UPROBES,
+	.is_user_event = true,
+	.in_process = &probe_user_process,
+	.filter = &probe_user_filter,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
@@ -494,6 +497,8 @@ const struct probe_provider probe_user_process = {
 	.name = "user-process",
 	.form = "user:PROVIDER:EVENT",
 	.doc = "events of programs that count them themselves",
+	.runner = PROBE_IN_PROCESS,
+	.is_user_event = true,
 	.describe = process_describe,
 };
 
@@ -501,8 +506,8 @@ bool probe_to_process(struct probe_target *t)
 {
 	const struct user_event *event = t->private;
 
-	if (t->provider == &probe_user)
-		t->provider = &probe_user_process;
+	if (t->provider->in_process)
+		t->provider = t->provider->in_process;
 	return !event->site.is_repeated;
 }
 
@@ -511,11 +516,11 @@ struct probe_target *probe_to_filter(struct arena *arena, const struct probe_tar
 	const struct user_event *event = t->private;
 	struct probe_target *filter;
 
-	if (t->provider != &probe_user || event->site.is_repeated)
+	if (!t->provider->filter || event->site.is_repeated)
 		return NULL;
 	filter = arena_new(arena, struct probe_target);
 	*filter = *t;
-	filter->provider = &probe_user_filter;
+	filter->provider = t->provider->filter;
 	return filter;
 }
 
@@ -587,6 +592,9 @@ const struct probe_provider probe_user_filter = {
 	.name = "user-filter",
 	.form = "user-filter:PROVIDER:EVENT",
 	.doc = "predicates of `pantrace record --filter`, which run in the program",
+	.runner = PROBE_AS_FILTER,
+	.returns_value = true,
+	.is_user_event = true,
 	.expand = filter_expand,
 	.describe = filter_describe,
 	.each = filter_each,

@@ -198,7 +198,7 @@ static void probes(struct lister *s)
 		arena_printf(&s->arena, "%s%.*s", s->prefix, (int)(colon + 1 - s->rest), s->rest);
 	s->rest = colon + 1;
 	s->skip = strlen(p->name) + 1;
-	if (strstr(p->form, ":FILE"))
+	if (p->takes_path)
 		file_and_function(s, p->name);
 	else if (p->each)
 		p->each(&s->env, arena_printf(&s->arena, "%s:%s*", p->name, s->rest), offer_part,
