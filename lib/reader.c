@@ -287,6 +287,8 @@ static void types_read(struct pantrace_reader *reader)
 
 	if (used > reader->header.meta_size)
 		used = reader->header.meta_size;
+	if (used < reader->meta_read)
+		return; /* a writer never takes anything back */
 	while (used - reader->meta_read >= sizeof(struct pantrace_event_record)) {
 		const struct pantrace_event_record *record =
 			(const void *)(reader->map + reader->header.meta_off + reader->meta_read);

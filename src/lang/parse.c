@@ -10,11 +10,11 @@ const struct token *parse_peek(struct parser *p, u32 ahead)
 
 		if (t.kind == TOKEN_ERROR)
 			p->failed = true;
-		vector_push(&p->tokens, t);
+		vector_push(&p->tokens, arena_memdup(p->arena, &t, sizeof(t)));
 	}
 	if (p->failed)
 		return &p->failed_token;
-	return &p->tokens.items[p->at + ahead];
+	return p->tokens.items[p->at + ahead];
 }
 
 struct token parse_next(struct parser *p)
@@ -111,7 +111,7 @@ static bool hint_keyword(struct parser *p, const struct token *t, const char *ex
 		return false;
 	depth = at_range; /* within its parentheses */
 	while (i-- > 0) {
-		const struct token *before = &p->tokens.items[i];
+		const struct token *before = p->tokens.items[i];
 
 		if (before->kind == TOKEN_PUNCT)
 			depth += before->punct == ')' ? 1 : before->punct == '(' ? -1 : 0;
@@ -131,7 +131,7 @@ static bool hint_keyword(struct parser *p, const struct token *t, const char *ex
 /* Habits of other languages. */
 static void hint_habit(struct parser *p, const struct token *t, const char *expected)
 {
-	const struct token *before = p->at ? &p->tokens.items[p->at - 1] : NULL;
+	const struct token *before = p->at ? p->tokens.items[p->at - 1] : NULL;
 
 	if (t->kind == TOKEN_PUNCT && t->punct == '=' && strstr(expected, "')'"))
 		diag_hint(p->diag, "two values are compared by ==");
@@ -200,7 +200,7 @@ struct token parse_expect_kind(struct parser *p, enum token_kind kind, const cha
 struct span parse_span_since(struct parser *p, struct span begin)
 {
 	if (p->at && !p->failed) {
-		const struct token *last = &p->tokens.items[p->at - 1];
+		const struct token *last = p->tokens.items[p->at - 1];
 
 		if (last->span.file == begin.file && last->span.end > begin.begin)
 			begin.end = last->span.end;
@@ -232,7 +232,7 @@ void *parse_list_done(struct parser *p, const void *items, size_t bytes)
 struct lexer *parse_as_text(struct parser *p)
 {
 	if (p->at < p->tokens.len && !p->failed)
-		preprocess_rewind(&p->pp, &p->tokens.items[p->at]);
+		preprocess_rewind(&p->pp, p->tokens.items[p->at]);
 	p->tokens.len = p->at = 0;
 	return preprocess_file(&p->pp);
 }
@@ -524,7 +524,7 @@ static void parse_listed_item(struct parser *p)
 	if (p->failed || !p->at || *text == ';')
 		return;
 	count_items(p, after);
-	item.span.end = p->tokens.items[p->at - 1].span.end;
+	item.span.end = p->tokens.items[p->at - 1]->span.end;
 	if (str_starts(text, "config") && after[ITEM_PROBE] == before[ITEM_PROBE])
 		item.kind = ITEM_CONFIG; /* it may be empty */
 	for (u32 i = 0; i < ITEM_C; i++)
@@ -622,9 +622,9 @@ static bool goes_on(struct parser *p)
 
 	if (!is_read && pp->delivered >= pp->pending.len)
 		return false;
-	file = is_read ? p->tokens.items[p->at].span.file
+	file = is_read ? p->tokens.items[p->at]->span.file
 		       : pp->pending.items[pp->delivered].span.file;
-	if (parse_is_script_file(p, file) || (is_read && p->tokens.items[p->at].kind == TOKEN_END))
+	if (parse_is_script_file(p, file) || (is_read && p->tokens.items[p->at]->kind == TOKEN_END))
 		return false;
 	p->tokens.len -= p->at;
 	memmove(p->tokens.items, p->tokens.items + p->at, p->tokens.len * sizeof(*p->tokens.items));

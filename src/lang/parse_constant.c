@@ -34,7 +34,7 @@ static struct number fail(struct evaluation *e, const char *what)
 	if (!e->failed)
 		diag_error(e->diag, e->t < e->end ? e->t->span : e->at, "syntax error, %s", what);
 	e->failed = true;
-	return (struct number){0};
+	return (struct number){.bytes = 4};
 }
 
 /* Cut to its bytes; what has less than an int is one then. */

@@ -28,7 +28,7 @@ struct parser {
 	const struct parse_options *options;
 	u16 file; /* the script itself */
 	struct preprocessor pp;
-	struct token_list tokens; /* read so far in this item */
+	VECTOR(const struct token *) tokens; /* of this item; in the arena, where they stay */
 	size_t at; /* the current one */
 	struct token failed_token;
 	bool failed;
