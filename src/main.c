@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/nearest.h"
 #include "base/stall.h"
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
@@ -59,28 +60,17 @@ static const char *base_name(const char *path)
 /* Neither a command, a tool, an option nor a file. */
 static int unknown(const char *word)
 {
-	const char *best = NULL;
-	unsigned int best_distance = 3;
+	struct nearest n;
 
-	for (const struct command *c = commands; c->name; c++) {
-		unsigned int d = c->summary ? edit_distance(word, c->name, 2) : 3;
-
-		if (d < best_distance) {
-			best = c->name;
-			best_distance = d;
-		}
-	}
-	for (const struct embedded_tool *t = embedded_tools; t->name; t++) {
-		unsigned int d = edit_distance(word, t->name, 2);
-
-		if (d < best_distance) {
-			best = t->name;
-			best_distance = d;
-		}
-	}
+	nearest_init(&n, word);
+	for (const struct command *c = commands; c->name; c++)
+		if (c->summary)
+			nearest_offer(&n, c->name);
+	for (const struct embedded_tool *t = embedded_tools; t->name; t++)
+		nearest_offer(&n, t->name);
 	fprintf(stderr, "pantrace: '%s' is neither a command nor a file", word);
-	if (best)
-		fprintf(stderr, "; did you mean '%s'?", best);
+	if (n.best[0][0])
+		fprintf(stderr, "; did you mean '%s'?", n.best[0]);
 	fprintf(stderr, "\nTry 'pantrace help'.\n");
 	return EXIT_USAGE;
 }

@@ -2,6 +2,7 @@
 #include "base/diag.h"
 
 #include "base/escape.h"
+#include "base/nearest.h"
 
 #define COMMAND_WARNINGS 64 /* different ones that are said */
 #define EXCERPT_MAX 300 /* bytes of a source line that are shown around the place */
@@ -54,45 +55,14 @@ void diag_hint(struct diag *d, const char *fmt, ...)
 	va_end(ap);
 }
 
-unsigned int edit_distance(const char *a, const char *b, unsigned int max)
+bool diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n)
 {
-	size_t la = strlen(a), lb = strlen(b);
-	unsigned int row[65];
+	struct nearest near;
 
-	if (la > 64 || lb > 64 || (la > lb ? la - lb : lb - la) > max)
-		return max + 1;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 1; i <= la; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = (unsigned int)i;
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
-		}
-	}
-	return MIN(row[lb], max + 1);
-}
-
-void diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n)
-{
-	unsigned int limit = (unsigned int)MIN(strlen(word) / 3 + 1, (size_t)3),
-		     best_distance = limit + 1;
-	const char *best = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned int distance = edit_distance(word, candidates[i], limit);
-
-		if (distance < best_distance) {
-			best_distance = distance;
-			best = candidates[i];
-		}
-	}
-	if (best)
-		diag_hint(d, "did you mean '%s'?", best);
+	nearest_init(&near, word);
+	for (size_t i = 0; i < n; i++)
+		nearest_offer(&near, candidates[i]);
+	return nearest_hint(&near, d, "");
 }
 
 void diag_code(struct diag *d, enum exit_code code)

@@ -75,8 +75,8 @@ void diag_error(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIK
 void diag_warning(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* What to do next; belongs to the message before it. */
 void diag_hint(struct diag *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* "did you mean 'x'?" if a candidate is near enough (edit distance); else nothing. */
-void diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n);
+/* "did you mean 'x'?" if a candidate is near enough (base/nearest.h); else nothing. True if something was said. */
+bool diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n);
 /* The process should end with this code because of the last error (first caller wins). */
 void diag_code(struct diag *d, enum exit_code code);
 
@@ -88,7 +88,5 @@ void diag_print(struct diag *d, FILE *out, bool colour);
 enum exit_code diag_exit_code(const struct diag *d);
 void diag_release(struct diag *d);
 
-/* Levenshtein distance, capped: returns max + 1 when it is larger than max. */
-unsigned int edit_distance(const char *a, const char *b, unsigned int max);
 
 #endif

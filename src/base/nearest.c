@@ -3,6 +3,30 @@
 
 #include <stdio.h>
 
+/* How many letters differ, at most max + 1 (Levenshtein). */
+static unsigned int edit_distance(const char *a, const char *b, unsigned int max)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned int row[65];
+
+	if (la > 64 || lb > 64 || (la > lb ? la - lb : lb - la) > max)
+		return max + 1;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 1; i <= la; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned int change = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
+		}
+	}
+	return MIN(row[lb], max + 1);
+}
+
 void nearest_init(struct nearest *n, const char *word)
 {
 	memset(n, 0, sizeof(*n));

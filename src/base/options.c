@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/diag.h"
+#include "base/nearest.h"
 #include "base/strbuf.h"
 
 struct parser {
@@ -113,25 +114,23 @@ int options_usage_error(const struct command_spec *spec, const char *fmt, ...)
 
 static int unknown_long(const struct command_spec *spec, const char *name, size_t len)
 {
-	const char *best = NULL;
-	unsigned int best_distance = 3;
 	char *word = xstrndup(name, len);
+	struct nearest n;
 	int rc;
 
 	if (str_eq(word, "json")) { /* is tried everywhere; nothing is near it */
 		free(word);
 		return options_usage_error(spec, "--json is not offered: this command has no JSON");
 	}
-	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
-		unsigned int d = o->long_name && o->kind != OPTION_REFUSED ? edit_distance(word, o->long_name, 2) : 3;
-
-		if (d < best_distance) {
-			best = o->long_name;
-			best_distance = d;
-		}
-	}
-	rc = best ? options_usage_error(spec, "unknown option --%s; did you mean --%s?", word, best)
-		  : options_usage_error(spec, "unknown option --%s", word);
+	nearest_init(&n, word);
+	for (const struct option_spec *o = spec->options; !is_last(o); o++)
+		if (o->long_name && o->kind != OPTION_REFUSED)
+			nearest_offer(&n, o->long_name);
+	if (n.best[0][0])
+		rc = options_usage_error(spec, "unknown option --%s; did you mean --%s?", word,
+					 n.best[0]);
+	else
+		rc = options_usage_error(spec, "unknown option --%s", word);
 	free(word);
 	return rc;
 }

@@ -615,11 +615,8 @@ int ftrace_session_run(struct ftrace_session *s)
 		l.end = clock_now_ns(CLOCK_MONOTONIC) + s->duration_ns;
 	drop_privileges(s);
 	notify_attached(s);
-	if (s->has_child)
-		err = child_release(&s->child);
-	if (err) /* it has ended, too */
-		diag_error(&s->diag, NO_SPAN, "cannot run %s: %s", s->options->command[0],
-			   strerror(-err));
+	if (s->has_child) /* one that cannot run has ended, too */
+		child_release(&s->child, &s->diag);
 	rc = run_loop(s, &l);
 	s->was_asked = s->has_child && !child_poll(&s->child);
 	s->buffer = NULL;

@@ -7,25 +7,14 @@
 
 #include "base/glob.h"
 #include "base/hashmap.h"
+#include "base/nearest.h"
 #include "kernel/traceable.h"
 
 /* ---- what matches nothing ---- */
 
-struct nearest {
-	const char *wanted;
-	char best[128];
-	unsigned int distance;
-};
-
 static int offer(void *arg, const struct traceable_function *f)
 {
-	struct nearest *n = arg;
-	const unsigned int distance = edit_distance(n->wanted, f->name, 3);
-
-	if (distance < n->distance && strlen(f->name) < sizeof(n->best)) {
-		n->distance = distance;
-		strcpy(n->best, f->name);
-	}
+	nearest_offer(arg, f->name);
 	return 0;
 }
 
@@ -33,7 +22,7 @@ static void refuse(struct instance *in, const char *word)
 {
 	struct kernel *k = instance_kernel(in);
 	struct diag *d = instance_diag(in);
-	struct nearest n = {.wanted = word, .distance = 4};
+	struct nearest n;
 
 	if (glob_has_wildcard(word)) {
 		diag_error(d, NO_SPAN, "no function that can be traced matches '%s'", word);
@@ -48,9 +37,9 @@ static void refuse(struct instance *in, const char *word)
 		return;
 	}
 	diag_error(d, NO_SPAN, "there is no function '%s'", word);
+	nearest_init(&n, word);
 	kernel_each_traceable(k, offer, &n);
-	if (n.best[0])
-		diag_hint(d, "did you mean '%s'?", n.best);
+	nearest_hint(&n, d, "");
 }
 
 /* ---- words ---- */

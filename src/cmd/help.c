@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
 #include "cmd/commands.h"
 #include "cmd/help_builtin.h"
@@ -121,33 +122,23 @@ static void print_man(void)
 
 /* ---- the command ---- */
 
-struct nearest {
-	const char *word, *best;
-	unsigned int distance;
-};
-
 static void look(void *arg, const char *name, const char *summary)
 {
-	struct nearest *n = arg;
-	const unsigned int d = edit_distance(n->word, name, 2);
-
-	if (d >= n->distance)
-		return;
-	n->distance = d;
-	n->best = name;
+	nearest_offer(arg, name);
 }
 
 static int unknown(const char *word)
 {
-	struct nearest n = {.word = word, .distance = 3};
+	struct nearest n;
 
+	nearest_init(&n, word);
 	each_command(look, &n);
 	each_tool(look, &n);
 	each_topic(look, &n);
 	help_each_builtin(look, &n);
 	fprintf(stderr, "pantrace: there is no command, tool, function or topic '%s'", word);
-	if (n.best)
-		fprintf(stderr, "; did you mean '%s'?", n.best);
+	if (n.best[0][0])
+		fprintf(stderr, "; did you mean '%s'?", n.best[0]);
 	fprintf(stderr, "\nTry 'pantrace help'.\n");
 	return EXIT_USAGE;
 }

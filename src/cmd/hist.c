@@ -204,6 +204,11 @@ static int parse_specs(struct hist_run *run, const struct hist_options *o, char 
 	}
 	if (!err && text.len)
 		err = add_spec(run, o, &text);
+	if (!err && !run->specs.len) { /* '' */
+		diag_error(run->diag, NO_SPAN, "an event and keys are missing");
+		diag_hint(run->diag, "`pantrace hist --help` has examples");
+		err = -EINVAL;
+	}
 	strbuf_release(&text);
 	return err;
 }

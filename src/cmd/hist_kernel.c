@@ -410,7 +410,7 @@ static int count(struct kernel_hist *k)
 	for (u32 i = 0; i < run->specs.len && !err; i++)
 		err = put_trigger(k, i, run->specs.items[i].is_paused ? ":pause" : "");
 	if (!err && k->has_child)
-		err = child_release(&k->child);
+		err = child_release(&k->child, run->diag);
 	if (err)
 		return err;
 	if (run->duration_ns)

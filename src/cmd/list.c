@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/glob.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/options.h"
 #include "cmd/list_types.h"
 #include "cmd/name_list.h"
@@ -266,8 +267,9 @@ static int search_providers(struct lister *l, const char *pattern, const char *c
 		return search_provider(l, probe_find_provider("tracepoint"), pattern);
 	if (!any) {
 		struct probe_targets none = {0};
+		const char *parts[] = {word, colon + 1};
 		const struct probe_request r = {
-			.span = NO_SPAN, .text = pattern, .parts = &word, .count = 1};
+			.span = NO_SPAN, .text = pattern, .parts = parts, .count = 2};
 
 		probe_expand(l->env, &r, &none); /* for its diagnostic */
 		return -EINVAL;
@@ -330,6 +332,77 @@ static int search_each(struct lister *l, const char *patterns)
 	return err;
 }
 
+/* ---- what matches nothing ---- */
+
+struct offers {
+	struct nearest near;
+	size_t skip; /* of each name, up to the part that the pattern may have wrong */
+};
+
+static int offer(void *arg, const char *name)
+{
+	struct offers *o = arg;
+
+	if (strlen(name) > o->skip)
+		nearest_offer(&o->near, name + o->skip);
+	return 0;
+}
+
+/* "kprobe:vfs_raed", "uprobe:/bin/bash:raedline": the part behind the last colon is compared with all that there are. */
+static bool hint_part(struct lister *l, const char *pattern)
+{
+	const char *const colon = strchr(pattern, ':'), *const last = strrchr(pattern, ':');
+	const struct probe_provider *p;
+	struct diag *const real = l->env->diag;
+	struct diag quiet = DIAG_INIT;
+	struct offers o;
+	const char *before;
+
+	if (!colon || glob_has_wildcard(pattern))
+		return false;
+	p = probe_find_provider(arena_strndup(l->env->arena, pattern, (size_t)(colon - pattern)));
+	if (!p || !p->each)
+		return false;
+	before = arena_printf(l->env->arena, "%s%.*s", p->name, (int)(last + 1 - colon), colon);
+	o.skip = strlen(before);
+	nearest_init(&o.near, last + 1);
+	l->env->diag = &quiet;
+	p->each(l->env, arena_printf(l->env->arena, "%s*", before), offer, &o);
+	l->env->diag = real;
+	diag_release(&quiet);
+	return nearest_hint(&o.near, real, before);
+}
+
+/* A word that is in no name: functions of the kernel are what people misspell then, beside events. */
+static bool hint_word(struct lister *l, const char *word)
+{
+	return !strpbrk(word, ":/ ") &&
+	       hint_part(l, arena_printf(l->env->arena, "kprobe:%s", word));
+}
+
+static void no_match(struct lister *l, const char *pattern)
+{
+	struct diag *const d = l->env->diag;
+
+	diag_error(d, NO_SPAN, "No probes match %s", pattern ? pattern : "*");
+	if (l->denied) {
+		diag_code(d, EXIT_PRIVILEGE);
+		diag_hint(d, "most lists can only be read by root; `pantrace doctor` shows what is "
+			     "missing");
+		return;
+	}
+	if (pattern && (event_name_hint(l->env->kernel, d, event_name_bare(pattern)) ||
+			hint_part(l, pattern) || hint_word(l, pattern)))
+		return;
+	if (pattern && (str_starts(pattern, "u") || str_starts(pattern, "U")) &&
+	    strchr(pattern, ':'))
+		diag_hint(d, "functions and USDT events are looked for in files: "
+			     "'uprobe:/bin/bash:*', 'usdt:libc:*', or -p PID");
+	else
+		diag_hint(d, "a pattern is like 'tracepoint:sched:*', 'kprobe:vfs_*', '*open*', "
+			     "'struct file' or 'uprobe:/bin/bash:*read*'");
+}
+
 static int run(struct lister *l, const char *pattern)
 {
 	const bool list_only = l->env->list_only;
@@ -344,26 +417,8 @@ static int run(struct lister *l, const char *pattern)
 		return 0;
 	if (!err && !l->count)
 		err = -ENOENT;
-	if (err && l->env->diag->errors == errors) {
-		diag_error(l->env->diag, NO_SPAN, "No probes match %s", pattern ? pattern : "*");
-		if (l->denied)
-			diag_code(l->env->diag, EXIT_PRIVILEGE);
-		if (pattern &&
-		    event_name_hint(l->env->kernel, l->env->diag, event_name_bare(pattern)))
-			return err;
-		if (!l->denied && pattern &&
-		    (str_starts(pattern, "u") || str_starts(pattern, "U")) && strchr(pattern, ':'))
-			diag_hint(l->env->diag, "functions and USDT events are looked for in "
-						"files: 'uprobe:/bin/bash:*', "
-						"'usdt:libc:*', or -p PID");
-		else if (!l->denied)
-			diag_hint(l->env->diag, "a pattern is like 'tracepoint:sched:*', "
-						"'kprobe:vfs_*', '*open*', 'struct file' or "
-						"'uprobe:/bin/bash:*read*'");
-		else
-			diag_hint(l->env->diag, "most lists can only be read by root; `pantrace "
-						"doctor` shows what is missing");
-	}
+	if (err && l->env->diag->errors == errors)
+		no_match(l, pattern);
 	return err;
 }
 

@@ -211,8 +211,8 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command, int 
 	}
 	if (!rc && command) {
 		rc = child_start_words(&child, command, run->diag);
-		if (!rc && (rc = child_release(&child)))
-			diag_error(run->diag, NO_SPAN, "%s: %s", command[0], strerror(-rc));
+		if (!rc)
+			rc = child_release(&child, run->diag);
 	}
 	if (!rc) {
 		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));

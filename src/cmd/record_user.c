@@ -159,6 +159,8 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		rc = user_session_create(&options, true, run->diag, &s->session);
 	if (!rc && o->what.filter)
 		announce_add(s->announce, s->session.name, "*", o->what.filter);
+	if (!rc && !run->command)
+		user_unknown_tell(o->what.events.items, o->what.events.count, true, run->diag);
 	strbuf_release(&filters);
 	free(pids);
 	return rc;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -460,6 +461,22 @@ static void recordings_in(const char *path, path_list *ret)
 		closedir(dir);
 }
 
+/* What is neither a directory nor a file is not opened: a FIFO would be waited for. */
+static int refuse_kind(struct report *r, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISDIR(st.st_mode))
+		return 0;
+	if (S_ISREG(st.st_mode))
+		diag_error(&r->diag, NO_SPAN, "'%s' is no trace.dat", path);
+	else
+		diag_error(&r->diag, NO_SPAN, "'%s' is neither a directory nor a file", path);
+	diag_hint(&r->diag, "a trace is a directory with a file named metadata (CTF), or a "
+			    "trace.dat");
+	return -EINVAL;
+}
+
 /* A directory may have CTF traces, recordings of the kernel, or both; nothing is an error. */
 static int add_directory(struct report *r, const char *path, path_list *recordings)
 {
@@ -506,7 +523,7 @@ static int add_paths(struct report *r, char **paths, bool is_json)
 	for (; *paths && !rc; paths++) {
 		if (report_dat_is(*paths))
 			vector_push(&recordings, xstrdup(*paths));
-		else
+		else if (!(rc = refuse_kind(r, *paths)))
 			rc = add_directory(r, *paths, &recordings);
 	}
 	for (size_t i = 0; i < recordings.len; i++) {
@@ -520,6 +537,19 @@ static int add_paths(struct report *r, char **paths, bool is_json)
 	}
 	vector_free(&recordings);
 	return rc ? rc : kernels_check(r);
+}
+
+static void check_names(struct report *r)
+{
+	struct event_table **tables = xreallocarray(NULL, r->kernels.len + 1, sizeof(*tables));
+
+	for (size_t i = 0; i < r->kernels.len; i++)
+		tables[i] = report_kernel_table(r->kernels.items[i]);
+	report_names_check(&(struct report_names){.set = r->set,
+						  .kernels = tables,
+						  .nr_kernels = r->kernels.len},
+			   &r->arguments->events, r->where.items, r->where.len, &r->diag);
+	free(tables);
 }
 
 static enum exit_code run(struct report *r, char **paths)
@@ -556,9 +586,8 @@ static enum exit_code run(struct report *r, char **paths)
 	rc = r->arguments->live ? follow(r) : events(r);
 	if (!rc)
 		rc = ctf_print_flush(r->printer);
-	if (!r->kernels.len && !rc && !r->printed)
-		report_names_check(r->set, &r->arguments->events, r->where.items, r->where.len,
-				   &r->diag);
+	if (!rc)
+		check_names(r);
 	if (r->arguments->count)
 		counts_print(r);
 	ctf_printer_release(r->printer);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/report_dat.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/foreign.h"
 #include "base/glob.h"
+#include "cmd/report_names.h"
+#include "kernel/event_name.h"
 #include "trace/trace_dat.h"
 
 #define FLUSH_AT (1u << 18)
@@ -35,7 +37,7 @@ struct dat_report {
 
 bool report_dat_is(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = foreign_open(path, NULL);
 	char head[16];
 	ssize_t n;
 
@@ -54,9 +56,11 @@ bool report_dat_matches(const struct string_list *events, const struct event_inf
 	if (!info)
 		return !events->count;
 	full = xasprintf("%s:%s", info->system, info->name);
-	for (u32 i = 0; i < events->count && !yes; i++)
-		yes = glob_match(events->items[i], full) ||
-		      glob_match(events->items[i], info->name);
+	for (u32 i = 0; i < events->count && !yes; i++) {
+		const char *const glob = event_name_bare(events->items[i]);
+
+		yes = glob_match(glob, full) || glob_match(glob, info->name);
+	}
 	free(full);
 	return yes || !events->count;
 }
@@ -207,6 +211,9 @@ int report_dat(const char *path, const struct report_dat_options *o)
 		trace_dat_text(r.file, &r.text);
 		if (!open_sources(&r)) {
 			read_all(&r);
+			report_names_check(&(struct report_names){.kernels = &r.text.events,
+								  .nr_kernels = 1},
+					   &o->events, NULL, 0, &r.diag);
 			rc = finish(&r);
 		}
 		for (size_t i = 0; i < r.sources.len; i++)

@@ -292,6 +292,11 @@ int report_kernel_open(const char *path, const struct report_kernel_options *opt
 	return rc;
 }
 
+struct event_table *report_kernel_table(const struct report_kernel *k)
+{
+	return k->text.events;
+}
+
 void report_kernel_close(struct report_kernel *k)
 {
 	for (size_t i = 0; i < k->sources.len; i++)

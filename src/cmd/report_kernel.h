@@ -13,6 +13,7 @@
 #include "trace/ctf_print.h"
 
 struct report_kernel;
+struct event_table;
 
 struct report_kernel_options {
 	struct string_list events; /* globs; none = all */
@@ -29,6 +30,7 @@ bool report_kernel_time(const struct report_kernel *k, s64 *ret_ns);
 int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, const char **ret_name);
 /* As far as it was read; damage is told in d. *ret_gaps: set if more were lost that nobody counted. */
 u64 report_kernel_lost(const struct report_kernel *k, struct diag *d, bool *ret_gaps);
+struct event_table *report_kernel_table(const struct report_kernel *k);
 void report_kernel_close(struct report_kernel *k);
 
 #endif

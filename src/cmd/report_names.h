@@ -4,10 +4,23 @@
 
 #include "base/options.h"
 #include "trace/ctf_filter.h"
+#include "trace/event_table.h"
 
-/* Names that were asked for, of events (globs) and of fields in conditions, which the traces of the set do not declare: a warning
+/* Where names may stand: traces, and recordings of the kernel. */
+struct report_names {
+	const struct ctf_set *set; /* NULL = no traces */
+	struct event_table *const *kernels;
+	size_t nr_kernels;
+};
+
+/* Names that were asked for, of events (globs) and of fields in conditions, which nothing of these declares: a warning
  * for each in d, with the nearest name. To be called when all is read. */
-void report_names_check(const struct ctf_set *set, const struct string_list *events,
+void report_names_check(const struct report_names *in, const struct string_list *events,
 			const struct ctf_condition *conditions, size_t count, struct diag *d);
+/*
+ * Calls fn("shop:order") for each event that a recording declares: a trace.dat, or a directory with metadata of CTF traces. Reads no
+ * event, and of a directory only so much that nobody waits for it: the shells ask while a word is written. Silent.
+ */
+void report_names_each(const char *path, int (*fn)(void *arg, const char *name), void *arg);
 
 #endif

@@ -68,6 +68,9 @@ int user_session_options_from(const struct command_spec *spec, const struct user
  * *lines keeps. With o->ask others may follow. 0 or -errno with a diagnostic. */
 int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o, struct diag *d,
 			struct strbuf *lines);
+/* A warning for each pattern of events that no program that runs has, with the nearest one; only_near: only where one is near, as
+ * others may be of programs that are yet to start. */
+void user_unknown_tell(const char *const *globs, u32 n, bool only_near, struct diag *d);
 /* The lists. */
 void user_session_arguments_release(struct user_session_arguments *a);
 /* "64K", "2M", "1G". 0 or -EINVAL. */

@@ -44,52 +44,6 @@ static const struct command_spec disable_spec = {
 	.options = table,
 };
 
-/* Names of the events of a process, which its answer to `list` has. */
-static void names_of(char *text, struct string_list *names)
-{
-	for (char *line = text, *next; line && *line; line = next) {
-		char *name = line;
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		for (int word = 0; name && word < 4; word++) /* "event SITES SESSIONS LEVEL" */
-			name = strchr(name, ' ') ? strchr(name, ' ') + 1 : NULL;
-		if (!name || !str_starts(line, "event "))
-			continue;
-		name[strcspn(name, " ")] = '\0';
-		names->items = xrealloc(names->items, sizeof(*names->items) * (names->count + 1));
-		names->items[names->count++] = name;
-	}
-}
-
-/* A pattern that is nobody's is taken, for programs that are yet to start, but said. */
-static void strangers_tell(char **patterns, int n, struct diag *d)
-{
-	struct user_processes processes = {0};
-	struct string_list names = {0};
-	char *request = user_request("list", NULL);
-
-	user_connect(&processes, NULL);
-	user_ask(&processes, request, ASK_MS);
-	for (size_t i = 0; i < processes.all.len; i++)
-		if (!processes.all.items[i].error)
-			names_of(processes.all.items[i].text, &names);
-	for (int i = 0; i < n; i++) {
-		bool found = false;
-
-		for (u32 k = 0; k < names.count && !found; k++)
-			found = glob_match(patterns[i], names.items[k]);
-		if (found)
-			continue;
-		diag_warning(d, NO_SPAN, "no program that runs has an event '%s'", patterns[i]);
-		diag_hint_nearest(d, patterns[i], names.items, names.count);
-	}
-	free(names.items);
-	free(request);
-	user_processes_release(&processes);
-}
-
 static int follow(struct user_session *s, const char *lines, struct diag *d)
 {
 	struct user_processes told = {0};
@@ -136,7 +90,9 @@ static int rules(const struct command_spec *spec, bool on, int argc, char **argv
 	if (!rc) {
 		rc = follow(&session, lines.data, &d);
 		if (!rc)
-			strangers_tell(argv + first + 1, argc - first - 1, &d);
+			/* for programs that are yet to start it is taken, but said */
+			user_unknown_tell((const char *const *)&argv[first + 1],
+					  (u32)(argc - first - 1), false, &d);
 		user_session_release(&session);
 	}
 	strbuf_release(&lines);

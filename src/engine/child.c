@@ -85,9 +85,16 @@ static bool is_program(const char *file)
 static char *find_file(const char *name)
 {
 	const char *path = getenv("PATH");
+	struct stat st;
 
-	if (strchr(name, '/'))
-		return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
+	if (strchr(name, '/')) {
+		if (access(name, X_OK))
+			return NULL;
+		if (is_program(name))
+			return xstrdup(name);
+		errno = stat(name, &st) || !S_ISDIR(st.st_mode) ? EACCES : EISDIR;
+		return NULL;
+	}
 	for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
 		size_t n = strcspn(p, ":");
 		char *file = xasprintf("%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
@@ -312,6 +319,7 @@ int child_start_words(struct child *c, char *const *words, struct diag *d)
 		return say_failed(d, words[0], err);
 	}
 	c->is_held = c->is_before_exec = true;
+	snprintf(c->name, sizeof(c->name), "%s", words[0]);
 	c->pidfd = process_open(c->pid);
 	return 0;
 }
@@ -327,7 +335,7 @@ int child_advance(struct child *c, struct diag *d)
 	err = exec_result(c);
 	if (err < 0) {
 		wait_stop(c, SIGTRAP);
-		return say_failed(d, "-c", err);
+		return say_failed(d, c->name, err);
 	}
 	if (wait_stop(c, SIGTRAP) == 0)
 		run_to_entry(c); /* where that cannot be done it is held right after exec: only its
@@ -354,14 +362,18 @@ int child_start(struct child *c, const char *command, struct diag *d)
 	return err;
 }
 
-int child_release(struct child *c)
+int child_release(struct child *c, struct diag *d)
 {
+	int err = 0;
+
 	if (!c->is_held)
 		return 0;
 	c->is_held = false;
 	if (ptrace(PTRACE_DETACH, c->pid, NULL, NULL) < 0)
-		return -errno;
-	return c->is_before_exec ? exec_result(c) : 0;
+		err = -errno;
+	else if (c->is_before_exec)
+		err = exec_result(c);
+	return err < 0 ? say_failed(d, c->name, err) : 0;
 }
 
 bool child_poll(struct child *c)

@@ -13,6 +13,7 @@
 
 struct child {
 	pid_t pid;
+	char name[128]; /* for messages */
 	int pidfd;     /* readable when it has ended; -1 on kernels before 5.3 */
 	bool is_held;  /* traced by us, not running yet */
 	bool is_before_exec;
@@ -31,8 +32,8 @@ int child_start(struct child *c, const char *command, struct diag *d);
 int child_start_words(struct child *c, char *const *words, struct diag *d);
 /* On to the entry point, where its libraries are mapped. 0 (also when it is there already) or -errno with a diagnostic. */
 int child_advance(struct child *c, struct diag *d);
-/* Lets it run. 0 or -errno (its exec failed). */
-int child_release(struct child *c);
+/* Lets it run. 0 or -errno (its exec failed) with a diagnostic. */
+int child_release(struct child *c, struct diag *d);
 /* True once it has ended (and is reaped). */
 bool child_poll(struct child *c);
 /* Ends it if it still runs: SIGTERM, after a while SIGKILL. */

@@ -442,11 +442,8 @@ static int start(struct loop *l)
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached)
 		return refuse_nothing(e);
-	if (e->options->child && (err = child_release(e->options->child)) < 0) {
-		diag_error(e->env->diag, NO_SPAN, "cannot let the command of -c run: %s",
-			   strerror(-err));
+	if (e->options->child && (err = child_release(e->options->child, e->env->diag)) < 0)
 		return err;
-	}
 	engine_drop_privileges(e);
 	announce(e);
 	engine_print_header(e);

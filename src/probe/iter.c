@@ -79,7 +79,9 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	if (btf_find_iterator(env->btf, r->parts[1], &f, &context)) {
 		diag_error(env->diag, r->span, "iter %s not available for your kernel version.",
 			   r->parts[1]);
-		diag_hint_nearest(env->diag, r->parts[1], known, ARRAY_SIZE(known));
+		if (!diag_hint_nearest(env->diag, r->parts[1], known, ARRAY_SIZE(known)))
+			diag_hint(env->diag,
+				  "`pantrace list 'iter:*'` shows the iterators of this kernel");
 		return -ENOENT;
 	}
 	if (needs_map(r->parts[1]) && !env->list_only && !env->compile_only) {

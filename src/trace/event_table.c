@@ -73,6 +73,14 @@ void event_table_release(struct event_table *t)
 	free(t);
 }
 
+void event_table_each(struct event_table *t,
+		      int (*fn)(void *arg, const char *system, const char *name), void *arg)
+{
+	for (u32 id = 0; id < IDS; id++)
+		if (t->system_of[id] && t->name_of[id] && fn(arg, t->system_of[id], t->name_of[id]))
+			return;
+}
+
 struct type_store *event_table_types(struct event_table *t)
 {
 	return &t->store;

@@ -43,6 +43,9 @@ struct event_info *event_table_find(struct event_table *t, const char *system, c
 /* A dynamic event's shown name replaces that of the kernel ("probe:f" for "pantrace_71_3300/f"). The text must stay. */
 int event_table_rename(struct event_table *t, const char *system, const char *name, const char *shown);
 
+/* The names of a recording's events, until fn returns other than 0; nothing is parsed for it. */
+void event_table_each(struct event_table *t, int (*fn)(void *arg, const char *system, const char *name), void *arg);
+
 struct type_store *event_table_types(struct event_table *t);
 /* The kernel's BTF (live), or NULL. */
 struct btf_source;

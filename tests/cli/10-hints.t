@@ -53,6 +53,8 @@ hinted -e "tracepoint:sched:sched_switch { print(arg0); }"
 hinted -e "uprobe:$c:zzzzzzzzzzzz { }"
 hinted -e "uprobe:libc:memcpy { }"
 hinted -e "usdt:$programs/sdt.dyn:zzzzzzzzzzzz { }"
+hinted -e 'iter:zzzzzzzz { }'
+hinted hist ''
 hinted user status hints-nobody
 hinted record -u 'hints:*' --to "unix:$work/socket"
 "$pantrace" user start hints-test -u 'hints:*' >/dev/null 2>&1

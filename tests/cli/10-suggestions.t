@@ -36,4 +36,21 @@ means page-faults "a software event" 'software:page-fualts { }'
 means task "an iterator" 'iter:tsk { }'
 means malloc "a function of a library" 'uprobe:libc:maloc { }'
 means SIGUSR1 "a signal" 'self:signal:SIGUSR3 { }'
+# What commands are asked for.
+hints() # WORD KIND COMMAND...
+{
+	word=$1 kind=$2
+	shift 2
+	run "$@"
+	[ "$rc" != 0 ] || echo "# it was accepted"
+	like "$err" "did you mean '?$word" "$kind"
+}
+hints sched "list: a category" list shced:sched_switch
+hints sched:sched_switch "list: an event" list sched:sched_swich
+hints kprobe:vfs_read "list: a function" list kprobe:vfs_raed
+hints kprobe:vfs_read "list: a word" list vfs_raed
+hints "uprobe:$programs/calls.dyn:work" "list: a function of a program" list "uprobe:$programs/calls.dyn:wrok"
+hints opensnoop "help: a tool" help opensnop
+hints help "a command" hepl
+hints --json "an option" list --jsno
 done_testing

@@ -37,6 +37,7 @@ run report -w 'text=*end*' -w 'i<30' plain
 is "$(printf '%s\n' "$out" | grep -c .)" 20 "fields by glob, several conditions"
 run report -e traced:stpe plain
 like "$err" "did you mean 'traced:step'" "an event that there is not: the nearest"
+like "$("$pantrace" complete pantrace report plain -e traced:s | cut -f1)" '^traced:step$' "completion knows the events of the recording"
 run report -w 'txet=*end*' plain
 like "$err" "did you mean 'text'" "a field that there is not: the nearest"
 run report -w 'i<0' -e traced:step plain

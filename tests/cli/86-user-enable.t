@@ -32,6 +32,11 @@ until_true [ -S "$PANTRACE_RUNTIME/$one" ]
 snapshot() { rm -rf "$1"; run user clear box; sleep 0.3; run user snapshot box -o "$1"; }
 held() { babeltrace2 "$2" 2>/dev/null | grep -c "some:$1"; }
 
+run record -u 'smoe:*' -u soem:one -u another:program -d 0.1 -o misspelt
+like "$err" "no program that runs has an event 'smoe:.'" "record: a misspelt provider is told"
+like "$err" "did you mean 'some:[*]'" "with the nearest"
+like "$err" "did you mean 'some:one'" "a name, too"
+unlike "$err" 'another' "nothing is said of what may be a program's that is yet to start"
 run user start box -u some:one --mode overwrite
 snapshot before
 is "$(held two before)" 0 "an event that nobody enabled is not recorded"

@@ -64,7 +64,7 @@ static void test_run(void)
 	n = read(fds[0], buf, sizeof(buf));
 	ok(n < 0 && errno == EAGAIN, "has not run yet");
 	ok(!child_poll(&c), "has not ended");
-	is_int(child_release(&c), 0, "is released");
+	is_int(child_release(&c, &d), 0, "is released");
 	while (!child_poll(&c) && wait_ms++ < 60000)
 		usleep(1000);
 	n = read(fds[0], buf, sizeof(buf));
@@ -74,7 +74,7 @@ static void test_run(void)
 	is_int(child_start(&c, "no-such-command-here", &d), -ENOENT, "an unknown command");
 	is_int(d.errors, 1, "is an error with a diagnostic");
 	is_int(child_start(&c, "sleep 100", &d), 0, "starts another");
-	child_release(&c);
+	child_release(&c, &d);
 	child_stop(&c);
 	ok(c.is_ended && WIFSIGNALED(c.status), "which is stopped");
 	close(fds[0]);

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/glob.h"
+#include "cmd/report_names.h"
 #include "kernel/tracefs.h"
 #include "lang/builtin.h"
 #include "probe/probe.h"
@@ -236,6 +237,19 @@ static void user_events(struct lister *s)
 	user_event_each(&s->arena, 0, NULL, offer_user_event, s, NULL);
 }
 
+static int offer_recorded(void *arg, const char *name)
+{
+	return offer_part(arg, name);
+}
+
+/* Of the recordings that stand on the line. */
+static void recorded_events(struct lister *s)
+{
+	for (size_t i = 1; i < s->c->nr_words; i++)
+		if (s->c->words[i][0] != '-')
+			report_names_each(s->c->words[i], offer_recorded, s);
+}
+
 /* ---- a script ---- */
 
 /* The first tracepoint of what is written so far, as far as "SYSTEM:EVENT". */
@@ -409,6 +423,7 @@ static const struct kind {
 	{"CONTEXTS", contexts, NULL},	   {"FILE", NULL, ":files"},
 	{"DIRECTORY", NULL, ":files"},	   {"DIR", NULL, ":directories"},
 	{"COMMAND", NULL, ":commands"},	   {"ARGUMENTS", NULL, ":commands"},
+	{"GLOB", recorded_events, NULL},
 };
 
 void candidates(const char *kind, const struct completion *c)
