@@ -87,7 +87,7 @@ static void test_special(struct fixture *f)
 	expands(f, "bench:one", "bench:one");
 	refuses(f, "begin:x", "begin probe type requires 0 arguments, found 1");
 	refuses(f, "self:signal:SIGUSR9", "SIGUSR9 is not a supported signal");
-	is_str(hint(f), "did you mean 'SIGUSR1'?", "  nearest signal");
+	is_str(hint(f), "did you mean 'SIGUSR1' or 'SIGUSR2'?", "  nearest signals");
 	refuses(f, "self:keys:x", "keys is not a supported trigger");
 	refuses(f, "test:", "test probes must have a name");
 	refuses(f, "", "Invalid attachpoint definition");
