@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Hangs up HANGUPS times, then answers. Returns how many connections there were, as exit status of
- * the child. */
+static int hung_up[2]; /* pipe: a byte when it has */
+
+/* Hangs up HANGUPS times, then answers. */
 static pid_t serve(const char *directory, int hangups, int connections)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -30,6 +31,8 @@ static pid_t serve(const char *directory, int hangups, int connections)
 		if (i >= hangups && recv(client, text, sizeof(text), 0) > 0)
 			send(client, "ok\nprocess 1 0\n", 15, MSG_NOSIGNAL);
 		close(client);
+		if (i < hangups && write(hung_up[1], "", 1) != 1)
+			_exit(1);
 	}
 	if (!pid)
 		_exit(0);
@@ -37,15 +40,18 @@ static pid_t serve(const char *directory, int hangups, int connections)
 	return pid;
 }
 
-static int ask(char **ret_text)
+/* slow: the other end hangs up before it is asked. */
+static int ask(char **ret_text, bool slow)
 {
 	struct user_processes processes = {0};
 	int error = -1;
+	char byte;
 
 	free(*ret_text);
 	*ret_text = NULL;
 	user_connect(&processes, NULL);
-	usleep(100000); /* so that the other end hangs up before */
+	if (slow && read(hung_up[0], &byte, 1) != 1)
+		return -1;
 	user_ask(&processes, "hello\n", 60000);
 	if (processes.all.len == 1) {
 		error = processes.all.items[0].error;
@@ -61,22 +67,22 @@ int main(void)
 	char directory[] = "/tmp/pantrace-process.XXXXXX", *text = NULL, file[64] = "";
 	pid_t pid;
 
-	if (!mkdtemp(directory))
+	if (!mkdtemp(directory) || pipe(hung_up))
 		return 1;
 	setenv("PANTRACE_RUNTIME", directory, 1);
 	pid = serve(directory, 0, 1);
-	is_int(ask(&text), 0, "a process answers");
+	is_int(ask(&text, false), 0, "a process answers");
 	ok(text && !strcmp(text, "process 1 0\n"), "with its text");
 	waitpid(pid, NULL, 0);
 	pid = serve(directory, 1, 2);
-	is_int(ask(&text), 0, "one that hangs up is asked again");
+	is_int(ask(&text, true), 0, "one that hangs up is asked again");
 	ok(text && !strcmp(text, "process 1 0\n"), "and answers");
 	waitpid(pid, NULL, 0);
 	pid = serve(directory, 2, 2);
-	ok(ask(&text) < 0, "once");
+	ok(ask(&text, true) < 0, "once");
 	waitpid(pid, NULL, 0);
 	pid = serve(directory, 1, 1);
-	ok(ask(&text) < 0, "one that has ended has not answered");
+	ok(ask(&text, true) < 0, "one that has ended has not answered");
 	waitpid(pid, NULL, 0);
 	strcat(file, directory);
 	strcat(file, "/1");
