@@ -23,7 +23,7 @@ endif
 
 CC	 ?= gcc
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
-CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DPANTRACE_VERSION='"$(shell cat VERSION)"'
+CPPFLAGS := -D_GNU_SOURCE -I. -Isrc -Iinclude -I$(GEN) -DPANTRACE_VERSION='"$(shell cat VERSION)"'
 CFLAGS_release := -O2 -g
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS_tsan    := -O1 -g -fsanitize=thread

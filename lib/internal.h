@@ -9,6 +9,7 @@
 
 #include "aggregate.h"
 #include "clock.h"
+#include "event.h"
 #include <pantrace/control.h>
 #include <pantrace/pantrace.h>
 #include <pantrace/protocol.h>
@@ -280,8 +281,6 @@ PT_HIDDEN int pt_tend(struct pt_tending *tending);
 
 /* event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The lock is held. */
 PT_HIDDEN struct pantrace_event_record *pt_event_record(const struct pantrace_event *event);
-/* "type:name type:name" of the fields of EVENT */
-PT_HIDDEN void pt_event_fields(const struct pantrace_event *event, char *ret, size_t size);
 /* event.c: "provider:name" */
 PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB]);
 /* event_id.c: the id of EVENT in the running session, 0 when its records are full. Lock held. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../lib/internal.h"
+#include "lib/event.h"
 #include "binary/elf_internal.h"
 
 #define TABLE	  "pantrace_table"

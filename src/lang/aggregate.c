@@ -3,7 +3,7 @@
  * Aggregations: `@m[key] = f(n)` updates the element in place. Each CPU has its own element, so
  * updates are exact without contention; the engine adds the CPUs up. Layouts: types/type.h.
  */
-#include "../../lib/vm.h"
+#include "lib/vm.h"
 #include "lang/builtin_util.h"
 #include "lang/lower_internal.h"
 

@@ -2,7 +2,7 @@
 /* Maps: keys, lookup, exact updates, reading aggregations over all CPUs. */
 #include "lang/lower_internal.h"
 
-#include "../../lib/vm.h"
+#include "lib/vm.h"
 
 const struct script_map *lower_script_map(const struct lower *l, const struct map_symbol *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/process_image.h"
 
-#include "../../lib/vm.h"
+#include "lib/vm.h"
 
 /* Its one map is the scratch memory. */
 static void add_code(const struct script *script, const struct script_program *program,

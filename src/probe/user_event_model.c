@@ -5,7 +5,7 @@
 
 #include <pantrace/ring.h>
 
-#include "../../lib/vm.h"
+#include "lib/vm.h"
 #include "user/process.h"
 
 #define ASK_MS 2000

@@ -10,7 +10,7 @@
 #ifndef PANTRACE_USER_CLOCK_H
 #define PANTRACE_USER_CLOCK_H
 
-#include "../../lib/clock.h"
+#include "lib/clock.h"
 #include "base/base.h"
 
 /* DIRECTORY: our runtime directory; only its owner may write there. */

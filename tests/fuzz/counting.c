@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../lib/aggregate.h"
+#include "lib/aggregate.h"
 #include "user/counting_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
  * Definitions of probes: any text as what ftrace's probe_events take, up to the words that the kernel would be told, and as the same of
  * `hist -e`, up to the words of the language. The kernel is told nothing.
  */
-#include "../../src/probe/definition.c"
+#include "probe/definition.c"
 #include "cmd/hist_definition.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);

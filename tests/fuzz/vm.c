@@ -11,8 +11,8 @@
 
 #include <sys/mman.h>
 
-#include "../../lib/aggregate.h"
-#include "../lib/vm_reference.h"
+#include "lib/aggregate.h"
+#include "tests/lib/vm_reference.h"
 
 #define MENDED 0x80
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../lib/aggregate.h"
+#include "lib/aggregate.h"
 #include "user/counting_source.h"
 #include "user/recorder.h"
 
