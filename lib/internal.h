@@ -139,6 +139,11 @@ PT_HIDDEN void pt_sessions_of_child(void);
 PT_HIDDEN void pt_rings_refused(const struct pt_spec *spec, int error);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
+/*
+ * SITES more sites and EVENTS more events stay off that these SESSIONS (bits) want: whoever reads their rings learns it there.
+ * None of both: the count begins anew. Lock held.
+ */
+PT_HIDDEN void pt_sessions_refused(uint32_t sessions, uint32_t sites, uint32_t events);
 PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);
 PT_HIDDEN bool pt_session_is_script(unsigned int number);
 PT_HIDDEN bool pt_session_aggregates(unsigned int number);
@@ -292,6 +297,8 @@ PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void
 PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
 /* Events that are wanted and off, because their records did not fit. */
 PT_HIDDEN uint32_t pt_sites_nameless(void);
+/* Why pantrace_refused() sites could not be switched on: of the last of them, as pt_code_write() says. */
+PT_HIDDEN int pt_sites_why(void);
 PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
 
 PT_HIDDEN void pt_dynamic_add(struct pantrace_event *event); /* lock held */

@@ -382,6 +382,16 @@ uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
 	return reader->lost;
 }
 
+void pantrace_reader_refused(struct pantrace_reader *reader, uint32_t *ret_sites, int *ret_why,
+			     uint32_t *ret_events)
+{
+	const struct pantrace_shm *const shm = (const void *)reader->map;
+
+	*ret_sites = __atomic_load_n(&shm->refused_sites, __ATOMIC_RELAXED);
+	*ret_events = __atomic_load_n(&shm->refused_events, __ATOMIC_RELAXED);
+	*ret_why = (int)(__atomic_load_n(&shm->refused_why, __ATOMIC_RELAXED) & 4095);
+}
+
 /* ---- packets ---- */
 
 /* First position of the oldest sub-buffer that the writer of POSITION leaves alone. The one behind

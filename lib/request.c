@@ -67,7 +67,8 @@ static void session_line(struct pt_answer *answer, const struct pt_session_info 
 		      (unsigned long long)info->counts.lost,
 		      *info->file ? info->spec.directory : "-", *info->file ? "/" : "", info->file);
 	if (pantrace_refused() || pt_sites_nameless())
-		pt_answer_add(answer, "refused %u %u\n", pantrace_refused(), pt_sites_nameless());
+		pt_answer_add(answer, "refused %u %u %d\n", pantrace_refused(), pt_sites_nameless(),
+			      -pt_sites_why());
 }
 
 /* Its number, or 0. */

@@ -113,6 +113,10 @@ static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm,
 		.parent = parent,
 		.contexts = spec->contexts,
 		.block_us = spec->block_us,
+		/* a child's sites are as its parent left them */
+		.refused_sites = parent ? pantrace_refused() : 0,
+		.refused_events = parent ? pt_sites_nameless() : 0,
+		.refused_why = (uint32_t)-pt_sites_why(),
 	};
 	memcpy(shm->session, spec->name, sizeof(shm->session));
 	if (syscall(SYS_getrandom, shm->uuid, sizeof(shm->uuid), GRND_NONBLOCK) !=
@@ -346,10 +350,28 @@ void pt_rings_quiesce(struct pt_settings *set)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 }
 
+/* FD of the process's first thread, whose descriptors may be others than the helper's. -1: none. */
+static int fd_of_process(int fd)
+{
+	char path[32];
+	int pidfd, copy;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	copy = open(path, O_RDWR | O_CLOEXEC);
+	if (copy >= 0)
+		return copy;
+	/* there may be no /proc */
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0u);
+	if (pidfd < 0)
+		return -1;
+	copy = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0u);
+	close(pidfd);
+	return copy;
+}
+
 int pt_session_fd(unsigned int number)
 {
 	const struct pt_settings *const set = &pt_settings[number];
-	char path[32];
 	struct stat st;
 	int fd = -1;
 
@@ -361,8 +383,7 @@ int pt_session_fd(unsigned int number)
 		fd = fcntl(set->fd, F_DUPFD_CLOEXEC, 0);
 		goto out;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", set->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = fd_of_process(set->fd);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != set->inode)) {
 		close(fd);
 		fd = -1;

@@ -2,6 +2,7 @@
 /* Sessions: what the program or a tool asked for, and what becomes of it (pt_session_state). */
 #include "announce.h"
 #include "hooks.h"
+#include "refusal.h"
 #include "session.h"
 #include "thread.h"
 #include <errno.h>
@@ -102,6 +103,23 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 		mask |= 1u << i;
 	}
 	return mask;
+}
+
+void pt_sessions_refused(uint32_t sessions, uint32_t sites, uint32_t events)
+{
+	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
+		struct pantrace_shm *const shm = pt_state->session[i].shm;
+
+		if (!(sessions & 1u << i) || pt_settings[i].state != PT_RUNNING || !shm)
+			continue;
+		if (!sites && !events) {
+			__atomic_store_n(&shm->refused_sites, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&shm->refused_events, 0, __ATOMIC_RELAXED);
+		}
+		__atomic_fetch_add(&shm->refused_sites, sites, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&shm->refused_events, events, __ATOMIC_RELAXED);
+		__atomic_store_n(&shm->refused_why, (uint32_t)-pt_sites_why(), __ATOMIC_RELAXED);
+	}
 }
 
 /* ---- by name ---- */
@@ -212,28 +230,6 @@ int pt_session_destroy(const char *name)
 	return session_with(name, destroy, NULL);
 }
 
-/* Of rings, or tables, that could not be made. */
-static const char *reason_of(int error)
-{
-	static const struct {
-		int error;
-		const char *reason;
-	} reasons[] = {
-		{-EACCES, "the kernel does not let it count context switches or page faults "
-			  "(kernel.perf_event_paranoid)"},
-		{-EFBIG, "files of the program may not be as large as its rings (ulimit -f)"},
-		{-ENOSPC, "there is no memory left for its rings where they are to be"},
-		{-EMFILE, "the program has no descriptor left for its rings"},
-		{-ENFILE, "the system has no descriptor left for its rings"},
-		{-ENOMEM, "the program may not map as much memory as its rings take"},
-	};
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (reasons[i].error == error)
-			return reasons[i].reason;
-	return NULL;
-}
-
 int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, const char **why)
 {
 	struct pt_settings *set = NULL;
@@ -262,7 +258,7 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, c
 	pt_sites_follow();
 	rc = set->error;
 	if (rc) {
-		*why = reason_of(rc);
+		*why = pt_refusal_reason(-rc);
 		set->state = PT_NONE;
 		pt_sites_follow();
 	}

@@ -2,17 +2,16 @@
 /*
  * The sites of all loaded objects, and switching them while threads run through them.
  *
- * A switch is one byte of the instruction (see pantrace.h), written through /proc/self/mem: the
- * page keeps its protection, becomes private to the process, and is never writable and executable
- * at once. A thread executes the old instruction or the new one; membarrier(SYNC_CORE) ends the
- * time in which it may still be the old one.
+ * A switch is one byte of the instruction (see pantrace.h; code.h has how it is written). A thread executes
+ * the old instruction or the new one; membarrier(SYNC_CORE) ends the time in which it may still be
+ * the old one.
  */
 #include "announce.h"
+#include "code.h"
 #include "context.h"
 #include "hooks.h"
 #include "internal.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 static struct pantrace_object *objects;
 static struct pantrace_event *dynamic; /* the newest; linked by pt_dynamic_next() */
 static uint32_t refused; /* sites that could not be written */
+static int refused_why; /* of the last of them, a negative errno */
 static uint32_t nameless; /* events for whose records there was no room */
 
 static unsigned char *site_code(const struct pantrace_site *site)
@@ -79,8 +79,10 @@ static int event_follow(struct pantrace_event *event)
 	__atomic_store_n(&event->sessions, event->sessions & sessions, __ATOMIC_RELEASE);
 	if (sessions && !gate) {
 		rc = pt_event_id(event) ? pt_hooks_follow(event, sessions) : -ENOSPC;
-		if (!event->id)
+		if (!event->id) {
 			__atomic_fetch_add(&nameless, 1, __ATOMIC_RELAXED);
+			pt_sessions_refused(sessions, 0, 1);
+		}
 		if (rc)
 			sessions = 0;
 	}
@@ -97,15 +99,20 @@ static int site_switch(int fd, const struct pantrace_site *site, bool on)
 {
 	const unsigned char from = on ? OFF : ON, to = on ? ON : OFF;
 	unsigned char *const code = site_code(site);
+	int rc;
 
 	if (*(volatile unsigned char *)code != from)
 		return 0;
-	if (pwrite(fd, &to, 1, (off_t)(uintptr_t)code) == 1)
+	rc = pt_code_write(fd, code, to);
+	if (!rc)
 		return 1;
-	/* sealed, or a shared mapping: the site stays as it is */
-	if (on)
+	/* the site stays as it is */
+	if (on) {
 		__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-	return errno ? -errno : -EIO;
+		__atomic_store_n(&refused_why, rc, __ATOMIC_RELAXED);
+		pt_sessions_refused(site_event(site)->sessions, 1, 0);
+	}
+	return rc;
 }
 
 /* Brings the sites of FIRST and all further objects (or of FIRST alone) to what is wanted. */
@@ -115,19 +122,18 @@ static int follow(struct pantrace_object *first, bool alone)
 	int changed = 0, rc = 0, fd;
 
 	/* what a session that ends is told is how it was */
-	if (!alone && pt_running())
+	if (!alone && pt_running()) {
 		__atomic_store_n(&nameless, 0, __ATOMIC_RELAXED);
-
+		pt_sessions_refused(~0u, 0, 0);
+	}
+	if (!alone)
+		__atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
 	if (!alone)
 		for (struct pantrace_event *event = dynamic; event; event = pt_dynamic_next(event))
 			rc = event_follow(event) ? -ENOSPC : rc;
 	if (!first)
 		return rc;
-	if (!alone)
-		__atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
-	fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+	fd = pt_code_open();
 	for (struct pantrace_object *object = first; object; object = alone ? NULL : object->next) {
 		for (const struct pantrace_site *site = object->sites; site < object->end; site++) {
 			struct pantrace_event *event = site_event(site);
@@ -141,7 +147,7 @@ static int follow(struct pantrace_object *first, bool alone)
 			changed += one > 0;
 		}
 	}
-	close(fd);
+	pt_code_close(fd);
 	if (changed)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	return rc && !changed ? rc : changed;
@@ -158,6 +164,11 @@ int pt_sites_follow(void)
 uint32_t pt_sites_nameless(void)
 {
 	return __atomic_load_n(&nameless, __ATOMIC_RELAXED);
+}
+
+int pt_sites_why(void)
+{
+	return __atomic_load_n(&refused_why, __ATOMIC_RELAXED);
 }
 
 uint32_t pantrace_refused(void)

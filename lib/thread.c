@@ -391,7 +391,7 @@ static int prepare_all(uint32_t wants)
 	long n;
 
 	if (fd < 0)
-		return -errno;
+		return errno == ENOENT ? -ESRCH : -errno;
 	while ((n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
 		for (long at = 0; at < n;) {
 			const struct entry64 *const entry = (const void *)(entries + at);

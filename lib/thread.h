@@ -43,7 +43,7 @@ PT_HIDDEN void pt_threads_user(uint32_t *ret_uid, uint32_t *ret_gid);
 
 /* The helper's side, and that of whoever makes rings; the lock is held. */
 
-/* All threads that there are are looked at, for events with the contexts WANTS. -EACCES: a count cannot be had. */
+/* All threads that there are are looked at, for events with the contexts WANTS. -EACCES: a count cannot be had; -ESRCH: there is no /proc. */
 PT_HIDDEN int pt_threads_prepare(uint32_t wants);
 /* Does what threads asked for. Whether there are any that may ask. */
 PT_HIDDEN bool pt_threads_follow(void);

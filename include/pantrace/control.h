@@ -39,7 +39,8 @@ int pantrace_stop(void);
 int pantrace_enable(const char *pattern);
 int pantrace_disable(const char *pattern);
 
-/* Sites that could not be switched on when events were last switched: their memory is sealed or shared. */
+/* Sites that could not be switched on when events were last switched: it is shared or sealed
+ * memory, or neither /proc/self/mem nor mprotect() lets it be written. */
 uint32_t pantrace_refused(void);
 
 /* Of the events that PATTERN names, the program's own session records only those that IMAGE accepts: a

@@ -38,8 +38,9 @@
  *	library PROTOCOL VERSION
  *	process PID PARENT			in the process's pid namespace
  *	event SITES SESSIONS LEVEL PROVIDER:NAME TYPE:FIELD...	SESSIONS: how many have it on
- *	refused SITES EVENTS			behind a session's line: sites in memory that cannot be written,
- *						events whose records did not fit; they stay off
+ *	refused SITES EVENTS ERRNO		behind a session's line: sites in memory that cannot be written
+ *						(ETXTBSY shared, EPERM sealed, EACCES: no code of the process
+ *						may be), events whose records did not fit; they stay off
  *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped; FILE "-": see below
  *
  *	To attach, a process whose rings have no name in a directory (it may not write there, or sees another file

@@ -94,6 +94,9 @@ void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint
 void pantrace_reader_verify(struct pantrace_reader *reader);
 /* Events that the process lost so far: of all rings, and those that found no ring. */
 uint64_t pantrace_reader_lost(struct pantrace_reader *reader);
+/* What the session wants of the process and does not get: sites whose code cannot be written (errno in *RET_WHY), events without room. */
+void pantrace_reader_refused(struct pantrace_reader *reader, uint32_t *ret_sites, int *ret_why,
+			     uint32_t *ret_events);
 
 /* 1: the next packet of RING, or the same one with more events; 0: nothing new. */
 int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,

@@ -119,9 +119,12 @@ struct pantrace_shm {
 	char comm[16];
 	uint64_t contexts;  /* a bit an enum pantrace_context: what stands between id and fields */
 	uint32_t block_us;  /* PANTRACE_BLOCK: the longest wait of one event */
-	uint32_t reserved;
+	uint32_t
+		refused_sites; /* that the session wants and that stay off: their code cannot be written */
 	uint64_t pid_namespace; /* inode; 0: unknown */
 	char session[PANTRACE_SESSION_NAME]; /* "" is the session that the program itself started */
+	uint32_t refused_why; /* errno of the last of these sites */
+	uint32_t refused_events; /* that stay off: there was no room for their records */
 };
 
 struct pantrace_ring {

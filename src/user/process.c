@@ -288,26 +288,57 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 	free(polls);
 }
 
-/* "refused SITES EVENTS" in what a process said of a session. */
-static void warn_refused(const struct user_process *p, const char *name, struct diag *d)
+void user_stays_off_text(struct strbuf *text, pid_t pid, const char *name, u32 sites, int why,
+			 u32 events)
 {
-	const char *line = p->error || !p->text ? NULL : strstr(p->text, "\nrefused ");
-	unsigned int sites, events;
+	static const struct {
+		int error;
+		const char *reason;
+	} reasons[] = {
+		{ETXTBSY, "is shared with other processes"},
+		{EPERM, "is sealed"},
+		{EACCES, "may not be written: /proc/self/mem is refused to it, and the system has "
+			 "no code that is written otherwise (SELinux, PR_SET_MDWE)"},
+		{EFAULT, "cannot be written: /proc/self/mem is refused to it"},
+	};
+	const char *reason = "cannot be written";
 
-	if (!line || sscanf(line, "\nrefused %u %u", &sites, &events) != 2)
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].error == why)
+			reason = reasons[i].reason;
+	strbuf_addf(text, "process %d (", (int)pid);
+	escape_line(text, name, strlen(name));
+	strbuf_addstr(text, "): ");
 	if (sites)
-		diag_warning(
-			d, NO_SPAN,
-			"process %d (%s): %u places stay off: their memory is sealed, or shared "
-			"with other processes",
-			(int)p->pid, name, sites);
+		strbuf_addf(text, "%u place%s in its code stay%s off: the memory %s", sites,
+			    sites == 1 ? "" : "s", sites == 1 ? "s" : "", reason);
+	if (sites && events)
+		strbuf_addstr(text, "; ");
 	if (events)
-		diag_warning(
-			d, NO_SPAN,
-			"process %d (%s): %u events are not recorded: there is no room for their "
-			"names and fields",
-			(int)p->pid, name, events);
+		strbuf_addf(text,
+			    "%u event%s not recorded: there is no room for %s names and "
+			    "fields",
+			    events, events == 1 ? " is" : "s are", events == 1 ? "its" : "their");
+}
+
+void user_warn_stays_off(const struct user_processes *p, struct diag *d)
+{
+	for (size_t i = 0; i < p->all.len; i++) {
+		const struct user_process *const process = &p->all.items[i];
+		const char *line = process->error || !process->text
+					   ? NULL
+					   : strstr(process->text, "\nrefused ");
+		struct strbuf text = STRBUF_INIT;
+		unsigned int sites, events;
+		int why = 0;
+
+		if (!line || sscanf(line, "\nrefused %u %u %d", &sites, &events, &why) < 2 ||
+		    (!sites && !events))
+			continue;
+		user_stays_off_text(&text, process->pid, process->name, sites, why, events);
+		diag_warning(d, NO_SPAN, "%s", text.data);
+		strbuf_release(&text);
+	}
 }
 
 void user_refusal_text(struct strbuf *text, pid_t pid, const char *name, const char *reason,
@@ -362,7 +393,6 @@ void user_warn(const struct user_processes *p, struct diag *d)
 			diag_warning(d, NO_SPAN, "process %d (%s) is not controlled: %s",
 				     (int)process->pid, name.data,
 				     process->text ? process->text : "");
-		warn_refused(process, name.data, d);
 		strbuf_release(&name);
 	}
 	if (p->unseen)

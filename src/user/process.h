@@ -60,7 +60,12 @@ void user_refusal_text(struct strbuf *text, pid_t pid, const char *name, const c
 		       int error);
 /* The same as a warning, of a process that answered with an error. */
 void user_refusal_warn(const struct user_process *p, struct diag *d);
-/* A warning for each process that did not answer, speaks another protocol or could not switch all on; others' errors are not said. */
+/* "process PID (NAME): ..." of SITES whose code cannot be written, because of the errno WHY, and of EVENTS without room for their names. */
+void user_stays_off_text(struct strbuf *text, pid_t pid, const char *name, u32 sites, int why,
+			 u32 events);
+/* The same as warnings, of what processes said of a session. */
+void user_warn_stays_off(const struct user_processes *p, struct diag *d);
+/* A warning for each process that did not answer or speaks another protocol; others' errors are not said. */
 void user_warn(const struct user_processes *p, struct diag *d);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../lib/refusal.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/foreign.h"
@@ -122,6 +123,12 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 	return 0;
 }
 
+/* A snapshot of a session that this process records: its recorder says what there is to say. */
+static bool is_told_by_other(const struct recorder *r)
+{
+	return r->session->recorder == getpid() && r->output && !r->consume;
+}
+
 /* PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c). */
 static bool refusal_say(struct recorder *r, const char *name)
 {
@@ -133,18 +140,41 @@ static bool refusal_say(struct recorder *r, const char *name)
 	if (sscanf(name, "%d-0-%d.pantrace%n", &pid, &error, &n) != 2 || !n || name[n])
 		return false;
 	r->nr_refused++;
-	/* a snapshot of a session that this process records: its recorder says it */
-	if (r->session->recorder == getpid() && r->output && !r->consume)
+	if (is_told_by_other(r))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (!file_read(path, 64, &comm, &len))
 		comm[strcspn(comm, "\n")] = '\0';
-	snprintf(reason, sizeof(reason), "its rings cannot be made: %s", strerror(error));
+	if (pt_refusal_reason(error))
+		snprintf(reason, sizeof(reason), "%s", pt_refusal_reason(error));
+	else
+		snprintf(reason, sizeof(reason), "its rings cannot be made: %s", strerror(error));
 	user_refusal_text(&said, pid, comm ? comm : "it has ended", reason, error);
 	fprintf(stderr, "WARNING: %s\n", said.data);
 	strbuf_release(&said);
 	free(comm);
 	return true;
+}
+
+/* What a process could not switch on, once; it may come as the process goes on. */
+static void stays_off_say(struct recorder *r, struct recorder_source *s)
+{
+	const struct pantrace_shm *const h = pantrace_reader_header(s->reader);
+	struct strbuf said = STRBUF_INIT;
+	u32 sites, events;
+	int why;
+
+	pantrace_reader_refused(s->reader, &sites, &why, &events);
+	/* a watcher's session (user/trigger.h) has the sites of the recorder's */
+	if (s->stays_off || (!sites && !events) || is_told_by_other(r) ||
+	    !(r->output || !r->consume))
+		return;
+	s->stays_off = true;
+	r->nr_refused++;
+	user_stays_off_text(&said, (pid_t)h->pid, strndupa(h->comm, sizeof(h->comm)), sites, why,
+			    events);
+	fprintf(stderr, "WARNING: %s\n", said.data);
+	strbuf_release(&said);
 }
 
 static int find_file(void *arg, int directory, const char *name)
@@ -198,8 +228,11 @@ static void find_memory(struct recorder *r, int timeout_ms)
 void recorder_find(struct recorder *r, bool ask)
 {
 	find_files(r);
-	if (ask)
+	if (ask) {
 		find_memory(r, r->nr_processes && r->started ? ASK_BRIEFLY_MS : ASK_MS);
+		for (size_t i = 0; i < r->sources.len; i++)
+			stays_off_say(r, &r->sources.items[i]);
+	}
 	r->started = true;
 }
 
@@ -268,6 +301,7 @@ void recorder_reap(struct recorder *r)
 		/* in a flight recorder's session the last moments of the dead are what it is for */
 		if (!s->ended || !r->consume || source_drain(r, s, CTF_ALL))
 			continue;
+		stays_off_say(r, s);
 		r->lost += pantrace_reader_lost(s->reader);
 		if (s->file && !s->damaged)
 			file_remove(r, s->file);

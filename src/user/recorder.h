@@ -23,6 +23,7 @@ struct recorder_source {
 	char *file;   /* name in the session's directory, or NULL */
 	int pidfd;    /* -1: its end is not seen */
 	bool ended, damaged;
+	bool stays_off; /* some of what the session wants of it, and that is said */
 };
 
 struct recorder {
@@ -34,7 +35,7 @@ struct recorder {
 	u64 lost;	/* by processes that have ended */
 	bool started;	/* the first look around is done */
 	u32 nr_processes, nr_damaged;
-	u32 nr_refused; /* processes that could not make their rings */
+	u32 nr_refused; /* processes that could not make their rings, or not switch all on */
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
 	struct user_owners owners;

@@ -23,6 +23,8 @@ static void ask_all(pid_t pid, const char *request, struct diag *d)
 
 	user_connect(&processes, &which);
 	user_ask(&processes, request, ASK_MS);
+	if (d)
+		user_warn_stays_off(&processes, d);
 	for (size_t i = 0; i < processes.all.len && d; i++) {
 		const struct user_process *p = &processes.all.items[i];
 

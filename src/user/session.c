@@ -121,6 +121,8 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		user_ask(&told, message, ASK_MS);
 		user_warn(&told, d);
 		s.refused = refusals(&told, d);
+		if (!recorder) /* who reads the rings learns it there, of programs that start later, too */
+			user_warn_stays_off(&told, d);
 		user_processes_release(&told);
 		free(request);
 		free(message);
@@ -219,6 +221,8 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 	user_connect(&told, NULL);
 	user_ask(&told, request, ASK_MS);
 	user_warn(&told, d);
+	if (s->recorder != getpid())
+		user_warn_stays_off(&told, d);
 	free(request);
 	if (ret)
 		*ret = told;

@@ -23,7 +23,7 @@ run record -u 'app:*' -o limited -- sh -c 'ulimit -f 8; ./app; ./app'
 is "$rc" 3 "files of the program may not be as large as its rings"
 is "$out" "well
 well" "it works all the same"
-like "$err" 'WARNING: process [0-9]* (.*) does not take part: its rings cannot be made: File too large' "and is named with the reason"
+like "$err" 'WARNING: process [0-9]* (.*) does not take part: files of the program may not be as large as its rings .ulimit -f.' "and is named with the reason"
 is "$(printf '%s\n' "$err" | grep -c 'does not take part')" 2 "each of them, once"
 gone() { [ -z "$(find /dev/shm/pantrace-"$(id -u)" -name '*-0-*.pantrace' 2>/dev/null)" ]; }
 until_true gone
@@ -85,4 +85,81 @@ if mount -t tmpfs -o size=1m none small; then
 else
 	skip "a full output" "cannot mount"
 fi
+
+# ---- /proc/self/mem is refused, or there is no /proc: sites are switched on all the same, or it is said
+cat >under.c <<'C' # runs a program that may not write code (PR_SET_MDWE)
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (prctl(65, 1, 0, 0, 0))
+		return 77;
+	execv(argv[1], argv + 1);
+	return 78;
+}
+C
+gcc -O2 under.c -o under || exit 1
+no_proc="mount -t tmpfs none /proc"
+if unshare -m sh -c "$no_proc" 2>/dev/null; then
+	run record -u 'app:*' -o no-proc -- unshare -m sh -c "$no_proc; ./app"
+	is "$rc" 0 "a program without /proc" || echo "# $err"
+	is "$("$pantrace" report no-proc | grep -c app:said)" 10 "has its events"
+	unshare -m sh -c "$no_proc; exec ./stays" &
+	stays=$!
+	ready $stays
+	run record -u 'app:*' -o no-proc-later -d 1
+	is "$rc" 0 "one that is recorded later" || echo "# $err"
+	like "$err" '[1-9][0-9]* events of 1 process' "too"
+	run record -u 'app:*' -c procname -o names -d 0.3
+	is "$rc" 3 "names of threads are taken from /proc"
+	like "$err" "process $stays \\(stays\\) does not take part: .*there is no /proc" "and nothing takes their place"
+	kill $stays
+	wait $stays 2>/dev/null
+	./under true
+	if [ $? != 77 ]; then
+		run record -u 'app:*' -o mdwe -- unshare -m sh -c "$no_proc; ./under ./app"
+		is "$rc" 3 "a program whose code cannot be written"
+		is "$out" well "works"
+		like "$err" 'WARNING: process [0-9]+ \(app\): 1 place in its code stays off: the memory may not be written: .*PR_SET_MDWE' "and is named"
+		is "$(printf '%s\n' "$err" | grep -c 'stays off')" 1 "once"
+	else
+		skip "a program whose code cannot be written" "needs Linux 6.3"
+	fi
+else
+	skip "programs without /proc" "no mount namespaces"
+fi
+# not dumpable: its /proc is root's
+cat >closed.c <<'C'
+#include <pantrace/pantrace.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0) || open("/proc/self/mem", O_RDWR) >= 0)
+		return 1;
+	for (int i = 0;; i++) {
+		PANTRACE(app, said, i);
+		usleep(1000);
+	}
+}
+C
+gcc -O2 -I"$top/include" closed.c "$lib/libpantrace.a" -o closed -lpthread || exit 1
+chmod 711 "$work"
+own=$work/own
+mkdir -m 700 "$own"
+chown 65534 "$own"
+PANTRACE_RUNTIME=$own setpriv --reuid=65534 --regid=65534 --clear-groups ./closed &
+closed=$!
+listens() { [ -S "$own/$closed" ]; }
+until_true listens
+kill -0 $closed
+ok "a program that may not open its own /proc/self/mem"
+PANTRACE_RUNTIME=$own setpriv --reuid=65534 --regid=65534 --clear-groups "$pantrace" record -u 'app:*' -o "$own/trace" -d 1 >"$work/out" 2>"$work/err"
+is $? 0 "is recorded" || sed 's/^/# /' "$work/err"
+like "$(cat "$work/err")" '[1-9][0-9]* events of 1 process' "with its events"
+kill $closed
+wait $closed 2>/dev/null
 done_testing

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "code.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+
+int pt_code_open(void)
+{
+	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+}
+
+void pt_code_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+struct segment {
+	uintptr_t address;
+	int protection; /* 0: not found */
+};
+
+static int segment_find(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct segment *const segment = arg;
+
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *const ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X) ||
+		    segment->address - info->dlpi_addr - ph->p_vaddr >= ph->p_memsz)
+			continue;
+		segment->protection = PROT_EXEC | (ph->p_flags & PF_R ? PROT_READ : 0) |
+				      (ph->p_flags & PF_W ? PROT_WRITE : 0);
+		return 1;
+	}
+	return 0;
+}
+
+/* mremap() of nothing duplicates shared memory, and refuses private. */
+static bool is_shared(void *page)
+{
+	void *const twin = mremap(page, 0, PAGE, MREMAP_MAYMOVE);
+
+	if (twin == MAP_FAILED)
+		return false;
+	munmap(twin, PAGE);
+	return true;
+}
+
+/* Memory that the program itself has made writable stays as it is. */
+static bool write_as_it_is(unsigned char *code, unsigned char byte)
+{
+	const struct iovec from = {&byte, 1}, to = {code, 1};
+
+	return syscall(SYS_process_vm_writev, getpid(), &from, 1ul, &to, 1ul, 0ul) == 1;
+}
+
+__attribute__((no_sanitize("address", "thread"))) static int write_in_place(unsigned char *code,
+									     unsigned char byte)
+{
+	void *const page = (void *)((uintptr_t)code & ~(PAGE - 1));
+	struct segment segment = {.address = (uintptr_t)code};
+
+	if (!dl_iterate_phdr(segment_find, &segment))
+		return -EFAULT;
+	if (is_shared(page))
+		return -ETXTBSY;
+	if (write_as_it_is(code, byte))
+		return 0;
+	if (mprotect(page, PAGE, segment.protection | PROT_WRITE))
+		return -errno;
+	__atomic_store_n(code, byte, __ATOMIC_RELEASE);
+	mprotect(page, PAGE, segment.protection);
+	return 0;
+}
+
+int pt_code_write(int fd, unsigned char *code, unsigned char byte)
+{
+	if (fd >= 0 && pwrite(fd, &byte, 1, (off_t)(uintptr_t)code) == 1)
+		return 0;
+	return write_in_place(code, byte);
+}
