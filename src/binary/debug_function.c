@@ -47,9 +47,9 @@ static u32 integer_registers(void)
 	return n;
 }
 
-static struct probe_location on_stack(u64 from_first_argument, u8 size, bool is_signed)
+static struct location on_stack(u64 from_first_argument, u8 size, bool is_signed)
 {
-	return (struct probe_location){
+	return (struct location){
 		.kind = LOCATION_MEMORY,
 		.size = size,
 		.is_signed = is_signed,
@@ -86,10 +86,10 @@ static bool has_float(struct type_store *store, const struct type *t, u32 depth)
 }
 
 /* The next parameter by the System V ABI; LOCATION_NONE where no program can read it. */
-static struct probe_location next_argument(struct convention *c, struct type_store *store,
+static struct location next_argument(struct convention *c, struct type_store *store,
 					   const struct type *t, bool by_reference)
 {
-	struct probe_location none = {.kind = LOCATION_NONE, .index = 0xffff};
+	struct location none = {.kind = LOCATION_NONE, .index = 0xffff};
 	u32 registers = integer_registers(), words = MAX((t->size + WORD - 1) / WORD, 1u);
 	u64 at;
 
@@ -110,7 +110,7 @@ static struct probe_location next_argument(struct convention *c, struct type_sto
 		c->integers += words;
 		if (!scalar_size(t)) /* a struct in registers has no address */
 			return none;
-		return (struct probe_location){.kind = LOCATION_REGISTER,
+		return (struct location){.kind = LOCATION_REGISTER,
 					       .size = scalar_size(t),
 					       .is_signed = t->is_signed,
 					       .index = 0xffff,
@@ -118,7 +118,7 @@ static struct probe_location next_argument(struct convention *c, struct type_sto
 						       (u16)arch_argument_offset(c->integers - 1)};
 	}
 	if (by_reference && c->integers < registers)
-		return (struct probe_location){.kind = LOCATION_MEMORY,
+		return (struct location){.kind = LOCATION_MEMORY,
 					       .index = 0xffff,
 					       .base = (u16)arch_argument_offset(c->integers++)};
 	if (c->stack == UINT32_MAX || by_reference)
@@ -178,7 +178,7 @@ static bool from_first_argument(Dwarf_Die *function, s64 offset, u64 *ret)
 }
 
 static enum answer ask_dwarf(Dwarf_Die *function, Dwarf_Die *parameter, u64 entry,
-			     const struct type *t, struct probe_location *ret)
+			     const struct type *t, struct location *ret)
 {
 	const struct arch_register *r;
 	Dwarf_Attribute a;
@@ -187,11 +187,11 @@ static enum answer ask_dwarf(Dwarf_Die *function, Dwarf_Die *parameter, u64 entr
 	size_t n;
 	u64 at;
 
-	*ret = (struct probe_location){.kind = LOCATION_NONE, .index = 0xffff};
+	*ret = (struct location){.kind = LOCATION_NONE, .index = 0xffff};
 	if (dwarf_attr_integrate(parameter, DW_AT_const_value, &a)) {
 		if (!scalar_size(t) || dwarf_formsdata(&a, &constant))
 			return GONE;
-		*ret = (struct probe_location){.kind = LOCATION_CONSTANT,
+		*ret = (struct location){.kind = LOCATION_CONSTANT,
 					       .size = scalar_size(t),
 					       .is_signed = t->is_signed,
 					       .index = 0xffff,
@@ -206,7 +206,7 @@ static enum answer ask_dwarf(Dwarf_Die *function, Dwarf_Die *parameter, u64 entr
 	if (r) {
 		if (!scalar_size(t))
 			return GONE;
-		*ret = (struct probe_location){.kind = LOCATION_REGISTER,
+		*ret = (struct location){.kind = LOCATION_REGISTER,
 					       .size = scalar_size(t),
 					       .is_signed = t->is_signed,
 					       .index = 0xffff,
@@ -238,7 +238,7 @@ static void read_parameters(struct elf_file *f, Dwarf_Die *function, u64 entry,
 			    struct type_store *store, struct debug_function *ret)
 {
 	struct type_member members[MAX_PARAMETERS];
-	struct probe_location locations[MAX_PARAMETERS];
+	struct location locations[MAX_PARAMETERS];
 	const char *spellings[MAX_PARAMETERS];
 	struct convention convention = {0};
 	Dwarf_Die child, memory;
@@ -252,7 +252,7 @@ static void read_parameters(struct elf_file *f, Dwarf_Die *function, u64 entry,
 	for (int more = dwarf_child(function, &child); more == 0 && n < MAX_PARAMETERS;
 	     more = dwarf_siblingof(&child, &child)) {
 		const struct type *t;
-		struct probe_location by_convention;
+		struct location by_convention;
 		const char *name;
 
 		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
@@ -315,7 +315,7 @@ int debug_function_at(struct elf_file *f, u64 address, struct type_store *types,
 	r.name = name ? arena_strdup(&types->arena, name) : NULL;
 	r.retval = debug_convert_type(f, types, debug_type_of(&function, &memory));
 	if (scalar_size(r.retval) && r.retval->kind != TYPE_FLOAT)
-		r.retval_location = (struct probe_location){.kind = LOCATION_REGISTER,
+		r.retval_location = (struct location){.kind = LOCATION_REGISTER,
 							    .size = scalar_size(r.retval),
 							    .is_signed = r.retval->is_signed,
 							    .index = 0xffff,

@@ -7,7 +7,8 @@
 #define PANTRACE_BINARY_DEBUG_LINES_H
 
 #include "binary/elf_file.h"
-#include "probe/probe.h"
+#include "binary/location.h"
+#include "types/type.h"
 
 /* 0 if the file has DWARF that can be read, else -ENODATA. */
 int debug_available(struct elf_file *f);
@@ -43,10 +44,10 @@ struct debug_function {
 	 * LOCATION_NONE: it was optimised out or is in a floating-point register. LOCATION_MEMORY
 	 * with size 0: a struct on the stack, i.e. only its address.
 	 */
-	const struct probe_location *locations;
+	const struct location *locations;
 	const char *const *spellings; /* same index: the types as in the source, "const char*" */
 	const struct type *retval; /* type_void() for void */
-	struct probe_location retval_location; /* when the function returns */
+	struct location retval_location; /* when the function returns */
 };
 /*
  * The function that starts at a virtual address. Types, names and locations are allocated in the

@@ -64,11 +64,11 @@ int elf_file_each_usdt(struct elf_file *f, int (*fn)(void *arg, const struct usd
  * Parses one note's argument string for the machine of this build. Returns the number of arguments (at most max) or
  * -EINVAL. Registers are named by offset in struct pt_regs.
  */
-struct probe_location;
-int usdt_parse_args(const char *args, struct probe_location *ret, u32 max);
+struct location;
+int usdt_parse_args(const char *args, struct location *ret, u32 max);
 /* The same with the symbols of global variables resolved ("4@counter(%rip)"). In both, an argument that no program can read
  * (floating point, thread-local, unknown symbol) has kind LOCATION_NONE; the others are not affected. */
-int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct probe_location *ret, u32 max);
+int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct location *ret, u32 max);
 
 /* ---- library.c ---- */
 /*

@@ -12,7 +12,7 @@
  */
 #include "arch/arch.h"
 #include "binary/elf_internal.h"
-#include "probe/probe.h"
+#include "binary/location.h"
 
 struct place {
 	struct elf_file *file; /* NULL: symbols cannot be resolved */
@@ -103,7 +103,7 @@ static bool read_displacement(const struct place *at, const char *s, const char 
 }
 
 /* [-]SIZE[f]@; old notes leave it out. False: nothing that a program could load. */
-static bool read_size(const char **s, struct probe_location *ret)
+static bool read_size(const char **s, struct location *ret)
 {
 	const char *p = *s + (**s == '-');
 	u32 size = 0;
@@ -122,7 +122,7 @@ static bool read_size(const char **s, struct probe_location *ret)
 
 /* "(%base)", "(%base,%index)", "(%base,%index,scale)" from the parenthesis to the end. */
 static bool read_memory(const struct place *at, const char *s, const char *end,
-			const char *displacement, struct probe_location *ret)
+			const char *displacement, struct location *ret)
 {
 	const char *close = end - 1, *p = s + 1;
 	size_t base_len = strcspn(p, ",)"), index_len;
@@ -163,7 +163,7 @@ static bool read_memory(const struct place *at, const char *s, const char *end,
 }
 
 static bool read_constant(const struct place *at, const char *s, const char *end,
-			  struct probe_location *ret)
+			  struct location *ret)
 {
 	bool has_symbol;
 
@@ -184,7 +184,7 @@ static bool read_constant(const struct place *at, const char *s, const char *end
 	return true;
 }
 
-static bool read_register(const char *s, const char *end, struct probe_location *ret)
+static bool read_register(const char *s, const char *end, struct location *ret)
 {
 	const struct arch_register *r = find_register(s, (size_t)(end - s));
 
@@ -198,7 +198,7 @@ static bool read_register(const char *s, const char *end, struct probe_location 
 }
 
 static bool read_operand(const struct place *at, const char *s, const char *end,
-			 struct probe_location *ret)
+			 struct location *ret)
 {
 	const char *open = memchr(s, '(', (size_t)(end - s));
 
@@ -215,12 +215,12 @@ static bool read_operand(const struct place *at, const char *s, const char *end,
 	return read_memory(at, open, end, s, ret);
 }
 
-static int parse_args(const struct place *at, const char *args, struct probe_location *ret, u32 max)
+static int parse_args(const struct place *at, const char *args, struct location *ret, u32 max)
 {
 	u32 n = 0;
 
 	for (const char *s = args, *end; n < max; s = end) {
-		struct probe_location l = {.index = 0xffff};
+		struct location l = {.index = 0xffff};
 		const char *operand;
 
 		while (is_blank(*s))
@@ -232,19 +232,19 @@ static int parse_args(const struct place *at, const char *args, struct probe_loc
 		operand = s;
 		if (!read_size(&operand, &l) || operand >= end ||
 		    !read_operand(at, operand, end, &l))
-			l = (struct probe_location){
+			l = (struct location){
 				.kind = LOCATION_NONE, .size = l.size, .is_signed = l.is_signed};
 		ret[n++] = l;
 	}
 	return (int)n;
 }
 
-int usdt_parse_args(const char *args, struct probe_location *ret, u32 max)
+int usdt_parse_args(const char *args, struct location *ret, u32 max)
 {
 	return parse_args(&(struct place){0}, args, ret, max);
 }
 
-int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct probe_location *ret,
+int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct location *ret,
 		   u32 max)
 {
 	return parse_args(&(struct place){f, n->address}, n->args, ret, max);

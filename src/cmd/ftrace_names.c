@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "cmd/ftrace_session.h"
-#include "engine/perf_ring.h"
+#include "kernel/perf_ring.h"
 
 #define UNKNOWN	   "<...>"
 #define COMM_SIZE  16 /* TASK_COMM_LEN */

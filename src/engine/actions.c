@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/stall.h"
-#include "engine/format.h"
+#include "view/printf_text.h"
 
 #define SYSTEM_OUTPUT_MAX (16u << 20)
 #define SYSTEM_LOOK_MS	  20  /* without pidfd_open(2): how often we look whether the shell has ended */

@@ -12,7 +12,7 @@
 #include "binary/unwind.h"
 #include "engine/child.h"
 #include "engine/maps.h"
-#include "engine/ring.h"
+#include "kernel/ring.h"
 #include "engine/watch.h"
 #include "lang/script.h"
 #include "view/output.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/ring.h"
+#include "kernel/ring.h"
 #include "lang/script.h"
 
 /* A million records a second of 130 bytes make 650 KB between two looks. */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/foreign.h"
-#include "engine/ring.h"
+#include "kernel/ring.h"
 #include "kernel/kernel.h"
 
 /*

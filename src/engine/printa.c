@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* printa(): maps side by side, joined by their keys, each row through a format. */
 #include "engine/actions.h"
-#include "engine/format.h"
+#include "view/printf_text.h"
 #include "engine/map_switch.h"
 
 struct join {

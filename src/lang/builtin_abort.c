@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Assertions, at compile time and at run time. */
 #include "lang/builtin_util.h"
-#include "lang/format.h"
+#include "view/printf_format.h"
 
 /* ---- fail, static_assert ---- */
 

@@ -24,7 +24,7 @@ static bool has_registers(const struct check *c)
 /* The saved register at pt_regs + offset. */
 static ir_reg saved_register(struct lower *l, u32 offset, u8 size)
 {
-	const struct probe_location loc = {
+	const struct location loc = {
 		.kind = LOCATION_REGISTER, .size = size, .offset = offset};
 
 	return lower_location(l, &loc);

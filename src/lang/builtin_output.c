@@ -2,7 +2,7 @@
 /* Everything that reaches the user: printf and its family, print, cat, system, exit. All of it is
  * done later by the engine. */
 #include "lang/builtin_util.h"
-#include "lang/format.h"
+#include "view/printf_format.h"
 #include "lang/present.h"
 
 #define MAX_FORMAT_ARGS 127

@@ -2,7 +2,7 @@
 /* How maps are shown: trunc, normalize, sort, and formats over one or several maps. */
 #include "lang/builtin_util.h"
 #include "lang/check_internal.h"
-#include "lang/format.h"
+#include "view/printf_format.h"
 #include "lang/present.h"
 #include "view/map_order.h"
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "lang/builtin_util.h"
-#include "lang/format.h"
+#include "view/printf_format.h"
 #include "lang/kernel_call.h"
 
 #define COMM_SIZE 16

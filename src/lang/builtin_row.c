@@ -2,7 +2,7 @@
 /* What the tools are written with: rows and tables, names of errors, argument vectors, the tracer's
  * own process id. */
 #include "lang/builtin_util.h"
-#include "lang/format.h"
+#include "view/printf_format.h"
 #include "lang/present.h"
 
 #define ARGV_SIZE  8192 /* bytes of argument text; a power of two for the verifier */

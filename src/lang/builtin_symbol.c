@@ -193,7 +193,7 @@ static void check_uaddr(struct check *c, struct expr *call)
 static void lower_uaddr(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct uaddr_plan *plan = call->annotation;
-	const struct probe_location ip = {
+	const struct location ip = {
 		.kind = LOCATION_REGISTER, .size = 8, .offset = arch_ip_offset()};
 	ir_reg r;
 

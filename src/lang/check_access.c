@@ -20,7 +20,7 @@ static void hint_members(struct check *c, const struct type *t, const char *name
 	vector_free(&names);
 }
 
-bool check_readable(const struct probe_location *at, const struct type *t)
+bool check_readable(const struct location *at, const struct type *t)
 {
 	return at->kind != LOCATION_NONE && !type_is(t, TYPE_FLOAT);
 }

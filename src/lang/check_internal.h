@@ -69,7 +69,7 @@ const struct type *check_binary_type(struct check *c, struct expr *e, enum op op
 bool op_is_comparison(enum op op);
 bool check_is_args(const struct expr *e);
 /* Can a program get at it? */
-bool check_readable(const struct probe_location *at, const struct type *t);
+bool check_readable(const struct location *at, const struct type *t);
 void check_unreadable_hint(struct check *c, const struct type *t);
 
 /* ---- check_map.c ---- */

@@ -78,7 +78,7 @@ struct value value_memory(const struct type *t, ir_reg base, s64 offset, enum ad
 /* The saved registers / context of the probe, also inside callbacks. */
 ir_reg lower_context(struct lower *l);
 /* Reads one argument by its location into a register. */
-ir_reg lower_location(struct lower *l, const struct probe_location *loc);
+ir_reg lower_location(struct lower *l, const struct location *loc);
 
 /* Memory. */
 /* A slot for a value of this type, address in *ret_addr; not zeroed. */

@@ -2,7 +2,7 @@
 /* Members, indexes, pointers, and the arguments of the probe. */
 #include "lang/lower_internal.h"
 
-ir_reg lower_location(struct lower *l, const struct probe_location *loc)
+ir_reg lower_location(struct lower *l, const struct location *loc)
 {
 	const enum address_space space = l->unit->context.space;
 	struct ir_function *f = l->f;

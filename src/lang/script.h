@@ -21,6 +21,7 @@
 #include "kernel/kernel.h"
 #include "lang/emit.h"
 #include "probe/probe.h"
+#include "view/printf_format.h"
 
 enum map_role {
 	MAP_USER,	/* a script's @map: printed at exit */
@@ -91,30 +92,6 @@ enum action_kind {
 	ACTION_NORMALIZE,  /* map; payload: s64 divisor, 1 = none */
 	ACTION_SORT,	   /* map; payload: u64 enum map_order, u64 descending */
 	ACTION_COMMIT, ACTION_DISCARD, /* payload: u64 id of the speculation */
-};
-
-enum conversion_kind { /* one %... of a format */
-	CONVERSION_LITERAL, /* text up to the next conversion, %% resolved */
-	CONVERSION_ARGUMENT,
-};
-
-struct format_part {
-	enum conversion_kind kind;
-	const char *text;	/* literal, or the conversion as written ("%-10s") */
-	u32 len;
-	char conversion;	/* d i u x X o c s p r ... */
-	bool left, plus, space, zero, alternate;
-	bool is_hex_escape;	/* %rx: all bytes as \xNN; %rh: hex without \x */
-	char r_mode;
-	u8 length_bytes;	/* from hh h l ll: 1 2 4 8; 0 = by argument's type */
-	s32 width, precision;	/* -1 = none; width -2 = '*': taken from an argument */
-	u32 argument;		/* index of the payload member */
-};
-
-struct format {
-	const char *text;
-	struct format_part *parts;
-	u32 nparts;
 };
 
 #define PRINTA_MAP 0x10000u

@@ -122,11 +122,11 @@ static int expand_fexit(struct probe_env *env, const struct probe_request *r,
 /* ---- describe ---- */
 
 /* A value of at most 8 bytes in slot `slot` of the context; a struct by value stays unreadable. */
-static struct probe_location slot_location(const struct type *t, u32 slot)
+static struct location slot_location(const struct type *t, u32 slot)
 {
 	if (!t->size || t->size > 8 || type_is_record(t))
-		return (struct probe_location){.kind = LOCATION_NONE};
-	return (struct probe_location){.kind = LOCATION_CONTEXT,
+		return (struct location){.kind = LOCATION_NONE};
+	return (struct location){.kind = LOCATION_CONTEXT,
 				       .size = (u8)t->size,
 				       .is_signed = t->is_signed,
 				       .offset = (u16)(8 * slot)};
@@ -136,7 +136,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		    struct probe_context *ret)
 {
 	const bool is_return = t->provider == &probe_fexit;
-	struct probe_location *locations;
+	struct location *locations;
 	struct btf_function f;
 	u32 slot = 0;
 	int err;
@@ -162,7 +162,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	ret->attach_btf_id = f.id;
 	ret->attach_btf_fd = f.module_fd;
 	ret->args = probe_arguments_type(env, f.type, t->name);
-	locations = arena_new_array(env->arena, struct probe_location, f.type->count + 1);
+	locations = arena_new_array(env->arena, struct location, f.type->count + 1);
 	for (u32 i = 0; i < f.type->count; i++) {
 		locations[i] = slot_location(f.type->members[i].type, slot);
 		if (i < ARRAY_SIZE(ret->argn)) {

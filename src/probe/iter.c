@@ -107,7 +107,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		    struct probe_context *ret)
 {
 	const struct type *context;
-	struct probe_location *locations;
+	struct location *locations;
 	struct btf_function f;
 	int err = btf_find_iterator(env->btf, t->function, &f, &context);
 
@@ -128,12 +128,12 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	if (!context)
 		return 0;
 	type_complete(env->types, context);
-	locations = arena_new_array(env->arena, struct probe_location, context->count + 1);
+	locations = arena_new_array(env->arena, struct location, context->count + 1);
 	for (u32 i = 0; i < context->count; i++) {
 		const struct type_member *m = &context->members[i];
 
 		if (m->type->size && m->type->size <= 8 && !type_is_record(m->type))
-			locations[i] = (struct probe_location){.kind = LOCATION_CONTEXT,
+			locations[i] = (struct location){.kind = LOCATION_CONTEXT,
 							       .size = (u8)m->type->size,
 							       .is_signed = m->type->is_signed,
 							       .offset = (u16)m->offset};

@@ -286,7 +286,7 @@ static int expand_kretprobe(struct probe_env *env, const struct probe_request *r
 static void describe_arguments(struct probe_env *env, const struct probe_target *t,
 			       struct probe_context *ret)
 {
-	struct probe_location *locations;
+	struct location *locations;
 	const struct type *args;
 	struct btf_function f;
 	u32 n;
@@ -297,7 +297,7 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 				    arena_printf(&env->types->arena, "kprobe:%s", t->function));
 	if (!args)
 		return;
-	locations = arena_new_array(env->arena, struct probe_location, args->count);
+	locations = arena_new_array(env->arena, struct location, args->count);
 	for (n = 0; n < args->count; n++) {
 		const struct type *m = args->members[n].type;
 		const int offset = arch_argument_offset(n);
@@ -305,7 +305,7 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 		/* A struct by value takes several registers and moves all that follow. */
 		if (offset < 0 || type_is_record(m) || m->size > 8 || !m->size)
 			break;
-		locations[n] = (struct probe_location){.kind = LOCATION_REGISTER,
+		locations[n] = (struct location){.kind = LOCATION_REGISTER,
 						       .size = (u8)m->size,
 						       .is_signed = m->is_signed,
 						       .offset = (u16)offset};
@@ -359,7 +359,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		ret->expected_attach_type = BPF_TRACE_KPROBE_MULTI;
 	if (is_return) {
 		ret->argn_count = 0; /* the registers have other values by now */
-		ret->retval_location = (struct probe_location){
+		ret->retval_location = (struct location){
 			.kind = LOCATION_REGISTER, .size = 8, .offset = arch_retval_offset()};
 	} else if (at_entry && !site->is_wildcard && !env->skip_args) {
 		describe_arguments(env, t, ret);

@@ -349,11 +349,11 @@ void probe_describe_registers(struct probe_context *ret, bool stack_arguments)
 		const int offset = arch_argument_offset(i);
 
 		if (offset >= 0)
-			ret->argn[i] = (struct probe_location){
+			ret->argn[i] = (struct location){
 				.kind = LOCATION_REGISTER, .size = 8, .offset = (u16)offset};
 		else if (stack_arguments)
 			ret->argn[i] =
-				(struct probe_location){.kind = LOCATION_MEMORY,
+				(struct location){.kind = LOCATION_MEMORY,
 							.size = 8,
 							.base = arch_sp_offset(),
 							.index = 0xffff,

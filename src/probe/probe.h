@@ -11,6 +11,7 @@
 #define PANTRACE_PROBE_H
 
 #include "base/diag.h"
+#include "binary/location.h"
 #include "types/btf.h"
 #include "types/type.h"
 
@@ -57,26 +58,6 @@ struct probe_env {
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
 };
 
-/* How a program finds an argument. */
-enum location_kind {
-	LOCATION_NONE,
-	LOCATION_CONTEXT,  /* load `size` bytes at context + offset */
-	LOCATION_REGISTER, /* the saved register at pt_regs + offset */
-	LOCATION_MEMORY,   /* *(base register + offset [+ index register * scale]) in user memory */
-	LOCATION_CONSTANT, /* value */
-	LOCATION_SYSCALL,  /* the saved register at offset of the registers that the context's first word points to (typed by BTF) */
-};
-
-struct probe_location {
-	enum location_kind kind;
-	u8 size;	/* 1, 2, 4, 8 */
-	bool is_signed;
-	u16 offset;	/* LOCATION_CONTEXT; LOCATION_REGISTER: offset of the register in the saved registers */
-	u16 base, index; /* LOCATION_MEMORY: offsets of the registers in the saved registers; index 0xffff = none */
-	u8 scale;
-	s64 value;	/* LOCATION_CONSTANT; LOCATION_MEMORY: displacement */
-};
-
 enum context_kind {
 	CONTEXT_NONE,	    /* begin, end, self, test: nothing to read */
 	CONTEXT_REGISTERS,  /* struct pt_regs (kprobe, uprobe, usdt) */
@@ -111,7 +92,7 @@ struct probe_context {
 	 * whose members' values are found at locations[i] (same index as members); offsets are meaningless.
 	 */
 	const struct type *args;
-	const struct probe_location *locations;
+	const struct location *locations;
 	const char *const *spellings; /* the parameters' types as their source spells them, for lists; NULL = as struct type says */
 	/*
 	 * Types that only the target knows (its debug info), asked before those of the kernel; NULL = none. Names as in
@@ -120,9 +101,9 @@ struct probe_context {
 	const struct type *(*find_type)(void *arg, struct type_store *types, const char *name);
 	void *find_type_arg;
 	const struct type *retval; /* fexit, kretprobe/uretprobe with known type; NULL = none or plain u64 */
-	struct probe_location retval_location; /* kind NONE: `retval` is not available */
+	struct location retval_location; /* kind NONE: `retval` is not available */
 	/* arg0..argN: */
-	struct probe_location argn[12];
+	struct location argn[12];
 	u8 argn_count;		   /* 0 = argN not available */
 	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
 	bool is_return;

@@ -132,7 +132,7 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 static void describe_arguments(struct probe_env *env, const struct probe_target *t,
 			       struct probe_context *ret)
 {
-	struct probe_location *locations;
+	struct location *locations;
 	struct btf_function f;
 
 	if (btf_find_raw_tracepoint(env->btf, t->module, t->function, &f) || !f.type)
@@ -143,13 +143,13 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 	if (!ret->args)
 		return;
 	ret->layout_key = t->name;
-	locations = arena_new_array(env->arena, struct probe_location, ret->args->count);
+	locations = arena_new_array(env->arena, struct location, ret->args->count);
 	for (u32 i = 0; i < ret->args->count && i < MAX_ARGUMENTS; i++) {
 		const struct type *m = ret->args->members[i].type;
 
 		/* Every argument is widened to 64 bits (include/trace/bpf_probe.h, CAST_TO_U64). */
 		if (m->size && m->size <= 8 && !type_is_record(m))
-			locations[i] = (struct probe_location){.kind = LOCATION_CONTEXT,
+			locations[i] = (struct location){.kind = LOCATION_CONTEXT,
 							       .size = (u8)m->size,
 							       .is_signed = m->is_signed,
 							       .offset = (u16)(8 * i)};
@@ -171,7 +171,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		.layout_key = "rawtracepoint",
 	};
 	for (u32 i = 0; i < ARRAY_SIZE(ret->argn); i++)
-		ret->argn[i] = (struct probe_location){
+		ret->argn[i] = (struct location){
 			.kind = LOCATION_CONTEXT, .size = 8, .offset = (u16)(8 * i)};
 	if (!env->skip_args)
 		describe_arguments(env, t, ret);

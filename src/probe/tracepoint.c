@@ -246,11 +246,11 @@ static const struct probe_syscalls *find_syscalls(struct probe_env *env)
 
 /* Where the record's fields come from: syscall_get_arguments(), 8 bytes each. Fields of other kinds
  * (copies of strings, 6.17) have no place. */
-static const struct probe_location *syscall_locations(struct probe_env *env, const struct type *args,
+static const struct location *syscall_locations(struct probe_env *env, const struct type *args,
 						      bool is_entry)
 {
-	struct probe_location *ret =
-		arena_new_array(env->arena, struct probe_location, args->count + 1);
+	struct location *ret =
+		arena_new_array(env->arena, struct location, args->count + 1);
 
 	for (u32 i = 0; i < args->count; i++) {
 		const struct type_member *m = &args->members[i];
@@ -263,7 +263,7 @@ static const struct probe_location *syscall_locations(struct probe_env *env, con
 		    !m->type->size || m->type->size > 8 || type_is_record(m->type) ||
 		    (!is_entry && slot))
 			continue;
-		ret[i] = (struct probe_location){.kind = LOCATION_SYSCALL,
+		ret[i] = (struct location){.kind = LOCATION_SYSCALL,
 						 .size = (u8)m->type->size,
 						 .is_signed = m->type->is_signed,
 						 .offset = (u16)offset};

@@ -540,7 +540,7 @@ static int expand_uretprobe(struct probe_env *env, const struct probe_request *r
 static void describe_32(struct probe_context *ret)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(ret->argn); i++)
-		ret->argn[i] = (struct probe_location){.kind = LOCATION_MEMORY,
+		ret->argn[i] = (struct location){.kind = LOCATION_MEMORY,
 						       .size = 4,
 						       .base = arch_sp_offset(),
 						       .index = 0xffff,
@@ -587,7 +587,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		return user_check_files(env, at);
 	}
 	ret->argn_count = 0; /* the registers have other values by now */
-	ret->retval_location = (struct probe_location){.kind = LOCATION_REGISTER,
+	ret->retval_location = (struct location){.kind = LOCATION_REGISTER,
 						       .size = site->is_32 ? 4 : 8,
 						       .offset = arch_retval_offset()};
 	user_describe_function(env, t, ret);

@@ -208,14 +208,14 @@ int user_each_file(struct probe_env *env, const struct probe_request *r, const c
 /* ---- describe ---- */
 
 const char *user_layout_key(struct probe_env *env, const char *prefix,
-			    const struct probe_location *locations, u32 n)
+			    const struct location *locations, u32 n)
 {
 	struct strbuf key = STRBUF_INIT;
 	const char *ret;
 
 	strbuf_addstr(&key, prefix);
 	for (u32 i = 0; i < n; i++) {
-		const struct probe_location *at = &locations[i];
+		const struct location *at = &locations[i];
 
 		strbuf_addf(&key, " %d%c%d@%d,%d,%d*%d%+" PRId64, at->kind,
 			    at->is_signed ? '-' : '+', at->size, at->offset, at->base, at->index,

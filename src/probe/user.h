@@ -38,7 +38,7 @@ int user_check_pid(struct probe_env *env, const struct probe_request *r);
 int user_each_file(struct probe_env *env, const struct probe_request *r, const char *word,
 		   int (*fn)(void *arg, const char *path), void *arg);
 /* A layout key of where the arguments are: equal strings of notes may mean different places. */
-const char *user_layout_key(struct probe_env *env, const char *prefix, const struct probe_location *locations,
+const char *user_layout_key(struct probe_env *env, const char *prefix, const struct location *locations,
 			    u32 n);
 /* Lets the body use the types of the target's debug info. */
 void user_describe_types(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);

@@ -479,7 +479,7 @@ static int process_describe(struct probe_env *env, const struct probe_target *t,
 			    struct probe_context *ret)
 {
 	const struct user_event *event = t->private;
-	const struct probe_location *unused;
+	const struct location *unused;
 
 	*ret = (struct probe_context){
 		.kind = CONTEXT_TRACEPOINT,
@@ -569,7 +569,7 @@ static int filter_expand(struct probe_env *env, const struct probe_request *r,
 static int filter_describe(struct probe_env *env, const struct probe_target *t, struct span at,
 			   struct probe_context *ret)
 {
-	const struct probe_location *unused;
+	const struct location *unused;
 
 	*ret = (struct probe_context){
 		.kind = CONTEXT_TRACEPOINT,

@@ -42,6 +42,6 @@ struct user_event *user_event_parse(struct arena *arena, const char *line);
 void user_event_release(void *session);
 /* A struct of the fields, each where the context has it: behind the register (live) or at an offset (filter). */
 const struct type *user_event_args(struct probe_env *env, const struct user_event *event, bool live,
-				   const struct probe_location **ret_locations);
+				   const struct location **ret_locations);
 
 #endif

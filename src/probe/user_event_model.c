@@ -199,11 +199,11 @@ static const struct type *field_type(struct probe_env *env, const struct user_ev
 	return number_type(env, element);
 }
 
-static void place(struct probe_location *l, u32 word, const struct type *t, bool live)
+static void place(struct location *l, u32 word, const struct type *t, bool live)
 {
 	const u8 size = (u8)(type_is(t, TYPE_FLOAT) ? 8 : t->size);
 
-	*l = (struct probe_location){.kind = live ? LOCATION_MEMORY : LOCATION_CONTEXT,
+	*l = (struct location){.kind = live ? LOCATION_MEMORY : LOCATION_CONTEXT,
 				     .size = size,
 				     .is_signed = t->is_signed,
 				     .index = 0xffff};
@@ -225,11 +225,11 @@ static bool has_field(const struct user_event *event, const char *name)
 }
 
 const struct type *user_event_args(struct probe_env *env, const struct user_event *event, bool live,
-				   const struct probe_location **ret_locations)
+				   const struct location **ret_locations)
 {
 	struct type_member *members =
 		arena_alloc(env->arena, 2 * USER_EVENT_FIELDS * sizeof(*members));
-	struct probe_location *locations =
+	struct location *locations =
 		arena_alloc(env->arena, 2 * USER_EVENT_FIELDS * sizeof(*locations));
 	struct type *args = type_new(env->types, TYPE_STRUCT);
 	u32 n = 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/escape.h"
+#include "view/printf_text.h"
 #include "view/width.h"
 
 #define MAX_COLUMNS 32

@@ -14,7 +14,7 @@
 #include <regex.h>
 
 #include "base/hashmap.h"
-#include "engine/format.h"
+#include "view/printf_format.h"
 #include "view/map_view.h"
 #include "view/output.h"
 

@@ -19,7 +19,7 @@ static int on_symbol(void *arg, const struct elf_symbol *s)
 
 static int on_note(void *arg, const struct usdt_note *n)
 {
-	struct probe_location locations[12];
+	struct location locations[12];
 	struct elf_file *f = arg;
 
 	usdt_note_args(f, n, locations, ARRAY_SIZE(locations));
@@ -61,7 +61,7 @@ static void fuzz_elf(const u8 *data, size_t len)
 
 static void fuzz_text(u8 what, const char *text, size_t len)
 {
-	struct probe_location locations[12];
+	struct location locations[12];
 	struct process_maps maps = {0};
 	struct perf_map *map;
 	u64 sum = 0;

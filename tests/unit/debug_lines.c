@@ -71,7 +71,7 @@ static pid_t stop_at(const char *path, u64 address, struct user_regs_struct *reg
 	return pid;
 }
 
-static s64 value_at(pid_t pid, const struct user_regs_struct *regs, const struct probe_location *l)
+static s64 value_at(pid_t pid, const struct user_regs_struct *regs, const struct location *l)
 {
 	u64 raw = 0, shift = 64 - 8 * (u64)l->size, base;
 
@@ -110,7 +110,7 @@ static void test_parameters(const char *path, const char *how)
 		return;
 	type_store_init(&store);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct probe_location *l = NULL;
+		const struct location *l = NULL;
 		struct debug_function function;
 		struct user_regs_struct regs;
 		struct elf_symbol s;

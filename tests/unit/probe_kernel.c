@@ -30,7 +30,7 @@ static bool attach(struct fixture *f, const char *text, bool filter, s32 value)
 {
 	const struct probe_provider *p;
 	const char *error = expand(f, text);
-	const struct probe_location *l;
+	const struct location *l;
 	struct timespec start;
 	int at = -1;
 

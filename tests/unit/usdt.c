@@ -22,7 +22,7 @@ static void test_arguments(void)
 {
 	const struct {
 		const char *text;
-		struct probe_location want;
+		struct location want;
 	} rows[] = {
 		{"-4@%edi",
 		 {.kind = LOCATION_REGISTER, .size = 4, .is_signed = true, .offset = reg("di")}},
@@ -72,10 +72,10 @@ static void test_arguments(void)
 		{"@", {.kind = LOCATION_NONE}},
 		{"99999999999999999999@%rax", {.kind = LOCATION_NONE}},
 	};
-	struct probe_location got[12];
+	struct location got[12];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct probe_location *w = &rows[i].want, *g = got;
+		const struct location *w = &rows[i].want, *g = got;
 		int n = usdt_parse_args(rows[i].text, got, ARRAY_SIZE(got));
 		bool same = n == 1 && g->kind == w->kind;
 
@@ -172,7 +172,7 @@ static u64 section_offset(const char *file, const char *section, u64 *ret_size)
 static void test_program(const char *name, const char *flags)
 {
 	char *path = xasprintf("%s/%s", dir, name);
-	struct probe_location args[12];
+	struct location args[12];
 	struct probes p = {0};
 	const struct usdt_note *n;
 	struct elf_symbol symbol;

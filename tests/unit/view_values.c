@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values, histograms and maps as text and JSON; expectations are those of bpftrace's own tests. */
-#include "engine/format.h"
+#include "view/printf_text.h"
 #include "tap.h"
 #include "view/histogram.h"
 #include "view/map_view.h"

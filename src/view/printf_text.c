@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/format.h"
+#include "view/printf_text.h"
 
 #include "base/escape.h"
 #include "view/gfp.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/perf_ring.h"
+#include "kernel/perf_ring.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "lang/format.h"
+#include "view/printf_format.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ring of one perf event: perf_event_open(2), "MMAP layout". */
-#ifndef PANTRACE_ENGINE_PERF_RING_H
-#define PANTRACE_ENGINE_PERF_RING_H
+#ifndef PANTRACE_KERNEL_PERF_RING_H
+#define PANTRACE_KERNEL_PERF_RING_H
 
 #include <linux/perf_event.h>
 

@@ -8,10 +8,35 @@
  * bpftrace has it. The arguments of '*' come right before the value: width, precision, value; format_part.argument is the
  * index of the value.
  */
-#ifndef PANTRACE_LANG_FORMAT_H
-#define PANTRACE_LANG_FORMAT_H
+#ifndef PANTRACE_VIEW_PRINTF_FORMAT_H
+#define PANTRACE_VIEW_PRINTF_FORMAT_H
 
-#include "lang/script.h"
+#include "base/arena.h"
+#include "types/type.h"
+
+enum conversion_kind { /* one %... of a format */
+	CONVERSION_LITERAL, /* text up to the next conversion, %% resolved */
+	CONVERSION_ARGUMENT,
+};
+
+struct format_part {
+	enum conversion_kind kind;
+	const char *text;	/* literal, or the conversion as written ("%-10s") */
+	u32 len;
+	char conversion;	/* d i u x X o c s p r ... */
+	bool left, plus, space, zero, alternate;
+	bool is_hex_escape;	/* %rx: all bytes as \xNN; %rh: hex without \x */
+	char r_mode;
+	u8 length_bytes;	/* from hh h l ll: 1 2 4 8; 0 = by argument's type */
+	s32 width, precision;	/* -1 = none; width -2 = '*': taken from an argument */
+	u32 argument;		/* index of the payload member */
+};
+
+struct format {
+	const char *text;
+	struct format_part *parts;
+	u32 nparts;
+};
 
 /* Widths and precisions beyond this are refused: nobody reads such a line. */
 #define FORMAT_MAX_WIDTH 65535

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* printf formats of a script (struct format) applied to the payload of a record. */
-#ifndef PANTRACE_ENGINE_FORMAT_H
-#define PANTRACE_ENGINE_FORMAT_H
+#ifndef PANTRACE_VIEW_PRINTF_TEXT_H
+#define PANTRACE_VIEW_PRINTF_TEXT_H
 
-#include "lang/script.h"
+#include "view/printf_format.h"
 #include "view/value.h"
 
 /* payload holds payload_type->size bytes. Arguments are numbered from the payload's first member on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/ring.h"
+#include "kernel/ring.h"
 
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/perf_ring.h"
+#include "kernel/perf_ring.h"
 #include "kernel/kernel.h"
 
 struct ring {

@@ -3,8 +3,8 @@
  * The way of records from the kernel to us: one BPF ring buffer, or one perf buffer per CPU where the kernel is older
  * than 5.8. Read in place; a record is valid until the handler returns.
  */
-#ifndef PANTRACE_ENGINE_RING_H
-#define PANTRACE_ENGINE_RING_H
+#ifndef PANTRACE_KERNEL_RING_H
+#define PANTRACE_KERNEL_RING_H
 
 #include "base/vector.h"
 
