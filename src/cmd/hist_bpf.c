@@ -413,6 +413,20 @@ static void last_report(void *arg, struct engine *e)
 	report(arg, e, &e->out->text, false);
 }
 
+/* Once everything is attached, the run may not read the names of the kernel's addresses any more. */
+static void read_kernel_names(const struct hist_run *run)
+{
+	u64 offset;
+
+	for (u32 i = 0; i < run->ntables; i++) {
+		const struct hist_table *t = &run->tables[i];
+
+		for (u32 c = 0; c < t->ncolumns; c++)
+			if (t->columns[c].form == HIST_SYM || t->columns[c].form == HIST_SYM_OFFSET)
+				t->symbol(t->arg, 0, &offset);
+	}
+}
+
 int hist_run_bpf(struct hist_run *run)
 {
 	const struct engine_reporter reporter = {.arg = run,
@@ -436,6 +450,7 @@ int hist_run_bpf(struct hist_run *run)
 
 	for (u32 t = 0; t < run->ntables; t++)
 		run->tables[t].engine = "bpf";
+	read_kernel_names(run);
 	if (make_script(run, &script) == 0) {
 		r.text = script.data;
 		r.len = script.len;

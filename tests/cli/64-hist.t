@@ -23,6 +23,9 @@ is "$(echo "$out" | sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) .*/\1=\2/p' | tr '\n' '
 run hist syscalls:sys_enter_write keys=fd:vals=count.percent,count.hex 'if COMM == "syscalls"' -- "$programs/syscalls" 50
 like "$out" ' 150 +100\.00% +ef1 ' "values in percent and in hexadecimal"
 
+run hist --engine bpf kmem:kmem_cache_alloc keys=call_site.sym:vals=bytes_alloc -- ls /
+like "$out" '^\[ffffffff[0-9a-f]+\] [a-z_]+' "symbols of the kernel, which is not asked any more while events come"
+
 run hist -j syscalls:sys_enter_write -k common_pid.execname,count.log2 -v count -f 'COMM == "syscalls"' -- "$programs/syscalls" 20
 is "$(echo "$out" | python3 -c '
 import json, sys
