@@ -94,7 +94,9 @@ if ($with_drivers) {
 my $pid = open my $console, '-|', @qemu or bail("qemu: $!");
 my $log = '';
 my $deadline = time + $timeout;
-my ($count, $failed, $current, $begun, $finished) = (0, 0, '', 0, 0);
+my ($count, $failed, $current, $begun, $begun_cpu, $finished) = (0, 0, '', 0, 0, 0);
+# Seconds of CPU that the guest has had: unlike those on a clock, they do not grow on a busy machine.
+sub cpu_seconds { open my $f, '<', "/proc/$pid/stat" or return 0; my @word = split ' ', <$f> =~ s/.*\)//r; return ($word[11] + $word[12]) / 100 }
 my %plan;
 my $select = IO::Select->new($console);
 my $buffer = '';
@@ -114,9 +116,9 @@ CONSOLE: while (1) {
 	while ($buffer =~ s/^([^\n]*)\n//) {
 		(my $line = $1) =~ s/\r//g;
 		print $keep "$line\n";
-		if ($line =~ /@@ begin (\S+)$/)  { $current = $1; $plan{$1} = 0; $begun = time; next }
+		if ($line =~ /@@ begin (\S+)$/)  { $current = $1; $plan{$1} = 0; $begun = time; $begun_cpu = cpu_seconds(); next }
 		if ($line =~ /^@@ end (\S+) (\d+)/) {
-			print $keep "# $1: ", time - $begun, " s\n";
+			printf $keep "# $1: %d s, %.1f s of CPU\n", time - $begun, cpu_seconds() - $begun_cpu;
 			if ($2 != 0 || !$plan{$1}) {
 				$count++; $failed++;
 				my $why = $2 ? "ended with code $2" : 'no tests or no plan';
