@@ -98,7 +98,7 @@ run: deps
 
 check: DEPS = test
 check: deps
-	$(Q)$(MAKE) --no-print-directory $(JOBS) all unit
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all unit $(if $(TESTS),$(if $(findstring lib,$(TESTS)),lib-tests),lib-tests)
 	$(Q)scripts/check.sh $(BIN) $(OBJ)/unit $(TESTS)
 
 bench: DEPS = test bench

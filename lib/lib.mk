@@ -39,7 +39,7 @@ $(dir $(LIB_A))libpantrace-%.so: lib/instrument/%.c $(LIB_SO)
 	$(Q)$(CC) $(LIB_CPP) $(LIB_CFLAGS) -shared $(filter-out -static,$(LDFLAGS_$(BUILD))) -Wl,-z,nodelete -Wl,-z,relro,-z,now \
 		-Wl,-rpath,'$$ORIGIN' -o $@ $< $(LIB_SO) -ldl -lpthread
 
-lib-check: lib
+lib-check: lib lib-tests
 	$(Q)LIB_DIR=$(O) prove --exec "" --timer tests/lib/*.t
 
 lib-install: lib
@@ -57,3 +57,5 @@ lib-install: lib
 	sed -e 's|@RPATH@|$(if $(filter /usr,$(PREFIX)),, -Wl,-rpath,$${libdir})|' \
 		-e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(shell cat VERSION)|' lib/pantrace.pc.in \
 		>"$(DESTDIR)$(PREFIX)/lib/pkgconfig/pantrace.pc"
+
+include tests/lib/tests.mk

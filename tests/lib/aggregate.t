@@ -4,23 +4,16 @@
 . tests/tap.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-# build NAME CC FLAGS...
-build()
+. tests/lib/builds.sh
+
+aggregate()
 {
-	name=$1 cc=$2
-	shift 2
-	$cc -std=gnu17 -D_GNU_SOURCE -g -O1 -Wall -Wextra "$@" -Iinclude tests/lib/aggregate.c lib/aggregate.c -o "$dir/$name" -lpthread
-	ok "$cc: builds ($*)"
+	one "$1" $2 $built/$2/aggregate $3
 }
-runs()
-{
-	"$dir/$1" $3 >"$dir/out" 2>&1 && ! grep -q '^not ok' "$dir/out"
-	ok "$2: $(grep -c '^ok' "$dir/out") checks" || sed 's/^/# /' "$dir/out" | grep -A5 -v '^# ok' | head -30 >&2
-}
-for cc in gcc clang; do
-	command -v $cc >/dev/null || continue
-	build plain $cc && runs plain "$cc" ""
-	build asan $cc -fsanitize=address,undefined -fno-sanitize-recover=undefined && runs asan "$cc, addresses" ""
-	build tsan $cc -fsanitize=thread -DTSAN && runs tsan "$cc, threads" short
-done
+aggregate "gcc" plain
+aggregate "gcc, addresses" asan
+aggregate "gcc, threads" tsan short
+aggregate "clang" clang
+aggregate "clang, addresses" clang-asan
+aggregate "clang, threads" clang-tsan short
 done_testing

@@ -6,5 +6,5 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 . tests/lib/builds.sh
 
-in_every_build several "$dir/several"
+in_every_build several
 done_testing

@@ -6,8 +6,8 @@ dir=$(mktemp -d)
 trap 'umount "$dir"/*/*/ 2>/dev/null; rm -rf "$dir"' EXIT
 . tests/lib/builds.sh
 
-one unharmed "gcc -O2" gcc -O2 -- "$dir/unharmed" "$dir/rings"
-one unharmed "ASan, UBSan" gcc -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -- "$dir/unharmed" "$dir/rings"
+one "gcc -O2" plain $built/plain/unharmed "$dir/rings"
+one "ASan, UBSan" asan $built/asan/unharmed "$dir/rings"
 
 # A program that knows nothing of the library loads and unloads a plugin that has all of it.
 lib=$(realpath "${LIB_DIR:-build}")
@@ -34,12 +34,11 @@ int main(int argc, char **argv)
 	return 0;
 }
 EOF
-# shellcheck disable=SC2086
-gcc -O2 $flags -fPIC -shared "$dir/plugin.c" "$lib/libpantrace.a" -o "$dir/plugin.so" -lpthread &&
+gcc -O2 -Iinclude -fPIC -shared "$dir/plugin.c" "$lib/libpantrace.a" -o "$dir/plugin.so" -lpthread &&
 	gcc -O2 "$dir/host.c" -o "$dir/host" -ldl
 ok "a plugin with the library in it"
 export PANTRACE_RUNTIME="$dir/runtime"
-mkdir -m 700 "$PANTRACE_RUNTIME"
+mkdir -p -m 700 "$PANTRACE_RUNTIME"
 mkfifo "$dir/in" "$dir/answers"
 "$dir/host" "$dir/plugin.so" <"$dir/in" >"$dir/answers" &
 host=$!
