@@ -5,8 +5,8 @@
 #
 # NAME.8.md is Markdown: `# NAME(8)` first, `## SECTION`, `### Subsection`, paragraphs, fenced code, `- ` lists, tables,
 # `term` + line `:   meaning`, **bold**, *italic*, `code`. The line `<!-- generated -->` in a section stands for the section of that
-# name in the binary's page (SYNOPSIS, OPTIONS, EXAMPLES, FIELDS); NAME and EXIT STATUS are always the binary's. man pages so made are
-# clean for `man --warnings`.
+# name in the binary's page (SYNOPSIS, OPTIONS, EXAMPLES, FIELDS); NAME, RUNNING and EXIT STATUS are always the binary's. man pages so
+# made are clean for `man --warnings`.
 
 # Text as troff takes it, without markup.
 function plain(s)
@@ -104,11 +104,20 @@ FNR == NR {
 
 { text[++nlines] = $0 }
 
+# A section that no text has: it says the same for all.
+function put_own(name)
+{
+	if (!(name in made) || name in done)
+		return
+	print ".SH " name
+	put(name)
+}
+
 function begin_section(name)
 {
-	if (name == "SEE ALSO" && !("EXIT STATUS" in done)) {
-		print ".SH EXIT STATUS"
-		put("EXIT STATUS")
+	if (name == "SEE ALSO") {
+		put_own("RUNNING")
+		put_own("EXIT STATUS")
 	}
 	section = name
 	print ".SH " name

@@ -65,8 +65,13 @@ struct command_spec {
 	const char *details;  /* further paragraphs or NULL */
 	const struct option_field *fields; /* columns of its output, shown last; ends with name NULL; may be NULL */
 	const struct option_spec *options; /* ends with an empty row; -h/--help is always there unless 'h' is a row */
+	const char *command; /* of tracers that take `-- COMMAND`: what becomes of it, as COMMAND_TRACED; else NULL */
+	bool fits_terminal; /* rows of its output are cut at the terminal's edge */
 	bool stop_at_argument;	/* everything after the first argument is the argument list */
 };
+
+#define COMMAND_TRACED "run this command and trace it, with what it starts, until it ends"
+#define COMMAND_BESIDE "run this command, and trace everything until it ends"
 
 #define OPTIONS_GO_ON (-1)
 

@@ -104,6 +104,15 @@ static void help_examples(const char *text, FILE *out)
 	}
 }
 
+/* name: what stands in the left column, two blanks before it included. */
+static void help_row(const char *name, const char *help, FILE *out)
+{
+	fprintf(out, "%-*s", OPTION_COLUMN, name);
+	if (strlen(name) >= OPTION_COLUMN)
+		fprintf(out, "\n%*s", OPTION_COLUMN, "");
+	wrap(out, help, strlen(help), OPTION_COLUMN, OPTION_COLUMN, "");
+}
+
 static void help_option(const struct option_spec *o, FILE *out)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -120,10 +129,7 @@ static void help_option(const struct option_spec *o, FILE *out)
 		strbuf_addf(&sb, "--%s", o->long_name);
 	if (o->value)
 		strbuf_addf(&sb, o->kind == OPTION_OPTIONAL ? "[=%s]" : " %s", o->value);
-	fprintf(out, "%-*s", OPTION_COLUMN, sb.data);
-	if (sb.len >= OPTION_COLUMN)
-		fprintf(out, "\n%*s", OPTION_COLUMN, "");
-	wrap(out, o->help, strlen(o->help), OPTION_COLUMN, OPTION_COLUMN, "");
+	help_row(sb.data, o->help, out);
 	strbuf_release(&sb);
 }
 
@@ -140,6 +146,8 @@ static void help_options(const struct command_spec *spec, FILE *out)
 	if (!has_h)
 		help_option(&(struct option_spec){'h', "help", NULL, "this text", OPTION_FLAG, 0},
 			    out);
+	if (spec->command)
+		help_row("      -- COMMAND", spec->command, out);
 }
 
 /* A line of the text is a paragraph, or a statement of its own. */

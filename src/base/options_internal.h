@@ -9,5 +9,4 @@
 bool option_is_offered(const struct option_spec *o);
 /* The option that takes its value from the word after this one: "-d", "-hd", "--duration". NULL = none. */
 const struct option_spec *option_that_waits(const struct command_spec *spec, const char *word);
-
 #endif

@@ -119,6 +119,23 @@ void options_man_exit_status(FILE *out)
 	      out);
 }
 
+/* How tracers run, which is the same for all of them. */
+static void man_running(const struct command_spec *spec, FILE *out)
+{
+	if (!spec->command)
+		return;
+	fprintf(out,
+		".SH RUNNING\nWhen tracing has begun, a line on standard error says what is "
+		"traced (\"Tracing ... Ctrl\\-C to end.\"), if that is a terminal.\n"
+		".PP\n\\fB\\-\\- COMMAND\\fR: %s. It starts when tracing has begun, so that nothing "
+		"of it is missed.\n",
+		spec->command);
+	if (spec->fits_terminal)
+		fputs(".PP\nOn a terminal, rows that are wider are cut at its edge, where > marks "
+		      "it. In files and pipes rows are whole.\n",
+		      out);
+}
+
 /* `-c COMMAND`, `-- COMMAND` */
 static bool runs_commands(const struct command_spec *spec)
 {
@@ -148,6 +165,7 @@ void options_man(const struct command_spec *spec, FILE *out)
 	man_examples(spec->examples, out);
 	man_text("DETAILS", spec->details, out);
 	man_fields(spec, out);
+	man_running(spec, out);
 	options_man_exit_status(out);
 	if (runs_commands(spec))
 		fputs("A traced command that ends by itself with another code than 0, or by a signal, passes that on instead of "

@@ -580,13 +580,22 @@ static int run_loop(struct ftrace_session *s, struct loop *l)
 	return err ? EXIT_FAILED : rc;
 }
 
-/* ftrace is switched off by files that belong to root; no more is needed. */
+static void enter(u32 needs)
+{
+	sandbox_enter(needs);
+}
+
+/* ftrace is switched off by files that belong to root; no more is needed. Each thread has capabilities of its own. */
 static void drop_privileges(const struct ftrace_session *s)
 {
-	if (!s->options->keep_privileges)
-		sandbox_enter(SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES |
-			      (s->user_stacks ? SANDBOX_USER_FILES : 0) |
-			      (s->has_child ? SANDBOX_CHILD : 0));
+	const u32 needs = SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES |
+			  (s->user_stacks ? SANDBOX_USER_FILES : 0) |
+			  (s->has_child ? SANDBOX_CHILD : 0);
+
+	if (s->options->keep_privileges)
+		return;
+	raw_buffer_order(s->buffer, enter, needs);
+	enter(needs);
 }
 
 /* For tests and scripts that must not begin before we do. */

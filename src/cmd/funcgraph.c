@@ -84,6 +84,7 @@ static const struct command_spec spec = {
 		   "for are counted and said.\n",
 	.fields = fields,
 	.options = options,
+	.command = COMMAND_TRACED,
 };
 
 #define CALLS_NESTED 64 /* deeper ones are printed without what their entries had */

@@ -55,6 +55,7 @@ static const struct command_spec spec = {
 		   "and said.\n",
 	.fields = fields,
 	.options = options,
+	.command = COMMAND_TRACED,
 };
 
 static int set_up(struct ftrace_session *s, const struct functrace_options *o,

@@ -94,6 +94,8 @@ static const struct command_spec hist_command = {
 		   "several events. pause: starts "
 		   "paused (-n).",
 	.options = hist_table,
+	.command = COMMAND_BESIDE,
+	.fits_terminal = true,
 };
 
 /* ---- reports ---- */

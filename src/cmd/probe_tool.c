@@ -75,6 +75,7 @@ static const struct command_spec kprobe_spec = {
 		   "FUNCTION may have wildcards: functions that cannot be probed are left out "
 		   "then.\n" ARGUMENT_HELP,
 	.options = kprobe_options,
+	.command = COMMAND_TRACED,
 	.fields = ftrace_event_fields,
 };
 
@@ -96,6 +97,7 @@ static const struct command_spec uprobe_spec = {
 		   "$PATH, or a library as libc.\n"
 		   "FUNCTION may have wildcards.\n" ARGUMENT_HELP,
 	.options = uprobe_options,
+	.command = COMMAND_TRACED,
 	.fields = ftrace_event_fields,
 };
 

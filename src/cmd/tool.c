@@ -563,6 +563,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		.examples = example_text(a, spec),
 		.fields = field_table(a, spec),
 		.options = option_table(a, spec),
+		.command = strstr(tool->text, "COMMAND_ONLY") ? COMMAND_TRACED : COMMAND_BESIDE,
+		.fits_terminal = true,
 		.stop_at_argument = takes_command(spec),
 	};
 	const char **words = arena_new_array(a, const char *, spec->options.len + 1);

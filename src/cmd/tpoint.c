@@ -62,6 +62,7 @@ static const struct command_spec spec = {
 		   "5.15); TYPE as in pantrace kprobe.\n",
 	.fields = ftrace_event_fields,
 	.options = options,
+	.command = COMMAND_TRACED,
 };
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"

@@ -46,6 +46,8 @@ struct page_reader {
 	pid_t tid;
 	int ask, answer, tell; /* eventfds */
 	_Atomic bool begun, all, quit;
+	void (*_Atomic order)(u32 argument); /* NULL = none; given with `ask` */
+	u32 order_argument;
 };
 
 /* ---- pages ---- */
@@ -206,6 +208,7 @@ static void *work(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)r->tid, -20);
 	add_one(r->answer);
 	while (!atomic_load(&r->quit)) {
+		void (*order)(u32 argument);
 		/* What cannot be read stays readable. */
 		const bool begun = atomic_load(&r->begun) && !atomic_load(&r->error);
 		const bool full = begun && is_full(r);
@@ -217,6 +220,9 @@ static void *work(void *arg)
 
 		poll(set, ARRAY_SIZE(set), full ? FULL_MS : -1);
 		asked = set[0].revents && take_count(r->ask);
+		order = asked ? atomic_exchange(&r->order, NULL) : NULL;
+		if (order)
+			order(r->order_argument);
 		if (atomic_load(&r->begun) && (asked || set[1].revents) &&
 		    (!is_full(r) || atomic_load(&r->all)) && read_all(r) >= TELL_BYTES)
 			add_one(r->tell);
@@ -246,6 +252,16 @@ int page_reader_thread(struct page_reader *r, pid_t *ret_tid)
 	take_count(r->answer);
 	*ret_tid = r->tid;
 	return 0;
+}
+
+void page_reader_order(struct page_reader *r, void (*fn)(u32 argument), u32 argument)
+{
+	if (!r->has_thread)
+		return;
+	r->order_argument = argument;
+	atomic_store(&r->order, fn);
+	add_one(r->ask);
+	take_count(r->answer);
 }
 
 /* ---- the user's side ---- */

@@ -42,6 +42,8 @@ struct page_reader;
 struct page_reader *page_reader_new(void);
 /* Starts the thread, all signals blocked; its number in *ret_tid. 0 or -errno: without it, pass() reads. */
 int page_reader_thread(struct page_reader *r, pid_t *ret_tid);
+/* Has the thread, if there is one, call fn, and waits for that: what holds for one thread alone, as its privileges. */
+void page_reader_order(struct page_reader *r, void (*fn)(u32 argument), u32 argument);
 /*
  * bound: bytes of pages in memory, taken ones that were not given back included, at which nothing more is read; it may be exceeded by
  * what the kernel's buffer holds. 0 or -errno.

@@ -410,6 +410,11 @@ int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret)
 	return 0;
 }
 
+void raw_buffer_order(struct raw_buffer *rb, void (*fn)(u32 argument), u32 argument)
+{
+	page_reader_order(rb->reader, fn, argument);
+}
+
 int raw_buffer_fd(const struct raw_buffer *rb)
 {
 	return page_reader_fd(rb->reader);

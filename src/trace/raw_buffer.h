@@ -46,6 +46,8 @@ int raw_buffer_open(const char *directory, struct raw_buffer **ret);
 /* The same with a reader (taken over, also on failure) that may have a thread; bound: see page_reader_begin(). */
 int raw_buffer_open_with(const char *directory, struct page_reader *reader, size_t bound, struct raw_buffer **ret);
 void raw_buffer_close(struct raw_buffer *rb);
+/* The reader's thread, if it has one, calls fn: page_reader_order(). */
+void raw_buffer_order(struct raw_buffer *rb, void (*fn)(u32 argument), u32 argument);
 /* Readable when a CPU's buffer is filled to buffer_percent, or was; then drain(), with a thread after heard(). */
 int raw_buffer_fd(const struct raw_buffer *rb);
 void raw_buffer_heard(struct raw_buffer *rb);

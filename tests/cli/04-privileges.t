@@ -4,12 +4,15 @@
 . "$(dirname "$0")/lib.sh"
 need_root
 
-# of PID: "capabilities no_new_privs seccomp", capabilities as the kernel writes them without the leading zeros
+# of PID: "capabilities no_new_privs seccomp", capabilities as the kernel writes them without the leading zeros; where its threads
+# differ, a line of each kind
 of()
 {
-	awk '/^CapEff:/ { c = $2; sub(/^0+/, "", c) } /^NoNewPrivs:/ { n = $2 } /^Seccomp:/ { s = $2 } END { print c, n, s }' "/proc/$1/status"
+	for of_thread in "/proc/$1"/task/*/status; do
+		awk '/^CapEff:/ { c = $2; sub(/^0+/, "", c) } /^NoNewPrivs:/ { n = $2 } /^Seccomp:/ { s = $2 } END { print c, n, s }' "$of_thread"
+	done | sort -u
 }
-all="$(of self | cut -d' ' -f1) 0 0"
+all="$(of $$ | cut -d' ' -f1) 0 0"
 # The capabilities' numbers: 1 DAC_OVERRIDE, 2 DAC_READ_SEARCH, 5 KILL, 19 SYS_PTRACE, 34 SYSLOG, 38 PERFMON, 39 BPF
 reader=c000000000
 # The sanitizers' builds have no filter.

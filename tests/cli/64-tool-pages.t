@@ -35,6 +35,10 @@ for tool in $tools; do
 		grep -qF -e "fB${word}fR" -e "fB--fRfB${word#--}fR" "$work/options" || missing="$missing $word"
 	done <"$work/words"
 	is "$missing" "" "$tool.8 has every option of the table"
+	if [ "$tool" != reset-ftrace ]; then
+		like "$(section "$page" RUNNING | tr '\n' ' ')" 'Tracing \.\.\. .*COMMAND.*: run this command' "$tool.8: how it runs"
+		like "$("$pantrace" "$tool" --help)" '^ *-- COMMAND +run this command' "$tool --help: the command"
+	fi
 	like "$(section "$page" OVERHEAD)" '[0-9]' "$tool.8: the overhead in figures"
 	if [ -n "$formats" ]; then
 		is "$(LC_ALL=C.UTF-8 MANWIDTH=100 man -l --warnings "$page" 2>&1 >/dev/null)" "" "$tool.8 is clean"

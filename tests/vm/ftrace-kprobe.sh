@@ -32,6 +32,16 @@ end
 is "$(echo "$out" | grep -c ' __x64_sys_getppid: (__[a-z0-9]*_sys_getppid+0x[04]/0x')" 300 "kprobe: every call"
 is "$rc" 0 "kprobe: no loss"
 
+while :; do /programs/syscalls 5 >/dev/null; done &
+other=$!
+for form in "" -j; do
+	pantrace kprobe $form p:__x64_sys_getppid -- sh -c '/programs/syscalls 20 >/dev/null; exit 7' >/tmp/out 2>/tmp/err </dev/null
+	is $? 7 "kprobe $form -- COMMAND: its exit code"
+	is "$(grep 'syscalls[-"]' /tmp/out | grep -c '_sys_getppid[":]')" 60 "kprobe $form -- COMMAND: its calls" || { cat /tmp/err; head -5 /tmp/out; }
+	is "$(grep -c '_sys_getppid[":]' /tmp/out)" 61 "and nobody else's: the shell has one, too"
+done
+kill $other
+
 begin kprobe 'p:myopen do_sys_openat2 dfd=$arg1:s32 file=+0($arg2):ustring' 'file ~ "*/tracetest*"'
 echo x >/tmp/tracetest1
 cat /tmp/tracetest1 /tmp/tracetest2 2>/dev/null

@@ -36,6 +36,16 @@ like "$(cat /tmp/out)" "did you mean 'do_nanosleep'" "functrace: the nearest nam
 pantrace functrace -d 1 'no_such_*' >/tmp/out 2>&1
 like "$(cat /tmp/out)" "matches 'no_such_\\*'" "functrace: a pattern without a match"
 
+# A command, from its first call to its end; its end is ours, and others are not traced. The marks are the command's own output.
+dd if=/dev/zero of=/dev/null bs=1 count=1000000000 2>/dev/null &
+other=$!
+for form in 'functrace write_null' 'funcgraph -m 1 write_null'; do
+	pantrace $form -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=50 2>/tmp/dd; exit 7' >/tmp/out 2>/tmp/err </dev/null
+	is $? 7 "$form -- COMMAND: its exit code"
+	is "$(grep -c 'write_null\( <-\|() *[{;]\)' /tmp/out)" 50 "$form -- COMMAND: its calls and nobody else's" || { cat /tmp/err; head -5 /tmp/out; }
+done
+kill $other
+
 begin pantrace funcgraph -m 2 do_nanosleep
 sleep 0.2
 end

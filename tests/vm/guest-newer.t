@@ -8,7 +8,7 @@ if [ ! -e $VM_KERNEL/vmlinuz ]; then
 	echo "1..0 # SKIP Debian has no newer kernel than its own here"
 	exit 0
 fi
-VM_TESTS='cachestat errors ftrace-follow ftrace-kprobe funcgraph-values hist kprobe kprobe-symbols multi probes session tools-functions
+VM_TESTS='cachestat errors ftrace-follow ftrace-kprobe funcgraph-values hist kprobe kprobe-symbols multi privileges probes session tools-functions
 	  trace-drivers'
 export VM_KERNEL VM_TESTS
 exec perl tests/vm/boot.pl
