@@ -121,7 +121,7 @@ void pt_announce(void)
 	for (unsigned int i = 1; i < PT_SESSIONS; i++) {
 		struct asking asking = {.set = &pt_settings[i], .fd = -1};
 
-		if (!*asking.set->spec.ask || asking.set->deaf ||
+		if (!*asking.set->spec.ask || asking.set->deaf || asking.set->untracked ||
 		    (asking.set->state != PT_ARMED && asking.set->state != PT_RUNNING))
 			continue;
 		pt_sites_each(announce, &asking);

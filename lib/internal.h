@@ -150,6 +150,25 @@ PT_HIDDEN bool pt_session_aggregates(unsigned int number);
 /* The id of RECORD, which goes to the records of all sessions, or -ENOSPC. The lock is held. */
 PT_HIDDEN int pt_record_append(const struct pantrace_event_record *record);
 
+/* ---- tracked.c: which processes record ---- */
+
+#define PT_ATTRIBUTES 6 /* pid, uid, gid as the tool has them; the same as the process has them */
+
+struct pt_tracked { /* all zero: all processes */
+	bool none;
+	uint8_t limited; /* bits: the attributes of which there is a set */
+	uint16_t nr;
+	uint8_t attribute[PANTRACE_TRACKED_MAX]; /* whose set the value is in */
+	uint32_t value[PANTRACE_TRACKED_MAX];
+	uint64_t namespace[PT_ATTRIBUTES]; /* inode; 0: the process's own */
+};
+
+struct pt_line;
+/* Adds the values of a "tracked" line. 0, -EINVAL, -ENOSPC. */
+PT_HIDDEN int pt_tracked_take(struct pt_tracked *to, struct pt_line *values);
+/* Whether the process that asks is in all sets. */
+PT_HIDDEN bool pt_tracked_here(const struct pt_tracked *tracked);
+
 /*
  * What a session is asked for: by the program (session 0), by a tool, or by the description of a
  * session that waits for programs (spec.c; protocol.h has its text). Ordinary memory: a child inherits it.
@@ -162,6 +181,7 @@ struct pt_spec {
 	uint64_t contexts;
 	bool has_clock;
 	struct pt_clock clock;
+	struct pt_tracked tracked;
 	uint32_t nr_maps; /* PANTRACE_AGGREGATE */
 	struct pt_map_spec map[PANTRACE_AGGREGATE_MAPS];
 };
@@ -183,10 +203,13 @@ PT_HIDDEN int pt_session_resume(const char *name);
 PT_HIDDEN int pt_session_destroy(const char *name);
 /* Rules of RULES follow those that the session has. */
 PT_HIDDEN int pt_session_rules(const char *name, const struct pt_rules *rules);
+/* Who records from now on. */
+PT_HIDDEN int pt_session_track(const char *name, const struct pt_tracked *tracked);
 
 struct pt_session_info {
 	struct pt_spec spec;
 	enum pt_session_state state;
+	bool untracked;	    /* this process does not record */
 	int error;	    /* why the rings could not be made, or 0 */
 	uint32_t events_on; /* events that the session has on */
 	char file[64];	    /* its name in spec.directory, or "" */

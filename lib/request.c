@@ -62,7 +62,9 @@ static const char *const states[] = {"none", "armed", "running", "stopped"};
 static void session_line(struct pt_answer *answer, const struct pt_session_info *info)
 {
 	pt_answer_add(answer, "session %s %s %llu %llu %s%s%s\n",
-		      *info->spec.name ? info->spec.name : ".", states[info->state],
+		      *info->spec.name ? info->spec.name : ".",
+		      info->untracked && info->state != PT_STOPPED ? "untracked"
+								   : states[info->state],
 		      (unsigned long long)info->counts.events,
 		      (unsigned long long)info->counts.lost,
 		      *info->file ? info->spec.directory : "-", *info->file ? "/" : "", info->file);
@@ -187,6 +189,15 @@ static int do_rules(const char *name, const char *text, size_t n, struct pt_answ
 	return rc ? rc : pt_session_rules(name, &description.rules);
 }
 
+static int do_track(const char *name, const char *text, size_t n, struct pt_answer *answer)
+{
+	int rc = describe(text, n, answer);
+
+	if (!rc)
+		rc = pt_session_track(name, &description.spec.tracked);
+	return rc ? rc : with_session(name, answer);
+}
+
 static int do_stop(const char *name, const char *text, size_t n, struct pt_answer *answer)
 {
 	const int rc = pt_session_stop(name);
@@ -233,6 +244,7 @@ static const struct verb {
 	{"hello", false, do_hello},  {"list", false, do_list},	  {"start", false, do_start},
 	{"rules", true, do_rules},   {"stop", true, do_stop},	  {"resume", true, do_resume},
 	{"status", true, do_status}, {"attach", true, do_attach}, {"destroy", true, do_destroy},
+	{"track", true, do_track},
 };
 
 int pt_request(const char *text, size_t n, struct pt_answer *answer)

@@ -300,6 +300,15 @@ void pt_sessions_of_child(void)
 		if (set->state != PT_RUNNING || (!i && !*set->spec.directory))
 			continue;
 		fd_close(set);
+		/* sites are for the helper to switch: here only rings are made, or not */
+		if (set->spec.mode < PANTRACE_MODE_MAX &&
+		    (set->untracked || !pt_tracked_here(&set->spec.tracked))) {
+			set->stale = !set->untracked;
+			set->untracked = true;
+			set->file[0] = 0;
+			set->state = PT_ARMED;
+			continue;
+		}
 		set->error = pt_rings_make(set, pid, set->pid);
 		if (!set->error)
 			continue;

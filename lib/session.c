@@ -88,7 +88,7 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
 		struct pt_settings *const set = &pt_settings[i];
 
-		if ((set->state != PT_ARMED && set->state != PT_RUNNING) ||
+		if ((set->state != PT_ARMED && set->state != PT_RUNNING) || set->untracked ||
 		    !pt_rules_want(&set->rules, full, level) ||
 		    pt_announce_pending(set, event, full))
 			continue;
@@ -181,8 +181,7 @@ static int stop(struct pt_settings *set, const void *arg)
 	(void)arg;
 	if (set->state != PT_RUNNING && set->state != PT_ARMED)
 		return 0;
-	set->state = pt_session_of(set)->active || set->spec.mode == PANTRACE_AGGREGATE ? PT_STOPPED
-											: PT_NONE;
+	set->state = set->spec.mode == PANTRACE_SCRIPT ? PT_NONE : PT_STOPPED;
 	pt_sites_follow();
 	pt_rings_quiesce(set);
 	return 0;
@@ -193,23 +192,63 @@ int pt_session_stop(const char *name)
 	return session_with(name, stop, NULL);
 }
 
-static int resume(struct pt_settings *set, const void *arg)
+/* Events go on where they ended. */
+static void go_on(struct pt_settings *set)
 {
 	struct pt_session *const session = pt_session_of(set);
 
-	(void)arg;
-	if (set->state != PT_STOPPED)
-		return 0;
-	set->state = PT_RUNNING;
 	if (session->shm)
 		pt_session_open(session, session->nr_rings);
 	pt_sites_follow();
+}
+
+static int resume(struct pt_settings *set, const void *arg)
+{
+	(void)arg;
+	if (set->state != PT_STOPPED)
+		return 0;
+	/* no rings: it had no such event yet, or is a child that was forked meanwhile */
+	set->state = pt_session_of(set)->shm || set->spec.mode == PANTRACE_AGGREGATE ? PT_RUNNING
+										     : PT_ARMED;
+	if (!set->untracked)
+		go_on(set);
 	return 0;
 }
 
 int pt_session_resume(const char *name)
 {
 	return session_with(name, resume, NULL);
+}
+
+/* The ids of the process, or the sets, may have changed. */
+static void judge(struct pt_settings *set)
+{
+	const bool untracked = !pt_tracked_here(&set->spec.tracked);
+
+	if (set->untracked == untracked && !set->stale)
+		return;
+	set->untracked = untracked;
+	set->stale = false;
+	if (set->state != PT_RUNNING && set->state != PT_ARMED)
+		return;
+	if (!untracked) {
+		go_on(set);
+		return;
+	}
+	pt_sites_follow();
+	pt_rings_quiesce(set);
+}
+
+static int track(struct pt_settings *set, const void *arg)
+{
+	set->spec.tracked = *(const struct pt_tracked *)arg;
+	judge(set);
+	return 0;
+}
+
+int pt_session_track(const char *name, const struct pt_tracked *tracked)
+{
+	return session_with(name, track, tracked);
 }
 
 static int destroy(struct pt_settings *set, const void *arg)
@@ -254,6 +293,8 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, c
 	if (rc)
 		goto out;
 	set->rules = *rules;
+	set->untracked = !pt_tracked_here(&spec->tracked);
+	set->stale = false;
 	set->state = PT_ARMED;
 	pt_sites_follow();
 	rc = set->error;
@@ -313,8 +354,16 @@ unsigned int pt_sessions_follow(void)
 	if (!pt_state)
 		return 0;
 	pt_lock();
-	for (unsigned int i = 0; i < PT_SESSIONS; i++)
-		watch |= pt_memory_follow(&pt_settings[i]);
+	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
+		struct pt_settings *const set = &pt_settings[i];
+
+		if (set->spec.tracked.limited &&
+		    (set->state == PT_ARMED || set->state == PT_RUNNING)) {
+			judge(set); /* the process may have become another user's */
+			watch |= PT_WATCH_TIME;
+		}
+		watch |= pt_memory_follow(set);
+	}
 	if (pt_running() && pt_threads_follow())
 		watch |= PT_WATCH_WORK;
 	pt_unlock();
@@ -349,6 +398,7 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 	*ret = (struct pt_session_info){
 		.spec = set->spec,
 		.state = set->state,
+		.untracked = set->untracked,
 		.error = set->error,
 	};
 	memcpy(ret->file, set->file, sizeof(ret->file));

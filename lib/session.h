@@ -13,6 +13,8 @@ struct pt_settings {
 	enum pt_session_state state;
 	bool burnt; /* a thread never left the rings: the slot is not used again */
 	bool deaf;  /* its recorder did not answer (announce.c) */
+	bool untracked; /* this process is none of those that record */
+	bool stale;	/* the sites are as they were in the parent */
 	uint32_t nr_rings, per_thread;
 	uint32_t pid; /* whose rings they are */
 	int error;

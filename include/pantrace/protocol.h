@@ -27,6 +27,7 @@
  *	list					its events
  *	start					with a whole description
  *	rules SESSION				with enable and disable lines, which follow the others
+ *	track SESSION				with tracked lines, in place of the others: who records from now on
  *	stop SESSION, resume SESSION		its events off and on; the rings stay
  *	status SESSION				counts
  *	attach SESSION				the file of the rings
@@ -41,7 +42,7 @@
  *	refused SITES EVENTS ERRNO		behind a session's line: sites in memory that cannot be written
  *						(ETXTBSY shared, EPERM sealed, EACCES: no code of the process
  *						may be), events whose records did not fit; they stay off
- *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped; FILE "-": see below
+ *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped, untracked; FILE "-": see below
  *
  *	To attach, a process whose rings have no name in a directory (it may not write there, or sees another file
  *	system) passes the descriptor of its rings (SCM_RIGHTS) with the answer.
@@ -75,6 +76,15 @@
  *						pair min max umin umax (aggregate.h)
  *	aggregate HASH HEX			events whose names and fields have this hash (lib/hooks.c) run the
  *						program, which counts
+ *	tracked ID [NAMESPACE] N,N...		only processes with one of these ids record; the others take part, with
+ *						their events off. ID: vpid vuid vgid (numbers as the process has them;
+ *						the real ids), pid uid gid (numbers as the tool has them, whose pid or
+ *						user namespace has the inode NAMESPACE: processes in others have none
+ *						of the ids; 0: the numbers are the process's own). Each line's ids must
+ *						be met; no numbers: by nobody. Judged when the session begins in a
+ *						process, when the lines change, in a forked child, and by the helper
+ *						while the process runs
+ *	tracked none				no process records
  *	script					no rings: events call the places of the USDT note
  *						libpantrace:script (lib/hooks.c), where tools attach
  *
@@ -91,5 +101,6 @@
 #define PANTRACE_MESSAGE_MAX 65536
 #define PANTRACE_RULES_MAX   64 /* enable and disable lines of a session */
 #define PANTRACE_NAMES_MAX   8	/* "for name" lines */
+#define PANTRACE_TRACKED_MAX 128 /* numbers of all "tracked" lines */
 
 #endif

@@ -18,6 +18,8 @@ static const struct {
 	{"resume", "its events on again", user_resume},
 	{"enable", "more events on in a session", user_enable},
 	{"disable", "events off in a session", user_disable},
+	{"track", "limit a session to some processes", user_track},
+	{"untrack", "some processes no longer in a session", user_untrack},
 	{"status", "sessions, their processes, counts of events", user_status},
 	{"snapshot", "write what the rings hold now", user_snapshot_command},
 	{"rotate", "the session's recorder begins a new chunk", user_rotate},
@@ -50,7 +52,7 @@ static const struct command_spec overview_spec = {
 		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
-	.details = "Commands: list, start, stop, resume, enable, disable, status, snapshot, rotate, clear, destroy. "
+	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, snapshot, rotate, clear, destroy. "
 		   "Each has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
 		   "and `pantrace record --session NAME` "
@@ -146,11 +148,36 @@ int user_session_filter(const struct user_session_arguments *a, struct user_sess
 	return rc;
 }
 
+/* --uid and --gid. */
+static int tracked_from(const struct user_session_arguments *a, struct user_tracked *ret)
+{
+	const struct {
+		enum user_attribute attribute;
+		const struct string_list *lists;
+	} given[] = {{USER_UID, &a->uids}, {USER_GID, &a->gids}};
+	struct diag d = DIAG_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(given) && !rc; i++) {
+		u32 ids[PANTRACE_TRACKED_MAX], nr = 0;
+
+		for (u32 k = 0; k < given[i].lists->count && !rc; k++)
+			rc = user_attribute_parse(given[i].attribute, given[i].lists->items[k],
+						  ids, &nr, &d);
+		for (u32 k = 0; k < nr && !rc; k++)
+			user_tracked_add(ret, given[i].attribute, ids[k]);
+	}
+	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_release(&d);
+	return rc ? EXIT_USAGE : OPTIONS_GO_ON;
+}
+
 int user_session_options_from(const struct command_spec *spec,
 			      const struct user_session_arguments *a,
 			      struct user_session_options *ret, pid_t **pids)
 {
 	u64 value;
+	int rc;
 
 	*pids = xzalloc(sizeof(**pids) * (a->pids.count + 1));
 	ret->events = a->events.items;
@@ -174,6 +201,9 @@ int user_session_options_from(const struct command_spec *spec,
 		}
 		(*pids)[ret->which.nr_pids++] = (pid_t)value;
 	}
+	rc = tracked_from(a, &ret->tracked);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
 	if (a->all && (a->pids.count || a->names.count))
 		return options_usage_error(spec, "--all and -p or -n exclude each other");
 	if (a->mode && user_mode_parse(a->mode, &ret->mode, &ret->block_us))
@@ -189,6 +219,8 @@ int user_session_options_from(const struct command_spec *spec,
 
 void user_session_arguments_release(struct user_session_arguments *a)
 {
+	free(a->uids.items);
+	free(a->gids.items);
 	free(a->events.items);
 	free(a->excluded.items);
 	free(a->pids.items);

@@ -22,11 +22,13 @@ int user_clear(int argc, char **argv);
 int user_status(int argc, char **argv);
 int user_enable(int argc, char **argv);
 int user_disable(int argc, char **argv);
+int user_track(int argc, char **argv);
+int user_untrack(int argc, char **argv);
 int user_destroy(int argc, char **argv);
 
 /* What `record` and `user start` have in common: which events of whom, and the rings. */
 struct user_session_arguments {
-	struct string_list events, excluded, pids, names;
+	struct string_list events, excluded, pids, names, uids, gids;
 	bool all, threads;
 	const char *level, *mode, *sub_size, *subs, *contexts, *rings, *filter;
 };
@@ -41,6 +43,9 @@ struct user_session_arguments {
 	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST, offsetof(struct s, m.pids)},            \
 	{'n', "name", "NAME", "only programs of this name, * and ? allowed; also those that start later",               \
 	 OPTION_LIST, offsetof(struct s, m.names)},                                                                     \
+	{0, "uid", "USER", "only processes of this user, by name or number; several as 'USER,USER'",        \
+	 OPTION_LIST, offsetof(struct s, m.uids)},                                                                      \
+	{0, "gid", "GROUP", "only processes of this group, likewise", OPTION_LIST, offsetof(struct s, m.gids)},         \
 	{'a', "all", NULL, "all programs, also those that start later (the default)", OPTION_FLAG,                      \
 	 offsetof(struct s, m.all)}
 

@@ -258,9 +258,11 @@ struct status_options {
 
 static const struct option_field status_fields[] = {
 	{"SESSION, MODE", "name of the session; what happens when a ring is full"},
+	{"TRACKED", "whose processes record, where these are not all"},
 	{"RECORDER", "the process that writes it: '-' none, with '!' it is gone"},
 	{"PID, PROGRAM, STATE",
-	 "a process that takes part: armed (it has no such event yet), running, stopped"},
+	 "a process that takes part: armed (it has no such event yet), running, stopped, untracked "
+	 "(its events are off: `pantrace user track`)"},
 	{"EVENTS, LOST", "recorded and lost since the session began there"},
 	{0},
 };
@@ -297,7 +299,8 @@ static bool status_parse(const char *text, const char *session, struct status_li
 }
 
 static void status_row(struct strbuf *out, const struct user_session *s,
-		       const struct user_process *p, const struct status_line *line, bool json)
+		       const struct user_tracked *tracked, const struct user_process *p,
+		       const struct status_line *line, bool json)
 {
 	struct json j = JSON_INIT(out);
 
@@ -305,6 +308,8 @@ static void status_row(struct strbuf *out, const struct user_session *s,
 		json_object(&j);
 		json_member_text(&j, "session", s->name);
 		json_member_text(&j, "mode", user_mode_name(s->mode));
+		json_key(&j, "tracked");
+		user_tracked_json(tracked, &j);
 		json_member_s64(&j, "recorder", s->recorder_alive ? s->recorder : 0);
 		json_member_s64(&j, "pid", p->pid);
 		json_member_text(&j, "program", p->name);
@@ -318,15 +323,27 @@ static void status_row(struct strbuf *out, const struct user_session *s,
 	strbuf_addf(out, "  %-8d ", (int)p->pid);
 	escape_line(out, p->name, strlen(p->name));
 	strbuf_addchars(out, ' ', 16 - (int)strlen(p->name));
-	strbuf_addf(out, " %-8s %12" PRIu64 " %12" PRIu64 "\n", line->state, line->events,
+	strbuf_addf(out, " %-9s %12" PRIu64 " %12" PRIu64 "\n", line->state, line->events,
 		    line->lost);
+}
+
+static void tracked_show(struct strbuf *out, const struct user_tracked *tracked)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	user_tracked_text(tracked, &text);
+	if (text.len)
+		strbuf_addf(out, "  tracked: %s\n", text.data);
+	strbuf_release(&text);
 }
 
 static void status_show(struct strbuf *out, const struct user_session *s, bool json, struct diag *d)
 {
 	struct user_processes told;
+	struct user_tracked tracked;
 	u32 shown = 0;
 
+	user_tracked_read(s->text, &tracked);
 	if (!json) {
 		strbuf_addf(out, "%s: %s", s->name, user_mode_name(s->mode));
 		if (s->recorder)
@@ -337,6 +354,7 @@ static void status_show(struct strbuf *out, const struct user_session *s, bool j
 			escape_line(out, s->output, strlen(s->output));
 		}
 		strbuf_addch(out, '\n');
+		tracked_show(out, &tracked);
 	}
 	user_session_tell(s, "status", &told, d);
 	for (size_t i = 0; i < told.all.len; i++) {
@@ -346,9 +364,9 @@ static void status_show(struct strbuf *out, const struct user_session *s, bool j
 		    !status_parse(told.all.items[i].text, s->name, &line))
 			continue;
 		if (!json && !shown)
-			strbuf_addf(out, "  %-8s %-16s %-8s %12s %12s\n", "PID", "PROGRAM", "STATE",
+			strbuf_addf(out, "  %-8s %-16s %-9s %12s %12s\n", "PID", "PROGRAM", "STATE",
 				    "EVENTS", "LOST");
-		status_row(out, s, &told.all.items[i], &line, json);
+		status_row(out, s, &tracked, &told.all.items[i], &line, json);
 		shown++;
 	}
 	if (!json && !shown)

@@ -155,6 +155,19 @@ int user_description_add(struct user_session *s, const char *rules)
 	return user_description_write(s, false, false);
 }
 
+int user_description_track(struct user_session *s, const char *lines)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (const char *line = s->text; *line; line = next_line(line))
+		if (!str_starts(line, "tracked "))
+			strbuf_add(&text, line, (size_t)(next_line(line) - line));
+	strbuf_addstr(&text, lines);
+	free(s->text);
+	s->text = strbuf_detach(&text);
+	return user_description_write(s, false, false);
+}
+
 static void put_selection(struct strbuf *text, const struct user_session_options *o)
 {
 	if (o->environment)
@@ -207,6 +220,7 @@ int user_description_make(const struct user_session_options *o, const char *name
 		strbuf_addf(text, "enable %s%s\n", o->events[i], level);
 	for (u32 i = 0; i < o->nr_excluded; i++)
 		strbuf_addf(text, "disable %s\n", o->excluded[i]);
+	user_tracked_lines(&o->tracked, 0, text);
 	if (o->ask)
 		strbuf_addf(text, "ask %s\n", o->ask);
 	else if (o->filters)

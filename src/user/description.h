@@ -17,6 +17,8 @@ int user_description_rules(bool on, const char *const *events, u32 n, const char
 			   struct diag *d);
 /* Writes the file with such lines, in place of those about the same events. 0 or -errno; -E2BIG: there are too many. */
 int user_description_add(struct user_session *s, const char *rules);
+/* Writes the file with LINES, "tracked ...", in place of those that it has (user/tracked.h). 0 or -errno. */
+int user_description_track(struct user_session *s, const char *lines);
 /* Writes s->file anew; recorder: we are it, else it stays who it is; fresh: only if there is none. 0 or -errno. */
 int user_description_write(const struct user_session *s, bool recorder, bool fresh);
 /* That of session NAME, in the directory of our sessions. 0 or -errno; *ret is not touched then. */

@@ -230,6 +230,52 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 		user_processes_release(&told);
 }
 
+/* Tells process I of P, which has other numbers than we, in its own terms; it goes to TOLD. */
+static void track_elsewhere(struct user_processes *p, size_t i, const struct user_tracked *tracked,
+			    const char *request, struct user_processes *told)
+{
+	struct user_processes one = {0};
+	struct strbuf message = STRBUF_INIT;
+
+	strbuf_addstr(&message, request);
+	user_tracked_lines(tracked, p->all.items[i].pid, &message);
+	vector_push(&one.all, p->all.items[i]);
+	user_ask(&one, message.data, ASK_MS);
+	vector_push(&told->all, one.all.items[0]);
+	vector_free(&one.all);
+	strbuf_release(&message);
+	p->all.items[i] = p->all.items[--p->all.len];
+}
+
+int user_session_track(struct user_session *s, const struct user_tracked *tracked, struct diag *d)
+{
+	struct user_processes here = {0}, elsewhere = {0};
+	struct strbuf message = STRBUF_INIT;
+	char *request = user_request("track", s->name);
+	int rc;
+
+	strbuf_addstr(&message, request);
+	user_tracked_lines(tracked, 0, &message);
+	/* described first, so that no program that starts meanwhile is forgotten */
+	rc = user_description_track(s, message.data + strlen(request));
+	if (rc) {
+		diag_error(d, NO_SPAN, "%s: %s", s->file, strerror(-rc));
+	} else {
+		user_connect(&here, NULL);
+		for (size_t i = here.all.len; i-- > 0;)
+			if (user_tracked_elsewhere(here.all.items[i].pid))
+				track_elsewhere(&here, i, tracked, request, &elsewhere);
+		user_ask(&here, message.data, ASK_MS);
+		user_warn(&here, d);
+		user_warn(&elsewhere, d);
+		user_processes_release(&here);
+		user_processes_release(&elsewhere);
+	}
+	strbuf_release(&message);
+	free(request);
+	return rc;
+}
+
 /* What a killed recorder left. */
 static void ask_remove(const struct user_session *s)
 {

@@ -8,6 +8,7 @@
 #define PANTRACE_USER_SESSION_H
 
 #include "user/process.h"
+#include "user/tracked.h"
 
 struct user_session_options {
 	const char *name;	  /* NULL: one is made up, and the session is swept once its recorder is gone */
@@ -23,6 +24,7 @@ struct user_session_options {
 	u32 nr_events, nr_excluded;
 	const char *level;	  /* NULL = all; "warning", "4", "=info" */
 	struct user_selection which;
+	struct user_tracked tracked; /* who of them records */
 	bool watch;		  /* of triggers: named after the recorder, anonymous */
 	bool environment;	  /* only programs that are told by PANTRACE_SESSION */
 	const char *rings;	  /* directory for ring files; NULL = /dev/shm */
@@ -61,6 +63,8 @@ struct user_sessions {
 void user_sessions_load(struct user_sessions *s);
 void user_sessions_release(struct user_sessions *s);
 
+/* Who records from now on: the description says it, then every process is told. 0 or -errno with the reason in d. */
+int user_session_track(struct user_session *s, const struct user_tracked *tracked, struct diag *d);
 /* "stop", "resume", "destroy": asks every process. What they said is in *ret when that is not NULL (release it). */
 void user_session_tell(const struct user_session *s, const char *verb, struct user_processes *ret, struct diag *d);
 /* The description, the ring files and their directory: processes must have been told to destroy it. */

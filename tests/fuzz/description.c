@@ -10,6 +10,22 @@ static void check(const char *text, const char *value)
 		abort();
 }
 
+/* What is read of the lines is what they say when they are written again. */
+static void check_tracked(const char *text)
+{
+	struct strbuf lines = STRBUF_INIT, shown = STRBUF_INIT;
+	struct user_tracked t, again;
+
+	user_tracked_read(text, &t);
+	user_tracked_lines(&t, 0, &lines);
+	user_tracked_text(&t, &shown);
+	user_tracked_read(lines.data ? lines.data : "", &again);
+	if (t.none != again.none || t.nr != again.nr || memcmp(t.limited, again.limited, sizeof(t.limited)))
+		abort();
+	strbuf_release(&lines);
+	strbuf_release(&shown);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = xstrndup((const char *)data, size);
@@ -22,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(text, s.output);
 		check(text, s.ask);
 		check(text, s.predicate);
+		check_tracked(s.text);
 		user_session_release(&s);
 	}
 	free(text);

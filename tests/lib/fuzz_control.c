@@ -46,6 +46,7 @@ int main(int argc, char **argv)
 		"pantrace 1 0.1.0 start\nname g\nmode block\nblock 10\nsub-size 4096\nsubs 2\ncontexts vpid,vtid,ip\nclock 1000 2 3 4\nenable fuzz:*\n",
 		"pantrace 1 0.1.0 rules f\nenable a:* 3\n",
 		"pantrace 1 0.1.0 attach f\n",
+		"pantrace 1 0.1.0 track f\ntracked pid 4026531836 1,2,3\ntracked vuid 0,65534\ntracked gid 0\ntracked none\n",
 		"pantrace 1 0.1.0 list\n",
 		"pantrace-session 1\n# note\nname w\nfor name x y\nfor pid 3\ndirectory /nowhere\nfilter fuzz:event 00ff\nthreads\n",
 	};
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
 
 	srandom(1);
 	for (long i = 0; i < rounds; i++) {
-		const char *const seed = seeds[random() % 6], *const other = seeds[random() % 6];
+		const char *const seed = seeds[random() % 7], *const other = seeds[random() % 7];
 		uint8_t text[1024];
 		size_t n = strlen(seed);
 

@@ -383,6 +383,31 @@ static void disks(struct lister *s)
 		closedir(dir);
 }
 
+/* "NAME:..." of each line. */
+static void names_of(struct lister *s, const char *file)
+{
+	char *text, *line, *save;
+
+	if (file_read(file, 1 << 20, &text, NULL))
+		return;
+	split_behind(s, ",");
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		line[strcspn(line, ":")] = '\0';
+		offer(s, line, "");
+	}
+	free(text);
+}
+
+static void users(struct lister *s)
+{
+	names_of(s, "/etc/passwd");
+}
+
+static void groups(struct lister *s)
+{
+	names_of(s, "/etc/group");
+}
+
 static void sessions(struct lister *s)
 {
 	struct user_sessions all = {0};
@@ -420,6 +445,7 @@ static const struct kind {
 	{"PATTERN", probes, NULL},	   {"PROGRAM", script, NULL},
 	{"FIELD", fields, NULL},	   {"FIELDS", fields, NULL},
 	{"FILTER", fields, NULL},	   {"SESSION", sessions, NULL},
+	{"USER", users, NULL},		   {"GROUP", groups, NULL},
 	{"CONTEXTS", contexts, NULL},	   {"FILE", NULL, ":files"},
 	{"DIRECTORY", NULL, ":files"},	   {"DIR", NULL, ":directories"},
 	{"COMMAND", NULL, ":commands"},	   {"ARGUMENTS", NULL, ":commands"},
