@@ -16,6 +16,7 @@
 #include "kernel/sandbox.h"
 #include "kernel/tracefs.h"
 
+#define MANY_PROBES  16 /* more than people wait for */
 #define LIVE_PERCENT "25" /* of a CPU's buffer, at which the reader is woken */
 #define LIVE_MS	     100 /* how long an event waits at most to be seen */
 #define BUFFERED_MS  1000 /* -d: the size is looked at */
@@ -643,6 +644,17 @@ static void close_text(struct trace_text *t)
 		string_table_release((struct string_table *)t->context.strings);
 }
 
+/*
+ * The kernel takes probes out one after the other and waits for a grace period of RCU after each, under one lock, whichever way it is told
+ * (probe_event_disable() in kernel/trace/trace_uprobe.c): 50 ms for each, for which nobody should have to wait.
+ */
+static void leave_many_probes(struct ftrace_session *s)
+{
+	if (s->instance && s->events && dynamic_events_count(s->events) >= MANY_PROBES &&
+	    instance_leave(s->instance))
+		dynamic_events_leave(s->events);
+}
+
 int ftrace_session_close(struct ftrace_session *s, int rc)
 {
 	enum exit_code written;
@@ -650,6 +662,7 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 	if (s->has_child)
 		child_stop(&s->child);
 	page_reader_release(s->reader);
+	leave_many_probes(s);
 	instance_close(s->instance);
 	dynamic_events_release(s->events);
 	if (s->out.fd >= 0)

@@ -200,6 +200,11 @@ void dynamic_events_release(struct dynamic_events *set)
 	free(set);
 }
 
+void dynamic_events_leave(struct dynamic_events *set)
+{
+	set->events.len = 0;
+}
+
 size_t dynamic_events_count(const struct dynamic_events *set)
 {
 	return set->events.len;

@@ -44,6 +44,8 @@ bool dynamic_events_can_probe_events(struct kernel *k);
 struct dynamic_events *dynamic_events_new(struct kernel *k, struct diag *d); /* both must outlive it */
 /* Removes all of them; a warning if one cannot be. NULL is fine. */
 void dynamic_events_release(struct dynamic_events *set);
+/* Somebody else removes them: instance_leave(). */
+void dynamic_events_leave(struct dynamic_events *set);
 /*
  * Defines one. shown: any text; the kernel's name is made of it (other characters than [A-Za-z0-9_] become '_', a number is appended
  * to what is there already). tail: what stands behind the name. A refusal becomes a diagnostic under the user's words.

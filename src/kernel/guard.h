@@ -14,5 +14,10 @@
 int guard_start(struct kernel *k);
 /* Everything is taken back: the guard ends, and has ended when this returns. Without a guard nothing happens. */
 void guard_end(struct kernel *k);
+/*
+ * What stands in tracefs under our name is left to the guard, which removes it once we are gone: that may take seconds, for which
+ * nobody should have to wait. False: there is no guard (any more), and we have to do it.
+ */
+bool guard_take_over(struct kernel *k);
 
 #endif

@@ -344,11 +344,19 @@ static void put_back(struct instance *in, struct tracefs_saved *saved)
 	free(file);
 }
 
+bool instance_leave(struct instance *in)
+{
+	if (in->kind != INSTANCE_OWN || instance_try(in, "tracing_on", "0"))
+		return false;
+	in->is_left = guard_take_over(in->kernel);
+	return in->is_left;
+}
+
 void instance_close(struct instance *in)
 {
 	if (!in)
 		return;
-	if (in->kind == INSTANCE_OWN && in->lock >= 0)
+	if (in->kind == INSTANCE_OWN && in->lock >= 0 && !in->is_left)
 		close_own(in);
 	if (in->saved)
 		put_back(in, in->saved);

@@ -42,6 +42,11 @@ int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, str
  * otherwise). The diag gets a warning if something could not be taken back.
  */
 void instance_close(struct instance *in);
+/*
+ * Nothing is recorded any more, and the guard removes the instance and our dynamic events when we are gone (guard_take_over()):
+ * close() does not. False: close() has to.
+ */
+bool instance_leave(struct instance *in);
 
 /* The process that has the top buffer at this moment; 0 = none, -1 = one that cannot be seen from here. */
 pid_t instance_top_owner(struct kernel *k);

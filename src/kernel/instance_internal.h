@@ -16,6 +16,7 @@ struct instance {
 	struct tracefs_saved *saved; /* top buffer only: what it was before */
 	struct tracefs_saved *shared; /* an own one: what is set at the top all the same, or NULL */
 	bool has_triggers;
+	bool is_left; /* to the guard */
 };
 
 /* An error with the cause that the errno has for files of tracefs. Returns err. */
