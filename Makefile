@@ -92,6 +92,11 @@ $(O)/fuzz/%: tests/fuzz/%.c $(CORE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< -Wl,--start-group $(CORE) $(LIBS) -Wl,--end-group
 
+# The other side: the library in programs.
+$(O)/fuzz/control: tests/fuzz/control.c tests/lib/fuzz_control.c $(wildcard lib/*.c)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $(filter-out tests/lib/%,$^) -lpthread
+
 run: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all
 	$(Q)scripts/run.sh $(BIN) $(ARGS)

@@ -124,6 +124,10 @@ seeds()
 	hist)
 		grep -oh "keys=[^\"']*" tests/cli/*.t tests/vm/*.sh doc/*.md src/cmd/*.c | sort -u | split -a 4 -l 1 - "$corpus/test-"
 		;;
+	control)
+		options=-max_len=4096
+		tests/fuzz/seeds.pl "$target" "$corpus"
+		;;
 	zip)
 		options=-max_len=65536
 		command -v python3 >/dev/null && python3 - "$corpus" <<'PY' || skipped "by python3's zipfile"
@@ -155,6 +159,7 @@ fuzz()
 	mkdir -p "$corpus"
 	corpus=$(realpath "$corpus")
 	seeds
+	export PANTRACE_CONTROL=0 # of the library in `control`: no socket
 	# Imports of the seeds are relative to this directory, which nobody else writes to.
 	binary=$(realpath "$out")/$target
 	(cd tests/fuzz/seeds && exec "$binary" -max_total_time="$2" -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$binary-" $options "$corpus") &

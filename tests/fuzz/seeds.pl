@@ -172,6 +172,15 @@ sub answers
 	}
 }
 
+# Requests of the control socket; what stands in the file of a session is read from the same bytes.
+sub control
+{
+	seed("pantrace 1 0.1.0 $_") for "start\nname f\nfor all\nmode overwrite\nsub-size 4096\nsubs 2\nenable fuzz:* =5\ndisable *:x 3\n",
+		"start\nname g\nmode block\nblock 10\nsub-size 4096\nsubs 2\ncontexts vpid,vtid,ip\nclock 1000 2 3 4\nenable fuzz:*\n",
+		"rules f\nenable a:* 3\n", "attach f\n", "list\n", "stop f\n", "resume f\n", "destroy f\n";
+	seed("pantrace-session 1\n# note\nname w\nfor name x y\nfor pid 3\ndirectory /nowhere\nfilter fuzz:event 00ff\nthreads\n");
+}
+
 sub description
 {
 	my $lines = "name work\nfor name a*\nfor pid 7\ndirectory /dev/shm/pantrace-0/work\nmode overwrite\nsub-size 4096\nsubs 8\nblock 5\nthreads\ncontexts vpid,vtid\n"
@@ -197,5 +206,5 @@ sub counting
 	}
 }
 
-my %targets = (rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
+my %targets = (control => \&control, rings => \&scribbles, answers => \&answers, description => \&description, journal => \&journal, counting => \&counting, page => \&pages, format => \&formats_only, ctf => \&packets, relay => \&relay, vm => \&filters);
 $targets{$target}->() if $targets{$target};

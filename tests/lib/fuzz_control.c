@@ -2,8 +2,7 @@
 /*
  * What comes in over the control socket and what stands in session files: any bytes.
  *
- *   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Iinclude tests/lib/fuzz_control.c lib/*.c -o fuzz -lpthread
- *   PANTRACE_CONTROL=0 ./fuzz -max_len=4096
+ *   tests/fuzz/run.sh control SECONDS
  *
  * With -DALONE it runs by itself on mutations of requests:   fuzz_control ROUNDS
  */
