@@ -2,7 +2,7 @@
 /*
  * The kernel's hist file as a table:
  *
- *	{ common_pid: bash            [      5056], ret: ~ 2^4  } hitcount:          3  count:        300
+ *	{ common_pid: bash    [  5056], ret: ~ 2^4  } hitcount:     3  count:   300
  */
 #ifndef PANTRACE_CMD_HIST_TEXT_H
 #define PANTRACE_CMD_HIST_TEXT_H

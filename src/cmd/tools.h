@@ -47,11 +47,14 @@
  * What was given is a macro of the script's preprocessor, too: OPT_NAME for --name (flags: 1; numbers and filters as they are;
  * names, files and other text as a string) and ARG_WORD, so that #ifdef OPT_NAME chooses between whole probes. In the script
  *
- *	%{NAME}             is the text of an option (its long name) or argument (in lower case), "" if it was not given;
- *	%{NAME PREFIX}      is a list of probes, each with PREFIX before it; <NAME> in the prefix as above;
- *	%{floor NAME}       is the greatest of an option's rising numbers that is not above $v, else 0;
- *	%{each} ... %{end}  is repeated for every event: within, %{event} is SYSTEM:EVENT, %{name} the event's own name, %{format} a
- *	                    row's format for its fields and %{fields} their values;
+ *	%{NAME}             is the text of an option (its long name) or argument (in lower case),
+ *	                    "" if it was not given
+ *	%{NAME PREFIX}      is a list of probes, each with PREFIX before it; <NAME> in the prefix as
+ *	                    above
+ *	%{floor NAME}       is the greatest of an option's rising numbers that is not above $v, else 0
+ *	%{each} ... %{end}  is repeated for every event: within, %{event} is SYSTEM:EVENT, %{name} the
+ *	                    event's own name, %{format} a row's format for its fields and %{fields}
+ *	                    their values
  */
 #ifndef PANTRACE_CMD_TOOLS_H
 #define PANTRACE_CMD_TOOLS_H

@@ -29,7 +29,8 @@ struct parse_options {
 	u32 nfiles;
 	bool have_btf; /* predefine BPFTRACE_HAVE_BTF */
 	bool system_headers; /* #include reads those that are installed */
-	const char *kernel_source, *kernel_build; /* trees of the kernel's headers; NULL = those of the running kernel */
+	/* Trees of the kernel's headers; NULL = those of the running kernel. */
+	const char *kernel_source, *kernel_build;
 	/*
 	 * The tree of the text as it stands, to lay it out anew (format_script.h): directives are skipped, imports and definitions
 	 * of C not looked into, no macro is expanded, spans include the parentheses around an expression, ast.items is filled in.

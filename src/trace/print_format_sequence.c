@@ -2,7 +2,8 @@
 /*
  * Formats that print into the kernel's buffer themselves (arch/x86/kvm/mmu/mmutrace.h):
  *
- *	({ const char *saved = trace_seq_buffer_ptr(p); static const char *names[] = { "a", "b" }; union u v; v.word = REC->word;
+ *	({ const char *saved = trace_seq_buffer_ptr(p); static const char *names[] = { "a", "b" };
+ *	   union u v; v.word = REC->word;
  *	   trace_seq_printf(p, "level %u %s", v.level, names[v.access]); saved; })
  *
  * The buffer's place is a list of formats, a union a number whose members are bits of it, an array of strings a list of names.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Names are told in the order of the alphabet, each once, however many there are and whatever they begin with.
+// Names are told in the order of the alphabet, each once, however many there are.
 #include "cmd/name_list.h"
 
 #include <stdio.h>
