@@ -4,7 +4,7 @@
  * their own, the loop that reads and prints, what is said at the end.
  *
  *	struct ftrace_session s;
- *	rc = ftrace_session_open(&s, &spec, &values.common, NULL);	// "function": with that tracer
+ *	rc = ftrace_session_open(&s, &spec, &values.common, NULL);	// or "function"
  *	if (!rc) {
  *		... probes in s.events_set, filters and events by instance_...(s.instance) ...
  *		ftrace_session_expect(&s, "sched", "sched_switch", NULL);

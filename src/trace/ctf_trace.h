@@ -5,7 +5,7 @@
  * others go on.
  *
  *	struct ctf_set *set = ctf_set_new(&options);
- *	ctf_set_add(set, path, d);			// any number: traces, or directories of traces
+ *	ctf_set_add(set, path, d);	// any number: traces, or folders of them
  *	while ((rc = ctf_set_next(set, &event, d)) > 0) {
  *		... decode from ctf_event_cursor(&event) ...
  *		ctf_set_done(set, &event, bits);	// where the event ended

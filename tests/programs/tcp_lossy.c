@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A TCP connection that stops being acknowledged when its tester says so.
 //
-//	tcp_lossy serve ADDRESS PORT		accepts one connection, says "accepted", reads to the end
-//	tcp_lossy send ADDRESS PORT BYTES	connects, sends a little, says "ready PORT"; when a line
-//						has come on standard input sends BYTES, waits 2 s and for
-//						the next retransmission, says "RETRANSMITS"
-//						(tcpi_total_retrans) and resets the connection
-//	tcp_lossy answer ADDRESS PORT BYTES	the same from the side that accepts; "listening" first
-//	tcp_lossy read ADDRESS PORT		connects and reads until it ends
+//	tcp_lossy serve ADDRESS PORT
+//		accepts one connection, says "accepted", reads until it ends
+//	tcp_lossy send ADDRESS PORT BYTES
+//		connects, sends a little, says "ready PORT"; when a line has come on standard input
+//		sends BYTES, waits 2 s and for the next retransmission, says "RETRANSMITS"
+//		(tcpi_total_retrans) and resets the connection
+//	tcp_lossy answer ADDRESS PORT BYTES
+//		the same from the side that accepts; "listening" first
+//	tcp_lossy read ADDRESS PORT
+//		connects and reads until it ends
 #include <arpa/inet.h>
 #include <linux/tcp.h>
 #include <stdio.h>
