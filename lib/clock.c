@@ -5,7 +5,10 @@
  * where that is denied, the counter is compared with CLOCK_MONOTONIC_RAW for 2 ms.
  */
 #include "clock.h"
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -86,4 +89,37 @@ void pt_clock_read(struct pt_clock *ret, bool may_ask)
 		ret->monotonic_ns = monotonic;
 		ret->realtime_ns = realtime;
 	}
+}
+
+/* Clock sources that the kernel lets programs read (arch/x86: VDSO_CLOCKMODE_*). */
+static bool source_is_free(void)
+{
+	static const char *const sources[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"};
+	char name[64];
+	ssize_t n;
+	int fd;
+
+	if (!getauxval(AT_SYSINFO_EHDR))
+		return false;
+	fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		  O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	name[name[n - 1] == '\n' ? n - 1 : n] = 0;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+		if (!strcmp(name, sources[i]))
+			return true;
+	return false;
+}
+
+bool pt_clock_is_free(void)
+{
+	static int known; /* 1: it is, 2: it is not */
+
+	if (!__atomic_load_n(&known, __ATOMIC_RELAXED))
+		__atomic_store_n(&known, source_is_free() ? 1 : 2, __ATOMIC_RELAXED);
+	return __atomic_load_n(&known, __ATOMIC_RELAXED) == 1;
 }

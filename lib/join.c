@@ -88,11 +88,15 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 	    (!st.st_uid || st.st_uid == geteuid()))
 		n = read(fd, reading->text, sizeof(reading->text));
 	close(fd);
-	if (n <= 0 || pt_description_parse_file(reading->text, (size_t)n, &reading->description))
+	if (n <= 0)
 		return;
+	rc = pt_description_parse_file(reading->text, (size_t)n, &reading->description);
+	/* who is meant, and where the rings would be, stands before what may not be understood */
 	if (!joins(&reading->description, environment))
 		return;
-	rc = pt_session_start(&reading->description.spec, &reading->description.rules, &why);
+	if (!rc)
+		rc = pt_session_start(&reading->description.spec, &reading->description.rules,
+				      &why);
 	/* -EEXIST: it was told already */
 	if (rc && rc != -EEXIST)
 		pt_rings_refused(&reading->description.spec, rc);

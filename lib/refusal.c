@@ -12,10 +12,16 @@ const char *pt_refusal_reason(int error)
 		{EACCES, "the kernel does not let it count context switches or page faults "
 			 "(kernel.perf_event_paranoid)"},
 		{EFBIG, "files of the program may not be as large as its rings (ulimit -f)"},
+		{EINVAL,
+		 "it does not understand the session's description: its libpantrace is of another "
+		 "version"},
 		{ENOSPC, "there is no memory left for its rings where they are to be"},
 		{EMFILE, "the program has no descriptor left for its rings"},
 		{ENFILE, "the system has no descriptor left for its rings"},
 		{ENOMEM, "the program may not map as much memory as its rings take"},
+		{EOPNOTSUPP,
+		 "its filter or count asks for nsecs, which takes a system call with this "
+		 "machine's clock source, and an event makes none"},
 		{ESRCH, "there is no /proc where it runs, from which the contexts procname, "
 			"user_stack and the counts of threads are taken"},
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Requests of tools and their answers (pantrace/protocol.h). One thread at a time. */
 #include "internal.h"
+#include "refusal.h"
 #include <errno.h>
 #include <pantrace/protocol.h>
 #include <stdarg.h>
@@ -159,7 +160,9 @@ static int describe(const char *text, size_t n, struct pt_answer *answer)
 	const int rc = pt_description_parse(text, n, &description);
 
 	if (rc)
-		pt_answer_add(answer, "line %u of the description", description.line);
+		pt_answer_add(answer, "line %u of the description%s%s", description.line,
+			      rc == -EOPNOTSUPP ? ": " : "",
+			      rc == -EOPNOTSUPP ? pt_refusal_reason(-rc) : "");
 	return rc;
 }
 

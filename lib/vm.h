@@ -72,7 +72,7 @@ struct pt_vm; /* a loaded program; immutable */
 
 /*
  * Checks IMAGE of SIZE bytes. 0; -EINVAL: not an image, or a bad instruction; -EPERM: what it would do
- * is not allowed; -ENOMEM. *RET_AT (may be NULL) is the instruction that was refused.
+ * is not allowed; -EOPNOTSUPP: it asks for the time, which takes a system call here (clock.h); -ENOMEM. *RET_AT (may be NULL) is the instruction that was refused.
  */
 int pt_vm_load(const void *image, size_t size, struct pt_vm **ret, uint32_t *ret_at);
 void pt_vm_unload(struct pt_vm *vm);

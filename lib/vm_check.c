@@ -5,6 +5,7 @@
  * offered. What is known of a register where an instruction begins is the intersection of what is
  * known at the ends of all that lead there.
  */
+#include "clock.h"
 #include "vm_internal.h"
 #include "vm_ops.h"
 #include <errno.h>
@@ -394,6 +395,14 @@ int pt_vm_load(const void *image, size_t size, struct pt_vm **ret, uint32_t *ret
 		if (!rc)
 			translate(vm, insns, known);
 		munmap(known, room);
+	}
+	/* an event makes no system call */
+	for (uint32_t i = 0; i < vm->nr && !rc; i++) {
+		if (insns[i].code != (BPF_JMP | BPF_CALL) ||
+		    insns[i].imm != BPF_FUNC_ktime_get_ns || pt_clock_is_free())
+			continue;
+		at = i;
+		rc = -EOPNOTSUPP;
 	}
 	if (ret_at)
 		*ret_at = at;

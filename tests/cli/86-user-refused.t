@@ -162,4 +162,23 @@ is $? 0 "is recorded" || sed 's/^/# /' "$work/err"
 like "$(cat "$work/err")" '[1-9][0-9]* events of 1 process' "with its events"
 kill $closed
 wait $closed 2>/dev/null
+
+# ---- a filter that asks for the time, where reading the clock is a system call
+source=/sys/devices/system/clocksource/clocksource0/current_clocksource
+echo hpet >hpet
+if unshare -m mount --bind hpet $source 2>/dev/null; then
+	unshare -m sh -c "mount --bind hpet $source; exec '$pantrace' record -u 'app:*' --filter 'nsecs > 5' -o time -- ./app" >"$work/out" 2>"$work/err"
+	is $? 1 "a filter with nsecs"
+	like "$(cat "$work/err")" "a filter cannot ask for nsecs here" "is refused with the reason"
+	unshare -m sh -c "mount --bind hpet $source; exec ./stays" &
+	stays=$!
+	ready $stays
+	run record -u 'app:*' --filter 'nsecs > 5' -o time-later -d 0.3
+	is "$rc" 3 "a program whose machine it is"
+	like "$err" "process $stays \(stays\) does not take part: .*asks for nsecs" "does not take part, and is named"
+	kill $stays
+	wait $stays 2>/dev/null
+else
+	skip "filters that ask for the time" "cannot mount over $source"
+fi
 done_testing
