@@ -21,6 +21,8 @@
 	10 /* a recorder that is busy answers yet; one that is stopped must not stop the program \
 	    */
 
+#define KEEPER_S 1
+
 /* Both are used under the lock. */
 static char reply[PANTRACE_MESSAGE_MAX];
 static struct pt_description description;
@@ -39,10 +41,10 @@ bool pt_announce_pending(const struct pt_settings *set, const struct pantrace_ev
 	return fit == PT_FILTER_OTHER || (fit == PT_FILTER_NONE && *set->spec.ask);
 }
 
-static int dial(const char *path)
+static int dial(const char *path, int seconds)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const struct timeval limit = {.tv_sec = ANSWER_S};
+	const struct timeval limit = {.tv_sec = seconds};
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int rc;
 
@@ -84,7 +86,7 @@ static int ask(struct asking *asking, const struct pantrace_event *event, const 
 	if (n < 0 || n >= (int)sizeof(request))
 		return -EMSGSIZE;
 	if (asking->fd < 0)
-		asking->fd = dial(asking->set->spec.ask);
+		asking->fd = dial(asking->set->spec.ask, ANSWER_S);
 	if (asking->fd < 0)
 		return asking->fd;
 	if (send(asking->fd, request, (size_t)n, MSG_NOSIGNAL) < 0)
@@ -129,4 +131,30 @@ void pt_announce(void)
 			close(asking.fd);
 	}
 	errno = saved;
+}
+
+void pt_announce_rings(const struct pt_settings *set, int fd)
+{
+	char text[128];
+	const int n = snprintf(text, sizeof(text), "pantrace %d %s keep %s\n", PANTRACE_PROTOCOL,
+			       PANTRACE_LIB_VERSION, set->spec.name);
+	struct iovec iov = {text, (size_t)n};
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} ancillary = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+				  .cmsg_level = SOL_SOCKET,
+				  .cmsg_type = SCM_RIGHTS}};
+	const struct msghdr message = {.msg_iov = &iov,
+				       .msg_iovlen = 1,
+				       .msg_control = &ancillary,
+				       .msg_controllen = sizeof(ancillary)};
+	const int to = *set->spec.keeper ? dial(set->spec.keeper, KEEPER_S) : -1;
+
+	if (to < 0)
+		return;
+	memcpy(CMSG_DATA(&ancillary.header), &fd, sizeof(fd));
+	/* what is on its way outlives us */
+	sendmsg(to, &message, MSG_NOSIGNAL);
+	close(to);
 }

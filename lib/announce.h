@@ -12,5 +12,10 @@ PT_HIDDEN bool pt_announce_pending(const struct pt_settings *set,
 /* The lock is held. Asks for the filters that are missing, each session's recorder; waits for the
  * answers. */
 PT_HIDDEN void pt_announce(void);
+/*
+ * Rings of SET that have no name where the recorder looks, in FD, are handed over to it: they would be gone with the process. Only
+ * system calls.
+ */
+PT_HIDDEN void pt_announce_rings(const struct pt_settings *set, int fd);
 
 #endif

@@ -177,6 +177,7 @@ struct pt_spec {
 	char name[PANTRACE_SESSION_NAME];
 	char directory[512]; /* of ring files; "": memory only */
 	char ask[108];	     /* the recorder's socket, where filters are asked for; "": none */
+	char keeper[108]; /* the same, where rings without a name are handed over */
 	uint32_t mode, sub_size, nr_subs, per_thread, block_us;
 	uint64_t contexts;
 	bool has_clock;

@@ -92,7 +92,7 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 		return;
 	rc = pt_description_parse_file(reading->text, (size_t)n, &reading->description);
 	/* who is meant, and where the rings would be, stands before what may not be understood */
-	if (!joins(&reading->description, environment))
+	if (!joins(&reading->description, environment) || rc == -EXDEV)
 		return;
 	if (!rc)
 		rc = pt_session_start(&reading->description.spec, &reading->description.rules,

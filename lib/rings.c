@@ -8,6 +8,7 @@
  *
  * The file is as long as it will be, its memory is had bit by bit (memory.c).
  */
+#include "announce.h"
 #include "context.h"
 #include "aggregate_session.h"
 #include "session.h"
@@ -266,6 +267,8 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 		pt_memory_all(set);
 	/* last: whoever watches the directory reads only what is whole */
 	__atomic_store_n(&shm->magic, PANTRACE_SHM_MAGIC, __ATOMIC_RELEASE);
+	if (set != pt_settings && !set->file[0])
+		pt_announce_rings(set, fd);
 	if (set != pt_settings && set->file[0])
 		fd_close(set); /* the name is enough, and descriptors are the program's */
 	return 0;

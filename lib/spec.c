@@ -318,6 +318,15 @@ static int take_ask(struct pt_description *to, struct pt_line *values)
 	return 0;
 }
 
+static int take_keeper(struct pt_description *to, struct pt_line *values)
+{
+	if (!word_copy(values, to->spec.keeper, sizeof(to->spec.keeper)) ||
+	    to->spec.keeper[0] != '/')
+		return -EINVAL;
+	values->at = values->end;
+	return 0;
+}
+
 static int take_script(struct pt_description *to, struct pt_line *values)
 {
 	(void)values;
@@ -329,13 +338,13 @@ static const struct {
 	const char *word;
 	int (*take)(struct pt_description *to, struct pt_line *values);
 } lines[] = {
-	{"ask", take_ask},     {"filter", take_filter},	    {"script", take_script},
-	{"pids", take_pids},   {"map", take_map},	    {"aggregate", take_aggregate},
-	{"name", take_name},   {"for", take_for},	    {"directory", take_directory},
-	{"mode", take_mode},   {"sub-size", take_sub_size}, {"subs", take_subs},
-	{"block", take_block}, {"threads", take_threads},   {"contexts", take_contexts},
-	{"clock", take_clock}, {"enable", take_enable},	    {"disable", take_disable},
-	{"tracked", take_tracked},
+	{"ask", take_ask},	 {"filter", take_filter},     {"script", take_script},
+	{"pids", take_pids},	 {"map", take_map},	      {"aggregate", take_aggregate},
+	{"name", take_name},	 {"for", take_for},	      {"directory", take_directory},
+	{"mode", take_mode},	 {"sub-size", take_sub_size}, {"subs", take_subs},
+	{"block", take_block},	 {"threads", take_threads},   {"contexts", take_contexts},
+	{"clock", take_clock},	 {"enable", take_enable},     {"disable", take_disable},
+	{"keeper", take_keeper}, {"tracked", take_tracked},
 };
 
 int pt_description_parse(const char *text, size_t n, struct pt_description *ret)

@@ -70,6 +70,8 @@
  *	ask PATH				an enabled event without a filter line stays off; the program asks
  *						at this socket (SOCK_SEQPACKET) for one, before main() begins or
  *						dlopen() returns: see below
+ *	keeper PATH				at this socket a process hands over rings that have no name in the
+ *						directory, as it makes them: see below
  *	for child N				who has this pid when it starts
  *	pids INODE				only processes of this pid namespace
  *	map KIND KEY_SIZE ENTRIES		no rings: events are counted in maps, numbered from 0; KIND: count
@@ -93,6 +95,9 @@
  * Asking for a filter (the recorder listens, the program asks; any number on a connection)
  *	pantrace 1 0.1.0 announce SESSION	then one line "event ..." as in an answer to list
  *	ok					then "filter" and "disable" lines, as in descriptions
+ *
+ * Handing over rings (to the same socket; no answer)
+ *	pantrace 1 0.1.0 keep SESSION		with the descriptor of their memory (SCM_RIGHTS)
  */
 #ifndef PANTRACE_PROTOCOL_H
 #define PANTRACE_PROTOCOL_H

@@ -22,7 +22,7 @@ struct user_state {
 	struct ctf_output_options where;
 	struct ctf_output *output; /* NULL: a flight recorder, which writes snapshots */
 	struct recorder recorder;
-	struct announce *announce; /* NULL: there is no predicate */
+	struct announce *announce; /* its socket */
 	int epoll; /* the recorder's descriptor and that of announce */
 	bool stays; /* the session has a name and outlives us */
 	u64 flushed_ns, asked_ns, looked_ns;
@@ -86,33 +86,38 @@ static int check(const struct command_spec *spec, const struct record_options *o
 	return rc;
 }
 
-/* Where programs that start later ask for filters, if there is a predicate. */
+/* Where programs that start later ask for filters, and hand over rings. */
 static int announce_begin(struct record_run *run, struct user_state *s, char path[512])
 {
-	const struct record_options *const o = run->options;
-	bool needed = o->what.filter;
-	int rc;
+	const int rc = user_runtime_make(path, 512 - 32, run->diag);
 
-	for (u32 i = 0; i < o->triggers.count; i++)
-		needed |= strchr(o->triggers.items[i], '/') != NULL;
-	if (!needed)
-		return 0;
-	rc = user_runtime_make(path, 512 - 32, run->diag);
 	if (rc)
 		return rc;
 	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
 	return announce_open(path, run->diag, &s->announce);
 }
 
-/* A session that was begun with a predicate, by a recorder that is gone. */
+/* A predicate has to be compiled for programs that start later. */
+static bool ask_needed(const struct record_options *o)
+{
+	bool needed = o->what.filter;
+
+	for (u32 i = 0; i < o->triggers.count; i++)
+		needed |= strchr(o->triggers.items[i], '/') != NULL;
+	return needed;
+}
+
+/* The socket of a session that was begun by a recorder that is gone. */
 static int announce_again(struct record_run *run, struct user_state *s)
 {
 	int rc;
 
-	if (!s->session.ask || !s->session.predicate || s->announce)
+	if (!s->session.keeper)
 		return 0;
-	rc = announce_open(s->session.ask, run->diag, &s->announce);
-	if (rc)
+	announce_close(s->announce);
+	s->announce = NULL;
+	rc = announce_open(s->session.keeper, run->diag, &s->announce);
+	if (rc || !s->session.ask || !s->session.predicate)
 		return rc;
 	announce_add(s->announce, s->session.name, "*", s->session.predicate);
 	user_session_ask_again(&s->session);
@@ -124,7 +129,8 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 {
 	struct strbuf filters = STRBUF_INIT;
 	const struct record_options *const o = run->options;
-	struct user_session_options options = {.name = o->session, .output = run->directory};
+	struct user_session_options options = {
+		.name = o->session, .output = run->directory, .keeper = ask};
 	struct user_sessions all = {0};
 	bool exists = false;
 	pid_t *pids = NULL;
@@ -243,7 +249,7 @@ static int begin(struct record_run *run, void **ret)
 	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
 	recorder_find(&s->recorder, true);
 	s->flushed_ns = s->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
-	rc = watch(run, s, s->announce ? ask : NULL);
+	rc = watch(run, s, ask_needed(run->options) ? ask : NULL);
 	if (rc) {
 		recorder_close(&s->recorder);
 		session_end(run, s);
@@ -259,8 +265,7 @@ static int begin(struct record_run *run, void **ret)
 	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	wait_for(s, recorder_fd(&s->recorder));
-	if (s->announce)
-		wait_for(s, announce_fd(s->announce));
+	wait_for(s, announce_fd(s->announce));
 	*ret = s;
 	return 0;
 out:
@@ -314,6 +319,18 @@ static int round_flight(struct record_run *run, struct user_state *s)
 	return 0;
 }
 
+static void serve(struct record_run *run, struct user_state *s)
+{
+	struct announced_rings rings;
+
+	if (announce_serve(s->announce, run->diag)) {
+		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		run->failed = run->end = true;
+	}
+	while (announce_rings(s->announce, &rings))
+		recorder_take(&s->recorder, rings.fd, rings.pid, rings.uid);
+}
+
 static int round_user(struct record_run *run, void *state)
 {
 	struct user_state *const s = state;
@@ -322,10 +339,7 @@ static int round_user(struct record_run *run, void *state)
 	int rc;
 
 	recorder_fd_clear(&s->recorder);
-	if (s->announce && announce_serve(s->announce, run->diag)) {
-		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-		run->failed = run->end = true;
-	}
+	serve(run, s);
 	if (!s->output)
 		return round_flight(run, s);
 	/* half-made files are seen again when somebody looks again */
@@ -384,6 +398,7 @@ static int end_user(struct record_run *run, void *state)
 	if (!s->stays)
 		user_session_tell(&s->session, "stop", NULL, run->diag);
 	recorder_fd_clear(&s->recorder);
+	serve(run, s);
 	recorder_find(&s->recorder, true);
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);

@@ -17,6 +17,7 @@
 #define PEERS_MAX  256 /* that ask at the same time */
 #define GUESTS_MAX 32 /* of these of one other user: a program asks, and is gone */
 #define ROUNDS_MAX 32 /* then the recorder has other things to do */
+#define RINGS_MAX  4096 /* handed over at a time */
 #define KNOWN_MAX \
 	16384 /* events whose answer is kept: a hostile program could make up any number */
 
@@ -26,6 +27,7 @@ struct rule {
 
 struct peer {
 	int fd;
+	pid_t pid;
 	uid_t uid;
 	bool trusted; /* our user or root: what it says may end the recording */
 };
@@ -35,6 +37,7 @@ struct announce {
 	char *path;
 	VECTOR(struct rule) rules;
 	VECTOR(struct peer) peers;
+	VECTOR(struct announced_rings) rings; /* not taken yet */
 	struct arena arena;
 	struct hashmap known; /* "rule event-line" -> the answer, in arena */
 	u32 nr_known
@@ -222,6 +225,7 @@ static void peer_accept(struct announce *a)
 		return;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size))
 		goto out;
+	p.pid = user.pid;
 	p.uid = user.uid;
 	p.trusted = !p.uid || p.uid == geteuid();
 	if ((geteuid() && !p.trusted) || !make_room(a, &p) || watch(a, fd))
@@ -232,13 +236,60 @@ out:
 	close(fd);
 }
 
+/* Its length, as of recv(); 0 for one that is too long. *RET_FD: a descriptor that came with it, the last one, or -1. */
+static ssize_t message_take(int from, char *text, size_t size, int *ret_fd)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(4 * sizeof(int))];
+	} ancillary;
+	struct iovec iov = {text, size - 1};
+	struct msghdr message = {.msg_iov = &iov,
+				 .msg_iovlen = 1,
+				 .msg_control = &ancillary,
+				 .msg_controllen = sizeof(ancillary)};
+	const ssize_t n = recvmsg(from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*ret_fd = -1;
+	for (struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&message); c;
+	     c = CMSG_NXTHDR(&message, c)) {
+		for (size_t i = 0;
+		     c->cmsg_type == SCM_RIGHTS && CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len;
+		     i++) {
+			if (*ret_fd >= 0)
+				close(*ret_fd);
+			memcpy(ret_fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+		}
+	}
+	return n > 0 && message.msg_flags & MSG_TRUNC ? 0 : n;
+}
+
+/* Whatever it is: who takes it looks (user/recorder.c). */
+static void rings_keep(struct announce *a, const struct peer *from, int fd)
+{
+	const struct announced_rings rings = {fd, from->pid, from->uid};
+
+	if (a->rings.len < RINGS_MAX)
+		vector_push(&a->rings, rings);
+	else
+		close(fd);
+}
+
+bool announce_rings(struct announce *a, struct announced_rings *ret)
+{
+	if (!a->rings.len)
+		return false;
+	*ret = a->rings.items[--a->rings.len];
+	return true;
+}
+
 /* All that one asks now, up to a number after which it is another's turn. */
 static int peer_serve(struct announce *a, int fd, struct diag *d)
 {
 	char text[8192];
 	size_t peer = 0;
 	bool trusted;
-	int rc = 0;
+	int rc = 0, handed;
 
 	while (peer < a->peers.len && a->peers.items[peer].fd != fd)
 		peer++;
@@ -246,7 +297,7 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 		return 0;
 	trusted = a->peers.items[peer].trusted;
 	for (int i = 0; i < 64; i++) {
-		const ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_TRUNC | MSG_DONTWAIT);
+		const ssize_t n = message_take(fd, text, sizeof(text), &handed);
 		const char *answer;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -254,6 +305,10 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 		if (n <= 0 || (size_t)n >= sizeof(text))
 			break;
 		text[n] = '\0';
+		if (handed >= 0) {
+			rings_keep(a, &a->peers.items[peer], handed);
+			continue;
+		}
 		answer = answer_to(a, text, trusted, d, &rc);
 		if (send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 			break;
@@ -306,6 +361,9 @@ void announce_close(struct announce *a)
 		free(a->rules.items[i].predicate);
 	}
 	vector_free(&a->rules);
+	for (size_t i = 0; i < a->rings.len; i++)
+		close(a->rings.items[i].fd);
+	vector_free(&a->rings);
 	vector_free(&a->peers);
 	hashmap_release(&a->known);
 	arena_release(&a->arena);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder's side of filters for programs that start later (pantrace/protocol.h, "ask"): they tell what
- * events they have and wait for the bytecode of the predicate before they run.
+ * The recorder's socket (pantrace/protocol.h, "ask", "keeper"). Programs that start later tell what events they have, and wait for
+ * the bytecode of the predicate before they run; processes that do not see the directory of rings hand theirs over.
  */
 #ifndef PANTRACE_USER_ANNOUNCE_H
 #define PANTRACE_USER_ANNOUNCE_H
@@ -22,6 +22,14 @@ int announce_fd(const struct announce *a);
  * stays off).
  */
 int announce_serve(struct announce *a, struct diag *d);
+/* Rings that a process handed over, until the next announce_serve(). */
+struct announced_rings {
+	int fd; /* the caller's */
+	pid_t pid; /* in our pid namespace; 0 = it is not visible there */
+	uid_t uid;
+};
+/* False: there are none. */
+bool announce_rings(struct announce *a, struct announced_rings *ret);
 /* The socket is gone; NULL is fine. */
 void announce_close(struct announce *a);
 

@@ -221,6 +221,8 @@ int user_description_make(const struct user_session_options *o, const char *name
 	for (u32 i = 0; i < o->nr_excluded; i++)
 		strbuf_addf(text, "disable %s\n", o->excluded[i]);
 	user_tracked_lines(&o->tracked, 0, text);
+	if (o->keeper)
+		strbuf_addf(text, "keeper %s\n", o->keeper);
 	if (o->ask)
 		strbuf_addf(text, "ask %s\n", o->ask);
 	else if (o->filters)
@@ -334,6 +336,7 @@ static int parse(const char *text, const char *file, const char *name, struct us
 	s.output = line_value(text, "# output ");
 	s.predicate = line_value(text, "# predicate ");
 	s.ask = line_value(text, "ask ");
+	s.keeper = line_value(text, "keeper ");
 	line = line_value(text, "# anonymous");
 	s.anonymous = line;
 	free(line);

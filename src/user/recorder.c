@@ -225,6 +225,13 @@ static void find_memory(struct recorder *r, int timeout_ms)
 	free(request);
 }
 
+void recorder_take(struct recorder *r, int fd, pid_t pid, uid_t uid)
+{
+	const struct user_process peer = {.pid = pid, .uid = uid};
+
+	source_add(r, fd, NULL, &peer);
+}
+
 void recorder_find(struct recorder *r, bool ask)
 {
 	find_files(r);

@@ -48,6 +48,8 @@ void recorder_unguard(struct shared_range *r);
 int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output, bool consume);
 /* Takes in rings that are new in the directory; ask: also those that processes keep in their memory. */
 void recorder_find(struct recorder *r, bool ask);
+/* Takes in rings that a process handed over (user/announce.h); FD is the recorder's from then on. */
+void recorder_take(struct recorder *r, int fd, pid_t pid, uid_t uid);
 /* One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is lost by it). */
 int recorder_drain(struct recorder *r, enum ctf_drain what);
 /* What ended processes had is written and removed. */

@@ -86,6 +86,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	s.file = xasprintf("%s/%s", directory, s.name);
 	s.output = o->output ? xstrdup(o->output) : NULL;
 	s.ask = o->ask ? xstrdup(o->ask) : NULL;
+	s.keeper = o->keeper ? xstrdup(o->keeper) : NULL;
 	s.predicate = o->ask && o->predicate ? xstrdup(o->predicate) : NULL;
 	for (char *c = s.predicate; c && *c; c++) /* a line of the description */
 		*c = *c == '\n' ? ' ' : *c;
@@ -277,14 +278,14 @@ int user_session_track(struct user_session *s, const struct user_tracked *tracke
 }
 
 /* What a killed recorder left. */
-static void ask_remove(const struct user_session *s)
+static void socket_remove(const struct user_session *s)
 {
 	char runtime[512];
 	struct stat st;
 
-	if (s->ask && !user_runtime(runtime, sizeof(runtime)) && str_starts(s->ask, runtime) &&
-	    !lstat(s->ask, &st) && S_ISSOCK(st.st_mode))
-		unlink(s->ask);
+	if (s->keeper && !user_runtime(runtime, sizeof(runtime)) &&
+	    str_starts(s->keeper, runtime) && !lstat(s->keeper, &st) && S_ISSOCK(st.st_mode))
+		unlink(s->keeper);
 }
 
 void user_session_remove(struct user_session *s)
@@ -296,7 +297,7 @@ void user_session_remove(struct user_session *s)
 	/* the name is free at once; giving much memory back takes a while, for which nobody has to
 	 * wait */
 	unlink(s->file);
-	ask_remove(s);
+	socket_remove(s);
 	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1,
 			  (int)getpid());
 	if (rename(s->directory, aside)) {
@@ -324,6 +325,7 @@ void user_session_release(struct user_session *s)
 	free(s->directory);
 	free(s->output);
 	free(s->ask);
+	free(s->keeper);
 	free(s->predicate);
 	*s = (struct user_session){0};
 }

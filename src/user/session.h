@@ -19,6 +19,8 @@ struct user_session_options {
 	const char *contexts;	  /* "vpid,vtid"; NULL = none */
 	const char *filters;	  /* "filter ..." lines; NULL = none */
 	const char *ask;	  /* socket where programs that start later ask for filters (user/announce.h); NULL = none */
+	const char *
+		keeper; /* socket where processes hand over rings that have no name (user/announce.h); NULL = none */
 	const char *predicate;	  /* with ask: what the answers are made of, for the next recorder; NULL = it cannot go on */
 	const char *const *events, *const *excluded; /* globs over "provider:name" */
 	u32 nr_events, nr_excluded;
@@ -37,7 +39,7 @@ struct user_session {
 	char *text;	 /* its lines */
 	char *directory; /* of ring files */
 	char *output;	 /* of the recorder, or NULL */
-	char *ask, *predicate; /* as in the options, or NULL */
+	char *ask, *keeper, *predicate; /* as in the options, or NULL */
 	pid_t recorder;	 /* 0 = none */
 	bool recorder_alive;
 	bool anonymous;

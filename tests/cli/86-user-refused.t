@@ -181,4 +181,27 @@ if unshare -m mount --bind hpet $source 2>/dev/null; then
 else
 	skip "filters that ask for the time" "cannot mount over $source"
 fi
+
+# ---- rings that have no name where the recorder looks: the program sees another /dev/shm, or none
+if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
+	hidden()
+	{
+		run record -u 'app:*' -o "hidden-$1" -- unshare -m sh -c "$2; ./app; ./app"
+		is "$rc" 0 "$3" || echo "# $err"
+		is "$("$pantrace" report "hidden-$1" 2>/dev/null | grep -c app:said)" 20 "is recorded, however short it lives"
+	}
+	hidden own "mount -t tmpfs none /dev/shm" "a program with a /dev/shm of its own"
+	hidden read-only "mount -o bind,ro /dev/shm /dev/shm" "one that may not write there"
+	hidden none "mount -t tmpfs none /dev" "one without /dev/shm"
+	run record -u 'app:*' --filter 'args.i >= 5' -o hidden-filter -- unshare -m sh -c "mount -t tmpfs none /dev/shm; ./app"
+	is "$("$pantrace" report hidden-filter 2>/dev/null | grep -c app:said)" 5 "with a filter, too"
+	mkdir tiny
+	mount -t tmpfs -o size=8k none tiny
+	run record -u 'app:*' --rings "$work/tiny" -o tiny-trace -- ./app
+	is "$rc" 3 "no room for rings" || echo "# $err"
+	like "$err" 'process [0-9]* \(.*\) does not take part: there is no memory left for its rings' "is named"
+	umount tiny
+else
+	skip "programs that see another /dev/shm" "no mount namespaces"
+fi
 done_testing
