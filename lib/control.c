@@ -7,10 +7,11 @@
  * is refused, it shares the program's table, keeps to high numbers, and looks before each use
  * whether the socket is still there.
  */
-#include "internal.h"
+#include "children.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <poll.h>
 #include <pantrace/protocol.h>
@@ -39,6 +40,7 @@
 #define IDLE_MS	   50
 #define LOOK_MS	   100 /* for libraries that were loaded, while events carry addresses */
 #define CHILD_MS   50
+#define LOOK_AT	   16 /* children, at each fork */
 
 static struct control {
 	bool child_safe; /* of a fork that is going on */
@@ -498,6 +500,23 @@ static void helper_start(bool delay)
 	pt_sessions_populate();
 }
 
+/* The lock may be of this very thread, which a signal handler interrupts: it is waited for so many milliseconds. */
+static void children_look(unsigned int most, int patience_ms)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	if (!pt_state)
+		return;
+	while (!pt_trylock()) {
+		if (!patience_ms--)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	pt_children_prepare();
+	pt_children_sweep(most);
+	pt_unlock();
+}
+
 /*
  * A child gets a helper of its own when making a thread is safe there: it calls malloc, whose locks
  * another thread may have held while the process forked. The C library's malloc copes with that.
@@ -511,6 +530,7 @@ static void fork_prepare(void)
 	control.child_safe = (!stat("/proc/self/task", &st) && st.st_nlink <= 4) ||
 			     (dladdr((void *)malloc, &one) && dladdr((void *)getpid, &other) &&
 			      one.dli_fbase == other.dli_fbase && getauxval(AT_BASE));
+	children_look(LOOK_AT, 0);
 }
 
 static void fork_child(void)
@@ -576,4 +596,5 @@ __attribute__((destructor)) static void control_end(void)
 	__atomic_store_n(&control.ending, true, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&control.pid, __ATOMIC_ACQUIRE) == getpid())
 		unlink(control.path);
+	children_look(UINT_MAX, 100);
 }

@@ -9,6 +9,7 @@
  * The file is as long as it will be, its memory is had bit by bit (memory.c).
  */
 #include "announce.h"
+#include "children.h"
 #include "context.h"
 #include "aggregate_session.h"
 #include "session.h"
@@ -313,8 +314,10 @@ void pt_sessions_of_child(void)
 			continue;
 		}
 		set->error = pt_rings_make(set, pid, set->pid);
-		if (!set->error)
+		if (!set->error) {
+			pt_children_add(set);
 			continue;
+		}
 		pt_rings_refused(&set->spec, set->error);
 		set->state = PT_NONE;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: what the program or a tool asked for, and what becomes of it (pt_session_state). */
 #include "announce.h"
+#include "children.h"
 #include "hooks.h"
 #include "refusal.h"
 #include "session.h"
@@ -15,6 +16,7 @@
 #define SUB_MIN	   4096u
 #define SUB_MAX	   (1u << 30)
 #define SUBS_MAX   (1u << 16)
+#define LOOK_AT	   16 /* children, each time that the helper looks */
 #define NR_THREADS 64u /* rings where threads have their own */
 
 struct pt_settings pt_settings[PT_SESSIONS];
@@ -364,6 +366,7 @@ unsigned int pt_sessions_follow(void)
 		}
 		watch |= pt_memory_follow(set);
 	}
+	pt_children_sweep(LOOK_AT);
 	if (pt_running() && pt_threads_follow())
 		watch |= PT_WATCH_WORK;
 	pt_unlock();
