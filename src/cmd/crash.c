@@ -11,6 +11,7 @@
 #include "base/foreign.h"
 #include "base/json.h"
 #include "cmd/user.h"
+#include "user/owner.h"
 #include "user/recorder.h"
 
 struct crash_options {
@@ -27,7 +28,8 @@ static const struct option_spec crash_table[] = {
 };
 
 static const struct option_field crash_fields[] = {
-	{"PID, PROGRAM", "whose rings they were"},
+	{"PID, PROGRAM", "whose rings they were, as the file says"},
+	{"UID", "the user whose file it is: of a process that has ended, nobody else can say more"},
 	{"EVENTS, LOST", "events that were read; events that were lost for want of room"},
 	{"RINGS", "whole, or damaged: what stood before the damage was read"},
 	{0},
@@ -43,7 +45,9 @@ static const struct command_spec crash_spec = {
 	.details = "The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
 		   "PANTRACE_RECORD). Whatever ended the "
 		   "process, it holds every event that was published. Files are only read. A "
-		   "process that still runs is read as well.\n",
+		   "process that still runs is read as well. Of a file that was looked for by its "
+		   "process, the owner must be us, root, or the process's user; whose a process was "
+		   "that has ended, only its files say: UID.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };
@@ -53,10 +57,12 @@ struct crash {
 	struct strbuf out;
 	bool json;
 	u32 found, refused, damaged;
+	struct user_owners owners;
 	const char *pid; /* only files of this one, or NULL */
 };
 
-static void say(struct crash *c, const struct pantrace_shm *h, u64 events, u64 lost, bool damaged)
+static void say(struct crash *c, const struct pantrace_shm *h, uid_t uid, u64 events, u64 lost,
+		bool damaged)
 {
 	const size_t n = strnlen(h->comm, sizeof(h->comm));
 	struct json j = JSON_INIT(&c->out);
@@ -64,6 +70,7 @@ static void say(struct crash *c, const struct pantrace_shm *h, u64 events, u64 l
 	if (c->json) {
 		json_object(&j);
 		json_member_u64(&j, "pid", h->pid);
+		json_member_u64(&j, "uid", uid);
 		json_member_string(&j, "program", h->comm, n);
 		json_member_string(&j, "session", h->session,
 				   strnlen(h->session, sizeof(h->session)));
@@ -75,13 +82,24 @@ static void say(struct crash *c, const struct pantrace_shm *h, u64 events, u64 l
 		return;
 	}
 	if (c->found == 1)
-		strbuf_addf(&c->out, "%-8s %-16s %12s %12s %s\n", "PID", "PROGRAM", "EVENTS",
-			    "LOST", "RINGS");
-	strbuf_addf(&c->out, "%-8u ", h->pid);
+		strbuf_addf(&c->out, "%-8s %-6s %-16s %12s %12s %s\n", "PID", "UID", "PROGRAM",
+			    "EVENTS", "LOST", "RINGS");
+	strbuf_addf(&c->out, "%-8u %-6u ", h->pid, (unsigned int)uid);
 	escape_line(&c->out, h->comm, n);
 	strbuf_addchars(&c->out, ' ', 16 - (int)n);
 	strbuf_addf(&c->out, " %12" PRIu64 " %12" PRIu64 " %s\n", events, lost,
 		    damaged ? "damaged" : "whole");
+}
+
+/*
+ * Where others can write, anybody can leave a file that names a process. For us alone, none but ours and root's counts; root sees
+ * everybody's, but not as those of a process that is another user's.
+ */
+static bool is_good(struct crash *c, uid_t owner, const struct pantrace_shm *h)
+{
+	if (!owner || owner == geteuid())
+		return true;
+	return !geteuid() && user_owner_good(&c->owners, owner, (pid_t)h->pid, h->pid_namespace);
 }
 
 /* One ring file. 0, or -errno of the output. */
@@ -91,11 +109,12 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 	struct pantrace_reader *reader;
 	struct shared_range *range;
 	struct ctf_source *source;
+	struct stat st;
 	int fd, rc;
 
 	/* links in a directory may be anybody's; a file that is named is what is meant */
-	fd = directory == AT_FDCWD ? foreign_open(name, NULL)
-				   : foreign_file(directory, name, O_RDONLY, NULL);
+	fd = directory == AT_FDCWD ? foreign_open(name, &st)
+				   : foreign_file(directory, name, O_RDONLY, &st);
 	if (fd < 0) {
 		diag_error(d, NO_SPAN, "%s: %s", name, fd == -EPERM ? "is no file" : strerror(-fd));
 		c->refused++;
@@ -111,6 +130,13 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 		c->refused++;
 		return 0;
 	}
+	if (c->pid && !is_good(c, st.st_uid, pantrace_reader_header(reader))) {
+		diag_warning(d, NO_SPAN, "%s: is user %u's file, not that of process %u", name,
+			     (unsigned int)st.st_uid, pantrace_reader_header(reader)->pid);
+		c->refused++;
+		pantrace_reader_close(reader);
+		return 0;
+	}
 	pantrace_reader_verify(reader);
 	range = recorder_guard(reader);
 	rc = ctf_output_add(c->output, reader, &source);
@@ -121,8 +147,9 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 
 		c->found++;
 		c->damaged += damaged;
-		say(c, pantrace_reader_header(reader), ctf_output_totals(c->output).events - before,
-		    pantrace_reader_lost(reader), damaged);
+		say(c, pantrace_reader_header(reader), st.st_uid,
+		    ctf_output_totals(c->output).events - before, pantrace_reader_lost(reader),
+		    damaged);
 		ctf_output_remove(c->output, source);
 		rc = damaged ? 0 : rc;
 	}
@@ -224,6 +251,7 @@ int cmd_crash(int argc, char **argv)
 		diag_error(&d, NO_SPAN, "there is no ring file that can be read");
 	else if (c.found && !o.json)
 		fprintf(stderr, "in %s\n", o.output);
+	user_owners_release(&c.owners);
 	strbuf_release(&c.out);
 	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 	rc = d.errors || rc ? EXIT_FAILED : EXIT_OK;

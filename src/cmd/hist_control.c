@@ -17,7 +17,8 @@
 #include "cmd/hist.h"
 
 #define RUN_DIRECTORY "/run/pantrace"
-#define PATIENCE_MS   2000 /* for the other end's words */
+#define PATIENCE_MS   2000 /* for the words of who gives an order */
+#define ANSWER_MS     10000 /* for a run to carry it out: it may be about to read large tables */
 
 const char *const hist_order_words[] = {"", "show", "pause", "continue", "clear", "stop", NULL};
 
@@ -140,9 +141,9 @@ bool hist_control_tick(struct hist_control *c)
 	return c->timer >= 0 && read(c->timer, &ticks, sizeof(ticks)) == sizeof(ticks);
 }
 
-static void set_patience(int fd)
+static void set_patience(int fd, int ms)
 {
-	const struct timeval wait = {PATIENCE_MS / 1000, PATIENCE_MS % 1000 * 1000};
+	const struct timeval wait = {ms / 1000, ms % 1000 * 1000};
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
@@ -166,7 +167,7 @@ enum hist_order hist_control_order(struct hist_control *c)
 	enum hist_order order;
 
 	while (c->socket >= 0 && (c->client = accept4(c->socket, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		set_patience(c->client);
+		set_patience(c->client, PATIENCE_MS);
 		order = read_order(c->client);
 		if (order != HIST_NOTHING)
 			return order;
@@ -216,10 +217,14 @@ int hist_control_send(const char *name, enum hist_order order)
 		return fd == -EACCES ? EXIT_PRIVILEGE : EXIT_FAILED;
 	}
 	snprintf(text, sizeof(text), "%s\n", hist_order_words[order]);
-	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
-		perror("pantrace hist");
-	while ((n = read(fd, text, sizeof(text))) > 0)
+	set_patience(fd, ANSWER_MS);
+	n = send(fd, text, strlen(text), MSG_NOSIGNAL);
+	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0)
 		fwrite(text, 1, (size_t)n, stdout);
+	if (n < 0)
+		fprintf(stderr, "pantrace hist: '%s': %s\n", name,
+			errno == EAGAIN ? "it does not answer: it is stopped, or too busy"
+					: strerror(errno));
 	close(fd);
 	return n < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -374,14 +374,20 @@ static bool was_told(const struct user_process *p)
 	return told;
 }
 
+/* Anybody can make a thousand sockets that do not answer: some are named, the others counted. */
+#define SILENT_NAMED 5u
+
 void user_warn(const struct user_processes *p, struct diag *d)
 {
+	u32 silent_ones = 0;
+
 	for (size_t i = 0; i < p->all.len; i++) {
 		const struct user_process *const process = &p->all.items[i];
 		struct strbuf name = STRBUF_INIT;
 
 		escape_line(&name, process->name, strlen(process->name));
-		if (process->error == -ETIMEDOUT && !was_told(process))
+		if (process->error == -ETIMEDOUT && !was_told(process) &&
+		    ++silent_ones <= SILENT_NAMED)
 			diag_warning(
 				d, NO_SPAN, "process %d (%s) does not answer: %s",
 				(int)process->pid, name.data,
@@ -395,6 +401,9 @@ void user_warn(const struct user_processes *p, struct diag *d)
 				     process->text ? process->text : "");
 		strbuf_release(&name);
 	}
+	if (silent_ones > SILENT_NAMED)
+		diag_warning(d, NO_SPAN, "%u more processes do not answer",
+			     silent_ones - SILENT_NAMED);
 	if (p->unseen)
 		diag_warning(d, NO_SPAN,
 			     "not all sockets of programs were looked at: some user has made more "

@@ -126,4 +126,11 @@ else
 	is "$rc" 5 "the kernel's triggers are missing here"
 	like "$err" '--engine bpf' "and it is said what to do"
 fi
+# Nobody waits for ever for a histogram that does not answer.
+start hist --name stopped-$$ sched:sched_switch keys=next_pid
+kill -STOP $tracer
+run hist show stopped-$$
+like "$rc $err" "^1 .*'stopped-$$': it does not answer" "hist show NAME of a run that is stopped"
+kill -CONT $tracer
+stop
 done_testing

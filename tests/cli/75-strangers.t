@@ -203,9 +203,18 @@ timeout 7 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </de
 is "$?" 0 "a recording with two that do not answer does not take the time of all its questions" || sed 's/^/# /' err
 is "$(grep -c "process $one (counts) does not answer" err)" 1 "who is stopped is named, once"
 is "$(grep -c "process $silent (speaker) does not answer" err)" 1 "and who is silent"
+crowd=
+for i in $(seq 12); do
+	$as_evil /tmp/speaker /tmp/pantrace-$evil/9$i silent &
+	crowd="$crowd $!"
+	until_true [ -S /tmp/pantrace-$evil/9$i ]
+done
+timeout 60 "$pantrace" record -u 'counts:event' -o silent -- true >out 2>err </dev/null
+is "$(grep -c "does not answer" err) $(grep -o 'WARNING: [0-9]* more processes do not answer' err)" "5 WARNING: 9 more processes do not answer" \
+	"of a crowd some are named, the others counted"
 kill -CONT $one
-kill -KILL $silent $one
-wait $silent $one 2>/dev/null
+kill -KILL $silent $one $crowd
+wait $silent $one $crowd 2>/dev/null
 
 # ---- rings that name another's process
 cat >forge.c <<'END'
@@ -269,6 +278,25 @@ unlike "$(ls forged)" "$roots" "a file of rings that names root's process does n
 like "$err" "1 files? of rings (is|are) not read" "and is told of"
 [ ! -e $rings ]
 ok "whatever lay there: the directory of rings is gone"
+
+# ---- rings that lie about
+sleep 0 &
+dead=$!
+wait $dead
+$as_evil /tmp/forge /tmp/copy /dev/shm $roots r
+$as_evil /tmp/forge /tmp/copy /dev/shm $dead r
+chmod 644 /dev/shm/*.pantrace
+run crash $roots -o planted
+is "$rc" 1 "crash: rings that name a process of root's are not taken as its own"
+like "$err" "is user $evil's file, not that of process $roots" "and whose they are is said"
+unlike "$out" "$roots" "they are not shown"
+run crash $dead -o planted-dead
+like "$out" "^$dead +$evil +counts " "of a process that has ended, whose file it is stands beside it"
+run crash --json $dead -o planted-json
+like "$out" "\"pid\":$dead,\"uid\":$evil," "in JSON, too"
+$as_nobody "$pantrace" crash $dead -o /tmp/planted-nobody >out 2>err </dev/null
+like "$? $(cat err)" "^1 .*is user $evil's file" "a user is shown none but the own ones and root's"
+rm -f /dev/shm/*.pantrace
 
 # ---- tables of counts
 $as_evil /tmp/counts -1 20000 &

@@ -256,7 +256,7 @@ until_true has_published dead 300000
 kill -SEGV $program
 wait $program 2>/dev/null
 run crash "$work/$program"-*.pantrace -o crashed
-like "$out" "$program +counts +[0-9]+ +[0-9]+ whole" "crash reads the file of a program that died"
+like "$out" "$program +0 +counts +[0-9]+ +[0-9]+ whole" "crash reads the file of a program that died"
 read=$(printf '%s\n' "$out" | awk 'NR == 2 { print $3 }')
 lost=$(printf '%s\n' "$out" | awk 'NR == 2 { print $4 }')
 extra=$((read + lost - $(published dead)))
