@@ -225,6 +225,8 @@ static struct expression read_expression(struct cursor *c)
 
 	e.len = uleb(c);
 	e.data = cursor_bytes(c, e.len);
+	if (!e.data)
+		e.len = 0; /* cut off */
 	return e;
 }
 

@@ -3,7 +3,8 @@
 # tests/fuzz/run.sh TARGET SECONDS: runs one fuzz target over seeds made from the project's own scripts, this machine's programs and
 #	recordings of other tools.
 # tests/fuzz/run.sh all SECONDS: runs each target, SECONDS for all together, and prints how many inputs each ran and what was found.
-# Build first: make BUILD=fuzz fuzz        (O=DIR here as there). The inputs that are found are kept beside the targets.
+# Build first: make BUILD=fuzz fuzz        (O=DIR here as there). The inputs that are found are kept beside the targets; what was mended
+#	goes to tests/fuzz/found/TARGET-WHAT, which every later run begins with.
 set -eu
 target=$1 seconds=$2
 out=${O:-build}/fuzz
@@ -159,6 +160,7 @@ fuzz()
 	mkdir -p "$corpus"
 	corpus=$(realpath "$corpus")
 	seeds
+	for input in tests/fuzz/found/"$target"-*; do [ ! -f "$input" ] || cp "$input" "$corpus/"; done
 	export PANTRACE_CONTROL=0 # of the library in `control`: no socket
 	# Imports of the seeds are relative to this directory, which nobody else writes to.
 	binary=$(realpath "$out")/$target
