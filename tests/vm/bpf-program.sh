@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # fentry:bpf and fexit:bpf: a running BPF program as the thing that is traced.
+# guest: older
 begin pantrace -q -e 'interval:100ms { @a = count(); } interval:100ms { @b = count(); } fn inner($n: int64): int64 { return $n * 2; } kprobe:vfs_read { @c = inner((int64)1); }'
 out=$(pantrace -l 'fentry:bpf:*' 2>&1)
 like "$out" '^fentry:bpf:[0-9]+:interval_us_100000_1$' "list: the first clock, with the program's number"

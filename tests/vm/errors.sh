@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Refusals on a distribution's kernel, and privileges.
+# guest: older; check-all: newer
 refuse() # NAME CODE REGEX ARGS...
 {
 	name=$1 code=$2 regex=$3

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Ftrace-based tools are killed at random moments, fifty times: a moment later all of tracefs is as before, though nobody started anything.
 # Where the guard is killed, too, reset-ftrace --stale finds what was left.
+# guest: older
 . /kill9.sh
 pantrace=pantrace tools=7 before=/tmp/before
 

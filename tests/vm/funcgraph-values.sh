@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What functions were given, return, and where they were called (funcgraph -A -R -r, functrace -A), against calls whose arguments and
 # results are known. That the text is the kernel's own, byte for byte, is tested by trace-text.sh.
+# guest: newer; check-all: older
 t=/sys/kernel/tracing
 # Somebody's list of two, which must be both again.
 echo vfs_read do_sys_openat2 >$t/set_graph_function

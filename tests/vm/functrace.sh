@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # functrace and funcgraph; that their lines are the kernel's own is tested by trace-text.sh.
+# guest: older
 t=/sys/kernel/tracing
 before=$(cat $t/current_tracer $t/set_graph_function $t/set_ftrace_filter $t/max_graph_depth $t/tracing_thresh $t/trace_clock $t/tracing_on; ls $t/instances)
 
@@ -39,13 +40,14 @@ like "$(cat /tmp/out)" "matches 'no_such_\\*'" "functrace: a pattern without a m
 # A command, from its first call to its end; its end is ours, and others are not traced. The marks are the command's own output.
 dd if=/dev/zero of=/dev/null bs=1 count=1000000000 2>/dev/null &
 other=$!
-for form in 'functrace write_null' 'funcgraph -m 1 write_null'; do
+for form in 'functrace write_null' 'funcgraph -m 1 -l write_null write_null'; do
 	pantrace $form -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=50 2>/tmp/dd; exit 7' >/tmp/out 2>/tmp/err </dev/null
 	is $? 7 "$form -- COMMAND: its exit code"
 	is "$(grep -c 'write_null\( <-\|() *[{;]\)' /tmp/out)" 50 "$form -- COMMAND: its calls and nobody else's" || { cat /tmp/err; head -5 /tmp/out; }
 done
 kill $other
 
+# Without -l all functions of the kernel are hooked, which takes long in a guest.
 begin pantrace funcgraph -m 2 do_nanosleep
 sleep 0.2
 end
@@ -56,24 +58,24 @@ like "$(cat /tmp/out)" '^ [01]\) .*us +\|    (schedule|hrtimer_cancel|_raw_spin|
 unlike "$(cat /tmp/out)" '\|      [a-z_]+\(' "funcgraph -m 2: nothing deeper"
 
 # A call is one line if nothing comes between its ends on that CPU, and it sleeps: others do, and it may wake up elsewhere.
-begin pantrace funcgraph -C -m 1 -T do_nanosleep
+begin pantrace funcgraph -C -m 1 -T -l do_nanosleep do_nanosleep
 sleep 0.2
 end
 like "$(cat /tmp/out)" '^ [01]\) .* [0-9]{1,5}\.[0-9]+ us +\|  (do_nanosleep\(\);|\})' "funcgraph -C: sleep does not count"
 
-begin pantrace funcgraph -F 2000000 do_nanosleep
+begin pantrace funcgraph -F 2000000 -l do_nanosleep do_nanosleep
 sleep 0.05
 sleep 2.5
 end
 is "$(grep -c ' [2-9][0-9][0-9][0-9][0-9][0-9][0-9] *us' /tmp/out)" 1 "funcgraph -F: one of two sleeps is long enough"
 
-begin pantrace funcgraph -a -m 1 do_nanosleep
+begin pantrace funcgraph -a -m 1 -l do_nanosleep do_nanosleep
 sleep 0.1
 end
 like "$(cat /tmp/out)" '^#     TIME        CPU  TASK/PID         DURATION +FUNCTION CALLS' "funcgraph -a: columns"
 like "$(cat /tmp/out)" '^ +[0-9]+\.[0-9]{6} \|   [01]\)  +[a-z]*sleep-[0-9]+ +\| . [0-9.]+ us +\|  (do_nanosleep\(\);|\})' "funcgraph -a: the line"
 
-begin pantrace funcgraph -j -m 1 do_nanosleep
+begin pantrace funcgraph -j -m 1 -l do_nanosleep do_nanosleep
 sleep 0.1
 end
 like "$(cat /tmp/out)" '^\{"time_ns":[0-9]+,"cpu":[01],"pid":[0-9]+,"comm":"sleep","function":"do_nanosleep","depth":0,"duration_ns":[1-9][0-9]{8,}\}$' "funcgraph --json"
@@ -88,14 +90,14 @@ pantrace funcgraph 'vfs_*' 2>/dev/null | head -20 >/tmp/out
 is "$(wc -l </tmp/out)" 20 "funcgraph | head ends"
 kill $reader
 wait $reader 2>/dev/null
-begin pantrace funcgraph vfs_read
+begin pantrace funcgraph -l vfs_read vfs_read
 end
 is $rc 0 "Ctrl-C ends funcgraph"
 # Options of tracers are the same in all buffers (on 7.3 some are of one buffer only): they are put back as they were, also after SIGKILL.
 cat_options() { (cd $t/options && grep . func_stack_trace sleep-time funcgraph-irqs | tr '\n' ' '); }
 options=$(cat_options)
 as_before() { [ "$(cat_options)" = "$options" ]; }
-for words in 'functrace -s do_nanosleep' 'funcgraph -C -I -m 1 do_nanosleep'; do
+for words in 'functrace -s do_nanosleep' 'funcgraph -C -I -m 1 -l do_nanosleep do_nanosleep'; do
 	begin pantrace $words
 	case $words in
 	functrace*) set -- func_stack_trace 1 ;;

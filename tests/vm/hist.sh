@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Histograms: the kernel's triggers and BPF count the same, and what is true (a known number of system calls).
+# guest: older; check-all: newer
 before=$(ls /sys/kernel/tracing/instances)
 for engine in kernel bpf; do
 	pantrace hist --engine $engine raw_syscalls:sys_enter keys=id.syscall 'if (id == 110 || id == 1) && COMM == "syscalls"' -- /programs/syscalls 50 >/tmp/out 2>&1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A CPU goes and comes back while an instrumented program records from two threads: events published = read + lost.
+# guest: older
 if [ ! -x /programs/hotplug ] || [ ! -w /sys/devices/system/cpu/cpu1/online ]; then
 	skip "CPU hotplug" "no program, or the kernel cannot take CPU 1 away"
 else

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kprobes, return probes, fentry and fexit: arguments, return values, wildcards, refusals.
+# guest: newer; check-all: older
 
 # exactly 100 reads of 10 bytes from a file
 reads() { dd if=/tmp/data of=/dev/null bs=10 count=100 2>/dev/null; }

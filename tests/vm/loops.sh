@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Loops within loops before the verifier of an older kernel: they load, and count what arithmetic says.
+# guest: older
 
 # sums NAME SCRIPT RESULT: what is expected was worked out with Perl
 sums()

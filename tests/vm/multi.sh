@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Wildcards: one link for all functions where the kernel has multi-links, one event for each where not.
+# guest: older newer
 dd if=/dev/zero of=/tmp/data bs=1000 count=1 2>/dev/null
 has() { pantrace --info 2>/dev/null | grep -q "$1: yes"; }
 under() { c=$1; shift; pantrace -q -c "$c" "$@" 2>&1; }

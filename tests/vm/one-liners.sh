@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lines of doc/one-liners.md that need kprobes or the function tracer.
+# guest: none; check-all: older
 (
 	while :; do
 		cat /etc/passwd /proc/stat

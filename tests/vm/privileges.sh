@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a tracer keeps while it reads, in all its threads: nothing but what reading takes, on this kernel.
+# guest: older; check-all: newer
 
 # of PID: "capabilities no_new_privs seccomp", a line where all threads are alike
 of()

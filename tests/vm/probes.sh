@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The other event sources on a distribution's kernel.
+# guest: older; check-all: newer
 out=$(pantrace -q -c '/programs/calls 50' -e 'uprobe:/programs/calls:work { @ = count(); @s = sum(arg0); }' 2>&1)
 like "$out" '^@: 50$' "uprobe: calls"
 like "$out" '^@s: 1225$' "uprobe: arguments"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the well-known scripts for incidents are made of, in both spellings: each check is a small tool of its own.
+# guest: older
 dd if=/dev/zero of=/tmp/data bs=1000 count=1 2>/dev/null
 trace() { pantrace -q "$@" 2>&1; } # COMMAND SCRIPT as -c COMMAND -e SCRIPT
 under() { c=$1; shift; trace -c "$c" "$@"; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A kprobe and a kretprobe on the same functions: one program and one link where the kernel has sessions (6.10), two of them where
 # not, and the same answers.
+# guest: older newer
 dd if=/dev/zero of=/tmp/data bs=1000 count=1 2>/dev/null
 has() { pantrace --info 2>/dev/null | grep -q "$1: yes"; }
 under() { pantrace -q -c 'dd if=/tmp/data of=/dev/null bs=10 count=50' "$@" 2>&1; }

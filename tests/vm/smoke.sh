@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rig itself: the guest has what this kernel lacks, and the binary runs.
+# guest: older
 [ -e /sys/kernel/tracing/kprobe_events ]; ok "the guest has kprobes"
 [ -e /sys/bus/event_source/devices/kprobe/type ]; ok "the guest has the kprobe PMU"
 grep -q function_graph /sys/kernel/tracing/available_tracers; ok "the guest has function_graph"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What bpftrace does not have, on an older kernel and with kprobes: reports that lose nothing, thread-local variables, speculation.
+# guest: older
 
 total() { awk "/^part/ { n += \$NF } END { print n }" /tmp/out; }
 # report PROBE

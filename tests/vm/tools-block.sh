@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Block tools on a distribution's kernel: the truth is what dd was told to do.
+# guest: older
 dd if=/dev/zero of=/tmp/disk bs=1M count=48 2>/dev/null
 losetup /dev/loop0 /tmp/disk
 

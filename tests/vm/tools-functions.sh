@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # funccount, funcslower, tpoint and tcpretrans -l, which need kprobes.
+# guest: older; check-all: newer
 begin pantrace funccount 'ksys_write,__x64_sys_getppid'
 /programs/syscalls 100 >/dev/null
 end

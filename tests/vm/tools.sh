@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tools on a distribution's kernel.
+# guest: older
 begin pantrace execsnoop
 /programs/spawn 100 /bin/true one 'two words'
 end

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Commands of disks (SCSI, ATA, NVMe) in events, line by line beside the kernel's own text (tests/unit/trace_live.c).
+# guest: older; check-all: newer
 if [ ! -x /programs/trace_live ]; then
 	skip "trace_live" "the unit tests were not built"
 	done_testing
