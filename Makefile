@@ -2,7 +2,8 @@
 #
 #   make               build/pantrace (static, stripped copy in build/pantrace.stripped on install)
 #   make run           trace this machine for a few seconds; ARGS='opensnoop -d 5' runs any command
-#   make check         all tests: unit, cli (this kernel), vm (a Debian kernel under QEMU)
+#   make check         all tests: unit, cli (this kernel), lib (libpantrace), vm (Debian kernels under QEMU)
+#   make check-all     before a release: both kernels in full, the sanitizers, ten minutes of each fuzz target
 #   make bench         benchmarks against the peers, in one run
 #   make dist          the one file of a release: build/pantrace-VERSION-MACHINE
 #   make install PREFIX=/usr/local DESTDIR=   (make man: only the manual pages, into build/man)
@@ -54,7 +55,7 @@ Q := $(if $(V),,@)
 # The commands that set everything up themselves use all CPUs, unless make was told how many.
 JOBS := $(if $(findstring j,$(filter-out --%,$(MAKEFLAGS))),,-j$(shell nproc))
 
-.PHONY: all dist run check bench doc man install clean deps unit fuzz format tools-check
+.PHONY: all dist run check check-all bench doc man install clean deps unit fuzz format tools-check
 all: $(BIN)
 
 deps:
@@ -105,6 +106,14 @@ check: DEPS = test
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all unit $(if $(TESTS),$(if $(findstring lib,$(TESTS)),lib-tests),lib-tests)
 	$(Q)scripts/check.sh $(BIN) $(OBJ)/unit $(TESTS)
+
+# FUZZ_SECONDS: of each target
+FUZZ_SECONDS ?= 600
+check-all:
+	$(Q)VM_ALL=1 $(MAKE) --no-print-directory check
+	$(Q)$(MAKE) --no-print-directory BUILD=asan check TESTS='unit cli'
+	$(Q)$(MAKE) --no-print-directory $(JOBS) BUILD=fuzz fuzz
+	$(Q)O=$(O) tests/fuzz/run.sh all $$(($(FUZZ_SECONDS) * $(words $(FUZZ_BINS))))
 
 bench: DEPS = test bench
 bench: deps

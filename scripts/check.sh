@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs the tests through prove: unit tests, tests on this kernel, of the library, in the guest.
+# Runs the tests through prove: unit tests, tests on this kernel, of the library, in the guests.
 #   scripts/check.sh BINARY UNIT_DIR [unit] [cli] [differential] [lib] [vm] [FILE...]
 set -eu
 
@@ -29,19 +29,50 @@ for file in $files; do
 done
 tests/programs/build.sh build/programs
 
-# Tests on this kernel see each other's events and programs, so they run one after the other, with the unit tests that use tracefs; those
-# that only record instrumented programs (80 to 82) beside them; one guest after the other; the rest may overlap. They wait more than
-# they work.
-log=$(mktemp)
-# shellcheck disable=SC2086
+# lane_of FILE: the queue that it stands in. Tests on this kernel see each other's events and what others leave, so they run one after
+# the other, with the unit tests that use tracefs, and so do those that only record instrumented programs; a test that traces nothing,
+# or only its own child, says "# parallel: ..." in its head.
+lane_of()
 {
-	prove --exec '' --timer -j3 --rules='seq={tests/cli/80*,tests/cli/81*,tests/cli/82*}' --rules='seq={tests/cli/*,tests/differential/*,**/unit/instance,**/unit/trace_live}' --rules='seq=tests/vm/*' --rules='par=**' $files 2>&1 && echo 0 >"$log.status" ||
-		echo $? >"$log.status"
-} | tee "$log"
-status=$(cat "$log.status")
-if ! grep -Eq '^Files=[0-9]+, Tests=[1-9]' "$log"; then
+	case $1 in
+	*/vm/*) echo guests ;;
+	*/unit/instance | */unit/trace_live) echo machine ;;
+	*/cli/8[012]*) echo programs ;;
+	*/cli/* | */differential/*) if grep -q '^# parallel: ' "$1"; then echo rest; else echo machine; fi ;;
+	*) echo rest ;;
+	esac
+}
+
+# All queues run at once, the guests, which are the longest, first; they wait more than they work.
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+# what runs in the background does not hear of Ctrl-C
+trap 'trap - INT TERM; kill 0; exit 1' INT TERM
+for file in $files; do
+	echo "$file" >>"$log/$(lane_of "$file")"
+done
+for lane in guests:2 machine:1 programs:1 rest:2; do
+	list=$log/${lane%:*}
+	[ -e "$list" ] || continue
+	# shellcheck disable=SC2046
+	{
+		code=0
+		prove --exec '' --timer "-j${lane#*:}" $(cat "$list") 2>&1 || code=$?
+		echo $code >"$list.code"
+	} | tee "$list.out" &
+done
+wait
+status=0
+for list in "$log"/*.code; do
+	[ "$(cat "$list")" = 0 ] && continue
+	status=1
+	sed -n '/^Test Summary Report/,$p' "${list%.code}.out"
+done
+sed -n 's/^Files=\([0-9]*\), Tests=\([0-9]*\), *\([0-9]*\) wallclock.*= *\([0-9.]*\) CPU.*/\1 \2 \3 \4/p' "$log"/*.out | awk '
+	{ files += $1; tests += $2; cpu += $4; if ($3 > seconds) seconds = $3 }
+	END { printf "check.sh: %d files, %d tests, %d s, %d s of CPU\n", files, tests, seconds, cpu; exit !tests }' || {
 	echo "check.sh: no test ran"
 	status=1
-fi
-rm -f "$log" "$log.status"
+}
+[ $status = 0 ] && echo "check.sh: all tests passed" || echo "check.sh: FAILED"
 exit $status

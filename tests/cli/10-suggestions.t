@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # "did you mean": one slip of each kind of word that a script has.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 need_root
 

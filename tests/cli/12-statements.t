@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each form of a statement, an expression and an item of a script: what it prints. A kind of the grammar, or an operator,
 # that no script here has fails (the last tests look through the trees of all of them).
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 : >"$work/trees"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # tseries(): the graph, JSON, what stands for an interval, refusals. The time comes from a map, so that output is known.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 export TZ=UTC BPFTRACE_DUMMY_TS_MAP=@now

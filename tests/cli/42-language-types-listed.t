@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `list` of types, of several patterns, of a script's probes; -l through the link.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Scripts that no person wrote: too deep, too long, endless. Each is refused at once, and the limit is named.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 need_root
 

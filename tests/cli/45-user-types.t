@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What debug info says: arguments by name, return values, types in casts, source lines, inlined frames; as gdb says.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 if ! command -v gcc >/dev/null || ! command -v gdb >/dev/null; then

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # dw_ustack: the frames of a program without frame pointers are those that gdb finds, through callbacks of
 # libraries, aligned frames, alloca, signal handlers and code that was loaded later.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 if ! command -v gcc >/dev/null || ! command -v gdb >/dev/null; then

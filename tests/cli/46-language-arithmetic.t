@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What scripts compute and say: values, warnings at run time, options of scripts, --test and --bench.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is known when the script is compiled: booleans, ~, ends of texts, tuples; and the same while it runs.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a C compiler knows: its predefined macros, headers of the system, constants. The judge is a C compiler.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 need_root
 

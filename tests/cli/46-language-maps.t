@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Maps whose type only their own value tells, and maps that nothing is ever assigned to.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 

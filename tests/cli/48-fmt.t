@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `pantrace fmt` and bpftrace's --fmt: scripts laid out anew, their meaning and their comments kept.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 inputs=$(dirname "$0")/fmt
 

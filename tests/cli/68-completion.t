@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What may stand at the end of a command line: `pantrace complete` as the shells call it, and the shells themselves on a terminal.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 need_root
 

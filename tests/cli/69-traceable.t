@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which functions kprobes may be put on, told by the user; probes that match nothing; compiling for another kernel.
+# parallel: traces nothing
 . "$(dirname "$0")/lib.sh"
 need_root
 
