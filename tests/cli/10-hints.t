@@ -18,11 +18,11 @@ accepted()
 s/^pantrace hist [a-z_]*:.*/& -d 0.1/; s/^pantrace -e/pantrace --dry-run -e/; s/^pantrace reset-ftrace/& --dry-run/")
 	printf '%s\n' "$1" >>"$work/met"
 	rm -rf "$work/out-$$"
-	timeout -s INT -k 20 3 sh -c "exec $command" >"$work/said" 2>&1 </dev/null
-	code=$?
+	run_a_moment 3 "exec $command"
+	code=$rc
 	case $code in
 	0 | 3 | 124) ok "is accepted: $command" ;;
-	*) fails "is accepted: $command: code $code: $(head -3 "$work/said")" ;;
+	*) fails "is accepted: $command: code $code: $(head -3 "$work/err")" ;;
 	esac
 }
 fails() { false; ok "$1"; }

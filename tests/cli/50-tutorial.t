@@ -10,9 +10,8 @@ PATH=$work/bin:$PATH
 awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$top/doc/tutorial.md" >"$work/lines"
 like "$(wc -l <"$work/lines")" '^[2-9][0-9]' "the tutorial has commands"
 while IFS= read -r line <&3; do
-	timeout -s INT -k 120 2 sh -c "exec $line" >"$work/out" 2>"$work/err" </dev/null
-	rc=$?
-	# 124: stopped by the timeout, as Ctrl-C would; its own code then is lost. 3: events were lost on a busy machine.
+	run_a_moment 60 "exec $line"
+	# 124: it was ended. 3: events were lost on a busy machine.
 	case $rc in 0 | 3 | 124) ! grep -q ERROR "$work/err" ;; *) false ;; esac
 	ok "$line" || sed 's/^/# /' "$work/err" | head -5
 done 3<"$work/lines"

@@ -63,15 +63,15 @@ pid, fd = pty.fork()
 if not pid:
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
     os.execv(sys.argv[2], sys.argv[2:])
-out, asked, end = b"", False, time.time() + 120
+out, asked, began, end = b"", False, 0, time.time() + 120
 while time.time() < end:
     if select.select([fd], [], [], 0.2)[0]:
         try: data = os.read(fd, 65536)
         except OSError: break
         if not data: break
         out += data
-    if b"Ctrl-C to end." in out and not asked:
-        time.sleep(1.5)
+    began = began or b"Ctrl-C to end." in out and time.time()
+    if began and not asked and (out.count(b"\n") > 30 or time.time() > began + 1.5):
         os.kill(pid, signal.SIGINT)
         asked = True
 os.waitpid(pid, 0)

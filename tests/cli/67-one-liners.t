@@ -27,7 +27,7 @@ trap 'kill $noise 2>/dev/null; wait $noise 2>/dev/null; [ -z "$loop" ] || losetu
 # one_liners BLOCK: its lines without comments
 one_liners() { awk -v block="\`\`\`$1" '$0 == block { on = 1; next } /^```/ { on = 0 } on && !/^#/' "$top/doc/one-liners.md"; }
 
-# 124: stopped by the timeout, as Ctrl-C would. 3: events were lost on a busy machine.
+# 124: ended, as Ctrl-C would. 3: events were lost on a busy machine.
 ran_well()
 {
 	case $rc in 0 | 3 | 124) ;; *) return 1 ;; esac
@@ -37,11 +37,15 @@ ran_well()
 run_lines()
 {
 	while IFS= read -r line <&3; do
-		case $line in *exit\(\)* | *' -d '*) limit=300 ;; *) limit=2.5 ;; esac
-		timeout -s INT -k 120 $limit sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
-		rc=$?
+		case $line in
+		*exit\(\)* | *' -d '* | *'|'*)
+			timeout -s INT -k 120 300 sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
+			rc=$?
+			;;
+		*) run_a_moment 60 "$line" ;;
+		esac
 		# A busy machine may need longer until the first event.
-		if ! ran_well "$1" && [ $rc = 124 ]; then
+		if ! ran_well "$1" && { [ $rc = 124 ] || [ $rc = 3 ]; }; then
 			timeout -s INT -k 120 60 sh -c "$line" >"$work/out" 2>"$work/err" </dev/null
 			rc=$?
 		fi
