@@ -37,7 +37,7 @@ lane_of()
 	case $1 in
 	*/vm/*) echo guests ;;
 	*/unit/instance | */unit/trace_live) echo machine ;;
-	*/cli/8[012]*) echo programs ;;
+	*/cli/8?-user-*) echo programs ;;
 	*/cli/* | */differential/*) if grep -q '^# parallel: ' "$1"; then echo rest; else echo machine; fi ;;
 	*) echo rest ;;
 	esac

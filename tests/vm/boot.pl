@@ -103,7 +103,16 @@ if ($with_drivers) {
 	for my $n (0, 1) { open my $f, '>', "$disk.$n" or bail($!); truncate $f, 16 << 20 }
 	push @qemu, '-drive', "file=$disk.0,format=raw,if=ide", '-drive', "file=$disk.1,format=raw,if=none,id=nvme", '-device', 'nvme,serial=1,drive=nvme';
 }
-my $pid = open my $console, '-|', @qemu or bail("qemu: $!");
+# However this ends, nothing is left.
+my $pid;
+$SIG{$_} = sub { exit 1 } for qw(INT TERM HUP);
+END {
+	my $code = $?;
+	kill 'KILL', $pid if $pid;
+	unlink $image, "$disk.0", "$disk.1";
+	$? = $code;
+}
+$pid = open my $console, '-|', @qemu or bail("qemu: $!");
 my $log = '';
 my $deadline = time + $timeout;
 my ($count, $failed, $current, $begun, $begun_cpu, $finished) = (0, 0, '', 0, 0, 0);
@@ -160,9 +169,6 @@ CONSOLE: while (1) {
 		}
 	}
 }
-kill 'KILL', $pid;
-close $console;
-unlink $image, "$disk.0", "$disk.1";
 if (!$finished) {
 	$count++; $failed++;
 	print "not ok $count - the guest finished", ($current ? " (stopped in $current)" : ''), "\n";

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # -p of the ftrace-based tools: the process, and what it starts later; nobody else. /programs/syscalls N: three processes with N writes each.
-# guest: newer; check-all: older
+# guest: older; check-all: newer
 
 # begun: the tracer, started with this variable, says that it traces
 export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1

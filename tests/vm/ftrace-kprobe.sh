@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kprobe on a kernel that has kprobes, and what cannot be probed.
-# guest: newer; check-all: older
+# guest: older; check-all: newer
 t=/sys/kernel/tracing
 export __BPFTRACE_NOTIFY_PROBES_ATTACHED=1
 
