@@ -2,6 +2,9 @@
 /* pantrace relay: takes what recorders elsewhere send, and writes one trace for each host. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,8 +19,11 @@
 #include "cmd/relay.h"
 #include "trace/relay.h"
 
-#define PEERS_MAX   256
+#define PEERS_MAX   512
+#define SOURCE_MAX  (PEERS_MAX / 2) /* of one machine; of one user of our own */
+#define PEERS_MANY  (PEERS_MAX / 4 * 3) /* from here on places are short */
 #define GREETING_MS 10000 /* of silence before a recorder has said who it is */
+#define HURRY_MS    1000 /* the same where places are short */
 #define STALLED_MS  60000 /* in the middle of a message, or with answers that are not taken */
 #define LOOK_MS	    1000
 #define CHUNK	    4096 /* what a pipe takes that poll() calls writable */
@@ -62,7 +68,9 @@ static const struct command_spec spec = {
 		   "Nothing is written outside DIRECTORY. A recorder whose connection breaks "
 		   "connects again and goes on where the relay's files end; "
 		   "nothing is lost as long as the rings of the recorded programs hold. A connection "
-		   "that says nothing for 10 seconds, or stops within a message for 60, is closed.\n\n"
+		   "that says nothing for 10 seconds (1 where places are short), or stops within a message "
+		   "for 60, is closed. There are 512 places; one machine, or one user of the relay's "
+		   "own, holds at most half of them.\n\n"
 		   "The relay has no keys and no passwords of its own. Across machines use ssh "
 		   "(--to ssh://), or put a TLS terminator that asks for "
 		   "client certificates in front: stunnel with accept = 7443, connect = "
@@ -75,8 +83,15 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
+/* Who may hold how many places. */
+struct source {
+	struct in_addr address; /* 0 = none: a socket with a name, or ssh */
+	uid_t user; /* on loopback; -1 = not known */
+};
+
 struct connection {
 	int in, out;
+	struct source source;
 	struct relay_peer *peer;
 	bool ending, greeted;
 	u64 heard_ms; /* when it last sent or took something */
@@ -89,6 +104,7 @@ struct server {
 	const char *path; /* of a Unix socket, to be removed */
 	struct connection connections[PEERS_MAX];
 	size_t count;
+	bool told_many; /* of a source that holds too many places */
 	sigset_t mask; /* while waiting: of a signal nothing is missed */
 };
 
@@ -189,12 +205,89 @@ static int listen_any(struct server *s)
 	return 0;
 }
 
+/* ---- who it is ---- */
+
+/* Of the other end of a connection within this machine, by sock_diag(7). -1: the kernel does not say. */
+static uid_t user_of(const struct sockaddr_in *peer, const struct sockaddr_in *own)
+{
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 body;
+	} request = {
+		.head = {sizeof(request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, 0, 0},
+		.body = {.sdiag_family = AF_INET,
+			 .sdiag_protocol = IPPROTO_TCP,
+			 .idiag_states = UINT32_MAX,
+			 .id = {.idiag_sport = peer->sin_port,
+				.idiag_dport = own->sin_port,
+				.idiag_src = {peer->sin_addr.s_addr},
+				.idiag_dst = {own->sin_addr.s_addr},
+				.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}},
+	};
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_msg body;
+		char rest[1024];
+	} answer;
+	const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	uid_t user = (uid_t)-1;
+
+	if (fd < 0)
+		return user;
+	if (send(fd, &request, sizeof(request), 0) == sizeof(request) &&
+	    recv(fd, &answer, sizeof(answer), MSG_DONTWAIT) >=
+		    (ssize_t)(sizeof(answer.head) + sizeof(answer.body)) &&
+	    answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
+		user = answer.body.idiag_uid;
+	close(fd);
+	return user;
+}
+
+static struct source source_of(int fd)
+{
+	struct sockaddr_in peer, own;
+	socklen_t peer_size = sizeof(peer), own_size = sizeof(own);
+	struct source source = {.user = (uid_t)-1};
+
+	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) || peer.sin_family != AF_INET ||
+	    getsockname(fd, (struct sockaddr *)&own, &own_size))
+		return source;
+	source.address = peer.sin_addr;
+	if (ntohl(peer.sin_addr.s_addr) >> 24 == 127) { /* all of these are this machine */
+		source.address.s_addr = htonl(INADDR_LOOPBACK);
+		source.user = user_of(&peer, &own);
+	}
+	return source;
+}
+
+static bool has_too_many(struct server *s, const struct source *source)
+{
+	char address[INET_ADDRSTRLEN] = "";
+	size_t held = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		held += s->connections[i].source.address.s_addr == source->address.s_addr &&
+			s->connections[i].source.user == source->user;
+	if (!source->address.s_addr || held < SOURCE_MAX)
+		return false;
+	inet_ntop(AF_INET, &source->address, address, sizeof(address));
+	if (!s->told_many && source->user != (uid_t)-1)
+		fprintf(stderr, "pantrace relay: user %u here holds %u places; more are refused\n",
+			(unsigned int)source->user, SOURCE_MAX);
+	else if (!s->told_many)
+		fprintf(stderr, "pantrace relay: %s holds %u places; more are refused\n", address,
+			SOURCE_MAX);
+	s->told_many = true;
+	return true;
+}
+
 /* ---- connections ---- */
 
-static void connection_add(struct server *s, int in, int out)
+static void connection_add(struct server *s, int in, int out, struct source source)
 {
 	s->connections[s->count++] = (struct connection){.in = in,
 							 .out = out,
+							 .source = source,
 							 .peer = relay_peer_new(&s->relay),
 							 .heard_ms = clock_now_ms(CLOCK_MONOTONIC)};
 }
@@ -219,10 +312,15 @@ static void accept_all(struct server *s)
 {
 	while (s->count < PEERS_MAX) {
 		const int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct source source;
 
 		if (fd < 0)
 			return;
-		connection_add(s, fd, fd);
+		source = source_of(fd);
+		if (has_too_many(s, &source))
+			close(fd);
+		else
+			connection_add(s, fd, fd, source);
 	}
 }
 
@@ -279,7 +377,7 @@ static bool is_silent(const struct server *s, const struct connection *c, u64 no
 	const u64 silence = now - c->heard_ms;
 
 	if (!relay_peer_greeted(c->peer))
-		return silence >= GREETING_MS;
+		return silence >= (s->count >= PEERS_MANY ? HURRY_MS : GREETING_MS);
 	return silence >= STALLED_MS && (c->ending || relay_peer_amid(c->peer) ||
 					 relay_peer_out(c->peer)->len || s->count == PEERS_MAX);
 }
@@ -391,7 +489,7 @@ int cmd_relay(int argc, char **argv)
 		rc = listen_any(s);
 	if (!rc && a.stdio)
 		connection_add(s, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0),
-			       fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+			       fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), (struct source){0});
 	if (!rc)
 		serve(s);
 	while (s->count)

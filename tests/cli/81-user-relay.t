@@ -151,6 +151,32 @@ ok "a stalled relay: the recording ends, and not with success ($rc)"
 kill $stalled
 rm -f sock
 
+# another user of this machine connects as often as it can, and says nothing
+cat >crowd.py <<'EOF'
+import os, socket, sys, time
+os.setgid(65534); os.setuid(65534)
+held = []
+for _ in range(600):
+    s = socket.socket(); s.settimeout(60); s.connect(("127.0.0.1", int(sys.argv[1]))); held.append(s)
+print("held", flush=True)
+sys.stdin.read()
+EOF
+port=$((20000 + $$ % 10000))
+"$pantrace" relay --listen tcp:127.0.0.1:$port crowded >relay.out 2>relay.err &
+relay=$!
+mkfifo hold
+exec 3<>hold
+answers() { python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])))' $port 2>/dev/null; }
+until_true answers
+ulimit -n 4096; python3 crowd.py $port <hold >crowd.out &
+crowd=$!
+until_true [ -s crowd.out ]
+run record -u 'traced:*' --to tcp:127.0.0.1:$port -- "$traced" 500 10
+is "$rc $(steps crowded)" "0 500" "connections of a stranger do not keep a recorder out"
+is "$(grep -c 'user 65534 here holds 256 places' relay.err)" 1 "who holds half of the places is named, once"
+kill $crowd
+relay_stop -TERM
+
 # others at the other end
 relay_start strict
 printf 'GET / HTTP/1.0\r\n\r\n' | python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect("sock"); s.sendall(sys.stdin.buffer.read()); s.settimeout(60); s.recv(1000)' 2>/dev/null
