@@ -119,7 +119,13 @@ static int run(int argc, char **argv)
 	struct standalone program;
 	int rc;
 
-	if (standalone_find(&program)) {
+	rc = standalone_find(&program);
+	if (rc < 0) {
+		fprintf(stderr, "%s: the program is damaged: its script, which --aot has put behind it, is not "
+				"whole\n", name);
+		return EXIT_FAILED;
+	}
+	if (rc) {
 		rc = cmd_run_standalone(&program, argc, argv);
 		free(program.text);
 		free(program.files);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: the binary as it is │ text of the script, NUL │ { name, NUL, text, NUL } of each file that it reads │ struct trailer. What
- * is behind the sections of an ELF file is nobody's.
+ * The file: the binary as it is │ magic │ text of the script, NUL │ { name, NUL, text, NUL } of each file that it reads │ struct trailer.
+ * What is behind the sections of an ELF file is nobody's. The magic before the texts tells a program that was cut short from the
+ * plain binary.
  */
 #include "cmd/standalone.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -19,7 +21,7 @@ static const char magic[16] = "pantrace-script";
 enum trailer_flags { MADE_COMPATIBLE = 1, MADE_UNSAFE = 2 };
 
 struct trailer {
-	u64 len; /* of all texts */
+	u64 len; /* of the magic and all texts */
 	u32 flags, nfiles;
 	char magic[16];
 };
@@ -38,6 +40,20 @@ static off_t find_end(int fd, struct trailer *t)
 		return size;
 	}
 	return size - (off_t)(sizeof(*t) + t->len);
+}
+
+/* Of a binary: something of ours begins behind its sections, which end the file. */
+static bool begins(int fd)
+{
+	char found[sizeof(magic)];
+	Elf64_Ehdr e;
+	off_t end;
+
+	if (pread(fd, &e, sizeof(e), 0) != sizeof(e) || memcmp(e.e_ident, ELFMAG, SELFMAG))
+		return false;
+	end = (off_t)(e.e_shoff + (u64)e.e_shnum * e.e_shentsize);
+	return pread(fd, found, sizeof(found), end) == sizeof(found) &&
+	       !memcmp(found, magic, sizeof(magic));
 }
 
 static int copy_binary(int from, int to)
@@ -72,7 +88,8 @@ static int write_bytes(int fd, const void *data, size_t len)
 
 int standalone_write(struct diag *d, const char *path, const struct standalone *s)
 {
-	struct trailer t = {.len = strlen(s->text) + 1,
+	const u64 text_len = strlen(s->text) + 1;
+	struct trailer t = {.len = sizeof(magic) + text_len,
 			    .nfiles = s->nfiles,
 			    .flags = (s->is_compatible ? MADE_COMPATIBLE : 0u) |
 				     (s->unsafe ? MADE_UNSAFE : 0u)};
@@ -84,7 +101,9 @@ int standalone_write(struct diag *d, const char *path, const struct standalone *
 		err = fd < 0 ? fd : copy_binary(self, fd);
 	}
 	if (!err)
-		err = write_bytes(fd, s->text, t.len);
+		err = write_bytes(fd, magic, sizeof(magic));
+	if (!err)
+		err = write_bytes(fd, s->text, text_len);
 	for (u32 i = 0; i < s->nfiles && !err; i++) {
 		const size_t name = strlen(s->files[i].name) + 1, text = strlen(s->files[i].text) + 1;
 
@@ -137,23 +156,28 @@ static bool unpack(struct standalone *s, u64 len, u32 nfiles)
 	return true;
 }
 
-bool standalone_find(struct standalone *ret)
+int standalone_find(struct standalone *ret)
 {
 	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct trailer t = {0};
 	const off_t at = fd < 0 ? -1 : find_end(fd, &t);
-	bool found = false;
+	int found = 0;
 
-	if (at > 0 && *t.magic) {
-		*ret = (struct standalone){.text = xzalloc(t.len + 1),
+	if (at > 0 && *t.magic && t.len > sizeof(magic)) {
+		const u64 len = t.len - sizeof(magic);
+
+		*ret = (struct standalone){.text = xzalloc(len + 1),
 					   .is_compatible = t.flags & MADE_COMPATIBLE,
 					   .unsafe = t.flags & MADE_UNSAFE};
-		found = pread(fd, ret->text, t.len, at) == (ssize_t)t.len && unpack(ret, t.len, t.nfiles);
+		found = pread(fd, ret->text, len, at + (off_t)sizeof(magic)) == (ssize_t)len &&
+			unpack(ret, len, t.nfiles);
 		if (!found) {
 			free(ret->text);
 			free(ret->files);
 		}
 	}
+	if (!found && (*t.magic || (fd >= 0 && begins(fd))))
+		found = -EBADMSG;
 	if (fd >= 0)
 		close(fd);
 	return found;

@@ -20,7 +20,7 @@ struct standalone {
 
 /* Writes an executable file. 0, or -errno with a diagnostic. */
 int standalone_write(struct diag *d, const char *path, const struct standalone *s);
-/* Is this process such a program? */
-bool standalone_find(struct standalone *ret);
+/* Is this process such a program? 1: yes, 0: no, -EBADMSG: it was, and is damaged. */
+int standalone_find(struct standalone *ret);
 
 #endif

@@ -93,6 +93,11 @@ is "$(cat "$work/out")" "8 15 8 3 77 word" "runs without them"
 "$work/made" >/dev/null 2>&1
 cp "$work/made" "$work/broken" && printf 'x' | dd of="$work/broken" bs=1 seek=$(($(stat -c %s "$work/broken") - 20)) conv=notrunc 2>/dev/null
 "$work/broken" --version >"$work/out" 2>&1
-like "$(cat "$work/out")" '.' "a damaged one does not crash"
+like "$? $(cat "$work/out")" '^1 broken: the program is damaged' "a damaged one says so"
+for cut in 1 16 40 100; do
+	head -c -$cut "$work/made" >"$work/broken"
+	"$work/broken" >"$work/out" 2>&1
+	like "$? $(cat "$work/out")" '^1 broken: the program is damaged' "so does one that is $cut bytes short"
+done
 
 done_testing
