@@ -144,8 +144,8 @@ static void add_arguments(struct lister *l, const char *name)
 	request.parts = parts;
 	env->diag = &quiet;
 	if (!probe_expand(env, &request, &targets) && targets.list.len &&
-	    !targets.list.items[0]->provider->describe(env, targets.list.items[0], NO_SPAN,
-						       &context))
+	    !targets.list.items[0]->provider->describe(env, targets.list.items[0], &probe_use_all,
+						       NO_SPAN, &context))
 		add_context(l, targets.list.items[0]->provider, &context);
 	env->diag = real;
 	diag_release(&quiet);

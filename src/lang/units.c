@@ -11,11 +11,8 @@
 
 /* What a body mentions decides whether one program can serve several targets. */
 struct mentions {
-	bool registers; /* the record or the registers themselves, or the stack below them */
-	bool arguments, names, probe;
-	bool at_entry,
-		at_return; /* registers that a program of many functions may not have there */
-	bool typed; /* functions that take only what the verifier knows by BTF */
+	struct probe_use use;
+	bool probe;
 	bool probe_text; /* its name is compared or searched: every target gets a program that knows
 			    it */
 };
@@ -56,8 +53,8 @@ static void find_registers(struct mentions *m, const struct expr *e)
 						: NULL;
 
 	if (str_eq(e->name, "ctx") || str_eq(e->name, "reg")) {
-		m->at_entry |= !r || !arch_register_is_partial(r->offset, false);
-		m->at_return |= !r || !arch_register_is_partial(r->offset, true);
+		m->use.at_entry |= !r || !arch_register_is_partial(r->offset, false);
+		m->use.at_return |= !r || !arch_register_is_partial(r->offset, true);
 	}
 }
 
@@ -69,8 +66,8 @@ static bool find_mentions(void *arg, struct expr *e)
 
 	m->probe_text |= reads_probe_name(e);
 	if (e->kind == EXPR_MEMBER && e->left->kind == EXPR_NAME && str_eq(e->left->name, "args")) {
-		m->names = m->arguments = true;
-		m->registers |= is_record_field(e);
+		m->use.names = m->use.arguments = true;
+		m->use.record |= is_record_field(e);
 		return false;
 	}
 	if (e->kind != EXPR_NAME && e->kind != EXPR_CALL)
@@ -80,14 +77,14 @@ static bool find_mentions(void *arg, struct expr *e)
 	find_registers(m, e);
 	if (str_eq(e->name, "skboutput") || str_eq(e->name, "socket_cookie") ||
 	    (e->kind == EXPR_CALL && !builtin_find(e->name)))
-		m->typed = true;
+		m->use.typed = true;
 	for (size_t i = 0; i < ARRAY_SIZE(raw); i++)
-		m->registers |= str_eq(e->name, raw[i]);
+		m->use.record |= str_eq(e->name, raw[i]);
 	if (str_eq(e->name, "args") || str_eq(e->name, "retval"))
-		m->names = m->arguments = true;
+		m->use.names = m->use.arguments = true;
 	if (str_eq(e->name, "ctx") || str_starts(e->name, "sarg") ||
 	    (str_starts(e->name, "arg") && e->name[3] >= '0' && e->name[3] <= '9'))
-		m->arguments = true;
+		m->use.arguments = true;
 	return true;
 }
 
@@ -224,7 +221,7 @@ static bool group_key(struct check *c, const struct probe_target *t, const struc
 		u32 program_type, attach_type, kind, space, entry, btf_id, number;
 		u32 padding;
 	} head = {0};
-	const char *layout = m.arguments && x->layout_key ? x->layout_key : "";
+	const char *layout = m.use.arguments && x->layout_key ? x->layout_key : "";
 
 	if (x->syscalls && !m.probe_text) {
 		head.btf_id = x->attach_btf_id;
@@ -240,7 +237,7 @@ static bool group_key(struct check *c, const struct probe_target *t, const struc
 		head.kind = x->kind;
 		head.space = x->space;
 		head.guard = x->guard;
-		head.entry = m.registers ? x->entry : ENTRY_NONE;
+		head.entry = m.use.record ? x->entry : ENTRY_NONE;
 	}
 	strbuf_reset(ret);
 	strbuf_add(ret, &head, sizeof(head));
@@ -303,12 +300,6 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	const void *alike = NULL;
 	int err = 0;
 
-	env->skip_args = !m.arguments;
-	env->raw_syscalls = !m.registers;
-	env->skip_names = !m.names;
-	env->typed_arguments = m.typed;
-	env->needs_at_entry = m.at_entry;
-	env->needs_at_return = m.at_return;
 	for (u32 i = 0; i < targets->list.len; i++) {
 		struct probe_target *t = targets->list.items[i];
 		struct probe_context context;
@@ -322,7 +313,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 		if (p->in_process && !probe_to_process(t))
 			continue;
 		context = (struct probe_context){0};
-		err = t->provider->describe(env, t, p->span, &context);
+		err = t->provider->describe(env, t, &m.use, p->span, &context);
 		if (err)
 			break;
 		may_share = group_key(c, t, &context, m, i, &key);
@@ -363,8 +354,7 @@ static int add_filters(struct check *c, const struct probe *p, const struct prob
 
 		if (!t)
 			continue;
-		env->skip_args = env->skip_names = false;
-		err = t->provider->describe(env, t, p->span, &g.context);
+		err = t->provider->describe(env, t, &probe_use_all, p->span, &g.context);
 		vector_push(&g.targets, t);
 		if (!err)
 			add_unit(c, filter, &g, true);
@@ -416,14 +406,13 @@ static int limit_syscall_programs(struct check *c)
 		n += c->units.items[i]->context.syscalls != NULL;
 	if (n <= MAX_SYSCALL_PROGRAMS)
 		return 0;
-	env->raw_syscalls = false;
 	for (size_t i = 0; i < c->units.len && !err; i++) {
 		struct unit *u = c->units.items[i];
+		const struct probe_use use = {.record = true, .arguments = u->context.args != NULL};
 
-		env->skip_args = !u->context.args;
 		if (u->context.syscalls)
-			err = u->targets[0]->provider->describe(env, u->targets[0], u->probe->span,
-								&u->context);
+			err = unit_provider(u)->describe(env, u->targets[0], &use, u->probe->span,
+							 &u->context);
 	}
 	return err;
 }
@@ -495,7 +484,7 @@ void units_add_uncalled(struct check *c)
 		const struct mentions m = mentions_of(&ast->uncalled[i]);
 		struct unit *u;
 
-		if (m.registers || m.arguments || m.names || m.probe)
+		if (m.use.record || m.use.arguments || m.use.names || m.probe)
 			continue;
 		u = arena_new(c->arena, struct unit);
 		u->probe = &ast->uncalled[i];

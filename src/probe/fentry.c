@@ -132,8 +132,8 @@ static struct location slot_location(const struct type *t, u32 slot)
 				       .offset = (u16)(8 * slot)};
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const bool is_return = t->provider == &probe_fexit;
 	struct location *locations;

@@ -103,8 +103,8 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	return t->path && !env->list_only && !env->compile_only ? check_pin(env, r, t->path) : 0;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const struct type *context;
 	struct location *locations;

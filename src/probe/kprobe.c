@@ -333,15 +333,15 @@ static bool has_partial_registers(struct probe_env *env)
 	return c->fprobe_is_partial;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	struct kprobe_site *site = (struct kprobe_site *)t->private;
 	const bool is_return = t->provider == &probe_kretprobe;
 	const bool at_entry = !t->address;
 
 	/* What is not there is no number: then one by one. */
-	if (site->multi && (is_return ? env->needs_at_return : env->needs_at_entry) &&
+	if (site->multi && (is_return ? use->at_return : use->at_entry) &&
 	    has_partial_registers(env))
 		site->multi = false;
 	*ret = (struct probe_context){
@@ -361,7 +361,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 		ret->argn_count = 0; /* the registers have other values by now */
 		ret->retval_location = (struct location){
 			.kind = LOCATION_REGISTER, .size = 8, .offset = arch_retval_offset()};
-	} else if (at_entry && !site->is_wildcard && !env->skip_args) {
+	} else if (at_entry && !site->is_wildcard && use->arguments) {
 		describe_arguments(env, t, ret);
 	}
 	return 0;

@@ -113,8 +113,8 @@ static int expand_hardware(struct probe_env *env, const struct probe_request *r,
 	return expand_rows(env, r, out, &probe_hardware, hardware, true);
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	*ret = (struct probe_context){
 		.kind = CONTEXT_PERF_EVENT,

@@ -22,6 +22,8 @@ const struct probe_provider *const probe_providers[] = {
 	&probe_user_filter,   NULL,
 };
 
+const struct probe_use probe_use_all = {.record = true, .arguments = true, .names = true};
+
 const struct probe_provider *probe_provider_of(struct probe_target *const *targets, u32 n)
 {
 	static const struct probe_provider none = {.name = "special"};

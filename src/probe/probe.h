@@ -42,11 +42,6 @@ struct probe_env {
 	bool list_only;	 /* expand for `list`: do not resolve addresses */
 	bool only_where_named; /* expand: what glibc moved into libc.so.6 is not looked for there (the script names all places itself) */
 	u32 max_probes;
-	bool raw_syscalls;	    /* describe: events of system calls may be attached as raw tracepoints */
-	bool skip_args;		    /* describe: the body mentions no argument by name; context.args may stay NULL (saves reading formats and BTF) */
-	bool typed_arguments;	    /* describe: the body passes arguments to functions that take BTF pointers only (skboutput) */
-	bool needs_at_entry, needs_at_return; /* describe: the body reads registers that arch_register_is_partial() does not name */
-	bool skip_names;	    /* describe: it mentions neither `args` nor `retval` (saves reading debug info) */
 	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
 	int (*prepare_process)(void *arg);
 	void *prepare_arg;
@@ -57,6 +52,18 @@ struct probe_env {
 	const struct user_event *announced; /* user-filter: this event; NULL = as the programs that run have it */
 	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
 };
+
+/* What a body uses of what an event gives; describe() need not find out more. */
+struct probe_use {
+	bool record; /* the record or registers as they stand, or a stack: else events of system calls may be raw tracepoints */
+	bool arguments; /* any argument, by name or number: else context.args may stay NULL (saves reading formats and BTF) */
+	bool names; /* `args` or `retval`: else debug info need not be read */
+	bool typed; /* passes arguments to functions that take BTF pointers only (skboutput) */
+	bool at_entry,
+		at_return; /* reads registers there that arch_register_is_partial() does not name */
+};
+
+extern const struct probe_use probe_use_all; /* whatever a body may name, as lists show it */
 
 enum context_kind {
 	CONTEXT_NONE,	    /* begin, end, self, test: nothing to read */
@@ -206,8 +213,9 @@ struct probe_provider {
 	const struct probe_provider *in_process, *filter;
 	/* Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a wildcard: -ENOENT, diagnostic. */
 	int (*expand)(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
-	/* Fills in *ret; 0 or -errno with a diagnostic at `at`. */
-	int (*describe)(struct probe_env *env, const struct probe_target *t, struct span at, struct probe_context *ret);
+	/* Fills in *ret for a body that uses this much; 0 or -errno with a diagnostic at `at`. */
+	int (*describe)(struct probe_env *env, const struct probe_target *t,
+			const struct probe_use *use, struct span at, struct probe_context *ret);
 	/*
 	 * Attaches one loaded program to n targets (all of this provider and compatible contexts), as few links as the
 	 * kernel allows. Failures of single targets are counted in out->failed, the first one's reason in a diagnostic.

@@ -157,8 +157,8 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 	ret->locations = locations;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	struct btf_function f;
 
@@ -173,10 +173,9 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	for (u32 i = 0; i < ARRAY_SIZE(ret->argn); i++)
 		ret->argn[i] = (struct location){
 			.kind = LOCATION_CONTEXT, .size = 8, .offset = (u16)(8 * i)};
-	if (!env->skip_args)
+	if (use->arguments)
 		describe_arguments(env, t, ret);
-	if (env->typed_arguments &&
-	    !btf_find_raw_tracepoint(env->btf, t->module, t->function, &f)) {
+	if (use->typed && !btf_find_raw_tracepoint(env->btf, t->module, t->function, &f)) {
 		ret->program_type = BPF_PROG_TYPE_TRACING;
 		ret->expected_attach_type = BPF_TRACE_RAW_TP;
 		ret->attach_btf_id = f.id;

@@ -9,8 +9,8 @@
 
 #include "probe/provider.h"
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	*ret = (struct probe_context){
 		.kind = CONTEXT_NONE,

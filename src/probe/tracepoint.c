@@ -291,8 +291,8 @@ static void describe_raw_syscall(struct probe_env *env, const struct probe_targe
 		c->locations = syscall_locations(env, c->args, is_entry);
 }
 
-static int describe_record(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe_record(struct probe_env *env, const struct probe_target *t,
+			   const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const bool is_syscall = str_eq(t->module, "syscalls");
 	const struct type *record;
@@ -309,7 +309,7 @@ static int describe_record(struct probe_env *env, const struct probe_target *t, 
 		.raw_tracepoint = is_syscall || raw_is_preemptible(env) ? NULL : t->function,
 		.layout_key = is_syscall ? "tracepoint:syscalls" : "tracepoint",
 	};
-	if (env->skip_args)
+	if (!use->arguments)
 		return 0;
 	err = tracefs_event_format(env->kernel, t->module, t->function, &text);
 	if (!err) {
@@ -328,12 +328,12 @@ static int describe_record(struct probe_env *env, const struct probe_target *t, 
 	return 0;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
-	const int err = describe_record(env, t, at, ret);
+	const int err = describe_record(env, t, use, at, ret);
 
-	if (!err && env->raw_syscalls && str_eq(t->module, "syscalls"))
+	if (!err && !use->record && str_eq(t->module, "syscalls"))
 		describe_raw_syscall(env, t, ret);
 	return err;
 }

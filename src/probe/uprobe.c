@@ -560,8 +560,8 @@ static enum entry_kind entry_of(const struct user_site *site, u64 offset)
 									  : ENTRY_OTHER;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const struct user_site *site = t->private;
 	const bool is_return = t->provider == &probe_uretprobe;
@@ -583,14 +583,14 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 	user_describe_types(env, t, ret);
 	if (!is_return) {
 		ret->entry = entry_of(site, t->address);
-		user_describe_function(env, t, ret);
+		user_describe_function(env, t, use, ret);
 		return user_check_files(env, at);
 	}
 	ret->argn_count = 0; /* the registers have other values by now */
 	ret->retval_location = (struct location){.kind = LOCATION_REGISTER,
 						       .size = site->is_32 ? 4 : 8,
 						       .offset = arch_retval_offset()};
-	user_describe_function(env, t, ret);
+	user_describe_function(env, t, use, ret);
 	return user_check_files(env, at);
 }
 

@@ -180,8 +180,8 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	return 0;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const struct user_site *site = t->private;
 	int n = 0;

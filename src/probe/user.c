@@ -275,13 +275,13 @@ static bool is_worth_a_type(const struct type *t)
 }
 
 void user_describe_function(struct probe_env *env, const struct probe_target *t,
-			    struct probe_context *ret)
+			    const struct probe_use *use, struct probe_context *ret)
 {
 	const struct user_site *site = t->private;
 	struct debug_function f;
 	u64 address;
 
-	if (env->skip_names || !site->at_entry || site->is_32 ||
+	if (!use->names || !site->at_entry || site->is_32 ||
 	    elf_file_address(site->file, t->address, &address) ||
 	    debug_function_at(site->file, address, env->types, &f))
 		return;

@@ -43,7 +43,8 @@ const char *user_layout_key(struct probe_env *env, const char *prefix, const str
 /* Lets the body use the types of the target's debug info. */
 void user_describe_types(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
 /* args and retval of the function that begins there, if debug info knows it. */
-void user_describe_function(struct probe_env *env, const struct probe_target *t, struct probe_context *ret);
+void user_describe_function(struct probe_env *env, const struct probe_target *t,
+			    const struct probe_use *use, struct probe_context *ret);
 /* ---- user_names.c ---- */
 /* Does a pattern like "ns::f" or "ns::f(int)" mean this mangled name? */
 bool user_name_matches(const char *pattern, const char *mangled);

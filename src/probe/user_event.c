@@ -239,8 +239,8 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	return err;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t, struct span at,
-		    struct probe_context *ret)
+static int describe(struct probe_env *env, const struct probe_target *t,
+		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const struct user_event *event = t->private;
 
@@ -255,7 +255,7 @@ static int describe(struct probe_env *env, const struct probe_target *t, struct 
 			  .offset = (u16)arch_argument_offset(0)}},
 		.argn_count = 1,
 	};
-	if (!env->skip_args)
+	if (use->arguments)
 		ret->args = user_event_args(env, event, true, &ret->locations);
 	ret->layout_key = arena_printf(env->arena, "user/%" PRIx64, event->hash);
 	return 0;
@@ -475,8 +475,8 @@ const struct probe_provider probe_user = {
 
 /* ---- probes that run in the program: never attached, the engine hands them over ---- */
 
-static int process_describe(struct probe_env *env, const struct probe_target *t, struct span at,
-			    struct probe_context *ret)
+static int process_describe(struct probe_env *env, const struct probe_target *t,
+			    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const struct user_event *event = t->private;
 	const struct location *unused;
@@ -487,7 +487,7 @@ static int process_describe(struct probe_env *env, const struct probe_target *t,
 		.space = SPACE_USER,
 		.in_process = true,
 	};
-	if (!env->skip_args)
+	if (use->arguments)
 		ret->args = user_event_args(env, event, false, &unused);
 	ret->layout_key = arena_printf(env->arena, "user-process/%" PRIx64, event->hash);
 	return 0;
@@ -566,8 +566,8 @@ static int filter_expand(struct probe_env *env, const struct probe_request *r,
 	return 0;
 }
 
-static int filter_describe(struct probe_env *env, const struct probe_target *t, struct span at,
-			   struct probe_context *ret)
+static int filter_describe(struct probe_env *env, const struct probe_target *t,
+			   const struct probe_use *use, struct span at, struct probe_context *ret)
 {
 	const struct location *unused;
 

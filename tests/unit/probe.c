@@ -76,8 +76,8 @@ static void test_special(struct fixture *f)
 
 	expands(f, "begin", "begin");
 	expands(f, "BEGIN", "BEGIN");
-	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], NO_SPAN,
-							 &c) &&
+	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0],
+							 &probe_use_all, NO_SPAN, &c) &&
 		   c.kind == CONTEXT_NONE && c.program_type == BPF_PROG_TYPE_RAW_TRACEPOINT &&
 		   !c.args,
 	   "begin has nothing to read");
@@ -182,8 +182,9 @@ static void test_tracepoint(struct fixture *f)
 	}
 	expands(f, "t:sched:sched_switch", "tracepoint:sched:sched_switch");
 	t = f->targets.list.items[0];
-	ok(!t->provider->describe(&f->env, t, NO_SPAN, &c) && c.kind == CONTEXT_TRACEPOINT &&
-		   c.program_type == BPF_PROG_TYPE_TRACEPOINT && c.args,
+	ok(!t->provider->describe(&f->env, t, &probe_use_all, NO_SPAN, &c) &&
+		   c.kind == CONTEXT_TRACEPOINT && c.program_type == BPF_PROG_TYPE_TRACEPOINT &&
+		   c.args,
 	   "sched_switch has fields");
 	m = c.args ? type_find_member(&f->types, c.args, "prev_pid", &offset) : NULL;
 	ok(m && m->type->size == 4 && m->type->is_signed && offset >= 8,
@@ -193,11 +194,11 @@ static void test_tracepoint(struct fixture *f)
 	is_str(c.raw_tracepoint, "sched_switch", "it may be attached raw");
 	is_str(expand(f, "tracepoint:syscalls:sys_enter_openat"), "", "a system call");
 	t = f->targets.list.items[0];
-	ok(!t->provider->describe(&f->env, t, NO_SPAN, &c) && !c.raw_tracepoint, "  may not");
-	f->env.skip_args = true;
-	ok(!t->provider->describe(&f->env, t, NO_SPAN, &c) && !c.args,
+	ok(!t->provider->describe(&f->env, t, &probe_use_all, NO_SPAN, &c) && !c.raw_tracepoint,
+	   "  may not");
+	ok(!t->provider->describe(&f->env, t, &(struct probe_use){.record = true}, NO_SPAN, &c) &&
+		   !c.args,
 	   "  no format is read if no field is used");
-	f->env.skip_args = false;
 
 	is_str(expand(f, "tracepoint:syscalls:sys_enter_*"), "", "a wildcard");
 	snprintf(pattern, sizeof(pattern), "%s/events/syscalls/sys_enter_*", tracefs);
@@ -230,7 +231,8 @@ static void test_rawtracepoint(struct fixture *f)
 	}
 	expands(f, "rt:sched_switch", "rawtracepoint:sched_switch");
 	t = f->targets.list.items[0];
-	ok(!t->provider->describe(&f->env, t, NO_SPAN, &c) && c.kind == CONTEXT_ARGUMENTS,
+	ok(!t->provider->describe(&f->env, t, &probe_use_all, NO_SPAN, &c) &&
+		   c.kind == CONTEXT_ARGUMENTS,
 	   "it has arguments");
 	if (btf_available(f->env.btf)) {
 		tap_skip("typed arguments", "no BTF");
@@ -289,8 +291,8 @@ static void test_iter(struct fixture *f)
 		return;
 	}
 	expands(f, "iter:task", "iter:task");
-	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], NO_SPAN,
-							 &c) &&
+	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0],
+							 &probe_use_all, NO_SPAN, &c) &&
 		   c.attach_btf_id && c.args && c.locations,
 	   "iter:task has a context");
 	refuses(f, "iter:tasks", "iter tasks not available for your kernel version.");

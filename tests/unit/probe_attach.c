@@ -12,6 +12,9 @@
 #include "probe_fixture.h"
 #include "tap.h"
 
+/* Arguments by number only: no format is read. */
+static const struct probe_use use = {.record = true, .names = true};
+
 /* ---- what is probed: this program itself ---- */
 
 int probe_test_function(int a, int b);
@@ -67,7 +70,7 @@ static bool attach(struct fixture *f, const char *text, pid_t pid, bool raw)
 	if (*error)
 		return ok(0, "%s: %s", text, error);
 	p = f->targets.list.items[0]->provider;
-	if (p->describe(&f->env, f->targets.list.items[0], NO_SPAN, &f->context))
+	if (p->describe(&f->env, f->targets.list.items[0], &use, NO_SPAN, &f->context))
 		return ok(0, "%s is described", text);
 	if (raw)
 		f->context.program_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
@@ -218,8 +221,8 @@ static void test_symbols(struct fixture *f)
 	is_str(f->targets.list.items[0]->name, "uprobe:/bin/bash:readline", "  its name");
 	is_int((long long)f->targets.list.items[0]->address, (long long)(address - base + load),
 	       "  its file offset as readelf says");
-	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], NO_SPAN,
-							 &c) &&
+	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], &use,
+							 NO_SPAN, &c) &&
 		   c.kind == CONTEXT_REGISTERS && c.space == SPACE_USER && c.argn_count == 12 &&
 		   c.argn[0].kind == LOCATION_REGISTER && c.argn[6].kind == LOCATION_MEMORY,
 	   "  arguments in registers, then on the stack");
@@ -231,8 +234,8 @@ static void test_symbols(struct fixture *f)
 	is_str(expand(f, "uretprobe:/bin/bash:*read*line*"), "", "a wildcard");
 	n = f->targets.list.len;
 	ok(n > 5, "  finds %zu functions", n);
-	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], NO_SPAN,
-							 &c) &&
+	ok(!f->targets.list.items[0]->provider->describe(&f->env, f->targets.list.items[0], &use,
+							 NO_SPAN, &c) &&
 		   c.is_return && c.retval_location.kind == LOCATION_REGISTER && !c.argn_count,
 	   "  with a return value");
 	refuses(f, "uprobe:/bin/bash:readlin", "No matches for uprobe /bin/bash:readlin.");
@@ -278,7 +281,8 @@ static void test_usdt(struct fixture *f, const char *self)
 	t = f->targets.list.items[0];
 	is_str(t->name, text, "  its name");
 	ok(t->semaphore != 0, "  it has a semaphore");
-	ok(!t->provider->describe(&f->env, t, NO_SPAN, &c) && c.argn_count == 2, "  two arguments");
+	ok(!t->provider->describe(&f->env, t, &use, NO_SPAN, &c) && c.argn_count == 2,
+	   "  two arguments");
 	ok(c.argn[0].kind == LOCATION_REGISTER && c.argn[0].size == 4 && c.argn[0].is_signed &&
 		   c.argn[1].size == 8 && !c.argn[1].is_signed,
 	   "  of the right sizes and signs");
@@ -393,7 +397,6 @@ int main(void)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	setup(&f);
-	f.env.skip_args = true;
 	if (n < 0 || geteuid() || !kernel_ask(f.env.kernel, KERNEL_BPF)->yes ||
 	    !kernel_ask(f.env.kernel, KERNEL_UPROBES)->yes) {
 		tap_skip("attaching", "needs root and BPF");

@@ -37,7 +37,7 @@ static bool attach(struct fixture *f, const char *text, bool filter, s32 value)
 	if (*error)
 		return ok(0, "%s: %s (%s)", text, error, hint(f));
 	p = f->targets.list.items[0]->provider;
-	if (p->describe(&f->env, f->targets.list.items[0], NO_SPAN, &f->context))
+	if (p->describe(&f->env, f->targets.list.items[0], &probe_use_all, NO_SPAN, &f->context))
 		return ok(0, "%s is described", text);
 	if (filter) {
 		l = f->context.is_return ? &f->context.retval_location : &f->context.argn[2];
