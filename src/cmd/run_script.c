@@ -169,13 +169,6 @@ static int compile(struct session *s)
 	file = diag_add_source(&s->diag, r->name, r->text, r->len);
 	options.in_process = !r->list_only;
 	err = script_compile(&s->arena, file, &options, &s->script);
-	if (!err && !process_images_good(&s->script)) {
-		/* all in the kernel, then; warnings are the same again */
-		vector_free(&s->diag.messages);
-		script_release(&s->script);
-		options.in_process = false;
-		err = script_compile(&s->arena, file, &options, &s->script);
-	}
 	if (r->probe_filter)
 		regfree(&filter);
 	if (err && r->is_compatible && s->script.has_no_probes) {

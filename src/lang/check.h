@@ -70,6 +70,7 @@ struct unit {
 	struct unit *returns;
 	u32 session_call, session_arguments;
 	bool is_joined;		 /* [session] it is the `returns` of another unit */
+	bool is_spare; /* for the kernel, of a probe that runs in the traced process if that can (lower_choose()) */
 	u32 cookie_offset;	 /* [session] from the cookie that the program gets to that of this unit's target */
 };
 

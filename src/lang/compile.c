@@ -233,6 +233,8 @@ static int pass_dump_types(struct compilation *k)
 	for (size_t i = 0; i < k->check.units.len; i++) {
 		const struct unit *u = k->check.units.items[i];
 
+		if (u->is_spare)
+			continue;
 		strbuf_addf(&text, "%s\n", u->ntargets ? u->targets[0]->name : "probe");
 		if (u->predicate)
 			ast_dump_expr(&text, u->predicate, 1, true);
@@ -254,6 +256,11 @@ static int pass_plan(struct compilation *k)
 	return plan_maps(&k->check, k->script);
 }
 
+static int pass_choose(struct compilation *k)
+{
+	return lower_choose(&k->check, k->script);
+}
+
 static int pass_lower(struct compilation *k)
 {
 	return lower_script(&k->check, k->script);
@@ -262,7 +269,8 @@ static int pass_lower(struct compilation *k)
 static int (*const passes[])(struct compilation *k) = {
 	pass_parse,  pass_complete,	    pass_dump_ast, pass_thread_locals, pass_settings,
 	pass_limits, pass_map_declarations, pass_trials,   pass_in_process,    pass_attach_points,
-	pass_check,  pass_dump_types,	    pass_sessions, pass_plan,	       pass_lower,
+	pass_check,  pass_dump_types,	    pass_sessions, pass_plan,	       pass_choose,
+	pass_lower,
 };
 
 static void begin(struct compilation *k)

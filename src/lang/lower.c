@@ -7,6 +7,7 @@
 
 #include "lang/loop_steps.h"
 #include "lang/plan.h"
+#include "lang/process_image.h"
 
 #define PROGRAM_NAME_MAX 15
 /*
@@ -337,6 +338,66 @@ static int emit_all(struct check *c, struct script *script)
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+/* ---- in the traced process or in the kernel ---- */
+
+/* Does the unit's program run in the process? It is made for a trial only. */
+static bool runs_in_process(struct check *c, struct script *script, struct unit *u)
+{
+	const struct emit_options options = {.has_cpu_v4 = c->options->features.cpu_v4};
+	struct diag *real = c->diag, quiet = DIAG_INIT;
+	struct strbuf image = STRBUF_INIT;
+	struct script_program program;
+	int err;
+
+	c->diag = &quiet;
+	err = lower_unit(c, script, u, &program);
+	if (!err) {
+		program.ir->scratch_map = (u32)script->maps.len; /* one that no other access has */
+		ir_assign_slots(program.ir);
+		err = emit_program(program.ir, &quiet, &quiet, &options, &program.code);
+	}
+	if (!err)
+		err = process_image(script, &program, NULL, &image);
+	strbuf_release(&image);
+	c->diag = real;
+	diag_release(&quiet);
+	return !err;
+}
+
+static bool probe_runs_in_process(struct check *c, struct script *script, const struct probe *p)
+{
+	for (size_t i = 0; i < c->units.len; i++)
+		if (c->units.items[i]->probe == p && !c->units.items[i]->is_spare &&
+		    !runs_in_process(c, script, c->units.items[i]))
+			return false;
+	return true;
+}
+
+int lower_choose(struct check *c, struct script *script)
+{
+	size_t to = 0;
+
+	for (u32 i = 0; i < script->ast.nprobes; i++)
+		if (script->ast.probes[i].in_process)
+			script->ast.probes[i].in_process =
+				probe_runs_in_process(c, script, &script->ast.probes[i]);
+	for (size_t i = 0; i < c->units.len; i++) {
+		struct unit *u = c->units.items[i];
+		const bool in_process = unit_provider(u)->runner == PROBE_IN_PROCESS;
+
+		if ((u->is_spare && u->probe->in_process) || (in_process && !u->probe->in_process))
+			vector_free(&u->variables);
+		else
+			c->units.items[to++] = u;
+	}
+	c->units.len = to;
+	/* those that remain count their maps again */
+	for (size_t i = 0; i < script->maps.len; i++)
+		script->maps.items[i].process = 0;
+	script->nprocess_maps = 0;
 	return 0;
 }
 

@@ -61,6 +61,8 @@ struct lower {
 	void *private;		/* lower.c's own */
 };
 
+/* Of the units of probes that may run in the traced process, keeps those for there if all of a probe can, else the spare ones. Returns 0. */
+int lower_choose(struct check *c, struct script *script);
 /* All programs of the script: IR, then code. */
 int lower_script(struct check *c, struct script *script);
 

@@ -239,7 +239,8 @@ int plan_maps(struct check *c, struct script *script)
 
 	plan_takes(c);
 	for (size_t i = 0; i < c->units.len; i++)
-		count_block(c->units.items[i], c->units.items[i]->body);
+		if (!c->units.items[i]->context.in_process) /* that updates tables of its own */
+			count_block(c->units.items[i], c->units.items[i]->body);
 	hashmap_each (&c->maps, e)
 		sorted[n++] = e->value;
 	qsort(sorted, n, sizeof(*sorted), by_name);

@@ -70,19 +70,3 @@ int process_image(const struct script *script, const struct script_program *prog
 			"and strings");
 	return err;
 }
-
-bool process_images_good(const struct script *script)
-{
-	struct strbuf image = STRBUF_INIT;
-	bool good = true;
-
-	for (size_t i = 0; i < script->programs.len && good; i++) {
-		const struct script_program *p = &script->programs.items[i];
-
-		strbuf_release(&image);
-		good = probe_provider_of(p->targets, p->ntargets)->runner != PROBE_IN_PROCESS ||
-		       !process_image(script, p, NULL, &image);
-	}
-	strbuf_release(&image);
-	return good;
-}

@@ -10,9 +10,7 @@
  * Appends the image of a program, which the library would accept. 0 or -errno, with a diagnostic at the place of what cannot be
  * done there unless diag is NULL.
  */
-int process_image(const struct script *script, const struct script_program *program, struct diag *diag,
-		  struct strbuf *ret);
-/* Whether all programs of the script that shall run in processes can. */
-bool process_images_good(const struct script *script);
+int process_image(const struct script *script, const struct script_program *program,
+		  struct diag *diag, struct strbuf *ret);
 
 #endif

@@ -279,7 +279,7 @@ static void add_unit(struct check *c, struct probe *p, struct group *g, bool cop
 	if (c->options->pid && !c->options->has_child && g->targets.len &&
 	    g->targets.items[0]->provider->needs_pid_filter)
 		u->predicate = add_comparison(c, p, "pid", (u64)c->options->pid, u->predicate);
-	if (g->context.guard)
+	if (g->context.has_guard)
 		u->predicate = add_comparison(c, p, "arg0", g->context.guard, u->predicate);
 	u->body = copy ? ast_clone_block(c->arena, p->body) : p->body;
 	u->context = g->context;
@@ -289,7 +289,9 @@ static void add_unit(struct check *c, struct probe *p, struct group *g, bool cop
 	vector_push(&c->units, u);
 }
 
-static int describe_targets(struct check *c, struct probe *p, const struct probe_targets *targets)
+/* The first of several units for a probe may have the probe's own tree; the others need copies. */
+static int describe_targets(struct check *c, struct probe *p, const struct probe_targets *targets,
+			    bool copy)
 {
 	struct probe_env *env = c->options->env;
 	const struct mentions m = mentions_of(p);
@@ -310,8 +312,6 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 			vector_push(&shared->targets, t);
 			continue;
 		}
-		if (p->in_process && !probe_to_process(t))
-			continue;
 		context = (struct probe_context){0};
 		err = t->provider->describe(env, t, &m.use, p->span, &context);
 		if (err)
@@ -330,7 +330,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	}
 	for (size_t i = 0; i < groups.len; i++) {
 		if (!err)
-			add_unit(c, p, groups.items[i], groups.len > 1);
+			add_unit(c, p, groups.items[i], copy || groups.len > 1);
 		if (!err)
 			vector_last(&c->units)->probe_is_text = m.probe_text;
 		vector_free(&groups.items[i]->targets);
@@ -338,6 +338,29 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	vector_free(&groups);
 	hashmap_release(&by_key);
 	strbuf_release(&key);
+	return err;
+}
+
+/* A probe that shall run in the traced process has units for there, and spare ones for the kernel. */
+static int add_units(struct check *c, struct probe *p, const struct probe_targets *targets)
+{
+	struct probe_targets there = {0};
+	size_t spare;
+	int err;
+
+	for (u32 i = 0; p->in_process && i < targets->list.len; i++) {
+		struct probe_target *t = probe_to_process(c->arena, targets->list.items[i]);
+
+		if (t)
+			vector_push(&there.list, t);
+	}
+	err = describe_targets(c, p, &there, true);
+	vector_free(&there.list);
+	spare = c->units.len;
+	if (!err)
+		err = describe_targets(c, p, targets, p->in_process);
+	for (; p->in_process && spare < c->units.len; spare++)
+		c->units.items[spare]->is_spare = true;
 	return err;
 }
 
@@ -366,6 +389,7 @@ static int add_filters(struct check *c, const struct probe *p, const struct prob
 static int check_limits(struct check *c, u32 ntargets)
 {
 	const struct script_config *config = &c->script->config;
+	size_t programs = 0;
 
 	if (ntargets > config->max_probes) {
 		diag_error(
@@ -378,13 +402,15 @@ static int check_limits(struct check *c, u32 ntargets)
 			  ntargets);
 		return -E2BIG;
 	}
-	if (c->units.len > config->max_bpf_progs) {
+	for (size_t i = 0; i < c->units.len; i++)
+		programs += !c->units.items[i]->is_spare;
+	if (programs > config->max_bpf_progs) {
 		diag_error(c->diag, NO_SPAN,
-			   "%zu programs are needed, more than the limit of %" PRIu64, c->units.len,
+			   "%zu programs are needed, more than the limit of %" PRIu64, programs,
 			   config->max_bpf_progs);
 		diag_hint(c->diag,
 			  "raise it by config = { max_bpf_progs = %zu } or PANTRACE_MAX_BPF_PROGS",
-			  c->units.len);
+			  programs);
 		return -E2BIG;
 	}
 	return 0;
@@ -459,7 +485,7 @@ int units_make(struct check *c)
 		if (!err)
 			err = check_limits(c, ntargets);
 		if (!err)
-			err = describe_targets(c, p, &targets);
+			err = add_units(c, p, &targets);
 		if (!err)
 			err = add_filters(c, p, &targets);
 		vector_free(&targets.list);

@@ -11,16 +11,9 @@
 #include "probe/provider.h"
 #include "probe/user_event.h"
 
-const struct probe_provider *const probe_providers[] = {
-	&probe_begin,	      &probe_end,      &probe_self,
-	&probe_test,	      &probe_bench,    &probe_tracepoint,
-	&probe_rawtracepoint, &probe_kprobe,   &probe_kretprobe,
-	&probe_fentry,	      &probe_fexit,    &probe_uprobe,
-	&probe_uretprobe,     &probe_usdt,     &probe_profile,
-	&probe_interval,      &probe_software, &probe_hardware,
-	&probe_watchpoint,    &probe_iter,     &probe_user,
-	&probe_user_filter,   NULL,
-};
+#define POINTER(name) &probe_##name,
+const struct probe_provider *const probe_providers[] = {PROBE_PROVIDERS(POINTER) NULL};
+#undef POINTER
 
 const struct probe_use probe_use_all = {.record = true, .arguments = true, .names = true};
 

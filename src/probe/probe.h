@@ -128,7 +128,8 @@ struct probe_context {
 	 */
 	const struct probe_syscalls *syscalls;
 	bool in_process; /* the program runs in the traced process (lib/vm.h), not in the kernel */
-	/* Not 0: the place is shared with other events, and is this one's only when arg0 is this. */
+	/* The place is shared with other events, and is this one's only when arg0 is `guard`. */
+	bool has_guard;
 	u64 guard;
 	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */
 	const char *layout_key;
@@ -242,10 +243,8 @@ extern const struct probe_provider *const probe_providers[];
 const struct probe_provider *probe_provider_of(struct probe_target *const *targets, u32 n);
 /* By name or alias, ignoring case; NULL if unknown. */
 const struct probe_provider *probe_find_provider(const char *name);
-/*
- * Makes a target of user: one that runs in the program. False: it is not needed, because another target stands for the same event.
- */
-bool probe_to_process(struct probe_target *t);
+/* The target for a program in the process of what t is a target for; NULL: another target stands for the same event. */
+struct probe_target *probe_to_process(struct arena *arena, const struct probe_target *t);
 /* The target of a filter for what t is a target for; NULL: none is needed. */
 struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t);
 /*

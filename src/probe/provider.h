@@ -15,9 +15,37 @@
 #include "kernel/kernel.h"
 #include "probe/probe.h"
 
-extern const struct probe_provider probe_begin, probe_end, probe_self, probe_test, probe_bench, probe_kprobe,
-	probe_kretprobe, probe_fentry, probe_fexit, probe_tracepoint, probe_rawtracepoint, probe_uprobe, probe_uretprobe,
-	probe_usdt, probe_profile, probe_interval, probe_software, probe_hardware, probe_watchpoint, probe_iter, probe_user, probe_user_filter, probe_user_process;
+/*
+ * All rows, in the order of `list`: probe_NAME is in the file of the event source, and everything else about it follows from there.
+ */
+/* clang-format off */
+#define PROBE_PROVIDERS(row) \
+	row(begin) \
+	row(end) \
+	row(self) \
+	row(test) \
+	row(bench) \
+	row(tracepoint) \
+	row(rawtracepoint) \
+	row(kprobe) \
+	row(kretprobe) \
+	row(fentry) \
+	row(fexit) \
+	row(uprobe) \
+	row(uretprobe) \
+	row(usdt) \
+	row(profile) \
+	row(interval) \
+	row(software) \
+	row(hardware) \
+	row(watchpoint) \
+	row(iter) \
+	row(user) \
+	row(user_filter)
+/* clang-format on */
+
+#define PROBE_DECLARE(name) extern const struct probe_provider probe_##name;
+PROBE_PROVIDERS(PROBE_DECLARE)
 
 /* ---- Kept for the run in env->cache ---- */
 struct elf_file;

@@ -249,6 +249,7 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 		.program_type = BPF_PROG_TYPE_KPROBE,
 		.space = SPACE_USER,
 		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		.has_guard = true,
 		.guard = event->hash,
 		.argn = {{.kind = LOCATION_REGISTER,
 			  .size = 8,
@@ -459,6 +460,8 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 	return err;
 }
 
+static const struct probe_provider probe_user_process;
+
 const struct probe_provider probe_user = {
 	.name = "user",
 	.form = "user:PROVIDER:EVENT",
@@ -493,7 +496,7 @@ static int process_describe(struct probe_env *env, const struct probe_target *t,
 	return 0;
 }
 
-const struct probe_provider probe_user_process = {
+static const struct probe_provider probe_user_process = {
 	.name = "user-process",
 	.form = "user:PROVIDER:EVENT",
 	.doc = "events of programs that count them themselves",
@@ -502,26 +505,28 @@ const struct probe_provider probe_user_process = {
 	.describe = process_describe,
 };
 
-bool probe_to_process(struct probe_target *t)
+static struct probe_target *change_provider(struct arena *arena, const struct probe_target *t,
+					    const struct probe_provider *provider)
 {
 	const struct user_event *event = t->private;
+	struct probe_target *ret;
 
-	if (t->provider->in_process)
-		t->provider = t->provider->in_process;
-	return !event->site.is_repeated;
+	if (!provider || event->site.is_repeated)
+		return NULL;
+	ret = arena_new(arena, struct probe_target);
+	*ret = *t;
+	ret->provider = provider;
+	return ret;
+}
+
+struct probe_target *probe_to_process(struct arena *arena, const struct probe_target *t)
+{
+	return change_provider(arena, t, t->provider->in_process);
 }
 
 struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t)
 {
-	const struct user_event *event = t->private;
-	struct probe_target *filter;
-
-	if (!t->provider->filter || event->site.is_repeated)
-		return NULL;
-	filter = arena_new(arena, struct probe_target);
-	*filter = *t;
-	filter->provider = t->provider->filter;
-	return filter;
+	return change_provider(arena, t, t->provider->filter);
 }
 
 /* ---- filters: compiled for the program itself (lib/vm.h), never attached ---- */

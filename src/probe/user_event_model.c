@@ -133,7 +133,7 @@ int user_event_each(struct arena *arena, pid_t pid, struct diag *d,
 
 /* ---- what a body sees ---- */
 
-static const struct type *enum_type(struct probe_env *env, u8 base, const char *names)
+static const struct type *new_enum(struct probe_env *env, u8 base, const char *names)
 {
 	static const u8 sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, [PANTRACE_T_BOOL] = 1};
 	struct type *t = type_new(env->types, TYPE_ENUM);
@@ -157,6 +157,18 @@ static const struct type *enum_type(struct probe_env *env, u8 base, const char *
 		names += *names == ',';
 	}
 	return t;
+}
+
+/* One type for all that are alike, so that a map of several probes has the names, too. */
+static const struct type *enum_type(struct probe_env *env, u8 base, const char *names)
+{
+	const char *key = arena_printf(env->arena, "enum %u\n%s", base, names);
+	bool is_new;
+	void **known = hashmap_put(&probe_cache_of(env)->types, key, strlen(key), &is_new);
+
+	if (is_new)
+		*known = (void *)new_enum(env, base, names);
+	return *known;
 }
 
 static const struct type *number_type(struct probe_env *env, u8 type)

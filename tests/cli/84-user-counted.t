@@ -118,6 +118,9 @@ run -d bpf -e 'user:counted:tick { @ = count(); printf("%d\n", args.i) }'
 unlike "$out" 'call #28788' "one that prints is not"
 run -d bpf -e 'user:counted:tick { @ = count() } interval:s:1 { if (@ > 5) { exit() } }'
 unlike "$out" 'call #28788' "nor one whose map the kernel looks at"
+large=$(seq 900 | sed 's/.*/@large = count();/')
+run -d bpf -e "user:counted:tick { $large }"
+unlike "$out" 'call #28788' "nor one that is too large for there"
 
 start -e 'user:counted:tick /args.thread < 100/ { @ = count(); @n++; @s[args.thread] = sum(args.i); @u[str(args.url)] = count();
 	@h = hist(args.i); @l[args.thread & 1] = lhist(args.i, 0, 20000, 5000); @min = min(args.minus); @max = max(args.i); @avg = avg(args.i);
@@ -176,9 +179,18 @@ sleep 0.2
 stop
 is "$(printf '%s\n' "$out" | grep -c six) $(printf '%s\n' "$out" | grep -c .)" "16 32" "both see their events"
 
+start -e "user:counted:tick { $large } user:counted:tick { @small = count() }"
+ls -d /dev/shm/pantrace-*/script-$tracer-* >/dev/null 2>&1
+ok "a probe that is too large for the program leaves the others there"
+echo 100 >&8
+said app rounds 6
+sleep 0.2
+stop
+is "$(value large) $(value small)" "1440000 1600" "and both count every event"
+
 start -f json -e 'user:counted:tick { @k[args.thread] = count() } END { print(@k, 2) }'
 echo 1000 >&8
-said app rounds 6
+said app rounds 7
 stop
 is "$(printf '%s\n' "$out" | grep -c '1000')" 2 "json, the largest, at the end"
 printf '%s\n' "$out" | grep '^{' | python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]' 2>/dev/null
@@ -187,7 +199,7 @@ ok "it is json"
 start -e 'user:counted:tick { @who[comm] = count() } tracepoint:syscalls:sys_enter_getpgid /comm == "python3"/ { @who[comm] = count() }'
 echo 1000 >&8
 python3 -c 'import os; [os.getpgid(0) for i in range(17)]'
-said app rounds 7
+said app rounds 8
 stop
 is "$(value 'who\[app\]') $(value 'who\[python3\]')" "16000 17" "programs and the kernel count into one map"
 
