@@ -40,6 +40,8 @@
 	row(hardware) \
 	row(watchpoint) \
 	row(iter) \
+	row(softirq) \
+	row(hardirq) \
 	row(user) \
 	row(user_filter)
 /* clang-format on */
