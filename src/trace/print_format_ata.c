@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registers and flags of libata as drivers/ata/libata-trace.c prints them; numbers of
+/* Registers and flags of libata, which reads and writes have, as drivers/ata/libata-trace.c prints them; numbers of
  * include/linux/ata.h and libata.h. */
 #include "trace/print_format_driver.h"
 
@@ -52,31 +52,11 @@ void driver_ata_host_stat(const struct pf_run *r, const u64 *numbers, const stru
 	print_names((u8)numbers[0], flags, out);
 }
 
-void driver_ata_eh_action(const struct pf_run *r, const u64 *numbers, const struct pf_bytes *b,
-			  struct strbuf *out)
+/* What the handling of errors does and found. */
+void driver_ata_error(const struct pf_run *r, const u64 *numbers, const struct pf_bytes *b,
+		      struct strbuf *out)
 {
-	static const struct flag flags[] = {
-		{1 << 0, "REVALIDATE"},
-		{1 << 1 | 1 << 2, "RESET"},
-		{1 << 3, "ENABLE_LINK"},
-		{1 << 5, "PARK"},
-		{0},
-	};
-
-	print_flags((u32)numbers[0], flags, out);
-}
-
-void driver_ata_err_mask(const struct pf_run *r, const u64 *numbers, const struct pf_bytes *b,
-			 struct strbuf *out)
-{
-	static const struct flag flags[] = {
-		{1 << 0, "DEV"},	{1 << 1, "HSM"},     {1 << 2, "TIMEOUT"},
-		{1 << 3, "MEDIA"},	{1 << 4, "ATA_BUS"}, {1 << 5, "HOST_BUS"},
-		{1 << 6, "SYSTEM"},	{1 << 7, "INVALID"}, {1 << 8, "OTHER"},
-		{1 << 9, "NODEV_HINT"}, {1 << 10, "NCQ"},    {0},
-	};
-
-	print_flags((u32)numbers[0], flags, out);
+	text_hex(out, (u32)numbers[0]);
 }
 
 void driver_ata_qc_flags(const struct pf_run *r, const u64 *numbers, const struct pf_bytes *b,
@@ -110,33 +90,10 @@ void driver_ata_tf_flags(const struct pf_run *r, const u64 *numbers, const struc
 	print_flags((u32)numbers[0], flags, out);
 }
 
-/* command, feature, upper half of the sector count: which of the commands within the command it is.
- */
+/* command, feature, upper half of the sector count: the discard among the queued commands that send. */
 void driver_ata_subcommand(const struct pf_run *r, const u64 *numbers, const struct pf_bytes *b,
 			   struct strbuf *out)
 {
-	enum { FEATURE = 1, HOB_NSECT = 2 };
-	static const struct {
-		u8 command, argument, mask, value;
-		const char *name;
-	} rows[] = {
-		{0x65, HOB_NSECT, 0x5f, 0x01, " READ_LOG_DMA_EXT"}, /* FPDMA_RECV */
-		{0x65, HOB_NSECT, 0x5f, 0x02, " ZAC_MGMT_IN"},
-		{0x64, HOB_NSECT, 0x5f, 0x00, " DATASET_MANAGEMENT"}, /* FPDMA_SEND */
-		{0x64, HOB_NSECT, 0x5f, 0x02, " WRITE_LOG_DMA_EXT"},
-		{0x63, FEATURE, 0xff, 0x00, " ABORT_QUEUE"}, /* NCQ_NON_DATA */
-		{0x63, FEATURE, 0xff, 0x05, " SET_FEATURES"},
-		{0x63, FEATURE, 0xff, 0x06, " ZERO_EXT"},
-		{0x63, FEATURE, 0xff, 0x07, " ZAC_MGMT_OUT"},
-		{0x4a, FEATURE, 0xff, 0x00, " REPORT_ZONES"}, /* ZAC_MGMT_IN */
-		{0x9f, FEATURE, 0xff, 0x01, " CLOSE_ZONE"}, /* ZAC_MGMT_OUT */
-		{0x9f, FEATURE, 0xff, 0x02, " FINISH_ZONE"},
-		{0x9f, FEATURE, 0xff, 0x03, " OPEN_ZONE"},
-		{0x9f, FEATURE, 0xff, 0x04, " RESET_WRITE_POINTER"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].command == (u8)numbers[0] &&
-		    rows[i].value == (numbers[rows[i].argument] & rows[i].mask))
-			strbuf_addstr(out, rows[i].name);
+	if ((u8)numbers[0] == 0x64 && !(numbers[2] & 0x5f))
+		strbuf_addstr(out, " DATASET_MANAGEMENT");
 }

@@ -14,8 +14,8 @@ static const struct driver_function {
 	{"scsi_trace_parse_cdb", "bn", driver_scsi_cdb},
 	{"libata_trace_parse_status", "n", driver_ata_status},
 	{"libata_trace_parse_host_stat", "n", driver_ata_host_stat},
-	{"libata_trace_parse_eh_action", "n", driver_ata_eh_action},
-	{"libata_trace_parse_eh_err_mask", "n", driver_ata_err_mask},
+	{"libata_trace_parse_eh_action", "n", driver_ata_error},
+	{"libata_trace_parse_eh_err_mask", "n", driver_ata_error},
 	{"libata_trace_parse_qc_flags", "n", driver_ata_qc_flags},
 	{"libata_trace_parse_tf_flags", "n", driver_ata_tf_flags},
 	{"libata_trace_parse_subcmd", "nnn", driver_ata_subcommand},
@@ -23,8 +23,8 @@ static const struct driver_function {
 	{"nvme_trace_parse_nvm_cmd", "nb", driver_nvme_io},
 	{"nvme_trace_parse_fabrics_cmd", "nb", driver_nvme_fabrics},
 	{"nvme_trace_disk_name", "b", driver_nvme_disk},
-	{"nvmet_trace_parse_admin_cmd", "nb", driver_nvmet_admin},
-	{"nvmet_trace_parse_nvm_cmd", "nb", driver_nvmet_io},
+	{"nvmet_trace_parse_admin_cmd", "nb", driver_nvme_admin},
+	{"nvmet_trace_parse_nvm_cmd", "nb", driver_nvme_io},
 	{"nvmet_trace_parse_fabrics_cmd", "nb", driver_nvme_fabrics},
 	{"nvmet_trace_disk_name", "b", driver_nvme_disk},
 	{"nullb_trace_disk_name", "b", driver_nvme_disk},
@@ -136,7 +136,7 @@ static void driver_untrusted(const struct pf_run *r UNUSED, const u64 *numbers,
 
 /* ---- parts ---- */
 
-bool part_value(const struct part *p, const struct pf_bytes *b, bool big_endian, u64 *ret)
+static bool part_value(const struct part *p, const struct pf_bytes *b, bool big_endian, u64 *ret)
 {
 	u64 v = 0;
 
@@ -156,22 +156,11 @@ static void print_value(const struct part *p, u64 v, struct strbuf *out)
 		strbuf_addstr(out, "0x");
 		text_hex(out, v);
 		break;
-	case PART_HEX2:
-		text_hex_padded(out, v, 2);
-		break;
-	case PART_NAMED:
-		text_unsigned(out, v);
-		strbuf_addch(out, ':');
-		strbuf_addstr(out, v < p->name_count && p->names[v] ? p->names[v] : "reserved");
-		break;
 	case PART_BLOCKS_6:
 		text_unsigned(out, v ? v : 256);
 		break;
 	case PART_UNMAP_REGIONS:
 		text_unsigned(out, ((u32)v - 8u) / 16);
-		break;
-	case PART_LBA_FORMAT:
-		text_unsigned(out, (v >> 8 & 0x30) | (v & 0xf));
 		break;
 	default:
 		text_unsigned(out, v);
