@@ -383,7 +383,6 @@ int emit_program(struct ir_program *p, const struct diag *sources, struct diag *
 	e.places = arena_new_array(&e.scratch, struct function_place, p->functions.len);
 	for (u32 i = 0; i < p->functions.len; i++) {
 		/* Lowering's order, if ir_assign_slots() was not asked. */
-		ir_simplify_flow(p->functions.items[i]);
 		ir_order_blocks(p->functions.items[i], &e.places[i].depth, &e.scratch);
 		ir_add_prologue(p, p->functions.items[i]);
 		ir_optimise(p->functions.items[i], options);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copy propagation, folding, dead code.
+ * Copy propagation and folding.
  *
  * A register with a single definition behaves like an SSA value: the definition dominates every
  * use, so copies and constants may be propagated without looking at the flow of control. Registers
@@ -14,7 +14,7 @@
 
 struct optimiser {
 	struct ir_function *f;
-	u32 *ndefs, *nuses;
+	u32 *ndefs;
 	struct ir_insn **def; /* the definition if there is only one */
 };
 
@@ -91,39 +91,15 @@ bool ir_compare(enum ir_cond cond, s64 a, s64 b)
 	}
 }
 
-bool ir_is_pure(const struct ir_insn *insn)
-{
-	switch (insn->op) {
-	case IR_STORE:
-	case IR_STORE_IMM:
-	case IR_ATOMIC_ADD:
-	case IR_ATOMIC_CMPXCHG:
-	case IR_CALL:
-	case IR_CALL_FUNCTION:
-	case IR_PARAM:
-	case IR_JUMP:
-	case IR_BRANCH:
-	case IR_RETURN:
-		return false;
-	default:
-		return true;
-	}
-}
-
 static void analyse(struct optimiser *o)
 {
-	ir_reg *operands[IR_MAX_OPERANDS];
-
 	memset(o->ndefs, 0, (o->f->nregs + 1) * sizeof(*o->ndefs));
-	memset(o->nuses, 0, (o->f->nregs + 1) * sizeof(*o->nuses));
 	for (size_t b = 0; b < o->f->blocks.len; b++) {
 		struct ir_block *block = &o->f->blocks.items[b];
 
 		for (size_t k = 0; k < block->insns.len; k++) {
 			struct ir_insn *insn = &block->insns.items[k];
 
-			for (u32 i = ir_operands(insn, operands); i-- > 0;)
-				o->nuses[*operands[i]]++;
 			o->ndefs[insn->dst]++;
 			o->def[insn->dst] = insn;
 		}
@@ -157,61 +133,6 @@ static ir_reg copy_root(const struct optimiser *o, ir_reg r)
 		r = d->a;
 	}
 	return r;
-}
-
-/* An upper bound of the number of low bits that may be set, 64 = unknown. */
-static u32 known_bits(const struct optimiser *o, ir_reg r, u32 fuel)
-{
-	const struct ir_insn *d = only_def(o, r);
-	u32 x;
-
-	if (!d || !fuel)
-		return 64;
-	switch (d->op) {
-	case IR_CONST:
-		return d->imm ? 64 - (u32)__builtin_clzll((u64)d->imm) : 0;
-	case IR_MOVE:
-		return known_bits(o, d->a, fuel - 1);
-	case IR_LOAD:
-	case IR_BSWAP:
-		return d->is_signed ? 64 : d->size * 8u;
-	case IR_EXTEND:
-		return d->is_signed ? 64 : MIN(d->size * 8u, known_bits(o, d->a, fuel - 1));
-	case IR_AND:
-		if (!d->b)
-			x = d->imm < 0 ? 64 : d->imm ? 64 - (u32)__builtin_clzll((u64)d->imm) : 0;
-		else
-			x = known_bits(o, d->b, fuel - 1);
-		return MIN(x, known_bits(o, d->a, fuel - 1));
-	case IR_SHR:
-		x = known_bits(o, d->a, fuel - 1);
-		if (d->b)
-			return x;
-		return x > (d->imm & 63) ? x - (u32)(d->imm & 63) : 0;
-	case IR_OR:
-	case IR_XOR:
-		if (!d->b)
-			return 64;
-		x = known_bits(o, d->a, fuel - 1);
-		return MAX(x, known_bits(o, d->b, fuel - 1));
-	case IR_DIV:
-		return known_bits(o, d->a, fuel - 1);
-	default:
-		return 64;
-	}
-}
-
-/* r is already as IR_EXTEND of this size and sign would make it. */
-static bool is_extended(const struct optimiser *o, ir_reg r, u32 size, bool is_signed)
-{
-	const struct ir_insn *d = only_def(o, r);
-
-	if (size >= 8)
-		return true;
-	if (known_bits(o, r, 6) <= size * 8 - is_signed)
-		return true;
-	return is_signed && d && (d->op == IR_EXTEND || d->op == IR_LOAD) && d->is_signed &&
-	       d->size <= size;
 }
 
 static void make_const(struct ir_insn *insn, s64 value)
@@ -315,25 +236,11 @@ static void fold_binary(const struct optimiser *o, struct ir_insn *insn)
 		insn->imm = b = a;
 		b_known = true;
 	}
-	if ((insn->op == IR_SDIV || insn->op == IR_SMOD) && known_bits(o, insn->a, 6) < 64 &&
-	    (b_known ? b >= 0 : known_bits(o, insn->b, 6) < 64))
-		insn->op = insn->op == IR_SDIV ? IR_DIV : IR_MOD;
 	if (b_known && b == (s32)b) {
 		insn->b = 0;
 		insn->imm = b;
 		reduce_strength(insn);
 	}
-}
-
-static enum ir_cond mirror(enum ir_cond cond)
-{
-	static const u8 mirrored[] = {
-		[IR_EQ] = IR_EQ,   [IR_NE] = IR_NE,   [IR_LT] = IR_GT,	 [IR_LE] = IR_GE,
-		[IR_GT] = IR_LT,   [IR_GE] = IR_LE,   [IR_SLT] = IR_SGT, [IR_SLE] = IR_SGE,
-		[IR_SGT] = IR_SLT, [IR_SGE] = IR_SLE, [IR_SET] = IR_SET,
-	};
-
-	return (enum ir_cond)mirrored[cond];
 }
 
 static void fold_branch(const struct optimiser *o, struct ir_insn *insn)
@@ -347,12 +254,7 @@ static void fold_branch(const struct optimiser *o, struct ir_insn *insn)
 		*insn = (struct ir_insn){.op = IR_JUMP, .then = target, .span = insn->span};
 		return;
 	}
-	if (a_known && a == (s32)a) {
-		insn->a = insn->b;
-		insn->b = 0;
-		insn->imm = a;
-		insn->cond = mirror(insn->cond);
-	} else if (insn->b && b_known && b == (s32)b) {
+	if (insn->b && b_known && b == (s32)b) {
 		insn->b = 0;
 		insn->imm = b;
 	}
@@ -392,7 +294,7 @@ static void fold(const struct optimiser *o, struct ir_insn *insn)
 	case IR_EXTEND:
 		if (is_const(o, insn->a, &a))
 			make_const(insn, ir_extend_value(a, insn->size, insn->is_signed));
-		else if (is_extended(o, insn->a, insn->size, insn->is_signed))
+		else if (insn->size >= 8)
 			make_move(insn, insn->a);
 		break;
 	case IR_STORE:
@@ -404,12 +306,6 @@ static void fold(const struct optimiser *o, struct ir_insn *insn)
 		break;
 	case IR_BRANCH:
 		fold_branch(o, insn);
-		break;
-	case IR_RETURN:
-		if (insn->a && is_const(o, insn->a, &a) && a == (s32)a) {
-			insn->a = 0;
-			insn->imm = a;
-		}
 		break;
 	default:
 		break;
@@ -504,44 +400,11 @@ static bool expand_all(struct ir_function *f)
 	return any;
 }
 
-/* Backwards, so that a chain of unused values goes in one round; loops through several blocks may
- * take one more. */
-static void remove_dead(struct optimiser *o)
-{
-	ir_reg *operands[IR_MAX_OPERANDS];
-	bool changed = true;
-
-	analyse(o);
-	for (u32 round = 0; changed && round < 8; round++) {
-		changed = false;
-		for (size_t b = o->f->blocks.len; b-- > 0;) {
-			struct ir_block *block = &o->f->blocks.items[b];
-
-			for (size_t k = block->insns.len; k-- > 0;) {
-				struct ir_insn *insn = &block->insns.items[k];
-
-				if (!insn->dst || o->nuses[insn->dst])
-					continue;
-				if (!ir_is_pure(insn)) {
-					if (insn->op != IR_ATOMIC_CMPXCHG && insn->op != IR_PARAM)
-						insn->dst = 0;
-					continue;
-				}
-				for (u32 i = ir_operands(insn, operands); i-- > 0;)
-					o->nuses[*operands[i]]--;
-				*insn = (struct ir_insn){.op = IR_NOP};
-				changed = true;
-			}
-		}
-	}
-}
-
 static void resize(struct optimiser *o)
 {
 	const size_t n = (size_t)o->f->nregs + 1;
 
 	o->ndefs = xreallocarray(o->ndefs, n, sizeof(*o->ndefs));
-	o->nuses = xreallocarray(o->nuses, n, sizeof(*o->nuses));
 	o->def = xreallocarray(o->def, n, sizeof(*o->def));
 }
 
@@ -549,18 +412,12 @@ void ir_optimise(struct ir_function *f, const struct emit_options *options)
 {
 	struct optimiser o = {.f = f};
 
-	ir_simplify_flow(f);
 	resize(&o);
 	fold_all(&o);
 	if (!options->has_cpu_v4 && expand_all(f)) {
 		resize(&o);
 		fold_all(&o);
 	}
-	ir_simplify_flow(f);
-	fold_all(&o);
-	remove_dead(&o);
-	ir_simplify_flow(f);
 	free(o.ndefs);
-	free(o.nuses);
 	free(o.def);
 }

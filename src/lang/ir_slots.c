@@ -261,7 +261,6 @@ static void assign_function(struct ir_program *p, struct ir_function *f, u32 sha
 	const struct slot_order *order;
 	u8 *depth;
 
-	ir_simplify_flow(f);
 	ir_order_blocks(f, &depth, &as.arena);
 	budget = ir_relieve_pressure(f, share, budget, &as.arena);
 	ir_stretches_begin(&as.stretches, f, &as.arena);
