@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/foreign.h"
+#include "base/glob.h"
 #include "base/options.h"
 #include "user/clock.h"
 #include "user/runtime.h"
@@ -228,6 +229,24 @@ int user_description_make(const struct user_session_options *o, const char *name
 	else if (o->filters)
 		strbuf_addstr(text, o->filters);
 	return 0;
+}
+
+bool user_description_means(const char *text, const char *program)
+{
+	bool means = false;
+
+	for (const char *line = text; *line; line = next_line(line)) {
+		char *const rule = xstrndup(line, strcspn(line, "\n"));
+
+		means |= str_eq(rule, "for all") ||
+			 (str_starts(rule, "for name ") && glob_match(rule + 9, program));
+		if (str_starts(rule, "tracked ")) {
+			free(rule);
+			return false;
+		}
+		free(rule);
+	}
+	return means;
 }
 
 static u64 start_time(pid_t pid)

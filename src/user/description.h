@@ -15,6 +15,8 @@ int user_description_make(const struct user_session_options *o, const char *name
 /* Appends a line for each of N patterns of events: on or off, of LEVEL (NULL: any). 0 or -EINVAL with the reason in d. */
 int user_description_rules(bool on, const char *const *events, u32 n, const char *level, struct strbuf *text,
 			   struct diag *d);
+/* Whether the session that TEXT describes is for programs of this name, whenever they begin. One that tracks some processes is for nobody else. */
+bool user_description_means(const char *text, const char *program);
 /* Writes the file with such lines, in place of those about the same events. 0 or -errno; -E2BIG: there are too many. */
 int user_description_add(struct user_session *s, const char *rules);
 /* Writes the file with LINES, "tracked ...", in place of those that it has (user/tracked.h). 0 or -errno. */

@@ -13,6 +13,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/foreign.h"
+#include "user/description.h"
 #include "user/runtime.h"
 
 #define ASK_MS	       1000
@@ -206,10 +207,88 @@ static void find_files(struct recorder *r)
 	close(directory);
 }
 
-static void find_memory(struct recorder *r, int timeout_ms)
+static u64 mount_namespace_of(pid_t pid)
+{
+	char path[48];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* Whether the session wants of the process what it has. */
+static bool is_running(const struct recorder *r, const struct user_process *p)
+{
+	char *line = xasprintf("session %s running ", r->session->name);
+	const bool yes = !p->error && p->text && strstr(p->text, line);
+
+	free(line);
+	return yes;
+}
+
+/*
+ * Processes in containers do not see the session's description: those that began after it are told of it here, and
+ * named, for what they did before is missing.
+ */
+static void latecomers_start(struct recorder *r, const pid_t *pids, u32 n)
+{
+	const struct user_selection which = {.pids = pids, .nr_pids = n};
+	struct user_processes told = {0};
+	char *request = user_request("start", NULL);
+	char *message = xasprintf("%s%s", request, r->session->text);
+
+	user_connect(&told, &which);
+	user_ask(&told, message, ASK_MS);
+	for (size_t i = 0; i < told.all.len; i++) {
+		const struct user_process *const p = &told.all.items[i];
+		struct strbuf name = STRBUF_INIT;
+
+		escape_line(&name, p->name, strlen(p->name));
+		if (is_running(r, p))
+			fprintf(stderr,
+				"WARNING: process %d (%s) is in a container and was found after it "
+				"had begun: its events before that are not recorded\n",
+				(int)p->pid, name.data);
+		r->nr_refused += is_running(r, p);
+		strbuf_release(&name);
+	}
+	user_processes_release(&told);
+	free(message);
+	free(request);
+}
+
+/* Notes who is not in the session. True: some of them were told of it. */
+static bool latecomers_find(struct recorder *r, const struct user_processes *asked)
+{
+	const u64 here = mount_namespace_of(getpid());
+	VECTOR(pid_t) pids = {0};
+	bool any;
+
+	for (size_t i = 0; i < asked->all.len; i++) {
+		const struct user_process *const p = &asked->all.items[i];
+		const u64 key[] = {p->device, p->inode};
+		bool is_new;
+
+		if (p->error != -ENOENT || !p->pid)
+			continue;
+		*hashmap_put(&r->strangers, key, sizeof(key), &is_new) = r;
+		/* at first: those were told as the session began */
+		if (is_new && r->started && mount_namespace_of(p->pid) != here &&
+		    user_description_means(r->session->text, p->name))
+			vector_push(&pids, p->pid);
+	}
+	any = pids.len;
+	if (any)
+		latecomers_start(r, pids.items, (u32)pids.len);
+	vector_free(&pids);
+	return any;
+}
+
+static bool find_memory(struct recorder *r, int timeout_ms)
 {
 	struct user_processes asked = {0};
 	char *request = user_request("attach", r->session->name);
+	bool again;
 
 	user_connect(&asked, NULL);
 	user_ask(&asked, request, timeout_ms);
@@ -221,8 +300,10 @@ static void find_memory(struct recorder *r, int timeout_ms)
 		source_add(r, p->fd, NULL, p);
 		p->fd = -1;
 	}
+	again = r->output && r->consume && latecomers_find(r, &asked);
 	user_processes_release(&asked);
 	free(request);
+	return again;
 }
 
 void recorder_take(struct recorder *r, int fd, pid_t pid, uid_t uid)
@@ -236,7 +317,10 @@ void recorder_find(struct recorder *r, bool ask)
 {
 	find_files(r);
 	if (ask) {
-		find_memory(r, r->nr_processes && r->started ? ASK_BRIEFLY_MS : ASK_MS);
+		const int timeout_ms = r->nr_processes && r->started ? ASK_BRIEFLY_MS : ASK_MS;
+
+		if (find_memory(r, timeout_ms))
+			find_memory(r, timeout_ms);
 		for (size_t i = 0; i < r->sources.len; i++)
 			stays_off_say(r, &r->sources.items[i]);
 	}
@@ -336,6 +420,7 @@ void recorder_close(struct recorder *r)
 		source_release(r, &r->sources.items[i]);
 	vector_free(&r->sources);
 	hashmap_release(&r->known);
+	hashmap_release(&r->strangers);
 	user_owners_release(&r->owners);
 	if (r->inotify >= 0)
 		close(r->inotify);

@@ -38,6 +38,7 @@ struct recorder {
 	u32 nr_refused; /* processes that could not make their rings, or not switch all on */
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
+	struct hashmap strangers; /* sockets of processes that are not in the session */
 	struct user_owners owners;
 };
 
