@@ -112,18 +112,21 @@ struct pt_known *pt_known_get(int32_t tid, uint32_t wants)
 	return known;
 }
 
-/* N bytes at FROM, of KNOWN, as they are between two changes; or zeros. */
-static void known_read(const struct pt_known *known, const void *from, void *to, size_t n)
+/*
+ * The whole one of two copies, N bytes each, at COPIES of KNOWN; or zeros. A helper that is stopped in the midst of
+ * writing leaves the other copy: nobody waits for it.
+ */
+static void known_read(const struct pt_known *known, const void *copies, void *to, size_t n)
 {
 	for (int i = 0; i < 1000; i++) {
 		const uint32_t before = __atomic_load_n(&known->sequence, __ATOMIC_ACQUIRE);
+		const char *const from = (const char *)copies + (before & 1) * n;
 
 		for (size_t at = 0; at < n; at += 8)
-			*(uint64_t *)((char *)to + at) = __atomic_load_n(
-				(const uint64_t *)((const char *)from + at), __ATOMIC_ACQUIRE);
+			*(uint64_t *)((char *)to + at) =
+				__atomic_load_n((const uint64_t *)(from + at), __ATOMIC_ACQUIRE);
 		/* each of these loads is before the next one: no fence, which TSan does not know */
-		if (!(before & 1) &&
-		    before == __atomic_load_n(&known->sequence, __ATOMIC_RELAXED))
+		if (before == __atomic_load_n(&known->sequence, __ATOMIC_RELAXED))
 			return;
 	}
 	memset(to, 0, n);
@@ -133,7 +136,7 @@ static void name_of(const struct pt_known *known, uint64_t ret[2])
 {
 	ret[0] = ret[1] = 0;
 	if (known)
-		known_read(known, known->name, ret, 16);
+		known_read(known, known->name, ret, sizeof(known->name[0]));
 }
 
 void pt_known_name(struct pt_known *known, char ret[16])
@@ -166,7 +169,7 @@ struct pt_range pt_known_stack(struct pt_known *known, uintptr_t address)
 
 	if (!known)
 		return range;
-	known_read(known, &known->stack, &range, sizeof(range));
+	known_read(known, known->stack, &range, sizeof(range));
 	if (address >= range.low && address < range.high)
 		return range;
 	__atomic_store_n(&known->stack_wanted, address, __ATOMIC_RELAXED);
@@ -196,13 +199,18 @@ static int threads_get(void)
 }
 
 /* By system calls alone, here and below: malloc() may be traced. */
-static void known_write(struct pt_known *known, void *to, const void *from, size_t n)
+static void known_write(struct pt_known *known, void *copies, const void *from, size_t n)
 {
-	__atomic_fetch_add(&known->sequence, 1, __ATOMIC_ACQ_REL);
-	for (size_t at = 0; at < n; at += 8)
-		__atomic_store_n((uint64_t *)((char *)to + at),
-				 *(const uint64_t *)((const char *)from + at), __ATOMIC_RELEASE);
-	__atomic_fetch_add(&known->sequence, 1, __ATOMIC_RELEASE);
+	for (size_t copy = 0; copy < 2; copy++) {
+		char *const to = (char *)copies + copy * n;
+
+		/* readers go over to the other one */
+		__atomic_fetch_add(&known->sequence, 1, __ATOMIC_ACQ_REL);
+		for (size_t at = 0; at < n; at += 8)
+			__atomic_store_n((uint64_t *)(to + at),
+					 *(const uint64_t *)((const char *)from + at),
+					 __ATOMIC_RELEASE);
+	}
 }
 
 static void name_read(struct pt_known *known)
@@ -317,7 +325,7 @@ static void stack_find(struct pt_known *known)
 	if (!address)
 		return;
 	range = mapping_of(address);
-	known_write(known, &known->stack, &range, sizeof(range));
+	known_write(known, known->stack, &range, sizeof(range));
 }
 
 /*
@@ -330,7 +338,7 @@ static void stack_guess(struct pt_known *known)
 	void *head = NULL;
 	size_t size;
 
-	if (known->stack.high)
+	if (known->stack[0].high)
 		return;
 	if (known->tid == threads->pid && &__libc_stack_end)
 		known->stack_wanted = (uintptr_t)__libc_stack_end;
@@ -483,5 +491,6 @@ bool pt_thread_served(int32_t tid)
 		if (known->wants & counters[i].context &&
 		    !__atomic_load_n(&known->page[i], __ATOMIC_ACQUIRE))
 			return false;
-	return !(known->wants & BIT(PROCNAME)) || __atomic_load_n(&known->name[0], __ATOMIC_RELAXED);
+	return !(known->wants & BIT(PROCNAME)) ||
+	       __atomic_load_n(&known->name[0][0], __ATOMIC_RELAXED);
 }

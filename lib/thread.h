@@ -21,9 +21,10 @@ struct pt_known {
 	int32_t tid;	/* 0: free */
 	uint32_t wants; /* contexts, bits of enum pantrace_context */
 	uint32_t asked; /* the name is wanted again */
-	uint32_t sequence; /* odd while the name or the stack are written */
-	char name[16];	/* "": not known yet */
-	struct pt_range stack;
+	uint32_t
+		sequence; /* even: the first copies of name and stack are whole; odd: the second ones */
+	char name[2][16]; /* "": not known yet */
+	struct pt_range stack[2];
 	uintptr_t stack_wanted; /* an address on a stack that is not known; 0: none */
 	const struct perf_event_mmap_page *page[PT_COUNTERS];
 };
