@@ -229,4 +229,95 @@ if unshare -mpf --mount-proc true 2>/dev/null; then
 else
 	skip "a container" "no namespaces"
 fi
+
+# ---- programs that are confined by seccomp
+cat >confined.c <<'C'
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pantrace/pantrace.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+/* thread: this thread dies of any system call but read and write; all: every thread does; before PROGRAM: which makes no files */
+int main(int argc, char **argv)
+{
+	struct sock_filter strict[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+	struct sock_filter files[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	const struct sock_fprog filter = {5, strict}, before = {7, files};
+	char c;
+	if (!strcmp(argv[1], "before"))
+		return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &before) || execv(argv[2], argv + 2);
+	if (read(0, &c, 1) != 1 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, strcmp(argv[1], "thread") ? SECCOMP_FILTER_FLAG_TSYNC : 0, &filter))
+		return 1;
+	if (write(1, "in\n", 3) != 3)
+		return 2;
+	for (int i = 0;; i++) { /* no nap: it is a system call */
+		for (volatile int k = 0; k < 1000000; k++)
+			;
+		PANTRACE(app, said, i);
+	}
+}
+C
+gcc -O2 -I"$top/include" confined.c "$lib/libpantrace.a" -o confined -lpthread || exit 1
+mkfifo go
+confine() # HOW: $confined is it, once its helper sleeps and it is confined
+{
+	./confined "$1" <go >confined.out &
+	confined=$!
+	exec 3>go
+	ready $confined
+	sleep 1.5
+	echo >&3
+	until_true grep -q in confined.out
+}
+released()
+{
+	kill -0 $confined
+	ok "$1"
+	kill -KILL $confined
+	wait $confined 2>/dev/null
+	exec 3>&-
+}
+confine thread
+run record -u 'app:*' --filter 'comm == "confined" && pid > 0 && uid == 0 && args.i > 0' -c procname,vtid -o confined-filter -d 1
+is "$rc" 0 "a filter in a thread that is confined" || echo "# $err"
+like "$err" '[1-9][0-9]* events of 1 process' "is asked"
+run user start flight -u 'app:*' --mode overwrite
+sleep 0.5
+run user snapshot flight -o confined-flight
+is "$rc" 0 "a snapshot of it" || echo "# $err"
+like "$err" '[1-9][0-9]* events of 1 process' "has its events"
+run user destroy flight
+released "and the program lives"
+confine all
+run record -u 'app:*' -o confined-all -d 0.3
+like "$err" "process $confined \\(confined\\) does not answer: it is confined by seccomp" "one whose threads are all confined is named with the reason"
+released "and lives, too"
+./confined before ./stays &
+confined=$!
+ready $confined
+run record -u 'app:*' -o confined-before -d 0.3
+is "$rc" 3 "a filter of system calls that refuses what rings take"
+like "$err" "process $confined \\(stays\\) does not take part: .*confined by seccomp" "is named as the reason"
+kill $confined
+wait $confined 2>/dev/null
 done_testing
