@@ -25,6 +25,9 @@ static const struct {
 	{"rotate", "the session's recorder begins a new chunk", user_rotate},
 	{"clear", "forget what was recorded so far", user_clear},
 	{"destroy", "end a session", user_destroy},
+	{"trigger", "when an event comes: start, stop, rotate, snapshot a session, tell", user_trigger},
+	{"list-triggers", "triggers that are waited for", user_list_triggers},
+	{"remove-trigger", "end one", user_remove_trigger},
 };
 
 static void overview(FILE *out)
@@ -33,7 +36,7 @@ static void overview(FILE *out)
 		     "tracepoints of their own "
 		     "(libpantrace).\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
-		fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+		fprintf(out, "  %-14s %s\n", subcommands[i].name, subcommands[i].summary);
 	fprintf(out, "\nExamples:\n"
 		     "  pantrace user list 'shop:*'                 # who has these events\n"
 		     "  pantrace user start black-box -u 'shop:*' --mode overwrite\n"
@@ -52,7 +55,8 @@ static const struct command_spec overview_spec = {
 		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
-	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, snapshot, rotate, clear, destroy. "
+	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, snapshot, rotate, clear, destroy, trigger, "
+		   "list-triggers, remove-trigger. "
 		   "Each has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
 		   "and `pantrace record --session NAME` "

@@ -25,6 +25,9 @@ int user_disable(int argc, char **argv);
 int user_track(int argc, char **argv);
 int user_untrack(int argc, char **argv);
 int user_destroy(int argc, char **argv);
+int user_trigger(int argc, char **argv);
+int user_list_triggers(int argc, char **argv);
+int user_remove_trigger(int argc, char **argv);
 
 /* What `record` and `user start` have in common: which events of whom, and the rings. */
 struct user_session_arguments {

@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "cmd/user.h"
+#include "user/action.h"
 #include "user/snapshot.h"
 
 static int done(struct diag *d, int rc)
@@ -236,16 +237,7 @@ int user_rotate(int argc, char **argv)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (!session.recorder_alive) {
-		diag_error(&d, NO_SPAN, "session '%s' has no recorder", session.name);
-		diag_hint(&d,
-			  "`pantrace record --session %s -o DIRECTORY` starts one; `pantrace user "
-			  "snapshot %s -o DIRECTORY` needs none",
-			  session.name, session.name);
-	} else if (kill(session.recorder, SIGUSR2)) {
-		diag_error(&d, NO_SPAN, "the recorder, process %d: %s", (int)session.recorder,
-			   strerror(errno));
-	}
+	user_session_rotate(&session, &d);
 	user_session_release(&session);
 	return done(&d, EXIT_OK);
 }
@@ -262,7 +254,7 @@ static const struct option_field status_fields[] = {
 	{"RECORDER", "the process that writes it: '-' none, with '!' it is gone"},
 	{"PID, PROGRAM, STATE",
 	 "a process that takes part: armed (it has no such event yet), running, stopped, untracked "
-	 "(its events are off: `pantrace user track`)"},
+	 "(its events are off: see user track)"},
 	{"EVENTS, LOST", "recorded and lost since the session began there"},
 	{0},
 };

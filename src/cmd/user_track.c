@@ -28,7 +28,7 @@ static const struct option_spec table[] = {
 	{0},
 };
 
-#define SETS                                                                                   \
+#define SETS                                                                                       \
 	"A session has a set of each kind; a process records if it is in all of them. At first "   \
 	"each set is everybody. The first `track` with a kind limits its set to those that are "   \
 	"named, the next ones add to it, `untrack` takes away. 'all' in place of a list is "       \
@@ -92,8 +92,10 @@ static int take_away(const struct user_session *s, struct user_tracked *t, enum 
 	if (!t->limited[a]) {
 		diag_error(d, NO_SPAN, "session '%s' does not track by %s: whoever it is records",
 			   s->name, name);
-		diag_hint(d, "name those that are to record: `pantrace user track %s --%s ...`",
-			  s->name, name);
+		diag_hint(d,
+			  "`pantrace user untrack %s --all` leaves nobody; then `user track` "
+			  "names those who are to record",
+			  s->name);
 		return -EINVAL;
 	}
 	if (!user_tracked_remove(t, a, id))

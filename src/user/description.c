@@ -315,6 +315,8 @@ int user_description_write(const struct user_session *s, bool recorder, bool fre
 		strbuf_addstr(&text, "# anonymous\n");
 	if (s->predicate)
 		strbuf_addf(&text, "# predicate %s\n", s->predicate);
+	if (s->trigger)
+		strbuf_addf(&text, "# trigger %s\n", s->trigger);
 	strbuf_addstr(&text, s->text);
 	rc = file_put(s->file, text.data, fresh);
 	strbuf_release(&text);
@@ -354,6 +356,7 @@ static int parse(const char *text, const char *file, const char *name, struct us
 	s.directory = line_value(text, "directory ");
 	s.output = line_value(text, "# output ");
 	s.predicate = line_value(text, "# predicate ");
+	s.trigger = line_value(text, "# trigger ");
 	s.ask = line_value(text, "ask ");
 	s.keeper = line_value(text, "keeper ");
 	line = line_value(text, "# anonymous");

@@ -61,6 +61,13 @@ static u32 refusals(const struct user_processes *told, struct diag *d)
 	return refused;
 }
 
+/* Of the description. */
+static void line_make(char *text)
+{
+	for (char *c = text; c && *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+}
+
 int user_session_create(const struct user_session_options *o, bool recorder, struct diag *d,
 			struct user_session *ret)
 {
@@ -88,8 +95,9 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	s.ask = o->ask ? xstrdup(o->ask) : NULL;
 	s.keeper = o->keeper ? xstrdup(o->keeper) : NULL;
 	s.predicate = o->ask && o->predicate ? xstrdup(o->predicate) : NULL;
-	for (char *c = s.predicate; c && *c; c++) /* a line of the description */
-		*c = *c == '\n' ? ' ' : *c;
+	s.trigger = o->trigger ? xstrdup(o->trigger) : NULL;
+	line_make(s.predicate);
+	line_make(s.trigger);
 	directory[strlen(directory) - strlen("/sessions")] = '\0';
 	rc = user_rings_make(o->rings, directory, s.name, &s.directory, d);
 	if (!rc)
@@ -327,6 +335,7 @@ void user_session_release(struct user_session *s)
 	free(s->ask);
 	free(s->keeper);
 	free(s->predicate);
+	free(s->trigger);
 	*s = (struct user_session){0};
 }
 

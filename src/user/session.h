@@ -27,6 +27,7 @@ struct user_session_options {
 	const char *level;	  /* NULL = all; "warning", "4", "=info" */
 	struct user_selection which;
 	struct user_tracked tracked; /* who of them records */
+	const char *trigger;	  /* with watch: condition and actions, for whoever lists them; NULL = none */
 	bool watch;		  /* of triggers: named after the recorder, anonymous */
 	bool environment;	  /* only programs that are told by PANTRACE_SESSION */
 	const char *rings;	  /* directory for ring files; NULL = /dev/shm */
@@ -39,7 +40,7 @@ struct user_session {
 	char *text;	 /* its lines */
 	char *directory; /* of ring files */
 	char *output;	 /* of the recorder, or NULL */
-	char *ask, *keeper, *predicate; /* as in the options, or NULL */
+	char *ask, *keeper, *predicate, *trigger; /* as in the options, or NULL */
 	pid_t recorder;	 /* 0 = none */
 	bool recorder_alive;
 	bool anonymous;

@@ -176,6 +176,7 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 		.contexts = "vtid",
 		.which = like->which,
 		.environment = like->environment,
+		.trigger = t->note,
 	};
 	struct strbuf filters = STRBUF_INIT;
 	VECTOR(const char *) events = {0};
@@ -292,15 +293,15 @@ static bool latency_passed(struct trigger *t, const struct happened *e)
 	return late;
 }
 
-/* Those whose end is overdue; each is told once. */
-static bool overdue(struct trigger *t, u64 now)
+/* How many ends are overdue; each is told once. */
+static u32 overdue(struct trigger *t, u64 now)
 {
-	bool late = false;
+	u32 late = 0;
 
 	for (size_t i = 0; i < t->open.len; i++) {
 		if (now < t->open.items[i].ns || now - t->open.items[i].ns <= t->limit)
 			continue;
-		late = true;
+		late++;
 		t->open.items[i--] = vector_last(&t->open);
 		t->open.len--;
 	}
@@ -320,11 +321,9 @@ static bool fires(struct trigger *t, const struct happened *e)
 	return is(t->event, e);
 }
 
-const char *triggers_round(struct triggers *t)
+void triggers_look(struct triggers *t)
 {
-	const char *fired = NULL;
 	happened_vector events = {0};
-	u64 now;
 
 	recorder_fd_clear(&t->recorder);
 	recorder_find(&t->recorder, false);
@@ -332,20 +331,29 @@ const char *triggers_round(struct triggers *t)
 		collect(t->recorder.sources.items[i].reader, &events);
 	if (events.len)
 		qsort(events.items, events.len, sizeof(*events.items), by_time);
-	now = clock_now_ns(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < t->all.len; i++) {
 		struct trigger *const one = &t->all.items[i];
-		bool yes = false;
 
 		for (size_t e = 0; e < events.len; e++)
-			yes |= fires(one, &events.items[e]);
+			one->fires += fires(one, &events.items[e]);
 		if (one->kind == TRIGGER_LATENCY)
-			yes |= overdue(one, now);
-		if (yes)
-			fired = one->text;
+			one->fires += overdue(one, clock_now_ns(CLOCK_MONOTONIC));
 	}
 	vector_free(&events);
 	recorder_reap(&t->recorder);
+}
+
+const char *triggers_round(struct triggers *t)
+{
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
+	const char *fired = NULL;
+
+	triggers_look(t);
+	for (size_t i = 0; i < t->all.len; i++) {
+		if (t->all.items[i].fires)
+			fired = t->all.items[i].text;
+		t->all.items[i].fires = 0;
+	}
 	/* one snapshot serves all that fire within a second; the last of them gets one of its own */
 	if (fired)
 		t->fired = fired;

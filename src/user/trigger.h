@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a flight recorder waits for: an event (whose predicate is decided in the program), its rate, or the latency between
+ * What a flight recorder, or `pantrace user trigger`, waits for: an event (whose predicate is decided in the program), its rate, or the latency between
  * two events of a thread. Triggers watch through a session of their own, so that what they need is neither lost in nor taken
  * from the rings that are to be written.
  *
@@ -31,6 +31,7 @@ struct trigger {
 	u64 window_ns;		  /* rate */
 	u64 window_begin, count;  /* rate: of the present window, time of the events */
 	VECTOR(struct trigger_open) open; /* latency: begun and not ended */
+	u64 fires;		  /* how often the condition held */
 };
 
 struct triggers {
@@ -40,6 +41,7 @@ struct triggers {
 	bool begun;
 	u64 quiet_until_ns; /* CLOCK_MONOTONIC */
 	const char *fired;  /* and not told yet */
+	const char *note;   /* what is done then, for whoever lists the sessions; NULL = none. Set before triggers_begin() */
 };
 
 /* 0 or -EINVAL with a diagnostic. TEXT must outlive the trigger. */
@@ -49,7 +51,9 @@ int trigger_parse(const char *text, struct diag *d, struct trigger *ret);
  * programs that run. 0 or -errno with a diagnostic.
  */
 int triggers_begin(struct triggers *t, const struct user_session_options *like, struct announce *announce, struct diag *d);
-/* The text of a trigger that has fired since the last call, or NULL. At most one a second. */
+/* Looks at what has happened since the last call: counts each trigger's fires. */
+void triggers_look(struct triggers *t);
+/* The same. The text of a trigger that has fired since the last call, or NULL. At most one a second. */
 const char *triggers_round(struct triggers *t);
 void triggers_end(struct triggers *t, struct diag *d);
 void trigger_release(struct trigger *t);

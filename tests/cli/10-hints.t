@@ -58,6 +58,7 @@ hinted hist ''
 hinted user status hints-nobody
 hinted record -u 'hints:*' --to "unix:$work/socket"
 "$pantrace" user start hints-test -u 'hints:*' >/dev/null 2>&1
+hinted user untrack hints-test --pid 1
 hinted user rotate hints-test
 hinted user start hints-test -u 'hints:*'
 "$pantrace" user destroy hints-test >/dev/null 2>&1

@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(text, s.output);
 		check(text, s.ask);
 		check(text, s.predicate);
+		check(text, s.trigger);
 		check_tracked(s.text);
 		user_session_release(&s);
 	}
