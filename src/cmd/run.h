@@ -66,7 +66,4 @@ int cmd_version(int argc, char **argv);
 /* The short text that `pantrace` alone shows. */
 void help_short(FILE *out);
 
-/* settings.c: environment variables BPFTRACE_x and PANTRACE_x -> configuration. 0, or -EINVAL with a diagnostic. */
-int settings_apply(void *diag, struct script_config *config);
-
 #endif

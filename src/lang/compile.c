@@ -106,8 +106,8 @@ static int pass_settings(struct compilation *k)
 	config_defaults(config);
 	config->show_debug_info = k->options->show_debug_info;
 	err = config_apply(k->diag, &k->script->ast, config);
-	if (!err && k->options->setting)
-		err = k->options->setting(k->options->setting_arg, config);
+	if (!err && k->options->reads_environment)
+		err = config_apply_environment(k->diag, config);
 	return err ? err : config_check(k->diag, config);
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/config.h"
 
+#include <ctype.h>
 #include <strings.h>
+
+#include "base/options.h"
 
 #define MAX_STRLEN_LIMIT (1u << 15)
 
@@ -11,7 +14,10 @@ enum setting_kind {
 	SETTING_WORD,
 	SETTING_STACK_MODE,
 	SETTING_TEXT,
-	SETTING_IGNORED
+	SETTING_IGNORED,
+	/* only in the environment: */
+	SETTING_NOT, /* the opposite of a bool */
+	SETTING_VARIABLE, /* a text */
 };
 
 struct setting {
@@ -62,6 +68,8 @@ static const struct setting settings[] = {
 	{"unstable_addr", SETTING_IGNORED, 0, NULL, NULL},
 	{"symbol_source", SETTING_IGNORED, 0, NULL, NULL},
 	{"max_type_res_iterations", SETTING_IGNORED, 0, NULL, NULL},
+	{"no_cpp_demangle", SETTING_NOT, FIELD(cpp_demangle), NULL, NULL},
+	{"dummy_ts_map", SETTING_VARIABLE, FIELD(clock_map), NULL, NULL}, /* of bpftrace's tests */
 };
 
 void config_defaults(struct script_config *config)
@@ -92,7 +100,7 @@ static const struct setting *find(const char *name)
 	if (!strncasecmp(name, prefix, sizeof(prefix) - 1))
 		name += sizeof(prefix) - 1;
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		if (!strcasecmp(settings[i].name, name))
+		if (settings[i].kind <= SETTING_IGNORED && !strcasecmp(settings[i].name, name))
 			return &settings[i];
 	return NULL;
 }
@@ -100,11 +108,13 @@ static const struct setting *find(const char *name)
 static int unknown(struct diag *diag, const struct config_entry *entry)
 {
 	const char *names[ARRAY_SIZE(settings)];
+	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		names[i] = settings[i].name;
+		if (settings[i].kind <= SETTING_IGNORED)
+			names[n++] = settings[i].name;
 	diag_error(diag, entry->span, "%s: not a known configuration option", entry->name);
-	diag_hint_nearest(diag, entry->name, names, ARRAY_SIZE(names));
+	diag_hint_nearest(diag, entry->name, names, n);
 	return -EINVAL;
 }
 
@@ -155,6 +165,7 @@ static int store(const struct setting *s, const struct expr *e, struct script_co
 {
 	void *field = (char *)config + s->offset;
 	const char *text = text_of(e);
+	bool is_not;
 	int word;
 
 	switch (s->kind) {
@@ -162,7 +173,13 @@ static int store(const struct setting *s, const struct expr *e, struct script_co
 		return number_of(e, field) ? 0 : -EINVAL;
 	case SETTING_BOOL:
 		return bool_of(e, field) ? 0 : -EINVAL;
+	case SETTING_NOT:
+		if (!bool_of(e, &is_not))
+			return -EINVAL;
+		*(bool *)field = !is_not;
+		return 0;
 	case SETTING_TEXT:
+	case SETTING_VARIABLE:
 		if (!text || (s->words && word_of(s, e) < 0))
 			return -EINVAL;
 		*(const char **)field = text;
@@ -221,6 +238,47 @@ int config_apply(struct diag *diag, const struct ast *ast, struct script_config 
 	return err;
 }
 
+static int apply_variable(struct diag *diag, const struct setting *s, const char *name,
+			  const char *value, struct script_config *config)
+{
+	struct expr e = {.kind = EXPR_STRING,
+			 .string = {.data = value, .len = (u32)strlen(value)}};
+	struct strbuf words = STRBUF_INIT;
+	u64 number;
+
+	if (s->kind == SETTING_NUMBER && !parse_u64(value, &number))
+		e = (struct expr){.kind = EXPR_INTEGER, .integer = number};
+	if (!store(s, &e, config))
+		return 0;
+	diag_error(diag, NO_SPAN, "Invalid value for %s: '%s'", name, value);
+	for (int i = 0; s->words && s->words[i]; i++)
+		strbuf_addf(&words, "%s%s", i ? ", " : "", s->words[i]);
+	if (words.len)
+		diag_hint(diag, "it may be one of: %s", words.data);
+	strbuf_release(&words);
+	return -EINVAL;
+}
+
+int config_apply_environment(struct diag *diag, struct script_config *config)
+{
+	static const char *const prefixes[] = {"BPFTRACE_", "PANTRACE_"};
+	int err = 0;
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(settings) && !err; i++) {
+		const struct setting *s = &settings[i / 2];
+		char name[64];
+		const char *value;
+
+		snprintf(name, sizeof(name), "%s%s", prefixes[i % 2], s->name);
+		for (char *p = name; *p; p++)
+			*p = (char)toupper((unsigned char)*p);
+		value = getenv(name);
+		if (value)
+			err = apply_variable(diag, s, name, value, config);
+	}
+	return err;
+}
+
 static void describe(const struct setting *s, const struct script_config *config,
 		     struct config_field *ret)
 {
@@ -252,7 +310,7 @@ u32 config_fields(const struct script_config *config, struct config_field *field
 	u32 n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings) && n < max; i++)
-		if (!settings[i].renamed && settings[i].kind != SETTING_IGNORED)
+		if (!settings[i].renamed && settings[i].kind < SETTING_IGNORED)
 			describe(&settings[i], config, &fields[n++]);
 	return n;
 }

@@ -184,9 +184,7 @@ struct compile_options {
 	bool report_helpers;	/* -k: send ACTION_HELPER_ERROR when a helper fails */
 	struct kernel_features features;
 	struct probe_env *env;	/* types, btf, kernel, diag */
-	/* "name=value" pairs: BPFTRACE_* / PANTRACE_* environment settings that override the config block's defaults. */
-	int (*setting)(void *arg, struct script_config *config);
-	void *setting_arg;
+	bool reads_environment; /* BPFTRACE_NAME and PANTRACE_NAME override settings of the script */
 	/* Called after each stage so that `-d STAGE` can print it; NULL = none. stage: "ast", "types", "ir", "bpf". */
 	void (*dump)(void *arg, const char *stage, const char *text);
 	void *dump_arg;

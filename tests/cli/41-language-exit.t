@@ -19,6 +19,9 @@ is "$out" ok "a parameter in a condition"
 run -q -e 'config = { BPFTRACE_STR_TRUNC_TRAILER = "~"; BPFTRACE_MAX_STRLEN = 4 }
 	t:syscalls:sys_enter_openat /comm == "cat"/ { print(str(args.filename)); }' -c 'cat /etc/hostname'
 like "$out" "^/etc~$" "config options by the names of the variables"
+PANTRACE_LICENSE=mine run -e 'BEGIN { exit() }'
+is "$rc" 1 "a variable of the environment is checked as the setting is"
+like "$err" "Invalid value for PANTRACE_LICENSE: 'mine'" "  and named"
 BPFTRACE_MAX_STRLEN=6 run -q -e 'config = { max_strlen = 4 }
 	t:syscalls:sys_enter_openat /comm == "cat"/ { print(str(args.filename)); }' -c 'cat /etc/hostname'
 like "$out" "^/etc/h\.\.$" "the environment goes before"
