@@ -42,12 +42,15 @@ told()
 	failed=$tests_failed
 }
 
+# With a filter here, and -l where it is refused, as without them all functions of the kernel are hooked, which takes long in a guest.
+echo write_null >$t/set_ftrace_filter
 echo function_graph >$t/current_tracer
 retval=$(has funcgraph-retval && echo yes)
 retaddr=$(has funcgraph-retaddr && echo yes)
 args=$(has funcgraph-args && echo yes)
 both=$(grep -qs 'args\[\]' $t/events/ftrace/fgraph_retaddr_entry/format && echo yes)
 echo nop >$t/current_tracer
+echo >$t/set_ftrace_filter
 
 if [ "$retval" ]; then
 	known funcgraph -R -m 1 write_null
@@ -64,7 +67,7 @@ told
 	like "$(cat /tmp/out)" '"comm":"cat","function":"do_sys_openat2",.*"retval":(-2|4294967294),"error":-2\}$' "funcgraph -R --json"
 told
 else
-	pantrace funcgraph -d 1 -R write_null >/tmp/out 2>/tmp/err
+	pantrace funcgraph -d 1 -R -l write_null write_null >/tmp/out 2>/tmp/err
 	is $? 5 "funcgraph -R where the kernel has no return values: exit code"
 	like "$(cat /tmp/err)" "no option 'funcgraph-retval'" "and message"
 	like "$(cat /tmp/err)" "since 6.5, with CONFIG_FUNCTION_GRAPH_RETVAL" "and which kernels have them"
@@ -78,7 +81,7 @@ if [ "$retaddr" ]; then
 	ok "funcgraph -r: who called"
 told
 else
-	pantrace funcgraph -d 1 -r write_null >/tmp/out 2>/tmp/err
+	pantrace funcgraph -d 1 -r -l write_null write_null >/tmp/out 2>/tmp/err
 	is $? 5 "funcgraph -r where the kernel has no return addresses: exit code"
 	like "$(cat /tmp/err)" "since 6.13, with CONFIG_FUNCTION_GRAPH_RETADDR" "and message"
 	skip "return addresses" "the kernel is not built with CONFIG_FUNCTION_GRAPH_RETADDR"
@@ -92,7 +95,7 @@ told
 	is "$(grep -c '"function":"write_null",.*"args":{"file":"0xff[0-9a-f]*","buf":"0x[0-9a-f]*","count":16,"ppos":"0x[0-9a-f]*"}[,}]' /tmp/out)" 5 "funcgraph -A --json"
 told
 else
-	pantrace funcgraph -d 1 -A write_null >/tmp/out 2>/tmp/err
+	pantrace funcgraph -d 1 -A -l write_null write_null >/tmp/out 2>/tmp/err
 	is $? 5 "funcgraph -A where the kernel has no arguments: exit code"
 	like "$(cat /tmp/err)" "since 6.15, with CONFIG_DEBUG_INFO_BTF" "and message"
 	skip "arguments" "the kernel's function graph tracer records none"
@@ -106,7 +109,7 @@ told
 	is "$(grep -c '"count":16,.*"caller":"vfs_write+0x[0-9a-f]*/0x[0-9a-f]*","retval":16}$' /tmp/out)" 5 "and as JSON"
 told
 elif [ "$args" ] && [ "$retaddr" ]; then
-	pantrace funcgraph -d 1 -A -r write_null >/tmp/out 2>/tmp/err
+	pantrace funcgraph -d 1 -A -r -l write_null write_null >/tmp/out 2>/tmp/err
 	is $? 5 "funcgraph -A -r where the kernel records one or the other: exit code"
 	like "$(cat /tmp/err)" "not both" "and message"
 else
