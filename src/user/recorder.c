@@ -157,7 +157,7 @@ static bool refusal_say(struct recorder *r, const char *name)
 	return true;
 }
 
-/* What a process could not switch on, once; it may come as the process goes on. */
+/* What a process could not switch on, once, and again if it becomes more as the process goes on. */
 static void stays_off_say(struct recorder *r, struct recorder_source *s)
 {
 	const struct pantrace_shm *const h = pantrace_reader_header(s->reader);
@@ -167,11 +167,10 @@ static void stays_off_say(struct recorder *r, struct recorder_source *s)
 
 	pantrace_reader_refused(s->reader, &sites, &why, &events);
 	/* a watcher's session (user/trigger.h) has the sites of the recorder's */
-	if (s->stays_off || (!sites && !events) || is_told_by_other(r) ||
-	    !(r->output || !r->consume))
+	if (sites + events <= s->stays_off || is_told_by_other(r) || !(r->output || !r->consume))
 		return;
-	s->stays_off = true;
-	r->nr_refused++;
+	r->nr_refused += !s->stays_off;
+	s->stays_off = sites + events;
 	user_stays_off_text(&said, (pid_t)h->pid, strndupa(h->comm, sizeof(h->comm)), sites, why,
 			    events);
 	fprintf(stderr, "WARNING: %s\n", said.data);

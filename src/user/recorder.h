@@ -23,7 +23,7 @@ struct recorder_source {
 	char *file;   /* name in the session's directory, or NULL */
 	int pidfd;    /* -1: its end is not seen */
 	bool ended, damaged;
-	bool stays_off; /* some of what the session wants of it, and that is said */
+	u32 stays_off; /* of what the session wants of it, as far as that is said */
 };
 
 struct recorder {
