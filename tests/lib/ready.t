@@ -74,6 +74,33 @@ if [ -d $examples ]; then
 	# shellcheck disable=SC2086
 	gcc -Wall -Werror $include -I. hello.c tp.c -o hello "$lib/libpantrace.a" -lpthread -ldl
 	ok "hello-static-lib compiles unchanged"
+	record ./hello 0
+	like "$text" 'ust_tests_hello:tptest: .*intfield = 4, intfield2 = 0x4, .*arrfield1 = \[ \[0\] = 1' "and its events are recorded, _hex fields with base 16"
+	cd "$dir/examples/gen-tp" || exit
+	if command -v lttng-gen-tp >/dev/null; then
+		lttng-gen-tp sample_tracepoint.tp -o sample_tracepoint.h -o sample_tracepoint.c >/dev/null
+		# shellcheck disable=SC2086
+		gcc -Wall -Werror $include -I. sample.c sample_tracepoint.c -o sample "$lib/libpantrace.a" -lpthread
+		ok "gen-tp: what lttng-gen-tp writes compiles unchanged"
+		record timeout 20 ./sample
+		like "$text" 'sample_tracepoint:message: .*"Hello World\\n"' "and its events are recorded"
+	fi
+	cd "$dir/examples/cmake-multiple-shared-libraries" || exit
+	for name in aligner tester; do
+		# shellcheck disable=SC2086
+		g++ -Wall -Werror -fPIC -shared $include -I. $name-lib.cpp tracepoint-provider.cpp -o lib$name-lib.so -L"$lib" -lpantrace -Wl,-rpath,"$(realpath "$lib")"
+		ok "cmake-multiple-shared-libraries: lib$name compiles unchanged"
+	done
+	g++ -I. tester.cpp -o tester -L. -ltester-lib -laligner-lib -L"$lib" -lpantrace -Wl,-rpath,"$PWD:$(realpath "$lib")"
+	record ./tester
+	like "$text" 'gydle_om:align_query: .*"moleculeX"' "the events of one library"
+	like "$text" 'gydle_om:test_alignment: .*"my-alignment"' "and of the other"
+	for name in clock getcpu; do
+		cd "$dir/examples/$name-override" || exit
+		# shellcheck disable=SC2086
+		gcc $include -fPIC -shared lttng-ust-$name-override-example.c -o override.so 2>"$dir/err"
+		is "$? $(grep -o -m1 "there is no $name plugin" "$dir/err" | head -n 1)" "1 there is no $name plugin" "$name-override is refused, with the reason"
+	done
 	for name in demo-tracef/demo-tracef demo-tracef/demo-vtracef demo-tracelog/demo-tracelog demo-tracelog/demo-vtracelog; do
 		# shellcheck disable=SC2086
 		gcc -Wall -Werror $include "$dir/examples/$name.c" -o "$dir/log" "$lib/libpantrace.a" -lpthread
