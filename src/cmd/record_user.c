@@ -410,7 +410,13 @@ static int end_user(struct record_run *run, void *state)
 	} else {
 		snapshot(run, s);
 	}
-	run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused;
+	run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused +
+		       announce_refused(s->announce);
+	if (announce_refused(s->announce) && !run->failed)
+		fprintf(stderr,
+			"WARNING: %u events of programs stayed off: the predicate does not fit "
+			"their fields, or there are too many of them\n",
+			announce_refused(s->announce));
 	recorder_close(&s->recorder);
 	if (s->output) {
 		closed = ctf_output_close(s->output, 30000);

@@ -42,6 +42,7 @@ struct announce {
 	struct hashmap known; /* "rule event-line" -> the answer, in arena */
 	u32 nr_known
 		[2]; /* of strangers, of trusted programs: those do not use up what these need */
+	u32 refused;
 };
 
 static int listen_at(const char *path)
@@ -175,9 +176,12 @@ static const char *answer_to(struct announce *a, char *request, bool trusted, st
 		hashmap_puts(&a->known, key, (void *)answer);
 		a->nr_known[trusted]++;
 		if (rc &&
-		    rc != -EBADMSG) /* that is no event, and says nothing about the predicate */
+		    rc != -EBADMSG) { /* that is no event, and says nothing about the predicate */
 			*ret_rc = -EINVAL;
+			a->refused++;
+		}
 	}
+	a->refused += !answer;
 	free(event);
 	free(key);
 	return answer ? answer : "error 28 too many events\n";
@@ -341,6 +345,11 @@ int announce_serve(struct announce *a, struct diag *d)
 		}
 	}
 	return rc;
+}
+
+u32 announce_refused(const struct announce *a)
+{
+	return a ? a->refused : 0;
 }
 
 void announce_close(struct announce *a)

@@ -30,6 +30,8 @@ struct announced_rings {
 };
 /* False: there are none. */
 bool announce_rings(struct announce *a, struct announced_rings *ret);
+/* How often an event stayed off, whosever it is: the predicate does not fit it, or there are too many. NULL is fine. */
+u32 announce_refused(const struct announce *a);
 /* The socket is gone; NULL is fine. */
 void announce_close(struct announce *a);
 

@@ -124,7 +124,8 @@ ok "another user asks for too much" || cat answers
 stop
 exec 3>&-
 wait $stranger
-is "$rc $(count guests request)" "0 500" "and holds connections: the others are answered" || printf '# %s\n' "$err"
+is "$rc $(count guests request)" "3 500" "and holds connections: the others are answered" || printf '# %s\n' "$err"
+like "$err" "WARNING: [1-9][0-9]* events of programs stayed off" "what was too much is told"
 run user destroy guests
 
 # ---- other fields under the same name, in a session without a recorder
@@ -218,4 +219,22 @@ p.send_signal(signal.SIGINT)
 p.wait()
 EOF
 like "$(cat hostile.out)" "^alive b'ok.nfilter shop:reque'" "2000 mutilated requests do no harm" || sed 's/^/# /' hostile.out
+# Another user's program that has other fields does not end the recording of the others; what it lacks then is told.
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work" "$PANTRACE_RUNTIME"
+	start record -u 'shop:request' --filter 'args.status >= 500' -o guest
+	python3 - "$PANTRACE_RUNTIME/ask-$tracer" $tracer >guest.out 2>&1 <<'EOF'
+import os, socket, sys
+os.setgid(65534); os.setuid(65534)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.settimeout(60)
+s.connect(sys.argv[1])
+s.send(f"pantrace 1 x announce record-{sys.argv[2]}\nevent 1 0 6 shop:request 5:other\n".encode())
+print(s.recv(65536)[:8])
+EOF
+	stop
+	like "$(cat guest.out)" "b'error 22" "another user's event without the field is refused"
+	is "$rc" 3 "which is an exit code"
+	like "$err" "WARNING: 1 events of programs stayed off" "and is said"
+fi
 done_testing
