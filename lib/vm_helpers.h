@@ -109,7 +109,7 @@ static void who_runs(struct pt_vm_who *who)
 	prctl(PR_GET_NAME, who->name);
 }
 
-/* Bucket numbers of hist(n, bits), as the language has them (src/lang/aggregate.c). */
+/* Bucket numbers of hist(n, bits), as the language has them (src/lang/builtin/aggregate.c). */
 static uint64_t bucket_of(uint64_t n, uint64_t bits)
 {
 	unsigned int above;

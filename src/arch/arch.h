@@ -3,8 +3,8 @@
  * All that depends on the machine: registers, calling convention, system-call tables. One file per
  * architecture (x86_64.c, next aarch64.c); nothing elsewhere may assume one.
  */
-#ifndef PANTRACE_ARCH_H
-#define PANTRACE_ARCH_H
+#ifndef PANTRACE_ARCH_ARCH_H
+#define PANTRACE_ARCH_ARCH_H
 
 #include "base/base.h"
 

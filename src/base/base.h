@@ -9,8 +9,8 @@
  * descriptors and vanish with us). Sizes that come from foreign data are checked
  * against a limit before they get here.
  */
-#ifndef PANTRACE_BASE_H
-#define PANTRACE_BASE_H
+#ifndef PANTRACE_BASE_BASE_H
+#define PANTRACE_BASE_BASE_H
 
 #include <errno.h>
 #include <inttypes.h>

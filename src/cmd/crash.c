@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/foreign.h"
 #include "base/json.h"
-#include "cmd/user.h"
+#include "cmd/user/user.h"
 #include "user/owner.h"
 #include "user/recorder.h"
 

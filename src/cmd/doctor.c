@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/options.h"
-#include "kernel/ftrace_features.h"
+#include "kernel/features/ftrace_features.h"
 #include "kernel/kernel.h"
-#include "kernel/sandbox.h"
+#include "kernel/sandbox/sandbox.h"
 #include "probe/probe.h"
 
 /* include/uapi/linux/capability.h; why each matters here. */

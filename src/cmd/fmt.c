@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "base/options.h"
-#include "lang/format_script.h"
-#include "lang/parse.h"
+#include "lang/fmt/script.h"
+#include "lang/syntax/parse.h"
 
 struct fmt_options {
 	const char *program, *output;

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 
 #include "base/options.h"
-#include "cmd/run.h"
+#include "cmd/run/run.h"
 #include "kernel/kernel.h"
 
 static void line(const char *name, bool yes)

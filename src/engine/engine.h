@@ -9,10 +9,10 @@
 #ifndef PANTRACE_ENGINE_ENGINE_H
 #define PANTRACE_ENGINE_ENGINE_H
 
-#include "binary/unwind.h"
+#include "binary/debug/unwind.h"
 #include "engine/child.h"
 #include "engine/maps.h"
-#include "kernel/ring.h"
+#include "kernel/bpf/ring.h"
 #include "engine/watch.h"
 #include "lang/script.h"
 #include "view/output.h"
@@ -58,7 +58,7 @@ struct engine {
 	struct output *out;
 	struct open_map *maps;	/* script->maps.len; fd -1 = not created */
 	int *programs;		/* script->programs.len; fd or -1 */
-	struct counting *counting; /* counted.h; NULL: no program counts by itself */
+	struct counting *counting; /* engine/in_process_maps.h; NULL: no program counts by itself */
 	struct ring *ring;	/* NULL: the script sends no records */
 	struct packets *packets; /* NULL: it has no skboutput() */
 	struct probe_attachments attachments;
@@ -142,7 +142,7 @@ bool engine_has_signal(const struct engine *e, u32 signo);
 /* SIGUSR1 without a probe of its own prints the maps, as bpftrace 0.17 did. */
 void engine_run_signal(struct engine *e, u32 signo);
 
-/* ---- trial.c ---- */
+/* ---- engine/test_bench.c ---- */
 /* options->trial; drain(arg) acts upon the records that were sent. Returns 0, or -errno with a diagnostic; e->exit_code tells whether all passed. */
 int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg);
 
@@ -168,7 +168,7 @@ bool engine_prints(const struct engine *e, u64 kinds);
 bool engine_has_user_symbols(const struct engine *e);
 /* Functions of the kernel are read now if they will be printed: that takes privileges. */
 void engine_read_kernel_names(struct engine *e);
-/* Everything is attached: what reading does not need is given up (kernel/sandbox.h). */
+/* Everything is attached: what reading does not need is given up (kernel/sandbox/sandbox.h). */
 void engine_drop_privileges(struct engine *e);
 void engine_note_process(struct engine *e, pid_t pid);
 /* Before the first attachment, if the script prints names of processes. */

@@ -3,9 +3,9 @@
 #include <linux/bpf.h>
 
 #include "engine/actions.h"
-#include "engine/counted.h"
+#include "engine/in_process_maps.h"
 #include "engine/packets.h"
-#include "user/counting.h"
+#include "user/in_process_session.h"
 
 /* ---- records ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/actions.h"
-#include "engine/counted.h"
+#include "engine/in_process_maps.h"
 #include "engine/engine.h"
 #include "engine/packets.h"
 
@@ -16,11 +16,11 @@
 #include "base/process.h"
 #include "base/stall.h"
 #include "engine/map_switch.h"
-#include "engine/pace.h"
-#include "engine/patience.h"
+#include "engine/wakeup.h"
+#include "engine/run_signals.h"
 #include "kernel/kernel.h"
-#include "kernel/sandbox.h"
-#include "user/counting.h"
+#include "kernel/sandbox/sandbox.h"
+#include "user/in_process_session.h"
 
 /* Records in one go before signals and the end of the child are looked at again. */
 #define RECORDS_PER_ROUND 4096u

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* print(@m), clear(@m), zero(@m) and the maps at the end of a run. */
 #include "engine/actions.h"
-#include "engine/counted.h"
+#include "engine/in_process_maps.h"
 #include "engine/map_switch.h"
-#include "lang/thread_local.h"
+#include "lang/check/thread_local.h"
 
 static struct open_map *action_map(struct engine *e, const struct action *a)
 {

@@ -8,7 +8,7 @@
  * and is read and emptied at leisure.
  */
 #include "base/clock.h"
-#include "engine/counted.h"
+#include "engine/in_process_maps.h"
 #include "engine/map_switch.h"
 
 #include <linux/bpf.h>

@@ -3,7 +3,7 @@
 
 #include <linux/bpf.h>
 
-#include "engine/counted.h"
+#include "engine/in_process_maps.h"
 #include "kernel/kernel.h"
 #include "view/tseries.h"
 

@@ -23,7 +23,7 @@ struct open_map {
 	u64 normal;    /* normalize(): what values are divided by when they are printed; 0 = 1 */
 	enum map_order order; /* sort() */
 	bool is_descending;
-	/* counted.h; NULL: no program counts into it */
+	/* engine/in_process_maps.h; NULL: no program counts into it */
 	struct counting *counting;
 	u32 counting_map;
 	struct counting_elements *frozen;

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/foreign.h"
-#include "kernel/ring.h"
+#include "kernel/bpf/ring.h"
 #include "kernel/kernel.h"
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a script still needs when everything is attached. */
-#include "engine/counted.h"
+#include "engine/in_process_maps.h"
 #include "engine/engine.h"
 
-#include "kernel/ksyms.h"
-#include "kernel/sandbox.h"
+#include "kernel/symbols/ksyms.h"
+#include "kernel/sandbox/sandbox.h"
 
 #define KIND(k) (1ULL << TYPE_##k)
 

@@ -3,7 +3,7 @@
  * The table that programs unwind user stacks by. It has two halves: while the process maps a new
  * library, its rows are written into the half that is not in use, then one word switches over.
  */
-#include "binary/unwind.h"
+#include "binary/debug/unwind.h"
 
 #include <linux/bpf.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include <ctype.h>
 
 #include "base/escape.h"
-#include "lang/loop_steps.h"
+#include "lang/lower/loop_steps.h"
 
 /* What a sentence of the verifier (kernel/bpf/verifier.c) means for the author of a script. */
 static const struct {

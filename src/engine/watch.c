@@ -6,7 +6,7 @@
 
 #include "base/cursor.h"
 #include "base/vector.h"
-#include "kernel/perf_ring.h"
+#include "kernel/bpf/perf_ring.h"
 #include "kernel/kernel.h"
 
 #define WATCH_PAGES 64u

@@ -6,7 +6,7 @@
 #ifndef PANTRACE_ENGINE_WATCH_H
 #define PANTRACE_ENGINE_WATCH_H
 
-#include "binary/symbolize.h"
+#include "binary/process/symbolize.h"
 
 struct watch;
 

@@ -9,9 +9,9 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "kernel/guard.h"
+#include "kernel/tracefs/guard.h"
 #include "kernel/kernel_internal.h"
-#include "kernel/ksyms.h"
+#include "kernel/symbols/ksyms.h"
 
 /* A configuration is 250 kB of text. */
 #define MAX_CONFIG ((size_t)16 << 20)

@@ -3,8 +3,8 @@
  * What the running kernel offers. Everything is asked lazily and by trial (a map or program is created, a file opened),
  * never by comparing versions; answers are cached for the run. Opening a struct kernel costs nothing.
  */
-#ifndef PANTRACE_KERNEL_H
-#define PANTRACE_KERNEL_H
+#ifndef PANTRACE_KERNEL_KERNEL_H
+#define PANTRACE_KERNEL_KERNEL_H
 
 #include "base/arena.h"
 #include "base/diag.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of kernel/ share: the answers that were found so far. */
-#ifndef PANTRACE_KERNEL_INTERNAL_H
-#define PANTRACE_KERNEL_INTERNAL_H
+#ifndef PANTRACE_KERNEL_KERNEL_INTERNAL_H
+#define PANTRACE_KERNEL_KERNEL_INTERNAL_H
 
 #include <sys/types.h>
 
 #include "base/hashmap.h"
 #include "base/vector.h"
 #include "kernel/kernel.h"
-#include "kernel/traceable.h"
+#include "kernel/features/traceable.h"
 
 struct ksyms;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A script from text to programs: the list of passes. */
-#include "lang/check.h"
-#include "lang/config.h"
-#include "lang/in_process.h"
-#include "lang/lower.h"
-#include "lang/parse.h"
-#include "lang/plan.h"
+#include "lang/check/check.h"
+#include "lang/syntax/config.h"
+#include "lang/check/in_process.h"
+#include "lang/lower/lower.h"
+#include "lang/syntax/parse.h"
+#include "lang/lower/plan.h"
 #include "lang/script.h"
-#include "lang/session.h"
-#include "lang/thread_local.h"
-#include "lang/units.h"
+#include "lang/check/probe_session.h"
+#include "lang/check/thread_local.h"
+#include "lang/check/units.h"
 
 #define MAX_STATEMENTS 10000
 

@@ -17,9 +17,9 @@
 
 #include <regex.h>
 
-#include "lang/ast.h"
+#include "lang/syntax/ast.h"
 #include "kernel/kernel.h"
-#include "lang/emit.h"
+#include "lang/bpf/emit.h"
 #include "probe/probe.h"
 #include "view/printf_format.h"
 
@@ -35,7 +35,7 @@ enum map_role {
 	MAP_KSTACKS,	/* hash: u64 id -> struct { u32 count; u32 pad; u64 frames[depth] } */
 	MAP_USTACKS,
 	MAP_JOIN,	/* anything else internal */
-	MAP_UNWIND,	/* array of struct unwind_row (binary/unwind.h): how to get from frame to frame in the process of -p or -c */
+	MAP_UNWIND,	/* array of struct unwind_row (binary/debug/unwind.h): how to get from frame to frame in the process of -p or -c */
 	MAP_PACKETS,	/* perf event array: what skboutput() sends */
 	MAP_GLOBAL,	/* array of one: struct script_globals, written by the engine before attach */
 };
@@ -52,7 +52,7 @@ struct script_globals {
 	u64 unwind_pid; /* whose frames the unwind table describes */
 	u64 unwind_table; /* index of its first row << 32 | rows */
 	u64 is_over; /* 1 + exit code: exit() was called */
-	u64 wake_flags; /* for bpf_ringbuf_submit() and _output(); engine/pace.h */
+	u64 wake_flags; /* for bpf_ringbuf_submit() and _output(); engine/wakeup.h */
 };
 
 struct script_map {
@@ -161,7 +161,7 @@ struct script {
 	bool has_exit;			   /* exit() is called somewhere */
 };
 
-struct script_file; /* lang/parse.h */
+struct script_file; /* lang/syntax/parse.h */
 
 struct compile_options {
 	const char *const *positional;

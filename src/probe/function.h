@@ -3,7 +3,7 @@
 #ifndef PANTRACE_PROBE_FUNCTION_H
 #define PANTRACE_PROBE_FUNCTION_H
 
-#include "kernel/traceable.h"
+#include "kernel/features/traceable.h"
 #include "probe/provider.h"
 
 /* What a wildcard matches and nobody may probe. */

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/glob.h"
-#include "binary/elf_file.h"
+#include "binary/elf/file.h"
 #include "kernel/kernel.h"
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 #include "probe/provider.h"
 #include "probe/user_event.h"
 

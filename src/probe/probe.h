@@ -7,8 +7,8 @@
  *	describe  one target -> what a program attached there sees (struct probe_context)
  *	attach    a loaded BPF program + its targets -> attachments that die with their file descriptors
  */
-#ifndef PANTRACE_PROBE_H
-#define PANTRACE_PROBE_H
+#ifndef PANTRACE_PROBE_PROBE_H
+#define PANTRACE_PROBE_PROBE_H
 
 #include "base/diag.h"
 #include "binary/location.h"

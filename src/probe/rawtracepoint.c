@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 #include "probe/provider.h"
 
 #define MAX_ARGUMENTS 12 /* MAX_BPF_FUNC_ARGS of the kernel */

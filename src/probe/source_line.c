@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Attach points by source line: FILE@SOURCE:LINE[:COLUMN]. */
-#include "binary/debug_lines.h"
+#include "binary/debug/lines.h"
 #include "probe/user.h"
 
 static int bad_number(struct probe_env *env, const struct probe_request *r, const char *what,

@@ -5,7 +5,7 @@
  * refuses to read it (kernel/trace/bpf_trace.c, tp_prog_is_valid_access).
  */
 #include "arch/arch.h"
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 #include "probe/provider.h"
 #include "types/tracefs_format.h"
 

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "binary/process_maps.h"
+#include "binary/process/maps.h"
 #include "probe/uapi.h"
 #include "probe/user.h"
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/foreign.h"
-#include "binary/debug_lines.h"
-#include "binary/zip.h"
-#include "binary/running_files.h"
+#include "binary/debug/lines.h"
+#include "binary/elf/zip.h"
+#include "binary/process/running_files.h"
 #include "probe/uapi.h"
 
 /* Places in the files of one process for which its first thread only is seen where links take it for that (6.6 to 6.9). */

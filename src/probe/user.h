@@ -3,7 +3,7 @@
 #ifndef PANTRACE_PROBE_USER_H
 #define PANTRACE_PROBE_USER_H
 
-#include "binary/elf_file.h"
+#include "binary/elf/file.h"
 #include "probe/provider.h"
 
 /* probe_target.private of these providers. */

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-#include "binary/process_maps.h"
-#include "binary/user_events.h"
+#include "binary/process/maps.h"
+#include "binary/elf/user_events.h"
 #include "user/process.h"
 #include "user/runtime.h"
 #include "user/script_session.h"

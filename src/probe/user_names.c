@@ -4,8 +4,8 @@
 
 #include "probe/user.h"
 
-#include "binary/debug_lines.h"
-#include "binary/process_maps.h"
+#include "binary/debug/lines.h"
+#include "binary/process/maps.h"
 
 /* The name in "int ns::f<int>(int)": names of templates have the return type before them. */
 static char *behind_return_type(char *name)

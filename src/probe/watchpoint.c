@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "kernel/ksyms.h"
+#include "kernel/symbols/ksyms.h"
 #include "probe/provider.h"
 
 /* HW_BREAKPOINT_R, _W, _X of linux/hw_breakpoint.h, whose other names clash with ours. */

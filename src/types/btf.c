@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kernel/btf_layout.h"
+#include "kernel/bpf/btf_layout.h"
 #include "kernel/kernel.h"
 #include "types/btf_internal.h"
 

@@ -4,7 +4,7 @@
 #define PANTRACE_TYPES_BTF_INTERNAL_H
 
 #include "base/vector.h"
-#include "kernel/btf_layout.h"
+#include "kernel/bpf/btf_layout.h"
 #include "types/btf.h"
 
 #define BTF_KIND_BIT(k) (1u << (k))

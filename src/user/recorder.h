@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The consumer of a session: finds the rings of its processes as they come, writes what they hold (trace/ctf_output.h), and
+ * The consumer of a session: finds the rings of its processes as they come, writes what they hold (trace/ctf/output.h), and
  * notices which processes have ended.
  *
  * A ring file is another process's memory: it may be cut short at any time. Then its rings are damaged, as if their
@@ -12,7 +12,7 @@
 #include <pantrace/reader.h>
 
 #include "base/shared_range.h"
-#include "trace/ctf_output.h"
+#include "trace/ctf/output.h"
 #include "user/owner.h"
 #include "user/session.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/hashmap.h"
 #include "base/json.h"
-#include "binary/symbolize.h"
+#include "binary/process/symbolize.h"
 #include "types/type.h"
 
 #define VALUE_MAX_FRAMES 1024u

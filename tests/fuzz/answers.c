@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cmd/user.h"
+#include "cmd/user/user.h"
 #include "probe/user_event.h"
 #include "user/process.h"
 

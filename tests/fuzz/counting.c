@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/aggregate.h"
-#include "user/counting_source.h"
+#include "user/in_process_tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

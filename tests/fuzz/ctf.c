@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "trace/ctf_filter.h"
-#include "trace/ctf_print.h"
+#include "trace/ctf/filter.h"
+#include "trace/ctf/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

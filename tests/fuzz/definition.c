@@ -3,8 +3,8 @@
  * Definitions of probes: any text as what ftrace's probe_events take, up to the words that the kernel would be told, and as the same of
  * `hist -e`, up to the words of the language. The kernel is told nothing.
  */
-#include "probe/definition.c"
-#include "cmd/hist_definition.h"
+#include "probe/definition/definition.c"
+#include "cmd/hist/definition.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 

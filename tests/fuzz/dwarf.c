@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/debug_lines.h"
-#include "binary/elf_internal.h"
+#include "binary/debug/lines.h"
+#include "binary/elf/internal.h"
 #include "types/type.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Everything that is read from foreign bytes in src/binary: ELF files, USDT notes, ld.so.cache,
  * maps, perf maps, names. */
-#include "binary/elf_internal.h"
-#include "binary/ld_cache.h"
-#include "binary/perf_map.h"
-#include "binary/process_maps.h"
+#include "binary/elf/internal.h"
+#include "binary/elf/ld_cache.h"
+#include "binary/process/perf_map.h"
+#include "binary/process/maps.h"
 #include "probe/probe.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Histograms in the words of the kernel's triggers: any text, looked up in an event of every kind of field. */
-#include "cmd/hist_definition.h"
-#include "cmd/hist_spec.h"
+#include "cmd/hist/definition.h"
+#include "cmd/hist/spec.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as the journal of a killed run: no file that it names lies outside of tracefs. */
-#include "kernel/tracefs_saved.h"
+#include "kernel/tracefs/saved.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

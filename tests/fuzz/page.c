@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/trace_dat.h"
+#include "trace/dat/trace_dat.h"
 #include "types/tracefs_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

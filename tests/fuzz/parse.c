@@ -4,8 +4,8 @@
  * is the second time.
  */
 #include "base/strbuf.h"
-#include "lang/format_script.h"
-#include "lang/parse.h"
+#include "lang/fmt/script.h"
+#include "lang/syntax/parse.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/relay.h"
-#include "trace/relay_protocol.h"
+#include "trace/relay/relay.h"
+#include "trace/relay/relay_protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

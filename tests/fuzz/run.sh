@@ -86,7 +86,7 @@ seeds()
 		# every string of the unit tests that looks like a script
 		sed -n 's/^[[:space:]]*{\{0,1\}"\(.*[{}].*\)",\{0,1\}.*/\1/p' tests/unit/*.c | unquote | split -a 4 -l 1 - "$corpus/unit-"
 		# one script for each builtin
-		sed -n 's/^[[:space:]]*{"[a-z_0-9]*", "\(.*\)"},$/\1/p' src/lang/builtin_examples.c | unquote | split -a 4 -l 1 - "$corpus/builtin-"
+		sed -n 's/^[[:space:]]*{"[a-z_0-9]*", "\(.*\)"},$/\1/p' src/lang/builtin/examples.c | unquote | split -a 4 -l 1 - "$corpus/builtin-"
 		# what the documentation shows
 		sed -n "s/^\$ pantrace .*-e '\(.*\)'.*/\1/p" doc/language.md doc/tutorial.md | split -a 4 -l 1 - "$corpus/doc-"
 		{

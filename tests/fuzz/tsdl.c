@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any text as metadata of a CTF trace; what it describes is decoded from the text itself. */
-#include "trace/ctf_value.h"
+#include "trace/ctf/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

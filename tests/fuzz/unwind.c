@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call frame information: any bytes as the section .eh_frame, or as a whole file. */
-#include "binary/elf_internal.h"
-#include "binary/unwind.h"
+#include "binary/elf/internal.h"
+#include "binary/debug/unwind.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 

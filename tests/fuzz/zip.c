@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "binary/elf_file.h"
-#include "binary/zip.h"
+#include "binary/elf/file.h"
+#include "binary/elf/zip.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of builtins: complete, unique, documented. */
-#include "lang/builtin.h"
+#include "lang/builtin/builtin.h"
 #include "tap.h"
 
 static const char *const required[] = {

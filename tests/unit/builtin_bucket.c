@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bucket numbers of hist() and lhist(): the generated code, interpreted, against the definition. */
-#include "lang/builtin_util.h"
+#include "lang/builtin/util.h"
 #include "tap.h"
 
 #define MAX_REGS 512

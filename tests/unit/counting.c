@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lib/aggregate.h"
-#include "user/counting_source.h"
+#include "user/in_process_tables.h"
 #include "user/recorder.h"
 
 #define NR_MAPS 4

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "binary/debug_lines.h"
+#include "binary/debug/lines.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Definitions of probes: what the kernel is told for what people write, and what they are told when
  * it is wrong. */
-#include "probe/definition.h"
+#include "probe/definition/definition.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "binary/elf_file.h"
+#include "binary/elf/file.h"
 #include "tap.h"
 
 /* Functions of this very program, whose offsets its symbols give. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "binary/elf_internal.h"
+#include "binary/elf/internal.h"
 #include "tap.h"
 
 int main(void)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/hashmap.h"
-#include "binary/elf_internal.h"
+#include "binary/elf/internal.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
 #include "tap.h"
 
 #include "emit_run.h"
-#include "lang/ir_pass.h"
+#include "lang/ir/pass.h"
 
 static struct run env;
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "emit_run.h"
-#include "lang/ir_pass.h"
+#include "lang/ir/pass.h"
 
 static struct run env;
 static u64 random_state;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lang/emit.h"
+#include "lang/bpf/emit.h"
 
 enum { RESULTS, HASH, SCRATCH, NMAPS };
 enum { NRESULTS = 512, SCRATCH_SIZE = 32768 };

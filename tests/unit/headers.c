@@ -2,7 +2,7 @@
 /* Headers of the system as they are installed here: each can be read, or says itself (#error) why not. */
 #include <dirent.h>
 
-#include "lang/parse.h"
+#include "lang/syntax/parse.h"
 #include "tap.h"
 
 struct counts {

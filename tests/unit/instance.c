@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Instances of tracefs: names, complaints at their places, what is left when an owner is killed. */
-#include "kernel/instance.h"
+#include "kernel/tracefs/instance.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "kernel/dynamic_event.h"
-#include "kernel/sweep.h"
-#include "kernel/tracefs_owner.h"
-#include "kernel/tracefs_saved.h"
+#include "kernel/tracefs/dynamic_event.h"
+#include "kernel/tracefs/sweep.h"
+#include "kernel/tracefs/owner.h"
+#include "kernel/tracefs/saved.h"
 #include "tap.h"
 
 static void test_names(struct kernel *k)

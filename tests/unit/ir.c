@@ -5,7 +5,7 @@
 
 #include <linux/bpf.h>
 
-#include "lang/emit.h"
+#include "lang/bpf/emit.h"
 
 struct test {
 	struct arena arena;

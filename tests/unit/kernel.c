@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the running kernel offers: symbols against /proc/kallsyms itself, events against tracefs. */
 #include "kernel/kernel.h"
-#include "kernel/ksyms.h"
+#include "kernel/symbols/ksyms.h"
 
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 #include "tap.h"
 
 static double now_ms(void)

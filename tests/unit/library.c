@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binary/elf_file.h"
-#include "binary/ld_cache.h"
-#include "binary/process_maps.h"
+#include "binary/elf/file.h"
+#include "binary/elf/ld_cache.h"
+#include "binary/process/maps.h"
 #include "tap.h"
 
 struct entries {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Names are told in the order of the alphabet, each once, however many there are.
-#include "cmd/name_list.h"
+#include "cmd/list/name_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>

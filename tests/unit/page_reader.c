@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pipes of packets (pipe(2), O_DIRECT) stand for the rings: a read gives one page, in order, until there is none. */
-#include "trace/page_reader.h"
+#include "trace/ring/page_reader.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
  * text in the guest (tests/vm/trace-drivers.sh).
  */
 #include "tap.h"
-#include "trace/print_format.h"
+#include "trace/print_format/print_format.h"
 #include "types/btf.h"
 #include "types/tracefs_format.h"
 

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/traceable.h"
+#include "kernel/features/traceable.h"
 #include "probe/provider.h"
 #include "probe_fixture.h"
 #include "tap.h"

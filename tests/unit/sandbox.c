@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "kernel/kernel.h"
-#include "kernel/sandbox.h"
+#include "kernel/sandbox/sandbox.h"
 #include "tap.h"
 
 /* Each returns 0, or -1 with errno. */

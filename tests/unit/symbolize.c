@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "binary/perf_map.h"
-#include "binary/process_cache.h"
-#include "binary/symbolize.h"
+#include "binary/process/perf_map.h"
+#include "binary/process/cache.h"
+#include "binary/process/symbolize.h"
 #include "scratch.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls as `trace` has them, with records made here: cut ones, memory outside them, bytes that no terminal should see. */
 #include "tap.h"
-#include "trace/trace_text.h"
+#include "trace/ftrace/trace_text.h"
 
 #define ARG(name, offset) \
 	"\tfield:unsigned long " name ";\toffset:" #offset ";\tsize:8;\tsigned:0;\n"

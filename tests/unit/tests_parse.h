@@ -4,7 +4,7 @@
 #define PANTRACE_TESTS_PARSE_H
 
 #include "base/strbuf.h"
-#include "lang/parse.h"
+#include "lang/syntax/parse.h"
 #include "tap.h"
 
 struct parsed {

@@ -16,11 +16,11 @@
 #include "base/file.h"
 #include "base/hashmap.h"
 #include "base/vector.h"
-#include "kernel/tracefs.h"
-#include "kernel/tracefs_owner.h"
+#include "kernel/tracefs/tracefs.h"
+#include "kernel/tracefs/owner.h"
 #include "tap.h"
-#include "trace/graph_text.h"
-#include "trace/trace_text.h"
+#include "trace/ftrace/graph_text.h"
+#include "trace/ftrace/trace_text.h"
 
 static char directory[128];
 

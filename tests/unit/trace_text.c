@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pages and print formats made here: what the kernel's own text cannot be asked for at will. */
 #include "tap.h"
-#include "trace/trace_text.h"
+#include "trace/ftrace/trace_text.h"
 #include "types/tracefs_format.h"
 
 /* One record: u16 type, 2 bytes, s32 pid; then at 8 s32 a, 12 u32 b, 16 u64 c, 24 char s[8], 32

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 #include "tap.h"
 #include "types/btf.h"
 

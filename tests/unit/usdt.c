@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "binary/elf_internal.h"
+#include "binary/elf/internal.h"
 #include "probe/probe.h"
 #include "scratch.h"
 #include "tap.h"

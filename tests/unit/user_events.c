@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "binary/elf_internal.h"
-#include "binary/user_events.h"
+#include "binary/elf/internal.h"
+#include "binary/elf/user_events.h"
 
 /* The library's side, which is not needed: the sites are never on. */
 void pantrace_object_add(struct pantrace_object *object, const struct pantrace_site *sites,

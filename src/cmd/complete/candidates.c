@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "base/glob.h"
-#include "cmd/report_names.h"
-#include "kernel/tracefs.h"
-#include "lang/builtin.h"
+#include "cmd/report/names.h"
+#include "kernel/tracefs/tracefs.h"
+#include "lang/builtin/builtin.h"
 #include "probe/probe.h"
 #include "probe/user_event.h"
 #include "types/tracefs_format.h"

@@ -20,7 +20,7 @@
 #include "base/vector.h"
 #include "cmd/commands.h"
 #include "cmd/complete/candidates.h"
-#include "cmd/tools.h"
+#include "cmd/tools/tools.h"
 
 /* bash puts a candidate into its line as it is; zsh and fish quote it. */
 #define BASH_SPECIAL " \t\n\"\\'`$&|;<>()[]{}*?!"

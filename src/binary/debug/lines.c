@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "binary/debug/lines.h"
+
+#include <dwarf.h>
+
+#include "base/hashmap.h"
+#include "binary/debug/dwarf.h"
+#include "binary/debug/internal.h"
+#include "binary/debug/split.h"
+#include "binary/elf/internal.h"
+
+struct debug {
+	struct dwarf_file dwarf;
+	struct debug_split *split; /* NULL = there was no skeleton yet */
+};
+
+Dwarf *debug_dwarf(struct elf_file *f)
+{
+	struct debug *d = f->dwarf;
+
+	if (d)
+		return d->dwarf.dwarf;
+	f->dwarf = d = xzalloc(sizeof(*d));
+	if (!dwarf_file_open(&d->dwarf, f) && elf_debug_file(f)) {
+		dwarf_file_close(&d->dwarf);
+		dwarf_file_open(&d->dwarf, f->debug);
+	}
+	return d->dwarf.dwarf;
+}
+
+void debug_release(struct elf_file *f)
+{
+	struct debug *d = f->dwarf;
+
+	if (!d)
+		return;
+	debug_split_close(d->split);
+	dwarf_file_close(&d->dwarf);
+	free(d);
+}
+
+int debug_available(struct elf_file *f)
+{
+	return debug_dwarf(f) ? 0 : -ENODATA;
+}
+
+/* ---- units ---- */
+
+/* -gsplit-dwarf: the unit stays the skeleton that it is if the rest is nowhere. */
+static void to_split(struct elf_file *f, Dwarf_Die *unit)
+{
+	struct debug *d = f->dwarf;
+	Dwarf_Die split;
+	uint8_t type;
+
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    type != DW_UT_skeleton)
+		return;
+	if (!d->split)
+		d->split = debug_split_open(d->dwarf.file);
+	if (debug_split_unit(d->split, unit, &split))
+		*unit = split;
+}
+
+int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg)
+{
+	Dwarf *dwarf = debug_dwarf(f);
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die unit;
+	uint8_t type;
+	int result = 0;
+
+	while (!result && dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit, NULL) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		to_split(f, &unit);
+		result = fn(arg, &unit);
+	}
+	return result;
+}
+
+/* The unit in the program itself, which has the addresses and the line table. */
+static bool skeleton_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
+{
+	Dwarf *dwarf = debug_dwarf(f);
+	Dwarf_CU *cu = NULL;
+	uint8_t type;
+
+	if (!dwarf)
+		return false;
+	if (dwarf_addrdie(dwarf, address, ret))
+		return true;
+	/* clang writes no .debug_aranges. */
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, ret, NULL) == 0)
+		if ((type == DW_UT_compile || type == DW_UT_skeleton) && dwarf_haspc(ret, address) == 1)
+			return true;
+	return false;
+}
+
+bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
+{
+	if (!skeleton_at(f, address, ret))
+		return false;
+	to_split(f, ret);
+	return true;
+}
+
+/* ---- lines ---- */
+
+int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *ret_line)
+{
+	Dwarf_Line *line;
+	Dwarf_Die unit;
+	const char *file;
+	int number;
+
+	if (!debug_dwarf(f))
+		return -ENODATA;
+	if (!skeleton_at(f, address, &unit))
+		return -ENOENT;
+	line = dwarf_getsrc_die(&unit, address);
+	file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (!file || dwarf_lineno(line, &number) || number <= 0)
+		return -ENOENT;
+	*ret_file = file;
+	*ret_line = (u32)number;
+	return 0;
+}
+
+static bool path_ends_with(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return m && m <= n && str_eq(path + n - m, end) &&
+	       (m == n || *end == '/' || path[n - m - 1] == '/');
+}
+
+struct find_line {
+	const struct debug *debug;
+	const char *file;
+	u32 column; /* 0 = any */
+	u32 wanted, best; /* best: the line that will be taken; 0 = none yet */
+	struct hashmap
+		places; /* offset of the function's or inlined copy's DIE -> lowest address + 1 */
+};
+
+/* The innermost function or inlined function around an address: what has one copy of a line. */
+static u64 scope_of(Dwarf_Die *unit, u64 address)
+{
+	Dwarf_Die *scopes = NULL;
+	int n = dwarf_getscopes(unit, address, &scopes);
+	u64 offset = 0;
+
+	for (int i = 0; i < n && !offset; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram ||
+		    dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
+			offset = dwarf_dieoffset(&scopes[i]);
+	free(scopes);
+	return offset;
+}
+
+static int each_row(struct find_line *q, Dwarf_Die *unit,
+		    void (*fn)(struct find_line *, Dwarf_Die *, u32, u64))
+{
+	Dwarf_Die skeleton = *unit;
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (q->debug->split)
+		debug_split_skeleton(q->debug->split, unit, &skeleton);
+	if (dwarf_getsrclines(&skeleton, &lines, &count) != 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		bool is_statement = false, is_end = false;
+		const char *file;
+		Dwarf_Addr address;
+		int number, column;
+
+		/* The cheap questions first: the path is looked at only for lines that may count.
+		 */
+		if (!line || dwarf_lineno(line, &number) || number < (int)q->wanted ||
+		    dwarf_linebeginstatement(line, &is_statement) || !is_statement ||
+		    dwarf_lineendsequence(line, &is_end) || is_end ||
+		    dwarf_lineaddr(line, &address))
+			continue;
+		if (q->column && (number != (int)q->wanted || dwarf_linecol(line, &column) ||
+				  column != (int)q->column))
+			continue;
+		file = dwarf_linesrc(line, NULL, NULL);
+		if (file && path_ends_with(file, q->file))
+			fn(q, unit, (u32)number, address);
+	}
+	return 0;
+}
+
+static void choose_line(struct find_line *q, Dwarf_Die *unit, u32 line, u64 address)
+{
+	if (!q->best || line < q->best)
+		q->best = line;
+}
+
+static void choose_address(struct find_line *q, Dwarf_Die *unit, u32 line, u64 address)
+{
+	u64 scope;
+	void **slot;
+
+	if (line != q->best)
+		return;
+	scope = scope_of(unit, address);
+	slot = hashmap_put(&q->places, &scope, sizeof(scope), NULL);
+	if (!*slot || (u64)(uintptr_t)*slot > address + 1)
+		*slot = (void *)(uintptr_t)(address + 1);
+}
+
+static int choose_line_in(void *arg, Dwarf_Die *unit)
+{
+	return each_row(arg, unit, choose_line);
+}
+
+static int choose_address_in(void *arg, Dwarf_Die *unit)
+{
+	return each_row(arg, unit, choose_address);
+}
+
+int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
+		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line)
+{
+	struct find_line q = {.file = file, .wanted = line, .column = column};
+	int result = 0;
+
+	if (!debug_dwarf(f))
+		return -ENODATA;
+	q.debug = f->dwarf;
+	debug_each_unit(f, choose_line_in, &q);
+	if (!q.best)
+		return -ENOENT;
+	debug_each_unit(f, choose_address_in, &q);
+	if (ret_line)
+		*ret_line = q.best;
+	hashmap_each (&q.places, e) {
+		result = fn(arg, (u64)(uintptr_t)e->value - 1);
+		if (result)
+			break;
+	}
+	hashmap_release(&q.places);
+	return result;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a unit has in each section is copied into an ELF file in memory under the name that the
+ * section has in a program without split units. The addresses stay in the program: the part of its
+ * .debug_addr that is the unit's goes along, without its header, which is where libdw looks when a
+ * unit names no place.
+ *
+ * libdw would find .dwo files by itself, but it maps them, and opens whatever a program names.
+ */
+#include "binary/debug/split.h"
+
+#include <dwarf.h>
+
+#include "base/strbuf.h"
+#include "binary/debug/dwarf.h"
+#include "binary/debug/package.h"
+#include "binary/elf/internal.h"
+
+/* Older than DWARF 5 (elfutils 0.188 has them, musl's and others' dwarf.h may not). */
+#define PT_AT_GNU_DWO_NAME  0x2130
+#define PT_AT_GNU_ADDR_BASE 0x2133
+
+enum { MAX_PART = 1 << 30, PARTS = 16 };
+
+struct unit {
+	u64 signature;
+	u8 *image;
+	Elf *elf;
+	Dwarf *dwarf;
+	Dwarf_Die die, skeleton;
+	bool is_good;
+};
+
+struct debug_split {
+	struct elf_file *program;
+	struct debug_package *package; /* NULL = none */
+	bool package_searched;
+	VECTOR(struct unit *) open;
+};
+
+const u8 *debug_section(struct elf_file *f, const char *name, u64 *ret_size)
+{
+	const struct elf_section *s = elf_section_named(f, name);
+
+	if (!s || (s->flags & SHF_COMPRESSED) || s->size > MAX_PART)
+		return NULL;
+	*ret_size = s->size;
+	return elf_section_bytes(f, s);
+}
+
+/* The addresses of the unit that the skeleton stands for. */
+static struct debug_part address_part(struct elf_file *program, Dwarf_Die *skeleton)
+{
+	struct debug_part part = {.name = ".debug_addr"};
+	Dwarf_Attribute a;
+	Dwarf_Word base;
+	u64 size;
+	const u8 *data = debug_section(program, part.name, &size);
+
+	if (!data ||
+	    (!dwarf_attr(skeleton, DW_AT_addr_base, &a) &&
+	     !dwarf_attr(skeleton, PT_AT_GNU_ADDR_BASE, &a)) ||
+	    dwarf_formudata(&a, &base) || base > size)
+		return part;
+	part.data = data + base;
+	part.size = size - base;
+	return part;
+}
+
+/* ---- files of their own ---- */
+
+static char *dwo_path(Dwarf_Die *skeleton)
+{
+	Dwarf_Attribute a;
+	const char *name, *directory;
+
+	if (!dwarf_attr(skeleton, DW_AT_dwo_name, &a) &&
+	    !dwarf_attr(skeleton, PT_AT_GNU_DWO_NAME, &a))
+		return NULL;
+	name = dwarf_formstring(&a);
+	if (!name || !*name || *name == '/')
+		return name && *name ? xstrdup(name) : NULL;
+	directory = dwarf_attr(skeleton, DW_AT_comp_dir, &a) ? dwarf_formstring(&a) : NULL;
+	return directory && *directory ? xasprintf("%s/%s", directory, name) : NULL;
+}
+
+/* The sections of a .dwo; they live as long as the file and *ret_elf. */
+static u32 file_parts(struct elf_file *f, struct debug_part *ret, u32 max, Elf **ret_elf)
+{
+	u32 n = 0;
+
+	*ret_elf = debug_elf(f);
+	for (u32 i = 1; *ret_elf && i < f->section_count && n < max; i++) {
+		const struct elf_section *s = &f->sections[i];
+		Elf_Scn *section = elf_getscn(*ret_elf, i);
+		Elf_Data *data;
+
+		if (!section || !str_starts(s->name, ".debug_") || !str_ends(s->name, ".dwo") ||
+		    s->type == SHT_NOBITS ||
+		    (s->flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0))
+			continue;
+		data = elf_getdata(section, NULL);
+		if (data && data->d_buf)
+			ret[n++] = (struct debug_part){s->name, data->d_buf, data->d_size};
+	}
+	return n;
+}
+
+/* header │ parts, each aligned to 8 │ names │ section headers: none, one for each part, names. */
+static u8 *build_image(u16 machine, const struct debug_part *parts, u32 n, size_t *ret_len)
+{
+	Elf64_Ehdr header = {.e_type = ET_EXEC,
+			     .e_machine = machine,
+			     .e_version = EV_CURRENT,
+			     .e_ehsize = sizeof(header),
+			     .e_shentsize = sizeof(Elf64_Shdr),
+			     .e_shnum = (u16)(n + 2),
+			     .e_shstrndx = (u16)(n + 1)};
+	Elf64_Shdr sections[PARTS + 2] = {0};
+	struct strbuf names = STRBUF_INIT;
+	u64 at = sizeof(header);
+	u8 *image;
+
+	memcpy(header.e_ident, ELFMAG, SELFMAG);
+	header.e_ident[EI_CLASS] = ELFCLASS64;
+	header.e_ident[EI_DATA] = ELFDATA2LSB;
+	header.e_ident[EI_VERSION] = EV_CURRENT;
+	strbuf_addch(&names, '\0');
+	for (u32 i = 0; i <= n; i++) {
+		const char *name = i < n ? parts[i].name : ".shstrtab";
+		const size_t name_len = strlen(name) - (str_ends(name, ".dwo") ? 4 : 0);
+
+		sections[i + 1] = (Elf64_Shdr){.sh_name = (u32)names.len,
+					       .sh_type = i < n ? SHT_PROGBITS : SHT_STRTAB,
+					       .sh_offset = at,
+					       .sh_size = i < n ? parts[i].size : 0,
+					       .sh_addralign = 1};
+		strbuf_add(&names, name, name_len);
+		strbuf_addch(&names, '\0');
+		at = ALIGN_UP(at + sections[i + 1].sh_size, (u64)8);
+	}
+	sections[n + 1].sh_size = names.len;
+	header.e_shoff = at = ALIGN_UP(at + names.len, (u64)8);
+	*ret_len = at + (n + 2) * sizeof(*sections);
+	image = xzalloc(*ret_len);
+	memcpy(image, &header, sizeof(header));
+	for (u32 i = 0; i < n; i++)
+		memcpy(image + sections[i + 1].sh_offset, parts[i].data, parts[i].size);
+	memcpy(image + sections[n + 1].sh_offset, names.data, names.len);
+	memcpy(image + at, sections, (n + 2) * sizeof(*sections));
+	strbuf_release(&names);
+	return image;
+}
+
+/* ---- units ---- */
+
+static bool find_unit(struct unit *u)
+{
+	Dwarf_CU *cu = NULL;
+	uint64_t signature;
+	uint8_t type;
+
+	while (u->dwarf && dwarf_get_units(u->dwarf, cu, &cu, NULL, &type, &u->die, NULL) == 0)
+		if ((type == DW_UT_split_compile || type == DW_UT_compile) &&
+		    dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &signature, NULL, NULL) == 0 &&
+		    signature == u->signature)
+			return true;
+	return false;
+}
+
+/* Parts of a file that may be closed then. */
+static void make_unit(const struct debug_split *q, struct unit *u, struct debug_part *parts, u32 n)
+{
+	size_t len;
+
+	parts[n] = address_part(q->program, &u->skeleton);
+	n += parts[n].data != NULL;
+	u->image = build_image(q->program->machine, parts, n, &len);
+	u->elf = elf_memory((char *)u->image, len);
+	u->dwarf = u->elf ? dwarf_begin_elf(u->elf, DWARF_C_READ, NULL) : NULL;
+	u->is_good = find_unit(u);
+}
+
+static bool open_file(const struct debug_split *q, struct unit *u)
+{
+	struct debug_part parts[PARTS];
+	char *path = dwo_path(&u->skeleton);
+	struct elf_file *f = NULL;
+	Elf *elf = NULL;
+	u32 n;
+
+	if (path && elf_file_open(path, &f) == 0 && f->machine == q->program->machine) {
+		n = file_parts(f, parts, PARTS - 1, &elf);
+		if (n)
+			make_unit(q, u, parts, n);
+	}
+	elf_end(elf);
+	elf_file_close(f);
+	free(path);
+	return u->is_good;
+}
+
+static void close_unit(struct unit *u)
+{
+	dwarf_end(u->dwarf);
+	elf_end(u->elf);
+	free(u->image);
+	u->dwarf = NULL;
+	u->elf = NULL;
+	u->image = NULL;
+}
+
+static struct unit *open_unit(struct debug_split *q, u64 signature, Dwarf_Die *skeleton)
+{
+	struct unit *u = xzalloc(sizeof(*u));
+	struct debug_part parts[PARTS];
+	u32 n;
+
+	u->signature = signature;
+	u->skeleton = *skeleton;
+	vector_push(&q->open, u);
+	if (!q->program->is_64 || open_file(q, u))
+		return u;
+	close_unit(u);
+	if (!q->package_searched)
+		q->package = debug_package_open(q->program);
+	q->package_searched = true;
+	n = q->package ? debug_package_parts(q->package, signature, parts, PARTS - 1) : 0;
+	if (n)
+		make_unit(q, u, parts, n);
+	return u;
+}
+
+bool debug_split_unit(struct debug_split *q, Dwarf_Die *skeleton, Dwarf_Die *ret)
+{
+	struct unit *u = NULL;
+	uint64_t signature;
+
+	if (dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, NULL, &signature, NULL, NULL))
+		return false;
+	for (size_t i = 0; i < q->open.len && !u; i++)
+		if (q->open.items[i]->signature == signature)
+			u = q->open.items[i];
+	if (!u)
+		u = open_unit(q, signature, skeleton);
+	if (u->is_good)
+		*ret = u->die;
+	return u->is_good;
+}
+
+bool debug_split_skeleton(const struct debug_split *q, const Dwarf_Die *unit, Dwarf_Die *ret)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
+
+	for (size_t i = 0; i < q->open.len; i++) {
+		if (!dwarf || q->open.items[i]->dwarf != dwarf)
+			continue;
+		*ret = q->open.items[i]->skeleton;
+		return true;
+	}
+	return false;
+}
+
+struct debug_split *debug_split_open(struct elf_file *program)
+{
+	struct debug_split *q = xzalloc(sizeof(*q));
+
+	q->program = program;
+	return q;
+}
+
+void debug_split_close(struct debug_split *q)
+{
+	if (!q)
+		return;
+	for (size_t i = 0; i < q->open.len; i++) {
+		close_unit(q->open.items[i]);
+		free(q->open.items[i]);
+	}
+	vector_free(&q->open);
+	debug_package_close(q->package);
+	free(q);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the rows of the language's builtins say of themselves: on the terminal, and as Markdown for doc/language.md. */
+#include "cmd/help/builtin.h"
+
+#include "base/base.h"
+#include "base/diag.h"
+#include "base/options.h"
+#include "lang/builtin/examples.h"
+#include "lang/builtin/util.h"
+
+static const struct family {
+	const struct builtin *rows;
+	const char *title;
+} families[] = {
+	{builtins_context, "The probe and its arguments"},
+	{builtins_process, "Processes and CPUs"},
+	{builtins_time, "Time"},
+	{builtins_string, "Text and memory"},
+	{builtins_concat, "Joining text"},
+	{builtins_path, "Paths"},
+	{builtins_compare, "Comparing"},
+	{builtins_symbol, "Symbols"},
+	{builtins_kernel, "Functions of the kernel"},
+	{builtins_stack, "Stacks"},
+	{builtins_net, "Network"},
+	{builtins_output, "Output"},
+	{builtins_row, "Rows and tables"},
+	{builtins_abort, "Failing"},
+	{builtins_aggregate, "Aggregations"},
+	{builtins_statistics, "Aggregations beyond bpftrace's"},
+	{builtins_tseries, "Time series"},
+	{builtins_map, "Maps"},
+	{builtins_present, "Showing maps"},
+	{builtins_speculate, "Speculation"},
+	{builtins_type, "Types"},
+	{builtins_misc, "Others"},
+	{builtins_config, "Settings and options"},
+};
+
+static bool is_hidden(const struct builtin *b)
+{
+	return b->name[0] == '_';
+}
+
+static const char *kernel_of(const struct builtin *b)
+{
+	return *b->kernel ? b->kernel : "4.9";
+}
+
+bool help_builtin(const char *name)
+{
+	const struct builtin *b = builtin_find(name);
+	const char *example;
+
+	if (!b || is_hidden(b))
+		return false;
+	example = builtin_example(name);
+	printf("%s\n\n%s\n\nLinux %s and later.%s\n", b->signature, b->doc, kernel_of(b),
+	       b->flags & BUILTIN_UNSAFE ? " Needs --unsafe." : "");
+	if (b->flags & BUILTIN_AGGREGATION)
+		printf("Only as the value of a map: @m[key] = %s(...)\n", b->name);
+	if (example)
+		printf("\nExample:\n  pantrace -e '%s'\n", example);
+	return true;
+}
+
+static void print_row(FILE *out, const struct builtin *b)
+{
+	const char *example = builtin_example(b->name);
+
+	if (is_hidden(b))
+		return;
+	fprintf(out, "#### `%s`\n\n`%s`\n\n%s", b->name, b->signature, b->doc);
+	if (*b->kernel)
+		fprintf(out, " Linux %s and later.", b->kernel);
+	if (b->flags & BUILTIN_UNSAFE)
+		fprintf(out, " Needs `--unsafe`.");
+	fprintf(out, "\n\n");
+	if (example)
+		fprintf(out, "```\n%s\n```\n\n", example);
+}
+
+static void print_family(FILE *out, const struct builtin *rows, const char *title)
+{
+	fprintf(out, "### %s\n\n", title);
+	for (const struct builtin *b = rows; b->name; b++)
+		print_row(out, b);
+}
+
+void help_reference(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		print_family(stdout, families[i].rows, families[i].title);
+}
+
+/* arg1 after arg0: one line stands for all of them. */
+static bool is_next_of(const struct builtin *before, const struct builtin *b)
+{
+	const size_t letters = strcspn(b->name, "0123456789");
+
+	return b->name[letters] && strcspn(before->name, "0123456789") == letters &&
+	       before->name[letters] && !strncmp(before->name, b->name, letters);
+}
+
+static void print_lines(FILE *out, const struct builtin *rows, const char *title)
+{
+	fprintf(out, "\n%s:\n", title);
+	for (const struct builtin *b = rows; b->name; b++) {
+		const char *end = strstr(b->doc, ". ");
+		char *text;
+
+		if (is_hidden(b) || (b > rows && is_next_of(b - 1, b)))
+			continue;
+		text = xstrndup(b->doc, end ? (size_t)(end + 1 - b->doc) : strlen(b->doc));
+		fprintf(out, "  %-18s ", b->name);
+		options_wrap(out, text, 21, 21);
+		free(text);
+	}
+}
+
+void help_families(FILE *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		print_lines(out, families[i].rows, families[i].title);
+}
+
+void help_each_builtin(void (*fn)(void *arg, const char *name, const char *doc), void *arg)
+{
+	for (const struct builtin *const *table = builtin_tables; *table; table++)
+		for (const struct builtin *b = *table; b->name; b++)
+			if (!is_hidden(b))
+				fn(arg, b->name, b->doc);
+}
+
+/* "name<TAB>script", for the tests. */
+void help_examples(void)
+{
+	for (const struct builtin *const *table = builtin_tables; *table; table++)
+		for (const struct builtin *b = *table; b->name; b++)
+			if (!is_hidden(b))
+				printf("%s\t%s\n", b->name,
+				       builtin_example(b->name) ? builtin_example(b->name) : "");
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/hist/hist.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/options.h"
+#include "base/process.h"
+#include "kernel/tracefs/event_name.h"
+#include "kernel/sandbox/sandbox.h"
+#include "probe/definition/definition.h"
+#include "view/width.h"
+
+struct hist_options {
+	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *interval, *duration,
+		*top, *engine, *output, *name;
+	u64 pid;
+	struct string_list definitions;
+	bool json, as_kernel, clear, keep_privileges;
+};
+
+#define O(field) offsetof(struct hist_options, field)
+static const struct option_spec hist_table[] = {
+	{0, NULL, NULL, "What to count", OPTION_HEADING, 0},
+	{'k', "keys", "FIELDS", "count by these fields, as keys= of a specification", OPTION_STRING,
+	 O(keys)},
+	{'v', "vals", "FIELDS", "sum these fields up, as vals=", OPTION_STRING, O(values)},
+	{'f', "filter", "FILTER", "only these events, as 'if FILTER'", OPTION_STRING, O(filter)},
+	{'e', "event", "DEFINITION",
+	 "make this dynamic event first: 'p:NAME FUNCTION FIELD=%di ...' (may be repeated)",
+	 OPTION_LIST, O(definitions)},
+	{'p', "pid", "PID", "only events of this process", OPTION_U64, O(pid)},
+	{0, "size", "ENTRIES", "room for so many keys (default 2048)", OPTION_STRING, O(size)},
+	{0, NULL, NULL, "Latency between two events", OPTION_HEADING, 0},
+	{0, "from", "EVENT", "from this event ...", OPTION_STRING, O(from)},
+	{0, "to", "EVENT",
+	 "... to this one, whose fields can be keys, beside `latency` in microseconds",
+	 OPTION_STRING, O(to)},
+	{'m', "match", "FIELD[=FIELD]",
+	 "that has the same number in this field (of the first and of the second event)",
+	 OPTION_STRING, O(match)},
+	{0, NULL, NULL, "Reports", OPTION_HEADING, 0},
+	{'s', "sort", "FIELDS",
+	 "order of the rows: FIELD[.descending],..., as sort=", OPTION_STRING, O(sort)},
+	{'t', "top", "COUNT", "only the last rows in this order", OPTION_STRING, O(top)},
+	{'i', "interval", "SECONDS", "a report each interval", OPTION_STRING, O(interval)},
+	{'c', "clear", NULL, "count anew after each report", OPTION_FLAG, O(clear)},
+	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_STRING, O(duration)},
+	{'K', "kernel-layout", NULL, "print as the kernel's hist files do", OPTION_FLAG,
+	 O(as_kernel)},
+	{'j', "json", NULL, "one JSON object per report", OPTION_FLAG, O(json)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
+	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(output)},
+	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
+	{'n', "name", "NAME",
+	 "can be spoken to under this name: pantrace hist show|pause|continue|clear|stop NAME",
+	 OPTION_STRING, O(name)},
+	{0, "engine", "kernel|bpf|auto",
+	 "kernel (histogram triggers), bpf, or auto (default: kernel where it has them)",
+	 OPTION_STRING, O(engine)},
+	{0},
+};
+
+static const struct command_spec hist_command = {
+	.name = "hist",
+	.synopsis = "[options] EVENT keys=FIELD[.FORM],...[:vals=FIELD,...][:sort=FIELD][:size=N] "
+		    "[if FILTER] [-- COMMAND]",
+	.summary = "Counts and sums by keys in the kernel, as its histogram triggers do, with or "
+		   "without them.",
+	.examples = "  pantrace hist syscalls:sys_enter_read keys=common_pid.execname:vals=count   "
+		    " bytes asked for, by process\n"
+		    "  pantrace hist raw_syscalls:sys_enter keys=id.syscall -d 5                   "
+		    " system calls, for 5 seconds\n"
+		    "  pantrace hist kmem:kmalloc "
+		    "keys=call_site.sym:vals=bytes_alloc:sort=bytes_alloc.descending\n"
+		    "  pantrace hist block:block_rq_issue keys=bytes.log2 if 'dev == 0x800000'     "
+		    " sizes as powers of two\n"
+		    "  pantrace hist --from sched:sched_waking --to sched:sched_switch -m "
+		    "pid=next_pid keys=latency.log2\n"
+		    "  pantrace hist -e 'p:reads vfs_read size=%dx' reads keys=size.buckets=4096   "
+		    " a dynamic event\n"
+		    "  pantrace hist sched:sched_process_exec keys=filename -- make                "
+		    " while a command runs\n",
+	.details = "A specification is that of the kernel's triggers "
+		   "(Documentation/trace/histogram.rst): parts with colons or blanks "
+		   "between them. Keys are up to three fields of the event, common_pid, cpu, "
+		   "common_timestamp, stacktrace. Forms of keys: "
+		   ".hex .sym .sym-offset .log2 .buckets=N .execname .syscall .usecs, .string (the "
+		   "string that a pointer of the process "
+		   "points to); of values: .hex .percent .graph. name=NAME joins the histograms of "
+		   "several events. pause: starts "
+		   "paused (-n).",
+	.options = hist_table,
+	.command = COMMAND_BESIDE,
+	.fits_terminal = true,
+};
+
+/* ---- reports ---- */
+
+struct hist_table *hist_table_of(struct hist_run *run, u32 spec)
+{
+	return &run->tables[run->table_of[spec]];
+}
+
+static void add_time(struct strbuf *out)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[16];
+
+	localtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	strbuf_addf(out, "%s\n", text);
+}
+
+void hist_report(struct hist_run *run, struct strbuf *out)
+{
+	const size_t begin = out->len;
+
+	if (run->has_intervals && run->layout == HIST_COLUMNS)
+		add_time(out);
+	for (u32 i = 0; i < run->ntables; i++) {
+		struct hist_table *t = &run->tables[i];
+
+		hist_table_sort(t);
+		if (run->layout == HIST_JSON)
+			hist_table_json(out, t, run->top);
+		else if (run->layout == HIST_AS_KERNEL)
+			hist_table_kernel_text(out, t);
+		else
+			hist_table_text(out, t, run->top);
+		hist_table_clear(t);
+	}
+	if (run->layout != HIST_JSON && !run->output)
+		text_fit(out, begin, terminal_width(STDOUT_FILENO));
+}
+
+/* ---- the command line ---- */
+
+/* Words that go on with the specification before them. */
+static bool is_part(const char *word)
+{
+	static const char *const begins[] = {
+		"hist", "key", "val", "sort=", "size=", "name=", "pause", "if ", ":"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+		if (str_starts(word, begins[i]) &&
+		    (begins[i][0] != 'h' || word[4] == ':' || !word[4]) &&
+		    (begins[i][0] != 'p' || !word[5] || word[5] == ':') &&
+		    ((begins[i][0] != 'k' && begins[i][0] != 'v') || strchr(word, '=')))
+			return true;
+	return str_eq(word, "if");
+}
+
+/* The options that say the same as parts, for every specification that does not. */
+static void add_options(const struct hist_options *o, struct strbuf *text)
+{
+	const struct {
+		const char *word, *value;
+	} parts[] = {{"keys=", o->keys},
+		     {"vals=", o->values},
+		     {"size=", o->size},
+		     {"sort=", o->sort},
+		     {"if ", o->filter}};
+	const bool filtered = strstr(text->data, " if ") != NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].value && !filtered)
+			strbuf_addf(text, " %s%s", parts[i].word, parts[i].value);
+}
+
+static int add_spec(struct hist_run *run, const struct hist_options *o, struct strbuf *text)
+{
+	struct hist_spec s;
+	int err;
+
+	add_options(o, text);
+	err = hist_spec_parse(run->arena, run->diag, arena_strdup(run->arena, text->data), true,
+			      &s);
+	if (!err)
+		vector_push(&run->specs, s);
+	strbuf_reset(text);
+	return err;
+}
+
+/* argv[first..last) */
+static int parse_specs(struct hist_run *run, const struct hist_options *o, char **argv, int first,
+		       int last)
+{
+	struct strbuf text = STRBUF_INIT;
+	bool in_filter = false;
+	int err = 0;
+
+	if (o->to)
+		strbuf_addstr(&text, o->to);
+	for (int i = first; i < last && !err; i++) {
+		if (text.len && !in_filter && !is_part(argv[i]))
+			err = add_spec(run, o, &text);
+		if (text.len)
+			strbuf_addch(&text, ' ');
+		strbuf_addstr(&text, argv[i]);
+		in_filter = str_eq(argv[i], "if") || (in_filter && !strchr(argv[i], ':'));
+	}
+	if (!err && text.len)
+		err = add_spec(run, o, &text);
+	if (!err && !run->specs.len) { /* '' */
+		diag_error(run->diag, NO_SPAN, "an event and keys are missing");
+		diag_hint(run->diag, "`pantrace hist --help` has examples");
+		err = -EINVAL;
+	}
+	strbuf_release(&text);
+	return err;
+}
+
+static int parse_latency(struct hist_run *run, const struct hist_options *o)
+{
+	struct hist_latency *l = &run->latency;
+	char *from, *match;
+
+	if (!o->from && !o->to && !o->match)
+		return EXIT_OK;
+	if (!o->from || !o->to || !o->match)
+		return options_usage_error(&hist_command,
+					   "--from, --to and --match belong together");
+	from = arena_strdup(run->arena, event_name_bare(o->from));
+	l->from_at = (struct span){0, (u32)strlen(from),
+				   diag_add_source(run->diag, "--from", o->from, strlen(o->from))};
+	l->from_event = from;
+	if (strpbrk(from, ":/")) {
+		l->from_system = from;
+		from = strpbrk(from, ":/");
+		*from++ = '\0';
+		l->from_event = from;
+	}
+	match = arena_strdup(run->arena, o->match);
+	l->match_at =
+		(struct span){0, (u32)strlen(match),
+			      diag_add_source(run->diag, "--match", o->match, strlen(o->match))};
+	l->from_field = l->to_field = match;
+	if (strchr(match, '=')) {
+		match = strchr(match, '=');
+		*match++ = '\0';
+		l->to_field = match;
+	}
+	return EXIT_OK;
+}
+
+static int parse_seconds(const char *text, const char *option, u64 *ret_ns)
+{
+	double seconds;
+
+	if (!text)
+		return EXIT_OK;
+	if (parse_double(text, &seconds) || seconds < 0.001 || seconds > 1e9)
+		return options_usage_error(&hist_command, "%s takes a number of seconds, not '%s'",
+					   option, text);
+	*ret_ns = (u64)(seconds * 1e9);
+	return EXIT_OK;
+}
+
+/* The first word behind `--`; argc = none. */
+static int find_command(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (str_eq(argv[i], "--"))
+			return i + 1;
+	return argc;
+}
+
+/* *ret_kernel: the kernel's triggers count. */
+static int choose_engine(struct hist_run *run, const char *word, bool *ret_kernel)
+{
+	const char *why;
+
+	*ret_kernel = hist_kernel_can(run, &why) && !(word && str_eq(word, "bpf"));
+	if (*ret_kernel || !word || !str_eq(word, "kernel"))
+		return 0;
+	diag_error(run->diag, NO_SPAN, "the kernel's histogram triggers cannot do this: %s", why);
+	diag_hint(run->diag, "--engine bpf counts with a BPF program");
+	diag_code(run->diag, EXIT_UNSUPPORTED);
+	return -EOPNOTSUPP;
+}
+
+static int make_definitions(struct hist_run *run, const struct hist_options *o, bool kernel)
+{
+	int err = 0;
+
+	run->definitions =
+		arena_new_array(run->arena, struct hist_definition, o->definitions.count + 1);
+	if (kernel)
+		run->events = dynamic_events_new(run->kernel, run->diag);
+	for (u32 i = 0; i < o->definitions.count && !err; i++) {
+		struct hist_definition *definition = &run->definitions[run->ndefinitions++];
+		struct definition_request request = {.text = o->definitions.items[i],
+						     .pid = run->pid};
+		struct definition_result made = {0};
+
+		err = hist_definition_parse(run->arena, run->diag, run->types, request.text,
+					    !kernel, definition);
+		if (err || !kernel)
+			continue;
+		request.is_user = definition->is_user;
+		err = definition_make(run->kernel, run->diag, run->events, &request, &made);
+		if (!err && made.count > 1) {
+			diag_error(run->diag, NO_SPAN, "'%s' is %u events, a histogram is of one",
+				   request.text, made.count);
+			diag_hint(run->diag,
+				  "name one function, or --engine bpf counts all of them together");
+			err = -EINVAL;
+		}
+		definition_result_release(&made);
+	}
+	return err;
+}
+
+static void say_what(const struct hist_run *run)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("Tracing ", stderr);
+	for (size_t i = 0; i < run->specs.len; i++)
+		fprintf(stderr, "%s%s%s%s", i ? ", " : "",
+			run->specs.items[i].system ? run->specs.items[i].system : "",
+			run->specs.items[i].system ? ":" : "", run->specs.items[i].event);
+	if (run->latency.from_event)
+		fprintf(stderr, "from %s", run->latency.from_event);
+	fputs(". Ctrl-C to end.\n", stderr);
+}
+
+static int run_hist(struct hist_run *run, const struct hist_options *o, u64 interval_ns)
+{
+	int code = EXIT_FAILED;
+	bool kernel;
+	int err = choose_engine(run, o->engine, &kernel);
+
+	if (!err)
+		err = make_definitions(run, o, kernel);
+	for (size_t i = 0; i < run->specs.len && !err; i++)
+		err = hist_resolve_spec(run, &run->specs.items[i]);
+	if (!err && run->latency.from_event)
+		err = hist_resolve_latency(run);
+	if (!err)
+		err = hist_make_tables(run);
+	if (!err && (o->name || interval_ns))
+		err = hist_control_open(&run->control, run->diag, o->name, interval_ns);
+	if (!err)
+		say_what(run);
+	if (!err)
+		code = kernel ? hist_run_kernel(run) : hist_run_bpf(run);
+	if (run->control)
+		hist_control_close(run->control);
+	dynamic_events_release(run->events);
+	for (u32 i = 0; i < run->ntables; i++)
+		hist_table_release(&run->tables[i]);
+	if (err)
+		code = (int)diag_exit_code(run->diag);
+	return err && !code ? EXIT_FAILED : code;
+}
+
+/* "stop NAME" and the like; -1 = it is none of them. */
+static int send_order(int argc, char **argv)
+{
+	struct nearest near;
+
+	if (argc < 3 || *argv[1] == '-' || strpbrk(argv[1], ":/"))
+		return -1;
+	nearest_init(&near, argv[1]);
+	for (u32 i = HIST_SHOW; hist_order_words[i]; i++) {
+		if (str_eq(argv[1], hist_order_words[i]))
+			return hist_control_send(argv[2], (enum hist_order)i);
+		nearest_offer(&near, hist_order_words[i]);
+	}
+	if (argc > 3 || !*near.best[0] || strchr(argv[2], '='))
+		return -1;
+	return options_usage_error(&hist_command, "there is no command '%s'; did you mean '%s'?",
+				   argv[1], near.best[0]);
+}
+
+static int check_options(const struct hist_options *o, struct hist_run *run, u64 *ret_interval)
+{
+	int rc = parse_seconds(o->interval, "-i", ret_interval);
+
+	if (!rc && o->json && o->as_kernel)
+		rc = options_usage_error(&hist_command,
+					 "--json and --kernel-layout are two formats; choose one");
+	if (!rc)
+		rc = parse_seconds(o->duration, "-d", &run->duration_ns);
+	if (!rc && o->top && parse_u64(o->top, &run->top))
+		rc = options_usage_error(&hist_command, "-t takes a number of rows, not '%s'",
+					 o->top);
+	if (!rc && o->engine && !str_eq(o->engine, "auto") && !str_eq(o->engine, "bpf") &&
+	    !str_eq(o->engine, "kernel"))
+		rc = options_usage_error(&hist_command, "--engine is kernel, bpf or auto, not '%s'",
+					 o->engine);
+	if (!rc && o->pid && (o->pid > INT32_MAX || !process_exists((pid_t)o->pid))) {
+		diag_error(run->diag, NO_SPAN, "there is no process %llu (-p)",
+			   (unsigned long long)o->pid);
+		rc = EXIT_FAILED;
+	}
+	return rc;
+}
+
+int cmd_hist(int argc, char **argv)
+{
+	struct arena arena = ARENA_INIT;
+	struct diag diag = DIAG_INIT;
+	struct type_store types;
+	struct hist_options o = {0};
+	struct hist_run run = {.arena = &arena, .diag = &diag, .types = &types};
+	const int command = find_command(argc, argv), words = command < argc ? command - 1 : argc;
+	u64 interval_ns = 0;
+	int first, rc = send_order(argc, argv);
+
+	if (rc >= 0)
+		return rc;
+	rc = options_parse(&hist_command, words, argv, &o, &first);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	type_store_init(&types);
+	run.kernel = kernel_new();
+	run.command = command < argc ? argv + command : NULL;
+	run.layout = o.json ? HIST_JSON : o.as_kernel ? HIST_AS_KERNEL : HIST_COLUMNS;
+	run.clears = o.clear;
+	run.pid = (pid_t)o.pid;
+	run.output = o.output;
+	run.keep_privileges = o.keep_privileges;
+	rc = check_options(&o, &run, &interval_ns);
+	run.has_intervals = interval_ns != 0;
+	if (!rc)
+		rc = parse_latency(&run, &o);
+	if (!rc && first >= words && !o.to)
+		rc = options_usage_error(&hist_command, "an event and keys are missing");
+	if (!rc)
+		rc = parse_specs(&run, &o, argv, first, words) ? EXIT_FAILED
+							       : run_hist(&run, &o, interval_ns);
+	diag_print(&diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	vector_free(&run.specs);
+	free(o.definitions.items);
+	kernel_release(run.kernel);
+	type_store_release(&types);
+	diag_release(&diag);
+	arena_release(&arena);
+	return rc;
+}

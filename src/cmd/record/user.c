@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pantrace record -u: events of instrumented programs. */
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <pantrace/ring.h>
+
+#include "base/clock.h"
+#include "cmd/record/record.h"
+#include "user/runtime.h"
+#include "user/snapshot.h"
+#include "user/trigger.h"
+
+#define FLUSH_NS 1000000000ull /* what stands in unfinished sub-buffers goes out this often */
+#define ASK_NS	 5000000000ull /* processes are asked for rings that have no name */
+#define LOOK_NS	 50000000ull /* for processes that have ended */
+
+struct user_state {
+	struct user_session session;
+	struct ctf_output_options where;
+	struct ctf_output *output; /* NULL: a flight recorder, which writes snapshots */
+	struct recorder recorder;
+	struct announce *announce; /* its socket */
+	int epoll; /* the recorder's descriptor and that of announce */
+	bool stays; /* the session has a name and outlives us */
+	u64 flushed_ns, asked_ns, looked_ns;
+	u32 snapshots;
+	struct triggers triggers;
+	int told; /* the last error of the output */
+};
+
+static bool wanted(const struct record_options *o)
+{
+	return o->what.events.count || o->session;
+}
+
+static int number(const struct command_spec *spec, const char *name, const char *text, bool size,
+		  u64 *ret)
+{
+	*ret = 0;
+	if (!text)
+		return OPTIONS_GO_ON;
+	if ((size ? user_size_parse(text, ret) : parse_u64(text, ret)) || !*ret)
+		return options_usage_error(spec, "--%s: '%s' is no number above 0", name, text);
+	return OPTIONS_GO_ON;
+}
+
+static int where_to(const struct command_spec *spec, const struct record_options *o,
+		    struct ctf_output_options *ret)
+{
+	u64 seconds, keep;
+	int rc;
+
+	*ret = (struct ctf_output_options){.directory = o->output, .to = o->to};
+	rc = number(spec, "rotate-size", o->rotate_size, true, &ret->rotate_bytes);
+	if (rc == OPTIONS_GO_ON)
+		rc = number(spec, "rotate-time", o->rotate_time, false, &seconds);
+	if (rc == OPTIONS_GO_ON)
+		rc = number(spec, "keep", o->keep, false, &keep);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (seconds > 1u << 30 || keep > UINT32_MAX)
+		return options_usage_error(spec, "--rotate-time or --keep is too large");
+	ret->rotate_ns = seconds * 1000000000u;
+	ret->keep_chunks = (u32)keep;
+	if (o->compress && ctf_compression_parse(o->compress, &ret->compression))
+		return options_usage_error(spec, "--compress is zstd, gzip or none, not '%s'",
+					   o->compress);
+	return OPTIONS_GO_ON;
+}
+
+static int check(const struct command_spec *spec, const struct record_options *o)
+{
+	struct user_session_options options = {0};
+	struct ctf_output_options where;
+	pid_t *pids = NULL;
+	int rc = user_session_options_from(spec, &o->what, &options, &pids);
+
+	free(pids);
+	if (rc == OPTIONS_GO_ON)
+		rc = where_to(spec, o, &where);
+	if (rc == OPTIONS_GO_ON && o->triggers.count && options.mode != PANTRACE_OVERWRITE)
+		rc = options_usage_error(spec, "--snapshot-when needs --mode overwrite");
+	return rc;
+}
+
+/* Where programs that start later ask for filters, and hand over rings. */
+static int announce_begin(struct record_run *run, struct user_state *s, char path[512])
+{
+	const int rc = user_runtime_make(path, 512 - 32, run->diag);
+
+	if (rc)
+		return rc;
+	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
+	return announce_open(path, run->diag, &s->announce);
+}
+
+/* A predicate has to be compiled for programs that start later. */
+static bool ask_needed(const struct record_options *o)
+{
+	bool needed = o->what.filter;
+
+	for (u32 i = 0; i < o->triggers.count; i++)
+		needed |= strchr(o->triggers.items[i], '/') != NULL;
+	return needed;
+}
+
+/* The socket of a session that was begun by a recorder that is gone. */
+static int announce_again(struct record_run *run, struct user_state *s)
+{
+	int rc;
+
+	if (!s->session.keeper)
+		return 0;
+	announce_close(s->announce);
+	s->announce = NULL;
+	rc = announce_open(s->session.keeper, run->diag, &s->announce);
+	if (rc || !s->session.ask || !s->session.predicate)
+		return rc;
+	announce_add(s->announce, s->session.name, "*", s->session.predicate);
+	user_session_ask_again(&s->session);
+	return 0;
+}
+
+/* The session: an old one that has the name, or a new one. */
+static int session_begin(struct record_run *run, struct user_state *s, const char *ask)
+{
+	struct strbuf filters = STRBUF_INIT;
+	const struct record_options *const o = run->options;
+	struct user_session_options options = {
+		.name = o->session, .output = run->directory, .keeper = ask};
+	struct user_sessions all = {0};
+	bool exists = false;
+	pid_t *pids = NULL;
+	int rc;
+
+	user_sessions_sweep(run->diag);
+	user_sessions_load(&all);
+	for (size_t i = 0; o->session && i < all.all.len; i++)
+		exists |= str_eq(all.all.items[i].name, o->session);
+	user_sessions_release(&all);
+	if (exists) {
+		rc = user_session_open(o->session, run->diag, &s->session);
+		if (!rc)
+			rc = user_session_adopt(&s->session, run->directory, run->diag);
+		return rc ? rc : announce_again(run, s);
+	}
+	if (!o->what.events.count) {
+		diag_error(run->diag, NO_SPAN, "there is no session '%s'", o->session);
+		diag_hint(run->diag, "with -u EVENTS it is begun");
+		return -ENOENT;
+	}
+	rc = user_session_options_from(NULL, &o->what, &options, &pids) == OPTIONS_GO_ON ? 0
+											 : -EINVAL;
+	/* a command's events are its own and those of what it starts */
+	options.environment =
+		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	if (o->what.filter)
+		options.ask = ask;
+	if (!rc)
+		rc = user_session_filter(&o->what, &options, run->diag, &filters);
+	if (!rc)
+		rc = user_session_create(&options, true, run->diag, &s->session);
+	if (!rc && o->what.filter)
+		announce_add(s->announce, s->session.name, "*", o->what.filter);
+	if (!rc && !run->command)
+		user_unknown_tell(o->what.events.items, o->what.events.count, true, run->diag);
+	strbuf_release(&filters);
+	free(pids);
+	return rc;
+}
+
+/* Unless it has a name. */
+static void session_end(struct record_run *run, struct user_state *s)
+{
+	triggers_end(&s->triggers, run->diag);
+	if (!s->stays) {
+		user_session_tell(&s->session, "destroy", NULL, run->diag);
+		user_session_remove(&s->session);
+	}
+	user_session_release(&s->session);
+}
+
+static int watch(struct record_run *run, struct user_state *s, const char *ask)
+{
+	const struct record_options *const o = run->options;
+	struct user_session_options like = {.ask = ask};
+	pid_t *pids = NULL;
+	int rc = 0;
+
+	for (u32 i = 0; i < o->triggers.count && !rc; i++) {
+		struct trigger one;
+
+		rc = trigger_parse(o->triggers.items[i], run->diag, &one);
+		if (!rc)
+			vector_push(&s->triggers.all, one);
+	}
+	if (rc || !s->triggers.all.len)
+		return rc;
+	user_session_options_from(NULL, &o->what, &like, &pids);
+	like.environment =
+		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	rc = triggers_begin(&s->triggers, &like, s->announce, run->diag);
+	free(pids);
+	return rc;
+}
+
+static void wait_for(struct user_state *s, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	if (fd >= 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int directory_make(const char *path, struct diag *d)
+{
+	const int fd = ctf_directory_open(path, d);
+
+	if (fd >= 0)
+		close(fd);
+	return MIN(fd, 0);
+}
+
+static int begin(struct record_run *run, void **ret)
+{
+	struct user_state *const s = xzalloc(sizeof(*s));
+	char ask[512] = "";
+	int rc;
+
+	where_to(NULL, run->options, &s->where);
+	s->where.directory = run->directory;
+	rc = announce_begin(run, s, ask);
+	if (!rc)
+		rc = session_begin(run, s, ask);
+	if (rc)
+		goto out;
+	s->stays = run->options->session;
+	if (s->session.mode != PANTRACE_OVERWRITE)
+		rc = ctf_output_open(&s->where, run->diag, &s->output);
+	else if (run->directory) /* of the snapshots to come */
+		rc = directory_make(run->directory, run->diag);
+	if (rc) {
+		session_end(run, s);
+		goto out;
+	}
+	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
+	recorder_find(&s->recorder, true);
+	s->flushed_ns = s->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
+	rc = watch(run, s, ask_needed(run->options) ? ask : NULL);
+	if (rc) {
+		recorder_close(&s->recorder);
+		session_end(run, s);
+		goto out;
+	}
+	/* what a command starts finds the descriptions by this */
+	if (run->command) {
+		char *files = xasprintf("%s%s%s", s->session.file, s->triggers.begun ? ":" : "",
+					s->triggers.begun ? s->triggers.session.file : "");
+
+		setenv("PANTRACE_SESSION", files, 1);
+		free(files);
+	}
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	wait_for(s, recorder_fd(&s->recorder));
+	wait_for(s, announce_fd(s->announce));
+	*ret = s;
+	return 0;
+out:
+	announce_close(s->announce);
+	free(s);
+	return rc;
+}
+
+static void output_trouble(struct user_state *s, int rc)
+{
+	if (rc == s->told || rc == -EAGAIN)
+		return;
+	s->told = rc;
+	if (rc < 0)
+		fprintf(stderr,
+			"WARNING: %s: %s; what the rings cannot hold meanwhile is lost and "
+			"counted\n",
+			ctf_output_name(s->output), strerror(-rc));
+}
+
+static void snapshot(struct record_run *run, struct user_state *s)
+{
+	struct ctf_output_options where = s->where;
+	struct user_snapshot result;
+	char *directory = where.directory
+				  ? xasprintf("%s/snapshot-%u", where.directory, ++s->snapshots)
+				  : NULL;
+
+	if (directory)
+		where.directory = directory;
+	if (user_snapshot(&s->session, &where, run->diag, &result))
+		run->failed = true;
+	else if (!run->options->quiet)
+		user_snapshot_say(&result, where.directory ? where.directory : where.to, NULL);
+	diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	free(directory);
+}
+
+static int round_flight(struct record_run *run, struct user_state *s)
+{
+	const char *fired = s->triggers.begun ? triggers_round(&s->triggers) : NULL;
+
+	if (fired) {
+		if (!run->options->quiet)
+			fprintf(stderr, "%s: ", fired);
+		run->snapshot = true;
+	}
+	if (run->snapshot)
+		snapshot(run, s);
+	run->snapshot = false;
+	return 0;
+}
+
+static void serve(struct record_run *run, struct user_state *s)
+{
+	struct announced_rings rings;
+
+	if (announce_serve(s->announce, run->diag)) {
+		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		run->failed = run->end = true;
+	}
+	while (announce_rings(s->announce, &rings))
+		recorder_take(&s->recorder, rings.fd, rings.pid, rings.uid);
+}
+
+static int round_user(struct record_run *run, void *state)
+{
+	struct user_state *const s = state;
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
+	const bool flush = now - s->flushed_ns >= FLUSH_NS, ask = now - s->asked_ns >= ASK_NS;
+	int rc;
+
+	recorder_fd_clear(&s->recorder);
+	serve(run, s);
+	if (!s->output)
+		return round_flight(run, s);
+	/* half-made files are seen again when somebody looks again */
+	if (ask || now - s->looked_ns >= LOOK_NS) {
+		recorder_find(&s->recorder, ask);
+		recorder_reap(&s->recorder);
+		s->looked_ns = now;
+	}
+	if (run->rotate) {
+		rc = ctf_output_rotate(s->output);
+		if (rc == -EINVAL)
+			fputs("WARNING: without --rotate-size or --rotate-time there are no "
+			      "chunks\n",
+			      stderr);
+		run->rotate = false;
+	}
+	rc = recorder_drain(&s->recorder, flush ? CTF_SO_FAR : CTF_WHOLE);
+	output_trouble(s, rc < 0 ? rc : 0);
+	if (flush)
+		s->flushed_ns = now;
+	if (ask)
+		s->asked_ns = now;
+	ctf_output_tick(s->output, run->diag);
+	return rc;
+}
+
+static int poll_fd(void *state)
+{
+	const struct user_state *const s = state;
+
+	return s->epoll;
+}
+
+static void tell(const struct user_state *s, const struct ctf_output_totals *totals, u64 lost)
+{
+	const struct user_snapshot all = {.processes = s->recorder.nr_processes,
+					  .damaged = s->recorder.nr_damaged,
+					  .refused = s->recorder.owners.refused,
+					  .events = totals->events,
+					  .bytes = totals->bytes};
+
+	user_snapshot_say(&all, s->where.to ? s->where.to : s->where.directory, &lost);
+	if (s->stays)
+		fprintf(stderr, "session '%s' stays: `pantrace user destroy %s` ends it\n",
+			s->session.name, s->session.name);
+}
+
+static int end_user(struct record_run *run, void *state)
+{
+	struct user_state *const s = state;
+	struct ctf_output_totals totals = {0};
+	u64 unwritten = 0;
+	int rc = 0, closed;
+
+	/* a session that stays goes on in the programs' rings */
+	if (!s->stays)
+		user_session_tell(&s->session, "stop", NULL, run->diag);
+	recorder_fd_clear(&s->recorder);
+	serve(run, s);
+	recorder_find(&s->recorder, true);
+	if (s->output) {
+		rc = recorder_drain(&s->recorder, CTF_ALL);
+		run->lost = recorder_lost(&s->recorder);
+		totals = ctf_output_totals(s->output);
+		/* the rings go with the session */
+		unwritten = rc < 0 && !s->stays ? ctf_output_unwritten(s->output) : 0;
+		run->lost += unwritten;
+	} else {
+		snapshot(run, s);
+	}
+	run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused +
+		       announce_refused(s->announce);
+	if (announce_refused(s->announce) && !run->failed)
+		fprintf(stderr,
+			"WARNING: %u events of programs stayed off: the predicate does not fit "
+			"their fields, or there are too many of them\n",
+			announce_refused(s->announce));
+	recorder_close(&s->recorder);
+	if (s->output) {
+		closed = ctf_output_close(s->output, 30000);
+		if (closed == -EBADMSG && s->recorder.nr_damaged) /* told as such */
+			closed = 0;
+		/* what was busy or away before may have been delivered in the end: closing says */
+		rc = rc < 0 && rc != -EAGAIN ? rc : closed;
+		if (!run->options->quiet)
+			tell(s, &totals, run->lost);
+		if (rc < 0)
+			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
+		if (unwritten) {
+			fprintf(stderr,
+				"WARNING: %" PRIu64 " events that were still in the rings are "
+				"lost with them\n",
+				unwritten);
+			rc = 0; /* counted: the rest of the recording is whole */
+		}
+	}
+	session_end(run, s);
+	announce_close(s->announce);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s);
+	return rc < 0 ? rc : 0;
+}
+
+const struct record_source record_user = {
+	.name = "user",
+	.wanted = wanted,
+	.check = check,
+	.begin = begin,
+	.round = round_user,
+	.poll_fd = poll_fd,
+	.end = end_user,
+};

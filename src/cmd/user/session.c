@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "cmd/user/user.h"
+#include "user/action.h"
+#include "user/snapshot.h"
+
+static int done(struct diag *d, int rc)
+{
+	const int code = d->errors ? (int)diag_exit_code(d) : rc;
+
+	diag_print(d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_release(d);
+	return code;
+}
+
+/* ---- start ---- */
+
+struct start_options {
+	struct user_session_arguments what;
+};
+
+static const struct option_spec start_table[] = {
+	{0, NULL, NULL, "What", OPTION_HEADING, 0},  USER_WHAT_OPTIONS(start_options, what),
+	{0, NULL, NULL, "Rings", OPTION_HEADING, 0}, USER_FILTER_OPTION(start_options, what),
+	USER_RING_OPTIONS(start_options, what),	     {0},
+};
+
+static const struct command_spec start_spec = {
+	.name = "user start",
+	.synopsis = "SESSION -u EVENTS [options]",
+	.summary = "begin a session that stays, without a recorder",
+	.examples = "pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight "
+		    "recorder for all programs\n"
+		    "pantrace user start web -u 'nginx:*' -n nginx   # and later: pantrace record "
+		    "--session web -o DIR\n",
+	.details = "Programs that start later join the session. It lasts until `pantrace user "
+		   "destroy NAME`.\n",
+	.options = start_table,
+};
+
+int user_start(int argc, char **argv)
+{
+	struct user_session_options options = {0};
+	struct strbuf filters = STRBUF_INIT;
+	struct user_session session;
+	struct start_options o = {0};
+	struct diag d = DIAG_INIT;
+	pid_t *pids = NULL;
+	int first, rc = options_parse(&start_spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first != 1)
+		rc = options_usage_error(&start_spec, "one name of a session is needed");
+	else if (!o.what.events.count)
+		rc = options_usage_error(&start_spec, "which events? -u 'PROVIDER:NAME'");
+	else
+		rc = user_session_options_from(&start_spec, &o.what, &options, &pids);
+	if (rc == OPTIONS_GO_ON) {
+		options.name = argv[first];
+		rc = user_session_filter(&o.what, &options, &d, &filters);
+		if (!rc)
+			rc = user_session_create(&options, false, &d, &session);
+		rc = rc ? EXIT_FAILED : EXIT_OK;
+		if (!rc)
+			user_session_release(&session);
+		rc = done(&d, rc);
+	}
+	strbuf_release(&filters);
+	user_session_arguments_release(&o.what);
+	free(pids);
+	return rc;
+}
+
+/* ---- commands that take a name and nothing else ---- */
+
+static int named(const struct command_spec *spec, int argc, char **argv, void *values,
+		 struct diag *d, struct user_session *ret)
+{
+	int first, rc = options_parse(spec, argc, argv, values, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first != 1)
+		return options_usage_error(spec, "one name of a session is needed");
+	return user_session_open(argv[first], d, ret) ? done(d, EXIT_FAILED) : OPTIONS_GO_ON;
+}
+
+static const struct option_spec no_options[] = {{0}};
+
+static int tell(const struct command_spec *spec, const char *verb, int argc, char **argv)
+{
+	struct diag d = DIAG_INIT;
+	struct user_session session;
+	int rc = named(spec, argc, argv, NULL, &d, &session);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	user_session_tell(&session, verb, NULL, &d);
+	if (str_eq(verb, "destroy"))
+		user_session_remove(&session);
+	user_session_release(&session);
+	return done(&d, EXIT_OK);
+}
+
+int user_stop(int argc, char **argv)
+{
+	static const struct command_spec spec = {
+		.name = "user stop",
+		.synopsis = "SESSION",
+		.summary = "the session's events off; the rings stay",
+		.examples = "pantrace user stop black-box   # then look at it: pantrace user "
+			    "snapshot black-box -o DIR\n",
+		.options = no_options,
+	};
+
+	return tell(&spec, "stop", argc, argv);
+}
+
+int user_resume(int argc, char **argv)
+{
+	static const struct command_spec spec = {
+		.name = "user resume",
+		.synopsis = "SESSION",
+		.summary = "the session's events on again after `user stop`",
+		.examples = "pantrace user resume black-box   # goes on recording\n",
+		.options = no_options,
+	};
+
+	return tell(&spec, "resume", argc, argv);
+}
+
+int user_destroy(int argc, char **argv)
+{
+	static const struct command_spec spec = {
+		.name = "user destroy",
+		.synopsis = "SESSION",
+		.summary = "end a session: events off, rings and description gone",
+		.examples = "pantrace user destroy black-box   # nothing of it is left\n",
+		.options = no_options,
+	};
+
+	return tell(&spec, "destroy", argc, argv);
+}
+
+/* ---- snapshot, clear, rotate ---- */
+
+struct snapshot_options {
+	const char *output;
+};
+
+int user_snapshot_command(int argc, char **argv)
+{
+	static const struct option_spec table[] = {
+		{'o', "output", "DIR", "where to write (default: NAME-DATE-TIME)", OPTION_STRING,
+		 offsetof(struct snapshot_options, output)},
+		{0},
+	};
+	static const struct command_spec spec = {
+		.name = "user snapshot",
+		.synopsis = "SESSION [-o DIR]",
+		.summary = "write what the rings of a session hold now, as CTF",
+		.examples = "pantrace user snapshot black-box -o /tmp/now   # then: pantrace "
+			    "report /tmp/now\n",
+		.details = "Nobody is stopped for it, and the rings stay as they are.\n",
+		.options = table,
+	};
+	struct snapshot_options o = {0};
+	struct diag d = DIAG_INIT;
+	struct user_session session;
+	struct user_snapshot s;
+	int rc = named(&spec, argc, argv, &o, &d, &session);
+	char directory[128];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (!o.output) {
+		const size_t n =
+			(size_t)snprintf(directory, sizeof(directory), "%s-", session.name);
+
+		strftime(directory + n, sizeof(directory) - n, "%Y%m%d-%H%M%S",
+			 localtime_r(&now, &tm));
+		o.output = directory;
+	}
+	rc = user_snapshot(&session, &(struct ctf_output_options){.directory = o.output}, &d, &s);
+	if (!rc)
+		user_snapshot_say(&s, o.output, NULL);
+	user_session_release(&session);
+	return done(&d, rc ? EXIT_FAILED : EXIT_OK);
+}
+
+int user_clear(int argc, char **argv)
+{
+	static const struct command_spec spec = {
+		.name = "user clear",
+		.synopsis = "SESSION",
+		.summary = "forget what a session recorded so far",
+		.examples = "pantrace user clear black-box   # the next snapshot begins here\n",
+		.details = "Counts of events and losses go on. With a recorder, what it has not "
+			   "yet written is forgotten.\n",
+		.options = no_options,
+	};
+	struct diag d = DIAG_INIT;
+	struct user_session session;
+	int rc = named(&spec, argc, argv, NULL, &d, &session);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	user_session_clear(&session);
+	user_session_release(&session);
+	return done(&d, EXIT_OK);
+}
+
+int user_rotate(int argc, char **argv)
+{
+	static const struct command_spec spec = {
+		.name = "user rotate",
+		.synopsis = "SESSION",
+		.summary = "the recorder of a session begins a new chunk",
+		.examples = "pantrace record --session web -u 'nginx:*' --rotate-size 1G -o DIR &\n"
+			    "pantrace user rotate web   # the chunk so far is complete, to be read "
+			    "or moved away\n",
+		.options = no_options,
+	};
+	struct diag d = DIAG_INIT;
+	struct user_session session;
+	int rc = named(&spec, argc, argv, NULL, &d, &session);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	user_session_rotate(&session, &d);
+	user_session_release(&session);
+	return done(&d, EXIT_OK);
+}
+
+/* ---- status ---- */
+
+struct status_options {
+	bool json;
+};
+
+static const struct option_field status_fields[] = {
+	{"SESSION, MODE", "name of the session; what happens when a ring is full"},
+	{"TRACKED", "whose processes record, where these are not all"},
+	{"RECORDER", "the process that writes it: '-' none, with '!' it is gone"},
+	{"PID, PROGRAM, STATE",
+	 "a process that takes part: armed (it has no such event yet), running, stopped, untracked "
+	 "(its events are off: see user track)"},
+	{"EVENTS, LOST", "recorded and lost since the session began there"},
+	{0},
+};
+
+static const struct command_spec status_spec = {
+	.name = "user status",
+	.synopsis = "[SESSION]",
+	.summary = "sessions, their processes, counts of events",
+	.examples = "pantrace user status   # all sessions\npantrace user status black-box --json  "
+		    " # one, for a script\n",
+	.fields = status_fields,
+	.options =
+		(const struct option_spec[]){{'j', "json", NULL,
+					      "one JSON object a session and process", OPTION_FLAG,
+					      offsetof(struct status_options, json)},
+					     {0}},
+};
+
+struct status_line {
+	char state[16];
+	u64 events, lost;
+};
+
+/* "session NAME STATE EVENTS LOST FILE" in what a process said. */
+static bool status_parse(const char *text, const char *session, struct status_line *ret)
+{
+	char name[64];
+
+	return text &&
+	       sscanf(text, "session %63s %15s %" SCNu64 " %" SCNu64, name, ret->state,
+		      &ret->events, &ret->lost) == 4 &&
+	       str_eq(name, session) &&
+	       !ret->state[strspn(ret->state, "abcdefghijklmnopqrstuvwxyz")];
+}
+
+static void status_row(struct strbuf *out, const struct user_session *s,
+		       const struct user_tracked *tracked, const struct user_process *p,
+		       const struct status_line *line, bool json)
+{
+	struct json j = JSON_INIT(out);
+
+	if (json) {
+		json_object(&j);
+		json_member_text(&j, "session", s->name);
+		json_member_text(&j, "mode", user_mode_name(s->mode));
+		json_key(&j, "tracked");
+		user_tracked_json(tracked, &j);
+		json_member_s64(&j, "recorder", s->recorder_alive ? s->recorder : 0);
+		json_member_s64(&j, "pid", p->pid);
+		json_member_text(&j, "program", p->name);
+		json_member_text(&j, "state", line->state);
+		json_member_u64(&j, "events", line->events);
+		json_member_u64(&j, "lost", line->lost);
+		json_end(&j, '}');
+		json_end_line(&j);
+		return;
+	}
+	strbuf_addf(out, "  %-8d ", (int)p->pid);
+	escape_line(out, p->name, strlen(p->name));
+	strbuf_addchars(out, ' ', 16 - (int)strlen(p->name));
+	strbuf_addf(out, " %-9s %12" PRIu64 " %12" PRIu64 "\n", line->state, line->events,
+		    line->lost);
+}
+
+static void tracked_show(struct strbuf *out, const struct user_tracked *tracked)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	user_tracked_text(tracked, &text);
+	if (text.len)
+		strbuf_addf(out, "  tracked: %s\n", text.data);
+	strbuf_release(&text);
+}
+
+static void status_show(struct strbuf *out, const struct user_session *s, bool json, struct diag *d)
+{
+	struct user_processes told;
+	struct user_tracked tracked;
+	u32 shown = 0;
+
+	user_tracked_read(s->text, &tracked);
+	if (!json) {
+		strbuf_addf(out, "%s: %s", s->name, user_mode_name(s->mode));
+		if (s->recorder)
+			strbuf_addf(out, ", recorder %d%s", (int)s->recorder,
+				    s->recorder_alive ? "" : " (gone)");
+		if (s->output) {
+			strbuf_addstr(out, ", writes ");
+			escape_line(out, s->output, strlen(s->output));
+		}
+		strbuf_addch(out, '\n');
+		tracked_show(out, &tracked);
+	}
+	user_session_tell(s, "status", &told, d);
+	for (size_t i = 0; i < told.all.len; i++) {
+		struct status_line line;
+
+		if (told.all.items[i].error ||
+		    !status_parse(told.all.items[i].text, s->name, &line))
+			continue;
+		if (!json && !shown)
+			strbuf_addf(out, "  %-8s %-16s %-9s %12s %12s\n", "PID", "PROGRAM", "STATE",
+				    "EVENTS", "LOST");
+		status_row(out, s, &tracked, &told.all.items[i], &line, json);
+		shown++;
+	}
+	if (!json && !shown)
+		strbuf_addstr(out, "  no process takes part\n");
+	user_processes_release(&told);
+}
+
+int user_status(int argc, char **argv)
+{
+	struct status_options o = {0};
+	struct user_sessions sessions = {0};
+	struct strbuf out = STRBUF_INIT;
+	struct user_session one;
+	struct diag d = DIAG_INIT;
+	int first, rc = options_parse(&status_spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first > 1)
+		return options_usage_error(&status_spec, "one name of a session at most");
+	if (first == argc)
+		user_sessions_load(&sessions);
+	else if (user_session_open(argv[first], &d, &one))
+		return done(&d, EXIT_FAILED);
+	else
+		vector_push(&sessions.all, one);
+	for (size_t i = 0; i < sessions.all.len; i++)
+		status_show(&out, &sessions.all.items[i], o.json, &d);
+	if (!sessions.all.len && !o.json)
+		fputs("there is no session\n", stderr);
+	fwrite(out.data, 1, out.len, stdout);
+	strbuf_release(&out);
+	user_sessions_release(&sessions);
+	return done(&d, EXIT_OK);
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* pantrace user trigger|list-triggers|remove-trigger: what is done when an event comes. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "cmd/user/user.h"
+#include "trace/ctf/output.h"
+#include "user/action.h"
+#include "user/runtime.h"
+#include "user/trigger.h"
+
+#define NAP_MS 20
+
+struct trigger_options {
+	struct string_list pids, names;
+	const char *output;
+	u64 every, once_after;
+	double duration;
+	bool json, quiet;
+};
+
+static const struct option_spec table[] = {
+	{'p', "pid", "PID", "watch only this process (may be repeated)", OPTION_LIST,
+	 offsetof(struct trigger_options, pids)},
+	{'n', "name", "NAME", "watch only programs of this name, * and ? allowed", OPTION_LIST,
+	 offsetof(struct trigger_options, names)},
+	{0, "every", "N", "act each Nth time only", OPTION_U64,
+	 offsetof(struct trigger_options, every)},
+	{0, "once-after", "N", "act once, the Nth time, and end", OPTION_U64,
+	 offsetof(struct trigger_options, once_after)},
+	{'o', "output", "DIR", "of snapshots (default: each SESSION-DATE-TIME-N)", OPTION_STRING,
+	 offsetof(struct trigger_options, output)},
+	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_DOUBLE,
+	 offsetof(struct trigger_options, duration)},
+	{'j', "json", NULL, "notifications as JSON, one object a line", OPTION_FLAG,
+	 offsetof(struct trigger_options, json)},
+	{'q', "quiet", NULL, "nothing is said of snapshots", OPTION_FLAG,
+	 offsetof(struct trigger_options, quiet)},
+	{0},
+};
+
+static const struct option_field fields[] = {
+	{"time_ns", "of a notification: when it was noticed, since 1970"},
+	{"condition", "as it was given"},
+	{"count", "how often it held since the last notification"},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "user trigger",
+	.synopsis = "CONDITION ACTION... [options]",
+	.summary = "when an event comes: start, stop, rotate, snapshot a session, tell",
+	.examples =
+		"pantrace user trigger shop:error notify   # a line for each error\n"
+		"pantrace user trigger 'shop:order /args.id == 4711/' 'start web' notify   # records "
+		"from this order on\n"
+		"pantrace user trigger 'latency(shop:begin, shop:end) > 10ms' 'snapshot black-box' "
+		"-o slow\n"
+		"pantrace user trigger 'rate(shop:error) > 100/s' 'rotate web' --every 10 &\n"
+		"pantrace -e 'user:shop:error { @[ustack] = count() }'   # actions of one's own: a "
+		"script\n",
+	.details =
+		"CONDITION is 'EVENTS', 'EVENTS /args.FIELD > 5/', 'rate(EVENTS) > 100/s' or "
+		"'latency(FROM, TO) > 10ms'.\n\n"
+		"ACTION is 'start SESSION' (after `user stop`), 'stop SESSION', 'rotate SESSION', "
+		"'snapshot SESSION' or 'notify'; several are done in the order given, some "
+		"milliseconds after the event. What holds several times meanwhile is done once, "
+		"and told with the count. For anything else a script has the event as a probe, "
+		"with functions, maps and system().\n\n"
+		"It watches until Ctrl-C, in rings of its own; `user list-triggers` shows it, "
+		"`user remove-trigger` ends it. Events that these rings could not hold are told at "
+		"the end (exit code 3).\n",
+	.fields = fields,
+	.options = table,
+};
+
+struct watching {
+	const struct trigger_options *o;
+	struct triggers triggers;
+	struct announce *announce;
+	struct action_context context;
+	VECTOR(struct action) actions;
+	u64 seen, told; /* fires: of the last look, and when was last acted */
+	bool failed, over;
+	struct diag d;
+};
+
+static void say(struct diag *d)
+{
+	diag_print(d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+}
+
+static bool is_due(const struct watching *w, u64 fires)
+{
+	const u64 every = MAX(w->o->every, (u64)1);
+
+	if (w->o->once_after)
+		return w->seen < w->o->once_after && fires >= w->o->once_after;
+	return fires / every > w->seen / every;
+}
+
+static void look(struct watching *w)
+{
+	u64 fires;
+
+	if (w->announce && announce_serve(w->announce, &w->d))
+		w->failed = w->over = true;
+	triggers_look(&w->triggers);
+	fires = w->triggers.all.items[0].fires;
+	if (is_due(w, fires)) {
+		for (size_t i = 0; i < w->actions.len && !w->over; i++) {
+			const int rc = action_run(&w->actions.items[i], &w->context,
+						  fires - w->told, &w->d);
+
+			w->failed |= rc && rc != -EPIPE;
+			w->over = rc == -EPIPE;
+		}
+		w->told = fires;
+		w->over |= w->o->once_after;
+	}
+	w->seen = fires;
+	say(&w->d);
+}
+
+static void wait_and_look(struct watching *w)
+{
+	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + (u64)(w->o->duration * 1e9);
+	struct pollfd fds[3] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	fds[0].fd = signalfd(-1, &set, SFD_CLOEXEC);
+	fds[1].fd = recorder_fd(&w->triggers.recorder);
+	fds[2].fd = w->announce ? announce_fd(w->announce) : -1;
+	while (!w->over) {
+		poll(fds, ARRAY_SIZE(fds), NAP_MS);
+		w->over = fds[0].revents ||
+			  (w->o->duration > 0 && clock_now_ns(CLOCK_MONOTONIC) >= until);
+		look(w);
+	}
+	close(fds[0].fd);
+}
+
+/* Programs that start later ask for the filter of a condition with a predicate. */
+static int announce_begin(struct watching *w, char path[512])
+{
+	int rc = user_runtime_make(path, 512 - 32, &w->d);
+
+	if (rc)
+		return rc;
+	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
+	return announce_open(path, &w->d, &w->announce);
+}
+
+static int begin(struct watching *w, char **words, int n, struct user_session_options *like)
+{
+	char ask[512] = "";
+	struct strbuf note = STRBUF_INIT;
+	struct trigger one;
+	int fd, rc = trigger_parse(words[0], &w->d, &one);
+
+	if (rc)
+		return rc;
+	vector_push(&w->triggers.all, one);
+	strbuf_addf(&note, "%s -> ", words[0]);
+	for (int i = 1; i < n && !rc; i++) {
+		struct action action;
+
+		rc = action_parse(words[i], &w->d, &action);
+		vector_push(&w->actions, action);
+		strbuf_addf(&note, "%s%s", i > 1 ? ", " : "", words[i]);
+	}
+	if (!rc && w->o->output) {
+		fd = ctf_directory_open(w->o->output, &w->d);
+		rc = MIN(fd, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!rc && one.predicate)
+		rc = announce_begin(w, ask);
+	like->ask = *ask ? ask : NULL;
+	w->triggers.note = note.data;
+	if (!rc)
+		rc = triggers_begin(&w->triggers, like, w->announce, &w->d);
+	strbuf_release(&note);
+	return rc;
+}
+
+static void end(struct watching *w, u64 *ret_lost)
+{
+	if (w->triggers.begun) {
+		user_session_tell(&w->triggers.session, "stop", NULL, &w->d);
+		recorder_find(&w->triggers.recorder, true);
+		*ret_lost = recorder_lost(&w->triggers.recorder);
+	}
+	triggers_end(&w->triggers, &w->d);
+	announce_close(w->announce);
+	vector_free(&w->actions);
+}
+
+static int check(int nwords, const struct trigger_options *o)
+{
+	if (nwords < 2)
+		return options_usage_error(&spec, "a condition and an action are needed, as in "
+						  "'shop:error' 'stop web'");
+	if (o->every && o->once_after)
+		return options_usage_error(&spec, "--every and --once-after exclude each other");
+	return OPTIONS_GO_ON;
+}
+
+int user_trigger(int argc, char **argv)
+{
+	struct trigger_options o = {0};
+	struct watching w = {.o = &o, .d = DIAG_INIT};
+	struct user_session_options like = {0};
+	struct user_session_arguments a = {0};
+	pid_t *pids = NULL;
+	u64 lost = 0;
+	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	rc = check(argc - first, &o);
+	a.pids = o.pids;
+	a.names = o.names;
+	if (rc == OPTIONS_GO_ON)
+		rc = user_session_options_from(&spec, &a, &like, &pids);
+	if (rc == OPTIONS_GO_ON) {
+		w.context = (struct action_context){.directory = o.output,
+						    .condition = argv[first],
+						    .json = o.json,
+						    .quiet = o.quiet};
+		user_sessions_sweep(&w.d);
+		w.failed = begin(&w, argv + first, argc - first, &like) != 0;
+		say(&w.d);
+		if (!w.failed && isatty(STDERR_FILENO))
+			fprintf(stderr, "Waiting for %s. Ctrl-C to end.\n", argv[first]);
+		if (!w.failed)
+			wait_and_look(&w);
+		end(&w, &lost);
+		if (lost)
+			diag_warning(&w.d, NO_SPAN,
+				     "%" PRIu64 " events were lost before they were looked at",
+				     lost);
+		say(&w.d);
+		rc = w.failed ? EXIT_FAILED : lost ? EXIT_LOST : EXIT_OK;
+	}
+	diag_release(&w.d);
+	user_session_arguments_release(&a);
+	free(pids);
+	return rc;
+}
+
+/* ---- those that are waited for ---- */
+
+struct list_options {
+	bool json;
+};
+
+static void list_row(struct strbuf *out, const struct user_session *s, bool json)
+{
+	struct json j = JSON_INIT(out);
+
+	if (json) {
+		json_object(&j);
+		json_member_text(&j, "trigger", s->name);
+		json_member_s64(&j, "pid", s->recorder);
+		json_member_text(&j, "does", s->trigger);
+		json_end(&j, '}');
+		json_end_line(&j);
+		return;
+	}
+	strbuf_addf(out, "%-16s %-8d ", s->name, (int)s->recorder);
+	escape_line(out, s->trigger, strlen(s->trigger));
+	strbuf_addch(out, '\n');
+}
+
+int user_list_triggers(int argc, char **argv)
+{
+	static const struct option_spec list_table[] = {
+		{'j', "json", NULL, "one JSON object a trigger", OPTION_FLAG,
+		 offsetof(struct list_options, json)},
+		{0},
+	};
+	static const struct option_field list_fields[] = {
+		{"TRIGGER", "its name, for `user remove-trigger`"},
+		{"PID", "the `user trigger` that waits for it"},
+		{"DOES", "condition -> actions"},
+		{0},
+	};
+	static const struct command_spec list_spec = {
+		.name = "user list-triggers",
+		.synopsis = "[--json]",
+		.summary = "triggers that are waited for",
+		.examples = "pantrace user list-triggers\n",
+		.fields = list_fields,
+		.options = list_table,
+	};
+	struct list_options o = {0};
+	struct user_sessions sessions = {0};
+	struct strbuf out = STRBUF_INIT;
+	u32 shown = 0;
+	int first, rc = options_parse(&list_spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc > first)
+		return options_usage_error(&list_spec, "no arguments are taken");
+	user_sessions_load(&sessions);
+	for (size_t i = 0; i < sessions.all.len; i++) {
+		const struct user_session *const s = &sessions.all.items[i];
+
+		if (!s->trigger || !s->recorder_alive)
+			continue;
+		if (!o.json && !shown++)
+			strbuf_addf(&out, "%-16s %-8s %s\n", "TRIGGER", "PID", "DOES");
+		list_row(&out, s, o.json);
+	}
+	fwrite(out.data, 1, out.len, stdout);
+	if (!shown && !o.json)
+		fputs("there is no trigger\n", stderr);
+	strbuf_release(&out);
+	user_sessions_release(&sessions);
+	return EXIT_OK;
+}
+
+int user_remove_trigger(int argc, char **argv)
+{
+	static const struct option_spec none[] = {{0}};
+	static const struct command_spec remove_spec = {
+		.name = "user remove-trigger",
+		.synopsis = "TRIGGER",
+		.summary = "end a trigger",
+		.examples = "pantrace user remove-trigger watch-4711   # as `user list-triggers` "
+			    "names it\n",
+		.options = none,
+	};
+	struct user_session session;
+	struct diag d = DIAG_INIT;
+	int first, rc = options_parse(&remove_spec, argc, argv, NULL, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first != 1)
+		return options_usage_error(&remove_spec, "one name of a trigger is needed");
+	if (!user_session_open(argv[first], &d, &session)) {
+		if (!session.trigger)
+			diag_error(&d, NO_SPAN, "session '%s' is no trigger", session.name);
+		else if (!session.recorder_alive)
+			user_sessions_sweep(&d); /* it was killed */
+		else if (kill(session.recorder, SIGTERM))
+			diag_error(&d, NO_SPAN, "process %d: %s", (int)session.recorder,
+				   strerror(errno));
+		user_session_release(&session);
+	}
+	rc = d.errors ? (int)diag_exit_code(&d) : EXIT_OK;
+	say(&d);
+	diag_release(&d);
+	return rc;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/user/user.h"
+
+#include "base/nearest.h"
+#include "base/process.h"
+#include "user/filter.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+} subcommands[] = {
+	{"list", "instrumented processes and their events", user_list},
+	{"start", "begin a session that stays, without a recorder", user_start},
+	{"stop", "its events off; the rings stay", user_stop},
+	{"resume", "its events on again", user_resume},
+	{"enable", "more events on in a session", user_enable},
+	{"disable", "events off in a session", user_disable},
+	{"track", "limit a session to some processes", user_track},
+	{"untrack", "some processes no longer in a session", user_untrack},
+	{"status", "sessions, their processes, counts of events", user_status},
+	{"snapshot", "write what the rings hold now", user_snapshot_command},
+	{"rotate", "the session's recorder begins a new chunk", user_rotate},
+	{"clear", "forget what was recorded so far", user_clear},
+	{"destroy", "end a session", user_destroy},
+	{"trigger", "when an event comes: start, stop, rotate, snapshot a session, tell", user_trigger},
+	{"list-triggers", "triggers that are waited for", user_list_triggers},
+	{"remove-trigger", "end one", user_remove_trigger},
+};
+
+static void overview(FILE *out)
+{
+	fprintf(out, "Usage: pantrace user COMMAND [options]\n\nSessions of programs with "
+		     "tracepoints of their own "
+		     "(libpantrace).\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		fprintf(out, "  %-14s %s\n", subcommands[i].name, subcommands[i].summary);
+	fprintf(out, "\nExamples:\n"
+		     "  pantrace user list 'shop:*'                 # who has these events\n"
+		     "  pantrace user start black-box -u 'shop:*' --mode overwrite\n"
+		     "  pantrace user snapshot black-box -o /tmp/now\n"
+		     "  pantrace record -u 'shop:*' -o /tmp/trace   # until Ctrl-C\n"
+		     "\n'pantrace user COMMAND --help' tells more.\n");
+}
+
+static const struct option_spec no_options[] = {{0}};
+static const struct command_spec overview_spec = {
+	.name = "user",
+	.synopsis = "COMMAND [options]",
+	.summary = "sessions of programs with tracepoints of their own",
+	.examples =
+		"pantrace user list 'shop:*'   # who has these events\n"
+		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
+		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
+		"pantrace user destroy black-box   # end it\n",
+	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, snapshot, rotate, clear, destroy, trigger, "
+		   "list-triggers, remove-trigger. "
+		   "Each has a --help of its own.\n\n"
+		   "A session is named and outlives the tool: programs that start later join it, "
+		   "and `pantrace record --session NAME` "
+		   "writes what it collects. Processes are spoken to over their sockets in "
+		   "$XDG_RUNTIME_DIR/pantrace "
+		   "(root: /run/pantrace); only root and a process's own user are heard.\n",
+	.options = no_options,
+};
+
+/* The words behind `user`, the last being written: the name of a sub-command, or what that one says. */
+static int complete(int argc, char **argv)
+{
+	char *asked[argc + 2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
+		if (argc < 2) {
+			printf("%s\t%s\n", subcommands[i].name, subcommands[i].summary);
+		} else if (str_eq(argv[0], subcommands[i].name)) {
+			asked[0] = argv[0];
+			asked[1] = xstrdup("--help-complete");
+			memcpy(asked + 2, argv + 1, sizeof(*argv) * (size_t)(argc - 1));
+			return subcommands[i].run(argc + 1, asked);
+		}
+	}
+	return EXIT_OK;
+}
+
+static int unknown(const char *word)
+{
+	struct nearest near;
+
+	nearest_init(&near, word);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		nearest_offer(&near, subcommands[i].name);
+	return *near.best[0]
+		       ? options_usage_error(&overview_spec,
+					     "there is no command '%s'; did you mean '%s'?", word,
+					     near.best[0])
+		       : options_usage_error(&overview_spec, "there is no command '%s'", word);
+}
+
+int cmd_user(int argc, char **argv)
+{
+	int first;
+
+	if (argc < 2) {
+		overview(stderr);
+		return EXIT_USAGE;
+	}
+	if (str_eq(argv[1], "--help-complete"))
+		return complete(argc - 2, argv + 2);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (str_eq(argv[1], subcommands[i].name))
+			return subcommands[i].run(argc - 1, argv + 1);
+	if (*argv[1] != '-')
+		return unknown(argv[1]);
+	if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")) {
+		overview(stdout);
+		return EXIT_OK;
+	}
+	first = options_parse(&overview_spec, argc, argv, NULL, &first);
+	return first == OPTIONS_GO_ON ? EXIT_USAGE : first;
+}
+
+int user_size_parse(const char *text, u64 *ret)
+{
+	static const char units[] = "KMG";
+	char number[32];
+	const size_t n = strspn(text, "0123456789");
+	const char *unit = text[n] ? strchr(units, text[n] & ~0x20) : NULL;
+	u64 value;
+
+	if (!n || n >= sizeof(number) || (text[n] && (!unit || !*unit || text[n + 1])))
+		return -EINVAL;
+	memcpy(number, text, n);
+	number[n] = '\0';
+	if (parse_u64(number, &value) || value > UINT64_MAX >> 30)
+		return -EINVAL;
+	*ret = unit ? value << (10 * (unit - units + 1)) : value;
+	return 0;
+}
+
+int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o,
+			struct diag *d, struct strbuf *lines)
+{
+	int rc;
+
+	if (!a->filter)
+		return 0;
+	rc = user_filter_lines(a->events.items, a->events.count, a->filter, o->ask != NULL, d, lines);
+	o->filters = lines->data;
+	o->predicate = a->filter;
+	return rc;
+}
+
+/* --uid and --gid. */
+static int tracked_from(const struct user_session_arguments *a, struct user_tracked *ret)
+{
+	const struct {
+		enum user_attribute attribute;
+		const struct string_list *lists;
+	} given[] = {{USER_UID, &a->uids}, {USER_GID, &a->gids}};
+	struct diag d = DIAG_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(given) && !rc; i++) {
+		u32 ids[PANTRACE_TRACKED_MAX], nr = 0;
+
+		for (u32 k = 0; k < given[i].lists->count && !rc; k++)
+			rc = user_attribute_parse(given[i].attribute, given[i].lists->items[k],
+						  ids, &nr, &d);
+		for (u32 k = 0; k < nr && !rc; k++)
+			user_tracked_add(ret, given[i].attribute, ids[k]);
+	}
+	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_release(&d);
+	return rc ? EXIT_USAGE : OPTIONS_GO_ON;
+}
+
+int user_session_options_from(const struct command_spec *spec,
+			      const struct user_session_arguments *a,
+			      struct user_session_options *ret, pid_t **pids)
+{
+	u64 value;
+	int rc;
+
+	*pids = xzalloc(sizeof(**pids) * (a->pids.count + 1));
+	ret->events = a->events.items;
+	ret->nr_events = a->events.count;
+	ret->excluded = a->excluded.items;
+	ret->nr_excluded = a->excluded.count;
+	ret->level = a->level;
+	ret->contexts = a->contexts;
+	ret->threads = a->threads;
+	ret->rings = a->rings;
+	ret->which.names = a->names.items;
+	ret->which.nr_names = a->names.count;
+	ret->which.pids = *pids;
+	for (u32 i = 0; i < a->pids.count; i++) {
+		if (parse_u64(a->pids.items[i], &value) || !value || value > INT32_MAX)
+			return options_usage_error(spec, "'%s' is no process", a->pids.items[i]);
+		if (spec && !process_exists((pid_t)value)) {
+			fprintf(stderr, "pantrace %s: there is no process %s (-p)\n", spec->name,
+				a->pids.items[i]);
+			return EXIT_FAILED;
+		}
+		(*pids)[ret->which.nr_pids++] = (pid_t)value;
+	}
+	rc = tracked_from(a, &ret->tracked);
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (a->all && (a->pids.count || a->names.count))
+		return options_usage_error(spec, "--all and -p or -n exclude each other");
+	if (a->mode && user_mode_parse(a->mode, &ret->mode, &ret->block_us))
+		return options_usage_error(
+			spec, "'%s' is none of discard, overwrite, block, block=TIME", a->mode);
+	if (a->sub_size && (user_size_parse(a->sub_size, &ret->sub_size) || ret->sub_size < 4096 ||
+			    ret->sub_size > 1 << 30))
+		return options_usage_error(spec, "--sub-size is 4K to 1G, not '%s'", a->sub_size);
+	if (a->subs && (parse_u64(a->subs, &ret->subs) || ret->subs < 2 || ret->subs > 65536))
+		return options_usage_error(spec, "--subs is 2 to 65536, not '%s'", a->subs);
+	return OPTIONS_GO_ON;
+}
+
+void user_session_arguments_release(struct user_session_arguments *a)
+{
+	free(a->uids.items);
+	free(a->gids.items);
+	free(a->events.items);
+	free(a->excluded.items);
+	free(a->pids.items);
+	free(a->names.items);
+}

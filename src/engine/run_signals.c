@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/run_signals.h"
+
+#include <poll.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Nobody presses Ctrl-C twice in that time; a busy machine needs some of it between two kill(2) in a row. */
+#define WITH_THE_FIRST_MS 250
+
+static void drop_pending(const struct patience *p)
+{
+	const struct timespec now = {0};
+
+	while (sigtimedwait(&p->ours, NULL, &now) > 0)
+		;
+}
+
+/* A signal for the process goes to a thread that does not block it. */
+static void *lose_patience(void *arg)
+{
+	struct patience *p = arg;
+	struct pollfd stop = {.fd = p->stop, .events = POLLIN};
+
+	if (poll(&stop, 1, WITH_THE_FIRST_MS))
+		return NULL;
+	drop_pending(p);
+	pthread_sigmask(SIG_SETMASK, &p->old, NULL);
+	poll(&stop, 1, -1);
+	return NULL;
+}
+
+void patience_begin(struct patience *p)
+{
+	p->stop = eventfd(0, EFD_CLOEXEC);
+	p->is_losing = p->stop >= 0 && !pthread_create(&p->thread, NULL, lose_patience, p);
+	if (p->is_losing)
+		return;
+	if (p->stop >= 0)
+		close(p->stop);
+	drop_pending(p);
+	pthread_sigmask(SIG_SETMASK, &p->old, NULL);
+}
+
+void patience_end(struct patience *p)
+{
+	const uint64_t one = 1;
+
+	if (p->is_losing) {
+		if (write(p->stop, &one, sizeof(one)) == sizeof(one))
+			pthread_join(p->thread, NULL);
+		close(p->stop);
+		p->is_losing = false;
+	}
+	drop_pending(p);
+	pthread_sigmask(SIG_SETMASK, &p->old, NULL);
+}

@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel offers, each by its own trial; for what it does not, the cause and the next step.
+ */
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/kernel_internal.h"
+#include "kernel/tracefs/tracefs.h"
+
+/* Numbers that older headers do not have. */
+#define ATTACH_KPROBE_MULTI   42
+#define ATTACH_UPROBE_MULTI   48
+#define ATTACH_KPROBE_SESSION 56
+#define ATTACH_UPROBE_SESSION 57
+#define PT_CAP_PERFMON	      38
+#define PT_CAP_BPF	      39
+
+/* ---- causes that several share ---- */
+
+static bool has_capability(u32 bit)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	return data[bit / 32].effective >> (bit % 32) & 1;
+}
+
+static bool may_trace(void)
+{
+	return has_capability(CAP_SYS_ADMIN) ||
+	       (has_capability(PT_CAP_BPF) && has_capability(PT_CAP_PERFMON));
+}
+
+/* "integrity", "confidentiality", or NULL: the kernel is not locked down, as far as can be seen. */
+static const char *lockdown_mode(struct kernel *k)
+{
+	static const char *const modes[] = {"integrity", "confidentiality"};
+	const char *mode = NULL;
+	char *text, bracketed[32];
+
+	/* "none [integrity] confidentiality" */
+	if (!file_read("/sys/kernel/security/lockdown", 4096, &text, NULL)) {
+		for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+			snprintf(bracketed, sizeof(bracketed), "[%s]", modes[i]);
+			if (strstr(text, bracketed))
+				mode = modes[i];
+		}
+		free(text);
+		return mode;
+	}
+	/* securityfs is not mounted: what the kernel was built with cannot be undone. */
+	if (kernel_config(k, "LOCK_DOWN_KERNEL_FORCE_CONFIDENTIALITY") == 'y')
+		return modes[1];
+	return kernel_config(k, "LOCK_DOWN_KERNEL_FORCE_INTEGRITY") == 'y' ? modes[0] : NULL;
+}
+
+static void say(struct kernel_answer *a, int error, const char *why, const char *hint)
+{
+	a->yes = false;
+	a->error = error;
+	a->why = why;
+	a->hint = hint;
+}
+
+/* EPERM and EACCES have few causes, and these are they. */
+static void say_not_permitted(struct kernel *k, struct kernel_answer *a, int error)
+{
+	const char *mode = lockdown_mode(k);
+
+	if (!may_trace()) {
+		say(a, error, "missing privilege: CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN",
+		    "run it as root (sudo)");
+	} else if (mode) {
+		say(a, error,
+		    arena_printf(&k->arena, "kernel lockdown is in %s mode, which forbids it",
+				 mode),
+		    "boot without secure boot or lockdown= to trace more");
+	} else {
+		say(a, error, "not permitted, although the capabilities are there",
+		    "a container, seccomp filter or security module may forbid it; try on the "
+		    "host");
+	}
+}
+
+/* CONFIG_x is not set: the surest of causes. */
+static bool say_config(struct kernel *k, struct kernel_answer *a, int error, const char *option)
+{
+	if (!option || kernel_config(k, option) != 'n')
+		return false;
+	say(a, error, arena_printf(&k->arena, "CONFIG_%s is not set", option),
+	    "the kernel was built without it; another kernel is needed");
+	return true;
+}
+
+/* ---- trials: 0 or -errno ---- */
+
+static int try_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int try_in_tracefs(struct kernel *k, const char *name)
+{
+	const char *root = kernel_tracefs(k);
+	char path[128];
+
+	if (!root)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	return access(path, R_OK) ? -errno : 0;
+}
+
+static int try_load(u32 type, u32 attach_type)
+{
+	const int fd = kernel_try_program(type, attach_type, NULL, 0, NULL, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int try_bpf(struct kernel *k)
+{
+	/* Whoever knows of a feature has loaded a program. */
+	return k->features_known && k->features.current_task ? 0
+							     : try_load(BPF_PROG_TYPE_KPROBE, 0);
+}
+
+static int try_btf(struct kernel *k)
+{
+	return try_file("/sys/kernel/btf/vmlinux");
+}
+
+static int try_tracefs(struct kernel *k)
+{
+	return kernel_tracefs(k) ? 0 : -errno;
+}
+
+static int stop_at_first(void *arg, const char *category, const char *event)
+{
+	const char **names = arg;
+
+	names[0] = category;
+	return 1;
+}
+
+static int try_tracepoints(struct kernel *k)
+{
+	const char *found[1] = {NULL};
+	int rc;
+
+	/* There wherever CONFIG_EVENT_TRACING is; else any. */
+	if (tracefs_event_id(k, "sched", "sched_switch") > 0)
+		return 0;
+	rc = tracefs_each_event(k, "*", "*", stop_at_first, found);
+	return rc < 0 ? rc : (rc ? 0 : -ENOENT);
+}
+
+static int try_kprobes(struct kernel *k)
+{
+	return MIN(kernel_pmu_type("kprobe"), 0);
+}
+
+static int try_uprobes(struct kernel *k)
+{
+	return MIN(kernel_pmu_type("uprobe"), 0);
+}
+
+/* Makes a link that cannot work; how it is refused says whether it could have been one. */
+static int try_link(u32 attach_type, union bpf_attr *attr)
+{
+	const int prog = kernel_try_program(BPF_PROG_TYPE_KPROBE, attach_type, NULL, 0, NULL, 0);
+	int err;
+
+	if (prog < 0)
+		return prog;
+	attr->link_create.prog_fd = (u32)prog;
+	attr->link_create.attach_type = attach_type;
+	err = sys_bpf(BPF_LINK_CREATE, attr, sizeof(*attr));
+	close(prog);
+	if (err >= 0)
+		close(err);
+	return MIN(err, 0);
+}
+
+static int try_kprobe_link(u32 attach_type)
+{
+	union bpf_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.kprobe_multi.addrs = UINT64_MAX - 7;
+	attr.link_create.kprobe_multi.cnt = 1;
+	err = try_link(attach_type, &attr);
+	/* It went to read the addresses: the link exists (bpf_kprobe_multi_link_attach()). To look
+	 * for a name that there is not would take it through all of kallsyms. */
+	return err == -EFAULT ? 0 : (err ? err : -EINVAL);
+}
+
+static int try_kprobe_multi(struct kernel *k)
+{
+	return try_kprobe_link(ATTACH_KPROBE_MULTI);
+}
+
+static int try_kprobe_session(struct kernel *k)
+{
+	return try_kprobe_link(ATTACH_KPROBE_SESSION);
+}
+
+/* link_create.uprobe_multi, which older headers lack; it begins where kprobe_multi does. */
+struct uprobe_multi {
+	u64 path, offsets, ref_ctr_offsets, cookies;
+	u32 cnt, flags, pid;
+};
+
+static int try_uprobe_link(u32 attach_type)
+{
+	struct {
+		union bpf_attr attr;
+		u8 room[64];
+	} u;
+	const size_t at = offsetof(union bpf_attr, link_create.kprobe_multi);
+	const unsigned long offset = 0;
+	const struct uprobe_multi m = {
+		.path = (u64)(uintptr_t) "/", .offsets = (u64)(uintptr_t)&offset, .cnt = 1};
+	int err;
+
+	/* kprobe_multi follows a u32, so that it and uprobe_multi are aligned to 8 alike. */
+	memset(&u, 0, sizeof(u));
+	memcpy((u8 *)&u + ALIGN_UP(at, (size_t)8), &m, sizeof(m));
+	err = try_link(attach_type, &u.attr);
+	/* "/" is no regular file; only who knows the link says so (kernel/trace/bpf_trace.c). */
+	return err == -EBADF ? 0 : (err ? err : -EINVAL);
+}
+
+static int try_uprobe_multi(struct kernel *k)
+{
+	return try_uprobe_link(ATTACH_UPROBE_MULTI);
+}
+
+static int try_uprobe_session(struct kernel *k)
+{
+	return try_uprobe_link(ATTACH_UPROBE_SESSION);
+}
+
+static int try_usdt_semaphore(struct kernel *k)
+{
+	return try_file("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset");
+}
+
+/* A program without the function that it is for: what is missing is that, or programs of the kind.
+ */
+static int try_fentry(struct kernel *k)
+{
+	char log[256] = "";
+	const int fd = kernel_try_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, NULL, 0, log,
+					  sizeof(log));
+
+	if (fd >= 0)
+		close(fd);
+	if (fd < 0 && !strstr(log, "btf_id"))
+		return fd;
+	if (kernel_config(k, "DYNAMIC_FTRACE_WITH_DIRECT_CALLS") == 'n')
+		return -EOPNOTSUPP;
+	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
+}
+
+static int try_raw_tracepoint(struct kernel *k)
+{
+	const int prog = kernel_try_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL, 0, NULL, 0);
+	union bpf_attr attr;
+	int err;
+
+	if (prog < 0)
+		return prog;
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = (u64)(uintptr_t) "pantrace_no_such_event";
+	attr.raw_tracepoint.prog_fd = (u32)prog;
+	err = sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+	if (err >= 0)
+		close(err);
+	close(prog);
+	return err == -ENOENT ? 0 : MIN(err, 0);
+}
+
+static int try_perf(u32 type, u64 config, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = type, .size = sizeof(attr), .config = config, .disabled = 1};
+	const int fd = perf_event_open_fd(&attr, pid, cpu, -1, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int try_perf_software(struct kernel *k)
+{
+	const u32 *cpus;
+
+	kernel_online_cpus(k, &cpus);
+	return try_perf(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, -1, (int)cpus[0]);
+}
+
+static int try_perf_hardware(struct kernel *k)
+{
+	const u32 *cpus;
+
+	kernel_online_cpus(k, &cpus);
+	return try_perf(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, -1, (int)cpus[0]);
+}
+
+static int try_watchpoint(struct kernel *k)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT,
+				       .size = sizeof(attr),
+				       .bp_type = HW_BREAKPOINT_W,
+				       .bp_addr = (u64)(uintptr_t)k & ~(u64)7,
+				       .bp_len = HW_BREAKPOINT_LEN_8,
+				       .disabled = 1};
+	const int fd = perf_event_open_fd(&attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* The command exists where a bad descriptor is all that is wrong; the programs are as those of
+ * fentry. */
+static int try_iterators(struct kernel *k)
+{
+	char log[256] = "";
+	union bpf_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = UINT32_MAX;
+	err = sys_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
+	if (err != -EBADF)
+		return err < 0 ? err : -EINVAL;
+	err = kernel_try_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, NULL, 0, log, sizeof(log));
+	if (err >= 0)
+		close(err);
+	if (err < 0 && !strstr(log, "btf_id"))
+		return err;
+	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
+}
+
+static int try_tracer(struct kernel *k, const char *name)
+{
+	const char *root = kernel_tracefs(k);
+	char path[128], *text, *word, *rest;
+	bool found = false;
+	int err;
+
+	if (!root)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/available_tracers", root);
+	err = file_read(path, 1 << 16, &text, NULL);
+	if (err)
+		return err;
+	for (word = strtok_r(text, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
+		found |= str_eq(word, name);
+	free(text);
+	return found ? 0 : -ENOENT;
+}
+
+/* Listed is not usable: under lockdown the tracer is there, and its files may not be opened. */
+static int try_function_tracer(struct kernel *k)
+{
+	const int err = try_tracer(k, "function");
+	char path[128];
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s/set_ftrace_filter", kernel_tracefs(k));
+	return try_file(path);
+}
+
+static int try_function_graph(struct kernel *k)
+{
+	const int err = try_tracer(k, "function_graph");
+
+	return err ? err : try_function_tracer(k);
+}
+
+static int try_hist_triggers(struct kernel *k)
+{
+	return try_in_tracefs(k, "events/sched/sched_switch/hist");
+}
+
+static int try_synthetic_events(struct kernel *k)
+{
+	return try_in_tracefs(k, "synthetic_events");
+}
+
+/* The first page of kallsyms is enough: all addresses are shown or none. */
+static int try_kallsyms(struct kernel *k)
+{
+	const int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n;
+	int err = -EPERM;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -EIO;
+	text[n] = '\0';
+	for (char *line = text; line && *line && err; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (line[strspn(line, "0")] != ' ' && line[strspn(line, "0")])
+			err = 0;
+	}
+	return err;
+}
+
+static int try_lockdown(struct kernel *k)
+{
+	return lockdown_mode(k) ? -EPERM : 0;
+}
+
+/* ---- causes of single rows ---- */
+
+static void why_tracefs(struct kernel *k, struct kernel_answer *a)
+{
+	if (a->error == EPERM && !geteuid())
+		say(a, a->error, "tracefs is not mounted, and may not be mounted from here",
+		    "mount it where you may (on the host: mount -t tracefs tracefs "
+		    "/sys/kernel/tracing), and hand it into the container");
+	else if (a->error == EACCES || a->error == EPERM)
+		say(a, a->error, "tracefs is not readable for this user",
+		    "run it as root, or: mount -o remount,gid=GROUP,mode=750 /sys/kernel/tracing");
+	else
+		say(a, a->error, "tracefs is not mounted",
+		    "mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+static void why_perf(struct kernel *k, struct kernel_answer *a)
+{
+	char *text;
+	int level = 0;
+
+	if (a->error == EPERM || a->error == EACCES) {
+		if (!file_read("/proc/sys/kernel/perf_event_paranoid", 64, &text, NULL)) {
+			level = atoi(text);
+			free(text);
+		}
+		if (may_trace() || has_capability(PT_CAP_PERFMON) || level < 1)
+			say_not_permitted(k, a, a->error);
+		else
+			say(a, a->error,
+			    arena_printf(&k->arena, "kernel.perf_event_paranoid is %d", level),
+			    "run it as root, or: sysctl kernel.perf_event_paranoid=0");
+	} else {
+		say(a, a->error, strerror(a->error), NULL);
+	}
+}
+
+static void why_hardware(struct kernel *k, struct kernel_answer *a)
+{
+	if (a->error == ENOENT || a->error == EOPNOTSUPP || a->error == ENODEV)
+		say(a, a->error, "this CPU shows no performance counters",
+		    "virtual machines often have none; software events and profile work");
+	else
+		why_perf(k, a);
+}
+
+static void why_watchpoint(struct kernel *k, struct kernel_answer *a)
+{
+	if (a->error == ENOSPC)
+		say(a, a->error, "all debug registers are in use",
+		    "end the debugger that uses them");
+	else if (a->error == ENOENT || a->error == EOPNOTSUPP || a->error == ENODEV)
+		say(a, a->error, "this CPU or hypervisor has no debug registers to offer", NULL);
+	else
+		why_perf(k, a);
+}
+
+static void why_kallsyms(struct kernel *k, struct kernel_answer *a)
+{
+	if (a->error == EPERM)
+		say(a, a->error, "kernel.kptr_restrict hides the addresses of kernel symbols",
+		    "run it as root, or: sysctl kernel.kptr_restrict=0");
+}
+
+static void why_lockdown(struct kernel *k, struct kernel_answer *a)
+{
+	say(a, EPERM, arena_printf(&k->arena, "kernel lockdown is in %s mode", lockdown_mode(k)),
+	    "some mechanisms are forbidden even to root; each row says which");
+}
+
+static void why_available(struct kernel *k, struct kernel_answer *a)
+{
+	const char *const root = kernel_tracefs(k);
+
+	if (!root)
+		why_tracefs(k, a);
+	else if (a->error == EPERM || a->error == EACCES)
+		say_not_permitted(k, a, a->error);
+	else
+		say(a, a->error, "the kernel does not offer this tracer",
+		    "it may have switched function tracing off at boot or by lockdown");
+}
+
+/* ---- the table ---- */
+
+static const struct row {
+	const char *name;
+	int (*try)(struct kernel *k);
+	const char *options[3]; /* the first that is not set is the cause */
+	const char *since; /* kernel version, for the words only */
+	void (*why)(struct kernel *k, struct kernel_answer *a);
+} rows[KERNEL_CAPABILITY_COUNT] = {
+	[KERNEL_BPF] = {"bpf", try_bpf, {"BPF_SYSCALL", "BPF_EVENTS"}, NULL, NULL},
+	[KERNEL_BTF] = {"btf", try_btf, {"DEBUG_INFO_BTF"}, "5.4", NULL},
+	[KERNEL_TRACEFS] = {"tracefs", try_tracefs, {"FTRACE"}, NULL, why_tracefs},
+	[KERNEL_TRACEPOINTS] = {"tracepoints", try_tracepoints, {"FTRACE"}, NULL, why_tracefs},
+	[KERNEL_KPROBES] = {"kprobes", try_kprobes, {"KPROBES", "KPROBE_EVENTS"}, "4.17", NULL},
+	[KERNEL_KPROBE_MULTI] =
+		{"kprobe_multi", try_kprobe_multi, {"KPROBES", "FPROBE"}, "5.18", NULL},
+	[KERNEL_KPROBE_SESSION] =
+		{"kprobe_session", try_kprobe_session, {"KPROBES", "FPROBE"}, "6.10", NULL},
+	[KERNEL_UPROBES] = {"uprobes", try_uprobes, {"UPROBES", "UPROBE_EVENTS"}, "4.17", NULL},
+	[KERNEL_UPROBE_MULTI] = {"uprobe_multi", try_uprobe_multi, {"UPROBES"}, "6.6", NULL},
+	[KERNEL_UPROBE_SESSION] = {"uprobe_session", try_uprobe_session, {"UPROBES"}, "6.13", NULL},
+	[KERNEL_USDT_SEMAPHORE] = {"usdt_semaphore", try_usdt_semaphore, {"UPROBES"}, "4.20", NULL},
+	[KERNEL_FENTRY] = {"fentry",
+			   try_fentry,
+			   {"DEBUG_INFO_BTF", "FUNCTION_TRACER",
+			    "DYNAMIC_FTRACE_WITH_DIRECT_CALLS"},
+			   "5.5",
+			   NULL},
+	[KERNEL_RAW_TRACEPOINT] =
+		{"raw_tracepoint", try_raw_tracepoint, {"BPF_EVENTS"}, "4.17", NULL},
+	[KERNEL_PERF_SOFTWARE] =
+		{"perf_software", try_perf_software, {"PERF_EVENTS"}, NULL, why_perf},
+	[KERNEL_PERF_HARDWARE] =
+		{"perf_hardware", try_perf_hardware, {"PERF_EVENTS"}, NULL, why_hardware},
+	[KERNEL_WATCHPOINT] = {"watchpoint",
+			       try_watchpoint,
+			       {"HAVE_HW_BREAKPOINT", "PERF_EVENTS"},
+			       NULL,
+			       why_watchpoint},
+	[KERNEL_ITERATORS] = {"iterators", try_iterators, {"DEBUG_INFO_BTF"}, "5.8", NULL},
+	[KERNEL_FUNCTION_TRACER] =
+		{"function_tracer", try_function_tracer, {"FUNCTION_TRACER"}, NULL, why_available},
+	[KERNEL_FUNCTION_GRAPH] = {"function_graph",
+				   try_function_graph,
+				   {"FUNCTION_GRAPH_TRACER"},
+				   NULL,
+				   why_available},
+	[KERNEL_HIST_TRIGGERS] =
+		{"hist_triggers", try_hist_triggers, {"HIST_TRIGGERS"}, "4.7", NULL},
+	[KERNEL_SYNTHETIC_EVENTS] =
+		{"synthetic_events", try_synthetic_events, {"SYNTH_EVENTS"}, "4.17", NULL},
+	[KERNEL_KALLSYMS_ADDRESSES] =
+		{"kallsyms_addresses", try_kallsyms, {"KALLSYMS"}, NULL, why_kallsyms},
+	[KERNEL_LOCKDOWN_NONE] = {"lockdown_none", try_lockdown, {NULL}, NULL, why_lockdown},
+};
+
+const char *kernel_capability_name(enum kernel_capability c)
+{
+	return c < KERNEL_CAPABILITY_COUNT ? rows[c].name : "?";
+}
+
+/* The most special one. */
+static const char *last_option(const struct row *row)
+{
+	size_t i = ARRAY_SIZE(row->options);
+
+	while (i > 0 && !row->options[i - 1])
+		i--;
+	return i ? row->options[i - 1] : NULL;
+}
+
+static void explain(struct kernel *k, const struct row *row, int error, struct kernel_answer *a)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(row->options); i++)
+		if (say_config(k, a, error, row->options[i]))
+			return;
+	a->error = error;
+	if (row->why)
+		row->why(k, a);
+	if (a->why)
+		return;
+	if (error == EPERM || error == EACCES)
+		say_not_permitted(k, a, error);
+	else if (error == EOPNOTSUPP && last_option(row))
+		say(a, error,
+		    arena_printf(&k->arena, "the kernel was built without CONFIG_%s",
+				 last_option(row)),
+		    "another kernel is needed");
+	else if (row->since)
+		say(a, error,
+		    arena_printf(&k->arena, "the kernel does not have it (Linux %s and later do)",
+				 row->since),
+		    NULL);
+	else
+		say(a, error, strerror(error), NULL);
+}
+
+const struct kernel_answer *kernel_ask(struct kernel *k, enum kernel_capability c)
+{
+	struct kernel_answer *a = &k->answers[c];
+	int err;
+
+	if (k->asked[c])
+		return a;
+	k->asked[c] = true;
+	err = rows[c].try(k);
+	if (err)
+		explain(k, &rows[c], -err, a);
+	else
+		a->yes = true;
+	return a;
+}

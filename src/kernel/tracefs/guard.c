@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/tracefs/guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "kernel/kernel_internal.h"
+#include "kernel/tracefs/sweep.h"
+#include "kernel/tracefs/owner.h"
+
+#define LINE_FD 3 /* of the guard; 0, 1 and 2 are /dev/null */
+
+/* ---- the guard ---- */
+
+/* Descriptors hold things: a pipe that should end, the lock of an instance, a file system. */
+static void keep_only(int line)
+{
+	const int null = open("/dev/null", O_RDWR);
+
+	if (line != LINE_FD)
+		dup2(line, LINE_FD);
+	for (int fd = 0; fd < LINE_FD; fd++)
+		if (null >= 0)
+			dup2(null, fd);
+		else
+			close(fd);
+	/* close_range(2) is from 5.9. */
+	if (!syscall(SYS_close_range, LINE_FD + 1, ~0u, 0))
+		return;
+	for (int fd = LINE_FD + 1, end = getdtablesize(); fd < end; fd++)
+		close(fd);
+}
+
+/* Writes what ps shows over the words of the command line; where they are is in fields 48 and 49 of
+ * /proc/self/stat (proc(5)). */
+static void set_title(const char *title)
+{
+	char *text, *p, *word, *rest = NULL;
+	u64 at[2] = {0};
+
+	prctl(PR_SET_NAME, "pantrace: guard");
+	if (file_read("/proc/self/stat", 1 << 16, &text, NULL))
+		return;
+	p = strrchr(text, ')');
+	word = p ? strtok_r(p + 1, " ", &rest) : NULL;
+	for (int field = 3; word && field <= 49; field++, word = strtok_r(NULL, " ", &rest))
+		if (field >= 48)
+			at[field - 48] = strtoull(word, NULL, 10);
+	if (at[0] && at[1] > at[0] + 1) {
+		memset((void *)(uintptr_t)at[0], 0, at[1] - at[0]);
+		memcpy((void *)(uintptr_t)at[0], title, MIN(strlen(title), at[1] - at[0] - 1));
+	}
+	free(text);
+}
+
+/* A line that ends without a word: the owner is on its way out. Its files are closed, it is not yet
+ * gone. */
+static bool owner_was_killed(void)
+{
+	char word;
+	ssize_t n;
+
+	while ((n = read(LINE_FD, &word, 1)) < 0 && errno == EINTR)
+		;
+	return n == 0;
+}
+
+static void wait_for_death(struct kernel *k, const struct tracefs_owner *owner)
+{
+	for (useconds_t pause = 500; tracefs_owner_alive(k, owner); pause = MIN(2 * pause, 100000u))
+		usleep(pause);
+}
+
+/* What cannot be removed at once (a reader is in it) may be a moment later. */
+static void sweep(struct kernel *k)
+{
+	u32 failed = 1;
+
+	for (int attempt = 0; failed && attempt < 20; attempt++) {
+		struct sweep_report report = {0};
+
+		if (attempt)
+			usleep(50000);
+		failed = tracefs_sweep(k, false, &report) ? 0 : report.failed;
+		sweep_report_release(&report);
+	}
+}
+
+static void be_guard(struct kernel *k, const struct tracefs_owner *owner, int line)
+{
+	char title[64];
+	sigset_t all;
+
+	setsid();
+	/* Whoever asks everything here to end means the owner, and the owner ends the guard. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	keep_only(line);
+	if (chdir("/"))
+		_exit(1);
+	snprintf(title, sizeof(title), "pantrace: guard %d", (int)owner->pid);
+	set_title(title);
+	if (owner_was_killed()) {
+		wait_for_death(k, owner);
+		sweep(k);
+	}
+	_exit(0);
+}
+
+/* ---- the owner ---- */
+
+int guard_start(struct kernel *k)
+{
+	const struct tracefs_owner self = tracefs_owner_self();
+	int line[2], err;
+	pid_t pid;
+
+	if (k->guard_pid)
+		return 0;
+	/* Found now: the guard shall not have to look for it. */
+	if (!kernel_tracefs(k))
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line))
+		return -errno;
+	pid = fork();
+	err = pid < 0 ? -errno : 0;
+	if (!pid)
+		be_guard(k, &self, line[1]);
+	close(line[1]);
+	if (err) {
+		close(line[0]);
+		return err;
+	}
+	k->guard_pid = pid;
+	k->guard_line = line[0];
+	return 0;
+}
+
+void guard_end(struct kernel *k)
+{
+	struct pollfd end = {.fd = k->guard_line};
+	const char word = '.';
+
+	if (!k->guard_pid)
+		return;
+	/* Its end of the line closes when it ends. One that somebody stopped is not waited for. */
+	if (send(k->guard_line, &word, 1, MSG_NOSIGNAL) < 0 || poll(&end, 1, 1000) == 1)
+		while (waitpid(k->guard_pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	close(k->guard_line);
+	k->guard_pid = 0;
+}
+
+bool guard_take_over(struct kernel *k)
+{
+	struct pollfd end = {.fd = k->guard_line};
+
+	if (!k->guard_pid || poll(&end, 1, 0)) /* readable: its end of the line is closed */
+		return false;
+	close(k->guard_line); /* without a word, as if we had been killed */
+	k->guard_pid = 0;
+	return true;
+}

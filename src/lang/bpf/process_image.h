@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Programs that run in traced processes, as lib/vm.h wants them. */
+#ifndef PANTRACE_LANG_BPF_PROCESS_IMAGE_H
+#define PANTRACE_LANG_BPF_PROCESS_IMAGE_H
+
+#include "base/strbuf.h"
+#include "lang/script.h"
+
+/*
+ * Appends the image of a program, which the library would accept. 0 or -errno, with a diagnostic at the place of what cannot be
+ * done there unless diag is NULL.
+ */
+int process_image(const struct script *script, const struct script_program *program,
+		  struct diag *diag, struct strbuf *ret);
+
+#endif

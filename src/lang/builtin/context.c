@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a probe sees: its name, function, arguments, return value and registers. */
+#include "arch/arch.h"
+#include "lang/builtin/util.h"
+#include "lang/check/internal.h"
+#include "lang/lower/internal.h"
+
+static bool in_probe(struct check *c, struct expr *call)
+{
+	if (!c->unit || c->unit->subprogram) {
+		check_error(c, call->span, "Builtin %s not supported outside probe",
+			    call->builtin->name);
+		return false;
+	}
+	return true;
+}
+
+static bool has_registers(const struct check *c)
+{
+	return c->unit->context.kind == CONTEXT_REGISTERS ||
+	       c->unit->context.kind == CONTEXT_PERF_EVENT;
+}
+
+/* The saved register at pt_regs + offset. */
+static ir_reg saved_register(struct lower *l, u32 offset, u8 size)
+{
+	const struct location loc = {
+		.kind = LOCATION_REGISTER, .size = size, .offset = offset};
+
+	return lower_location(l, &loc);
+}
+
+/* ---- probe ---- */
+
+static void check_probe(struct check *c, struct expr *call)
+{
+	call->type = type_simple(TYPE_PROBE_NAME);
+	if (!in_probe(c, call))
+		return;
+	c->unit->uses_probe = true;
+	if (c->unit->probe_is_text && c->unit->ntargets == 1)
+		builtin_set_string(c, call, c->unit->targets[0]->name,
+				   strlen(c->unit->targets[0]->name));
+}
+
+static void lower_probe(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg cookie;
+
+	if (l->unit->probe_is_text && l->unit->ntargets == 1) {
+		builtin_lower_literal(l, call, ret);
+		return;
+	}
+	if (l->unit->ntargets <= 1 || !l->unit->context.has_cookie) {
+		*ret = value_constant(call->type,
+				      l->unit->ntargets ? l->unit->targets[0]->cookie : 0);
+		return;
+	}
+	if (l->unit->context.syscalls) {
+		*ret = value_register(call->type, lower_syscall_cookie(l));
+		return;
+	}
+	l->program->uses_cookie = true;
+	cookie = ir_call_n(l->f, BPF_FUNC_get_attach_cookie, lower_context(l));
+	if (l->unit->cookie_offset)
+		cookie = ir_binary_imm(l->f, IR_ADD, cookie, (s32)l->unit->cookie_offset);
+	*ret = value_register(call->type, cookie);
+}
+
+static void check_probetype(struct check *c, struct expr *call)
+{
+	const struct probe_provider *p = in_probe(c, call) ? unit_provider(c->unit) : NULL;
+	const char *name = !p ? "special" : p->type ? p->type : p->name;
+
+	builtin_set_string(c, call, name, strlen(name));
+}
+
+/* ---- func ---- */
+
+static void check_func(struct check *c, struct expr *call)
+{
+	call->type = type_simple(TYPE_KSYM);
+	if (!in_probe(c, call))
+		return;
+	if (c->unit->context.space == SPACE_USER)
+		call->type = type_simple(TYPE_USYM);
+	c->unit->uses_function = true;
+	if (!c->unit->context.has_function)
+		check_error(c, call->span, "The func builtin can not be used with '%s' probes",
+			    unit_provider(c->unit)->name);
+	else if (!has_registers(c) && !c->options->features.get_func_ip)
+		check_error(c, call->span,
+			    "BPF_FUNC_get_func_ip not available for your kernel version. Consider "
+			    "using the 'probe' builtin instead.");
+}
+
+/*
+ * bpf_get_func_ip() knows the function for fentry, fexit and all returns; for a kprobe it gives 0
+ * inside a function (fn+off), and for a uprobe it is not there before 6.6, while the instruction
+ * pointer is right.
+ */
+static ir_reg function_address(struct lower *l)
+{
+	const struct probe_context *x = &l->unit->context;
+	const bool registers = x->kind == CONTEXT_REGISTERS;
+	u32 use_ip, end;
+	ir_reg r;
+
+	if (registers && !x->is_return && (x->space == SPACE_USER || !l->features->get_func_ip))
+		return saved_register(l, arch_ip_offset(), 8);
+	r = ir_move(l->f, ir_call_n(l->f, BPF_FUNC_get_func_ip, lower_context(l)));
+	if (!registers || x->is_return)
+		return r;
+	use_ip = ir_block_new(l->f, "func.ip");
+	end = ir_block_new(l->f, "func.end");
+	ir_branch_imm(l->f, IR_EQ, r, 0, use_ip, end);
+	ir_switch_to(l->f, use_ip);
+	ir_assign(l->f, r, saved_register(l, arch_ip_offset(), 8));
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return r;
+}
+
+static void lower_func(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg address = function_address(l), ids, slot;
+
+	if (call->type->kind == TYPE_KSYM) {
+		*ret = value_register(call->type, address);
+		return;
+	}
+	lower_slot(l, call->type, "func", &slot);
+	ir_store(l->f, slot, 0, 8, address);
+	ids = builtin_current_ids(l);
+	ir_store(l->f, slot, 8, 4, ir_binary_imm(l->f, IR_SHR, ids, 32));
+	ir_store(l->f, slot, 12, 4, ids);
+	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
+}
+
+/* ---- args ---- */
+
+/* All arguments that can be read, as one record. */
+static const struct type *readable_arguments(struct check *c, const struct probe_context *x)
+{
+	const struct type *args = x->args, **types;
+	const char **names;
+	u32 n = 0;
+
+	type_complete(c->types, args);
+	names = arena_new_array(c->arena, const char *, args->count + 1);
+	types = arena_new_array(c->arena, const struct type *, args->count + 1);
+	for (u32 i = 0; i < args->count; i++) {
+		if (!args->members[i].name ||
+		    !check_readable(&x->locations[i], args->members[i].type))
+			continue;
+		names[n] = args->members[i].name;
+		types[n++] = args->members[i].type;
+	}
+	return type_record(c->types, names, types, n);
+}
+
+static void check_args(struct check *c, struct expr *call)
+{
+	call->type = type_none();
+	if (!in_probe(c, call))
+		return;
+	c->unit->uses_args = true;
+	if (c->unit->context.locations) {
+		call->type = readable_arguments(c, &c->unit->context);
+		call->space = SPACE_BPF;
+		return;
+	}
+	if (c->unit->context.args) {
+		call->type = c->unit->context.args;
+		call->space = SPACE_CONTEXT;
+		return;
+	}
+	if (unit_provider(c->unit)->has_types)
+		check_error(c, call->span, "Cannot read function parameters");
+	else
+		check_error(c, call->span,
+			    "The args builtin can only be used with tracepoint, rawtracepoint, "
+			    "fentry/fexit, and uprobe probes (%s used here)",
+			    unit_provider(c->unit)->name);
+}
+
+/* Read one by one where they are, into the layout of the record. */
+static void lower_args(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct probe_context *x = &l->unit->context;
+	const struct type *args = x->args, *record = call->type;
+	ir_reg slot;
+
+	if (!x->locations) {
+		*ret = value_memory(args, lower_context(l), 0, SPACE_CONTEXT);
+		return;
+	}
+	lower_slot(l, record, "args", &slot);
+	for (u32 i = 0, n = 0; i < args->count && n < record->count; i++) {
+		const struct type *t = record->members[n].type;
+		struct value v;
+
+		if (!args->members[i].name ||
+		    !str_eq(args->members[i].name, record->members[n].name))
+			continue;
+		v = value_register(t, lower_location(l, &x->locations[i]));
+		if (!type_is_scalar(t)) /* by reference */
+			v = value_memory(t, v.reg, 0, x->space);
+		lower_store_value(l, slot, record->members[n++].offset, t, &v, call->span);
+	}
+	*ret = value_memory(record, slot, 0, SPACE_BPF);
+}
+
+/* ---- arg0 ... arg9, sarg0 ... sarg9 ---- */
+
+static u32 argument_number(const struct expr *call)
+{
+	const char *name = call->builtin->name;
+
+	return (u32)strtoul(name + strcspn(name, "0123456789"), NULL, 10);
+}
+
+static void check_argument(struct check *c, struct expr *call)
+{
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	if (c->unit->context.space == SPACE_USER)
+		call->space = SPACE_USER;
+	if (!c->unit->context.argn_count) {
+		check_error(c, call->span,
+			    "The %s builtin can only be used with 'kprobes', 'uprobes' and 'usdt' "
+			    "probes",
+			    call->builtin->name);
+		if (c->unit->context.args)
+			check_hint(
+				c,
+				"this probe's arguments have names, as args.NAME: `pantrace list -v "
+				"'%s'` shows them",
+				c->unit->ntargets ? c->unit->targets[0]->name : "");
+	} else if (argument_number(call) >= c->unit->context.argn_count) {
+		check_error(c, call->span, "%s: this probe has only %u arguments",
+			    call->builtin->name, c->unit->context.argn_count);
+	} else if (!check_readable(&c->unit->context.argn[argument_number(call)], call->type)) {
+		check_error(c, call->span, "%s can't be read here", call->builtin->name);
+		check_hint(c, "it is in a floating-point register, thread-local, or at a symbol "
+			      "that the file does not have");
+	}
+}
+
+static void lower_argument(struct lower *l, struct expr *call, struct value *ret)
+{
+	*ret = value_register(call->type,
+			      lower_location(l, &l->unit->context.argn[argument_number(call)]));
+}
+
+static void check_stack_argument(struct check *c, struct expr *call)
+{
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	call->space = c->unit->context.space;
+	if (c->unit->context.kind != CONTEXT_REGISTERS || c->unit->context.is_return ||
+	    unit_provider(c->unit)->has_own_arguments) {
+		check_error(c, call->span,
+			    "The %s builtin can only be used with 'kprobes' and 'uprobes' probes",
+			    call->builtin->name);
+		return;
+	}
+	/* There all are on the stack, and each argN is right. */
+	if (c->unit->context.argn[0].kind == LOCATION_MEMORY && c->unit->context.argn[0].size == 4) {
+		check_error(c, call->span, "%s reads 64-bit arguments; this is a 32-bit program", call->builtin->name);
+		check_hint(c, "its arguments are arg0, arg1 ...");
+		return;
+	}
+	check_warning(c, call->span,
+		      "sarg can't be reliably used with functions whose arguments are not all 64 "
+		      "bits wide");
+}
+
+static void lower_stack_argument(struct lower *l, struct expr *call, struct value *ret)
+{
+	const u32 n = argument_number(call);
+	u32 first = 0;
+	ir_reg slot, result;
+
+	lower_slot(l, type_int(8, false), "sarg", &slot);
+	while (first < 32 && arch_argument_offset(first) >= 0)
+		first++;
+	result = lower_read(l, slot, 0, 8, saved_register(l, arch_sp_offset(), 8),
+			    arch_stack_argument_offset(first + n), l->unit->context.space,
+			    call->span);
+	lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
+	*ret = value_register(call->type, ir_load(l->f, slot, 0, 8, false));
+}
+
+/* ---- retval ---- */
+
+static void check_retval(struct check *c, struct expr *call)
+{
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	if (c->unit->context.retval_location.kind == LOCATION_NONE) {
+		check_error(c, call->span,
+			    "The retval builtin can only be used with 'kretprobe' and 'uretprobe' "
+			    "and 'fentry' probes%s",
+			    c->unit->context.kind == CONTEXT_TRACEPOINT
+				    ? " (try to use args.ret instead)"
+				    : "");
+		return;
+	}
+	if (c->unit->context.retval && c->unit->context.retval->kind != TYPE_VOID)
+		call->type = c->unit->context.retval;
+	if (c->unit->context.space == SPACE_USER)
+		call->space = SPACE_USER;
+}
+
+static void lower_retval(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg r = lower_location(l, &l->unit->context.retval_location);
+
+	if (type_is_integer(call->type) && call->type->size < 8)
+		r = ir_extend(l->f, r, call->type->size, call->type->is_signed);
+	*ret = value_register(call->type, r);
+}
+
+/* ---- ctx ---- */
+
+static void check_ctx(struct check *c, struct expr *call)
+{
+	const char *name = NULL;
+	const struct type *t;
+
+	call->type = type_int(8, false);
+	if (!in_probe(c, call))
+		return;
+	switch (c->unit->context.kind) {
+	case CONTEXT_REGISTERS:
+		name = "struct pt_regs";
+		break;
+	case CONTEXT_PERF_EVENT:
+		name = "struct bpf_perf_event_data";
+		break;
+	case CONTEXT_ITERATOR:
+		if (c->unit->context.args)
+			name = c->unit->context.args->name;
+		if (name && !str_starts(name, "struct "))
+			name = arena_printf(c->arena, "struct %s", name);
+		break;
+	case CONTEXT_TRACEPOINT:
+		check_error(c, call->span, "Use args instead of ctx in tracepoint");
+		return;
+	default:
+		check_error(c, call->span, "The ctx builtin can not be used with '%s' probes",
+			    unit_provider(c->unit)->name);
+		return;
+	}
+	t = name ? type_named(c->types, name) : NULL;
+	call->type = type_pointer(c->types, t ? t : type_void(), SPACE_CONTEXT);
+}
+
+static void lower_ctx(struct lower *l, struct expr *call, struct value *ret)
+{
+	*ret = value_register(call->type, lower_context(l));
+}
+
+/* ---- registers ---- */
+
+static void check_reg(struct check *c, struct expr *call)
+{
+	const struct arch_register *r;
+	const char *name;
+
+	call->type = type_int(8, false);
+	if (!check_arg_literal_string(c, call, 0) || !in_probe(c, call))
+		return;
+	if (c->unit->context.space == SPACE_USER)
+		call->space = SPACE_USER;
+	if (!has_registers(c)) {
+		check_error(c, call->span, "reg can not be used with \"%s\" probes",
+			    unit_provider(c->unit)->name);
+		return;
+	}
+	name = builtin_literal(call->args[0]);
+	r = name ? arch_register_find(name) : NULL;
+	if (!r)
+		check_error(c, call->span, "'%s' is not a valid register on this architecture",
+			    name ? name : "");
+	call->annotation = (void *)r;
+}
+
+static void lower_reg(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct arch_register *a = call->annotation;
+	ir_reg r = saved_register(l, a->offset, a->shift ? 8 : a->size);
+
+	if (a->shift)
+		r = ir_extend(l->f, ir_binary_imm(l->f, IR_SHR, r, a->shift), a->size, false);
+	*ret = value_register(call->type, r);
+}
+
+static void check_usermode(struct check *c, struct expr *call)
+{
+	call->type = type_int(1, false);
+	if (!in_probe(c, call))
+		return;
+	call->annotation = (void *)arch_register_find("cs");
+	if (!call->annotation)
+		check_error(c, call->span, "'usermode' builtin is only supported on x86_64");
+	else if (c->unit->context.kind == CONTEXT_NONE)
+		builtin_set_integer(call, call->type, 1);
+	else if (!has_registers(c) || (c->unit->context.kind == CONTEXT_REGISTERS &&
+				       c->unit->context.space == SPACE_KERNEL))
+		/* hooks in the kernel's own code */
+		builtin_set_integer(call, call->type, 0);
+}
+
+/* The two low bits of the code segment are the privilege level: 3 in user mode. */
+static void lower_usermode(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct arch_register *cs = call->annotation;
+	ir_reg r = ir_binary_imm(l->f, IR_AND, saved_register(l, cs->offset, 8), 3);
+
+	*ret = value_register(call->type, builtin_test(l, IR_EQ, r, 3));
+}
+
+static void check_override(struct check *c, struct expr *call)
+{
+	call->type = type_none();
+	if (check_known(c, call->args[0]))
+		check_arg_integer(c, call, 0);
+	if (in_probe(c, call) && !unit_provider(c->unit)->can_override)
+		check_error(c, call->span, "override() can only be used inside kprobes");
+}
+
+static void lower_override(struct lower *l, struct expr *call, struct value *ret)
+{
+	ir_reg rc = lower_scalar(l, call->args[0]);
+
+	ir_call_n(l->f, BPF_FUNC_override_return, lower_context(l), rc);
+	*ret = (struct value){0};
+}
+
+#define ARGUMENT(n)                                                                               \
+	{                                                                                         \
+		"arg" #n, "uint64 arg" #n,                                                        \
+			"Argument " #n " (counted from 0) of the traced function or USDT probe.", \
+			"", VARIABLE_OR_CALL, 0, 0, check_argument, lower_argument                \
+	}
+#define STACK_ARGUMENT(n)                                                                        \
+	{                                                                                        \
+		"sarg" #n, "uint64 sarg" #n,                                                     \
+			"Argument " #n                                                           \
+			" (counted from 0) of those passed on the stack, for 64-bit arguments.", \
+			"", VARIABLE_OR_CALL, 0, 0, check_stack_argument, lower_stack_argument   \
+	}
+
+const struct builtin builtins_context[] = {
+	{"probe", "string probe", "Full name of the probe that fired, wildcards expanded.", "",
+	 VARIABLE_OR_CALL, 0, 0, check_probe, lower_probe},
+	{"probetype", "string probetype",
+	 "Kind of the probe, such as \"kprobe\" or \"tracepoint\"; begin and end are \"special\".",
+	 "", VARIABLE_OR_CALL, 0, 0, check_probetype, builtin_lower_literal},
+	{"func", "ksym_t|usym_t func",
+	 "The function that is traced (kprobe, uprobe, fentry and their returns).", "",
+	 VARIABLE_OR_CALL, 0, 0, check_func, lower_func},
+	{"args", "struct args",
+	 "The arguments by name: args.filename. As a whole it prints all of them.", "",
+	 VARIABLE_OR_CALL, 0, 0, check_args, lower_args},
+	ARGUMENT(0),
+	ARGUMENT(1),
+	ARGUMENT(2),
+	ARGUMENT(3),
+	ARGUMENT(4),
+	ARGUMENT(5),
+	ARGUMENT(6),
+	ARGUMENT(7),
+	ARGUMENT(8),
+	ARGUMENT(9),
+	ARGUMENT(10),
+	ARGUMENT(11),
+	STACK_ARGUMENT(0),
+	STACK_ARGUMENT(1),
+	STACK_ARGUMENT(2),
+	STACK_ARGUMENT(3),
+	STACK_ARGUMENT(4),
+	STACK_ARGUMENT(5),
+	STACK_ARGUMENT(6),
+	STACK_ARGUMENT(7),
+	STACK_ARGUMENT(8),
+	STACK_ARGUMENT(9),
+	{"retval", "uint64 retval",
+	 "What the traced function returns (kretprobe, uretprobe: uint64; fexit: its own type).",
+	 "", VARIABLE_OR_CALL, 0, 0, check_retval, lower_retval},
+	{"ctx", "void *ctx",
+	 "The program's context: struct pt_regs, struct bpf_perf_event_data or struct "
+	 "bpf_iter__NAME.",
+	 "", VARIABLE_OR_CALL, 0, 0, check_ctx, lower_ctx},
+	{"reg", "uint64 reg(\"name\")",
+	 "A register of the traced code, such as reg(\"ip\") (kprobe, uprobe, usdt, profile, "
+	 "software).",
+	 "", BUILTIN_CALL, 1, 1, check_reg, lower_reg},
+	{"usermode", "uint8 usermode",
+	 "1 if the interrupted code ran in user mode, else 0 (x86-64).", "", VARIABLE_OR_CALL, 0, 0,
+	 check_usermode, lower_usermode},
+	{"override", "void override(uint64 rc)",
+	 "The probed function is not executed and returns rc instead (kprobe on functions that "
+	 "allow error injection).",
+	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_LIBRARY | BUILTIN_STATEMENT, 1, 1, check_override,
+	 lower_override},
+	{0},
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls and bare builtins: which row, how many arguments, where it may stand. */
+#include "lang/check/internal.h"
+#include "lang/builtin/kernel_call.h"
+
+static bool check_count(struct check *c, struct expr *call, const struct builtin *b)
+{
+	const u32 n = call->nargs;
+
+	if (n >= b->min_args && (n <= b->max_args || b->max_args == 255))
+		return true;
+	if (b->min_args == b->max_args) {
+		if (b->min_args == 0)
+			check_error(c, call->span, "%s() requires no arguments (%u provided)",
+				    b->name, n);
+		else if (b->min_args == 1)
+			check_error(c, call->span, "%s() requires one argument (%u provided)",
+				    b->name, n);
+		else
+			check_error(c, call->span, "%s() requires %u arguments (%u provided)",
+				    b->name, b->min_args, n);
+	} else if (n < b->min_args) {
+		if (b->min_args == 1)
+			check_error(c, call->span,
+				    "%s() requires at least one argument (%u provided)", b->name,
+				    n);
+		else
+			check_error(c, call->span,
+				    "%s() requires at least %u arguments (%u provided)", b->name,
+				    b->min_args, n);
+	} else if (b->max_args == 1) {
+		check_error(c, call->span, "%s() takes up to one argument (%u provided)", b->name,
+			    n);
+	} else {
+		check_error(c, call->span, "%s() takes up to %u arguments (%u provided)", b->name,
+			    b->max_args, n);
+	}
+	check_hint(c, "%s", b->signature);
+	return false;
+}
+
+static void check_unknown_function(struct check *c, struct expr *call)
+{
+	const struct ast *ast = &c->script->ast;
+	VECTOR(const char *) names = {0};
+	const char *const *builtins;
+	size_t n;
+
+	check_error(c, call->span, "Unknown function: '%s'", call->name);
+	/* The script's own, functions among them, and the language's. */
+	for (u32 i = 0; i < ast->nmacros; i++)
+		vector_push(&names, ast->macros[i].name);
+	builtins = builtin_names(&n);
+	for (size_t i = 0; i < n; i++)
+		vector_push(&names, builtins[i]);
+	check_hint_nearest(c, call->name, names.items, names.len);
+	vector_free(&names);
+	for (u32 i = 0; i < call->nargs; i++)
+		check_expr(c, call->args[i]);
+}
+
+static void note_use(struct unit *u, const char *name)
+{
+	if (str_eq(name, "probe"))
+		u->uses_probe = true;
+	else if (str_eq(name, "func"))
+		u->uses_function = true;
+	else if (str_eq(name, "kstack") || str_eq(name, "ustack"))
+		u->uses_stack = true;
+	else if (str_eq(name, "args"))
+		u->uses_args = true;
+}
+
+void check_call(struct check *c, struct expr *e)
+{
+	const struct builtin *b = builtin_find(e->name);
+	struct map_symbol *assign = c->assign_map;
+
+	if (!b) {
+		if (!kernel_call_check(c, e))
+			check_unknown_function(c, e);
+		return;
+	}
+	if (e->kind == EXPR_NAME && !(b->flags & BUILTIN_VARIABLE)) {
+		check_error(c, e->span, "%s() is a function: it needs parentheses", b->name);
+		return;
+	}
+	if (e->kind == EXPR_CALL && !(b->flags & BUILTIN_CALL) && e->nargs) {
+		check_unknown_function(c, e);
+		return;
+	}
+	e->builtin = b;
+	note_use(c->unit, b->name);
+	if ((b->flags & BUILTIN_UNSAFE) && !c->options->unsafe) {
+		check_error(c, e->span,
+			    b->flags & BUILTIN_LIBRARY
+				    ? "%s() is unsafe. To use you need the --unsafe flag"
+				    : "%s() is an unsafe function being used in safe mode",
+			    b->name);
+		check_hint(c, "--unsafe allows it");
+	}
+	if ((b->flags & BUILTIN_AGGREGATION) && !assign) {
+		check_error(c, e->span, "%s() must be assigned directly to a map", b->name);
+		return;
+	}
+	if (e->kind == EXPR_CALL && !check_count(c, e, b)) {
+		return;
+	}
+	c->assign_map = NULL;
+	if (!(b->flags & BUILTIN_RAW_ARGS))
+		for (u32 i = 0; i < e->nargs; i++)
+			check_expr(c, e->args[i]);
+	c->assign_map = assign;
+	b->check(c, e);
+	if (!e->type)
+		e->type = type_none();
+}

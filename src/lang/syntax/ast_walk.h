@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A walk over the tree that may replace what it meets. */
+#ifndef PANTRACE_LANG_SYNTAX_AST_WALK_H
+#define PANTRACE_LANG_SYNTAX_AST_WALK_H
+
+#include "lang/syntax/ast.h"
+
+#define AST_MAX_HEIGHT 1000 /* far above LANG_MAX_DEPTH, which the parser keeps */
+
+struct ast_walk {
+	/* Called for each place of an expression; goes deeper itself by ast_walk_children(). */
+	void (*expr)(struct ast_walk *w, struct expr **slot);
+	/* The same for statements; NULL = go deeper always. */
+	void (*stmt)(struct ast_walk *w, struct stmt **slot);
+	bool skip_types; /* expressions within the names of types are left out */
+	u32 depth;
+};
+
+void ast_walk_children(struct ast_walk *w, struct expr *e);
+void ast_walk_stmt(struct ast_walk *w, struct stmt *s);
+void ast_walk_block(struct ast_walk *w, struct block *b);
+
+#endif

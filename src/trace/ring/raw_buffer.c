@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/ring/raw_buffer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vector.h"
+
+#define MAX_CPUS 8192
+
+struct cpu_counts {
+	u64 entries, overrun, commit_overrun, dropped;
+};
+
+struct raw_cpu {
+	u32 cpu;
+	int fd;
+	struct raw_page *first, **last;
+	struct page page; /* of first */
+	struct page_event head;
+	u64 lost;
+	struct cpu_counts at_open;
+};
+
+struct raw_buffer {
+	char *directory;
+	struct page_reader *reader;
+	struct page_layout layout;
+	VECTOR(struct raw_cpu) cpus;
+	u32 *heap; /* indices of CPUs that have a head event, the oldest first */
+	u32 heap_len;
+	bool is_mono; /* its clock is CLOCK_MONOTONIC */
+	bool given; /* heap[0]'s head was given out: advance before anything else */
+	u64 read, damaged;
+	u64 complete; /* all events up to this time were taken */
+};
+
+/* ---- opening ---- */
+
+static int read_text(const char *directory, const char *file, char **ret)
+{
+	char *path = xasprintf("%s/%s", directory, file);
+	const int err = file_read(path, 1 << 20, ret, NULL);
+
+	free(path);
+	return err;
+}
+
+/* events/ of an instance has the headers too (since 3.10); buffer_subbuf_size_kb is the instance's
+ * own (6.8). */
+static int read_layout(struct raw_buffer *rb)
+{
+	char *page, *event = NULL, *size;
+	int err = read_text(rb->directory, "events/header_page", &page);
+
+	if (err)
+		return err;
+	read_text(rb->directory, "events/header_event", &event);
+	err = page_layout_parse(page, event, &rb->layout);
+	free(page);
+	free(event);
+	if (!err && !read_text(rb->directory, "buffer_subbuf_size_kb", &size)) {
+		const unsigned long kb = strtoul(size, NULL, 10);
+
+		if (kb && kb <= 1u << 14)
+			rb->layout.size = (u32)kb * 1024;
+		free(size);
+	}
+	return err;
+}
+
+static void read_clock(struct raw_buffer *rb)
+{
+	char *text;
+
+	if (read_text(rb->directory, "trace_clock", &text))
+		return;
+	rb->is_mono = strstr(text, "[mono]");
+	free(text);
+}
+
+static u64 counter(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	/* "overrun" is also the end of "commit overrun". */
+	while (at && at > text && at[-1] != '\n')
+		at = strstr(at + 1, name);
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+static int read_counts(const struct raw_buffer *rb, u32 cpu, struct cpu_counts *ret)
+{
+	char file[64], *text;
+	int err;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
+	err = read_text(rb->directory, file, &text);
+	if (err)
+		return err;
+	ret->entries = counter(text, "entries: ");
+	ret->overrun = counter(text, "overrun: ");
+	ret->commit_overrun = counter(text, "commit overrun: ");
+	ret->dropped = counter(text, "dropped events: ");
+	free(text);
+	return 0;
+}
+
+static int compare_cpus(const void *a, const void *b)
+{
+	const struct raw_cpu *x = a, *y = b;
+
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+static int open_cpu(struct raw_buffer *rb, u32 cpu)
+{
+	char *path = xasprintf("%s/per_cpu/cpu%u/trace_pipe_raw", rb->directory, cpu);
+	struct raw_cpu c = {.cpu = cpu, .fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+	const int err = c.fd < 0 ? -errno : 0;
+
+	free(path);
+	if (err)
+		return err;
+	read_counts(rb, cpu, &c.at_open);
+	vector_push(&rb->cpus, c);
+	return 0;
+}
+
+static int open_cpus(struct raw_buffer *rb)
+{
+	char *path = xasprintf("%s/per_cpu", rb->directory);
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int err = dir ? 0 : -errno;
+	u32 cpu;
+
+	free(path);
+	if (err)
+		return err;
+	while (!err && (e = readdir(dir)))
+		if (sscanf(e->d_name, "cpu%u", &cpu) == 1 && cpu < MAX_CPUS)
+			err = open_cpu(rb, cpu);
+	closedir(dir);
+	if (!err && !rb->cpus.len)
+		err = -ENOENT;
+	return err;
+}
+
+static int begin_reading(struct raw_buffer *rb, size_t bound)
+{
+	const u32 count = (u32)rb->cpus.len;
+	int *fds = xreallocarray(NULL, count, sizeof(*fds));
+	const struct page_reader_source source = {
+		.layout = &rb->layout, .fds = fds, .count = count, .is_mono = rb->is_mono};
+	int err;
+
+	for (u32 i = 0; i < count; i++)
+		fds[i] = rb->cpus.items[i].fd;
+	err = page_reader_begin(rb->reader, &source, bound);
+	free(fds);
+	return err;
+}
+
+int raw_buffer_open_with(const char *directory, struct page_reader *reader, size_t bound,
+			 struct raw_buffer **ret)
+{
+	struct raw_buffer *rb = xzalloc(sizeof(*rb));
+	int err;
+
+	rb->directory = xstrdup(directory);
+	rb->reader = reader;
+	err = read_layout(rb);
+	read_clock(rb);
+	if (!err)
+		err = open_cpus(rb);
+	if (!err) {
+		qsort(rb->cpus.items, rb->cpus.len, sizeof(*rb->cpus.items), compare_cpus);
+		for (size_t i = 0; i < rb->cpus.len; i++)
+			rb->cpus.items[i].last = &rb->cpus.items[i].first;
+		rb->heap = xmalloc(rb->cpus.len * sizeof(*rb->heap));
+		err = begin_reading(rb, bound);
+	}
+	if (err) {
+		raw_buffer_close(rb);
+		return err;
+	}
+	*ret = rb;
+	return 0;
+}
+
+int raw_buffer_open(const char *directory, struct raw_buffer **ret)
+{
+	return raw_buffer_open_with(directory, page_reader_new(), SIZE_MAX, ret);
+}
+
+void raw_buffer_close(struct raw_buffer *rb)
+{
+	if (!rb)
+		return;
+	page_reader_release(rb->reader);
+	for (size_t i = 0; i < rb->cpus.len; i++)
+		close(rb->cpus.items[i].fd);
+	vector_free(&rb->cpus);
+	free(rb->heap);
+	free(rb->directory);
+	free(rb);
+}
+
+/* ---- the heap ---- */
+
+static inline u64 head_time(const struct raw_buffer *rb, u32 i)
+{
+	return rb->cpus.items[rb->heap[i]].head.time;
+}
+
+/* Equal times: the lower CPU first, as the kernel's own merge does. */
+static inline bool before(const struct raw_buffer *rb, u32 i, u32 j)
+{
+	const u64 a = head_time(rb, i), b = head_time(rb, j);
+
+	return a != b ? a < b : rb->heap[i] < rb->heap[j];
+}
+
+static void swap(struct raw_buffer *rb, u32 i, u32 j)
+{
+	const u32 v = rb->heap[i];
+
+	rb->heap[i] = rb->heap[j];
+	rb->heap[j] = v;
+}
+
+static void sift_down(struct raw_buffer *rb)
+{
+	for (u32 i = 0, child; (child = 2 * i + 1) < rb->heap_len; i = child) {
+		if (child + 1 < rb->heap_len && before(rb, child + 1, child))
+			child++;
+		if (!before(rb, child, i))
+			return;
+		swap(rb, i, child);
+	}
+}
+
+static void heap_add(struct raw_buffer *rb, u32 cpu_index)
+{
+	u32 i = rb->heap_len++;
+
+	rb->heap[i] = cpu_index;
+	for (; i && before(rb, i, (i - 1) / 2); i = (i - 1) / 2)
+		swap(rb, i, (i - 1) / 2);
+}
+
+/* ---- pages ---- */
+
+static void drop_first(struct raw_buffer *rb, struct raw_cpu *c)
+{
+	struct raw_page *p = c->first;
+
+	c->first = p->next;
+	if (!c->first)
+		c->last = &c->first;
+	rb->damaged += c->page.damaged;
+	page_reader_give_back(rb->reader, p);
+}
+
+static bool begin_first(struct raw_buffer *rb, struct raw_cpu *c)
+{
+	if (page_begin(&c->page, &rb->layout, c->first->data, c->first->len)) {
+		c->page = (struct page){.damaged = true};
+		return false;
+	}
+	if (c->page.lost && c->lost != PAGE_LOST_UNKNOWN)
+		c->lost = c->page.lost == PAGE_LOST_UNKNOWN ? c->page.lost : c->lost + c->page.lost;
+	return true;
+}
+
+/* The next event of a CPU into its head. fresh: the first page was not begun. */
+static bool advance(struct raw_buffer *rb, struct raw_cpu *c, bool fresh)
+{
+	while (c->first) {
+		if ((!fresh || begin_first(rb, c)) && page_next(&c->page, &c->head))
+			return true;
+		drop_first(rb, c);
+		fresh = true;
+	}
+	return false;
+}
+
+static void take_pages(struct raw_buffer *rb, u32 index)
+{
+	struct raw_cpu *c = &rb->cpus.items[index];
+	const bool had_pages = c->first != NULL;
+
+	*c->last = page_reader_take(rb->reader, index);
+	while (*c->last)
+		c->last = &(*c->last)->next;
+	if (!had_pages && c->first && advance(rb, c, true))
+		heap_add(rb, index);
+}
+
+/* Behind the event that was given out. */
+static void finish_given(struct raw_buffer *rb)
+{
+	if (!rb->given)
+		return;
+	rb->given = false;
+	if (!advance(rb, &rb->cpus.items[rb->heap[0]], false))
+		rb->heap[0] = rb->heap[--rb->heap_len];
+	sift_down(rb);
+}
+
+static int drain(struct raw_buffer *rb, bool all)
+{
+	const int err = page_reader_pass(rb->reader, all);
+
+	/* Others may come before it in the heap. */
+	finish_given(rb);
+	rb->complete = page_reader_complete(rb->reader);
+	for (u32 i = 0; i < rb->cpus.len; i++)
+		take_pages(rb, i);
+	return err;
+}
+
+int raw_buffer_drain(struct raw_buffer *rb)
+{
+	return drain(rb, false);
+}
+
+int raw_buffer_drain_all(struct raw_buffer *rb)
+{
+	return drain(rb, true);
+}
+
+bool raw_buffer_next(struct raw_buffer *rb, u64 until, struct raw_event *ret)
+{
+	struct raw_cpu *c;
+
+	finish_given(rb);
+	if (!rb->heap_len)
+		return false;
+	c = &rb->cpus.items[rb->heap[0]];
+	if (c->head.time > until)
+		return false;
+	ret->event = c->head;
+	ret->cpu = c->cpu;
+	ret->lost = c->lost;
+	c->lost = 0;
+	rb->read++;
+	rb->given = true;
+	return true;
+}
+
+bool raw_buffer_peek(const struct raw_buffer *rb, struct page_event *ret)
+{
+	const struct raw_cpu *c;
+	struct page page;
+
+	if (!rb->given)
+		return false;
+	c = &rb->cpus.items[rb->heap[0]];
+	page = c->page;
+	for (const struct raw_page *p = c->first; p;) {
+		if (page_next(&page, ret))
+			return true;
+		p = p->next;
+		if (p && page_begin(&page, &rb->layout, p->data, p->len))
+			page = (struct page){0};
+	}
+	return false;
+}
+
+void raw_buffer_skip(struct raw_buffer *rb)
+{
+	struct raw_cpu *c;
+
+	if (!rb->given)
+		return;
+	c = &rb->cpus.items[rb->heap[0]];
+	if (advance(rb, c, false)) {
+		rb->read++;
+		return;
+	}
+	rb->given = false;
+	rb->heap[0] = rb->heap[--rb->heap_len];
+	sift_down(rb);
+}
+
+int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret)
+{
+	struct raw_buffer_stats s = {.read = rb->read, .damaged = rb->damaged};
+
+	for (size_t i = 0; i < rb->cpus.len; i++) {
+		const struct cpu_counts *old = &rb->cpus.items[i].at_open;
+		struct cpu_counts now;
+		const int err = read_counts(rb, rb->cpus.items[i].cpu, &now);
+
+		if (err)
+			return err;
+		s.entries += now.entries;
+		s.overrun += now.overrun - MIN(now.overrun, old->overrun);
+		s.commit_overrun +=
+			now.commit_overrun - MIN(now.commit_overrun, old->commit_overrun);
+		s.dropped += now.dropped - MIN(now.dropped, old->dropped);
+	}
+	s.lost = s.overrun + s.commit_overrun + s.dropped;
+	*ret = s;
+	return 0;
+}
+
+void raw_buffer_order(struct raw_buffer *rb, void (*fn)(u32 argument), u32 argument)
+{
+	page_reader_order(rb->reader, fn, argument);
+}
+
+int raw_buffer_fd(const struct raw_buffer *rb)
+{
+	return page_reader_fd(rb->reader);
+}
+
+void raw_buffer_heard(struct raw_buffer *rb)
+{
+	page_reader_heard(rb->reader);
+}
+
+u64 raw_buffer_complete(const struct raw_buffer *rb)
+{
+	return rb->complete;
+}
+
+size_t raw_buffer_pending(const struct raw_buffer *rb)
+{
+	return page_reader_pending(rb->reader);
+}
+
+const struct page_layout *raw_buffer_layout(const struct raw_buffer *rb)
+{
+	return &rb->layout;
+}
+
+u32 raw_buffer_cpus(const struct raw_buffer *rb)
+{
+	return (u32)rb->cpus.len;
+}
