@@ -501,14 +501,14 @@ static void helper_start(bool delay)
 }
 
 /* The lock may be of this very thread, which a signal handler interrupts: it is waited for so many milliseconds. */
-static void children_look(unsigned int most, int patience_ms)
+static void children_look(unsigned int most, int wait_ms)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
 	if (!pt_state)
 		return;
 	while (!pt_trylock()) {
-		if (!patience_ms--)
+		if (!wait_ms--)
 			return;
 		nanosleep(&pause, NULL);
 	}

@@ -116,25 +116,25 @@ static int site_switch(int fd, const struct pantrace_site *site, bool on)
 }
 
 /* Brings the sites of FIRST and all further objects (or of FIRST alone) to what is wanted. */
-static int follow(struct pantrace_object *first, bool alone)
+static int follow(struct pantrace_object *first, bool only_first)
 {
 	const struct pantrace_event *last = NULL;
 	int changed = 0, rc = 0, fd;
 
 	/* what a session that ends is told is how it was */
-	if (!alone && pt_running()) {
+	if (!only_first && pt_running()) {
 		__atomic_store_n(&nameless, 0, __ATOMIC_RELAXED);
 		pt_sessions_refused(~0u, 0, 0);
 	}
-	if (!alone)
+	if (!only_first)
 		__atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
-	if (!alone)
+	if (!only_first)
 		for (struct pantrace_event *event = dynamic; event; event = pt_dynamic_next(event))
 			rc = event_follow(event) ? -ENOSPC : rc;
 	if (!first)
 		return rc;
 	fd = pt_code_open();
-	for (struct pantrace_object *object = first; object; object = alone ? NULL : object->next) {
+	for (struct pantrace_object *object = first; object; object = only_first ? NULL : object->next) {
 		for (const struct pantrace_site *site = object->sites; site < object->end; site++) {
 			struct pantrace_event *event = site_event(site);
 

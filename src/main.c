@@ -116,17 +116,17 @@ static int run(int argc, char **argv)
 	const char *name = argc ? base_name(argv[0]) : "pantrace";
 	const struct embedded_tool *tool = tool_find(name);
 	const char *word = argc > 1 ? argv[1] : NULL;
-	struct standalone program;
+	struct aot program;
 	int rc;
 
-	rc = standalone_find(&program);
+	rc = aot_find(&program);
 	if (rc < 0) {
 		fprintf(stderr, "%s: the program is damaged: its script, which --aot has put behind it, is not "
 				"whole\n", name);
 		return EXIT_FAILED;
 	}
 	if (rc) {
-		rc = cmd_run_standalone(&program, argc, argv);
+		rc = cmd_run_aot(&program, argc, argv);
 		free(program.text);
 		free(program.files);
 		return rc;

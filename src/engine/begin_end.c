@@ -25,7 +25,7 @@ int engine_test_run(int prog_fd, u32 *ret_value)
 }
 
 /* Programs that the engine runs at this moment, each once per attach point. Returns how many, or -errno. */
-int engine_run_special(struct engine *e, enum probe_runner runner)
+int engine_run_begin_end(struct engine *e, enum probe_runner runner)
 {
 	int count = 0;
 

@@ -19,7 +19,7 @@
 #include "view/row.h"
 #include "view/value.h"
 
-enum trial_mode { TRIAL_NONE, TRIAL_TEST, TRIAL_BENCH };
+enum test_mode { TEST_MODE_NONE, TEST_MODE_TEST, TEST_MODE_BENCH };
 
 struct engine;
 
@@ -40,7 +40,7 @@ struct engine_options {
 	struct child *child; /* -c; NULL = none */
 	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
 	bool quiet, verbose, no_warnings, unsafe;
-	enum trial_mode trial; /* run the test or bench probes instead of attaching the others */
+	enum test_mode test_mode; /* run the test or bench probes instead of attaching the others */
 	bool inlines; /* user stacks with inlined functions */
 	bool drops_privileges; /* once everything is attached */
 	bool dry_run; /* load, but neither run nor attach anything */
@@ -58,7 +58,7 @@ struct engine {
 	struct output *out;
 	struct open_map *maps;	/* script->maps.len; fd -1 = not created */
 	int *programs;		/* script->programs.len; fd or -1 */
-	struct counting *counting; /* engine/in_process_maps.h; NULL: no program counts by itself */
+	struct aggregates *aggregates; /* engine/in_process_maps.h; NULL: no program counts by itself */
 	struct ring *ring;	/* NULL: the script sends no records */
 	struct packets *packets; /* NULL: it has no skboutput() */
 	struct probe_attachments attachments;
@@ -135,7 +135,7 @@ const struct probe_provider *engine_provider(const struct script_program *p);
 u32 engine_count_internal(const struct engine *e);
 u32 engine_count_targets(const struct engine *e, enum probe_runner runner);
 /* Runs the programs of this moment, each once per attach point. Returns how many, or -errno with a diagnostic. */
-int engine_run_special(struct engine *e, enum probe_runner runner);
+int engine_run_begin_end(struct engine *e, enum probe_runner runner);
 /* Runs one program without an event; ret_value (may be NULL) is what it returned. 0 or -errno. */
 int engine_test_run(int prog_fd, u32 *ret_value);
 bool engine_has_signal(const struct engine *e, u32 signo);
@@ -144,7 +144,7 @@ void engine_run_signal(struct engine *e, u32 signo);
 
 /* ---- engine/test_bench.c ---- */
 /* options->trial; drain(arg) acts upon the records that were sent. Returns 0, or -errno with a diagnostic; e->exit_code tells whether all passed. */
-int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg);
+int engine_run_tests(struct engine *e, void (*drain)(void *arg), void *arg);
 
 /* ---- events.c ---- */
 /* A ring_handler; arg is the engine. */

@@ -110,10 +110,10 @@ static u64 lost_now(const struct engine *e, enum lost_counter c)
 
 	if (e->script->lost_map < e->script->maps.len)
 		n += map_sum_u64(&e->maps[e->script->lost_map], c);
-	if (e->counting && c == LOST_EVENTS)
-		n += counting_losses(e->counting).events;
-	if (e->counting && c == LOST_MAP_FULL)
-		n += counting_losses(e->counting).full;
+	if (e->aggregates && c == LOST_EVENTS)
+		n += aggregates_losses(e->aggregates).events;
+	if (e->aggregates && c == LOST_MAP_FULL)
+		n += aggregates_losses(e->aggregates).full;
 	return n;
 }
 
@@ -205,7 +205,7 @@ void engine_report_lost(struct engine *e, bool total)
 	if (e->lost[LOST_STACKS])
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " stacks could not be stored",
 			     e->lost[LOST_STACKS]);
-	counted_report(e);
+	in_process_report(e);
 	engine_report_speculations(e);
 	if (e->hasty_takes) {
 		diag_warning(e->env->diag, NO_SPAN,

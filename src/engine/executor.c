@@ -47,11 +47,11 @@ struct loop {
 	int epoll, signals, process, timer;
 	u32 budget; /* records left in this round */
 	u32 read; /* records of the last round */
-	struct pace pace;
+	struct wakeup wakeup;
 	u64 round_ends;
 	u64 next_lost_check;
 	bool is_over;
-	struct patience patience;
+	struct run_signals run_signals;
 };
 
 /* ---- the loop ---- */
@@ -138,12 +138,12 @@ static void watch_reader(struct loop *l)
 static void block_signals(struct loop *l)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGWINCH};
-	sigset_t *const set = &l->patience.ours;
+	sigset_t *const set = &l->run_signals.ours;
 
 	sigemptyset(set);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		sigaddset(set, wanted[i]);
-	sigprocmask(SIG_BLOCK, set, &l->patience.old);
+	sigprocmask(SIG_BLOCK, set, &l->run_signals.old);
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the output, which ends the run */
 	l->signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -176,7 +176,7 @@ static void open_pace(struct loop *l)
 			       e->script->maps.items[globals].map_flags & BPF_F_MMAPABLE;
 
 	/* Processes of which names are wanted may end any time: their records are read at once. */
-	pace_open(&l->pace, has_flags && !e->notes_processes ? e->maps[globals].fd : -1, e->ring,
+	wakeup_open(&l->wakeup, has_flags && !e->notes_processes ? e->maps[globals].fd : -1, e->ring,
 		  e->out->buffering == OUTPUT_FULL);
 }
 
@@ -230,7 +230,7 @@ static void loop_close(struct loop *l)
 {
 	int fds[] = {l->epoll, l->signals, l->process, l->timer};
 
-	pace_close(&l->pace);
+	wakeup_close(&l->wakeup);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -238,7 +238,7 @@ static void loop_close(struct loop *l)
 
 /* How long to sleep, in ms: for ever, but for what no descriptor tells (kernels without pidfd,
  * losses still to be said). */
-static int patience(const struct loop *l)
+static int poll_timeout(const struct loop *l)
 {
 	const struct engine_options *o = l->e->options;
 
@@ -250,14 +250,14 @@ static int patience(const struct loop *l)
 static void wait_and_handle(struct loop *l, bool more)
 {
 	struct epoll_event events[16];
-	int timeout = 0, pace, n;
+	int timeout = 0, wakeup, n;
 
 	if (!more) {
 		output_idle(l->e->out);
-		timeout = patience(l);
-		pace = l->e->ring ? pace_wait(&l->pace, l->read, l->e->ring) : -1;
-		if (pace >= 0)
-			timeout = timeout < 0 ? pace : MIN(timeout, pace);
+		timeout = poll_timeout(l);
+		wakeup = l->e->ring ? wakeup_wait(&l->wakeup, l->read, l->e->ring) : -1;
+		if (wakeup >= 0)
+			timeout = timeout < 0 ? wakeup : MIN(timeout, wakeup);
 	}
 	n = epoll_wait(l->epoll, events, ARRAY_SIZE(events), timeout);
 	for (int i = 0; i < n; i++) {
@@ -277,7 +277,7 @@ static void wait_and_handle(struct loop *l, bool more)
 			engine_read_watch(l->e);
 			break;
 		case WAIT_COUNTING:
-			counting_refresh(l->e->counting);
+			aggregates_refresh(l->e->aggregates);
 			break;
 		case WAIT_LATER:
 			probe_later(l->e->env);
@@ -394,10 +394,10 @@ static void drain_records(void *loop)
 static int run_trials(struct loop *l)
 {
 	struct engine *e = l->e;
-	int err = engine_run_special(e, PROBE_AT_BEGIN);
+	int err = engine_run_begin_end(e, PROBE_AT_BEGIN);
 
 	if (err >= 0)
-		err = engine_run_trials(e, drain_records, l);
+		err = engine_run_tests(e, drain_records, l);
 	output_flush(e->out);
 	return err;
 }
@@ -417,28 +417,28 @@ static int refuse_nothing(const struct engine *e)
 static int start(struct loop *l)
 {
 	struct engine *e = l->e;
-	int begin = engine_run_special(e, PROBE_AT_BEGIN), err;
-	u32 special;
+	int begin = engine_run_begin_end(e, PROBE_AT_BEGIN), err;
+	u32 by_engine;
 
 	if (begin < 0)
 		return begin;
 	engine_read_kernel_names(e);
 	engine_watch_processes(e);
 	err = add_watch(l);
-	counted_filters(e);
+	in_process_filters(e);
 	if (!err)
 		err = engine_attach(e);
 	if (!err)
 		err = add_source(l, probe_later_fd(e->env), WAIT_LATER);
 	if (!err)
-		err = counted_begin(e);
-	if (!err && e->counting)
-		err = add_source(l, counting_fd(e->counting), WAIT_COUNTING);
+		err = in_process_begin(e);
+	if (!err && e->aggregates)
+		err = add_source(l, aggregates_fd(e->aggregates), WAIT_COUNTING);
 	if (err < 0)
 		return err;
-	special = (u32)begin + engine_count_targets(e, PROBE_AT_END) +
+	by_engine = (u32)begin + engine_count_targets(e, PROBE_AT_END) +
 		  engine_count_targets(e, PROBE_BY_SIGNAL);
-	e->attached = e->attachments.attached + special - engine_count_internal(e);
+	e->attached = e->attachments.attached + by_engine - engine_count_internal(e);
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached)
 		return refuse_nothing(e);
@@ -457,9 +457,9 @@ static void finish(struct loop *l)
 {
 	struct engine *e = l->e;
 
-	patience_begin(&l->patience);
+	run_signals_begin(&l->run_signals);
 	probe_detach_all(&e->attachments);
-	counted_stop(e);
+	in_process_stop(e);
 	map_switch_rest(e);
 	if (e->options->child)
 		child_stop(e->options->child);
@@ -469,7 +469,7 @@ static void finish(struct loop *l)
 	read_all_records(l); /* after exit(): dropped */
 	e->system_until_ns = 0;
 	e->is_exiting = false;
-	engine_run_special(e, PROBE_AT_END);
+	engine_run_begin_end(e, PROBE_AT_END);
 	read_all_records(l);
 	engine_report_lost(e, true);
 	if (e->options->reporter)
@@ -528,8 +528,8 @@ static int run(struct loop *l)
 	if (err < 0)
 		return err;
 	if (e->options->dry_run)
-		return e->options->trial ? 0 : ask(e);
-	if (e->options->trial)
+		return e->options->test_mode ? 0 : ask(e);
+	if (e->options->test_mode)
 		return run_trials(l);
 	err = loop_open(l);
 	if (!err)
@@ -596,9 +596,9 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 		if (options->child)
 			child_stop(options->child);
 	}
-	patience_end(&l.patience);
+	run_signals_end(&l.run_signals);
 	code = exit_code(&e, err);
-	counted_end(&e);
+	in_process_end(&e);
 	engine_unload(&e);
 	loop_close(&l);
 	engine_printer_release(&e);

@@ -33,17 +33,17 @@ static bool is_scalar(const struct script_map *info)
 	return type_is(info->key, TYPE_NONE);
 }
 
-static struct counting_map layout_of(const struct script_map *info)
+static struct aggregates_map layout_of(const struct script_map *info)
 {
-	return (struct counting_map){
+	return (struct aggregates_map){
 		.kind = kind_of(info->value),
 		.key_size = is_scalar(info) ? 8 : info->key_size,
 		.entries = MIN(MAX(info->max_entries, 1u), PANTRACE_AGGREGATE_ENTRIES)};
 }
 
 struct plan {
-	struct counting_map maps[PANTRACE_AGGREGATE_MAPS];
-	VECTOR(struct counting_program) programs;
+	struct aggregates_map maps[PANTRACE_AGGREGATE_MAPS];
+	VECTOR(struct aggregates_program) programs;
 	pid_t pid;
 	u32 events;
 	bool counts_pids;
@@ -65,7 +65,7 @@ static int add_program(struct engine *e, const struct script_program *p, struct 
 
 	for (u32 i = 0; i < p->ntargets && !err; i++) {
 		const struct user_event *event = p->targets[i]->private;
-		const struct counting_program one = {
+		const struct aggregates_program one = {
 			.event = arena_printf(e->env->arena, "%s:%s", event->provider, event->name),
 			.hash = event->hash,
 			.image = arena_memdup(e->env->arena, image.data, image.len),
@@ -79,10 +79,10 @@ static int add_program(struct engine *e, const struct script_program *p, struct 
 	return err;
 }
 
-int counted_begin(struct engine *e)
+int in_process_begin(struct engine *e)
 {
 	struct plan plan = {0};
-	struct counting_options options = {.maps = plan.maps, .nr_maps = e->script->nprocess_maps};
+	struct aggregates_options options = {.maps = plan.maps, .nr_maps = e->script->nprocess_maps};
 	int err = 0;
 
 	if (!options.nr_maps)
@@ -105,30 +105,30 @@ int counted_begin(struct engine *e)
 	options.counts_pids = plan.counts_pids;
 	options.is_child = plan.pid && plan.pid == e->env->child;
 	if (!err)
-		err = counting_begin(&options, e->env->diag, &e->counting);
+		err = aggregates_begin(&options, e->env->diag, &e->aggregates);
 	vector_free(&plan.programs);
 	if (err)
 		return err;
 	for (size_t i = 0; i < e->script->maps.len; i++) {
 		if (!e->script->maps.items[i].process)
 			continue;
-		e->maps[i].counting = e->counting;
-		e->maps[i].counting_map = e->script->maps.items[i].process - 1;
+		e->maps[i].aggregates = e->aggregates;
+		e->maps[i].aggregates_map = e->script->maps.items[i].process - 1;
 	}
 	e->attachments.attached += plan.events;
 	return 0;
 }
 
-void counted_stop(struct engine *e)
+void in_process_stop(struct engine *e)
 {
-	if (e->counting)
-		counting_stop(e->counting);
+	if (e->aggregates)
+		aggregates_stop(e->aggregates);
 }
 
-void counted_end(struct engine *e)
+void in_process_end(struct engine *e)
 {
-	counting_end(e->counting);
-	e->counting = NULL;
+	aggregates_end(e->aggregates);
+	e->aggregates = NULL;
 }
 
 /* How many programs that are run in this way have the event as a target. */
@@ -158,7 +158,7 @@ static u32 targets_of(const struct engine *e, enum probe_runner runner,
  * The event is called for all programs of the script at once. A predicate can only keep it from
  * that where it is the only one, and the event has the same fields in all processes.
  */
-void counted_filters(struct engine *e)
+void in_process_filters(struct engine *e)
 {
 	struct strbuf lines = STRBUF_INIT;
 
@@ -197,7 +197,7 @@ static void store(u8 *p, u64 v)
 }
 
 /* To the first CPU's value, which is as good as any. */
-static void add_value(const struct script_map *info, u8 *value, const struct counting_element *from)
+static void add_value(const struct script_map *info, u8 *value, const struct aggregates_element *from)
 {
 	const struct type *t = info->value;
 
@@ -223,7 +223,7 @@ static void add_value(const struct script_map *info, u8 *value, const struct cou
 	}
 }
 
-static void merge_array(const struct open_map *m, const struct counting_elements *from,
+static void merge_array(const struct open_map *m, const struct aggregates_elements *from,
 			struct map_elements *e)
 {
 	for (size_t i = 0; i < from->values.len; i++) {
@@ -248,7 +248,7 @@ static u8 *element_new(const struct open_map *m, const u8 *key, struct map_eleme
 	return e->values + e->count++ * m->stride;
 }
 
-static void merge_hash(const struct open_map *m, const struct counting_elements *from,
+static void merge_hash(const struct open_map *m, const struct aggregates_elements *from,
 		       struct map_elements *e)
 {
 	const u32 key_size = m->info->key_size;
@@ -267,31 +267,31 @@ static void merge_hash(const struct open_map *m, const struct counting_elements 
 	hashmap_release(&have);
 }
 
-void counted_merge(const struct open_map *m, bool take, struct map_elements *e)
+void in_process_merge(const struct open_map *m, bool take, struct map_elements *e)
 {
-	struct counting_elements now = {0};
+	struct aggregates_elements now = {0};
 
 	if (!m->frozen)
-		counting_read(m->counting, m->counting_map, take ? COUNTING_CLEAR : COUNTING_KEEP,
+		aggregates_read(m->aggregates, m->aggregates_map, take ? COUNTING_CLEAR : COUNTING_KEEP,
 			      &now);
 	if (m->is_array)
 		merge_array(m, m->frozen ? m->frozen : &now, e);
 	else
 		merge_hash(m, m->frozen ? m->frozen : &now, e);
-	counting_elements_release(&now);
+	aggregates_elements_release(&now);
 }
 
-bool counted_lookup(const struct open_map *m, const void *key, void *value)
+bool in_process_lookup(const struct open_map *m, const void *key, void *value)
 {
-	struct counting_elements now = {0};
-	const struct counting_elements *all = m->frozen ? m->frozen : &now;
+	struct aggregates_elements now = {0};
+	const struct aggregates_elements *all = m->frozen ? m->frozen : &now;
 	u64 index = 0;
 	bool found = false;
 
 	if (m->is_array)
 		memcpy(&index, key, MIN(m->info->key_size, 4u));
 	if (!m->frozen)
-		counting_read(m->counting, m->counting_map, COUNTING_KEEP, &now);
+		aggregates_read(m->aggregates, m->aggregates_map, COUNTING_KEEP, &now);
 	for (size_t i = 0; i < all->values.len; i++) {
 		const u8 *have = all->keys + i * all->key_size;
 
@@ -300,52 +300,52 @@ bool counted_lookup(const struct open_map *m, const void *key, void *value)
 		add_value(m->info, value, &all->values.items[i]);
 		found = true;
 	}
-	counting_elements_release(&now);
+	aggregates_elements_release(&now);
 	return found;
 }
 
-void counted_clear(struct open_map *m, bool is_zero)
+void in_process_clear(struct open_map *m, bool is_zero)
 {
-	struct counting_elements gone;
+	struct aggregates_elements gone;
 
-	if (!m->counting || m->frozen)
+	if (!m->aggregates || m->frozen)
 		return;
-	counting_read(m->counting, m->counting_map, is_zero ? COUNTING_ZERO : COUNTING_CLEAR,
+	aggregates_read(m->aggregates, m->aggregates_map, is_zero ? COUNTING_ZERO : COUNTING_CLEAR,
 		      &gone);
-	counting_elements_release(&gone);
+	aggregates_elements_release(&gone);
 }
 
-void counted_delete(const struct open_map *m, const void *key)
+void in_process_delete(const struct open_map *m, const void *key)
 {
-	if (m->counting)
-		counting_forget(m->counting, m->counting_map, key);
+	if (m->aggregates)
+		aggregates_forget(m->aggregates, m->aggregates_map, key);
 }
 
-void counted_freeze(struct open_map *m, bool is_zero)
+void in_process_freeze(struct open_map *m, bool is_zero)
 {
-	if (!m->counting)
+	if (!m->aggregates)
 		return;
 	m->frozen = xzalloc(sizeof(*m->frozen));
-	counting_read(m->counting, m->counting_map, is_zero ? COUNTING_ZERO : COUNTING_CLEAR,
+	aggregates_read(m->aggregates, m->aggregates_map, is_zero ? COUNTING_ZERO : COUNTING_CLEAR,
 		      m->frozen);
 }
 
-void counted_thaw(struct open_map *m)
+void in_process_thaw(struct open_map *m)
 {
 	if (!m->frozen)
 		return;
-	counting_elements_release(m->frozen);
+	aggregates_elements_release(m->frozen);
 	free(m->frozen);
 	m->frozen = NULL;
 }
 
-void counted_report(struct engine *e)
+void in_process_report(struct engine *e)
 {
-	struct counting_losses losses;
+	struct aggregates_losses losses;
 
-	if (!e->counting)
+	if (!e->aggregates)
 		return;
-	losses = counting_losses(e->counting);
+	losses = aggregates_losses(e->aggregates);
 	if (losses.mismatched) {
 		diag_warning(e->env->diag, NO_SPAN,
 			     "%" PRIu64

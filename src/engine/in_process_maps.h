@@ -11,24 +11,24 @@
 struct engine;
 
 /* Predicates of probes that run in the kernel, for the programs to try first; before they are attached. */
-void counted_filters(struct engine *e);
+void in_process_filters(struct engine *e);
 /* Programs begin to count. 0 or -errno with a diagnostic. */
-int counted_begin(struct engine *e);
-void counted_stop(struct engine *e);
-void counted_end(struct engine *e);
+int in_process_begin(struct engine *e);
+void in_process_stop(struct engine *e);
+void in_process_end(struct engine *e);
 
 /* Adds the processes' elements to those of the kernel. take: they are taken out in the same step. */
-void counted_merge(const struct open_map *m, bool take, struct map_elements *e);
+void in_process_merge(const struct open_map *m, bool take, struct map_elements *e);
 /* Adds what the processes have for a key of the kernel's; false: nothing. */
-bool counted_lookup(const struct open_map *m, const void *key, void *value);
-void counted_clear(struct open_map *m, bool is_zero);
-void counted_delete(const struct open_map *m, const void *key);
+bool in_process_lookup(const struct open_map *m, const void *key, void *value);
+void in_process_clear(struct open_map *m, bool is_zero);
+void in_process_delete(const struct open_map *m, const void *key);
 /*
  * Between the two, readings have what there was at the first, and clearing does nothing more: it has happened.
  */
-void counted_freeze(struct open_map *m, bool is_zero);
-void counted_thaw(struct open_map *m);
+void in_process_freeze(struct open_map *m, bool is_zero);
+void in_process_thaw(struct open_map *m);
 /* What was not counted, as lines at the end. */
-void counted_report(struct engine *e);
+void in_process_report(struct engine *e);
 
 #endif

@@ -88,7 +88,7 @@ static bool is_loop(const struct bpf_insn *insn)
 /* How often a program may fire before the buffer is read; 0 = any number of times. */
 static u32 firings_of(const struct script *s, const struct script_program *p)
 {
-	if (s->only_special_probes || engine_provider(p)->runs_once)
+	if (s->only_begin_end || engine_provider(p)->runs_once)
 		return 1;
 	return engine_provider(p)->is_slow ? FIRINGS_OF_TIMER : 0;
 }

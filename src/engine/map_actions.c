@@ -147,7 +147,7 @@ static void delete_row(const struct open_map *m, const struct map_row *row, u8 *
 
 	if (!m->info->is_bucketed) {
 		map_delete(m, row->key);
-		counted_delete(m, row->key);
+		in_process_delete(m, row->key);
 		return;
 	}
 	memset(key, 0, m->info->key_size);
@@ -157,7 +157,7 @@ static void delete_row(const struct open_map *m, const struct map_row *row, u8 *
 			continue;
 		memcpy(key + m->info->key_size - 8, &bucket, 8);
 		map_delete(m, key);
-		counted_delete(m, key);
+		in_process_delete(m, key);
 	}
 }
 

@@ -151,8 +151,8 @@ int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *
 	struct open_map *m = &e->maps[index];
 	int err;
 
-	counted_freeze(m, is_zero);
+	in_process_freeze(m, is_zero);
 	err = take(e, index, is_zero, ret);
-	counted_thaw(m);
+	in_process_thaw(m);
 	return err;
 }

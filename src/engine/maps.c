@@ -201,8 +201,8 @@ int map_read(const struct open_map *m, bool remove, struct map_elements *ret)
 {
 	const int r = read_kernel(m, remove, ret);
 
-	if (!r && m->counting)
-		counted_merge(m, remove, ret);
+	if (!r && m->aggregates)
+		in_process_merge(m, remove, ret);
 	return r;
 }
 
@@ -464,7 +464,7 @@ int map_row_read(const struct open_map *m, const void *key, void *value, struct 
 {
 	int r = map_lookup(m, key, value);
 
-	if (m->counting && counted_lookup(m, key, value))
+	if (m->aggregates && in_process_lookup(m, key, value))
 		r = 0;
 	*ret = (struct map_row){.key = key};
 	if (r < 0)
@@ -526,7 +526,7 @@ int map_clear(struct open_map *m)
 
 	m->zeroed = false;
 	m->cleared = true;
-	counted_clear(m, false);
+	in_process_clear(m, false);
 	if (m->is_array)
 		return write_zeros(m);
 	r = read_kernel(m, true, &e);
@@ -537,6 +537,6 @@ int map_clear(struct open_map *m)
 int map_zero(struct open_map *m)
 {
 	m->zeroed = true;
-	counted_clear(m, true);
+	in_process_clear(m, true);
 	return write_zeros(m);
 }

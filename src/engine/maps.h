@@ -24,9 +24,9 @@ struct open_map {
 	enum map_order order; /* sort() */
 	bool is_descending;
 	/* engine/in_process_maps.h; NULL: no program counts into it */
-	struct counting *counting;
-	u32 counting_map;
-	struct counting_elements *frozen;
+	struct aggregates *aggregates;
+	u32 aggregates_map;
+	struct aggregates_elements *frozen;
 };
 
 void open_map_init(struct open_map *m, const struct script_map *info, int fd, u32 possible_cpus);

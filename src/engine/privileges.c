@@ -19,7 +19,7 @@ static bool has_action(const struct script *s, enum action_kind kind)
 /* Commands of system() are the user's own, with the user's privileges; programs that start later are attached to as others were. */
 static bool needs_all(struct engine *e)
 {
-	return has_action(e->script, ACTION_SYSTEM) || e->counting || probe_later_fd(e->env) >= 0;
+	return has_action(e->script, ACTION_SYSTEM) || e->aggregates || probe_later_fd(e->env) >= 0;
 }
 
 void engine_read_kernel_names(struct engine *e)

@@ -9,7 +9,7 @@
 /* Nobody presses Ctrl-C twice in that time; a busy machine needs some of it between two kill(2) in a row. */
 #define WITH_THE_FIRST_MS 250
 
-static void drop_pending(const struct patience *p)
+static void drop_pending(const struct run_signals *p)
 {
 	const struct timespec now = {0};
 
@@ -18,9 +18,9 @@ static void drop_pending(const struct patience *p)
 }
 
 /* A signal for the process goes to a thread that does not block it. */
-static void *lose_patience(void *arg)
+static void *end_at_once(void *arg)
 {
-	struct patience *p = arg;
+	struct run_signals *p = arg;
 	struct pollfd stop = {.fd = p->stop, .events = POLLIN};
 
 	if (poll(&stop, 1, WITH_THE_FIRST_MS))
@@ -31,10 +31,10 @@ static void *lose_patience(void *arg)
 	return NULL;
 }
 
-void patience_begin(struct patience *p)
+void run_signals_begin(struct run_signals *p)
 {
 	p->stop = eventfd(0, EFD_CLOEXEC);
-	p->is_losing = p->stop >= 0 && !pthread_create(&p->thread, NULL, lose_patience, p);
+	p->is_losing = p->stop >= 0 && !pthread_create(&p->thread, NULL, end_at_once, p);
 	if (p->is_losing)
 		return;
 	if (p->stop >= 0)
@@ -43,7 +43,7 @@ void patience_begin(struct patience *p)
 	pthread_sigmask(SIG_SETMASK, &p->old, NULL);
 }
 
-void patience_end(struct patience *p)
+void run_signals_end(struct run_signals *p)
 {
 	const uint64_t one = 1;
 

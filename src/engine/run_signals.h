@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-struct patience {
+struct run_signals {
 	sigset_t ours;	   /* blocked during the run */
 	sigset_t old;	   /* the mask before it */
 	pthread_t thread;  /* in which they are not blocked, when the first is long enough ago */
@@ -20,8 +20,8 @@ struct patience {
 };
 
 /* From here on a signal is impatience. The signals of p->ours stay blocked in this thread. */
-void patience_begin(struct patience *p);
+void run_signals_begin(struct run_signals *p);
 /* The run has ended: what has come up to now is dropped, and the mask is as before the run. Also without patience_begin(). */
-void patience_end(struct patience *p);
+void run_signals_end(struct run_signals *p);
 
 #endif

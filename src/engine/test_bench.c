@@ -16,16 +16,16 @@
 
 enum mark { MARK_GOOD, MARK_BAD };
 
-struct trial {
+struct test_run {
 	const char *name;
 	size_t program;
 	bool passed;
 };
 
-struct trials {
+struct test_runs {
 	struct engine *e;
 	struct output *out; /* of the run itself */
-	VECTOR(struct trial) list;
+	VECTOR(struct test_run) list;
 	void (*drain)(void *arg); /* acts upon all records that there are */
 	void *arg;
 };
@@ -39,7 +39,7 @@ static void add_mark(struct strbuf *out, enum mark mark, const char *text)
 		strbuf_addf(out, "\033[%dm%s\033[0m", mark == MARK_GOOD ? 32 : 31, text);
 }
 
-static void collect(struct trials *t, enum probe_runner runner)
+static void collect(struct test_runs *t, enum probe_runner runner)
 {
 	const struct script *s = t->e->script;
 
@@ -47,23 +47,23 @@ static void collect(struct trials *t, enum probe_runner runner)
 		const struct script_program *p = &s->programs.items[i];
 
 		for (u32 k = 0; engine_provider(p)->runner == runner && k < p->ntargets; k++)
-			vector_push(&t->list, ((struct trial){p->targets[k]->function, i, false}));
+			vector_push(&t->list, ((struct test_run){p->targets[k]->function, i, false}));
 	}
 }
 
-static int run_once(struct trials *t, const struct trial *trial, u32 *ret_value)
+static int run_once(struct test_runs *t, const struct test_run *test_run, u32 *ret_value)
 {
-	const struct script_program *p = &t->e->script->programs.items[trial->program];
-	const int err = engine_test_run(t->e->programs[trial->program], ret_value);
+	const struct script_program *p = &t->e->script->programs.items[test_run->program];
+	const int err = engine_test_run(t->e->programs[test_run->program], ret_value);
 
 	if (err < 0)
 		diag_error(t->e->env->diag, p->probe ? p->probe->span : NO_SPAN,
-			   "cannot run %s: %s", trial->name, strerror(-err));
+			   "cannot run %s: %s", test_run->name, strerror(-err));
 	return err;
 }
 
 /* What the program prints from now on goes into a file of its own, as text. Returns 0 or -errno. */
-static int capture_begin(struct trials *t, struct output *capture)
+static int capture_begin(struct test_runs *t, struct output *capture)
 {
 	*capture = (struct output){.fd = memfd_create("output", MFD_CLOEXEC),
 				   .buffering = OUTPUT_FULL,
@@ -79,7 +79,7 @@ static int capture_begin(struct trials *t, struct output *capture)
 }
 
 /* The captured text, malloc'ed. */
-static char *capture_end(struct trials *t, struct output *capture, size_t *ret_len)
+static char *capture_end(struct test_runs *t, struct output *capture, size_t *ret_len)
 {
 	char *text = NULL;
 
@@ -125,7 +125,7 @@ static void add_lines(struct strbuf *out, const char *text)
 	}
 }
 
-static void print_summary(struct trials *t)
+static void print_summary(struct test_runs *t)
 {
 	struct strbuf *out = &t->out->text;
 	size_t failed = 0;
@@ -169,16 +169,16 @@ static void end_json(struct json *j)
 	json_end_line(j);
 }
 
-static void print_test(struct trials *t, size_t index, u64 ns, const char *text)
+static void print_test(struct test_runs *t, size_t index, u64 ns, const char *text)
 {
-	const struct trial *trial = &t->list.items[index];
+	const struct test_run *test_run = &t->list.items[index];
 	struct strbuf *out = &t->out->text;
 	struct json j;
 
 	if (t->out->is_json) {
-		j = begin_json(out, "test_result", trial->name);
+		j = begin_json(out, "test_result", test_run->name);
 		json_member_u64(&j, "duration", ns);
-		json_member_bool(&j, "passed", trial->passed);
+		json_member_bool(&j, "passed", test_run->passed);
 		json_member_text(&j, "output", text ? text : "");
 		end_json(&j);
 		return;
@@ -188,21 +188,21 @@ static void print_test(struct trials *t, size_t index, u64 ns, const char *text)
 		strbuf_addf(out, " Running %zu tests.\n", t->list.len);
 	}
 	add_mark(out, MARK_GOOD, "[ RUN      ]");
-	strbuf_addf(out, " %s\n", trial->name);
-	if (!trial->passed)
+	strbuf_addf(out, " %s\n", test_run->name);
+	if (!test_run->passed)
 		add_lines(out, text);
-	add_mark(out, trial->passed ? MARK_GOOD : MARK_BAD,
-		 trial->passed ? "[       OK ]" : "[  FAILED  ]");
-	strbuf_addf(out, " %s (", trial->name);
+	add_mark(out, test_run->passed ? MARK_GOOD : MARK_BAD,
+		 test_run->passed ? "[       OK ]" : "[  FAILED  ]");
+	strbuf_addf(out, " %s (", test_run->name);
 	add_duration(out, ns);
 	strbuf_addstr(out, ")\n");
 	if (index + 1 == t->list.len)
 		print_summary(t);
 }
 
-static int run_test(struct trials *t, size_t index)
+static int run_test(struct test_runs *t, size_t index)
 {
-	struct trial *trial = &t->list.items[index];
+	struct test_run *test_run = &t->list.items[index];
 	struct output capture;
 	u32 value = 0;
 	size_t len;
@@ -213,10 +213,10 @@ static int run_test(struct trials *t, size_t index)
 	if (err)
 		return err;
 	begin = clock_now_ns(CLOCK_MONOTONIC);
-	err = run_once(t, trial, &value);
+	err = run_once(t, test_run, &value);
 	ns = clock_now_ns(CLOCK_MONOTONIC) - begin;
 	t->drain(t->arg);
-	trial->passed = !err && !value && !t->e->exit_code && !t->e->errors;
+	test_run->passed = !err && !value && !t->e->exit_code && !t->e->errors;
 	text = capture_end(t, &capture, &len);
 	if (!err)
 		print_test(t, index, ns, text);
@@ -244,9 +244,9 @@ struct measurement {
 };
 
 /* n runs; the buffers are emptied between batches so that they never are full. */
-static int run_batches(struct trials *t, const struct trial *trial, u32 n, struct measurement *ret)
+static int run_batches(struct test_runs *t, const struct test_run *test_run, u32 n, struct measurement *ret)
 {
-	const int fd = t->e->programs[trial->program];
+	const int fd = t->e->programs[test_run->program];
 	u64 ns_before, runs_before, ns_after, runs_after, clock = 0;
 	int err = run_time(fd, &ns_before, &runs_before);
 
@@ -254,7 +254,7 @@ static int run_batches(struct trials *t, const struct trial *trial, u32 n, struc
 		const u64 begin = clock_now_ns(CLOCK_MONOTONIC);
 		u32 value = 0;
 
-		err = run_once(t, trial, &value);
+		err = run_once(t, test_run, &value);
 		clock += clock_now_ns(CLOCK_MONOTONIC) - begin;
 		if (i % BENCH_BATCH == BENCH_BATCH - 1 || i + 1 == n)
 			t->drain(t->arg);
@@ -271,7 +271,7 @@ static int run_batches(struct trials *t, const struct trial *trial, u32 n, struc
 	return 0;
 }
 
-static void print_bench(struct trials *t, size_t index, const struct measurement *m, bool first)
+static void print_bench(struct test_runs *t, size_t index, const struct measurement *m, bool first)
 {
 	const char *name = t->list.items[index].name;
 	struct strbuf *out = &t->out->text;
@@ -297,9 +297,9 @@ static void print_bench(struct trials *t, size_t index, const struct measurement
 	strbuf_addf(out, "%-*s%-15" PRIu64 "%" PRIu64 "\n", width + 1, name, average, m->runs);
 }
 
-static int run_bench(struct trials *t, size_t index, bool *first)
+static int run_bench(struct test_runs *t, size_t index, bool *first)
 {
-	struct trial *trial = &t->list.items[index];
+	struct test_run *test_run = &t->list.items[index];
 	struct measurement m = {0};
 	struct output capture;
 	size_t len;
@@ -308,16 +308,16 @@ static int run_bench(struct trials *t, size_t index, bool *first)
 	if (err)
 		return err;
 	for (u32 n = 1; !err && n <= BENCH_MAX_ROUNDS && m.ns < BENCH_NS && !m.is_skipped; n *= 4)
-		err = run_batches(t, trial, n, &m);
-	trial->passed = !err && !t->e->exit_code && !t->e->errors;
+		err = run_batches(t, test_run, n, &m);
+	test_run->passed = !err && !t->e->exit_code && !t->e->errors;
 	free(capture_end(t, &capture, &len));
-	if (err || (m.is_skipped && trial->passed))
+	if (err || (m.is_skipped && test_run->passed))
 		return err;
-	if (trial->passed) {
+	if (test_run->passed) {
 		print_bench(t, index, &m, *first);
 		*first = false;
 	} else {
-		diag_error(t->e->env->diag, NO_SPAN, "Benchmark '%s' failed.", trial->name);
+		diag_error(t->e->env->diag, NO_SPAN, "Benchmark '%s' failed.", test_run->name);
 	}
 	output_commit(t->out);
 	return 0;
@@ -331,10 +331,10 @@ static int enable_statistics(void)
 	return sys_bpf(BPF_ENABLE_STATS, &attr, sizeof(attr));
 }
 
-int engine_run_trials(struct engine *e, void (*drain)(void *arg), void *arg)
+int engine_run_tests(struct engine *e, void (*drain)(void *arg), void *arg)
 {
-	const bool bench = e->options->trial == TRIAL_BENCH;
-	struct trials t = {.e = e, .out = e->out, .drain = drain, .arg = arg};
+	const bool bench = e->options->test_mode == TEST_MODE_BENCH;
+	struct test_runs t = {.e = e, .out = e->out, .drain = drain, .arg = arg};
 	int statistics = bench ? enable_statistics() : -1, err = 0;
 	bool first = true, failed = false;
 

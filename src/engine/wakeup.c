@@ -17,11 +17,11 @@
 #define EMPTY_LOOKS	 4u
 #define AFTER_LOOKING_MS 1000
 
-void pace_open(struct pace *p, int globals_fd, const struct ring *ring, bool eager)
+void wakeup_open(struct wakeup *p, int globals_fd, const struct ring *ring, bool eager)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	*p = (struct pace){.eager = eager};
+	*p = (struct wakeup){.eager = eager};
 	if (globals_fd < 0 || !ring || ring_size(ring) < LEAST_RING)
 		return;
 	p->globals = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, globals_fd, 0);
@@ -32,14 +32,14 @@ void pace_open(struct pace *p, int globals_fd, const struct ring *ring, bool eag
 	p->flags = (u64 *)((u8 *)p->globals + offsetof(struct script_globals, wake_flags));
 }
 
-void pace_close(struct pace *p)
+void wakeup_close(struct wakeup *p)
 {
 	if (p->globals)
 		munmap(p->globals, (size_t)sysconf(_SC_PAGESIZE));
 	p->globals = NULL;
 }
 
-static void set_looking(struct pace *p, bool is_looking)
+static void set_looking(struct wakeup *p, bool is_looking)
 {
 	p->is_looking = is_looking;
 	p->has_just_stopped = !is_looking;
@@ -57,7 +57,7 @@ static int sleep_then_look(const struct ring *ring)
 }
 
 /* Do records come so often that looking is cheaper than being woken? */
-static bool come_often(struct pace *p)
+static bool come_often(struct wakeup *p)
 {
 	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
 
@@ -66,7 +66,7 @@ static bool come_often(struct pace *p)
 	return p->eager || p->burst >= BURST_ROUNDS;
 }
 
-int pace_wait(struct pace *p, u32 read, const struct ring *ring)
+int wakeup_wait(struct wakeup *p, u32 read, const struct ring *ring)
 {
 	bool stopped = p->has_just_stopped;
 

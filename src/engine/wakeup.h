@@ -12,7 +12,7 @@
 
 struct ring;
 
-struct pace {
+struct wakeup {
 	void *globals; /* the map's page; NULL = always woken */
 	u64 *flags;    /* in it */
 	u64 last_ns;   /* of the last round with records */
@@ -24,10 +24,10 @@ struct pace {
 
 /* globals_fd: the map of struct script_globals, mappable; -1 = none. eager: nobody waits for single records (the output is buffered
  * anyway). Without a ring that is large enough to hold what comes between two looks there is no looking. */
-void pace_open(struct pace *p, int globals_fd, const struct ring *ring, bool eager);
-void pace_close(struct pace *p);
+void wakeup_open(struct wakeup *p, int globals_fd, const struct ring *ring, bool eager);
+void wakeup_close(struct wakeup *p);
 /* After a round that emptied the ring and found `read` records. Sleeps while the reader looks by itself. Returns for how long to wait
  * in poll, in ms: 0 = look again, -1 = until something happens. */
-int pace_wait(struct pace *p, u32 read, const struct ring *ring);
+int wakeup_wait(struct wakeup *p, u32 read, const struct ring *ring);
 
 #endif

@@ -156,7 +156,7 @@ struct script {
 	u32 kstack_map, ustack_map, unwind_map, packet_map;
 	u32 nprocess_maps;
 	bool has_no_probes;	/* compiling failed because nothing is left to attach */
-	bool only_special_probes;	   /* nothing but begin/end: the run ends after begin */
+	bool only_begin_end;	   /* nothing but begin/end: the run ends after begin */
 	bool needs_child;		   /* cpid is used: -c is required */
 	bool has_exit;			   /* exit() is called somewhere */
 };

@@ -137,16 +137,16 @@ static const struct type *pointer_type(struct parser *p, const struct field *f)
 
 static const struct type *array_type(struct parser *p, const struct field *f)
 {
-	const bool elsewhere = f->is_data_loc || f->is_rel_loc;
+	const bool is_located = f->is_data_loc || f->is_rel_loc;
 	const u32 element_size =
-		!elsewhere && f->count && f->size % f->count == 0 ? f->size / f->count : 0;
+		!is_located && f->count && f->size % f->count == 0 ? f->size / f->count : 0;
 	const struct type *e;
 
 	e = f->stars ? pointer_type(p, f) : base_type(p, f, element_size);
 	/* The count may be the name of a constant: the size knows. */
-	if (!e || !e->size || (!elsewhere && f->size % e->size))
+	if (!e || !e->size || (!is_located && f->size % e->size))
 		e = by_size(p, element_size ? element_size : 1, f->is_signed);
-	return type_array(p->store, e, elsewhere ? 0 : f->size / e->size);
+	return type_array(p->store, e, is_located ? 0 : f->size / e->size);
 }
 
 static const struct type *scalar_type(struct parser *p, const struct field *f)

@@ -28,21 +28,21 @@ struct kept {
 };
 
 struct map_state {
-	struct counting_map info;
+	struct aggregates_map info;
 	struct hashmap kept; /* by key -> struct kept * */
 };
 
-struct counting {
+struct aggregates {
 	struct script_session session;
 	struct map_state *maps;
-	struct counting_map *layout;
+	struct aggregates_map *layout;
 	u32 nr_maps;
 	int epoll, inotify;
 	u64 pid_namespace;
-	VECTOR(struct counting_source *) sources;
+	VECTOR(struct aggregate_source *) sources;
 	struct hashmap known; /* names of files that were looked at */
 	struct user_owners owners;
-	struct counting_losses losses; /* of sources that are gone */
+	struct aggregates_losses losses; /* of sources that are gone */
 	struct diag *diag;
 };
 
@@ -53,12 +53,12 @@ static bool is_extreme(u32 kind)
 	return kind >= PANTRACE_AGGREGATE_MIN;
 }
 
-static void kept_add(u32 kind, struct kept *to, const struct counting_element *from)
+static void kept_add(u32 kind, struct kept *to, const struct aggregates_element *from)
 {
 	if (!is_extreme(kind)) {
 		to->a += from->a;
 		to->b += from->b;
-	} else if (!to->any || counting_better(kind, from->a, to->a)) {
+	} else if (!to->any || aggregates_better(kind, from->a, to->a)) {
 		to->a = from->a;
 	}
 	to->any = true;
@@ -86,7 +86,7 @@ struct gather {
 	struct hashmap *into;
 };
 
-static void gather_one(void *arg, const void *key, const struct counting_element *element)
+static void gather_one(void *arg, const void *key, const struct aggregates_element *element)
 {
 	const struct gather *g = arg;
 
@@ -96,12 +96,12 @@ static void gather_one(void *arg, const void *key, const struct counting_element
 /* ---- processes ---- */
 
 /* PEER: who has handed FD over, or NULL for a file NAME. -EAGAIN: half made yet. */
-static int source_new(struct counting *c, int fd, const char *name, const struct user_process *peer)
+static int source_new(struct aggregates *c, int fd, const char *name, const struct user_process *peer)
 {
 	pid_t pid = peer ? peer->pid : 0;
-	struct counting_source *s;
+	struct aggregate_source *s;
 	struct epoll_event event = {.events = EPOLLIN};
-	const int err = counting_source_open(fd, c->layout, c->nr_maps, c->session.name, &s);
+	const int err = aggregates_source_open(fd, c->layout, c->nr_maps, c->session.name, &s);
 
 	if (err) {
 		c->losses.damaged += err == -EBADMSG;
@@ -109,7 +109,7 @@ static int source_new(struct counting *c, int fd, const char *name, const struct
 	}
 	if (peer ? !user_owner_handed(&c->owners, s->owner, peer->pid, peer->uid, s->pid)
 		 : !user_owner_good(&c->owners, s->owner, s->pid, s->pid_namespace)) {
-		counting_source_close(s);
+		aggregates_source_close(s);
 		return -EPERM;
 	}
 	s->name = name ? xstrdup(name) : NULL;
@@ -125,7 +125,7 @@ static int source_new(struct counting *c, int fd, const char *name, const struct
 
 static int find_file(void *arg, int directory, const char *name)
 {
-	struct counting *c = arg;
+	struct aggregates *c = arg;
 	int fd, err;
 
 	if (!user_rings_name(name) || hashmap_gets(&c->known, name))
@@ -140,7 +140,7 @@ static int find_file(void *arg, int directory, const char *name)
 	return 0;
 }
 
-static void find_files(struct counting *c)
+static void find_files(struct aggregates *c)
 {
 	const int directory = user_rings_open(c->session.directory);
 
@@ -150,7 +150,7 @@ static void find_files(struct counting *c)
 	close(directory);
 }
 
-static bool is_known_memory(const struct counting *c, ino_t inode)
+static bool is_known_memory(const struct aggregates *c, ino_t inode)
 {
 	for (size_t i = 0; i < c->sources.len; i++)
 		if (!c->sources.items[i]->name && c->sources.items[i]->inode == inode)
@@ -159,7 +159,7 @@ static bool is_known_memory(const struct counting *c, ino_t inode)
 }
 
 /* Processes that cannot write to the directory hand their tables over. */
-static void find_memory(struct counting *c)
+static void find_memory(struct aggregates *c)
 {
 	const struct user_selection which = {.pids = &c->session.pid,
 					     .nr_pids = c->session.pid != 0};
@@ -179,9 +179,9 @@ static void find_memory(struct counting *c)
 	free(request);
 }
 
-static void losses_add(struct counting_losses *to, const struct counting_source *s)
+static void losses_add(struct aggregates_losses *to, const struct aggregate_source *s)
 {
-	struct counting_losses its = {.events = s->shm->lost, .mismatched = s->shm->mismatched};
+	struct aggregates_losses its = {.events = s->shm->lost, .mismatched = s->shm->mismatched};
 
 	for (u32 i = 0; i < s->header.nr_maps; i++)
 		its.full += s->shm->map[i].full;
@@ -193,12 +193,12 @@ static void losses_add(struct counting_losses *to, const struct counting_source 
 }
 
 /* What it has counted is ours from now on. */
-static void source_fold(struct counting *c, struct counting_source *s)
+static void source_fold(struct aggregates *c, struct aggregate_source *s)
 {
 	for (u32 i = 0; i < c->nr_maps; i++) {
 		struct gather g = {c->layout[i].kind, c->layout[i].key_size, &c->maps[i].kept};
 
-		counting_source_each(s, i, false, gather_one, &g);
+		aggregates_source_each(s, i, false, gather_one, &g);
 	}
 	losses_add(&c->losses, s);
 	if (s->name) {
@@ -209,10 +209,10 @@ static void source_fold(struct counting *c, struct counting_source *s)
 			close(directory);
 		}
 	}
-	counting_source_close(s);
+	aggregates_source_close(s);
 }
 
-void counting_refresh(struct counting *c)
+void aggregates_refresh(struct aggregates *c)
 {
 	struct epoll_event ready[16];
 	char events[4096];
@@ -223,10 +223,10 @@ void counting_refresh(struct counting *c)
 		; /* which it is is seen below */
 	find_files(c);
 	for (size_t i = 0; i < c->sources.len; i++) {
-		struct counting_source *const s = c->sources.items[i];
+		struct aggregate_source *const s = c->sources.items[i];
 
 		c->losses.damaged += s->range.is_cut;
-		if (!s->range.is_cut && !counting_source_has_ended(s))
+		if (!s->range.is_cut && !aggregates_source_has_ended(s))
 			continue;
 		source_fold(c, s);
 		c->sources.items[i--] = vector_last(&c->sources);
@@ -234,14 +234,14 @@ void counting_refresh(struct counting *c)
 	}
 }
 
-int counting_fd(const struct counting *c)
+int aggregates_fd(const struct aggregates *c)
 {
 	return c->epoll;
 }
 
 /* ---- begin and end ---- */
 
-static void describe(const struct counting_options *o, u64 pid_namespace, struct strbuf *head,
+static void describe(const struct aggregates_options *o, u64 pid_namespace, struct strbuf *head,
 		     struct strbuf *lines)
 {
 	static const char *const kinds[PANTRACE_AGGREGATE_KINDS] = {"count", "pair", "min",
@@ -253,7 +253,7 @@ static void describe(const struct counting_options *o, u64 pid_namespace, struct
 		strbuf_addf(head, "map %s %u %u\n", kinds[o->maps[i].kind], o->maps[i].key_size,
 			    o->maps[i].entries);
 	for (u32 i = 0; i < o->nr_programs; i++) {
-		const struct counting_program *p = &o->programs[i];
+		const struct aggregates_program *p = &o->programs[i];
 
 		strbuf_addf(lines, "aggregate %" PRIu64 " ", p->hash);
 		strbuf_add_hex(lines, p->image, p->size);
@@ -261,10 +261,10 @@ static void describe(const struct counting_options *o, u64 pid_namespace, struct
 	}
 }
 
-int counting_begin(const struct counting_options *o, struct diag *d, struct counting **ret)
+int aggregates_begin(const struct aggregates_options *o, struct diag *d, struct aggregates **ret)
 {
 	struct strbuf head = STRBUF_INIT, lines = STRBUF_INIT;
-	struct counting *c = xzalloc(sizeof(*c));
+	struct aggregates *c = xzalloc(sizeof(*c));
 	struct epoll_event event = {.events = EPOLLIN};
 	struct stat st;
 	int err;
@@ -296,26 +296,26 @@ int counting_begin(const struct counting_options *o, struct diag *d, struct coun
 	strbuf_release(&head);
 	strbuf_release(&lines);
 	if (err) {
-		counting_end(c);
+		aggregates_end(c);
 		return err;
 	}
 	*ret = c;
 	return 0;
 }
 
-void counting_stop(struct counting *c)
+void aggregates_stop(struct aggregates *c)
 {
 	script_session_stop(&c->session, c->diag);
-	counting_refresh(c);
+	aggregates_refresh(c);
 	find_memory(c); /* of processes that came later */
 }
 
-void counting_end(struct counting *c)
+void aggregates_end(struct aggregates *c)
 {
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->sources.len; i++)
-		counting_source_close(c->sources.items[i]);
+		aggregates_source_close(c->sources.items[i]);
 	vector_free(&c->sources);
 	script_session_close(&c->session);
 	for (u32 i = 0; i < c->nr_maps; i++)
@@ -333,7 +333,7 @@ void counting_end(struct counting *c)
 
 /* ---- reading ---- */
 
-static void give(struct counting_elements *ret, const struct hashmap_entry *e, const struct kept *k,
+static void give(struct aggregates_elements *ret, const struct hashmap_entry *e, const struct kept *k,
 		 size_t *cap)
 {
 	if (ret->values.len == *cap) {
@@ -341,7 +341,7 @@ static void give(struct counting_elements *ret, const struct hashmap_entry *e, c
 		ret->keys = xreallocarray(ret->keys, *cap, MAX(ret->key_size, 1u));
 	}
 	memcpy(ret->keys + ret->values.len * ret->key_size, e->key, ret->key_size);
-	vector_push(&ret->values, ((struct counting_element){k->a, k->b, !k->any && k->is_zero}));
+	vector_push(&ret->values, ((struct aggregates_element){k->a, k->b, !k->any && k->is_zero}));
 }
 
 static void keep_zeros(struct map_state *m, const struct hashmap *now)
@@ -350,22 +350,22 @@ static void keep_zeros(struct map_state *m, const struct hashmap *now)
 		kept_of(&m->kept, e->key, e->key_len)->is_zero = true;
 }
 
-void counting_read(struct counting *c, u32 map, enum counting_take take,
-		   struct counting_elements *ret)
+void aggregates_read(struct aggregates *c, u32 map, enum aggregates_take take,
+		   struct aggregates_elements *ret)
 {
 	struct map_state *const m = &c->maps[map];
 	struct hashmap now = {0};
 	struct gather g = {m->info.kind, m->info.key_size, &now};
 	size_t cap = 0;
 
-	*ret = (struct counting_elements){.key_size = m->info.key_size};
-	counting_refresh(c);
+	*ret = (struct aggregates_elements){.key_size = m->info.key_size};
+	aggregates_refresh(c);
 	for (size_t i = 0; i < c->sources.len; i++)
-		counting_source_each(c->sources.items[i], map, take != COUNTING_KEEP, gather_one,
+		aggregates_source_each(c->sources.items[i], map, take != COUNTING_KEEP, gather_one,
 				     &g);
 	hashmap_each (&m->kept, e) {
 		const struct kept *k = e->value;
-		const struct counting_element one = {k->a, k->b, false};
+		const struct aggregates_element one = {k->a, k->b, false};
 		struct kept *to;
 
 		if (!k->any && !k->is_zero)
@@ -386,14 +386,14 @@ void counting_read(struct counting *c, u32 map, enum counting_take take,
 	kept_release(&now);
 }
 
-void counting_elements_release(struct counting_elements *e)
+void aggregates_elements_release(struct aggregates_elements *e)
 {
 	vector_free(&e->values);
 	free(e->keys);
-	*e = (struct counting_elements){0};
+	*e = (struct aggregates_elements){0};
 }
 
-void counting_forget(struct counting *c, u32 map, const void *key)
+void aggregates_forget(struct aggregates *c, u32 map, const void *key)
 {
 	struct map_state *const m = &c->maps[map];
 	struct kept *k = hashmap_get(&m->kept, key, m->info.key_size);
@@ -401,12 +401,12 @@ void counting_forget(struct counting *c, u32 map, const void *key)
 	if (k)
 		*k = (struct kept){0};
 	for (size_t i = 0; i < c->sources.len; i++)
-		counting_source_forget(c->sources.items[i], map, key);
+		aggregates_source_forget(c->sources.items[i], map, key);
 }
 
-struct counting_losses counting_losses(const struct counting *c)
+struct aggregates_losses aggregates_losses(const struct aggregates *c)
 {
-	struct counting_losses all = c->losses;
+	struct aggregates_losses all = c->losses;
 
 	all.refused = c->owners.refused;
 	for (size_t i = 0; i < c->sources.len; i++)

@@ -12,7 +12,7 @@
 /* More than the elements that were asked for: the library keeps some in reserve. */
 #define RECORDS_MORE 4096
 
-bool counting_better(u32 kind, u64 a, u64 b)
+bool aggregates_better(u32 kind, u64 a, u64 b)
 {
 	switch (kind) {
 	case PANTRACE_AGGREGATE_MIN:
@@ -34,7 +34,7 @@ static bool area_fits(u64 offset, u64 count, u64 size, u64 file)
 	       count <= (file - offset) / MAX(size, (u64)1);
 }
 
-static bool map_fits(const struct pantrace_map *m, const struct counting_map *info, u64 file)
+static bool map_fits(const struct pantrace_map *m, const struct aggregates_map *info, u64 file)
 {
 	static const u32 sizes[PANTRACE_AGGREGATE_KINDS] = {8, 16, 32, 32, 32, 32};
 
@@ -49,7 +49,7 @@ static bool map_fits(const struct pantrace_map *m, const struct counting_map *in
 	       area_fits(m->values_off, (u64)m->records * m->stripes, m->value_size, file);
 }
 
-static int header_check(const struct pantrace_aggregates *h, const struct counting_map *maps,
+static int header_check(const struct pantrace_aggregates *h, const struct aggregates_map *maps,
 			u32 nr_maps, const char *session, u64 file)
 {
 	if (!h->magic)
@@ -66,10 +66,10 @@ static int header_check(const struct pantrace_aggregates *h, const struct counti
 	return 0;
 }
 
-int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, const char *session,
-			 struct counting_source **ret)
+int aggregates_source_open(int fd, const struct aggregates_map *maps, u32 nr_maps, const char *session,
+			 struct aggregate_source **ret)
 {
-	struct counting_source *s;
+	struct aggregate_source *s;
 	struct stat st;
 	void *shm;
 	int err;
@@ -102,7 +102,7 @@ int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, c
 	return 0;
 }
 
-void counting_source_close(struct counting_source *s)
+void aggregates_source_close(struct aggregate_source *s)
 {
 	shared_range_remove(&s->range);
 	munmap(s->shm, s->header.file_size);
@@ -114,7 +114,7 @@ void counting_source_close(struct counting_source *s)
 	free(s);
 }
 
-bool counting_source_has_ended(struct counting_source *s)
+bool aggregates_source_has_ended(struct aggregate_source *s)
 {
 	struct pollfd p = {s->pidfd, POLLIN, 0};
 
@@ -134,7 +134,7 @@ static void load_pair(const u8 *from, u64 ret[2])
 	_mm_storeu_si128((__m128i *)(void *)ret, both);
 }
 
-static const u8 *value_at(const struct counting_source *s, const struct pantrace_map *m, u32 record,
+static const u8 *value_at(const struct aggregate_source *s, const struct pantrace_map *m, u32 record,
 			  u32 stripe)
 {
 	return (const u8 *)s->shm + m->values_off +
@@ -142,11 +142,11 @@ static const u8 *value_at(const struct counting_source *s, const struct pantrace
 }
 
 /* False: nothing since it was last taken. */
-static bool sum_read(struct counting_source *s, u32 map, u32 record, bool take,
-		     struct counting_element *ret)
+static bool sum_read(struct aggregate_source *s, u32 map, u32 record, bool take,
+		     struct aggregates_element *ret)
 {
 	const struct pantrace_map *const m = &s->header.map[map];
-	struct counting_base sum = {0}, *base = s->base[map];
+	struct aggregate_base sum = {0}, *base = s->base[map];
 	u64 pair[2];
 
 	for (u32 i = 0; i < m->stripes; i++) {
@@ -160,7 +160,7 @@ static bool sum_read(struct counting_source *s, u32 map, u32 record, bool take,
 		sum.a += pair[0];
 		sum.b += pair[1];
 	}
-	*ret = (struct counting_element){sum.a, sum.b, false};
+	*ret = (struct aggregates_element){sum.a, sum.b, false};
 	if (base) {
 		ret->a -= base[record].a;
 		ret->b -= base[record].b;
@@ -174,39 +174,39 @@ static bool sum_read(struct counting_source *s, u32 map, u32 record, bool take,
  * The cell of the epoch that we are in, and what a late update has done to that of the epoch before
  * after it was read: that one is part of this reading.
  */
-static bool extreme_read(struct counting_source *s, u32 map, u32 record, bool take, u64 epoch,
-			 struct counting_element *ret)
+static bool extreme_read(struct aggregate_source *s, u32 map, u32 record, bool take, u64 epoch,
+			 struct aggregates_element *ret)
 {
 	const struct pantrace_map *const m = &s->header.map[map];
-	struct counting_base *base = s->base[map];
+	struct aggregate_base *base = s->base[map];
 	bool any = false;
 
-	*ret = (struct counting_element){0};
+	*ret = (struct aggregates_element){0};
 	for (u32 i = 0; i < m->stripes; i++) {
 		const u8 *from = value_at(s, m, record, i);
-		struct counting_base *late = base ? &base[(u64)record * m->stripes + i] : NULL;
+		struct aggregate_base *late = base ? &base[(u64)record * m->stripes + i] : NULL;
 		u64 now[2], before[2];
 
 		load_pair(from + (epoch & 1) * 16, now);
 		load_pair(from + (~epoch & 1) * 16, before);
-		if (now[1] == epoch + 1 && (!any || counting_better(m->kind, now[0], ret->a))) {
+		if (now[1] == epoch + 1 && (!any || aggregates_better(m->kind, now[0], ret->a))) {
 			ret->a = now[0];
 			any = true;
 		}
 		if (late && epoch && before[1] == epoch &&
 		    (before[0] != late->a || late->b != epoch) &&
-		    (!any || counting_better(m->kind, before[0], ret->a))) {
+		    (!any || aggregates_better(m->kind, before[0], ret->a))) {
 			ret->a = before[0];
 			any = true;
 		}
 		if (take && late)
-			*late = (struct counting_base){now[0], now[1]};
+			*late = (struct aggregate_base){now[0], now[1]};
 	}
 	return any;
 }
 
-static bool record_read(struct counting_source *s, u32 map, u32 record, bool take, u64 epoch,
-			struct counting_element *ret)
+static bool record_read(struct aggregate_source *s, u32 map, u32 record, bool take, u64 epoch,
+			struct aggregates_element *ret)
 {
 	return s->header.map[map].kind < PANTRACE_AGGREGATE_MIN
 		       ? sum_read(s, map, record, take, ret)
@@ -216,7 +216,7 @@ static bool record_read(struct counting_source *s, u32 map, u32 record, bool tak
 /* ---- keys ---- */
 
 /* The record that a slot names; false: none. */
-static bool slot_record(const struct counting_source *s, const struct pantrace_map *m, u32 slot,
+static bool slot_record(const struct aggregate_source *s, const struct pantrace_map *m, u32 slot,
 			u32 *ret_record)
 {
 	const u64 *const slots = (const u64 *)(const void *)((const u8 *)s->shm + m->slots_off);
@@ -226,7 +226,7 @@ static bool slot_record(const struct counting_source *s, const struct pantrace_m
 	return (u32)value && *ret_record < m->records;
 }
 
-static bool key_read(const struct counting_source *s, const struct pantrace_map *m, u32 record,
+static bool key_read(const struct aggregate_source *s, const struct pantrace_map *m, u32 record,
 		     u8 *ret)
 {
 	const struct pantrace_key *const key =
@@ -240,23 +240,23 @@ static bool key_read(const struct counting_source *s, const struct pantrace_map 
 	return true;
 }
 
-static void base_have(struct counting_source *s, u32 map)
+static void base_have(struct aggregate_source *s, u32 map)
 {
 	const struct pantrace_map *const m = &s->header.map[map];
 	const u64 each = m->kind < PANTRACE_AGGREGATE_MIN ? 1 : m->stripes;
 
 	if (!s->base[map])
-		s->base[map] = xzalloc(m->records * each * sizeof(struct counting_base));
+		s->base[map] = xzalloc(m->records * each * sizeof(struct aggregate_base));
 }
 
-void counting_source_each(struct counting_source *s, u32 map, bool take,
+void aggregates_source_each(struct aggregate_source *s, u32 map, bool take,
 			  void (*fn)(void *arg, const void *key,
-				     const struct counting_element *element),
+				     const struct aggregates_element *element),
 			  void *arg)
 {
 	const struct pantrace_map *const m = &s->header.map[map];
 	const u64 epoch = s->epoch[map];
-	struct counting_element element;
+	struct aggregates_element element;
 	u8 key[PANTRACE_AGGREGATE_KEY];
 	u32 record;
 
@@ -273,10 +273,10 @@ void counting_source_each(struct counting_source *s, u32 map, bool take,
 			fn(arg, key, &element);
 }
 
-void counting_source_forget(struct counting_source *s, u32 map, const void *key)
+void aggregates_source_forget(struct aggregate_source *s, u32 map, const void *key)
 {
 	const struct pantrace_map *const m = &s->header.map[map];
-	struct counting_element ignored;
+	struct aggregates_element ignored;
 	u8 have[PANTRACE_AGGREGATE_KEY];
 	u32 record;
 

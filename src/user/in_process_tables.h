@@ -9,14 +9,14 @@
 #include "user/in_process_session.h"
 
 /* What a record had when its map was last taken. Extremes: one a stripe, of the epoch that ended. */
-struct counting_base {
+struct aggregate_base {
 	u64 a, b;
 };
 
-struct counting_source {
+struct aggregate_source {
 	struct pantrace_aggregates header; /* as it was when it was checked: what is shared may change */
 	struct pantrace_aggregates *shm;
-	struct counting_base *base[PANTRACE_AGGREGATE_MAPS];
+	struct aggregate_base *base[PANTRACE_AGGREGATE_MAPS];
 	u64 epoch[PANTRACE_AGGREGATE_MAPS];
 	char *name; /* of the file, or NULL */
 	ino_t inode;
@@ -31,17 +31,17 @@ struct counting_source {
 /*
  * Takes a copy of fd. 0; -EAGAIN: not made yet; -EBADMSG: not these maps, or damaged; -ENOENT: of another session.
  */
-int counting_source_open(int fd, const struct counting_map *maps, u32 nr_maps, const char *session,
-			 struct counting_source **ret);
-void counting_source_close(struct counting_source *s);
-bool counting_source_has_ended(struct counting_source *s);
+int aggregates_source_open(int fd, const struct aggregates_map *maps, u32 nr_maps, const char *session,
+			 struct aggregate_source **ret);
+void aggregates_source_close(struct aggregate_source *s);
+bool aggregates_source_has_ended(struct aggregate_source *s);
 /* Calls fn for each key that was counted since the map was last taken. take: it is taken now. What a file that was cut short no longer
  * has is not among them. */
-void counting_source_each(struct counting_source *s, u32 map, bool take,
-			  void (*fn)(void *arg, const void *key, const struct counting_element *element),
+void aggregates_source_each(struct aggregate_source *s, u32 map, bool take,
+			  void (*fn)(void *arg, const void *key, const struct aggregates_element *element),
 			  void *arg);
-void counting_source_forget(struct counting_source *s, u32 map, const void *key);
+void aggregates_source_forget(struct aggregate_source *s, u32 map, const void *key);
 /* Whether a is the smaller (greater), as the kind has it. */
-bool counting_better(u32 kind, u64 a, u64 b);
+bool aggregates_better(u32 kind, u64 a, u64 b);
 
 #endif

@@ -66,7 +66,7 @@ struct sum {
 	volatile u64 of; /* reads every byte: the sanitizer sees where they end */
 };
 
-static void add(void *arg, const void *key, const struct counting_element *element)
+static void add(void *arg, const void *key, const struct aggregates_element *element)
 {
 	struct sum *const sum = arg;
 
@@ -77,28 +77,28 @@ static void add(void *arg, const void *key, const struct counting_element *eleme
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct counting_map maps[NR_MAPS];
-	struct counting_source *s = NULL;
+	struct aggregates_map maps[NR_MAPS];
+	struct aggregate_source *s = NULL;
 	size_t shm_size, at = 1;
 	void *shm;
 	const int fd = file_make(&shm, &shm_size);
 
 	for (u32 i = 0; i < NR_MAPS; i++)
-		maps[i] = (struct counting_map){specs[i].kind, specs[i].key_size, specs[i].entries};
+		maps[i] = (struct aggregates_map){specs[i].kind, specs[i].key_size, specs[i].entries};
 	for (u32 changes = size ? *data : 0; at < size; changes--) {
-		if (!changes && counting_source_open(fd, maps, NR_MAPS, "test", &s))
+		if (!changes && aggregates_source_open(fd, maps, NR_MAPS, "test", &s))
 			break;
 		at += change(shm, shm_size, data + at, size - at);
 	}
-	if (s || !counting_source_open(fd, maps, NR_MAPS, "test", &s)) {
+	if (s || !aggregates_source_open(fd, maps, NR_MAPS, "test", &s)) {
 		for (u32 i = 0; i < 2 * NR_MAPS; i++) {
 			struct sum sum = {maps[i % NR_MAPS].key_size, 0};
 			const u64 key[3] = {1};
 
-			counting_source_each(s, i % NR_MAPS, i < NR_MAPS, add, &sum);
-			counting_source_forget(s, i % NR_MAPS, key);
+			aggregates_source_each(s, i % NR_MAPS, i < NR_MAPS, add, &sum);
+			aggregates_source_forget(s, i % NR_MAPS, key);
 		}
-		counting_source_close(s);
+		aggregates_source_close(s);
 	}
 	munmap(shm, shm_size);
 	close(fd);

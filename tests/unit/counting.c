@@ -16,7 +16,7 @@ static const struct pt_map_spec specs[NR_MAPS] = {{PANTRACE_AGGREGATE_COUNT, 8, 
 						  {PANTRACE_AGGREGATE_PAIR, 24, 64},
 						  {PANTRACE_AGGREGATE_MIN, 8, 8},
 						  {PANTRACE_AGGREGATE_UMAX, 8, 8}};
-static struct counting_map maps[NR_MAPS];
+static struct aggregates_map maps[NR_MAPS];
 static struct {
 	struct pt_tables tables;
 	struct pt_table room[PANTRACE_AGGREGATE_MAPS];
@@ -62,7 +62,7 @@ struct sum {
 	u64 keys, a, b;
 };
 
-static void sum_one(void *arg, const void *key, const struct counting_element *element)
+static void sum_one(void *arg, const void *key, const struct aggregates_element *element)
 {
 	struct sum *s = arg;
 
@@ -71,22 +71,22 @@ static void sum_one(void *arg, const void *key, const struct counting_element *e
 	s->b += element->b;
 }
 
-static struct sum read_map(struct counting_source *s, u32 map, bool take)
+static struct sum read_map(struct aggregate_source *s, u32 map, bool take)
 {
 	struct sum sum = {0};
 
-	counting_source_each(s, map, take, sum_one, &sum);
+	aggregates_source_each(s, map, take, sum_one, &sum);
 	return sum;
 }
 
 static void test_reading(void)
 {
 	const int fd = file_make();
-	struct counting_source *s;
+	struct aggregate_source *s;
 	const u64 two = 2;
 	struct sum sum;
 
-	ok(!counting_source_open(fd, maps, NR_MAPS, "test", &s), "a program's tables are opened");
+	ok(!aggregates_source_open(fd, maps, NR_MAPS, "test", &s), "a program's tables are opened");
 	add(0, 1, 1);
 	add(0, 2, 5);
 	add(1, 3, (u64)-7);
@@ -105,10 +105,10 @@ static void test_reading(void)
 	ok(sum.keys == 1 && sum.a == 3, "an interval has its own counts");
 	add(0, 1, 1);
 	add(0, 2, 4);
-	counting_source_forget(s, 0, &two);
+	aggregates_source_forget(s, 0, &two);
 	sum = read_map(s, 0, false);
 	ok(sum.keys == 1 && sum.a == 1, "a key that is deleted");
-	counting_source_close(s);
+	aggregates_source_close(s);
 	file_end(fd);
 }
 
@@ -116,10 +116,10 @@ static void test_extremes(void)
 {
 	const int fd = file_make();
 	struct pantrace_extreme *cell;
-	struct counting_source *s;
+	struct aggregate_source *s;
 	struct sum sum;
 
-	counting_source_open(fd, maps, NR_MAPS, "test", &s);
+	aggregates_source_open(fd, maps, NR_MAPS, "test", &s);
 	add(2, 1, 10);
 	add(2, 1, (u64)-20);
 	sum = read_map(s, 2, true);
@@ -139,34 +139,34 @@ static void test_extremes(void)
 	add(2, 1, 6);
 	sum = read_map(s, 2, true);
 	ok((s64)sum.a == 6, "and counts once");
-	counting_source_close(s);
+	aggregates_source_close(s);
 	file_end(fd);
 }
 
 static void test_refused(void)
 {
 	struct pantrace_aggregates *h;
-	struct counting_source *s;
+	struct aggregate_source *s;
 	int fd = file_make();
 
 	h = space.tables.shm;
-	ok(counting_source_open(fd, maps, NR_MAPS, "other", &s) == -ENOENT, "of another session");
-	ok(counting_source_open(fd, maps, NR_MAPS - 1, "test", &s) == -EBADMSG, "other maps");
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "other", &s) == -ENOENT, "of another session");
+	ok(aggregates_source_open(fd, maps, NR_MAPS - 1, "test", &s) == -EBADMSG, "other maps");
 	h->magic = 0;
-	ok(counting_source_open(fd, maps, NR_MAPS, "test", &s) == -EAGAIN, "half made");
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == -EAGAIN, "half made");
 	h->magic = PANTRACE_AGGREGATE_MAGIC;
 	h->map[1].values_off = h->file_size - 8;
-	ok(counting_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG,
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG,
 	   "values behind the end");
 	file_end(fd);
 	fd = file_make();
 	space.tables.shm->map[0].stripes = 1 << 30;
-	ok(counting_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG, "too many stripes");
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG, "too many stripes");
 	file_end(fd);
 	fd = file_make();
 	if (ftruncate(fd, 8192))
 		exit(1);
-	ok(counting_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG, "a file that was cut");
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG, "a file that was cut");
 	file_end(fd);
 }
 
@@ -177,7 +177,7 @@ static void test_hostile(void)
 	for (int round = 0; round < 400; round++) {
 		const int fd = file_make();
 		u8 *base = (u8 *)space.tables.shm;
-		struct counting_source *s;
+		struct aggregate_source *s;
 
 		for (u64 i = 0; i < 200; i++)
 			add(i % NR_MAPS, i * 7919, i);
@@ -192,16 +192,16 @@ static void test_hostile(void)
 				       8 * (seed % (space.tables.table[i % NR_MAPS].slot_mask + 1)),
 			       &seed, 8);
 		}
-		if (!counting_source_open(fd, maps, NR_MAPS, "test", &s)) {
+		if (!aggregates_source_open(fd, maps, NR_MAPS, "test", &s)) {
 			opened++;
 			if (round % 5 == 0 && ftruncate(fd, 8192))
 				exit(1);
 			for (u32 map = 0; map < NR_MAPS; map++) {
 				read_map(s, map, false);
 				read_map(s, map, true);
-				counting_source_forget(s, map, "12345678901234567890123");
+				aggregates_source_forget(s, map, "12345678901234567890123");
 			}
-			counting_source_close(s);
+			aggregates_source_close(s);
 		}
 		file_end(fd);
 	}
@@ -209,7 +209,7 @@ static void test_hostile(void)
 	   (unsigned long long)opened);
 }
 
-static void count_one(void *arg, const void *key, const struct counting_element *element)
+static void count_one(void *arg, const void *key, const struct aggregates_element *element)
 {
 	++*(u32 *)arg;
 }
@@ -218,22 +218,22 @@ static void count_one(void *arg, const void *key, const struct counting_element 
 static void test_cut(void)
 {
 	const int fd = file_make();
-	struct counting_source *s;
+	struct aggregate_source *s;
 	u32 seen = 0;
 
 	add(0, 7919, 1);
-	ok(counting_source_open(fd, maps, NR_MAPS, "test", &s) == 0, "a table that will be cut");
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == 0, "a table that will be cut");
 	ok(!ftruncate(fd, 4096), "it is");
-	counting_source_each(s, 0, true, count_one, &seen);
+	aggregates_source_each(s, 0, true, count_one, &seen);
 	ok(seen == 0 && s->range.is_cut, "nothing is read from it, and it says so");
-	counting_source_close(s);
+	aggregates_source_close(s);
 	file_end(fd);
 }
 
 int main(void)
 {
 	for (u32 i = 0; i < NR_MAPS; i++)
-		maps[i] = (struct counting_map){specs[i].kind, specs[i].key_size, specs[i].entries};
+		maps[i] = (struct aggregates_map){specs[i].kind, specs[i].key_size, specs[i].entries};
 
 	test_reading();
 	test_extremes();

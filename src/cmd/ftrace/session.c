@@ -214,7 +214,7 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 }
 
 /* From the start: what is switched on must be taken back. */
-static int open_signals(struct patience *p)
+static int open_signals(struct run_signals *p)
 {
 	sigemptyset(&p->ours);
 	sigaddset(&p->ours, SIGINT);
@@ -307,7 +307,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 		return rc;
 	if (start_command(s) || open_process(s))
 		return (int)diag_exit_code(&s->diag);
-	s->signals = open_signals(&s->patience);
+	s->signals = open_signals(&s->run_signals);
 	open_reader(s);
 	if (open_instance(s, tracer))
 		return diag_exit_code(&s->diag);
@@ -546,12 +546,12 @@ static void print_rest(struct loop *l)
 			"Printing what was recorded, %zu MB; Ctrl-C once more ends it at once.\n",
 			pending >> 20);
 	if (l->by_signal)
-		patience_begin(&s->patience);
+		run_signals_begin(&s->run_signals);
 	print_until(l, UINT64_MAX, false);
 	if (!l->by_signal)
 		return;
-	patience_end(&s->patience);
-	sigprocmask(SIG_BLOCK, &s->patience.ours, NULL);
+	run_signals_end(&s->run_signals);
+	sigprocmask(SIG_BLOCK, &s->run_signals.ours, NULL);
 }
 
 static int run_loop(struct ftrace_session *s, struct loop *l)

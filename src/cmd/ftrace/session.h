@@ -91,7 +91,7 @@ struct ftrace_session {
 	struct child child;
 	bool has_child, was_asked; /* was_asked: a signal or -d ended it, not the command */
 	int signals; /* signalfd of what ends the run; -1 = not yet */
-	struct patience patience;
+	struct run_signals run_signals;
 };
 
 /* Cuts `-- COMMAND...` off the words and notes it. OPTIONS_GO_ON, or the exit code of a usage error. */

@@ -141,7 +141,7 @@ bool hist_control_tick(struct hist_control *c)
 	return c->timer >= 0 && read(c->timer, &ticks, sizeof(ticks)) == sizeof(ticks);
 }
 
-static void set_patience(int fd, int ms)
+static void set_answer_timeout(int fd, int ms)
 {
 	const struct timeval wait = {ms / 1000, ms % 1000 * 1000};
 
@@ -167,7 +167,7 @@ enum hist_order hist_control_order(struct hist_control *c)
 	enum hist_order order;
 
 	while (c->socket >= 0 && (c->client = accept4(c->socket, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		set_patience(c->client, PATIENCE_MS);
+		set_answer_timeout(c->client, PATIENCE_MS);
 		order = read_order(c->client);
 		if (order != HIST_NOTHING)
 			return order;
@@ -217,7 +217,7 @@ int hist_control_send(const char *name, enum hist_order order)
 		return fd == -EACCES ? EXIT_PRIVILEGE : EXIT_FAILED;
 	}
 	snprintf(text, sizeof(text), "%s\n", hist_order_words[order]);
-	set_patience(fd, ANSWER_MS);
+	set_answer_timeout(fd, ANSWER_MS);
 	n = send(fd, text, strlen(text), MSG_NOSIGNAL);
 	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0)
 		fwrite(text, 1, (size_t)n, stdout);

@@ -315,7 +315,7 @@ static int follow_orders(struct kernel_hist *k, bool *ret_over)
 
 /* ---- the loop ---- */
 
-static int patience_ms(const struct kernel_hist *k)
+static int wait_ms(const struct kernel_hist *k)
 {
 	u64 now = clock_now_ns(CLOCK_MONOTONIC);
 
@@ -342,7 +342,7 @@ static int loop(struct kernel_hist *k)
 	int err = 0;
 
 	while (!over && !err && !k->out.error) {
-		if (poll(fds, ARRAY_SIZE(fds), patience_ms(k)) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), wait_ms(k)) < 0 && errno != EINTR)
 			return -errno;
 		over = (fds[0].revents & POLLIN) || fds[3].revents || fds[4].revents ||
 		       (k->deadline && clock_now_ns(CLOCK_MONOTONIC) >= k->deadline) ||

@@ -595,7 +595,7 @@ static enum exit_code run(struct report *r, char **paths)
 }
 
 /* A trace.dat that is printed as the kernel would, or one that was to be and is not there. */
-static bool is_alone(const struct arguments *a, char **paths)
+static bool is_single_dat(const struct arguments *a, char **paths)
 {
 	const bool wanted = a->format && str_eq(a->format, "trace-cmd");
 
@@ -610,7 +610,7 @@ static int report(const struct arguments *a, char **paths)
 	const struct sigaction action = {.sa_handler = on_signal};
 	int rc;
 
-	if (is_alone(a, paths))
+	if (is_single_dat(a, paths))
 		return report_dat(
 			*paths, &(struct report_dat_options){
 					.events = a->events,

@@ -86,7 +86,7 @@ static int write_bytes(int fd, const void *data, size_t len)
 	return 0;
 }
 
-int standalone_write(struct diag *d, const char *path, const struct standalone *s)
+int aot_write(struct diag *d, const char *path, const struct aot *s)
 {
 	const u64 text_len = strlen(s->text) + 1;
 	struct trailer t = {.len = sizeof(magic) + text_len,
@@ -137,7 +137,7 @@ static const char *next_string(char **at, const char *end)
 	return s;
 }
 
-static bool unpack(struct standalone *s, u64 len, u32 nfiles)
+static bool unpack(struct aot *s, u64 len, u32 nfiles)
 {
 	const char *end = s->text + len;
 	char *at = s->text;
@@ -156,7 +156,7 @@ static bool unpack(struct standalone *s, u64 len, u32 nfiles)
 	return true;
 }
 
-int standalone_find(struct standalone *ret)
+int aot_find(struct aot *ret)
 {
 	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct trailer t = {0};
@@ -166,7 +166,7 @@ int standalone_find(struct standalone *ret)
 	if (at > 0 && *t.magic && t.len > sizeof(magic)) {
 		const u64 len = t.len - sizeof(magic);
 
-		*ret = (struct standalone){.text = xzalloc(len + 1),
+		*ret = (struct aot){.text = xzalloc(len + 1),
 					   .is_compatible = t.flags & MADE_COMPATIBLE,
 					   .unsafe = t.flags & MADE_UNSAFE};
 		found = pread(fd, ret->text, len, at + (off_t)sizeof(magic)) == (ssize_t)len &&

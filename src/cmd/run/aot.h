@@ -11,7 +11,7 @@
 
 #define STANDALONE_INCLUDE "-I" /* the name of a "file" that is a directory for #include */
 
-struct standalone {
+struct aot {
 	char *text; /* of the script, NUL-terminated, malloc'ed */
 	struct script_file *files; /* that it reads; malloc'ed, the strings lie in text */
 	u32 nfiles;
@@ -19,8 +19,8 @@ struct standalone {
 };
 
 /* Writes an executable file. 0, or -errno with a diagnostic. */
-int standalone_write(struct diag *d, const char *path, const struct standalone *s);
+int aot_write(struct diag *d, const char *path, const struct aot *s);
 /* Is this process such a program? 1: yes, 0: no, -EBADMSG: it was, and is damaged. */
-int standalone_find(struct standalone *ret);
+int aot_find(struct aot *ret);
 
 #endif

@@ -136,7 +136,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
 	static const char *const modes[] = {"", "test", "bench", "format", NULL};
 	const char *stage_name = o->stage;
-	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TRIAL_BENCH : o->test;
+	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TEST_MODE_BENCH : o->test;
 
 	if (o->test + o->bench + o->fmt + (o->mode != NULL) > 1) {
 		fprintf(stderr, "ERROR: USAGE: --%s conflicts with existing --mode\n",
@@ -165,7 +165,7 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	    (o->unwind_pid && parse_pid(o->unwind_pid, &r->unwind_pid)))
 		return -EINVAL;
 	r->is_json = format == 1;
-	r->trial = (enum trial_mode)mode;
+	r->test_mode = (enum test_mode)mode;
 	r->buffering = (enum output_buffering)buffering;
 	r->dump_stage = stage_name;
 	r->standalone = o->standalone;
@@ -328,7 +328,7 @@ static void free_options(struct run_options *o)
 }
 
 /* packed: the script came with this program, as words of argv; NULL = it did not. */
-static int run_command(int argc, char **argv, bool is_compatible, const struct standalone *packed)
+static int run_command(int argc, char **argv, bool is_compatible, const struct aot *packed)
 {
 	struct run_request r = {.is_compatible = is_compatible,
 				.files = packed ? packed->files : NULL,
@@ -390,7 +390,7 @@ int cmd_run_compatible(int argc, char **argv)
 	return run_command(argc, argv, true, NULL);
 }
 
-int cmd_run_standalone(const struct standalone *s, int argc, char **argv)
+int cmd_run_aot(const struct aot *s, int argc, char **argv)
 {
 	char **words = xreallocarray(NULL, (size_t)argc + 4 + 2 * (size_t)s->nfiles, sizeof(*words));
 	int n = 0, rc;

@@ -42,7 +42,7 @@ struct run_request {
 	bool is_tool;
 	const char *announcement; /* of a tool, when all is attached; NULL = none */
 	bool inlines; /* --inlines */
-	enum trial_mode trial;
+	enum test_mode test_mode;
 	bool list_only; /* print the names of the probes instead of running */
 	const char *standalone; /* --aot: write a program of the script to this file instead of running it; NULL = run */
 	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */
@@ -58,8 +58,8 @@ int run_script(const struct run_request *r);
 int cmd_run(int argc, char **argv);
 int cmd_run_compatible(int argc, char **argv); /* the command line of bpftrace */
 /* A program that --aot made: its script, with the words of its own command line. */
-struct standalone;
-int cmd_run_standalone(const struct standalone *s, int argc, char **argv);
+struct aot;
+int cmd_run_aot(const struct aot *s, int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -191,10 +191,10 @@ static const char *from_script(const struct session *s, const char *name)
 }
 
 /* --aot */
-static int write_standalone(struct session *s)
+static int write_aot(struct session *s)
 {
 	VECTOR(struct script_file) files = {0};
-	struct standalone program = {.text = (char *)(uintptr_t)s->r->text,
+	struct aot program = {.text = (char *)(uintptr_t)s->r->text,
 				     .is_compatible = s->r->is_compatible,
 				     .unsafe = s->r->unsafe};
 	int err;
@@ -215,7 +215,7 @@ static int write_standalone(struct session *s)
 	}
 	program.files = files.items;
 	program.nfiles = (u32)files.len;
-	err = standalone_write(&s->diag, s->r->standalone, &program);
+	err = aot_write(&s->diag, s->r->standalone, &program);
 	vector_free(&files);
 	return err;
 }
@@ -324,7 +324,7 @@ static int execute(struct session *s)
 		.inlines = r->inlines,
 		.is_tool = r->is_tool,
 		.announcement = r->announcement,
-		.trial = r->trial,
+		.test_mode = r->test_mode,
 		.colour = is_colourful(),
 		.duration_ns = r->duration_ns,
 		.rows = r->rows,
@@ -354,7 +354,7 @@ int run_script(const struct run_request *r)
 	if (!err && r->list_only)
 		list_targets(&s.script, r->is_compatible);
 	else if (!err && r->standalone)
-		err = write_standalone(&s);
+		err = write_aot(&s);
 	else if (!err && !r->dump_stage) {
 		err = open_output(&s);
 		if (!err)

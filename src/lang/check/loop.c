@@ -179,7 +179,7 @@ static void changes_end(const struct check *c, struct changes *changes, struct s
 	vector_free(&changes->found);
 }
 
-struct counting {
+struct aggregates {
 	struct ast_walk walk;
 	const char *name;
 	enum op step;
@@ -188,7 +188,7 @@ struct counting {
 
 static void count_in_expr(struct ast_walk *w, struct expr **slot)
 {
-	struct counting *c = container_of(w, struct counting, walk);
+	struct aggregates *c = container_of(w, struct aggregates, walk);
 	const struct expr *e = *slot;
 
 	c->found |= e->kind == EXPR_INCREMENT && e->op == c->step &&
@@ -198,7 +198,7 @@ static void count_in_expr(struct ast_walk *w, struct expr **slot)
 
 static void count_in_stmt(struct ast_walk *w, struct stmt **slot)
 {
-	struct counting *c = container_of(w, struct counting, walk);
+	struct aggregates *c = container_of(w, struct aggregates, walk);
 	const struct stmt *s = *slot;
 
 	c->found |= s->kind == STMT_ASSIGN && s->op == c->step && s->target &&
@@ -208,7 +208,7 @@ static void count_in_stmt(struct ast_walk *w, struct stmt **slot)
 
 static bool counts(const struct expr *v, enum op step, struct block *body)
 {
-	struct counting c = {
+	struct aggregates c = {
 		.walk = {.expr = count_in_expr, .stmt = count_in_stmt, .skip_types = true},
 		.name = v->name,
 		.step = step};

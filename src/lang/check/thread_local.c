@@ -93,7 +93,7 @@ static void add_probe(struct thread_locals *t, struct probe *p, const char *even
 	p->body->stmts[0] = s;
 }
 
-static bool is_special(const struct probe *p)
+static bool is_begin_end(const struct probe *p)
 {
 	for (u32 i = 0; i < p->nattach; i++) {
 		const struct probe_provider *provider =
@@ -110,15 +110,15 @@ void thread_locals_add_probes(struct arena *arena, struct ast *ast)
 {
 	struct thread_locals t = {.arena = arena};
 	struct probe *probes;
-	bool only_special = true;
+	bool only_begin_end = true;
 
 	for (u32 i = 0; i < ast->nprobes; i++) {
 		if (ast->probes[i].predicate)
 			ast_each_expr_in(ast->probes[i].predicate, find_use, &t);
 		ast_each_expr(ast->probes[i].body, find_use, &t);
-		only_special &= is_special(&ast->probes[i]);
+		only_begin_end &= is_begin_end(&ast->probes[i]);
 	}
-	if (t.uses.len && !only_special) {
+	if (t.uses.len && !only_begin_end) {
 		probes = arena_new_array(arena, struct probe, ast->nprobes + 2);
 		memcpy(probes, ast->probes, ast->nprobes * sizeof(*probes));
 		add_probe(&t, &probes[ast->nprobes++], "sched_process_exit", NULL);

@@ -456,7 +456,7 @@ int units_make(struct check *c)
 	const struct ast *ast = &c->script->ast;
 	u32 ntargets = 0;
 
-	c->script->only_special_probes = true;
+	c->script->only_begin_end = true;
 	for (u32 i = 0; i < ast->nprobes; i++) {
 		struct probe *p = &ast->probes[i];
 		struct probe_targets targets = {0};
@@ -480,8 +480,8 @@ int units_make(struct check *c)
 				     "Probe has no valid attach points. It is being removed which "
 				     "may cause issues with program behavior.");
 		ntargets += (u32)targets.list.len;
-		for (size_t t = 0; t < targets.list.len && c->script->only_special_probes; t++)
-			c->script->only_special_probes = targets.list.items[t]->provider->runs_once;
+		for (size_t t = 0; t < targets.list.len && c->script->only_begin_end; t++)
+			c->script->only_begin_end = targets.list.items[t]->provider->runs_once;
 		if (!err)
 			err = check_limits(c, ntargets);
 		if (!err)

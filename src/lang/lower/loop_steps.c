@@ -28,7 +28,7 @@ static const struct {
 	{"strstr", 500, 0},   {"strcontains", 500, 0}, {"path", 1000, 0},
 };
 
-struct counting {
+struct aggregates {
 	struct ast_walk walk;
 	u64 steps;
 	bool decided; /* which ranges are callbacks: else long ones are taken to be */
@@ -57,7 +57,7 @@ static u32 steps_of_builtin(const struct expr *e)
 
 static void count_expr(struct ast_walk *w, struct expr **slot)
 {
-	struct counting *c = container_of(w, struct counting, walk);
+	struct aggregates *c = container_of(w, struct aggregates, walk);
 	const struct expr *e = *slot;
 	u32 steps = 0;
 
@@ -120,7 +120,7 @@ static u32 rounds_of(const struct stmt *s, bool decided)
 
 static void count_stmt(struct ast_walk *w, struct stmt **slot)
 {
-	struct counting *c = container_of(w, struct counting, walk);
+	struct aggregates *c = container_of(w, struct aggregates, walk);
 	const u64 before = c->steps;
 
 	c->steps = 2 + ((*slot)->kind == STMT_FOR_MAP ? PAIR_STEPS : 0);
@@ -130,7 +130,7 @@ static void count_stmt(struct ast_walk *w, struct stmt **slot)
 
 u64 loop_steps(const struct block *body)
 {
-	struct counting c = {.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true}};
+	struct aggregates c = {.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true}};
 
 	if (body)
 		ast_walk_block(&c.walk, (struct block *)body);
@@ -153,7 +153,7 @@ static void weigh_expr(struct ast_walk *w, struct expr **slot)
 static void weigh_stmt(struct ast_walk *w, struct stmt **slot)
 {
 	struct search *search = container_of(w, struct search, walk);
-	struct counting c = {.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true},
+	struct aggregates c = {.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true},
 			     .decided = true};
 	struct stmt *s = *slot;
 

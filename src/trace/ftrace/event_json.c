@@ -53,7 +53,7 @@ static bool is_text(const struct type *t)
 }
 
 /* The value lies elsewhere in the record: a u32 says where, length << 16 | offset. */
-static void add_elsewhere(struct json *j, const struct type_member *m, const struct page_event *e)
+static void add_located(struct json *j, const struct type_member *m, const struct page_event *e)
 {
 	u32 word, offset, len;
 
@@ -77,7 +77,7 @@ static void add_value(struct json *j, const struct type_member *m, const struct 
 	if (m->offset > e->size || size > e->size - m->offset)
 		json_null(j);
 	else if (m->is_data_loc || m->is_rel_loc)
-		add_elsewhere(j, m, e);
+		add_located(j, m, e);
 	else if (m->type->kind == TYPE_ARRAY)
 		add_array(j, m->type->element, e->data + m->offset,
 			  size ? size : e->size - m->offset);

@@ -19,8 +19,8 @@ struct event_info {
 	struct print_format *print; /* never NULL: what cannot be compiled prints its fields */
 	const char *refused;	    /* why the print format could not be compiled; NULL = it was */
 	const char *probed;	    /* of an event probe of the running kernel: "sched.sched_switch"; NULL = none, or not known */
-	bool special_known;	    /* trace_text's: whether a printer of its own was looked for */
-	void (*special)(void);
+	bool own_printer_known;	    /* trace_text's: whether a printer of its own was looked for */
+	void (*own_printer)(void);
 	const struct syscall_text *syscall; /* trace_text's, of sys_enter_*; made with special */
 };
 

@@ -358,7 +358,7 @@ static void body_exit(struct trace_text *t, const struct event_info *info,
 
 /* ---- everything ---- */
 
-static body_printer *special(const struct event_info *info)
+static body_printer *own_printer(const struct event_info *info)
 {
 	if (str_eq(info->system, "ftrace"))
 		for (size_t i = 0; i < ARRAY_SIZE(own_records); i++)
@@ -374,15 +374,15 @@ static body_printer *special(const struct event_info *info)
 void trace_text_body(struct trace_text *t, struct event_info *info, const struct raw_event *e,
 		     struct strbuf *out)
 {
-	if (!info->special_known) {
-		info->special_known = true;
-		info->special = (void (*)(void))special(info);
-		if (info->special == (void (*)(void))body_enter)
+	if (!info->own_printer_known) {
+		info->own_printer_known = true;
+		info->own_printer = (void (*)(void))own_printer(info);
+		if (info->own_printer == (void (*)(void))body_enter)
 			info->syscall =
 				syscall_text_new(&event_table_types(t->events)->arena, info);
 	}
-	if (info->special) {
-		((body_printer *)info->special)(t, info, &e->event, out);
+	if (info->own_printer) {
+		((body_printer *)info->own_printer)(t, info, &e->event, out);
 		return;
 	}
 	if (t->options.system_names) {
