@@ -104,6 +104,7 @@ run: deps
 
 check: DEPS = test
 check: deps
+	$(Q)scripts/format.sh --check
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all unit $(if $(TESTS),$(if $(findstring lib,$(TESTS)),lib-tests),lib-tests)
 	$(Q)scripts/check.sh $(BIN) $(OBJ)/unit $(TESTS)
 
@@ -136,7 +137,7 @@ dist: $(BIN)
 	$(Q)cd $(O) && sha256sum $(DIST) >$(DIST).sha256 && cat $(DIST).sha256
 
 format:
-	clang-format -i $(shell git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' 'tests/*.h')
+	$(Q)scripts/format.sh
 
 clean:
 	rm -rf $(O)

@@ -2,19 +2,24 @@
 /*
  * Workloads of the benchmarks.
  *	programs getppid N      N system calls; prints nanoseconds per call
- *	programs open N         N failing openat(2) of a 20-character name; prints nanoseconds per call
+ *	programs open N         N failing openat(2) of a 20-character name; prints nanoseconds per
+ *                              call
  *	programs forever        getppid until killed
- *	programs paced N RATE   N calls of getppid, RATE each second; prints the rate that it came to
- *	programs copy N         as dd bs=1 count=N from /dev/zero to /dev/null; prints its own CPU time in seconds
+ *	programs paced N RATE   N calls of getppid, RATE each second; prints the rate that it came
+ *                              to
+ *	programs copy N         as dd bs=1 count=N from /dev/zero to /dev/null; prints its own CPU
+ *                              time in seconds
  *	programs kill N         N signals 0 to itself; nanoseconds each
  *	programs spawn N        N times /bin/true, one after the other; nanoseconds each
  *	programs call N         N calls of the function bench_function; nanoseconds each
- *	programs read N FILE    N reads of 4 KiB, from the beginning again at the end; nanoseconds each
+ *	programs read N FILE    N reads of 4 KiB, from the beginning again at the end; nanoseconds
+ *                              each
  *	programs direct N FILE  the same past the page cache
  *	programs clock N        N reads of the clock (vdso); nanoseconds each
  *	programs lock N         N locked additions; nanoseconds each
- *	programs memory CMD...  runs the command; prints its peak memory in KiB (a parent that is larger would count
- *	                        as its own: the kernel keeps the highest mark across exec)
+ *	programs memory CMD...  runs the command; prints its peak memory in KiB (a parent that is
+ *                              larger would count as its own: the kernel keeps the highest mark
+ *                              across exec)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -68,7 +73,10 @@ static int paced(long n, double rate)
 	return 0;
 }
 
-/* CPU time, not wall time: on a machine that has other work to do, too, the one is what the tracer costs, the other is not. */
+/*
+ * CPU time, not wall time: on a machine that has other work to do, too, the one is what the tracer
+ * costs, the other is not.
+ */
 static int copy(long n)
 {
 	const int from = open("/dev/zero", O_RDONLY), to = open("/dev/null", O_WRONLY);
@@ -79,8 +87,9 @@ static int copy(long n)
 		if (read(from, &byte, 1) != 1 || write(to, &byte, 1) != 1)
 			return 1;
 	getrusage(RUSAGE_SELF, &usage);
-	printf("CPU %.3f\n", (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-				     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+	printf("CPU %.3f\n",
+	       (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
 	return 0;
 }
 

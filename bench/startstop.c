@@ -6,10 +6,10 @@
  *					printed, and from SIGINT to the end
  *	startstop floor-multi GLOB	one BPF link of the kprobe_multi kind on the functions that
  *					match: create, close
- *	startstop floor-tracer GLOB	ftrace's function tracer on them, in an instance: make, filter,
- *					start; stop, remove
- *	startstop floor-event GLOB	a kprobe on each, all of one event of tracefs: define, enable;
- *					disable, remove
+ *	startstop floor-tracer GLOB	ftrace's function tracer on them, in an instance: make,
+ *					filter, start; stop, remove
+ *	startstop floor-event GLOB	a kprobe on each, all of one event of tracefs: define,
+ *					enable; disable, remove
  *
  * A floor is what the kernel takes for the bare system calls; names and addresses are read before.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting events in the process: tables in shared memory (pantrace/aggregate.h), updated by programs of
- * vm.h. An update takes no lock that somebody could hold: it may come from signal handlers, from any
- * number of threads, and be cut off at any instruction.
+ * Counting events in the process: tables in shared memory (pantrace/aggregate.h), updated by
+ * programs of vm.h. An update takes no lock that somebody could hold: it may come from signal
+ * handlers, from any number of threads, and be cut off at any instruction.
  *
  * What is read of the shared memory is only trusted to be memory: whoever writes to it can make the
  * counts wrong, and nothing else.
@@ -38,10 +38,13 @@ struct pt_tables {
 
 /* The header of a file for these maps; -EINVAL, -E2BIG. */
 int pt_tables_layout(const struct pt_map_spec *maps, uint32_t nr, uint32_t cpus,
-			       struct pantrace_aggregates *ret);
+		     struct pantrace_aggregates *ret);
 /* HEADER, which is not shared, describes what is mapped at SHM. */
 void pt_tables_place(const struct pantrace_aggregates *header, void *shm, struct pt_tables *ret);
-/* Adds VALUE to the element of KEY, of the map's key size. False: there is no such map. Keeps errno. */
+/*
+ * Adds VALUE to the element of KEY, of the map's key size. False: there is no such map. Keeps
+ * errno.
+ */
 bool pt_tables_add(struct pt_tables *tables, uint64_t map, const void *key, uint64_t value);
 uint32_t pt_tables_key_size(const struct pt_tables *tables, uint64_t map);
 

@@ -5,12 +5,20 @@
 
 #include "internal.h"
 
-/* The tables of session NUMBER; NULL: none, what was lost by it has been counted. A child makes its own here. */
+/*
+ * The tables of session NUMBER; NULL: none, what was lost by it has been counted. A child makes its
+ * own here.
+ */
 PT_HIDDEN struct pt_tables *pt_tables_of(unsigned int number);
-/* The lock is held. The file is the session's; PARENT as in the header. A descriptor, or a negative errno. */
+/*
+ * The lock is held. The file is the session's; PARENT as in the header. A descriptor, or a negative
+ * errno.
+ */
 PT_HIDDEN int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid,
 			     uint32_t parent, char file[64]);
-/* No event is counted any more that begins from now on; the memory is given back. The lock is held. */
+/*
+ * No event is counted any more that begins from now on; the memory is given back. The lock is held.
+ */
 PT_HIDDEN void pt_tables_unmap(unsigned int number);
 
 #endif

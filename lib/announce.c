@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define ANSWER_S                                                                                 \
+#define ANSWER_S \
 	10 /* a recorder that is busy answers yet; one that is stopped must not stop the program \
 	    */
 

@@ -13,8 +13,8 @@ PT_HIDDEN bool pt_announce_pending(const struct pt_settings *set,
  * answers. */
 PT_HIDDEN void pt_announce(void);
 /*
- * Rings of SET that have no name where the recorder looks, in FD, are handed over to it: they would be gone with the process. Only
- * system calls.
+ * Rings of SET that have no name where the recorder looks, in FD, are handed over to it: they would
+ * be gone with the process. Only system calls.
  */
 PT_HIDDEN void pt_announce_rings(const struct pt_settings *set, int fd);
 

@@ -11,7 +11,10 @@
 
 #define CHILDREN 1024u
 
-/* NUMBER: of the session's place in pt_settings; the name of a file is in one session's directory only. */
+/*
+ * NUMBER: of the session's place in pt_settings; the name of a file is in one session's directory
+ * only.
+ */
 struct child {
 	int32_t pid; /* 0: free, -1: being noted or looked at */
 	uint32_t number;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rings of forked children that ended without an event. In a session without a recorder nobody else would take
- * them away, and a program that starts a thousand helpers would leave a thousand files: so all processes of
- * a family know of the children's files (in memory that they share), and whoever forks, ends, or has its
- * helper look removes those that are of no use to anybody.
+ * Rings of forked children that ended without an event. In a session without a recorder nobody else
+ * would take them away, and a program that starts a thousand helpers would leave a thousand files:
+ * so all processes of a family know of the children's files (in memory that they share), and
+ * whoever forks, ends, or has its helper look removes those that are of no use to anybody.
  */
 #ifndef PANTRACE_LIB_CHILDREN_H
 #define PANTRACE_LIB_CHILDREN_H

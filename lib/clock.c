@@ -37,7 +37,10 @@ static uint64_t rate_of_kernel(void)
 	const long page_size = sysconf(_SC_PAGESIZE);
 	const struct perf_event_mmap_page *page;
 	uint64_t rate = 0;
-	/* an event of a CPU at once; the first one of a task makes the kernel patch itself for 10 ms */
+	/*
+	 * an event of a CPU at once; the first one of a task makes the kernel patch itself for 10
+	 * ms
+	 */
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)

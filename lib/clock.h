@@ -12,7 +12,10 @@ struct pt_clock {
 
 /* MAY_ASK: perf_event_open(2) may be tried; a filter of system calls may kill for it. */
 __attribute__((visibility("hidden"))) void pt_clock_read(struct pt_clock *ret, bool may_ask);
-/* Whether clock_gettime() is no system call here: not with every clock source (/sys/devices/system/clocksource). */
+/*
+ * Whether clock_gettime() is no system call here: not with every clock source
+ * (/sys/devices/system/clocksource).
+ */
 __attribute__((visibility("hidden"))) bool pt_clock_is_free(void);
 
 #endif

@@ -63,7 +63,7 @@ static bool write_as_it_is(unsigned char *code, unsigned char byte)
 }
 
 __attribute__((no_sanitize("address", "thread"))) static int write_in_place(unsigned char *code,
-									     unsigned char byte)
+									    unsigned char byte)
 {
 	void *const page = (void *)((uintptr_t)code & ~(PAGE - 1));
 	struct segment segment = {.address = (uintptr_t)code};

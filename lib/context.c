@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
  * A thread keeps its ids, its name and its counters in thread-local storage, found out at its first
- * event and again in a forked child; what takes a system call the helper finds out (thread.h). Costs, an event:
+ * event and again in a forked child; what takes a system call the helper finds out (thread.h).
+ * Costs, an event:
  *
  *	vpid, vtid, procname	a copy of up to 24 bytes; the name is looked at again after NAME_AGE
  *	cpu_id, ip		a load and a store
- *	context_switches	two loads: the kernel writes the count into a page whenever it puts the
- *				thread on a CPU (perf_swevent_add() calls perf_event_update_userpage(),
- *				kernel/events/core.c), which is exactly when this count changes
- *	page_faults		two loads and a shift: no page shows this count as it changes, but how far
- *				the ring of a perf event has been written does. Each fault is a sample of
- *				nothing, 8 bytes; one at a time is never throttled
- *				(perf_swevent_overflow()), and a ring that is mapped to be read only never
- *				full. A fault, 500 ns and more, takes some 100 ns longer
+ *	context_switches	two loads: the kernel writes the count into a page whenever it puts
+ *				the thread on a CPU (perf_swevent_add() calls
+ *				perf_event_update_userpage(), kernel/events/core.c), which is
+ *				exactly when this count changes
+ *	page_faults		two loads and a shift: no page shows this count as it changes, but
+ *				how far the ring of a perf event has been written does. Each fault
+ *				is a sample of nothing, 8 bytes; one at a time is never throttled
+ *				(perf_swevent_overflow()), and a ring that is mapped to be read only
+ *				never full. A fault, 500 ns and more, takes some 100 ns longer
  *	user_stack		two loads a frame, along frame pointers
  *
- * Who may not count what the kernel does (kernel.perf_event_paranoid) does not take part in a session
- * that wants one of the counts.
+ * Who may not count what the kernel does (kernel.perf_event_paranoid) does not take part in a
+ * session that wants one of the counts.
  */
 #include "context.h"
 #include "section.h"
@@ -271,7 +273,10 @@ bool pt_context_record(struct pt_session *session, uint32_t generation, const vo
 		thread_begin(pid, mask | (pt_thread.identity.pid == pid ? pt_thread.wants : 0));
 	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > pt_thread.name_until)
 		name_read();
-	/* before the name: a handler that comes between has both anew, of which the name is not here */
+	/*
+	 * before the name: a handler that comes between has both anew, of which the name is not
+	 * here
+	 */
 	until = pt_thread.name_until;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	memcpy(head + 8, (const char *)record + 8, 4);

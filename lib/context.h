@@ -16,18 +16,22 @@
 struct pt_session;
 
 /*
- * Records RECORD, whose id is set, with the contexts of SESSION between id and fields. IP is the return
- * address into the site, FRAME the frame of the function that it called. Async-signal-safe; keeps errno.
- * False: the session's rings are not those of that GENERATION.
+ * Records RECORD, whose id is set, with the contexts of SESSION between id and fields. IP is the
+ * return address into the site, FRAME the frame of the function that it called. Async-signal-safe;
+ * keeps errno. False: the session's rings are not those of that GENERATION.
  */
 PT_CONTEXT_HIDDEN bool pt_context_record(struct pt_session *session, uint32_t generation,
-					 const void *record, size_t size, const void *ip, void *frame);
+					 const void *record, size_t size, const void *ip,
+					 void *frame);
 
 /* Fills in the contexts (MASK and FLAGS) and the layout of SESSION. */
 PT_CONTEXT_HIDDEN void pt_context_lay_out(struct pt_session *session, uint32_t flags,
 					  uint32_t mask);
 
-/* context_objects.c: appends records of what was loaded and unloaded since the last call. Lock held. */
+/*
+ * context_objects.c: appends records of what was loaded and unloaded since the last call. Lock
+ * held.
+ */
 PT_CONTEXT_HIDDEN void pt_objects_scan(void);
 
 #endif

@@ -357,8 +357,8 @@ static uint64_t now_ms(void)
 }
 
 /*
- * A connection, within LIMIT_MS (-1: whenever), or -1; EAGAIN: nobody has come. Where the program can
- * close the socket, accept() alone holds on to it.
+ * A connection, within LIMIT_MS (-1: whenever), or -1; EAGAIN: nobody has come. Where the program
+ * can close the socket, accept() alone holds on to it.
  */
 static int client_wait(const struct pt_tending *tending, int limit_ms)
 {
@@ -382,7 +382,10 @@ static int client_wait(const struct pt_tending *tending, int limit_ms)
 	return n;
 }
 
-/* A child that only goes on to exec leaves no socket behind; its rings are looked after from the start. */
+/*
+ * A child that only goes on to exec leaves no socket behind; its rings are looked after from the
+ * start.
+ */
 static void child_wait(struct pt_tending *tending)
 {
 	struct pollfd waiting = {tending->fd, POLLIN, 0};
@@ -461,8 +464,8 @@ static void *helper(void *delay)
 extern void *dlopen(const char *file, int mode) __attribute__((weak));
 
 /*
- * The helper's code stays: a plugin that has the library in itself may be unloaded while the program
- * runs. (libpantrace.so says so itself, a static program has no dlopen().)
+ * The helper's code stays: a plugin that has the library in itself may be unloaded while the
+ * program runs. (libpantrace.so says so itself, a static program has no dlopen().)
  */
 static void object_pin(void)
 {
@@ -500,7 +503,10 @@ static void helper_start(bool delay)
 	pt_sessions_populate();
 }
 
-/* The lock may be of this very thread, which a signal handler interrupts: it is waited for so many milliseconds. */
+/*
+ * The lock may be of this very thread, which a signal handler interrupts: it is waited for so many
+ * milliseconds.
+ */
 static void children_look(unsigned int most, int wait_ms)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};

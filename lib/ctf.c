@@ -59,8 +59,8 @@ static void put_name(FILE *file, const char *name)
 
 /*
  * What a field of TYPE, an integer, holds where VALUE was stored in it. False: nothing can, or no
- * reader can be told. One value out of the range of its integer, or of 63 bits and a sign, and Trace
- * Compass refuses the trace.
+ * reader can be told. One value out of the range of its integer, or of 63 bits and a sign, and
+ * Trace Compass refuses the trace.
  */
 static bool enum_value(unsigned char type, long long value, long long *ret)
 {
@@ -125,7 +125,9 @@ static bool has_length(const struct pantrace_field_type *field)
 	       (field->type & PANTRACE_T_KIND) == PANTRACE_T_SEQUENCE;
 }
 
-/* Whether the field NAME and the length of OF, with COUNT times '_' in front, are too much alike. */
+/*
+ * Whether the field NAME and the length of OF, with COUNT times '_' in front, are too much alike.
+ */
 static bool alike(const char *name, const char *of, size_t count)
 {
 	const size_t here = strspn(name, "_"), there = strspn(of, "_");
@@ -136,7 +138,10 @@ static bool alike(const char *name, const char *of, size_t count)
 	       !strncmp(name + here, of + there, n) && !strcmp(name + here + n, "_length");
 }
 
-/* The length of a text or sequence NAME is __NAME_length: two '_', or as many as tell it from all fields. */
+/*
+ * The length of a text or sequence NAME is __NAME_length: two '_', or as many as tell it from all
+ * fields.
+ */
 static size_t length_bars(const struct pantrace_event_type *type)
 {
 	size_t count = 2;

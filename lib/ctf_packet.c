@@ -63,8 +63,8 @@ static int empty_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t los
 }
 
 /*
- * Readers count from packet to packet: what the first of a file says was lost, they do not know since when.
- * babeltrace2 then tells no number.
+ * Readers count from packet to packet: what the first of a file says was lost, they do not know
+ * since when. babeltrace2 then tells no number.
  */
 static bool lost_before_first(const struct pantrace_packet_view *view,
 			      const struct pantrace_ctf_stream *stream)

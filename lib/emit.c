@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sites call. An event of sessions without contexts, or with contexts that need no call, goes a
- * short way; whatever that does not like is done again by pt_emit_otherwise() and its like.
+ * What sites call. An event of sessions without contexts, or with contexts that need no call, goes
+ * a short way; whatever that does not like is done again by pt_emit_otherwise() and its like.
  */
 #include "context.h"
 #include "hooks.h"
@@ -86,10 +86,11 @@ struct moment {
 };
 
 /*
- * One session's copy of the event. A thread may sleep here for long: the session ends, another one takes
- * its place, and what was asked and answered for the one is nothing to the other. So the generation
- * of its rings is known before anything is asked, and the record is published in rings of this generation
- * only, in the critical section that looks at it; else whoever is there now is asked anew.
+ * One session's copy of the event. A thread may sleep here for long: the session ends, another one
+ * takes its place, and what was asked and answered for the one is nothing to the other. So the
+ * generation of its rings is known before anything is asked, and the record is published in rings
+ * of this generation only, in the critical section that looks at it; else whoever is there now is
+ * asked anew.
  */
 static __attribute__((noinline)) void emit_to(const struct pantrace_event *event,
 					      unsigned int number, void *record, size_t size,
@@ -146,8 +147,8 @@ static __attribute__((noinline)) void emit_any(const struct pantrace_event *even
 	((struct moment){.ip = __builtin_return_address(0), .frame = __builtin_frame_address(0)})
 
 /* All sessions that want the event, whatever they ask for. */
-__attribute__((noinline, used)) void
-pt_emit_otherwise(const struct pantrace_event *event, void *record, size_t size)
+__attribute__((noinline, used)) void pt_emit_otherwise(const struct pantrace_event *event,
+						       void *record, size_t size)
 {
 	const struct pantrace_hooks *const hooks = __atomic_load_n(&event->hooks, __ATOMIC_ACQUIRE);
 
@@ -157,15 +158,15 @@ pt_emit_otherwise(const struct pantrace_event *event, void *record, size_t size)
 }
 
 /* What pt_emit_several() left: these sessions, of which one did not have it its way. */
-__attribute__((noinline, used)) void
-pt_emit_rest(const struct pantrace_event *event, void *record, size_t size, uint64_t sessions)
+__attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *event, void *record,
+						  size_t size, uint64_t sessions)
 {
 	emit_each(event, (uint32_t)sessions, record, size, &HERE);
 }
 
 /* An event of one session with contexts that the short way cannot, or not now. */
-__attribute__((noinline, used)) void
-pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t size)
+__attribute__((noinline, used)) void pt_contexts_otherwise(const struct pantrace_event *event,
+							   void *record, size_t size)
 {
 	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
 	emit_each(event, __atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE), record, size, &HERE);
@@ -185,6 +186,7 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
  * done behind the clock: before it they cost 3 to 8 cycles more.
  */
 
+/* clang-format off */
 /* r9 is pt_short.rseq_offset. */
 #define SECTION_BEGIN                                                                              \
 	"	.pushsection __rseq_cs,\"aw\"\n"                                                   \
@@ -209,9 +211,9 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	.popsection\n"
 
 /*
- * Whoever slept between finding the session and the section may find another session in its place. In
- * the section none comes: quiescing the one that was there would have begun the section again. So in it
- * the event is asked again what it is for. WAY is that of the contexts.
+ * Whoever slept between finding the session and the section may find another session in its place.
+ * In the section none comes: quiescing the one that was there would have begun the section again.
+ * So in it the event is asked again what it is for. WAY is that of the contexts.
  */
 #define STILL_ONLY                                                                                 \
 	"	cmpq %rcx, 56(%rdi)\n"                                                             \
@@ -241,7 +243,7 @@ pt_contexts_otherwise(const struct pantrace_event *event, void *record, size_t s
 	"	subq $1, %r9\n"                                                                    \
 	"	orq $7, %r9\n"                                                                     \
 	"	leaq 1(%r9, %r8), %rax\n"                                                          \
-	"	cmpq 48(%r11), %rax\n" /* had */                                                    \
+	"	cmpq 48(%r11), %rax\n" /* had */ \
 	"	ja 4f\n"                                                                           \
 	"	movq %rax, %xmm0\n"                                                                \
 	"	movhps 8(%r11), %xmm0\n"                                                           \
@@ -390,10 +392,10 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 }
 
 /*
- * A section for each of several sessions, of which the first is in rcx, with the time of one reading
- * of the clock if it is still the same CPU (xmm1) and its rings have no later event by now. rdi:
- * the sessions that are left; xmm4: the event. The next session (xmm2) and the CPU are known before the
- * clock is read, so that the chain to the next ring is short: 4 ns less.
+ * A section for each of several sessions, of which the first is in rcx, with the time of one
+ * reading of the clock if it is still the same CPU (xmm1) and its rings have no later event by now.
+ * rdi: the sessions that are left; xmm4: the event. The next session (xmm2) and the CPU are known
+ * before the clock is read, so that the chain to the next ring is short: 4 ns less.
  */
 #define PUT_OWN_ID                                                                                 \
 	"	movl 8(%rsi), %eax\n"                                                              \
@@ -473,6 +475,7 @@ SHORT_WAY void pt_emit_several_contexts(const struct pantrace_event *event __att
 			"7:\n"
 			PUT_MIXED COPY_FIELDS));
 }
+/* clang-format on */
 
 #define AT(what, offset) _Static_assert((what) == (offset), "layout")
 AT(offsetof(struct pantrace_event, id), 44);

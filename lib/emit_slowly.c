@@ -82,8 +82,9 @@ static void lose(uint64_t *count)
 
 /*
  * PANTRACE_BLOCK: waits until a reader gives room back, or the helper memory, for at most block_us.
- * False: none did, the event is lost. Without progress since the last vain wait nobody reads, and no
- * event waits again. It waits by looking: to sleep takes a system call, for which a filter may kill.
+ * False: none did, the event is lost. Without progress since the last vain wait nobody reads, and
+ * no event waits again. It waits by looking: to sleep takes a system call, for which a filter may
+ * kill.
  */
 static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 {
@@ -145,7 +146,9 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
 
 /* ---- rings of threads ---- */
 
-/* A free ring: the number + 1, or 0. The helper frees those of threads that have ended (memory.c). */
+/*
+ * A free ring: the number + 1, or 0. The helper frees those of threads that have ended (memory.c).
+ */
 static uint32_t ring_claim(struct pt_session *session)
 {
 	const uint32_t self = (uint32_t)pt_thread_id();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of fields from the text of the arguments: "r->id, PT_STRN(url, n)" gives r_id and url. The text is
- * split at commas outside brackets and quotes, as the compiler did. The tool reads events of files by it.
+ * Names of fields from the text of the arguments: "r->id, PT_STRN(url, n)" gives r_id and url. The
+ * text is split at commas outside brackets and quotes, as the compiler did. The tool reads events
+ * of files by it.
  */
 #define PANTRACE_NO_SITES
 #include "internal.h"

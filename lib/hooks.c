@@ -384,9 +384,9 @@ bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
 }
 
 /*
- * The session's programs, each on its own: what one does is nothing to the next. The tables are found before
- * the session is asked, so that its programs are theirs: those of a session that has ended are
- * memory that nobody sees.
+ * The session's programs, each on its own: what one does is nothing to the next. The tables are
+ * found before the session is asked, so that its programs are theirs: those of a session that has
+ * ended are memory that nobody sees.
  */
 static __attribute__((noinline)) void count_event(const struct pantrace_event *event,
 						  const struct pantrace_hooks *hooks,

@@ -68,8 +68,8 @@ PT_HIDDEN int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions);
 PT_HIDDEN bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
 			       const unsigned char *record, size_t size);
 /*
- * Does what the event does in scripts of SESSIONS and in those that only count. Returns the others, which are
- * yet to be asked one by one.
+ * Does what the event does in scripts of SESSIONS and in those that only count. Returns the others,
+ * which are yet to be asked one by one.
  */
 PT_HIDDEN uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
 				const unsigned char *record, size_t size);

@@ -35,36 +35,39 @@
 #define PT_FAULTS	 PT_CONTEXT(PAGE_FAULTS)
 
 /*
- * What the event path knows of a session. Offsets are known to the assembly in section.h and emit.c.
- * Bit N of an event's `sessions` is session N; number 0 is the one that the program itself starts.
+ * What the event path knows of a session. Offsets are known to the assembly in section.h and
+ * emit.c. Bit N of an event's `sessions` is session N; number 0 is the one that the program itself
+ * starts.
  */
 struct pt_session {
-	uint32_t active;     /* how many rings may be written; 0: record nothing; set last, cleared first */
-	uint32_t bare;	     /* the same if a ring is a CPU's and there are no contexts, else 0 */
-	uint64_t sub_mask;   /* sub_size - 1 */
+	/* how many rings may be written; 0: record nothing; set last, cleared first */
+	uint32_t active;
+	uint32_t bare; /* the same if a ring is a CPU's and there are no contexts, else 0 */
+	uint64_t sub_mask; /* sub_size - 1 */
 	struct pantrace_ring *rings;
 	uint64_t ring_mask;
-	uint32_t contexts;   /* bits, enum pantrace_context; 0: what a section alone can record */
-	uint32_t quick;	     /* as `bare`, if the contexts need no call */
+	uint32_t contexts; /* bits, enum pantrace_context; 0: what a section alone can record */
+	uint32_t quick; /* as `bare`, if the contexts need no call */
 	uint32_t sub_size;
-	uint32_t of_thread;  /* as `bare`, if the contexts are vpid, vtid, procname or some of these */
+	/* as `bare`, if the contexts are vpid, vtid, procname or some of these */
+	uint32_t of_thread;
 	struct pantrace_shm *shm;
-	uint32_t mode;	     /* enum pantrace_mode */
+	uint32_t mode; /* enum pantrace_mode */
 	uint32_t per_thread;
 	uint32_t generation; /* of the rings: differs from session to session and in a child */
 	uint32_t number;
-	int32_t pid;	     /* of the process whose rings they are */
-	uint32_t faults;     /* as `bare`, if the context is page_faults */
-	uint64_t size;	     /* bytes of contexts, if they need no call */
-	uint64_t one;	     /* {size, one} are added to {position, events} */
-	uint64_t fits;	     /* where in a sub-buffer an event may end, without its contexts */
-	int64_t identity;    /* from a thread pointer to the first of its ids that is wanted */
+	int32_t pid; /* of the process whose rings they are */
+	uint32_t faults; /* as `bare`, if the context is page_faults */
+	uint64_t size; /* bytes of contexts, if they need no call */
+	uint64_t one; /* {size, one} are added to {position, events} */
+	uint64_t fits; /* where in a sub-buffer an event may end, without its contexts */
+	int64_t identity; /* from a thread pointer to the first of its ids that is wanted */
 	uint64_t identity_size;
-	uint32_t others;     /* as `bare`, if the contexts are cpu_id, ip */
-	uint32_t switches;   /* as `bare`, if the context is context_switches */
+	uint32_t others; /* as `bare`, if the contexts are cpu_id, ip */
+	uint32_t switches; /* as `bare`, if the context is context_switches */
 	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
-	uint32_t users;	     /* threads that look at the rings outside of a critical section */
+	uint32_t users; /* threads that look at the rings outside of a critical section */
 	uint32_t nr_rings;
 	uint32_t block_us;
 	/* to a power of two, for pt_emit_several() */
@@ -72,12 +75,13 @@ struct pt_session {
 };
 
 /*
- * A session's first lines are 64 bytes away from multiples of 128: a load waits for a store before it whose
- * address has the same last twelve bits, and what writers store to in a ring is in the first half of 128.
+ * A session's first lines are 64 bytes away from multiples of 128: a load waits for a store before
+ * it whose address has the same last twelve bits, and what writers store to in a ring is in the
+ * first half of 128.
  */
 struct pt_state {
 	int32_t lock; /* a futex: 0 free, 1 taken, 2 taken and waited for */
-	int32_t pid;  /* of the process that made it; 0 in a forked child */
+	int32_t pid; /* of the process that made it; 0 in a forked child */
 	struct pt_session session[PT_SESSIONS] __attribute__((aligned(64)));
 };
 
@@ -91,8 +95,8 @@ struct pt_state {
 
 struct pt_rule {
 	bool on;
-	bool exactly;	/* this log level only; else it and the more severe (lower) ones */
-	uint8_t level;	/* PT_LEVEL_ANY: all */
+	bool exactly; /* this log level only; else it and the more severe (lower) ones */
+	uint8_t level; /* PT_LEVEL_ANY: all */
 	char glob[PT_RULE_GLOB]; /* over "provider:name" */
 };
 
@@ -119,8 +123,8 @@ struct pt_rules {
 };
 
 /* 0, -EINVAL, -ENAMETOOLONG, -ENOSPC. The rule replaces an equal one; off "*" replaces all. */
-PT_HIDDEN int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on, uint8_t level,
-			   bool exactly);
+PT_HIDDEN int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on,
+			   uint8_t level, bool exactly);
 PT_HIDDEN bool pt_rules_want(const struct pt_rules *rules, const char *full, uint8_t level);
 
 extern PT_HIDDEN struct pt_state *pt_state; /* NULL before the first session, then constant */
@@ -133,15 +137,20 @@ PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 
 /* session.c, rings.c, records.c */
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
-/* A forked child gets rings of its own, before fork() returns in it: an event makes no system call. */
+/*
+ * A forked child gets rings of its own, before fork() returns in it: an event makes no system call.
+ */
 PT_HIDDEN void pt_sessions_of_child(void);
-/* Tells who reads the directory of rings that this process could not make its own: PID-0-ERRNO.pantrace. */
+/*
+ * Tells who reads the directory of rings that this process could not make its own:
+ * PID-0-ERRNO.pantrace.
+ */
 PT_HIDDEN void pt_rings_refused(const struct pt_spec *spec, int error);
 /* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
 /*
- * SITES more sites and EVENTS more events stay off that these SESSIONS (bits) want: whoever reads their rings learns it there.
- * None of both: the count begins anew. Lock held.
+ * SITES more sites and EVENTS more events stay off that these SESSIONS (bits) want: whoever reads
+ * their rings learns it there. None of both: the count begins anew. Lock held.
  */
 PT_HIDDEN void pt_sessions_refused(uint32_t sessions, uint32_t sites, uint32_t events);
 PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);
@@ -171,12 +180,13 @@ PT_HIDDEN bool pt_tracked_here(const struct pt_tracked *tracked);
 
 /*
  * What a session is asked for: by the program (session 0), by a tool, or by the description of a
- * session that waits for programs (spec.c; protocol.h has its text). Ordinary memory: a child inherits it.
+ * session that waits for programs (spec.c; protocol.h has its text). Ordinary memory: a child
+ * inherits it.
  */
 struct pt_spec {
 	char name[PANTRACE_SESSION_NAME];
 	char directory[512]; /* of ring files; "": memory only */
-	char ask[108];	     /* the recorder's socket, where filters are asked for; "": none */
+	char ask[108]; /* the recorder's socket, where filters are asked for; "": none */
 	char keeper[108]; /* the same, where rings without a name are handed over */
 	uint32_t mode, sub_size, nr_subs, per_thread, block_us;
 	uint64_t contexts;
@@ -189,10 +199,10 @@ struct pt_spec {
 
 enum pt_session_state {
 	PT_NONE,
-	PT_ARMED,   /* waits for a site that a rule names; no rings yet */
+	PT_ARMED, /* waits for a site that a rule names; no rings yet */
 	PT_RUNNING,
 	PT_STOPPED, /* rings are kept, sites are off */
-	PT_DYING,   /* destroyed; its rings are yet to be unmapped */
+	PT_DYING, /* destroyed; its rings are yet to be unmapped */
 };
 
 /* Of sessions that a tool asked for, by name. The lock is not held; 0 or a negative errno. */
@@ -210,15 +220,18 @@ PT_HIDDEN int pt_session_track(const char *name, const struct pt_tracked *tracke
 struct pt_session_info {
 	struct pt_spec spec;
 	enum pt_session_state state;
-	bool untracked;	    /* this process does not record */
-	int error;	    /* why the rings could not be made, or 0 */
+	bool untracked; /* this process does not record */
+	int error; /* why the rings could not be made, or 0 */
 	uint32_t events_on; /* events that the session has on */
-	char file[64];	    /* its name in spec.directory, or "" */
+	char file[64]; /* its name in spec.directory, or "" */
 	struct pantrace_counts counts;
 };
 /* Session NUMBER; false when there is none. */
 PT_HIDDEN bool pt_session_info(unsigned int number, struct pt_session_info *ret);
-/* A new descriptor of the rings of session NUMBER, or -ENOENT: they have a name, or are out of reach. */
+/*
+ * A new descriptor of the rings of session NUMBER, or -ENOENT: they have a name, or are out of
+ * reach.
+ */
 PT_HIDDEN int pt_session_fd(unsigned int number);
 /* Whether a session that runs wants addresses with its events. */
 PT_HIDDEN bool pt_sessions_addresses(void);
@@ -240,7 +253,7 @@ struct pt_description {
 	uint32_t join_child; /* the pid of a program that is about to start; 0: none */
 	unsigned int nr_join;
 	char join[PT_JOIN_NAMES][64]; /* globs over names of programs */
-	unsigned int line;	      /* of an error, from 1 */
+	unsigned int line; /* of an error, from 1 */
 };
 
 /* Words of one line, cut at single blanks; parsers share it. */
@@ -280,7 +293,10 @@ PT_HIDDEN void pt_join_waiting(void);
 
 /* control.c: the helper thread; called once, before main() */
 PT_HIDDEN void pt_control_begin(void);
-/* Whether the process was confined by seccomp when the library was loaded: who knows what its filter kills for. */
+/*
+ * Whether the process was confined by seccomp when the library was loaded: who knows what its
+ * filter kills for.
+ */
 PT_HIDDEN bool pt_control_confined(void);
 /* New rings, made by a thread of the program, want looking after. */
 PT_HIDDEN void pt_control_wake(void);
@@ -290,7 +306,10 @@ PT_HIDDEN bool pt_control_helps(void);
 /* memory.c */
 /* ftruncate() to more, without a signal: -EFBIG beyond the process's limit, or another errno. */
 PT_HIDDEN int pt_file_size_set(int fd, uint64_t size);
-/* N bytes from FROM are had, so that touching them is no SIGBUS. False: there is no room. Keeps errno. */
+/*
+ * N bytes from FROM are had, so that touching them is no SIGBUS. False: there is no room. Keeps
+ * errno.
+ */
 PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
 
 /*
@@ -301,14 +320,22 @@ struct pt_tending {
 	int fd; /* readable when the process has run for a while; -1: by the clock alone */
 };
 PT_HIDDEN void pt_tending_begin(struct pt_tending *tending, bool with_fd);
-/* From any thread: new rings want looking after. False: the helper has no timer, it is woken in another way. */
+/*
+ * From any thread: new rings want looking after. False: the helper has no timer, it is woken in
+ * another way.
+ */
 PT_HIDDEN bool pt_tend_soon(void);
 /* In a forked child: it has none of its parent's timers. */
 PT_HIDDEN void pt_tending_forget(void);
-/* Does what there is to do. Milliseconds after which it is to be called again at the latest, or -1. */
+/*
+ * Does what there is to do. Milliseconds after which it is to be called again at the latest, or -1.
+ */
 PT_HIDDEN int pt_tend(struct pt_tending *tending);
 
-/* event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The lock is held. */
+/*
+ * event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The
+ * lock is held.
+ */
 PT_HIDDEN struct pantrace_event_record *pt_event_record(const struct pantrace_event *event);
 /* event.c: "provider:name" */
 PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT_RULE_GLOB]);
@@ -318,12 +345,17 @@ PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 /* site.c */
 /* Calls FN for each site of the loaded objects, those of an event mostly together; lock held. */
 PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
-PT_HIDDEN int pt_sites_follow(void); /* every site as the sessions want; the sites changed; lock held */
+/* every site as the sessions want; the sites changed; lock held */
+PT_HIDDEN int pt_sites_follow(void);
 /* Events that are wanted and off, because their records did not fit. */
 PT_HIDDEN uint32_t pt_sites_nameless(void);
-/* Why pantrace_refused() sites could not be switched on: of the last of them, as pt_code_write() says. */
+/*
+ * Why pantrace_refused() sites could not be switched on: of the last of them, as pt_code_write()
+ * says.
+ */
 PT_HIDDEN int pt_sites_why(void);
-PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event); /* 0 (emergency) .. 14 (debug) */
+/* 0 (emergency) .. 14 (debug) */
+PT_HIDDEN uint8_t pt_event_level(const struct pantrace_event *event);
 
 PT_HIDDEN void pt_dynamic_add(struct pantrace_event *event); /* lock held */
 PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
@@ -338,7 +370,7 @@ PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *ev
  */
 extern PT_HIDDEN struct pt_short {
 	char apart[64];
-	uint64_t rseq_offset;	    /* of the thread's struct rseq from its thread pointer */
+	uint64_t rseq_offset; /* of the thread's struct rseq from its thread pointer */
 	struct pt_session *session; /* number 0 */
 } pt_short __attribute__((aligned(128)));
 /* For pantrace_event.only: which of the short ways can record in SESSIONS; NULL: none. */
@@ -347,8 +379,8 @@ PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 /* emit_slowly.c */
 PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq */
 /*
- * RECORD, whose id is set, to the rings of SESSION, whatever it takes: it is recorded, or counted as lost, or
- * the session is off. False: its rings are not those of that GENERATION.
+ * RECORD, whose id is set, to the rings of SESSION, whatever it takes: it is recorded, or counted
+ * as lost, or the session is off. False: its rings are not those of that GENERATION.
  */
 PT_HIDDEN bool pt_record_slowly(struct pt_session *session, uint32_t generation, void *record,
 				size_t size);

@@ -20,7 +20,8 @@
 
 /* The environment as it was at start: the program may change it while the helper thread looks. */
 static struct {
-	char runtime[512], user[480]; /* $PANTRACE_RUNTIME, $XDG_RUNTIME_DIR; empty = not set or no path */
+	/* $PANTRACE_RUNTIME, $XDG_RUNTIME_DIR; empty = not set or no path */
+	char runtime[512], user[480];
 	char files[4096]; /* $PANTRACE_SESSION */
 } at_start;
 
@@ -64,7 +65,8 @@ static bool joins(const struct pt_description *description, bool environment)
 {
 	if (environment)
 		return true;
-	if (description->join_all || (description->join_child && description->join_child == (uint32_t)getpid()))
+	if (description->join_all ||
+	    (description->join_child && description->join_child == (uint32_t)getpid()))
 		return true;
 	for (unsigned int i = 0; i < description->nr_join; i++)
 		if (!fnmatch(description->join[i], program_invocation_short_name, 0))

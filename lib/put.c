@@ -66,7 +66,8 @@ unsigned char *pantrace_put_text(unsigned char *to, unsigned char *end, const ch
 {
 	const size_t room = to + 2 < end ? (size_t)(end - to - 2) : 0;
 
-	return pantrace_put_sequence(to, end, text, text ? strnlen(text, n < room ? n : room) : 0, 1);
+	return pantrace_put_sequence(to, end, text, text ? strnlen(text, n < room ? n : room) : 0,
+				     1);
 }
 
 unsigned char *pantrace_put_sequence(unsigned char *to, unsigned char *end, const void *from,

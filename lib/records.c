@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define SLOTS (1u << 18) /* a power of two, more than there can be records */
-#define STEP  4096u	 /* memory of a session's records is had in such steps */
+#define STEP  4096u /* memory of a session's records is had in such steps */
 
 _Static_assert(SLOTS > PT_META_SIZE / (sizeof(struct pantrace_event_record) + 8), "room for all");
 

@@ -62,13 +62,12 @@ static const char *const states[] = {"none", "armed", "running", "stopped"};
 
 static void session_line(struct pt_answer *answer, const struct pt_session_info *info)
 {
-	pt_answer_add(answer, "session %s %s %llu %llu %s%s%s\n",
-		      *info->spec.name ? info->spec.name : ".",
-		      info->untracked && info->state != PT_STOPPED ? "untracked"
-								   : states[info->state],
-		      (unsigned long long)info->counts.events,
-		      (unsigned long long)info->counts.lost,
-		      *info->file ? info->spec.directory : "-", *info->file ? "/" : "", info->file);
+	pt_answer_add(
+		answer, "session %s %s %llu %llu %s%s%s\n",
+		*info->spec.name ? info->spec.name : ".",
+		info->untracked && info->state != PT_STOPPED ? "untracked" : states[info->state],
+		(unsigned long long)info->counts.events, (unsigned long long)info->counts.lost,
+		*info->file ? info->spec.directory : "-", *info->file ? "/" : "", info->file);
 	if (pantrace_refused() || pt_sites_nameless())
 		pt_answer_add(answer, "refused %u %u %d\n", pantrace_refused(), pt_sites_nameless(),
 			      -pt_sites_why());

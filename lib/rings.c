@@ -85,7 +85,10 @@ static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm,
 			uint32_t parent)
 {
 	const struct pt_spec *const spec = &set->spec;
-	/* apart from those of other sessions in the last twelve bits of their addresses: see pt_state */
+	/*
+	 * apart from those of other sessions in the last twelve bits of their addresses: see
+	 * pt_state
+	 */
 	const uint64_t ring_off = PAGE + (uint64_t)(set - pt_settings) * 256;
 	const uint64_t meta_off =
 		(ring_off + set->nr_rings * sizeof(struct pantrace_ring) + PAGE - 1) & ~(PAGE - 1);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Critical sections on the rings of CPUs (linux/rseq.h; Documentation/userspace-api/rseq.rst):
- * preemption, migration or a signal before the last instruction of one sends the thread to its abort
- * handler, so that on its CPU it was alone. Nothing in them can fault but the ring itself, and no
- * other thread can change what is copied: the record is complete on its thread's stack before.
+ * preemption, migration or a signal before the last instruction of one sends the thread to its
+ * abort handler, so that on its CPU it was alone. Nothing in them can fault but the ring itself,
+ * and no other thread can change what is copied: the record is complete on its thread's stack
+ * before.
  *
  * rdtsc waits for what is before it. Two of them are 3.8 ns and the longest chain of dependent
- * loads between them apart, at least 7.2 ns (bench/user/floor.c); so the chains are kept short: what
- * can be computed is not loaded, and the next position is made from the last in three steps.
+ * loads between them apart, at least 7.2 ns (bench/user/floor.c); so the chains are kept short:
+ * what can be computed is not loaded, and the next position is made from the last in three steps.
  */
 #ifndef PANTRACE_LIB_SECTION_H
 #define PANTRACE_LIB_SECTION_H
@@ -28,8 +29,8 @@ extern const unsigned int __rseq_size __attribute__((weak));
 extern PT_HIDDEN const uint64_t pt_one_event[2];
 
 /*
- * Where the C library does not register one for each thread (glibc before 2.35, or by its tunable): of no
- * CPU. An event would have to register it, by a system call; rings belong to threads then.
+ * Where the C library does not register one for each thread (glibc before 2.35, or by its tunable):
+ * of no CPU. An event would have to register it, by a system call; rings belong to threads then.
  */
 extern PT_HIDDEN __thread struct rseq pt_no_rseq __attribute__((tls_model("initial-exec")));
 
@@ -40,6 +41,7 @@ static inline struct rseq *rseq_area(void)
 	return &pt_no_rseq;
 }
 
+/* clang-format off */
 /* The time into rdx. P stands before names of registers: "%" or, with operands, "%%". */
 #ifndef PT_NO_CLOCK /* bench/user measures what is left without one */
 #define PT_CLOCK_READ(p)                                                                           \
@@ -92,14 +94,14 @@ static inline struct rseq *rseq_area(void)
 
 /*
  * Room for TOTAL bytes, with MARGIN bytes behind them that may be written over. Then TO is the byte
- * before the event, and xmm0 what is to be published. A sub-buffer has none where it begins: there a
- * packet begins, and so it does in a ring that was never written.
+ * before the event, and xmm0 what is to be published. A sub-buffer has none where it begins: there
+ * a packet begins, and so it does in a ring that was never written.
  */
 #define PT_FIND_ROOM(total, margin)                                                                \
 	"	subq $1, %[n]\n"                                                                   \
 	"	orq $7, %[n]\n"                                                                    \
 	"	leaq 1(%[n], %[" #total "]), %%rax\n"                                              \
-	"	cmpq 48(%[ring]), %%rax\n" /* had */                                                \
+	"	cmpq 48(%[ring]), %%rax\n" /* had */ \
 	"	ja 7f\n"                                                                           \
 	"	movq %%rax, %%xmm0\n"                                                              \
 	"	movhps 8(%[ring]), %%xmm0\n"                                                       \
@@ -119,8 +121,10 @@ static inline struct rseq *rseq_area(void)
 	"	xorl %%eax, %%eax\n"                                                               \
 	"	movdqa %%xmm0, (%[ring])\n"
 
-/* The id and the first bytes of the fields are copied as they were stored: a load that spans two stores
- * waits for both to reach the cache. */
+/*
+ * The id and the first bytes of the fields are copied as they were stored: a load that spans two
+ * stores waits for both to reach the cache.
+ */
 #define PT_COPY_RECORD                                                                             \
 	"	movl 8(%[record]), %%eax\n"                                                        \
 	"	movl %%eax, 9(%[to])\n"                                                            \
@@ -137,8 +141,8 @@ static inline struct rseq *rseq_area(void)
 	"6:\n"
 
 /*
- * Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it. STALE: the
- * session is not the one any more that had this GENERATION, to which the record belongs.
+ * Copies the record of SIZE bytes (more than 8) behind the last one of this CPU and publishes it.
+ * STALE: the session is not the one any more that had this GENERATION, to which the record belongs.
  */
 static inline enum outcome section_record(struct pt_session *session, uint32_t generation,
 					  struct rseq *area, const void *record, uint64_t size)
@@ -277,7 +281,8 @@ static inline enum outcome section_change(const struct pt_session *session, stru
 			 "	xorl %%eax, %%eax\n"
 			 "	movq %%rdx, (%[ring])\n" PT_SECTION_END
 			 : [n] "=&r"(n), "=&a"(outcome)
-			 : [session] "r"(session), [area] "r"(area), [cpu] "r"(cpu), [ring] "r"(ring),
+			 : [session] "r"(session), [area] "r"(area), [cpu] "r"(cpu),
+			 [ring] "r"(ring),
 			   [change] "r"(change), [old] "r"(old), [new] "r"(new),
 			   [bytes] "i"(sizeof(struct pantrace_packet)),
 			   [image] "i"(offsetof(struct change, image)),
@@ -290,6 +295,7 @@ static inline enum outcome section_change(const struct pt_session *session, stru
 			 : "rdx", "memory", "cc");
 	return (enum outcome)outcome;
 }
+/* clang-format on */
 
 _Static_assert(offsetof(struct pt_session, active) == 0, "layout");
 _Static_assert(offsetof(struct pt_session, sub_mask) == 8, "layout");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files that make sessions share: session.c (what becomes of them), rings.c (their memory),
- * records.c (what readers must know of events), api.c (what programs call).
+ * What the files that make sessions share: session.c (what becomes of them), rings.c (their
+ * memory), records.c (what readers must know of events), api.c (what programs call).
  */
 #ifndef PANTRACE_LIB_SESSION_H
 #define PANTRACE_LIB_SESSION_H
@@ -12,16 +12,16 @@
 struct pt_settings {
 	enum pt_session_state state;
 	bool burnt; /* a thread never left the rings: the slot is not used again */
-	bool deaf;  /* its recorder did not answer (announce.c) */
+	bool deaf; /* its recorder did not answer (announce.c) */
 	bool untracked; /* this process is none of those that record */
-	bool stale;	/* the sites are as they were in the parent */
+	bool stale; /* the sites are as they were in the parent */
 	uint32_t nr_rings, per_thread;
 	uint32_t pid; /* whose rings they are */
 	int error;
 	int fd;
 	uint64_t inode; /* of fd: the program may have closed it, and have got the number again */
 	uint64_t since; /* memory.c: when it first looked, ns; 0: not yet */
-	bool settled;	/* and that the unused part was given back */
+	bool settled; /* and that the unused part was given back */
 	char file[64];
 	struct pt_spec spec;
 	struct pt_rules rules;
@@ -45,12 +45,9 @@ static inline void pt_session_open(struct pt_session *session, uint32_t nr)
 	const struct {
 		uint32_t *number, without;
 	} ways[] = {
-		{&session->bare, ~0u},
-		{&session->of_thread, ~PT_OF_THREAD},
-		{&session->others, ~PT_OTHERS},
-		{&session->switches, ~PT_SWITCHES},
-		{&session->faults, ~PT_FAULTS},
-		{&session->quick, slow},
+		{&session->bare, ~0u},		{&session->of_thread, ~PT_OF_THREAD},
+		{&session->others, ~PT_OTHERS}, {&session->switches, ~PT_SWITCHES},
+		{&session->faults, ~PT_FAULTS}, {&session->quick, slow},
 	};
 
 	for (unsigned int i = 0; i < sizeof(ways) / sizeof(*ways); i++)
@@ -71,16 +68,16 @@ PT_HIDDEN void pt_session_count(const struct pt_session *session, struct pantrac
 /* ---- api.c ---- */
 
 /*
- * PANTRACE_RECORD=DIRECTORY with PANTRACE_EVENTS='app:*,lib:request_*' records without a line of code. Ignored
- * where the caller of the program has fewer rights than the program.
+ * PANTRACE_RECORD=DIRECTORY with PANTRACE_EVENTS='app:*,lib:request_*' records without a line of
+ * code. Ignored where the caller of the program has fewer rights than the program.
  */
 PT_HIDDEN void pt_environment_start(void);
 
 /* ---- rings.c; the lock is held ---- */
 
 /*
- * Makes the session's file and lets the event path at it. Only system calls: a child may be in a signal
- * handler, or the one thread left of many.
+ * Makes the session's file and lets the event path at it. Only system calls: a child may be in a
+ * signal handler, or the one thread left of many.
  */
 PT_HIDDEN int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent);
 /* No more events from when it returns; what was begun is published. */
@@ -93,15 +90,16 @@ PT_HIDDEN bool pt_rings_fd_ours(const struct pt_settings *set);
 /* ---- memory.c; the lock is held ---- */
 
 /*
- * The first memory of new rings, in FD, mapped at SHM, which will have HEADER. 1: it is all there (on
- * kernels that cannot have more later), 0: as much as rings begin with, -ENOSPC or another errno.
+ * The first memory of new rings, in FD, mapped at SHM, which will have HEADER. 1: it is all there
+ * (on kernels that cannot have more later), 0: as much as rings begin with, -ENOSPC or another
+ * errno.
  */
 PT_HIDDEN int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm *header);
 
 enum pt_watch { /* bits: when to look again */
-	PT_WATCH_NOTHING = 0,
-	PT_WATCH_WORK = 1, /* after the process has run for a while */
-	PT_WATCH_TIME = 2, /* after a second or so */
+		PT_WATCH_NOTHING = 0,
+		PT_WATCH_WORK = 1, /* after the process has run for a while */
+		PT_WATCH_TIME = 2, /* after a second or so */
 };
 /* More memory for the rings that are used, less for others. */
 PT_HIDDEN enum pt_watch pt_memory_follow(struct pt_settings *set);

@@ -2,9 +2,9 @@
 /*
  * The sites of all loaded objects, and switching them while threads run through them.
  *
- * A switch is one byte of the instruction (see pantrace.h; code.h has how it is written). A thread executes
- * the old instruction or the new one; membarrier(SYNC_CORE) ends the time in which it may still be
- * the old one.
+ * A switch is one byte of the instruction (see pantrace.h; code.h has how it is written). A thread
+ * executes the old instruction or the new one; membarrier(SYNC_CORE) ends the time in which it may
+ * still be the old one.
  */
 #include "announce.h"
 #include "code.h"
@@ -73,8 +73,8 @@ static int event_follow(struct pantrace_event *event)
 	int rc = 0;
 
 	/*
-	 * Who does not want it any more is gone before the hooks are, as whoever jumps asks before and after
-	 * them; id and hooks are there before those who want it now.
+	 * Who does not want it any more is gone before the hooks are, as whoever jumps asks before
+	 * and after them; id and hooks are there before those who want it now.
 	 */
 	__atomic_store_n(&event->sessions, event->sessions & sessions, __ATOMIC_RELEASE);
 	if (sessions && !gate) {
@@ -134,7 +134,8 @@ static int follow(struct pantrace_object *first, bool only_first)
 	if (!first)
 		return rc;
 	fd = pt_code_open();
-	for (struct pantrace_object *object = first; object; object = only_first ? NULL : object->next) {
+	for (struct pantrace_object *object = first; object;
+	     object = only_first ? NULL : object->next) {
 		for (const struct pantrace_site *site = object->sites; site < object->end; site++) {
 			struct pantrace_event *event = site_event(site);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define LOOK_NS	 2000000l /* of the process's processor time: the kernel adds up to a tick */
-#define LOOK_MS	 10	  /* where there is no such timer */
+#define LOOK_MS	 10 /* where there is no such timer */
 #define YOUNG_MS 1100
 #define SIGNAL	 64 /* the last one; it is for the helper alone, which never lets it in */
 
@@ -44,10 +44,9 @@ void pt_tending_begin(struct pt_tending *tending, bool with_fd)
 	if (!with_fd)
 		return;
 	event.sigev_notify_thread_id = (int)syscall(SYS_gettid);
-	tending->fd = (int)syscall(SYS_signalfd4, -1, &mask, sizeof(mask),
-				   SFD_CLOEXEC | SFD_NONBLOCK);
-	if (tending->fd >= 0 &&
-	    !syscall(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &made))
+	tending->fd =
+		(int)syscall(SYS_signalfd4, -1, &mask, sizeof(mask), SFD_CLOEXEC | SFD_NONBLOCK);
+	if (tending->fd >= 0 && !syscall(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, &event, &made))
 		__atomic_store_n(&timer, made, __ATOMIC_RELAXED);
 }
 

@@ -11,26 +11,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE	  4096
-#define THREADS	  4096u /* a power of two */
-#define PROBES	  64u
-#define NAMES_MAX 16u /* names read at a time: each takes some microseconds */
+#define PAGE	     4096
+#define THREADS	     4096u /* a power of two */
+#define PROBES	     64u
+#define NAMES_MAX    16u /* names read at a time: each takes some microseconds */
 #define BIT(context) (1u << PANTRACE_CONTEXT_##context)
 
 /* Wiped in a forked child, as the rest of what the event path reads (internal.h). */
 static struct threads {
 	int32_t pid;
 	uint32_t uid, gid;
-	uint32_t used;	/* places up to the last one that was ever taken */
-	uint32_t next;	/* whose name is read next */
+	uint32_t used; /* places up to the last one that was ever taken */
+	uint32_t next; /* whose name is read next */
 	struct pt_known known[THREADS];
-} *threads;
+} * threads;
 
 /* ---- the event path ---- */
 
 /*
  * A mutex with priority inheritance, unlocked. The kernel is told by the word itself who holds one
- * (futex(2)): so a thread that takes one of its own, which needs no system call, finds its id there.
+ * (futex(2)): so a thread that takes one of its own, which needs no system call, finds its id
+ * there.
  */
 static pthread_mutex_t mutex_template;
 static size_t mutex_word;
@@ -113,8 +114,8 @@ struct pt_known *pt_known_get(int32_t tid, uint32_t wants)
 }
 
 /*
- * The whole one of two copies, N bytes each, at COPIES of KNOWN; or zeros. A helper that is stopped in the midst of
- * writing leaves the other copy: nobody waits for it.
+ * The whole one of two copies, N bytes each, at COPIES of KNOWN; or zeros. A helper that is stopped
+ * in the midst of writing leaves the other copy: nobody waits for it.
  */
 static void known_read(const struct pt_known *known, const void *copies, void *to, size_t n)
 {
@@ -252,8 +253,7 @@ static void *counter_map(unsigned int i, int32_t tid)
 		.config = counters[i].config,
 		.sample_period = counters[i].period,
 	};
-	const int fd =
-		(int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	const int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	void *page;
 
 	if (fd < 0)

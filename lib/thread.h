@@ -18,11 +18,12 @@ struct pt_range {
 
 /* A thread as the helper knows it. Never freed while the thread lives. */
 struct pt_known {
-	int32_t tid;	/* 0: free */
+	int32_t tid; /* 0: free */
 	uint32_t wants; /* contexts, bits of enum pantrace_context */
 	uint32_t asked; /* the name is wanted again */
 	uint32_t
-		sequence; /* even: the first copies of name and stack are whole; odd: the second ones */
+		/* even: the first copies of name and stack are whole; odd: the second ones */
+		sequence;
 	char name[2][16]; /* "": not known yet */
 	struct pt_range stack[2];
 	uintptr_t stack_wanted; /* an address on a stack that is not known; 0: none */
@@ -31,7 +32,10 @@ struct pt_known {
 
 /* The id of the calling thread, as the C library knows it. */
 PT_HIDDEN int32_t pt_thread_id(void);
-/* The calling thread, whose id is TID, which wants the contexts WANTS; NULL: there is no place for it. */
+/*
+ * The calling thread, whose id is TID, which wants the contexts WANTS; NULL: there is no place for
+ * it.
+ */
 PT_HIDDEN struct pt_known *pt_known_get(int32_t tid, uint32_t wants);
 /* Its name as of the last time that somebody looked, the process's as long as there is none. */
 PT_HIDDEN void pt_known_name(struct pt_known *known, char ret[16]);
@@ -44,7 +48,10 @@ PT_HIDDEN void pt_threads_user(uint32_t *ret_uid, uint32_t *ret_gid);
 
 /* The helper's side, and that of whoever makes rings; the lock is held. */
 
-/* All threads that there are are looked at, for events with the contexts WANTS. -EACCES: a count cannot be had; -ESRCH: there is no /proc. */
+/*
+ * All threads that there are are looked at, for events with the contexts WANTS. -EACCES: a count
+ * cannot be had; -ESRCH: there is no /proc.
+ */
 PT_HIDDEN int pt_threads_prepare(uint32_t wants);
 /* Does what threads asked for. Whether there are any that may ask. */
 PT_HIDDEN bool pt_threads_follow(void);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Which processes a session records (pantrace/protocol.h): sets of ids, by which each process judges itself. */
+/*
+ * Which processes a session records (pantrace/protocol.h): sets of ids, by which each process
+ * judges itself.
+ */
 #include "internal.h"
 #include <errno.h>
 #include <string.h>

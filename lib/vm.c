@@ -163,7 +163,10 @@ static void context_have(struct memory *m)
 	m->has_context = true;
 }
 
-/* The same for a program with memory: texts have an end in the context, and most fields need none of it. */
+/*
+ * The same for a program with memory: texts have an end in the context, and most fields need none
+ * of it.
+ */
 static inline uint64_t field_of(struct memory *m, unsigned int slot, uint8_t width)
 {
 	const struct pt_vm_field *const field = &m->view->field[slot];
@@ -171,8 +174,8 @@ static inline uint64_t field_of(struct memory *m, unsigned int slot, uint8_t wid
 
 	if (!m->has_context && slot < m->view->nr && field->offset != 0xffff &&
 	    field->type != PANTRACE_T_TEXT && field->offset <= m->record_size) {
-		if (field_at(field, m->record + field->offset, m->record_size - field->offset, &value,
-			     &length) < 0)
+		if (field_at(field, m->record + field->offset, m->record_size - field->offset,
+			     &value, &length) < 0)
 			return 0;
 		return cut(value, width);
 	}

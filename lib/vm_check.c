@@ -68,8 +68,8 @@ enum values {
 };
 
 /*
- * How an instruction is made. A register that it neither reads nor writes has to be 0, but for src of CONSTANT,
- * which is a kind. The tests' kernel says the same of each (tests/lib/vm.c).
+ * How an instruction is made. A register that it neither reads nor writes has to be 0, but for src
+ * of CONSTANT, which is a kind. The tests' kernel says the same of each (tests/lib/vm.c).
  */
 enum form {
 	REFUSED,
@@ -308,8 +308,8 @@ static int check_all(const struct bpf_insn *insns, uint32_t n, struct known *kno
 }
 
 /*
- * A load of a field whose place in the context is known: such fields are read where they are, without the
- * context.
+ * A load of a field whose place in the context is known: such fields are read where they are,
+ * without the context.
  */
 static bool field_make(const struct bpf_insn *insn, struct pt_vm_op *op)
 {

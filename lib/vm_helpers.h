@@ -90,8 +90,8 @@ static uint64_t copy_string(struct memory *m, uint64_t to, uint64_t size, uint64
 }
 
 /*
- * Who runs the program. In an instrumented process it is known (context.c): an event makes no system
- * call. The tool, which tries programs out, asks.
+ * Who runs the program. In an instrumented process it is known (context.c): an event makes no
+ * system call. The tool, which tries programs out, asks.
  */
 static void who_runs(struct pt_vm_who *who)
 {

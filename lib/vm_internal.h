@@ -6,7 +6,11 @@
 #include "vm.h"
 
 /* Codes that eBPF does not use. */
-#define PT_VM_FIELD 0xe0 /* dst = the field at context word off / 8, cut to width (BPF_B .. BPF_DW), its sign extended from bit imm if that is not 0 */
+/*
+ * dst = the field at context word off / 8, cut to width (BPF_B .. BPF_DW), its sign extended from
+ * bit imm if that is not 0
+ */
+#define PT_VM_FIELD 0xe0
 
 struct pt_vm_op {
 	uint8_t code;
@@ -20,10 +24,10 @@ struct pt_vm_op {
 struct pt_vm_quick {
 	bool is_so;
 	uint8_t slot;
-	uint8_t width;	 /* of the load, BPF_B .. BPF_DW */
-	uint8_t extend;	 /* bits from which the sign is extended after the load; 0: none */
+	uint8_t width; /* of the load, BPF_B .. BPF_DW */
+	uint8_t extend; /* bits from which the sign is extended after the load; 0: none */
 	uint8_t compare; /* BPF_JEQ ... */
-	bool narrow;	 /* 32 bits are compared */
+	bool narrow; /* 32 bits are compared */
 	int64_t with;
 	uint64_t yes, no; /* results */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions of filters (RFC 9669): one table, of which vm_check.c makes what it accepts and vm.c
- * what it runs. What has no row is refused.
+ * The instructions of filters (RFC 9669): one table, of which vm_check.c makes what it accepts and
+ * vm.c what it runs. What has no row is refused.
  */
 #ifndef PANTRACE_LIB_VM_OPS_H
 #define PANTRACE_LIB_VM_OPS_H
@@ -17,8 +17,8 @@
 #define PT_VM_JUMP_BY_IMM (BPF_JMP32 | BPF_JA)
 
 /*
- * ROW(X, operation, condition) of `a` and `b`. These are each a `word` of 64 or 32 bits, here and below; an
- * `integer` is one with a sign.
+ * ROW(X, operation, condition) of `a` and `b`. These are each a `word` of 64 or 32 bits, here and
+ * below; an `integer` is one with a sign.
  */
 #define PT_VM_COMPARISONS(ROW, X)                  \
 	ROW(X, BPF_JEQ, a == b)                    \

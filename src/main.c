@@ -75,7 +75,10 @@ static int unknown(const char *word)
 	return EXIT_USAGE;
 }
 
-/* Standard descriptors that are closed: what we open next would take their numbers. These fail as closed ones do. */
+/*
+ * Standard descriptors that are closed: what we open next would take their numbers. These fail as
+ * closed ones do.
+ */
 static void fill_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -83,7 +86,9 @@ static void fill_standard_files(void)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* What was printed must have arrived, in every command. A reader that left (| head) wanted no more. */
+/*
+ * What was printed must have arrived, in every command. A reader that left (| head) wanted no more.
+ */
 static int check_output(int rc)
 {
 	const bool failed = ferror(stdout) != 0;
@@ -121,8 +126,11 @@ static int run(int argc, char **argv)
 
 	rc = aot_find(&program);
 	if (rc < 0) {
-		fprintf(stderr, "%s: the program is damaged: its script, which --aot has put behind it, is not "
-				"whole\n", name);
+		fprintf(stderr,
+			"%s: the program is damaged: its script, which --aot has put behind it, is "
+			"not "
+			"whole\n",
+			name);
 		return EXIT_FAILED;
 	}
 	if (rc) {

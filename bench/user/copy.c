@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * copy FILE: ways of the bytes of a ring (16 MiB of shared memory) into a new file, GB a second of CPU time, median of
- * five times 512 MiB each.
+ * copy FILE: ways of the bytes of a ring (16 MiB of shared memory) into a new file, GB a second of
+ * CPU time, median of five times 512 MiB each.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,7 +48,8 @@ static void by_splice(int fd)
 			exit(1);
 		i += (size_t)in;
 		while (in > 0) {
-			const ssize_t out = splice(pipes[0], NULL, fd, NULL, (size_t)in, SPLICE_F_MOVE);
+			const ssize_t out =
+				splice(pipes[0], NULL, fd, NULL, (size_t)in, SPLICE_F_MOVE);
 
 			if (out <= 0)
 				exit(1);
@@ -61,7 +62,9 @@ static void by_splice(int fd)
 
 static char *mapped(int fd)
 {
-	char *map = ftruncate(fd, (off_t)TOTAL) ? MAP_FAILED : mmap(NULL, TOTAL, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *map = ftruncate(fd, (off_t)TOTAL)
+			    ? MAP_FAILED
+			    : mmap(NULL, TOTAL, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		exit(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What stands between two readings of the clock, ns: which work rdtsc hides, and which it waits for. Median and
- * least of the rounds.
+ * What stands between two readings of the clock, ns: which work rdtsc hides, and which it waits
+ * for. Median and least of the rounds.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -23,22 +23,22 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-#define CLOCK "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n movq %%rax, %0\n"
-#define BEGIN "movq %1, %%r8\n"
-#define LOAD  "movq (%%r8), %%r8\n"
-#define MUL   "imulq %%r8, %%r8\n"
-#define ADDS  "addq $1, %%r9\n addq $1, %%r10\n addq $1, %%r11\n addq $1, %%rcx\n"
-#define FOUR(x) x x x x
+#define CLOCK	  "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n movq %%rax, %0\n"
+#define BEGIN	  "movq %1, %%r8\n"
+#define LOAD	  "movq (%%r8), %%r8\n"
+#define MUL	  "imulq %%r8, %%r8\n"
+#define ADDS	  "addq $1, %%r9\n addq $1, %%r10\n addq $1, %%r11\n addq $1, %%rcx\n"
+#define FOUR(x)	  x x x x
 #define TWELVE(x) FOUR(x) FOUR(x) FOUR(x)
-#define BODY(name, text)                                                                           \
-	static __attribute__((noinline)) void name(void)                                           \
-	{                                                                                          \
-		for (int i = 0; i < N; i++)                                                        \
-			__asm__ volatile(text                                                      \
-					 : "+m"(sink)                                              \
-					 : "r"(chain)                                              \
-					 : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", \
-					   "cc");                                                  \
+#define BODY(name, text)                                                                  \
+	static __attribute__((noinline)) void name(void)                                  \
+	{                                                                                 \
+		for (int i = 0; i < N; i++)                                               \
+			__asm__ volatile(text                                             \
+					 : "+m"(sink)                                     \
+					 : "r"(chain)                                     \
+					 : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", \
+					   "memory", "cc");                               \
 	}
 
 BODY(nothing, "")

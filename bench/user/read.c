@@ -7,8 +7,8 @@
 
 int main(int argc, char **argv)
 {
-	const struct pantrace_options options = { .size = sizeof(options), .sub_size = 1 << 26,
-						  .nr_subs = 2 };
+	const struct pantrace_options options = {
+		.size = sizeof(options), .sub_size = 1 << 26, .nr_subs = 2};
 	struct pantrace_reader *reader;
 	const int n = argc > 2 ? atoi(argv[2]) : 0;
 

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of one traced process: what its events were counted into instead of being recorded. A file
- * that the process writes and a tool reads, at the same time or after the process is gone. This header is
- * the specification; all values little endian.
+ * The tables of one traced process: what its events were counted into instead of being recorded. A
+ * file that the process writes and a tool reads, at the same time or after the process is gone.
+ * This header is the specification; all values little endian.
  *
- *   0            struct pantrace_aggregates	constants, written once, and counters of what was not counted
- *   slots_off    u64 a slot			of an open hash table: 0 is free, else tag << 32 | record + 1
- *   keys_off     keys				record r: keys_off + r * key_stride: struct pantrace_key
- *   values_off   values			record r, stripe s: values_off + (s * records + r) * value_size
+ *   0            struct pantrace_aggregates	constants, written once, and counters of what was
+ *						not counted
+ *   slots_off    u64 a slot			of an open hash table: 0 is free, else tag << 32 |
+ *						record + 1
+ *   keys_off     keys				record r: keys_off + r * key_stride: struct
+ *						pantrace_key
+ *   values_off   values			record r, stripe s: values_off + (s * records + r) *
+ *						value_size
  *
- * A table only grows: a record that a slot names keeps its key, and its place, for as long as the file
- * lives. A key is written before a compare-and-swap lets its slot name it; so whoever is killed, at
- * whatever moment, leaves whole keys only, and at most a record that nobody names. Values are changed
- * by one locked instruction each. The value of a key is the sum (the least, the greatest) over its
- * stripes, which spare threads on different CPUs from waiting for each other.
+ * A table only grows: a record that a slot names keeps its key, and its place, for as long as the
+ * file lives. A key is written before a compare-and-swap lets its slot name it; so whoever is
+ * killed, at whatever moment, leaves whole keys only, and at most a record that nobody names.
+ * Values are changed by one locked instruction each. The value of a key is the sum (the least, the
+ * greatest) over its stripes, which spare threads on different CPUs from waiting for each other.
  *
- * Sums are never taken back. Who wants those of an interval subtracts what was there at its beginning; so
- * nothing is lost or counted twice, whatever the moment. Extremes cannot be subtracted: they are
- * of an epoch, a number that the tool counts up when an interval begins.
+ * Sums are never taken back. Who wants those of an interval subtracts what was there at its
+ * beginning; so nothing is lost or counted twice, whatever the moment. Extremes cannot be
+ * subtracted: they are of an epoch, a number that the tool counts up when an interval begins.
  */
 #ifndef PANTRACE_AGGREGATE_H
 #define PANTRACE_AGGREGATE_H
@@ -34,8 +38,8 @@
 
 enum pantrace_aggregate_kind {
 	PANTRACE_AGGREGATE_COUNT, /* u64, the sum of what was added */
-	PANTRACE_AGGREGATE_PAIR,  /* u64 sum, u64 how many; 16 bytes change in one store */
-	PANTRACE_AGGREGATE_MIN,	  /* two struct pantrace_extreme, those of even and of odd epochs */
+	PANTRACE_AGGREGATE_PAIR, /* u64 sum, u64 how many; 16 bytes change in one store */
+	PANTRACE_AGGREGATE_MIN, /* two struct pantrace_extreme, those of even and of odd epochs */
 	PANTRACE_AGGREGATE_MAX,
 	PANTRACE_AGGREGATE_UMIN, /* of unsigned values */
 	PANTRACE_AGGREGATE_UMAX,
@@ -48,17 +52,18 @@ struct pantrace_extreme {
 };
 
 struct pantrace_key {
-	uint32_t length; /* of bytes; those up to the key size of the map, which are 0, are left out */
+	/* of bytes; those up to the key size of the map, which are 0, are left out */
+	uint32_t length;
 	uint32_t hash;
 	unsigned char bytes[];
 };
 
 struct pantrace_map {
 	uint32_t kind;
-	uint32_t key_size;   /* bytes */
-	uint32_t records;    /* how many there is room for */
-	uint32_t nr_slots;   /* a power of two, more than records */
-	uint32_t stripes;    /* a power of two */
+	uint32_t key_size; /* bytes */
+	uint32_t records; /* how many there is room for */
+	uint32_t nr_slots; /* a power of two, more than records */
+	uint32_t stripes; /* a power of two */
 	uint32_t value_size; /* bytes */
 	uint32_t key_stride;
 	uint32_t reserved;
@@ -66,8 +71,8 @@ struct pantrace_map {
 	uint64_t keys_off;
 	uint64_t values_off;
 	uint64_t epoch; /* the tool's */
-	uint64_t used;	/* records that were begun */
-	uint64_t full;	/* updates that found no room for their key */
+	uint64_t used; /* records that were begun */
+	uint64_t full; /* updates that found no room for their key */
 };
 
 struct pantrace_aggregates {
@@ -75,10 +80,11 @@ struct pantrace_aggregates {
 	uint32_t version;
 	uint32_t nr_maps;
 	uint32_t pid;
-	uint32_t parent;    /* pid whose fork made these tables, or 0 */
+	uint32_t parent; /* pid whose fork made these tables, or 0 */
 	uint64_t pid_namespace; /* inode; 0: unknown */
 	uint64_t file_size;
-	uint64_t lost;	    /* events that found no tables: in the first moment of a child, or without memory */
+	/* events that found no tables: in the first moment of a child, or without memory */
+	uint64_t lost;
 	uint64_t mismatched; /* events of the right name with other fields */
 	uint8_t comm[16];
 	char session[PANTRACE_SESSION_NAME];

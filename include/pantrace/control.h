@@ -16,14 +16,14 @@ extern "C" {
 #endif
 
 struct pantrace_options {
-	size_t size;	       /* sizeof(struct pantrace_options): lets the struct grow */
+	size_t size; /* sizeof(struct pantrace_options): lets the struct grow */
 	const char *directory; /* holds PID-START.pantrace; NULL: memory only, see pantrace_fd() */
-	uint32_t mode;	       /* enum pantrace_mode */
-	uint32_t sub_size;     /* bytes, rounded up to a power of two; 0: 256 KiB */
-	uint32_t nr_subs;      /* a CPU, rounded up to a power of two; 0: 8 */
-	uint32_t per_thread;   /* not 0: rings of threads even where rseq works */
-	uint32_t block_us;     /* PANTRACE_BLOCK: the longest that one event waits for room */
-	uint64_t contexts;     /* bits, enum pantrace_context */
+	uint32_t mode; /* enum pantrace_mode */
+	uint32_t sub_size; /* bytes, rounded up to a power of two; 0: 256 KiB */
+	uint32_t nr_subs; /* a CPU, rounded up to a power of two; 0: 8 */
+	uint32_t per_thread; /* not 0: rings of threads even where rseq works */
+	uint32_t block_us; /* PANTRACE_BLOCK: the longest that one event waits for room */
+	uint64_t contexts; /* bits, enum pantrace_context */
 };
 
 struct pantrace_counts {
@@ -43,12 +43,18 @@ int pantrace_disable(const char *pattern);
  * memory, or neither /proc/self/mem nor mprotect() lets it be written. */
 uint32_t pantrace_refused(void);
 
-/* Of the events that PATTERN names, the program's own session records only those that IMAGE accepts: a
- * program for the event as `pantrace user filter` makes it. It may be called before events are enabled.
- * -EINVAL: not such a program; -EPERM: it may do what is not allowed; -ENOSPC: more than 16 filters. */
+/*
+ * Of the events that PATTERN names, the program's own session records only those that IMAGE
+ * accepts: a program for the event as `pantrace user filter` makes it. It may be called before
+ * events are enabled. -EINVAL: not such a program; -EPERM: it may do what is not allowed; -ENOSPC:
+ * more than 16 filters.
+ */
 int pantrace_filter(const char *pattern, const void *image, size_t size);
 
-/* Notes what libraries are loaded now, so that addresses in events find their names: for whoever wraps dlopen(). */
+/*
+ * Notes what libraries are loaded now, so that addresses in events find their names: for whoever
+ * wraps dlopen().
+ */
 void pantrace_objects(void);
 
 /* The file of the running session, owned by the library, or -ENOENT. */

@@ -10,8 +10,8 @@
  *
  * A position counts the bytes written to a ring since its creation; position & (ring_size - 1) is
  * the place in the ring. A ring is empty while its position is 0. Otherwise the sub-buffer that is
- * being written is the one of (position - 1), and it holds events up to position, which is the exact
- * end of the last event; an event begins at the next multiple of 8.
+ * being written is the one of (position - 1), and it holds events up to position, which is the
+ * exact end of the last event; an event begins at the next multiple of 8.
  *
  * A sub-buffer is a CTF 1.8 packet: struct pantrace_packet, then events. timestamp_end,
  * content_size and events_discarded are valid once the writer has moved on; before that a reader
@@ -35,11 +35,12 @@
 #define PANTRACE_RINGS_PER_THREAD 1u /* flag: rings belong to threads, not to CPUs */
 
 enum pantrace_mode {
-	PANTRACE_DISCARD,   /* a full ring loses the new event and counts it */
+	PANTRACE_DISCARD, /* a full ring loses the new event and counts it */
 	PANTRACE_OVERWRITE, /* the oldest sub-buffer gives way */
-	PANTRACE_BLOCK,	    /* as PANTRACE_DISCARD, after waiting up to block_us for the reader */
+	PANTRACE_BLOCK, /* as PANTRACE_DISCARD, after waiting up to block_us for the reader */
 	PANTRACE_MODE_MAX,
-	PANTRACE_SCRIPT, /* of sessions, not of rings: events are shown to scripts and not recorded */
+	/* of sessions, not of rings: events are shown to scripts and not recorded */
+	PANTRACE_SCRIPT,
 	PANTRACE_AGGREGATE, /* likewise: events are counted (aggregate.h) */
 };
 
@@ -56,20 +57,22 @@ enum pantrace_type {
 	PANTRACE_T_U64,
 	PANTRACE_T_F32,
 	PANTRACE_T_F64,
-	PANTRACE_T_PTR,	   /* 8 bytes */
-	PANTRACE_T_BOOL,   /* 1 byte */
+	PANTRACE_T_PTR, /* 8 bytes */
+	PANTRACE_T_BOOL, /* 1 byte */
 	PANTRACE_T_STRING, /* bytes up to and with a NUL */
-	PANTRACE_T_TEXT,   /* u16 length, that many bytes */
+	PANTRACE_T_TEXT, /* u16 length, that many bytes */
 	PANTRACE_T_MAX,
 	PANTRACE_T_STRUCT = 0x16, /* the fields up to its end are members; no bytes of its own */
 	PANTRACE_T_STRUCT_END = 0x17,
-	PANTRACE_T_GATE = 0x1f,	    /* in sites: PANTRACE_ENABLED, no event of its own */
+	PANTRACE_T_GATE = 0x1f, /* in sites: PANTRACE_ENABLED, no event of its own */
 	PANTRACE_T_SEQUENCE = 0x20, /* | element type (I8 .. F64): u16 count, that many elements */
-	PANTRACE_T_ENUM = 0x40,	    /* | I8 .. U64, BOOL: an integer with names; extra: "NAME=VALUE,..." */
-	PANTRACE_T_ARRAY = 0x60,    /* | I8 .. BOOL: extra: the count; sites have it as two bytes */
-	PANTRACE_T_KIND = 0x60,	    /* mask: SEQUENCE, ENUM, ARRAY, or none of them */
-	PANTRACE_T_ELEMENT = 0x1f,  /* mask: I8 .. */
-	PANTRACE_T_HEX = 0x80, /* | I8 .. U64, or a sequence or an array of them: to be shown with base 16 */
+	/* | I8 .. U64, BOOL: an integer with names; extra: "NAME=VALUE,..." */
+	PANTRACE_T_ENUM = 0x40,
+	PANTRACE_T_ARRAY = 0x60, /* | I8 .. BOOL: extra: the count; sites have it as two bytes */
+	PANTRACE_T_KIND = 0x60, /* mask: SEQUENCE, ENUM, ARRAY, or none of them */
+	PANTRACE_T_ELEMENT = 0x1f, /* mask: I8 .. */
+	/* | I8 .. U64, or a sequence or an array of them: to be shown with base 16 */
+	PANTRACE_T_HEX = 0x80,
 };
 
 /*
@@ -77,14 +80,17 @@ enum pantrace_type {
  * in this order.
  */
 enum pantrace_context {
-	PANTRACE_CONTEXT_VPID,		   /* i32, in the process's pid namespace */
-	PANTRACE_CONTEXT_VTID,		   /* i32 */
-	PANTRACE_CONTEXT_PROCNAME,	   /* char[16], of the thread, NUL-padded */
-	PANTRACE_CONTEXT_CPU_ID,	   /* u32; packets of rings of CPUs say it too */
-	PANTRACE_CONTEXT_CONTEXT_SWITCHES, /* u64, of the thread since it is counted: doc/libpantrace.md */
-	PANTRACE_CONTEXT_PAGE_FAULTS,	   /* u64, of the thread since it is counted: doc/libpantrace.md */
-	PANTRACE_CONTEXT_IP,		   /* u64, behind the site */
-	PANTRACE_CONTEXT_USER_STACK,	   /* u16 count, u64 each: return addresses, innermost first */
+	PANTRACE_CONTEXT_VPID, /* i32, in the process's pid namespace */
+	PANTRACE_CONTEXT_VTID, /* i32 */
+	PANTRACE_CONTEXT_PROCNAME, /* char[16], of the thread, NUL-padded */
+	PANTRACE_CONTEXT_CPU_ID, /* u32; packets of rings of CPUs say it too */
+	/* u64, of the thread since it is counted: doc/libpantrace.md */
+	PANTRACE_CONTEXT_CONTEXT_SWITCHES,
+	/* u64, of the thread since it is counted: doc/libpantrace.md */
+	PANTRACE_CONTEXT_PAGE_FAULTS,
+	PANTRACE_CONTEXT_IP, /* u64, behind the site */
+	/* u16 count, u64 each: return addresses, innermost first */
+	PANTRACE_CONTEXT_USER_STACK,
 	PANTRACE_CONTEXT_MAX,
 };
 
@@ -100,27 +106,28 @@ struct pantrace_shm {
 	uint32_t flags;
 	uint32_t mode;
 	uint32_t nr_rings;
-	uint32_t sub_size;  /* bytes, a power of two */
-	uint32_t nr_subs;   /* a power of two, at least 2 */
-	uint64_t ring_off;  /* bytes from the start of the file */
+	uint32_t sub_size; /* bytes, a power of two */
+	uint32_t nr_subs; /* a power of two, at least 2 */
+	uint64_t ring_off; /* bytes from the start of the file */
 	uint64_t data_off;
 	uint64_t meta_off;
 	uint64_t meta_size;
 	uint64_t meta_used;
 	uint64_t file_size;
-	uint64_t tsc_hz;    /* ticks a second */
+	uint64_t tsc_hz; /* ticks a second */
 	uint64_t tsc_start; /* the same moment on three clocks */
 	uint64_t monotonic_start_ns;
 	uint64_t realtime_start_ns;
-	uint64_t lost;	    /* events that found no ring */
+	uint64_t lost; /* events that found no ring */
 	uint32_t pid;
-	uint32_t parent;    /* pid whose fork made this session, or 0 */
+	uint32_t parent; /* pid whose fork made this session, or 0 */
 	uint8_t uuid[16];
 	char comm[16];
-	uint64_t contexts;  /* a bit an enum pantrace_context: what stands between id and fields */
-	uint32_t block_us;  /* PANTRACE_BLOCK: the longest wait of one event */
+	uint64_t contexts; /* a bit an enum pantrace_context: what stands between id and fields */
+	uint32_t block_us; /* PANTRACE_BLOCK: the longest wait of one event */
 	uint32_t
-		refused_sites; /* that the session wants and that stay off: their code cannot be written */
+		/* that the session wants and that stay off: their code cannot be written */
+		refused_sites;
 	uint64_t pid_namespace; /* inode; 0: unknown */
 	char session[PANTRACE_SESSION_NAME]; /* "" is the session that the program itself started */
 	uint32_t refused_why; /* errno of the last of these sites */
@@ -131,16 +138,16 @@ struct pantrace_ring {
 	/* the writer's line; position and events change in one store */
 	uint64_t position __attribute__((aligned(64)));
 	uint64_t events; /* published since the ring was made */
-	uint64_t lost;	 /* discarded since the ring was made */
-	uint32_t owner;	 /* thread id, in rings of threads */
-	uint32_t cpu;	 /* the number that packets carry */
+	uint64_t lost; /* discarded since the ring was made */
+	uint32_t owner; /* thread id, in rings of threads */
+	uint32_t cpu; /* the number that packets carry */
 	uint64_t last_tsc; /* at least that of the last event: a lower one may not follow */
-	uint64_t vain;	 /* `consumed` + 1 when an event last waited in vain for room */
-	uint64_t had;	 /* position up to which there is memory; all ones: everywhere */
+	uint64_t vain; /* `consumed` + 1 when an event last waited in vain for room */
+	uint64_t had; /* position up to which there is memory; all ones: everywhere */
 	/* the reader's line */
 	uint64_t consumed __attribute__((aligned(64))); /* position up to which a reader is done */
 	uint32_t waiters; /* writers that wait for room: a futex that the reader wakes */
-	uint32_t room;	  /* counts up when a reader has given room back to waiters: the futex */
+	uint32_t room; /* counts up when a reader has given room back to waiters: the futex */
 };
 
 struct pantrace_packet {
@@ -150,24 +157,25 @@ struct pantrace_packet {
 	uint64_t timestamp_begin;
 	uint64_t timestamp_end;
 	uint64_t content_size; /* bits */
-	uint64_t packet_size;  /* bits */
+	uint64_t packet_size; /* bits */
 	uint64_t packet_seq_num;
 	uint64_t events_discarded; /* of the ring, up to the end of the packet */
-	uint64_t events_before;	   /* published in this ring before the packet */
+	uint64_t events_before; /* published in this ring before the packet */
 	uint32_t cpu_id;
 	uint32_t reserved;
 };
 
 /*
- * In the meta area: provider, name (NUL-ended each), then per field its type (one byte), its name and,
- * of enums and arrays, what else there is to know (NUL-ended each). A structure is a field before its
- * members, with its name, and one of type PANTRACE_T_STRUCT_END, without a name, behind them.
+ * In the meta area: provider, name (NUL-ended each), then per field its type (one byte), its name
+ * and, of enums and arrays, what else there is to know (NUL-ended each). A structure is a field
+ * before its members, with its name, and one of type PANTRACE_T_STRUCT_END, without a name, behind
+ * them.
  */
 struct pantrace_event_record {
 	uint32_t size; /* of the record with its strings, a multiple of 8 */
 	uint32_t id;
 	uint32_t nr_fields; /* at most PANTRACE_FIELDS */
-	uint32_t level;	    /* 0 (emergency) .. 14 (debug) */
+	uint32_t level; /* 0 (emergency) .. 14 (debug) */
 	char strings[];
 };
 
@@ -179,11 +187,11 @@ enum pantrace_record {
 /* An executable or library as it was mapped: what addresses in events are to be looked up in. */
 struct pantrace_object_record {
 	uint32_t size; /* of the record, a multiple of 8 */
-	uint32_t id;   /* 0 */
+	uint32_t id; /* 0 */
 	uint32_t kind; /* PANTRACE_RECORD_OBJECT */
-	uint32_t unloaded;  /* 1: it is gone by tsc */
-	uint64_t tsc;	    /* when the library saw it */
-	uint64_t base;	    /* address - base is the address in the file's own numbering */
+	uint32_t unloaded; /* 1: it is gone by tsc */
+	uint64_t tsc; /* when the library saw it */
+	uint64_t base; /* address - base is the address in the file's own numbering */
 	uint64_t start, end; /* of its mappings */
 	uint32_t build_id_size; /* bytes, at most 32 */
 	uint8_t build_id[32];

@@ -195,7 +195,10 @@ int arch_syscall_event_number(const char *name)
 	return arch_syscall_number(name);
 }
 
-/* save_mcount_regs and return_to_handler in arch/x86/kernel/ftrace_64.S; of the latter SP since 6.18. */
+/*
+ * save_mcount_regs and return_to_handler in arch/x86/kernel/ftrace_64.S; of the latter SP since
+ * 6.18.
+ */
 bool arch_register_is_partial(u16 offset, bool is_return)
 {
 	static const u16 offsets[] = {AX, DX, BP, IP, CX, SI, DI, R8, R9, SP};
@@ -206,7 +209,10 @@ bool arch_register_is_partial(u16 offset, bool is_return)
 	return false;
 }
 
-/* A nop of five bytes, 0x66 as the only prefix: what Linux 6.18 takes for one (tried with seven encodings). */
+/*
+ * A nop of five bytes, 0x66 as the only prefix: what Linux 6.18 takes for one (tried with seven
+ * encodings).
+ */
 static bool is_nop5(const u8 *code, size_t size)
 {
 	size_t at = 0;
@@ -219,10 +225,11 @@ static bool is_nop5(const u8 *code, size_t size)
 }
 
 /*
- * Linux 6.18 and a few after it replace a probed nop of five bytes by a call into a page of the process. The call overwrites what a
- * function without calls keeps below its stack pointer, and children that are forked later have the call without the page: seen with
- * 6.18.44. Later ones do that to nops of ten bytes, and rightly; there the system call for that page answers EPROTO to everybody else
- * (arch/x86/kernel/uprobes.c).
+ * Linux 6.18 and a few after it replace a probed nop of five bytes by a call into a page of the
+ * process. The call overwrites what a function without calls keeps below its stack pointer, and
+ * children that are forked later have the call without the page: seen with 6.18.44. Later ones do
+ * that to nops of ten bytes, and rightly; there the system call for that page answers EPROTO to
+ * everybody else (arch/x86/kernel/uprobes.c).
  */
 static bool nop5_becomes_call(void)
 {

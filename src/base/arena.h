@@ -13,10 +13,13 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* newest first */
-	size_t used;		    /* bytes used of the newest block */
+	size_t used; /* bytes used of the newest block */
 };
 
-#define ARENA_INIT {0}
+#define ARENA_INIT \
+	{          \
+		0  \
+	}
 
 /* Zeroed memory, 16-byte aligned; never NULL. */
 void *arena_alloc(struct arena *a, size_t size);

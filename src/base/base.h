@@ -31,10 +31,10 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define ARRAY_SIZE(a)		 (sizeof(a) / sizeof((a)[0]))
-#define container_of(p, type, m) ((type *)((char *)(p) - offsetof(type, m)))
+#define container_of(p, type, m) ((type *)((char *)(p)-offsetof(type, m)))
 #define MIN(a, b)		 ((a) < (b) ? (a) : (b))
 #define MAX(a, b)		 ((a) > (b) ? (a) : (b))
-#define ALIGN_UP(x, a)		 (((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
+#define ALIGN_UP(x, a)		 (((x) + (a)-1) & ~((__typeof__(x))(a)-1))
 #define PRINTF_LIKE(f, a)	 __attribute__((format(printf, f, a)))
 #define UNUSED			 __attribute__((unused))
 
@@ -43,10 +43,11 @@ enum exit_code {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	EXIT_LOST = 3,	     /* finished, but events were lost */
-	EXIT_PRIVILEGE = 4,  /* missing privilege */
+	EXIT_LOST = 3, /* finished, but events were lost */
+	EXIT_PRIVILEGE = 4, /* missing privilege */
 	EXIT_UNSUPPORTED = 5, /* the kernel lacks the feature */
-	EXIT_SIGNAL = 0x100   /* added to the number of the signal that ended the command: main() ends by it, too */
+	/* added to the number of the signal that ended the command: main() ends by it, too */
+	EXIT_SIGNAL = 0x100
 };
 
 void *xmalloc(size_t size);

@@ -45,10 +45,22 @@ static inline u64 cursor_uint(struct cursor *c, size_t n) /* little endian, n <=
 	return v;
 }
 
-static inline u8 cursor_u8(struct cursor *c) { return (u8)cursor_uint(c, 1); }
-static inline u16 cursor_u16(struct cursor *c) { return (u16)cursor_uint(c, 2); }
-static inline u32 cursor_u32(struct cursor *c) { return (u32)cursor_uint(c, 4); }
-static inline u64 cursor_u64(struct cursor *c) { return cursor_uint(c, 8); }
+static inline u8 cursor_u8(struct cursor *c)
+{
+	return (u8)cursor_uint(c, 1);
+}
+static inline u16 cursor_u16(struct cursor *c)
+{
+	return (u16)cursor_uint(c, 2);
+}
+static inline u32 cursor_u32(struct cursor *c)
+{
+	return (u32)cursor_uint(c, 4);
+}
+static inline u64 cursor_u64(struct cursor *c)
+{
+	return cursor_uint(c, 8);
+}
 
 /* A NUL-terminated string in place, or NULL (and failed) if no NUL is left. */
 static inline const char *cursor_string(struct cursor *c)

@@ -5,7 +5,7 @@
 #include "base/nearest.h"
 
 #define COMMAND_WARNINGS 64 /* different ones that are said */
-#define EXCERPT_MAX 300 /* bytes of a source line that are shown around the place */
+#define EXCERPT_MAX	 300 /* bytes of a source line that are shown around the place */
 
 u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len)
 {

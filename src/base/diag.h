@@ -31,7 +31,7 @@ struct source {
 	const char *text; /* NUL-terminated */
 	size_t len;
 	bool is_expansion; /* the text as a macro's call got it: see diag_add_expansion() */
-	u16 origin;	   /* then: the file that it is */
+	u16 origin; /* then: the file that it is */
 	struct span call;
 };
 
@@ -50,32 +50,41 @@ struct diag {
 	unsigned int errors, warnings;
 	bool no_warnings; /* warnings are dropped */
 	/*
-	 * The text that is compiled is not the user's but that of a command ("opensnoop"): its name stands before messages, no place and
-	 * no text are shown, the errors that follow from the first one are left out, and each warning is said once.
+	 * The text that is compiled is not the user's but that of a command ("opensnoop"): its name
+	 * stands before messages, no place and no text are shown, the errors that follow from the
+	 * first one are left out, and each warning is said once.
 	 */
 	const char *command;
 	VECTOR(const char *) said; /* of a command: warnings */
-	enum exit_code code; /* the first specific exit code that an error asked for; EXIT_OK if none */
+	/* the first specific exit code that an error asked for; EXIT_OK if none */
+	enum exit_code code;
 };
 
-#define DIAG_INIT {.code = EXIT_OK}
+#define DIAG_INIT               \
+	{                       \
+		.code = EXIT_OK \
+	}
 
 /* Registers a script; text must outlive the diag. Returns the file index for spans. */
 u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 
 /*
- * A macro of `file` is called at `call`: the file index for the spans of what it expands to, whose messages say so. When there are
- * too many to tell apart that is `file` itself.
+ * A macro of `file` is called at `call`: the file index for the spans of what it expands to, whose
+ * messages say so. When there are too many to tell apart that is `file` itself.
  */
 u16 diag_add_expansion(struct diag *d, u16 file, struct span call);
 /* "expanded from" with an excerpt for every macro that the place came by, the innermost first. */
-void diag_print_expansions(const struct diag *d, enum diag_level level, struct span at, FILE *out, bool colour);
+void diag_print_expansions(const struct diag *d, enum diag_level level, struct span at, FILE *out,
+			   bool colour);
 
 void diag_error(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_warning(struct diag *d, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* What to do next; belongs to the message before it. */
 void diag_hint(struct diag *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* "did you mean 'x'?" if a candidate is near enough (base/nearest.h); else nothing. True if something was said. */
+/*
+ * "did you mean 'x'?" if a candidate is near enough (base/nearest.h); else nothing. True if
+ * something was said.
+ */
 bool diag_hint_nearest(struct diag *d, const char *word, const char *const *candidates, size_t n);
 /* The process should end with this code because of the last error (first caller wins). */
 void diag_code(struct diag *d, enum exit_code code);
@@ -87,6 +96,5 @@ void diag_print(struct diag *d, FILE *out, bool colour);
 /* EXIT_OK without errors, else the specific code, else EXIT_FAILED. */
 enum exit_code diag_exit_code(const struct diag *d);
 void diag_release(struct diag *d);
-
 
 #endif

@@ -107,7 +107,8 @@ void escape_xml(struct strbuf *out, const char *s, size_t n)
 	static const struct {
 		char c;
 		const char *entity;
-	} entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+	} entities[] = {
+		{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
 
 	for (size_t i = 0; i < n;) {
 		u32 code = 0;

@@ -18,7 +18,10 @@ void escape_terminal(struct strbuf *out, const char *s, size_t n);
 void escape_line(struct strbuf *out, const char *s, size_t n);
 /* Inside a JSON string, without the quotes; for base/json.h, which has the rules. */
 void escape_json(struct strbuf *out, const char *s, size_t n);
-/* In the text or a quoted attribute of XML and HTML. What XML has no way to say (control characters) becomes \xNN, invalid UTF-8 too. */
+/*
+ * In the text or a quoted attribute of XML and HTML. What XML has no way to say (control
+ * characters) becomes \xNN, invalid UTF-8 too.
+ */
 void escape_xml(struct strbuf *out, const char *s, size_t n);
 
 #endif

@@ -9,7 +9,10 @@
  * NUL-terminated buffer. limit = 0: no limit; -EFBIG beyond it. Returns 0 or -errno. */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len);
 int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_len);
-/* Maps a file of the kernel's read-only: of any other, whoever may write it could end us. Returns 0 or -errno; an empty file gives data "" and len 0. */
+/*
+ * Maps a file of the kernel's read-only: of any other, whoever may write it could end us. Returns 0
+ * or -errno; an empty file gives data "" and len 0.
+ */
 int file_map(const char *path, const void **ret_data, size_t *ret_len);
 void file_unmap(const void *data, size_t len);
 /* After EMFILE: lets this process have more descriptors. False: no more are allowed. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of somebody else's, in memory as a private copy that is read when a part of it is first asked for. Others may cut the file
- * short or write over it meanwhile: what was read stays as it is, and what was not is refused. (A mapping would end us with SIGBUS,
- * and would change under a parser that has checked it.)
+ * A file of somebody else's, in memory as a private copy that is read when a part of it is first
+ * asked for. Others may cut the file short or write over it meanwhile: what was read stays as it
+ * is, and what was not is refused. (A mapping would end us with SIGBUS, and would change under a
+ * parser that has checked it.)
  */
 #ifndef PANTRACE_BASE_FILE_IMAGE_H
 #define PANTRACE_BASE_FILE_IMAGE_H
@@ -20,7 +21,11 @@ struct file_image {
 	u64 bytes_read;
 	u64 file_size;
 	struct timespec modified;
-	int error; /* the first one: -ESTALE (the file has changed), -EFBIG, -ENOMEM, -EIO, ...; nothing more is read then */
+	/*
+	 * the first one: -ESTALE (the file has changed), -EFBIG, -ENOMEM, -EIO, ...; nothing more
+	 * is read then
+	 */
+	int error;
 };
 
 /* The descriptor stays the caller's. 0 or -errno; -EFBIG: larger than anything that is believed. */
@@ -36,7 +41,10 @@ static inline bool file_image_has(const struct file_image *i, u64 offset, u64 n)
 }
 /* n bytes in place, valid until the end; NULL if they are not all there (then perhaps `error`). */
 const void *file_image_bytes(struct file_image *i, u64 offset, u64 n);
-/* Gives back the memory of what lies wholly within; bytes that were given out from there must not be used any more. */
+/*
+ * Gives back the memory of what lies wholly within; bytes that were given out from there must not
+ * be used any more.
+ */
 void file_image_drop(struct file_image *i, u64 offset, u64 n);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A hash map from byte strings to pointers: open addressing, linear probing,
- * load at most 2/3. Keys are copied, unless they are said to stay. Zero-initialised is empty. Iteration order
- * is the order of insertion (entries are kept in an array), so that everything
- * printed from a map is reproducible.
+ * A hash map from byte strings to pointers: open addressing, linear probing, load at most 2/3. Keys
+ * are copied, unless they are said to stay. Zero-initialised is empty. Iteration order is the order
+ * of insertion (entries are kept in an array), so that everything printed from a map is
+ * reproducible.
  */
 #ifndef PANTRACE_BASE_HASHMAP_H
 #define PANTRACE_BASE_HASHMAP_H
@@ -23,13 +23,17 @@ struct hashmap {
 	u32 *slots; /* index + 1 into entries; 0 = free */
 	size_t nslots;
 	struct arena keys;
-	bool keys_stay; /* set before the first one: they are the caller's, as long as the map is there */
+	/* set before the first one: they are the caller's, as long as the map is there */
+	bool keys_stay;
 };
 
 /* NULL when absent. */
 void *hashmap_get(const struct hashmap *m, const void *key, size_t key_len);
 void *hashmap_gets(const struct hashmap *m, const char *key);
-/* Returns the place of the value; *ret_new says whether it was just made (value NULL). ret_new may be NULL. */
+/*
+ * Returns the place of the value; *ret_new says whether it was just made (value NULL). ret_new may
+ * be NULL.
+ */
 void **hashmap_put(struct hashmap *m, const void *key, size_t key_len, bool *ret_new);
 void hashmap_puts(struct hashmap *m, const char *key, void *value);
 /* Frees keys and tables, not the values. */

@@ -7,7 +7,10 @@
 
 #include "base/escape.h"
 
-/* What separates a value from the one before; in arrays bpftrace sets no blank before what is no object. */
+/*
+ * What separates a value from the one before; in arrays bpftrace sets no blank before what is no
+ * object.
+ */
 static void separate(struct json *j, bool with_blank)
 {
 	if (j->has_value)

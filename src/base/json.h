@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The writer of JSON: every command's JSON goes through it, so that its rules hold everywhere (doc/json.md).
+ * The writer of JSON: every command's JSON goes through it, so that its rules hold everywhere
+ * (doc/json.md).
  *
  *	struct json j = JSON_INIT(&out);
  *	json_object(&j);
@@ -13,9 +14,12 @@
  *	json_end_line(&j);
  *
  * What is written is strict JSON (RFC 8259) in UTF-8, whatever bytes come from the traced world:
- * - a byte that is not part of valid UTF-8 becomes the character of its number: 0xe9 is \u00e9, as ISO 8859-1 reads it;
- * - controls (C0, DEL, C1) and characters that turn the direction of text are escaped as \uXXXX: they never reach a terminal raw;
- * - an integer beyond 2^53 - 1 in either direction is a string of its digits. JSON's numbers are doubles for many readers (JavaScript,
+ * - a byte that is not part of valid UTF-8 becomes the character of its number: 0xe9 is \u00e9, as
+ * ISO 8859-1 reads it;
+ * - controls (C0, DEL, C1) and characters that turn the direction of text are escaped as \uXXXX:
+ * they never reach a terminal raw;
+ * - an integer beyond 2^53 - 1 in either direction is a string of its digits. JSON's numbers are
+ * doubles for many readers (JavaScript,
  *   jq before 1.7), which would round it without a word (RFC 7493, 2.2);
  * - what no number is (NaN, infinity) is null.
  */
@@ -28,12 +32,18 @@
 
 struct json {
 	struct strbuf *out;
-	bool spaced;	/* ", " between members and ": " behind keys, as bpftrace has them */
+	bool spaced; /* ", " between members and ": " behind keys, as bpftrace has them */
 	bool has_value; /* something stands before: a comma comes first */
 };
 
-#define JSON_INIT(to)	     {.out = (to)}
-#define JSON_SPACED_INIT(to) {.out = (to), .spaced = true}
+#define JSON_INIT(to)       \
+	{                   \
+		.out = (to) \
+	}
+#define JSON_SPACED_INIT(to)                \
+	{                                   \
+		.out = (to), .spaced = true \
+	}
 
 void json_object(struct json *j);
 void json_array(struct json *j);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The best few names near a word, found in one pass over any number of candidates: "did you mean 'x'?". */
+/*
+ * The best few names near a word, found in one pass over any number of candidates: "did you mean
+ * 'x'?".
+ */
 #ifndef PANTRACE_BASE_NEAREST_H
 #define PANTRACE_BASE_NEAREST_H
 

@@ -4,17 +4,18 @@
  * completions.
  *
  *	static const struct option_spec options[] = {
- *		{'d', "duration", "SECONDS", "stop after this many seconds", OPTION_STRING, offsetof(struct my, duration)},
- *		{'v', "verbose", NULL, "more detail", OPTION_COUNT, offsetof(struct my, verbose)},
- *		{0},
+ *		{'d', "duration", "SECONDS", "stop after this many seconds", OPTION_STRING,
+ *		offsetof(struct my, duration)}, {'v', "verbose", NULL, "more detail", OPTION_COUNT,
+ *		offsetof(struct my, verbose)}, {0},
  *	};
- *	static const struct command_spec spec = {.name = "opensnoop", .synopsis = "[options] [FILENAME]", .summary = "...",
+ *	static const struct command_spec spec = {.name = "opensnoop", .synopsis = "[options]
+ *	[FILENAME]", .summary = "...",
  *						 .examples = "...", .options = options};
  *	int rc = options_parse(&spec, argc, argv, &my, &first_argument);
  *	if (rc != OPTIONS_GO_ON) return rc;	// help was shown (0) or usage error (EXIT_USAGE)
  *
- * Short options may be bundled (-hs), values may be attached (-d5, --duration=5) or follow. `--` ends
- * the options. The order of options and arguments is free unless stop_at_argument.
+ * Short options may be bundled (-hs), values may be attached (-d5, --duration=5) or follow. `--`
+ * ends the options. The order of options and arguments is free unless stop_at_argument.
  */
 #ifndef PANTRACE_BASE_OPTIONS_H
 #define PANTRACE_BASE_OPTIONS_H
@@ -24,18 +25,22 @@
 #include "base/base.h"
 
 enum option_kind {
-	OPTION_FLAG,   /* bool = true */
-	OPTION_COUNT,  /* int += 1 */
+	OPTION_FLAG, /* bool = true */
+	OPTION_COUNT, /* int += 1 */
 	OPTION_PRESENT, /* const char * = "" (a flag among values) */
 	OPTION_STRING, /* const char * */
-	OPTION_U64,    /* u64, decimal or 0x */
+	OPTION_U64, /* u64, decimal or 0x */
 	OPTION_DOUBLE, /* double >= 0 */
-	OPTION_LIST,   /* struct string_list: may be repeated */
+	OPTION_LIST, /* struct string_list: may be repeated */
 	OPTION_OPTIONAL, /* const char *: value only when attached ("-O3", "--opt=3"), else "" */
 	OPTION_HEADING, /* not an option: help is a heading in --help */
 	OPTION_IGNORED, /* accepted for compatibility; takes no value */
 	OPTION_IGNORED_VALUE, /* accepted for compatibility; takes a value */
-	OPTION_REFUSED, /* known to users of another program, not offered here: help says why, or what does it instead */
+	/*
+	 * known to users of another program, not offered here: help says why, or what does it
+	 * instead
+	 */
+	OPTION_REFUSED,
 };
 
 struct string_list {
@@ -44,12 +49,12 @@ struct string_list {
 };
 
 struct option_spec {
-	char short_name;       /* 0 = none */
+	char short_name; /* 0 = none */
 	const char *long_name; /* NULL = none */
-	const char *value;     /* name of the value in help; NULL = takes none */
+	const char *value; /* name of the value in help; NULL = takes none */
 	const char *help;
 	enum option_kind kind;
-	size_t offset;	       /* of the field in the caller's struct */
+	size_t offset; /* of the field in the caller's struct */
 };
 
 /* A column of what the command prints. */
@@ -58,16 +63,19 @@ struct option_field {
 };
 
 struct command_spec {
-	const char *name;     /* "opensnoop" */
+	const char *name; /* "opensnoop" */
 	const char *synopsis; /* "[options] [FILENAME]" */
-	const char *summary;  /* one line */
+	const char *summary; /* one line */
 	const char *examples; /* lines "command   # what it does", shown first in --help */
-	const char *details;  /* further paragraphs or NULL */
-	const struct option_field *fields; /* columns of its output, shown last; ends with name NULL; may be NULL */
-	const struct option_spec *options; /* ends with an empty row; -h/--help is always there unless 'h' is a row */
-	const char *command; /* of tracers that take `-- COMMAND`: what becomes of it, as COMMAND_TRACED; else NULL */
+	const char *details; /* further paragraphs or NULL */
+	/* columns of its output, shown last; ends with name NULL; may be NULL */
+	const struct option_field *fields;
+	/* ends with an empty row; -h/--help is always there unless 'h' is a row */
+	const struct option_spec *options;
+	/* of tracers that take `-- COMMAND`: what becomes of it, as COMMAND_TRACED; else NULL */
+	const char *command;
 	bool fits_terminal; /* rows of its output are cut at the terminal's edge */
-	bool stop_at_argument;	/* everything after the first argument is the argument list */
+	bool stop_at_argument; /* everything after the first argument is the argument list */
 };
 
 #define COMMAND_TRACED "run this command and trace it, with what it starts, until it ends"
@@ -76,23 +84,29 @@ struct command_spec {
 #define OPTIONS_GO_ON (-1)
 
 /*
- * Fills in *values. Returns OPTIONS_GO_ON, or the exit code to end with (help printed on stdout: 0; a usage error printed
- * on stderr with the nearest option: EXIT_USAGE). argv is permuted so that arguments are argv[*ret_first ...].
+ * Fills in *values. Returns OPTIONS_GO_ON, or the exit code to end with (help printed on stdout: 0;
+ * a usage error printed on stderr with the nearest option: EXIT_USAGE). argv is permuted so that
+ * arguments are argv[*ret_first ...].
  */
-int options_parse(const struct command_spec *spec, int argc, char **argv, void *values, int *ret_first);
+int options_parse(const struct command_spec *spec, int argc, char **argv, void *values,
+		  int *ret_first);
 /* Where `--` stands, behind which is a command to run; argc = nowhere. */
 int options_end(int argc, char **argv);
 /* Frees what the lists in *values hold (not their words, which are argv's). */
 void options_release(const struct command_spec *spec, void *values);
 void options_help(const struct command_spec *spec, FILE *out);
 /*
- * What `--help-complete WORD...` prints, given the words behind the command's name, the last of them still being written: lines
- * "word<TAB>help" that may stand in its place, and "@KIND<TAB>word" for what only the caller knows: KIND is the word of the option
- * table or the synopsis (PID, FILE, TRACEPOINT), or ARGUMENTS for the words of a command behind "--".
+ * What `--help-complete WORD...` prints, given the words behind the command's name, the last of
+ * them still being written: lines "word<TAB>help" that may stand in its place, and "@KIND<TAB>word"
+ * for what only the caller knows: KIND is the word of the option table or the synopsis (PID, FILE,
+ * TRACEPOINT), or ARGUMENTS for the words of a command behind "--".
  */
 #define OPTIONS_KIND_MARK "@"
 void options_complete(const struct command_spec *spec, int argc, char **argv, FILE *out);
-/* What `--help-man` and `--help-words` print: a manual page, and one "option<TAB>help" a line for shell completion. */
+/*
+ * What `--help-man` and `--help-words` print: a manual page, and one "option<TAB>help" a line for
+ * shell completion.
+ */
 void options_man(const struct command_spec *spec, FILE *out);
 void options_man_exit_status(FILE *out); /* the section that all pages share */
 void options_words(const struct command_spec *spec, FILE *out);

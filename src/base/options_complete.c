@@ -24,7 +24,10 @@ static void choices(FILE *out, const char *what, const char *prefix, const char 
 	free(words);
 }
 
-/* What is wanted here, by the word that the help uses for it: "PID", "TRACEPOINT[,TRACEPOINT...]", "keys=FIELD[.FORM],...". */
+/*
+ * What is wanted here, by the word that the help uses for it: "PID", "TRACEPOINT[,TRACEPOINT...]",
+ * "keys=FIELD[.FORM],...".
+ */
 static void value(FILE *out, const char *what, const char *prefix, const char *current)
 {
 	const char *kind = strchr(what, '=') ? strchr(what, '=') + 1 : what;
@@ -59,8 +62,10 @@ static void options(const struct command_spec *spec, const char *current, FILE *
 		candidate(out, "--help", current, "this text");
 }
 
-/* The n-th word of the synopsis that stands for an argument; the last one again where more are given; NULL = there are none.
- * The caller frees it. */
+/*
+ * The n-th word of the synopsis that stands for an argument; the last one again where more are
+ * given; NULL = there are none. The caller frees it.
+ */
 static char *argument(const struct command_spec *spec, u32 n)
 {
 	const char *found = NULL, *s = spec->synopsis, * or = strstr(s, "  |  ");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The option table as --help: examples first, one layout for all commands, as wide as the terminal. */
+/*
+ * The option table as --help: examples first, one layout for all commands, as wide as the terminal.
+ */
 #include "base/options_internal.h"
 
 #include <ctype.h>
@@ -25,8 +27,8 @@ static unsigned int help_width(FILE *out)
 }
 
 /*
- * Words from column `at` on; further lines begin with `indent` spaces and the prefix. Ends the line. A word that
- * is longer than a line has one of its own.
+ * Words from column `at` on; further lines begin with `indent` spaces and the prefix. Ends the
+ * line. A word that is longer than a line has one of its own.
  */
 static void wrap(FILE *out, const char *text, size_t len, size_t at, size_t indent,
 		 const char *prefix)

@@ -5,8 +5,14 @@
 
 #include "base/options.h"
 
-/* An option that help, manual and completion show: no heading, nothing that is only understood for the sake of old habits. */
+/*
+ * An option that help, manual and completion show: no heading, nothing that is only understood for
+ * the sake of old habits.
+ */
 bool option_is_offered(const struct option_spec *o);
-/* The option that takes its value from the word after this one: "-d", "-hd", "--duration". NULL = none. */
+/*
+ * The option that takes its value from the word after this one: "-d", "-hd", "--duration". NULL =
+ * none.
+ */
 const struct option_spec *option_that_waits(const struct command_spec *spec, const char *word);
 #endif

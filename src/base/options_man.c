@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The option table as a manual page (man(7)) and as words for shell completion. scripts/man.awk takes single sections out
- * of the page. */
+/*
+ * The option table as a manual page (man(7)) and as words for shell completion. scripts/man.awk
+ * takes single sections out of the page.
+ */
 #include "base/options_internal.h"
 
 #include <ctype.h>
@@ -127,7 +129,8 @@ static void man_running(const struct command_spec *spec, FILE *out)
 	fprintf(out,
 		".SH RUNNING\nWhen tracing has begun, a line on standard error says what is "
 		"traced (\"Tracing ... Ctrl\\-C to end.\"), if that is a terminal.\n"
-		".PP\n\\fB\\-\\- COMMAND\\fR: %s. It starts when tracing has begun, so that nothing "
+		".PP\n\\fB\\-\\- COMMAND\\fR: %s. It starts when tracing has begun, so that "
+		"nothing "
 		"of it is missed.\n",
 		spec->command);
 	if (spec->fits_terminal)
@@ -168,7 +171,8 @@ void options_man(const struct command_spec *spec, FILE *out)
 	man_running(spec, out);
 	options_man_exit_status(out);
 	if (runs_commands(spec))
-		fputs("A traced command that ends by itself with another code than 0, or by a signal, passes that on instead of "
+		fputs("A traced command that ends by itself with another code than 0, or by a "
+		      "signal, passes that on instead of "
 		      "0 or 3.\n",
 		      out);
 	fputs(".SH SEE ALSO\n.BR pantrace (8)\n", out);

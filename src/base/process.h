@@ -8,7 +8,10 @@
 #include "base/base.h"
 
 bool process_exists(pid_t pid);
-/* A descriptor that is readable when the process has ended (pidfd_open(2)). -ESRCH if there is none, -ENOSYS before 5.3. */
+/*
+ * A descriptor that is readable when the process has ended (pidfd_open(2)). -ESRCH if there is
+ * none, -ENOSYS before 5.3.
+ */
 int process_open(pid_t pid);
 /* The same of one thread, from 6.9 on (-EINVAL before, but for the first thread of a process). */
 int process_open_thread(pid_t thread);

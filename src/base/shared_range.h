@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory that is shared with another process through a file (rings, counting tables: both sides write, so no copy will do). The other
- * may cut the file short at any time; touching what is gone raises SIGBUS. Within the ranges that are named here it reads as
- * zeros instead, and the range says so. Any other SIGBUS is what it always was: it is not caught.
+ * Memory that is shared with another process through a file (rings, counting tables: both sides
+ * write, so no copy will do). The other may cut the file short at any time; touching what is gone
+ * raises SIGBUS. Within the ranges that are named here it reads as zeros instead, and the range
+ * says so. Any other SIGBUS is what it always was: it is not caught.
  */
 #ifndef PANTRACE_BASE_SHARED_RANGE_H
 #define PANTRACE_BASE_SHARED_RANGE_H

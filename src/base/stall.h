@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Readers that stall: a pipe, socket or terminal that nobody reads keeps its writer for ever. Whoever blocks signals to end in order
- * would not end then.
+ * Readers that stall: a pipe, socket or terminal that nobody reads keeps its writer for ever.
+ * Whoever blocks signals to end in order would not end then.
  */
 #ifndef PANTRACE_BASE_STALL_H
 #define PANTRACE_BASE_STALL_H
@@ -10,13 +10,19 @@
 
 /* Is this descriptor one that somebody has to read? */
 bool stall_is_possible(int fd);
-/* The process ends, by a signal: from now on a reader that stalls is waited for only for a moment. */
+/*
+ * The process ends, by a signal: from now on a reader that stalls is waited for only for a moment.
+ */
 void stall_end(void);
-/* Has a signal come that ends the process, and is blocked? Those that are not blocked end it at once. */
+/*
+ * Has a signal come that ends the process, and is blocked? Those that are not blocked end it at
+ * once.
+ */
 bool stall_signal_waits(void);
 /*
- * Writes everything, as write_all(), but gives up with -ETIMEDOUT when the reader takes nothing for a while and the process ends:
- * after stall_end(), or when SIGINT, SIGTERM, SIGHUP or SIGQUIT waits.
+ * Writes everything, as write_all(), but gives up with -ETIMEDOUT when the reader takes nothing for
+ * a while and the process ends: after stall_end(), or when SIGINT, SIGTERM, SIGHUP or SIGQUIT
+ * waits.
  */
 int stall_write(int fd, const void *data, size_t len);
 /* From now on this holds for what is written to stderr. */

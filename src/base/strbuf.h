@@ -15,7 +15,10 @@ struct strbuf {
 };
 
 extern char strbuf_empty[1];
-#define STRBUF_INIT {strbuf_empty, 0, 0}
+#define STRBUF_INIT                \
+	{                          \
+		strbuf_empty, 0, 0 \
+	}
 
 void strbuf_add(struct strbuf *sb, const void *p, size_t n);
 void strbuf_addstr(struct strbuf *sb, const char *s);

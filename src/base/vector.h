@@ -18,12 +18,12 @@
 		size_t len, cap; \
 	}
 
-#define vector_reserve(v, n)                                                                  \
-	do {                                                                                  \
-		if ((v)->cap < (n)) {                                                         \
-			(v)->cap = MAX((size_t)(n), (v)->cap ? (v)->cap * 2 : (size_t)8);     \
+#define vector_reserve(v, n)                                                                   \
+	do {                                                                                   \
+		if ((v)->cap < (n)) {                                                          \
+			(v)->cap = MAX((size_t)(n), (v)->cap ? (v)->cap * 2 : (size_t)8);      \
 			(v)->items = xreallocarray((v)->items, (v)->cap, sizeof(*(v)->items)); \
-		}                                                                             \
+		}                                                                              \
 	} while (0)
 
 /* The value must not look at the vector: its length has been counted up or not. */
@@ -35,12 +35,12 @@
 
 #define vector_last(v) ((v)->items[(v)->len - 1])
 
-#define vector_free(v)              \
-	do {                        \
-		free((v)->items);   \
-		(v)->items = NULL;  \
-		(v)->len = 0;       \
-		(v)->cap = 0;       \
+#define vector_free(v)             \
+	do {                       \
+		free((v)->items);  \
+		(v)->items = NULL; \
+		(v)->len = 0;      \
+		(v)->cap = 0;      \
 	} while (0)
 
 #endif

@@ -8,21 +8,27 @@
 /* How a program finds an argument. */
 enum location_kind {
 	LOCATION_NONE,
-	LOCATION_CONTEXT,  /* load `size` bytes at context + offset */
+	LOCATION_CONTEXT, /* load `size` bytes at context + offset */
 	LOCATION_REGISTER, /* the saved register at pt_regs + offset */
-	LOCATION_MEMORY,   /* *(base register + offset [+ index register * scale]) in user memory */
+	LOCATION_MEMORY, /* *(base register + offset [+ index register * scale]) in user memory */
 	LOCATION_CONSTANT, /* value */
-	LOCATION_SYSCALL,  /* the saved register at offset of the registers that the context's first word points to (typed by BTF) */
+	/*
+	 * the saved register at offset of the registers that the context's first word points to
+	 * (typed by BTF)
+	 */
+	LOCATION_SYSCALL,
 };
 
 struct location {
 	enum location_kind kind;
-	u8 size;	/* 1, 2, 4, 8 */
+	u8 size; /* 1, 2, 4, 8 */
 	bool is_signed;
-	u16 offset;	/* LOCATION_CONTEXT; LOCATION_REGISTER: offset of the register in the saved registers */
-	u16 base, index; /* LOCATION_MEMORY: offsets of the registers in the saved registers; index 0xffff = none */
+	/* LOCATION_CONTEXT; LOCATION_REGISTER: offset of the register in the saved registers */
+	u16 offset;
+	/* LOCATION_MEMORY: offsets of the registers in the saved registers; index 0xffff = none */
+	u16 base, index;
 	u8 scale;
-	s64 value;	/* LOCATION_CONSTANT; LOCATION_MEMORY: displacement */
+	s64 value; /* LOCATION_CONSTANT; LOCATION_MEMORY: displacement */
 };
 
 #endif

@@ -5,7 +5,8 @@
 
 struct command {
 	const char *name, *summary; /* summary NULL: not for people */
-	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
+	/* argv[0] is the command's name; returns the exit code */
+	int (*run)(int argc, char **argv);
 };
 
 extern const struct command commands[]; /* ends with name NULL */

@@ -42,12 +42,13 @@ static const struct command_spec crash_spec = {
 	.examples = "pantrace crash 4711   # of this process, from whichever session it was in\n"
 		    "pantrace crash /var/lib/rings -o /tmp/last   # every ring file of a "
 		    "directory, after a power cut\n",
-	.details = "The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
-		   "PANTRACE_RECORD). Whatever ended the "
-		   "process, it holds every event that was published. Files are only read. A "
-		   "process that still runs is read as well. Of a file that was looked for by its "
-		   "process, the owner must be us, root, or the process's user; whose a process was "
-		   "that has ended, only its files say: UID.\n",
+	.details =
+		"The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
+		"PANTRACE_RECORD). Whatever ended the "
+		"process, it holds every event that was published. Files are only read. A "
+		"process that still runs is read as well. Of a file that was looked for by its "
+		"process, the owner must be us, root, or the process's user; whose a process was "
+		"that has ended, only its files say: UID.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };
@@ -92,8 +93,9 @@ static void say(struct crash *c, const struct pantrace_shm *h, uid_t uid, u64 ev
 }
 
 /*
- * Where others can write, anybody can leave a file that names a process. For us alone, none but ours and root's counts; root sees
- * everybody's, but not as those of a process that is another user's.
+ * Where others can write, anybody can leave a file that names a process. For us alone, none but
+ * ours and root's counts; root sees everybody's, but not as those of a process that is another
+ * user's.
  */
 static bool is_good(struct crash *c, uid_t owner, const struct pantrace_shm *h)
 {

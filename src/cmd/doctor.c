@@ -158,15 +158,17 @@ static void text_reading(struct doctor *d)
 	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++)
 		strbuf_addf(&d->out, "  %-4s %-22s %s\n", c->needs ? "some" : "kept", c->name,
 			    c->why);
-	strbuf_addf(&d->out,
-		    "  %-4s %-22s given up, and no program that is run gets new ones "
-		    "(no_new_privs)\n"
-		    "  %-4s %-22s only those that reading takes (seccomp), in scripts and tools without "
-		    "files or sockets of their own%s\n"
-		    "  \"some\": by runs that need it. Scripts with system() or events of instrumented "
-		    "programs keep all, as does --%s.\n",
-		    "no", "all others", sandbox_can_filter() ? "some" : "NO", "system calls",
-		    sandbox_can_filter() ? "" : "; this kernel cannot do it", SANDBOX_OPTION_NAME);
+	strbuf_addf(
+		&d->out,
+		"  %-4s %-22s given up, and no program that is run gets new ones "
+		"(no_new_privs)\n"
+		"  %-4s %-22s only those that reading takes (seccomp), in scripts and tools "
+		"without "
+		"files or sockets of their own%s\n"
+		"  \"some\": by runs that need it. Scripts with system() or events of instrumented "
+		"programs keep all, as does --%s.\n",
+		"no", "all others", sandbox_can_filter() ? "some" : "NO", "system calls",
+		sandbox_can_filter() ? "" : "; this kernel cannot do it", SANDBOX_OPTION_NAME);
 }
 
 static void text_privileges(struct doctor *d)

@@ -15,8 +15,9 @@
 #include "view/printf_text.h"
 
 #define SYSTEM_OUTPUT_MAX (16u << 20)
-#define SYSTEM_LOOK_MS	  20  /* without pidfd_open(2): how often we look whether the shell has ended */
-#define SYSTEM_SIGNAL_MS  100 /* and whether we shall */
+/* without pidfd_open(2): how often we look whether the shell has ended */
+#define SYSTEM_LOOK_MS	 20
+#define SYSTEM_SIGNAL_MS 100 /* and whether we shall */
 
 /* ---- lines of both media ---- */
 
@@ -271,7 +272,9 @@ static void be_shell(const char *command, int out)
 	_exit(127);
 }
 
-/* What is there, up to the end (true) or until more would have to be waited for. fd does not block. */
+/*
+ * What is there, up to the end (true) or until more would have to be waited for. fd does not block.
+ */
 static bool read_output(int fd, struct strbuf *out)
 {
 	ssize_t n = 1;
@@ -286,7 +289,10 @@ static bool read_output(int fd, struct strbuf *out)
 	return n >= 0 || errno != EAGAIN;
 }
 
-/* A signal ended the run while the shell runs, or before: then it is left to itself, at once or when its time is over. */
+/*
+ * A signal ended the run while the shell runs, or before: then it is left to itself, at once or
+ * when its time is over.
+ */
 static bool is_impatient(const struct engine *e)
 {
 	if (e->system_until_ns)

@@ -24,7 +24,10 @@ int engine_test_run(int prog_fd, u32 *ret_value)
 	return r < 0 ? r : 0;
 }
 
-/* Programs that the engine runs at this moment, each once per attach point. Returns how many, or -errno. */
+/*
+ * Programs that the engine runs at this moment, each once per attach point. Returns how many, or
+ * -errno.
+ */
 int engine_run_begin_end(struct engine *e, enum probe_runner runner)
 {
 	int count = 0;
@@ -64,7 +67,8 @@ u32 engine_count_internal(const struct engine *e)
 	u32 n = 0;
 
 	for (size_t i = 0; i < e->script->programs.len; i++)
-		if (e->script->programs.items[i].probe && e->script->programs.items[i].probe->is_internal)
+		if (e->script->programs.items[i].probe &&
+		    e->script->programs.items[i].probe->is_internal)
 			n += e->script->programs.items[i].ntargets;
 	return n;
 }

@@ -135,7 +135,10 @@ static void run(const char *file, char *const *words, int fd, pid_t parent)
 {
 	int err;
 
-	/* As long as it is held nothing but SIGKILL ends it: other signals wait for what is stopped. */
+	/*
+	 * As long as it is held nothing but SIGKILL ends it: other signals wait for what is
+	 * stopped.
+	 */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(127);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
@@ -181,7 +184,9 @@ static u64 entry_point(pid_t pid)
 	return entry;
 }
 
-/* Until it stops by this signal. Others reach it as if it were not traced: Ctrl-C may end it here. */
+/*
+ * Until it stops by this signal. Others reach it as if it were not traced: Ctrl-C may end it here.
+ */
 static int wait_stop(struct child *c, int wanted)
 {
 	for (;;) {

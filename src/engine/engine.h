@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs a compiled script in the kernel: maps, programs, attachments, the event loop, and what it prints.
+ * Runs a compiled script in the kernel: maps, programs, attachments, the event loop, and what it
+ * prints.
  *
- * Order of a run (as bpftrace's): maps and programs are loaded, `begin` runs, the other probes are attached, the
- * child of -c is let go, events are acted upon until exit(), a signal, or the end of the child or of the process of -p; then everything is
- * detached, `end` runs, what is left in the buffer is read, and the maps are printed.
+ * Order of a run (as bpftrace's): maps and programs are loaded, `begin` runs, the other probes are
+ * attached, the child of -c is let go, events are acted upon until exit(), a signal, or the end of
+ * the child or of the process of -p; then everything is detached, `end` runs, what is left in the
+ * buffer is read, and the maps are printed.
  */
 #ifndef PANTRACE_ENGINE_ENGINE_H
 #define PANTRACE_ENGINE_ENGINE_H
@@ -28,17 +30,19 @@ struct engine_reporter {
 	void *arg;
 	int fd; /* wake() is called when it is readable; -1 = none */
 	bool (*wake)(void *arg, struct engine *e); /* false: end the run */
-	void (*report)(void *arg, struct engine *e); /* after the last event, instead of printing the maps */
+	/* after the last event, instead of printing the maps */
+	void (*report)(void *arg, struct engine *e);
 };
 
 struct engine_options {
 	struct output *out;
 	const struct engine_reporter *reporter; /* NULL = none */
-	pid_t unwind_pid;    /* --dwarf-pid, if neither -p nor -c is given; 0 = none */
-	pid_t pid;	     /* -p; 0 = none */
-	pid_t ends_with;     /* the run ends with this process; 0 = none */
+	pid_t unwind_pid; /* --dwarf-pid, if neither -p nor -c is given; 0 = none */
+	pid_t pid; /* -p; 0 = none */
+	pid_t ends_with; /* the run ends with this process; 0 = none */
 	struct child *child; /* -c; NULL = none */
-	bool is_compatible;  /* invoked as `bpftrace`: exit codes and the last details of output as there */
+	/* invoked as `bpftrace`: exit codes and the last details of output as there */
+	bool is_compatible;
 	bool quiet, verbose, no_warnings, unsafe;
 	enum test_mode test_mode; /* run the test or bench probes instead of attaching the others */
 	bool inlines; /* user stacks with inlined functions */
@@ -46,7 +50,7 @@ struct engine_options {
 	bool dry_run; /* load, but neither run nor attach anything */
 	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
 	const char *announcement; /* a line for stderr when all is attached; NULL = none */
-	bool colour;  /* of diagnostics on stderr */
+	bool colour; /* of diagnostics on stderr */
 	u64 duration_ns; /* end after this time; 0 = never */
 	struct row_style *rows; /* of row() and table(); NULL = every column and row */
 };
@@ -56,45 +60,48 @@ struct engine {
 	struct probe_env *env;
 	const struct engine_options *options;
 	struct output *out;
-	struct open_map *maps;	/* script->maps.len; fd -1 = not created */
-	int *programs;		/* script->programs.len; fd or -1 */
-	struct aggregates *aggregates; /* engine/in_process_maps.h; NULL: no program counts by itself */
-	struct ring *ring;	/* NULL: the script sends no records */
+	struct open_map *maps; /* script->maps.len; fd -1 = not created */
+	int *programs; /* script->programs.len; fd or -1 */
+	/* engine/in_process_maps.h; NULL: no program counts by itself */
+	struct aggregates *aggregates;
+	struct ring *ring; /* NULL: the script sends no records */
 	struct packets *packets; /* NULL: it has no skboutput() */
 	struct probe_attachments attachments;
-	VECTOR(int) iterators;	/* sequence files, owned by attachments */
+	VECTOR(int) iterators; /* sequence files, owned by attachments */
 	struct value_printer printer;
 	struct symbolizer *symbols;
 	struct hashmap cgroups; /* "id/filter" -> path, see names.c */
-	struct strbuf text;	/* scratch of one action */
-	u8 *record;		/* scratch: a record that was shorter than its payload, zero-padded */
+	struct strbuf text; /* scratch of one action */
+	/* scratch: a record that was shorter than its payload, zero-padded */
+	u8 *record;
 	size_t record_size;
-	u8 *element;		/* scratch: one map element with all CPUs */
+	u8 *element; /* scratch: one map element with all CPUs */
 	bool is_at_rest; /* map_switch_rest() */
 	u64 hasty_takes; /* maps that were printed and cleared while updates could get lost */
 	struct speculations *speculations; /* NULL: none yet */
-	struct watch *watch;	/* NULL: no names of processes are printed */
-	bool notes_processes;	/* engine_has_user_symbols() */
-	u64 system_until_ns;	/* until then system() is waited for; 0 = until it ends */
-	bool was_asked;		/* to end, by a signal */
-	bool has_exit_code;	/* exit() said it, not the command of -c */
-	bool is_exiting;	/* exit() was called: records after it are dropped */
-	bool is_iterating;	/* in an iterator exit() ends the run only after the last element */
-	bool is_giving_up;	/* records are counted as lost instead of handled */
-	bool captures_errors;	/* errorf() goes where the rest of the output does */
-	u64 errors;		/* that errorf() and the like said */
-	bool was_slow;		/* the last action may have taken long */
+	struct watch *watch; /* NULL: no names of processes are printed */
+	bool notes_processes; /* engine_has_user_symbols() */
+	u64 system_until_ns; /* until then system() is waited for; 0 = until it ends */
+	bool was_asked; /* to end, by a signal */
+	bool has_exit_code; /* exit() said it, not the command of -c */
+	bool is_exiting; /* exit() was called: records after it are dropped */
+	bool is_iterating; /* in an iterator exit() ends the run only after the last element */
+	bool is_giving_up; /* records are counted as lost instead of handled */
+	bool captures_errors; /* errorf() goes where the rest of the output does */
+	u64 errors; /* that errorf() and the like said */
+	bool was_slow; /* the last action may have taken long */
 	u64 given_up;
 	int exit_code;
-	u64 lost[LOST_COUNT];	/* already reported */
+	u64 lost[LOST_COUNT]; /* already reported */
 	struct row_style plain_rows; /* if options->rows is NULL */
 	struct row_style *rows;
 	struct unwind_rows unwind; /* between engine_prepare_unwind() and engine_fill_unwind() */
-	u32 unwind_half;	/* rows for which each half of the table has room */
-	u64 unwind_delay;	/* ns before the table is made once more */
-	u64 unwind_due;		/* CLOCK_MONOTONIC ns when the table is to be made again; 0 = it is good */
-	bool unwind_second;	/* the second half is in use */
-	u64 malformed;		/* records that did not fit their action */
+	u32 unwind_half; /* rows for which each half of the table has room */
+	u64 unwind_delay; /* ns before the table is made once more */
+	/* CLOCK_MONOTONIC ns when the table is to be made again; 0 = it is good */
+	u64 unwind_due;
+	bool unwind_second; /* the second half is in use */
+	u64 malformed; /* records that did not fit their action */
 	u64 attached;
 };
 
@@ -109,7 +116,10 @@ int engine_load_programs(struct engine *e);
 void engine_unload(struct engine *e);
 
 /* ---- unwind.c ---- */
-/* Before the maps are created: reads the process's tables, settles the size of the map. 0, or -errno with a diagnostic. */
+/*
+ * Before the maps are created: reads the process's tables, settles the size of the map. 0, or
+ * -errno with a diagnostic.
+ */
 int engine_prepare_unwind(struct engine *e);
 /* Writes them into the half that is not in use, and which half into *g. */
 int engine_fill_unwind(struct engine *e, struct script_globals *g);
@@ -122,8 +132,12 @@ void engine_expire_unwind(struct engine *e);
 void engine_refresh_unwind(struct engine *e);
 
 /* ---- verifier.c ---- */
-/* What the verifier said, as a diagnostic at the script's place. log: its log, may be empty. error: -errno of the load. */
-void verifier_report(struct diag *d, const struct script_program *program, const char *log, int error);
+/*
+ * What the verifier said, as a diagnostic at the script's place. log: its log, may be empty. error:
+ * -errno of the load.
+ */
+void verifier_report(struct diag *d, const struct script_program *program, const char *log,
+		     int error);
 
 /* ---- attach.c ---- */
 /* Everything but what special.c runs. 0, or -errno with a diagnostic. */
@@ -134,7 +148,10 @@ const struct probe_provider *engine_provider(const struct script_program *p);
 /* Attach points of probes that are not the script's own. */
 u32 engine_count_internal(const struct engine *e);
 u32 engine_count_targets(const struct engine *e, enum probe_runner runner);
-/* Runs the programs of this moment, each once per attach point. Returns how many, or -errno with a diagnostic. */
+/*
+ * Runs the programs of this moment, each once per attach point. Returns how many, or -errno with a
+ * diagnostic.
+ */
 int engine_run_begin_end(struct engine *e, enum probe_runner runner);
 /* Runs one program without an event; ret_value (may be NULL) is what it returned. 0 or -errno. */
 int engine_test_run(int prog_fd, u32 *ret_value);
@@ -143,7 +160,10 @@ bool engine_has_signal(const struct engine *e, u32 signo);
 void engine_run_signal(struct engine *e, u32 signo);
 
 /* ---- engine/test_bench.c ---- */
-/* options->trial; drain(arg) acts upon the records that were sent. Returns 0, or -errno with a diagnostic; e->exit_code tells whether all passed. */
+/*
+ * options->trial; drain(arg) acts upon the records that were sent. Returns 0, or -errno with a
+ * diagnostic; e->exit_code tells whether all passed.
+ */
 int engine_run_tests(struct engine *e, void (*drain)(void *arg), void *arg);
 
 /* ---- events.c ---- */
@@ -162,7 +182,9 @@ void engine_print_header(struct engine *e);
 /* ---- names.c: what the values of records refer to (callbacks of struct value_printer) ---- */
 void engine_printer_init(struct engine *e);
 void engine_printer_release(struct engine *e);
-/* Does the script ever print a user stack or symbol? Then processes must be noted while they live. */
+/*
+ * Does the script ever print a user stack or symbol? Then processes must be noted while they live.
+ */
 /* Are there values of one of these kinds (1 << TYPE_...) among what the script keeps or sends? */
 bool engine_prints(const struct engine *e, u64 kinds);
 bool engine_has_user_symbols(const struct engine *e);

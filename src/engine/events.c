@@ -138,19 +138,20 @@ static void hint_map_full(const struct engine *e)
 		if (m->role != MAP_USER || m->is_bucketed || type_is(m->key, TYPE_NONE) ||
 		    m->max_entries == usual)
 			continue;
-		diag_hint(
-			e->env->diag,
-			"raise the size in the declaration of @%s (now %u), or max_map_keys in a config "
-			"block for the maps without one (now %" PRIu64 ")",
-			m->name, m->max_entries, usual);
+		diag_hint(e->env->diag,
+			  "raise the size in the declaration of @%s (now %u), or max_map_keys in a "
+			  "config "
+			  "block for the maps without one (now %" PRIu64 ")",
+			  m->name, m->max_entries, usual);
 		return;
 	}
 	diag_hint(e->env->diag, "raise max_map_keys in a config block (now %" PRIu64 ")", usual);
 }
 
 /*
- * A program is not called while it is still at work on the same CPU, for what happens in an interrupt or in a thread that came
- * in between (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). Linux 5.12 and later count it.
+ * A program is not called while it is still at work on the same CPU, for what happens in an
+ * interrupt or in a thread that came in between (kernel/trace/bpf_trace.c,
+ * kernel/bpf/trampoline.c). Linux 5.12 and later count it.
  */
 static u64 missed_events(const struct engine *e)
 {
@@ -171,11 +172,10 @@ static void report_missed(struct engine *e)
 
 	if (!n)
 		return;
-	diag_warning(
-		e->env->diag, NO_SPAN,
-		"%" PRIu64
-		" events were missed: they came while the program for them was at work on the same CPU",
-		n);
+	diag_warning(e->env->diag, NO_SPAN,
+		     "%" PRIu64 " events were missed: they came while the program for them was at "
+		     "work on the same CPU",
+		     n);
 	diag_hint(e->env->diag, "a shorter program, or a filter, misses less");
 }
 

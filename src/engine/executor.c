@@ -176,8 +176,8 @@ static void open_pace(struct loop *l)
 			       e->script->maps.items[globals].map_flags & BPF_F_MMAPABLE;
 
 	/* Processes of which names are wanted may end any time: their records are read at once. */
-	wakeup_open(&l->wakeup, has_flags && !e->notes_processes ? e->maps[globals].fd : -1, e->ring,
-		  e->out->buffering == OUTPUT_FULL);
+	wakeup_open(&l->wakeup, has_flags && !e->notes_processes ? e->maps[globals].fd : -1,
+		    e->ring, e->out->buffering == OUTPUT_FULL);
 }
 
 static int loop_open(struct loop *l)
@@ -437,7 +437,7 @@ static int start(struct loop *l)
 	if (err < 0)
 		return err;
 	by_engine = (u32)begin + engine_count_targets(e, PROBE_AT_END) +
-		  engine_count_targets(e, PROBE_BY_SIGNAL);
+		    engine_count_targets(e, PROBE_BY_SIGNAL);
 	e->attached = e->attachments.attached + by_engine - engine_count_internal(e);
 	diag_print(e->env->diag, stderr, e->options->colour);
 	if (!e->attached)

@@ -82,7 +82,8 @@ static int add_program(struct engine *e, const struct script_program *p, struct 
 int in_process_begin(struct engine *e)
 {
 	struct plan plan = {0};
-	struct aggregates_options options = {.maps = plan.maps, .nr_maps = e->script->nprocess_maps};
+	struct aggregates_options options = {.maps = plan.maps,
+					     .nr_maps = e->script->nprocess_maps};
 	int err = 0;
 
 	if (!options.nr_maps)
@@ -197,7 +198,8 @@ static void store(u8 *p, u64 v)
 }
 
 /* To the first CPU's value, which is as good as any. */
-static void add_value(const struct script_map *info, u8 *value, const struct aggregates_element *from)
+static void add_value(const struct script_map *info, u8 *value,
+		      const struct aggregates_element *from)
 {
 	const struct type *t = info->value;
 
@@ -272,8 +274,8 @@ void in_process_merge(const struct open_map *m, bool take, struct map_elements *
 	struct aggregates_elements now = {0};
 
 	if (!m->frozen)
-		aggregates_read(m->aggregates, m->aggregates_map, take ? COUNTING_CLEAR : COUNTING_KEEP,
-			      &now);
+		aggregates_read(m->aggregates, m->aggregates_map,
+				take ? COUNTING_CLEAR : COUNTING_KEEP, &now);
 	if (m->is_array)
 		merge_array(m, m->frozen ? m->frozen : &now, e);
 	else
@@ -311,7 +313,7 @@ void in_process_clear(struct open_map *m, bool is_zero)
 	if (!m->aggregates || m->frozen)
 		return;
 	aggregates_read(m->aggregates, m->aggregates_map, is_zero ? COUNTING_ZERO : COUNTING_CLEAR,
-		      &gone);
+			&gone);
 	aggregates_elements_release(&gone);
 }
 
@@ -327,7 +329,7 @@ void in_process_freeze(struct open_map *m, bool is_zero)
 		return;
 	m->frozen = xzalloc(sizeof(*m->frozen));
 	aggregates_read(m->aggregates, m->aggregates_map, is_zero ? COUNTING_ZERO : COUNTING_CLEAR,
-		      m->frozen);
+			m->frozen);
 }
 
 void in_process_thaw(struct open_map *m)

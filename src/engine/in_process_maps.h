@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Maps that traced programs count into themselves (lang/check/in_process.h): what they have is added to what the kernel's
- * map has whenever that is read. Such a map may be counted into by both.
+ * Maps that traced programs count into themselves (lang/check/in_process.h): what they have is
+ * added to what the kernel's map has whenever that is read. Such a map may be counted into by both.
  */
 #ifndef PANTRACE_ENGINE_IN_PROCESS_MAPS_H
 #define PANTRACE_ENGINE_IN_PROCESS_MAPS_H
@@ -10,21 +10,27 @@
 
 struct engine;
 
-/* Predicates of probes that run in the kernel, for the programs to try first; before they are attached. */
+/*
+ * Predicates of probes that run in the kernel, for the programs to try first; before they are
+ * attached.
+ */
 void in_process_filters(struct engine *e);
 /* Programs begin to count. 0 or -errno with a diagnostic. */
 int in_process_begin(struct engine *e);
 void in_process_stop(struct engine *e);
 void in_process_end(struct engine *e);
 
-/* Adds the processes' elements to those of the kernel. take: they are taken out in the same step. */
+/*
+ * Adds the processes' elements to those of the kernel. take: they are taken out in the same step.
+ */
 void in_process_merge(const struct open_map *m, bool take, struct map_elements *e);
 /* Adds what the processes have for a key of the kernel's; false: nothing. */
 bool in_process_lookup(const struct open_map *m, const void *key, void *value);
 void in_process_clear(struct open_map *m, bool is_zero);
 void in_process_delete(const struct open_map *m, const void *key);
 /*
- * Between the two, readings have what there was at the first, and clearing does nothing more: it has happened.
+ * Between the two, readings have what there was at the first, and clearing does nothing more: it
+ * has happened.
  */
 void in_process_freeze(struct open_map *m, bool is_zero);
 void in_process_thaw(struct open_map *m);

@@ -63,7 +63,10 @@ static void report_map(struct engine *e, const struct script_map *m, int err)
 			     "it has");
 }
 
-/* At a thousand a second the reader may be late by eight, on a machine that is busy with other things. */
+/*
+ * At a thousand a second the reader may be late by eight, on a machine that is busy with other
+ * things.
+ */
 #define FIRINGS_OF_TIMER 8192
 
 static bool is_send(const struct bpf_insn *insn)
@@ -193,7 +196,8 @@ static int open_packets(struct engine *e, int fd)
 	const int err = packets_open(e, fd, &e->packets);
 
 	if (err < 0)
-		diag_error(e->env->diag, NO_SPAN, "cannot map the buffer of packets: %s", strerror(-err));
+		diag_error(e->env->diag, NO_SPAN, "cannot map the buffer of packets: %s",
+			   strerror(-err));
 	return err;
 }
 
@@ -313,7 +317,10 @@ static int load_program(union bpf_attr *attr)
 	return fd;
 }
 
-/* BPF_LOG_STATS of include/linux/bpf_verifier.h: the sentence and the statistics, not each instruction. */
+/*
+ * BPF_LOG_STATS of include/linux/bpf_verifier.h: the sentence and the statistics, not each
+ * instruction.
+ */
 #define LOG_SENTENCE 4
 
 /* Loads once more with a log, which is only wanted when something is wrong: it multiplies the
@@ -361,7 +368,8 @@ static int load_one(struct engine *e, const struct script_program *p)
 	}
 	/* -E2BIG: it has walked a million instructions, and no person reads that. */
 	if (fd < 0)
-		fd = load_with_log(&attr, fd == -E2BIG && !e->options->verbose ? LOG_SENTENCE : 1, &log);
+		fd = load_with_log(&attr, fd == -E2BIG && !e->options->verbose ? LOG_SENTENCE : 1,
+				   &log);
 	if (fd < 0)
 		verifier_report(d, p, log, fd);
 	err = fd;

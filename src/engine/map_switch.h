@@ -8,9 +8,15 @@
 int map_switch_init(struct engine *e, u32 index);
 /* Everything is detached: from here on maps are at rest, and taking them needs no switch. */
 void map_switch_rest(struct engine *e);
-/* What is being handled was sent before the map was last taken: there is nothing left of what it is about. */
+/*
+ * What is being handled was sent before the map was last taken: there is nothing left of what it is
+ * about.
+ */
 bool map_switch_is_answered(const struct engine *e, const struct open_map *m);
-/* Reads a user map and empties it (is_zero: its keys stay), without losing or repeating an update if the map has a switch. */
+/*
+ * Reads a user map and empties it (is_zero: its keys stay), without losing or repeating an update
+ * if the map has a switch.
+ */
 int engine_take_map(struct engine *e, u32 index, bool is_zero, struct map_view *ret);
 
 #endif

@@ -12,15 +12,18 @@
 struct open_map {
 	const struct script_map *info;
 	int fd;
-	int spare_fd;  /* with a switch: the generation not in use; -1 = not yet created */
-	u32 ncpus;     /* possible CPUs if info->is_percpu, else 1 */
-	u32 stride;    /* bytes of one element as bpf(2) hands it out: all CPUs' values, each rounded up to 8 */
+	int spare_fd; /* with a switch: the generation not in use; -1 = not yet created */
+	u32 ncpus; /* possible CPUs if info->is_percpu, else 1 */
+	/* bytes of one element as bpf(2) hands it out: all CPUs' values, each rounded up to 8 */
+	u32 stride;
 	bool is_array; /* elements always exist */
-	bool zeroed;   /* zero() was called on it: print its zeros */
-	bool cleared;  /* clear() was: zeros mean "not there" */
-	u64 switch_after; /* CLOCK_MONOTONIC ns: no change to the spare map before; see map_switch.c */
-	u64 taken_until; /* ring_produced() when the last change was done: what was sent before is answered by it */
-	u64 normal;    /* normalize(): what values are divided by when they are printed; 0 = 1 */
+	bool zeroed; /* zero() was called on it: print its zeros */
+	bool cleared; /* clear() was: zeros mean "not there" */
+	/* CLOCK_MONOTONIC ns: no change to the spare map before; see map_switch.c */
+	u64 switch_after;
+	/* ring_produced() when the last change was done: what was sent before is answered by it */
+	u64 taken_until;
+	u64 normal; /* normalize(): what values are divided by when they are printed; 0 = 1 */
 	enum map_order order; /* sort() */
 	bool is_descending;
 	/* engine/in_process_maps.h; NULL: no program counts into it */
@@ -38,8 +41,8 @@ struct map_elements {
 };
 
 /*
- * Reads all elements. remove: take them out of the map in the same step where the kernel can (hash maps, 5.6), so that what
- * is added meanwhile is neither lost nor seen twice. Returns 0 or -errno.
+ * Reads all elements. remove: take them out of the map in the same step where the kernel can (hash
+ * maps, 5.6), so that what is added meanwhile is neither lost nor seen twice. Returns 0 or -errno.
  */
 int map_read(const struct open_map *m, bool remove, struct map_elements *ret);
 void map_elements_release(struct map_elements *e);

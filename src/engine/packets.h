@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What skboutput() sends: pieces of packets, by a perf buffer of their own (bpf_skb_output() knows no other), written to capture files
- * that tcpdump and Wireshark read. Only for src/engine.
+ * What skboutput() sends: pieces of packets, by a perf buffer of their own (bpf_skb_output() knows
+ * no other), written to capture files that tcpdump and Wireshark read. Only for src/engine.
  */
 #ifndef PANTRACE_ENGINE_PACKETS_H
 #define PANTRACE_ENGINE_PACKETS_H

@@ -77,7 +77,8 @@ static void add_argument(struct join *j, struct strbuf *out, struct type_member 
 		const bool is_list = j->views[0].key_is_list && type_is(key, TYPE_TUPLE);
 
 		member->type = is_list ? key->members[part].type : key;
-		strbuf_add(out, (const char *)first->key + (is_list ? key->members[part].offset : 0),
+		strbuf_add(out,
+			   (const char *)first->key + (is_list ? key->members[part].offset : 0),
 			   member->type->size);
 		return;
 	}
@@ -92,7 +93,8 @@ static void add_argument(struct join *j, struct strbuf *out, struct type_member 
 	    type_is(view->value, TYPE_TSERIES)) {
 		strbuf_addstr(out, type_is_histogram(view->value) ? "\n" : "");
 		map_value_text(&j->e->printer, out, view->value, row, 1);
-		*own = (struct type){.kind = TYPE_STRING, .size = (u32)(out->len - member->offset) + 1};
+		*own = (struct type){.kind = TYPE_STRING,
+				     .size = (u32)(out->len - member->offset) + 1};
 		strbuf_addch(out, 0);
 	} else {
 		const u64 n = map_row_number(view->value, row);
@@ -106,7 +108,8 @@ static void add_argument(struct join *j, struct strbuf *out, struct type_member 
 static void print_row(struct join *j, const struct map_row *first)
 {
 	struct type_member members[64] = {0};
-	struct type own[64], payload = {.kind = TYPE_TUPLE, .is_complete = true, .members = members};
+	struct type own[64],
+		payload = {.kind = TYPE_TUPLE, .is_complete = true, .members = members};
 	struct strbuf data = STRBUF_INIT, *text = &j->e->text;
 	const struct format *f = &j->action->format;
 	const bool raw = j->e->printer.raw;

@@ -16,7 +16,10 @@ static bool has_action(const struct script *s, enum action_kind kind)
 	return false;
 }
 
-/* Commands of system() are the user's own, with the user's privileges; programs that start later are attached to as others were. */
+/*
+ * Commands of system() are the user's own, with the user's privileges; programs that start later
+ * are attached to as others were.
+ */
 static bool needs_all(struct engine *e)
 {
 	return has_action(e->script, ACTION_SYSTEM) || e->aggregates || probe_later_fd(e->env) >= 0;

@@ -6,7 +6,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Nobody presses Ctrl-C twice in that time; a busy machine needs some of it between two kill(2) in a row. */
+/*
+ * Nobody presses Ctrl-C twice in that time; a busy machine needs some of it between two kill(2) in
+ * a row.
+ */
 #define WITH_THE_FIRST_MS 250
 
 static void drop_pending(const struct run_signals *p)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How signals end a run. The first one ends it in order: probes are detached, `end` runs, maps are printed. Another one, later, kills:
- * whatever takes long, the kernel cleans up after us. But one that comes with the first belongs to it: timeout(1) sends its
- * signal to its child and then to the whole process group.
+ * How signals end a run. The first one ends it in order: probes are detached, `end` runs, maps are
+ * printed. Another one, later, kills: whatever takes long, the kernel cleans up after us. But one
+ * that comes with the first belongs to it: timeout(1) sends its signal to its child and then to the
+ * whole process group.
  */
 #ifndef PANTRACE_ENGINE_RUN_SIGNALS_H
 #define PANTRACE_ENGINE_RUN_SIGNALS_H
@@ -12,16 +13,19 @@
 #include <stdbool.h>
 
 struct run_signals {
-	sigset_t ours;	   /* blocked during the run */
-	sigset_t old;	   /* the mask before it */
-	pthread_t thread;  /* in which they are not blocked, when the first is long enough ago */
-	int stop;	   /* eventfd: the thread shall end */
-	bool is_losing;	   /* the thread is there */
+	sigset_t ours; /* blocked during the run */
+	sigset_t old; /* the mask before it */
+	pthread_t thread; /* in which they are not blocked, when the first is long enough ago */
+	int stop; /* eventfd: the thread shall end */
+	bool is_losing; /* the thread is there */
 };
 
 /* From here on a signal is impatience. The signals of p->ours stay blocked in this thread. */
 void run_signals_begin(struct run_signals *p);
-/* The run has ended: what has come up to now is dropped, and the mask is as before the run. Also without patience_begin(). */
+/*
+ * The run has ended: what has come up to now is dropped, and the mask is as before the run. Also
+ * without patience_begin().
+ */
 void run_signals_end(struct run_signals *p);
 
 #endif

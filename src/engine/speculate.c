@@ -5,7 +5,10 @@
 /* Bounds of what is held back: bytes of all records, and speculations that have any. */
 #define HELD_BYTES_MAX (64u << 20)
 #define HELD_MAX       65536u
-/* Ids that were decided lately: what other CPUs still send for them is dropped instead of held for ever. */
+/*
+ * Ids that were decided lately: what other CPUs still send for them is dropped instead of held for
+ * ever.
+ */
 #define DECIDED_MAX 4096u
 
 struct held {
@@ -67,7 +70,9 @@ void engine_hold(struct engine *e, u32 id, const void *data, u32 size)
 	s->bytes += need;
 }
 
-/* The table keeps its entries for ever: once in a while only what is of use is put into a new one. */
+/*
+ * The table keeps its entries for ever: once in a while only what is of use is put into a new one.
+ */
 static void compact(struct speculations *s)
 {
 	struct hashmap fresh = {0};
@@ -151,7 +156,8 @@ void engine_report_speculations(struct engine *e)
 		diag_warning(e->env->diag, NO_SPAN, "%" PRIu64 " speculative records were dropped",
 			     s->dropped);
 		diag_hint(e->env->diag,
-			  "at most %u MB are held back for at most %u speculations: discard() what is "
+			  "at most %u MB are held back for at most %u speculations: discard() what "
+			  "is "
 			  "not wanted",
 			  HELD_BYTES_MAX >> 20, HELD_MAX);
 	}

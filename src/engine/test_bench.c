@@ -30,7 +30,10 @@ struct test_runs {
 	void *arg;
 };
 
-/* "[ RUN      ]", green or red; as in the reports that people know also into files, but not with NO_COLOR. */
+/*
+ * "[ RUN      ]", green or red; as in the reports that people know also into files, but not with
+ * NO_COLOR.
+ */
 static void add_mark(struct strbuf *out, enum mark mark, const char *text)
 {
 	if (getenv("NO_COLOR"))
@@ -47,7 +50,8 @@ static void collect(struct test_runs *t, enum probe_runner runner)
 		const struct script_program *p = &s->programs.items[i];
 
 		for (u32 k = 0; engine_provider(p)->runner == runner && k < p->ntargets; k++)
-			vector_push(&t->list, ((struct test_run){p->targets[k]->function, i, false}));
+			vector_push(&t->list,
+				    ((struct test_run){p->targets[k]->function, i, false}));
 	}
 }
 
@@ -244,7 +248,8 @@ struct measurement {
 };
 
 /* n runs; the buffers are emptied between batches so that they never are full. */
-static int run_batches(struct test_runs *t, const struct test_run *test_run, u32 n, struct measurement *ret)
+static int run_batches(struct test_runs *t, const struct test_run *test_run, u32 n,
+		       struct measurement *ret)
 {
 	const int fd = t->e->programs[test_run->program];
 	u64 ns_before, runs_before, ns_after, runs_after, clock = 0;

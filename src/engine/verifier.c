@@ -14,8 +14,7 @@ static const struct {
 	 "this kernel lacks the helper function behind it; `pantrace doctor` tells what it has"},
 	{"program of this type cannot use helper",
 	 "this kind of probe may not do that; try another probe type"},
-	{"not allowed in probe",
-	 "this kind of probe may not do that; try another probe type"},
+	{"not allowed in probe", "this kind of probe may not do that; try another probe type"},
 	{"too many instructions",
 	 "the script is too large for this kernel; split the probe or shorten its loops"},
 	{"back-edge", "this kernel (before 5.3) has no loops; use unroll()"},
@@ -54,8 +53,8 @@ static bool is_frame(const char *line, size_t n)
 	static const char *const words[] = {
 		"processed ",	"verification time", "stack depth", "; ",	"from ",
 		"mark_precise", "parent ",	     "last_idx",    "regs=",	"R0",
-		"live regs",	"Live regs",	     "func#",	    "insn_cnt", "old_", "old state", "cur state",
-		"frame"};
+		"live regs",	"Live regs",	     "func#",	    "insn_cnt", "old_",
+		"old state",	"cur state",	     "frame"};
 	size_t blanks = 0;
 
 	while (blanks < n && isspace((unsigned char)line[blanks]))
@@ -96,7 +95,10 @@ static void parse_log(const char *log, const char **ret_sentence, size_t *ret_le
 	}
 }
 
-/* "helper bpf_d_path not allowed in probe": newer kernels say which one, the older ones only "helper call". */
+/*
+ * "helper bpf_d_path not allowed in probe": newer kernels say which one, the older ones only
+ * "helper call".
+ */
 static bool name_helper(struct strbuf *text, const struct script_program *p, long insn)
 {
 	const char *name;
@@ -132,8 +134,8 @@ static void add_hint(struct diag *d, const char *sentence, int error)
 #define LIMIT_JUMPS 8192
 
 /*
- * The verifier gave up counting, in the middle of a line. Where it stood then says little: the loop that costs it
- * the most is named.
+ * The verifier gave up counting, in the middle of a line. Where it stood then says little: the loop
+ * that costs it the most is named.
  */
 static bool report_limit(struct diag *d, const struct script_program *p, const char *log)
 {
@@ -143,12 +145,19 @@ static bool report_limit(struct diag *d, const struct script_program *p, const c
 	if (!jumps && !strstr(log, "BPF program is too large. Processed"))
 		return false;
 	loop = loop_heaviest(p->body);
-	diag_error(d, loop ? loop->span : p->probe ? p->probe->span : NO_SPAN,
-		   "the kernel's verifier gives up on this %s: it takes more than %d %s to look at every way through it, the kernel's limit",
-		   loop ? "loop" : "probe", jumps ? LIMIT_JUMPS : LIMIT_STEPS, jumps ? "branches" : "steps");
+	diag_error(d,
+		   loop	      ? loop->span
+		   : p->probe ? p->probe->span
+			      : NO_SPAN,
+		   "the kernel's verifier gives up on this %s: it takes more than %d %s to look at "
+		   "every way through it, the kernel's limit",
+		   loop ? "loop" : "probe", jumps ? LIMIT_JUMPS : LIMIT_STEPS,
+		   jumps ? "branches" : "steps");
 	if (loop)
-		diag_hint(d, "of loops within loops it walks every round of each: fewer rounds or less in them, or "
-			     "`for ($i : a..b)`, which it walks only a few times on Linux 5.17 and later");
+		diag_hint(d, "of loops within loops it walks every round of each: fewer rounds or "
+			     "less in them, or "
+			     "`for ($i : a..b)`, which it walks only a few times on Linux 5.17 and "
+			     "later");
 	else
 		diag_hint(d, "split the probe, or shorten strings and stacks");
 	return true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When the event ring is looked at. A program that sends to a reader who sleeps has to wake it: an interrupt to itself, a task
- * woken, on a virtual machine 2 to 3 us for the traced process. So while events come often, the reader looks by itself every few
- * milliseconds and says so in the script's globals (wake_flags), which every program hands to bpf_ringbuf_submit(); when they become rare, it goes
- * back to being woken, and nothing ticks while nothing happens.
+ * When the event ring is looked at. A program that sends to a reader who sleeps has to wake it: an
+ * interrupt to itself, a task woken, on a virtual machine 2 to 3 us for the traced process. So
+ * while events come often, the reader looks by itself every few milliseconds and says so in the
+ * script's globals (wake_flags), which every program hands to bpf_ringbuf_submit(); when they
+ * become rare, it goes back to being woken, and nothing ticks while nothing happens.
  */
 #ifndef PANTRACE_ENGINE_WAKEUP_H
 #define PANTRACE_ENGINE_WAKEUP_H
@@ -14,20 +15,26 @@ struct ring;
 
 struct wakeup {
 	void *globals; /* the map's page; NULL = always woken */
-	u64 *flags;    /* in it */
-	u64 last_ns;   /* of the last round with records */
-	u32 burst;     /* rounds with records, each soon after the one before */
-	u32 empty;     /* looks in vain */
+	u64 *flags; /* in it */
+	u64 last_ns; /* of the last round with records */
+	u32 burst; /* rounds with records, each soon after the one before */
+	u32 empty; /* looks in vain */
 	bool eager;
 	bool is_looking, has_just_stopped;
 };
 
-/* globals_fd: the map of struct script_globals, mappable; -1 = none. eager: nobody waits for single records (the output is buffered
- * anyway). Without a ring that is large enough to hold what comes between two looks there is no looking. */
+/*
+ * globals_fd: the map of struct script_globals, mappable; -1 = none. eager: nobody waits for single
+ * records (the output is buffered anyway). Without a ring that is large enough to hold what comes
+ * between two looks there is no looking.
+ */
 void wakeup_open(struct wakeup *p, int globals_fd, const struct ring *ring, bool eager);
 void wakeup_close(struct wakeup *p);
-/* After a round that emptied the ring and found `read` records. Sleeps while the reader looks by itself. Returns for how long to wait
- * in poll, in ms: 0 = look again, -1 = until something happens. */
+/*
+ * After a round that emptied the ring and found `read` records. Sleeps while the reader looks by
+ * itself. Returns for how long to wait in poll, in ms: 0 = look again, -1 = until something
+ * happens.
+ */
 int wakeup_wait(struct wakeup *p, u32 read, const struct ring *ring);
 
 #endif

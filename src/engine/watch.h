@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What processes map, as it happens, for scripts that print user stacks or symbols: by the time they are printed the process may
- * be gone, and with it /proc/PID/maps. A dummy perf event per CPU reports exec, fork and executable mappings.
+ * What processes map, as it happens, for scripts that print user stacks or symbols: by the time
+ * they are printed the process may be gone, and with it /proc/PID/maps. A dummy perf event per CPU
+ * reports exec, fork and executable mappings.
  */
 #ifndef PANTRACE_ENGINE_WATCH_H
 #define PANTRACE_ENGINE_WATCH_H
@@ -11,7 +12,8 @@
 struct watch;
 
 /* NULL if the kernel does not allow it: names are then found only while processes live. */
-struct watch *watch_open(struct kernel *k, pid_t followed); /* of one process changes are told at once; 0 = none */
+/* of one process changes are told at once; 0 = none */
+struct watch *watch_open(struct kernel *k, pid_t followed);
 void watch_close(struct watch *w); /* NULL is fine */
 u32 watch_fds(const struct watch *w, const int **ret);
 /* Tells the symbolizer what has happened since. */

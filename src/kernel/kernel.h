@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the running kernel offers. Everything is asked lazily and by trial (a map or program is created, a file opened),
- * never by comparing versions; answers are cached for the run. Opening a struct kernel costs nothing.
+ * What the running kernel offers. Everything is asked lazily and by trial (a map or program is
+ * created, a file opened), never by comparing versions; answers are cached for the run. Opening a
+ * struct kernel costs nothing.
  */
 #ifndef PANTRACE_KERNEL_KERNEL_H
 #define PANTRACE_KERNEL_KERNEL_H
@@ -11,53 +12,58 @@
 
 /* What code may be generated. */
 struct kernel_features {
-	bool ring_buffer;	 /* BPF_MAP_TYPE_RINGBUF, 5.8 */
-	bool bounded_loops;	 /* 5.3 */
-	bool bpf_loop;		 /* 5.17 */
-	bool for_each_map;	 /* 5.13 */
-	bool attach_cookie;	 /* 5.15 */
-	bool get_func_ip;	 /* 5.15 */
-	bool probe_read_kernel;	 /* 5.5 */
-	bool percpu_lookup;	 /* bpf_map_lookup_percpu_elem, 5.19 */
-	bool atomic_fetch;	 /* 5.12 */
-	bool cpu_v4;		 /* signed division, sign-extending loads, 6.6 */
-	bool map_value_address;	 /* BPF_PSEUDO_MAP_VALUE, 5.2 */
-	bool no_prealloc_safe;	 /* BPF_F_NO_PREALLOC in any context, 6.1 */
-	bool task_storage;	 /* bpf_task_storage_get in programs of user probes, 6.2 */
-	bool ktime_boot, ktime_tai, jiffies64, d_path, get_ns_current_pid_tgid, strncmp, current_cgroup_id, current_task;
+	bool ring_buffer; /* BPF_MAP_TYPE_RINGBUF, 5.8 */
+	bool bounded_loops; /* 5.3 */
+	bool bpf_loop; /* 5.17 */
+	bool for_each_map; /* 5.13 */
+	bool attach_cookie; /* 5.15 */
+	bool get_func_ip; /* 5.15 */
+	bool probe_read_kernel; /* 5.5 */
+	bool percpu_lookup; /* bpf_map_lookup_percpu_elem, 5.19 */
+	bool atomic_fetch; /* 5.12 */
+	bool cpu_v4; /* signed division, sign-extending loads, 6.6 */
+	bool map_value_address; /* BPF_PSEUDO_MAP_VALUE, 5.2 */
+	bool no_prealloc_safe; /* BPF_F_NO_PREALLOC in any context, 6.1 */
+	bool task_storage; /* bpf_task_storage_get in programs of user probes, 6.2 */
+	bool ktime_boot, ktime_tai, jiffies64, d_path, get_ns_current_pid_tgid, strncmp,
+		current_cgroup_id, current_task;
 };
 
 enum kernel_capability { /* rows of `pantrace doctor` and of --info */
-	KERNEL_BPF,	     /* bpf(2) may load programs at all */
-	KERNEL_BTF,
-	KERNEL_TRACEFS,
-	KERNEL_TRACEPOINTS,
-	KERNEL_KPROBES,	     /* perf kprobe PMU */
-	KERNEL_KPROBE_MULTI,
-	KERNEL_KPROBE_SESSION,
-	KERNEL_UPROBES,
-	KERNEL_UPROBE_MULTI,
-	KERNEL_UPROBE_SESSION,
-	KERNEL_USDT_SEMAPHORE, /* ref_ctr_offset */
-	KERNEL_FENTRY,
-	KERNEL_RAW_TRACEPOINT,
-	KERNEL_PERF_SOFTWARE,
-	KERNEL_PERF_HARDWARE,
-	KERNEL_WATCHPOINT,
-	KERNEL_ITERATORS,
-	KERNEL_FUNCTION_TRACER,
-	KERNEL_FUNCTION_GRAPH,
-	KERNEL_HIST_TRIGGERS,
-	KERNEL_SYNTHETIC_EVENTS,
-	KERNEL_KALLSYMS_ADDRESSES, /* kptr_restrict lets us see them */
-	KERNEL_LOCKDOWN_NONE,
-	KERNEL_CAPABILITY_COUNT
+			 KERNEL_BPF, /* bpf(2) may load programs at all */
+			 KERNEL_BTF,
+			 KERNEL_TRACEFS,
+			 KERNEL_TRACEPOINTS,
+			 KERNEL_KPROBES, /* perf kprobe PMU */
+			 KERNEL_KPROBE_MULTI,
+			 KERNEL_KPROBE_SESSION,
+			 KERNEL_UPROBES,
+			 KERNEL_UPROBE_MULTI,
+			 KERNEL_UPROBE_SESSION,
+			 KERNEL_USDT_SEMAPHORE, /* ref_ctr_offset */
+			 KERNEL_FENTRY,
+			 KERNEL_RAW_TRACEPOINT,
+			 KERNEL_PERF_SOFTWARE,
+			 KERNEL_PERF_HARDWARE,
+			 KERNEL_WATCHPOINT,
+			 KERNEL_ITERATORS,
+			 KERNEL_FUNCTION_TRACER,
+			 KERNEL_FUNCTION_GRAPH,
+			 KERNEL_HIST_TRIGGERS,
+			 KERNEL_SYNTHETIC_EVENTS,
+			 KERNEL_KALLSYMS_ADDRESSES, /* kptr_restrict lets us see them */
+			 KERNEL_LOCKDOWN_NONE,
+			 KERNEL_CAPABILITY_COUNT
 };
 
 struct kernel_answer {
 	bool yes;
-	int error;	  /* errno of the trial when not */
-	const char *why;  /* the cause, in words: "CONFIG_KPROBES is not set", "kernel lockdown is in integrity mode" ... */
+	int error; /* errno of the trial when not */
+	/*
+	 * the cause, in words: "CONFIG_KPROBES is not set", "kernel lockdown is in integrity mode"
+	 * ...
+	 */
+	const char *why;
 	const char *hint; /* what to do about it, or NULL */
 };
 
@@ -67,29 +73,41 @@ void kernel_release(struct kernel *k);
 
 const struct kernel_features *kernel_features(struct kernel *k);
 /*
- * Pretend from now on that the kernel lacks something: the name of a feature ("ring_buffer") or of a capability
- * ("kprobe_multi"). For --no-feature: to try what older kernels get. 0, or -ENOENT: no such name.
+ * Pretend from now on that the kernel lacks something: the name of a feature ("ring_buffer") or of
+ * a capability ("kprobe_multi"). For --no-feature: to try what older kernels get. 0, or -ENOENT: no
+ * such name.
  */
 int kernel_disable(struct kernel *k, const char *name);
 /* All those names, for "did you mean". */
 const char *const *kernel_feature_names(size_t *ret_count);
 const struct kernel_answer *kernel_ask(struct kernel *k, enum kernel_capability c);
 const char *kernel_capability_name(enum kernel_capability c); /* "kprobe_multi" */
-/* The kernel's CONFIG_x from /proc/config.gz or /boot/config-*: 'y', 'm', 'n' (not set) or '?' (unknown). */
+/*
+ * The kernel's CONFIG_x from /proc/config.gz or /boot/config-*: 'y', 'm', 'n' (not set) or '?'
+ * (unknown).
+ */
 char kernel_config(struct kernel *k, const char *option);
-/* Path of tracefs ("/sys/kernel/tracing", debugfs' copy, or mounted by us if root), or NULL with errno. */
+/*
+ * Path of tracefs ("/sys/kernel/tracing", debugfs' copy, or mounted by us if root), or NULL with
+ * errno.
+ */
 const char *kernel_tracefs(struct kernel *k);
 /* CPU numbers; *ret is valid as long as k. Returns how many. */
 u32 kernel_online_cpus(struct kernel *k, const u32 **ret);
-u32 kernel_possible_cpus(struct kernel *k); /* one more than the highest possible CPU: size of per-CPU values */
+/* one more than the highest possible CPU: size of per-CPU values */
+u32 kernel_possible_cpus(struct kernel *k);
 
 /* ---- task_storage.c ---- */
 union bpf_attr;
-/* Makes a map with a value of attr->value_size for each task; attr also has the name. A descriptor or -errno. */
+/*
+ * Makes a map with a value of attr->value_size for each task; attr also has the name. A descriptor
+ * or -errno.
+ */
 int kernel_task_storage_create(union bpf_attr *attr);
 /*
- * A value of that size can be made, tried with our own task. Kernels since 6.19 take the memory where nothing may wait
- * (kmalloc_nolock()): at most 8 KiB with the header, and none at all on CPUs without cmpxchg16b.
+ * A value of that size can be made, tried with our own task. Kernels since 6.19 take the memory
+ * where nothing may wait (kmalloc_nolock()): at most 8 KiB with the header, and none at all on CPUs
+ * without cmpxchg16b.
  */
 bool kernel_task_storage_allocates(u32 value_size);
 
@@ -97,12 +115,17 @@ bool kernel_task_storage_allocates(u32 value_size);
 /* PMU type number from /sys/bus/event_source/devices/NAME/type, or -errno. */
 int kernel_pmu_type(const char *name);
 struct perf_event_attr;
-int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd, unsigned long flags); /* fd or -errno, O_CLOEXEC */
+/* fd or -errno, O_CLOEXEC */
+int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+		       unsigned long flags);
 
 /* ---- bpf.c: bpf(2), thin ---- */
 union bpf_attr;
 int sys_bpf(int cmd, union bpf_attr *attr, unsigned int size); /* result or -errno */
-/* What the kernel says of a program, map, link or BTF object: a struct bpf_..._info, whose own fields may ask for something. 0 or -errno. */
+/*
+ * What the kernel says of a program, map, link or BTF object: a struct bpf_..._info, whose own
+ * fields may ask for something. 0 or -errno.
+ */
 int sys_bpf_info(int fd, void *info, u32 size);
 
 #endif

@@ -63,7 +63,10 @@ void kprobe_blacklist_release(struct kprobe_blacklist *b);
 void traceable_release(struct traceable *t);
 /* A file of sysfs or tracefs that holds one number: that, or -errno. */
 int kernel_read_number(const char *path);
-/* Loads a program (insns NULL: one that does nothing), with the verifier's log if log is not NULL. Its fd or -errno. */
+/*
+ * Loads a program (insns NULL: one that does nothing), with the verifier's log if log is not NULL.
+ * Its fd or -errno.
+ */
 int kernel_try_program(u32 type, u32 attach_type, const void *insns, u32 count, char *log,
 		       u32 log_size);
 

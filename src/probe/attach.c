@@ -270,8 +270,9 @@ static void close_slowly(const int *fds, size_t n)
 }
 
 /*
- * Events without their programs cost nothing but time: where each is freed after a grace period of RCU, with a lock held, 70 uprobes
- * take 7 s (6.18), and as long if the process just ends. So another one holds them last.
+ * Events without their programs cost nothing but time: where each is freed after a grace period of
+ * RCU, with a lock held, 70 uprobes take 7 s (6.18), and as long if the process just ends. So
+ * another one holds them last.
  */
 static void close_events(struct probe_attachments *a)
 {

@@ -127,9 +127,9 @@ static struct location slot_location(const struct type *t, u32 slot)
 	if (!t->size || t->size > 8 || type_is_record(t))
 		return (struct location){.kind = LOCATION_NONE};
 	return (struct location){.kind = LOCATION_CONTEXT,
-				       .size = (u8)t->size,
-				       .is_signed = t->is_signed,
-				       .offset = (u16)(8 * slot)};
+				 .size = (u8)t->size,
+				 .is_signed = t->is_signed,
+				 .offset = (u16)(8 * slot)};
 }
 
 static int describe(struct probe_env *env, const struct probe_target *t,

@@ -84,9 +84,8 @@ static int each_listed(void *arg, const struct kernel_function *f, enum traceabl
 {
 	const struct listed_arg *a = arg;
 
-	if (answer == TRACEABLE_NOT ||
-	    (answer == TRACEABLE_UNKNOWN &&
-	     kernel_function_blacklisted(a->kernel, f->own, f->address)))
+	if (answer == TRACEABLE_NOT || (answer == TRACEABLE_UNKNOWN &&
+					kernel_function_blacklisted(a->kernel, f->own, f->address)))
 		return 0;
 	return a->fn(a->arg, f);
 }
@@ -158,11 +157,12 @@ const char *function_refusal(struct probe_env *env, const struct probe_target *t
 		return shared_reason(env, t->function, ret_hint);
 	if (ksyms_ran_at_boot(ks, address))
 		return "the function ran at boot, and its memory was given back since";
-	*ret_hint =
-		"probe one of its callers or callees instead; `pantrace list 'kprobe:*'` shows what can be traced";
+	*ret_hint = "probe one of its callers or callees instead; `pantrace list 'kprobe:*'` shows "
+		    "what can be traced";
 	if ((t->provider == &probe_kprobe || t->provider == &probe_kretprobe) &&
 	    kernel_function_blacklisted(env->kernel, t->function, address))
-		return "it is on the kernel's kprobe blacklist (probing it could crash the machine)";
+		return "it is on the kernel's kprobe blacklist (probing it could crash the "
+		       "machine)";
 	if (kernel_name_traceable(env->kernel, t->function) == TRACEABLE_NOT)
 		return "the kernel does not allow this function to be traced (notrace)";
 	*ret_hint = NULL;

@@ -9,17 +9,23 @@
 /* What a wildcard matches and nobody may probe. */
 struct function_left_out {
 	u32 notrace, blacklisted, of_rcu;
-	u32 ambiguous; /* the kernel does not say which of several functions of that name can be traced */
-	u32 shared; /* fentry: the kernel cannot be told which of several functions of that name is meant */
+	/* the kernel does not say which of several functions of that name can be traced */
+	u32 ambiguous;
+	/* fentry: the kernel cannot be told which of several functions of that name is meant */
+	u32 shared;
 };
 
 /*
- * The functions of modules and names that match and can be probed, each once; module NULL = any, names NULL = all. Those that
- * cannot be are counted. fn returning non-zero ends. Returns that, or -errno: the kernel's functions cannot be read.
+ * The functions of modules and names that match and can be probed, each once; module NULL = any,
+ * names NULL = all. Those that cannot be are counted. fn returning non-zero ends. Returns that, or
+ * -errno: the kernel's functions cannot be read.
  */
 int function_each_match(struct probe_env *env, const char *module, const char *names,
 			kernel_function_fn fn, void *arg, struct function_left_out *left);
-/* Says how many were left out, and why, as one warning, and adds them to out->skipped. Nothing if there are none. */
+/*
+ * Says how many were left out, and why, as one warning, and adds them to out->skipped. Nothing if
+ * there are none.
+ */
 void function_tell_left_out(struct probe_env *env, const struct probe_request *r,
 			    struct probe_targets *out, const struct function_left_out *left);
 /* Those that the kernel can trace, for lists; names NULL = all. */
@@ -29,18 +35,24 @@ int function_each_listed(struct probe_env *env, const char *names, kernel_functi
 bool function_is_traceable(struct probe_env *env, const char *name);
 /* Is it the only one of its name? False also if that is not known. */
 bool function_is_traceable_once(struct probe_env *env, const char *name);
-/* Several functions have this name, so that nobody knows which is meant: a diagnostic, -EINVAL. Else 0. */
+/*
+ * Several functions have this name, so that nobody knows which is meant: a diagnostic, -EINVAL.
+ * Else 0.
+ */
 int function_check_unique(struct probe_env *env, const struct probe_request *r, const char *name);
 /* Is the module loaded (or "vmlinux", or a wildcard)? Else a diagnostic, -ENOENT. */
 int function_check_module(struct probe_env *env, const struct probe_request *r, const char *module);
 /* The blacklist, asked before the kernel is: 0, or -EINVAL with a diagnostic. */
 int function_check_blacklist(struct probe_env *env, struct span at, const char *name);
-/* "No matches for kprobe x." with the cause (inlined, not traceable, compiler suffix) or the nearest names; -ENOENT. */
+/*
+ * "No matches for kprobe x." with the cause (inlined, not traceable, compiler suffix) or the
+ * nearest names; -ENOENT.
+ */
 int function_no_match(struct probe_env *env, const struct probe_request *r, const char *provider,
 		      const char *module, const char *name);
 /*
- * Why the kernel refused (with this errno) to attach to a function, and a hint in *ret_hint (or NULL). NULL: not for a reason
- * that is known here.
+ * Why the kernel refused (with this errno) to attach to a function, and a hint in *ret_hint (or
+ * NULL). NULL: not for a reason that is known here.
  */
 const char *function_refusal(struct probe_env *env, const struct probe_target *t, int error,
 			     const char **ret_hint);

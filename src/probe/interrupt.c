@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * softirq:NAME and hardirq:NAME: handlers of interrupts by the names that /proc/softirqs and /proc/interrupts have. The tracepoints of
- * the category irq are for all vectors and all lines, which their records have as numbers: a program looks at the number first
- * (probe_context.guard), and sees what the tracepoint gives.
+ * softirq:NAME and hardirq:NAME: handlers of interrupts by the names that /proc/softirqs and
+ * /proc/interrupts have. The tracepoints of the category irq are for all vectors and all lines,
+ * which their records have as numbers: a program looks at the number first (probe_context.guard),
+ * and sees what the tracepoint gives.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -28,7 +29,10 @@ struct kind {
 	const struct probe_provider *provider;
 	const struct stage *stages;
 	const char *field; /* of the records, with the number */
-	/* Calls fn for every vector or line until it returns other than 0, and returns that; or -errno. */
+	/*
+	 * Calls fn for every vector or line until it returns other than 0, and returns that; or
+	 * -errno.
+	 */
 	int (*each)(int (*fn)(void *arg, u32 number, const char *name), void *arg);
 };
 

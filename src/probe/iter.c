@@ -134,9 +134,9 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 
 		if (m->type->size && m->type->size <= 8 && !type_is_record(m->type))
 			locations[i] = (struct location){.kind = LOCATION_CONTEXT,
-							       .size = (u8)m->type->size,
-							       .is_signed = m->type->is_signed,
-							       .offset = (u16)m->offset};
+							 .size = (u8)m->type->size,
+							 .is_signed = m->type->is_signed,
+							 .offset = (u16)m->offset};
 	}
 	ret->locations = locations;
 	return 0;

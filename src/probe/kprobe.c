@@ -306,9 +306,9 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 		if (offset < 0 || type_is_record(m) || m->size > 8 || !m->size)
 			break;
 		locations[n] = (struct location){.kind = LOCATION_REGISTER,
-						       .size = (u8)m->size,
-						       .is_signed = m->is_signed,
-						       .offset = (u16)offset};
+						 .size = (u8)m->size,
+						 .is_signed = m->is_signed,
+						 .offset = (u16)offset};
 	}
 	ret->layout_key = t->name;
 	ret->args = args; /* the rest stays LOCATION_NONE */
@@ -316,8 +316,9 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 }
 
 /*
- * Since 6.14 multi-links hang on the function graph tracer, and programs see the registers that it saved (ftrace_partial_regs());
- * before that, struct fprobe had a struct rethook for returns, and all of them.
+ * Since 6.14 multi-links hang on the function graph tracer, and programs see the registers that it
+ * saved (ftrace_partial_regs()); before that, struct fprobe had a struct rethook for returns, and
+ * all of them.
  */
 static bool has_partial_registers(struct probe_env *env)
 {

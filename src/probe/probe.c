@@ -347,12 +347,11 @@ void probe_describe_registers(struct probe_context *ret, bool stack_arguments)
 			ret->argn[i] = (struct location){
 				.kind = LOCATION_REGISTER, .size = 8, .offset = (u16)offset};
 		else if (stack_arguments)
-			ret->argn[i] =
-				(struct location){.kind = LOCATION_MEMORY,
-							.size = 8,
-							.base = arch_sp_offset(),
-							.index = 0xffff,
-							.value = arch_stack_argument_offset(i)};
+			ret->argn[i] = (struct location){.kind = LOCATION_MEMORY,
+							 .size = 8,
+							 .base = arch_sp_offset(),
+							 .index = 0xffff,
+							 .value = arch_stack_argument_offset(i)};
 		else
 			break;
 		ret->argn_count = (u8)(i + 1);

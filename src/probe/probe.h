@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Event sources. A provider is a table row {name, alias, facts, expand, describe, attach} in its own file; list, scripts, record,
- * stat and probe all go through it, and nobody compares names of providers: what is special about one is a fact of its row.
+ * Event sources. A provider is a table row {name, alias, facts, expand, describe, attach} in its
+ * own file; list, scripts, record, stat and probe all go through it, and nobody compares names of
+ * providers: what is special about one is a fact of its row.
  *
  *	expand    an attach point as written (wildcards, sonames, symbols) -> concrete targets
  *	describe  one target -> what a program attached there sees (struct probe_context)
- *	attach    a loaded BPF program + its targets -> attachments that die with their file descriptors
+ *	attach    a loaded BPF program + its targets -> attachments that die with their file
+ *                descriptors
  */
 #ifndef PANTRACE_PROBE_PROBE_H
 #define PANTRACE_PROBE_PROBE_H
@@ -21,10 +23,11 @@ struct kernel; /* kernel/kernel.h: what the running kernel offers, asked lazily 
 /* What the words of an attach point may refer to. */
 struct probe_request {
 	struct span span;
-	const char *text;	   /* as written: "uprobe:/bin/bash:readline" */
-	const char *const *parts;  /* split at ':', quotes removed; parts[0] is the provider as written */
+	const char *text; /* as written: "uprobe:/bin/bash:readline" */
+	/* split at ':', quotes removed; parts[0] is the provider as written */
+	const char *const *parts;
 	u32 count;
-	pid_t pid;		   /* -p PID or the child of -c; 0 = all */
+	pid_t pid; /* -p PID or the child of -c; 0 = all */
 };
 
 /* Environment of expand/describe/attach; one per run, passed down, never global. */
@@ -37,26 +40,53 @@ struct probe_env {
 	struct arena *arena; /* targets and their names live here */
 	struct diag *diag;
 	bool unsafe;
-	bool compile_only; /* nothing will be attached: probes that this kernel lacks are fine, too (-d) */
-	bool only_ask; /* attach: the kernel is asked for the events, which neither count nor run a program (--dry-run) */
-	bool list_only;	 /* expand for `list`: do not resolve addresses */
-	bool only_where_named; /* expand: what glibc moved into libc.so.6 is not looked for there (the script names all places itself) */
+	/* nothing will be attached: probes that this kernel lacks are fine, too (-d) */
+	bool compile_only;
+	/*
+	 * attach: the kernel is asked for the events, which neither count nor run a program
+	 * (--dry-run)
+	 */
+	bool only_ask;
+	bool list_only; /* expand for `list`: do not resolve addresses */
+	/*
+	 * expand: what glibc moved into libc.so.6 is not looked for there (the script names all
+	 * places itself)
+	 */
+	bool only_where_named;
 	u32 max_probes;
-	/* Before the mappings of a request's process are looked at: lets the held child of -c map its libraries. 0 or -errno; NULL = nothing to do. */
+	/*
+	 * Before the mappings of a request's process are looked at: lets the held child of -c map
+	 * its libraries. 0 or -errno; NULL = nothing to do.
+	 */
 	int (*prepare_process)(void *arg);
 	void *prepare_arg;
-	const char *debug_path;	    /* --debuginfo: more places of separate debug files, separated by ':'; or NULL */
-	const char *user_filters;   /* attach: lines of the session of user events (pantrace/protocol.h); NULL = none */
-	pid_t child;		    /* of -c: it has not begun; 0 = none */
-	pid_t pid;		    /* -p for each(); expand takes it from the request */
-	const struct user_event *announced; /* user-filter: this event; NULL = as the programs that run have it */
-	struct probe_cache *cache;  /* the providers' own (open ELF files, lists of functions); NULL at start, freed by probe_env_release() */
+	/* --debuginfo: more places of separate debug files, separated by ':'; or NULL */
+	const char *debug_path;
+	/* attach: lines of the session of user events (pantrace/protocol.h); NULL = none */
+	const char *user_filters;
+	pid_t child; /* of -c: it has not begun; 0 = none */
+	pid_t pid; /* -p for each(); expand takes it from the request */
+	/* user-filter: this event; NULL = as the programs that run have it */
+	const struct user_event *announced;
+	/*
+	 * the providers' own (open ELF files, lists of functions); NULL at start, freed by
+	 * probe_env_release()
+	 */
+	struct probe_cache *cache;
 };
 
 /* What a body uses of what an event gives; describe() need not find out more. */
 struct probe_use {
-	bool record; /* the record or registers as they stand, or a stack: else events of system calls may be raw tracepoints */
-	bool arguments; /* any argument, by name or number: else context.args may stay NULL (saves reading formats and BTF) */
+	/*
+	 * the record or registers as they stand, or a stack: else events of system calls may be raw
+	 * tracepoints
+	 */
+	bool record;
+	/*
+	 * any argument, by name or number: else context.args may stay NULL (saves reading formats
+	 * and BTF)
+	 */
+	bool arguments;
 	bool names; /* `args` or `retval`: else debug info need not be read */
 	bool typed; /* passes arguments to functions that take BTF pointers only (skboutput) */
 	bool at_entry,
@@ -66,93 +96,116 @@ struct probe_use {
 extern const struct probe_use probe_use_all; /* whatever a body may name, as lists show it */
 
 enum context_kind {
-	CONTEXT_NONE,	    /* begin, end, self, test: nothing to read */
-	CONTEXT_REGISTERS,  /* struct pt_regs (kprobe, uprobe, usdt) */
+	CONTEXT_NONE, /* begin, end, self, test: nothing to read */
+	CONTEXT_REGISTERS, /* struct pt_regs (kprobe, uprobe, usdt) */
 	CONTEXT_TRACEPOINT, /* the event's raw record; args is laid over it */
-	CONTEXT_ARGUMENTS,  /* u64 array (raw tracepoint, fentry/fexit) */
-	CONTEXT_PERF_EVENT, /* struct bpf_perf_event_data: pt_regs first (profile, software, hardware, watchpoint) */
-	CONTEXT_ITERATOR,   /* struct bpf_iter__X */
-};
-
-/* How a program on the raw tracepoint of all system calls finds out whether this is one of its own. */
-struct probe_syscalls {
-	u16 number_offset; /* of the call's number in the saved registers */
-	u32 status_offset; /* of thread_info.status in struct task_struct */
-	u32 compat;	   /* bits of it: a call of another ABI, which has no event */
+	CONTEXT_ARGUMENTS, /* u64 array (raw tracepoint, fentry/fexit) */
+	/* struct bpf_perf_event_data: pt_regs first (profile, software, hardware, watchpoint) */
+	CONTEXT_PERF_EVENT,
+	CONTEXT_ITERATOR, /* struct bpf_iter__X */
 };
 
 /*
- * At the first instruction of a user function the return address lies at *sp, and the frame pointer is still the caller's: a walk
- * by frame pointers misses the caller. Since 6.11 the kernel puts it in where the function begins with `push %rbp` or `endbr64`.
+ * How a program on the raw tracepoint of all system calls finds out whether this is one of its own.
+ */
+struct probe_syscalls {
+	u16 number_offset; /* of the call's number in the saved registers */
+	u32 status_offset; /* of thread_info.status in struct task_struct */
+	u32 compat; /* bits of it: a call of another ABI, which has no event */
+};
+
+/*
+ * At the first instruction of a user function the return address lies at *sp, and the frame pointer
+ * is still the caller's: a walk by frame pointers misses the caller. Since 6.11 the kernel puts it
+ * in where the function begins with `push %rbp` or `endbr64`.
  */
 enum entry_kind { ENTRY_NONE, ENTRY_PUSH, ENTRY_OTHER };
 
 struct probe_context {
 	enum context_kind kind;
-	u32 program_type;	   /* BPF_PROG_TYPE_* */
-	u32 expected_attach_type;  /* BPF_* or 0 */
-	u32 attach_btf_id;	   /* fentry, fexit, iter, typed raw tracepoint (tp_btf) */
-	int attach_btf_fd;	   /* module BTF object; 0 = vmlinux */
-	enum address_space space;  /* of pointers that come from here without saying more (user for uprobe, usdt) */
+	u32 program_type; /* BPF_PROG_TYPE_* */
+	u32 expected_attach_type; /* BPF_* or 0 */
+	u32 attach_btf_id; /* fentry, fexit, iter, typed raw tracepoint (tp_btf) */
+	int attach_btf_fd; /* module BTF object; 0 = vmlinux */
+	/* of pointers that come from here without saying more (user for uprobe, usdt) */
+	enum address_space space;
 	/*
-	 * `args`: NULL = this probe has none. CONTEXT_TRACEPOINT: a struct laid over the record. Otherwise a struct
-	 * whose members' values are found at locations[i] (same index as members); offsets are meaningless.
+	 * `args`: NULL = this probe has none. CONTEXT_TRACEPOINT: a struct laid over the record.
+	 * Otherwise a struct whose members' values are found at locations[i] (same index as
+	 * members); offsets are meaningless.
 	 */
 	const struct type *args;
 	const struct location *locations;
-	const char *const *spellings; /* the parameters' types as their source spells them, for lists; NULL = as struct type says */
 	/*
-	 * Types that only the target knows (its debug info), asked before those of the kernel; NULL = none. Names as in
-	 * type_named(); called only for names that a body mentions.
+	 * the parameters' types as their source spells them, for lists; NULL = as struct type says
+	 */
+	const char *const *spellings;
+	/*
+	 * Types that only the target knows (its debug info), asked before those of the kernel; NULL
+	 * = none. Names as in type_named(); called only for names that a body mentions.
 	 */
 	const struct type *(*find_type)(void *arg, struct type_store *types, const char *name);
 	void *find_type_arg;
-	const struct type *retval; /* fexit, kretprobe/uretprobe with known type; NULL = none or plain u64 */
+	/* fexit, kretprobe/uretprobe with known type; NULL = none or plain u64 */
+	const struct type *retval;
 	struct location retval_location; /* kind NONE: `retval` is not available */
 	/* arg0..argN: */
 	struct location argn[12];
-	u8 argn_count;		   /* 0 = argN not available */
-	bool has_function;	   /* `func` works (bpf_get_func_ip or the instruction pointer) */
+	u8 argn_count; /* 0 = argN not available */
+	bool has_function; /* `func` works (bpf_get_func_ip or the instruction pointer) */
 	bool is_return;
 	enum entry_kind entry; /* user functions (64 bits) */
-	bool has_cookie;	   /* bpf_get_attach_cookie gives target.cookie; false: a shared program cannot know its target, or
-				    * the program does not ask */
 	/*
-	 * Not NULL: the event may also be attached as a raw tracepoint (cheaper: no record is filled in) if the body reads neither
-	 * args nor ctx nor the cookie. The core then sets program_type to BPF_PROG_TYPE_RAW_TRACEPOINT before load and attach.
+	 * bpf_get_attach_cookie gives target.cookie; false: a shared program cannot know its
+	 * target, or the program does not ask
+	 */
+	bool has_cookie;
+	/*
+	 * Not NULL: the event may also be attached as a raw tracepoint (cheaper: no record is
+	 * filled in) if the body reads neither args nor ctx nor the cookie. The core then sets
+	 * program_type to BPF_PROG_TYPE_RAW_TRACEPOINT before load and attach.
 	 */
 	const char *raw_tracepoint;
 	/*
-	 * Not NULL: the events of single system calls are views of one raw tracepoint for all, and the program is attached there:
-	 * it begins by asking for the number (target.syscall).
+	 * Not NULL: the events of single system calls are views of one raw tracepoint for all, and
+	 * the program is attached there: it begins by asking for the number (target.syscall).
 	 */
 	const struct probe_syscalls *syscalls;
 	bool in_process; /* the program runs in the traced process (lib/vm.h), not in the kernel */
 	/* The place is shared with other events, and is this one's only when arg0 is `guard`. */
 	bool has_guard;
 	u64 guard;
-	/* Equal keys = programs may be shared among targets if the body does not use what differs (args). */
+	/*
+	 * Equal keys = programs may be shared among targets if the body does not use what differs
+	 * (args).
+	 */
 	const char *layout_key;
 };
 
 struct probe_target {
 	const struct probe_provider *provider;
-	const char *name;     /* what `probe` prints: "kprobe:vfs_read" */
-	const char *path;     /* uprobe, usdt: file as the kernel opens it */
-	const char *module;   /* kernel module or NULL; tracepoint category; usdt provider */
+	const char *name; /* what `probe` prints: "kprobe:vfs_read" */
+	const char *path; /* uprobe, usdt: file as the kernel opens it */
+	const char *module; /* kernel module or NULL; tracepoint category; usdt provider */
 	const char *function; /* function, event; NULL */
-	u64 address;	      /* uprobe/usdt: file offset; kprobe: offset in function; watchpoint: address; or 0 */
-	u64 semaphore;	      /* usdt: file offset of the semaphore (ref_ctr_offset); 0 = none */
-	u64 config;	      /* perf: event config; profile/interval: period (ns) or frequency (Hz, is_frequency) */
-	u32 perf_type;	      /* PERF_TYPE_* */
-	u32 length;	      /* watchpoint: bytes; */
-	u32 mode;	      /* watchpoint: HW_BREAKPOINT_* */
+	/* uprobe/usdt: file offset; kprobe: offset in function; watchpoint: address; or 0 */
+	u64 address;
+	u64 semaphore; /* usdt: file offset of the semaphore (ref_ctr_offset); 0 = none */
+	/* perf: event config; profile/interval: period (ns) or frequency (Hz, is_frequency) */
+	u64 config;
+	u32 perf_type; /* PERF_TYPE_* */
+	u32 length; /* watchpoint: bytes; */
+	u32 mode; /* watchpoint: HW_BREAKPOINT_* */
 	bool is_frequency;
-	pid_t pid;	      /* 0 = all */
-	s32 syscall;	      /* tracepoint:syscalls:*: the call's number; -1 = unknown */
-	u32 cookie;	      /* index into script.probe_names, delivered by bpf_get_attach_cookie where the kernel has it */
-	const void *private;  /* the provider's own (usdt argument string ...) */
-	const void *alike;    /* describe() says the same of all that have the same one; NULL = of no other */
+	pid_t pid; /* 0 = all */
+	s32 syscall; /* tracepoint:syscalls:*: the call's number; -1 = unknown */
+	/*
+	 * index into script.probe_names, delivered by bpf_get_attach_cookie where the kernel has it
+	 */
+	u32 cookie;
+	const void *private; /* the provider's own (usdt argument string ...) */
+	/* describe() says the same of all that have the same one; NULL = of no other */
+	const void *alike;
 };
 
 struct probe_targets {
@@ -162,16 +215,20 @@ struct probe_targets {
 
 /* A live attachment. Closing it (or dying) detaches. */
 struct probe_attachment {
-	int fd;	      /* link or perf event */
-	int event_fd; /* perf event below the link; iter: the sequence file, whose reading to the end runs the program; or -1 */
-	u32 targets;  /* how many probes it stands for (multi-links) */
-	u64 watched;  /* the address of a watchpoint; 0 = it is none */
+	int fd; /* link or perf event */
+	/*
+	 * perf event below the link; iter: the sequence file, whose reading to the end runs the
+	 * program; or -1
+	 */
+	int event_fd;
+	u32 targets; /* how many probes it stands for (multi-links) */
+	u64 watched; /* the address of a watchpoint; 0 = it is none */
 };
 
 struct probe_attachments {
 	VECTOR(struct probe_attachment) list;
 	u32 attached; /* probes */
-	u32 failed;   /* probes that could not be attached (missing_probes) */
+	u32 failed; /* probes that could not be attached (missing_probes) */
 };
 
 /* Who runs the programs of a provider, and when. */
@@ -189,81 +246,108 @@ enum probe_runner {
 struct probe_provider {
 	const char *name;
 	const char *aliases[4]; /* "k", older names */
-	const char *form;	/* "kprobe:[module:]function[+offset]", for help and errors */
+	const char *form; /* "kprobe:[module:]function[+offset]", for help and errors */
 	const char *doc;
 	u32 needs; /* enum kernel_capability without which it cannot be attached; 0 = KERNEL_BPF */
 	const char *type; /* what `probetype` says; NULL = name */
 	enum probe_runner runner;
 	bool runs_once; /* begin, end: a script with nothing else is over after them */
-	bool is_timer; /* attached last, as attaching the others may take seconds; stands still after exit() */
+	/* attached last, as attaching the others may take seconds; stands still after exit() */
+	bool is_timer;
 	bool is_slow; /* fires a few times between two looks at the buffer, at most */
-	bool runs_in_reverse; /* the kernel runs the programs of one event from the one that was attached last */
-	bool runs_when_read; /* attachments are sequence files: reading event_fd to the end runs the program */
+	/* the kernel runs the programs of one event from the one that was attached last */
+	bool runs_in_reverse;
+	/* attachments are sequence files: reading event_fd to the end runs the program */
+	bool runs_when_read;
 	bool returns_value; /* what the body returns is the result; other programs return 0 */
 	bool takes_path; /* the part behind the name is a file */
 	bool takes_any_name; /* NAME is the user's own text, once in a script */
 	bool is_always_kept; /* by --probe-filter: no event of the traced world */
-	bool ends_in_count; /* the last part of a target is how often it fires; bpftrace lists it without */
+	/* the last part of a target is how often it fires; bpftrace lists it without */
+	bool ends_in_count;
 	bool may_match_nothing; /* the event may rightly be missing on another kernel */
 	bool needs_pid_filter; /* cannot be attached to one process only */
 	bool has_types; /* arguments are typed by BTF: missing ones cannot be read */
-	bool has_own_arguments; /* arg0 ... are those of the event, not what a call has in registers and on the stack */
+	/* arg0 ... are those of the event, not what a call has in registers and on the stack */
+	bool has_own_arguments;
 	bool can_override; /* override() */
-	bool is_user_event; /* of programs that are built with libpantrace: target.private is a struct user_event */
-	/* Not NULL: the providers by which such an event's program may run in the traced process. */
+	/* of programs that are built with libpantrace: target.private is a struct user_event */
+	bool is_user_event;
+	/*
+	 * Not NULL: the providers by which such an event's program may run in the traced process.
+	 */
 	const struct probe_provider *in_process, *filter;
-	/* Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a wildcard: -ENOENT, diagnostic. */
-	int (*expand)(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+	/*
+	 * Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a
+	 * wildcard: -ENOENT, diagnostic.
+	 */
+	int (*expand)(struct probe_env *env, const struct probe_request *request,
+		      struct probe_targets *out);
 	/* Fills in *ret for a body that uses this much; 0 or -errno with a diagnostic at `at`. */
 	int (*describe)(struct probe_env *env, const struct probe_target *t,
 			const struct probe_use *use, struct span at, struct probe_context *ret);
 	/*
-	 * Attaches one loaded program to n targets (all of this provider and compatible contexts), as few links as the
-	 * kernel allows. Failures of single targets are counted in out->failed, the first one's reason in a diagnostic.
-	 * NULL: the engine runs it itself (begin, end, self, test, interval on old kernels).
+	 * Attaches one loaded program to n targets (all of this provider and compatible contexts),
+	 * as few links as the kernel allows. Failures of single targets are counted in out->failed,
+	 * the first one's reason in a diagnostic. NULL: the engine runs it itself (begin, end,
+	 * self, test, interval on old kernels).
 	 */
 	int (*attach)(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		      struct probe_target *const *targets, u32 n, struct probe_attachments *out);
 	/*
-	 * Sessions: one program that is run at the entries of functions and at their returns (Linux 6.10). `returns`: the provider
-	 * of the latter, NULL = there are none. session() gives the expected_attach_type with which attach() joins a program to the
-	 * targets as a session; 0 = the kernel or the targets do not allow it. needs_registers: its bodies read more of the registers
-	 * than arguments and results.
+	 * Sessions: one program that is run at the entries of functions and at their returns (Linux
+	 * 6.10). `returns`: the provider of the latter, NULL = there are none. session() gives the
+	 * expected_attach_type with which attach() joins a program to the targets as a session; 0 =
+	 * the kernel or the targets do not allow it. needs_registers: its bodies read more of the
+	 * registers than arguments and results.
 	 */
 	const struct probe_provider *returns;
-	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n, bool needs_registers);
+	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n,
+		       bool needs_registers);
 	bool asks; /* attach() minds env->only_ask */
 	/* Calls fn for every probe that matches (for list); the glob may be NULL. */
-	int (*each)(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name), void *arg);
+	int (*each)(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
+		    void *arg);
 };
 
 /* All rows, in the order of `list`; ends with NULL. */
 extern const struct probe_provider *const probe_providers[];
-/* That of a program's targets, which all have the same; one without any facts, "special", where there are no targets. */
+/*
+ * That of a program's targets, which all have the same; one without any facts, "special", where
+ * there are no targets.
+ */
 const struct probe_provider *probe_provider_of(struct probe_target *const *targets, u32 n);
 /* By name or alias, ignoring case; NULL if unknown. */
 const struct probe_provider *probe_find_provider(const char *name);
-/* The target for a program in the process of what t is a target for; NULL: another target stands for the same event. */
+/*
+ * The target for a program in the process of what t is a target for; NULL: another target stands
+ * for the same event.
+ */
 struct probe_target *probe_to_process(struct arena *arena, const struct probe_target *t);
 /* The target of a filter for what t is a target for; NULL: none is needed. */
 struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t);
 /*
- * `sched:sched_switch` is an event of the kernel as perf and trace-cmd write it: the request with "tracepoint:" before it. False: the
- * first word is a provider's name, or no group of events.
+ * `sched:sched_switch` is an event of the kernel as perf and trace-cmd write it: the request with
+ * "tracepoint:" before it. False: the first word is a provider's name, or no group of events.
  */
-bool probe_complete(struct probe_env *env, const struct probe_request *request, struct probe_request *ret);
+bool probe_complete(struct probe_env *env, const struct probe_request *request,
+		    struct probe_request *ret);
 /* Unknown provider, bad form ... -> diagnostic with the nearest names. */
-int probe_expand(struct probe_env *env, const struct probe_request *request, struct probe_targets *out);
+int probe_expand(struct probe_env *env, const struct probe_request *request,
+		 struct probe_targets *out);
 /*
- * Programs that start later may have events of attached targets in files of their own: readable when probe_later() has to look; -1: not
- * needed. Only while the attachments live.
+ * Programs that start later may have events of attached targets in files of their own: readable
+ * when probe_later() has to look; -1: not needed. Only while the attachments live.
  */
 int probe_later_fd(struct probe_env *env);
 void probe_later(struct probe_env *env);
-/* From now on a file says which functions of the kernel can be traced, laid out as available_filter_functions. 0, or -errno with a
- * diagnostic. */
+/*
+ * From now on a file says which functions of the kernel can be traced, laid out as
+ * available_filter_functions. 0, or -errno with a diagnostic.
+ */
 int probe_use_functions(struct probe_env *env, const char *path);
 void probe_env_release(struct probe_env *env); /* frees env->cache */
-void probe_detach_all(struct probe_attachments *a); /* closes all, in parallel where that is faster */
+/* closes all, in parallel where that is faster */
+void probe_detach_all(struct probe_attachments *a);
 
 #endif

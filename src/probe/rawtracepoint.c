@@ -150,9 +150,9 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 		/* Every argument is widened to 64 bits (include/trace/bpf_probe.h, CAST_TO_U64). */
 		if (m->size && m->size <= 8 && !type_is_record(m))
 			locations[i] = (struct location){.kind = LOCATION_CONTEXT,
-							       .size = (u8)m->size,
-							       .is_signed = m->is_signed,
-							       .offset = (u16)(8 * i)};
+							 .size = (u8)m->size,
+							 .is_signed = m->is_signed,
+							 .offset = (u16)(8 * i)};
 	}
 	ret->locations = locations;
 }

@@ -198,8 +198,9 @@ static const char *format_key(struct probe_env *env, const char *text)
 }
 
 /*
- * Since 7.0 programs on raw tracepoints may be preempted (SRCU protects them, __DECLARE_TRACE() in include/linux/tracepoint.h): what
- * other threads do on the CPU meanwhile finds the program busy, and is not seen. perf's handlers still disable preemption.
+ * Since 7.0 programs on raw tracepoints may be preempted (SRCU protects them, __DECLARE_TRACE() in
+ * include/linux/tracepoint.h): what other threads do on the CPU meanwhile finds the program busy,
+ * and is not seen. perf's handlers still disable preemption.
  */
 static bool raw_is_preemptible(struct probe_env *env)
 {
@@ -215,9 +216,10 @@ static bool raw_is_preemptible(struct probe_env *env)
 /* ---- system calls as raw tracepoints ---- */
 
 /*
- * An event of one system call is a view of raw_syscalls:sys_enter or sys_exit: perf makes a record of it
- * (kernel/trace/trace_syscalls.c, perf_syscall_enter()), and to detach from one takes two grace periods of RCU
- * (75 ms). A program on the raw tracepoint itself reads the registers where they are, and many calls share it.
+ * An event of one system call is a view of raw_syscalls:sys_enter or sys_exit: perf makes a record
+ * of it (kernel/trace/trace_syscalls.c, perf_syscall_enter()), and to detach from one takes two
+ * grace periods of RCU (75 ms). A program on the raw tracepoint itself reads the registers where
+ * they are, and many calls share it.
  */
 static const struct probe_syscalls *find_syscalls(struct probe_env *env)
 {
@@ -247,10 +249,9 @@ static const struct probe_syscalls *find_syscalls(struct probe_env *env)
 /* Where the record's fields come from: syscall_get_arguments(), 8 bytes each. Fields of other kinds
  * (copies of strings, 6.17) have no place. */
 static const struct location *syscall_locations(struct probe_env *env, const struct type *args,
-						      bool is_entry)
+						bool is_entry)
 {
-	struct location *ret =
-		arena_new_array(env->arena, struct location, args->count + 1);
+	struct location *ret = arena_new_array(env->arena, struct location, args->count + 1);
 
 	for (u32 i = 0; i < args->count; i++) {
 		const struct type_member *m = &args->members[i];
@@ -264,14 +265,16 @@ static const struct location *syscall_locations(struct probe_env *env, const str
 		    (!is_entry && slot))
 			continue;
 		ret[i] = (struct location){.kind = LOCATION_SYSCALL,
-						 .size = (u8)m->type->size,
-						 .is_signed = m->type->is_signed,
-						 .offset = (u16)offset};
+					   .size = (u8)m->type->size,
+					   .is_signed = m->type->is_signed,
+					   .offset = (u16)offset};
 	}
 	return ret;
 }
 
-/* Changes the context of a system call's event to that of the raw tracepoint, if this kernel can. */
+/*
+ * Changes the context of a system call's event to that of the raw tracepoint, if this kernel can.
+ */
 static void describe_raw_syscall(struct probe_env *env, const struct probe_target *t,
 				 struct probe_context *c)
 {

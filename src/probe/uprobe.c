@@ -541,10 +541,10 @@ static void describe_32(struct probe_context *ret)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(ret->argn); i++)
 		ret->argn[i] = (struct location){.kind = LOCATION_MEMORY,
-						       .size = 4,
-						       .base = arch_sp_offset(),
-						       .index = 0xffff,
-						       .value = 4 + 4 * i};
+						 .size = 4,
+						 .base = arch_sp_offset(),
+						 .index = 0xffff,
+						 .value = 4 + 4 * i};
 	ret->argn_count = ARRAY_SIZE(ret->argn);
 }
 
@@ -588,8 +588,8 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	}
 	ret->argn_count = 0; /* the registers have other values by now */
 	ret->retval_location = (struct location){.kind = LOCATION_REGISTER,
-						       .size = site->is_32 ? 4 : 8,
-						       .offset = arch_retval_offset()};
+						 .size = site->is_32 ? 4 : 8,
+						 .offset = arch_retval_offset()};
 	user_describe_function(env, t, use, ret);
 	return user_check_files(env, at);
 }

@@ -13,7 +13,10 @@
 #include "binary/process/running_files.h"
 #include "probe/uapi.h"
 
-/* Places in the files of one process for which its first thread only is seen where links take it for that (6.6 to 6.9). */
+/*
+ * Places in the files of one process for which its first thread only is seen where links take it
+ * for that (6.6 to 6.9).
+ */
 #define MULTI_FROM 4
 #define NOP_SIZE   5 /* bytes of an instruction that are looked at */
 

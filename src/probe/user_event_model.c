@@ -216,9 +216,9 @@ static void place(struct location *l, u32 word, const struct type *t, bool live)
 	const u8 size = (u8)(type_is(t, TYPE_FLOAT) ? 8 : t->size);
 
 	*l = (struct location){.kind = live ? LOCATION_MEMORY : LOCATION_CONTEXT,
-				     .size = size,
-				     .is_signed = t->is_signed,
-				     .index = 0xffff};
+			       .size = size,
+			       .is_signed = t->is_signed,
+			       .index = 0xffff};
 	if (live) {
 		l->base = (u16)arch_argument_offset(1);
 		l->value = (s64)word * 8;

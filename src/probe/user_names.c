@@ -185,7 +185,10 @@ static const char *language_of(struct probe_env *env, const char *words, struct 
 	return NULL;
 }
 
-/* Only "uprobe:FILE:FUNCTION" can be listed: without a file or a function there is no end to the symbols of a machine. */
+/*
+ * Only "uprobe:FILE:FUNCTION" can be listed: without a file or a function there is no end to the
+ * symbols of a machine.
+ */
 int user_each_function(struct probe_env *env, const char *provider, const char *glob,
 		       int (*fn)(void *arg, const char *name), void *arg)
 {

@@ -79,9 +79,10 @@ static const u32 list_kinds[BTF_LIST_COUNT] = {
 };
 
 /*
- * One pass over the types. What stands behind an unknown or cut-off type does not exist for us. It takes as long as to know where
- * each type ends: functions stand together, so that the processor guesses their ends; other kinds come as they like, so that
- * each is written to all other lists, and the next one over it where it does not belong there, without a branch.
+ * One pass over the types. What stands behind an unknown or cut-off type does not exist for us. It
+ * takes as long as to know where each type ends: functions stand together, so that the processor
+ * guesses their ends; other kinds come as they like, so that each is written to all other lists,
+ * and the next one over it where it does not belong there, without a branch.
  */
 static void index_types(struct btf_blob *b)
 {

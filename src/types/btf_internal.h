@@ -22,9 +22,11 @@ struct btf_numbers {
 };
 
 /*
- * One BTF object. Module objects are split: their type ids and string offsets go on where those of the base end.
+ * One BTF object. Module objects are split: their type ids and string offsets go on where those of
+ * the base end.
  *
- *	data ─► btf_header │ types (struct btf_type + what its kind adds) ... │ strings, NUL-terminated, first is ""
+ *	data ─► btf_header │ types (struct btf_type + what its kind adds) ... │ strings,
+ *	NUL-terminated, first is ""
  */
 struct btf_blob {
 	struct btf_source *owner;
@@ -88,7 +90,10 @@ struct btf_blob *btf_module(struct btf_source *s, const char *name); /* NULL or 
 void btf_list_modules(struct btf_source *s);
 /* The object number i: vmlinux, then the modules; NULL at the end. Skips what cannot be opened. */
 struct btf_blob *btf_next_blob(struct btf_source *s, u32 *iterator);
-/* The raw type, whole and in bounds; *ret_owner is the object that holds it. NULL: no such type, or void. */
+/*
+ * The raw type, whole and in bounds; *ret_owner is the object that holds it. NULL: no such type, or
+ * void.
+ */
 const struct btf_type *btf_raw(const struct btf_blob *b, u32 id, const struct btf_blob **ret_owner);
 /* The type first_id + n, which is there. */
 static inline const struct btf_type *btf_nth(const struct btf_blob *b, u32 n)

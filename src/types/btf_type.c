@@ -221,7 +221,10 @@ const struct type *btf_convert(const struct btf_blob *b, u32 id)
 
 /* ---- members, enumerators, parameters ---- */
 
-/* Places a bit-field in a storage unit of its type's size, or from its first byte on where it crosses that. */
+/*
+ * Places a bit-field in a storage unit of its type's size, or from its first byte on where it
+ * crosses that.
+ */
 static void place_bits(struct type_member *m, u32 bit, u32 size)
 {
 	const u32 unit = m->type->size;

@@ -88,9 +88,11 @@ const struct type *type_int(u32 size, bool is_signed)
 
 const struct type *type_int_extreme(u32 size, s8 extreme)
 {
-#define EXTREME(size_, signed_, name_)                                                             \
-	{.kind = TYPE_INT, .size = size_, .align = size_, .is_signed = signed_,                    \
-	 .is_complete = true, .extreme = signed_ ? -1 : 1, .name = name_}
+#define EXTREME(size_, signed_, name_)                                                 \
+	{                                                                              \
+		.kind = TYPE_INT, .size = size_, .align = size_, .is_signed = signed_, \
+		.is_complete = true, .extreme = signed_ ? -1 : 1, .name = name_        \
+	}
 	static const struct type negative[] = {
 		EXTREME(1, true, "signed char"),
 		EXTREME(2, true, "short"),

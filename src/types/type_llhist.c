@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log-linear histograms, numbered as DTrace's llquantize() numbers them: bucket 0 holds what is below
- * base^low; each order of magnitude [base^m, base^(m+1)) with low <= m <= high then is cut into equal parts as wide as
- * base^(m+1) / steps (1 if that is less), of which the first 1/base belongs to the orders below; the last bucket holds
- * what is at base^(high+1) or above.
+ * Log-linear histograms, numbered as DTrace's llquantize() numbers them: bucket 0 holds what is
+ * below base^low; each order of magnitude [base^m, base^(m+1)) with low <= m <= high then is cut
+ * into equal parts as wide as base^(m+1) / steps (1 if that is less), of which the first 1/base
+ * belongs to the orders below; the last bucket holds what is at base^(high+1) or above.
  */
 #include "types/type.h"
 

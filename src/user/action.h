@@ -26,9 +26,15 @@ struct action {
 	const char *session; /* NULL: none is named */
 };
 
-/* TEXT must outlive the action. The session must be there. 0 or -EINVAL, -ENOENT with the reason in d. */
+/*
+ * TEXT must outlive the action. The session must be there. 0 or -EINVAL, -ENOENT with the reason in
+ * d.
+ */
 int action_parse(const char *text, struct diag *d, struct action *ret);
-/* The condition held FIRED times. 0 or -errno with the reason in d; -EPIPE: nobody reads what is told. */
+/*
+ * The condition held FIRED times. 0 or -errno with the reason in d; -EPIPE: nobody reads what is
+ * told.
+ */
 int action_run(const struct action *a, struct action_context *context, u64 fired, struct diag *d);
 /* The recorder of an open session begins a new chunk. 0 or -errno with the reason in d. */
 struct user_session;

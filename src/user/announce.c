@@ -195,7 +195,10 @@ static void peer_end(struct announce *a, size_t i)
 	a->peers.len--;
 }
 
-/* Whoever connects and does not ask keeps nobody from it: the stranger who is here longest goes; first of the same user. */
+/*
+ * Whoever connects and does not ask keeps nobody from it: the stranger who is here longest goes;
+ * first of the same user.
+ */
 static bool make_room(struct announce *a, const struct peer *p)
 {
 	size_t guests = 0, own = a->peers.len, any = a->peers.len;
@@ -240,7 +243,10 @@ out:
 	close(fd);
 }
 
-/* Its length, as of recv(); 0 for one that is too long. *RET_FD: a descriptor that came with it, the last one, or -1. */
+/*
+ * Its length, as of recv(); 0 for one that is too long. *RET_FD: a descriptor that came with it,
+ * the last one, or -1.
+ */
 static ssize_t message_take(int from, char *text, size_t size, int *ret_fd)
 {
 	union {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder's socket (pantrace/protocol.h, "ask", "keeper"). Programs that start later tell what events they have, and wait for
- * the bytecode of the predicate before they run; processes that do not see the directory of rings hand theirs over.
+ * The recorder's socket (pantrace/protocol.h, "ask", "keeper"). Programs that start later tell what
+ * events they have, and wait for the bytecode of the predicate before they run; processes that do
+ * not see the directory of rings hand theirs over.
  */
 #ifndef PANTRACE_USER_ANNOUNCE_H
 #define PANTRACE_USER_ANNOUNCE_H
@@ -13,13 +14,16 @@ struct announce;
 
 /* Listens at PATH, a socket that is made anew. 0 or -errno with the reason in d. */
 int announce_open(const char *path, struct diag *d, struct announce **ret);
-/* Events of SESSION that GLOB over "provider:name" means have this predicate; NULL = every event is wanted. The first that fits counts. */
+/*
+ * Events of SESSION that GLOB over "provider:name" means have this predicate; NULL = every event is
+ * wanted. The first that fits counts.
+ */
 void announce_add(struct announce *a, const char *session, const char *glob, const char *predicate);
 /* For poll(): readable when somebody asks. */
 int announce_fd(const struct announce *a);
 /*
- * Answers those who ask now. -EINVAL with a diagnostic: the predicate does not fit an event's fields (once each, and the event
- * stays off).
+ * Answers those who ask now. -EINVAL with a diagnostic: the predicate does not fit an event's
+ * fields (once each, and the event stays off).
  */
 int announce_serve(struct announce *a, struct diag *d);
 /* Rings that a process handed over, until the next announce_serve(). */
@@ -30,7 +34,10 @@ struct announced_rings {
 };
 /* False: there are none. */
 bool announce_rings(struct announce *a, struct announced_rings *ret);
-/* How often an event stayed off, whosever it is: the predicate does not fit it, or there are too many. NULL is fine. */
+/*
+ * How often an event stayed off, whosever it is: the predicate does not fit it, or there are too
+ * many. NULL is fine.
+ */
 u32 announce_refused(const struct announce *a);
 /* The socket is gone; NULL is fine. */
 void announce_close(struct announce *a);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file that describes a session (pantrace/protocol.h): lines for programs, behind the tool's own notes. */
+/*
+ * The file that describes a session (pantrace/protocol.h): lines for programs, behind the tool's
+ * own notes.
+ */
 #ifndef PANTRACE_USER_DESCRIPTION_H
 #define PANTRACE_USER_DESCRIPTION_H
 
@@ -7,21 +10,37 @@
 #include "user/session.h"
 
 /*
- * Appends the lines that programs read. RUNTIME is our runtime directory, DIRECTORY that of the rings. 0, or -EINVAL, -E2BIG with
- * the reason in d.
+ * Appends the lines that programs read. RUNTIME is our runtime directory, DIRECTORY that of the
+ * rings. 0, or -EINVAL, -E2BIG with the reason in d.
  */
-int user_description_make(const struct user_session_options *o, const char *name, const char *runtime,
-			  const char *directory, struct strbuf *text, struct diag *d);
-/* Appends a line for each of N patterns of events: on or off, of LEVEL (NULL: any). 0 or -EINVAL with the reason in d. */
-int user_description_rules(bool on, const char *const *events, u32 n, const char *level, struct strbuf *text,
-			   struct diag *d);
-/* Whether the session that TEXT describes is for programs of this name, whenever they begin. One that tracks some processes is for nobody else. */
+int user_description_make(const struct user_session_options *o, const char *name,
+			  const char *runtime, const char *directory, struct strbuf *text,
+			  struct diag *d);
+/*
+ * Appends a line for each of N patterns of events: on or off, of LEVEL (NULL: any). 0 or -EINVAL
+ * with the reason in d.
+ */
+int user_description_rules(bool on, const char *const *events, u32 n, const char *level,
+			   struct strbuf *text, struct diag *d);
+/*
+ * Whether the session that TEXT describes is for programs of this name, whenever they begin. One
+ * that tracks some processes is for nobody else.
+ */
 bool user_description_means(const char *text, const char *program);
-/* Writes the file with such lines, in place of those about the same events. 0 or -errno; -E2BIG: there are too many. */
+/*
+ * Writes the file with such lines, in place of those about the same events. 0 or -errno; -E2BIG:
+ * there are too many.
+ */
 int user_description_add(struct user_session *s, const char *rules);
-/* Writes the file with LINES, "tracked ...", in place of those that it has (user/tracked.h). 0 or -errno. */
+/*
+ * Writes the file with LINES, "tracked ...", in place of those that it has (user/tracked.h). 0 or
+ * -errno.
+ */
 int user_description_track(struct user_session *s, const char *lines);
-/* Writes s->file anew; recorder: we are it, else it stays who it is; fresh: only if there is none. 0 or -errno. */
+/*
+ * Writes s->file anew; recorder: we are it, else it stays who it is; fresh: only if there is none.
+ * 0 or -errno.
+ */
 int user_description_write(const struct user_session *s, bool recorder, bool fresh);
 /* That of session NAME, in the directory of our sessions. 0 or -errno; *ret is not touched then. */
 int user_description_read(int directory, const char *name, struct user_session *ret);

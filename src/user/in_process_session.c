@@ -96,7 +96,8 @@ static void gather_one(void *arg, const void *key, const struct aggregates_eleme
 /* ---- processes ---- */
 
 /* PEER: who has handed FD over, or NULL for a file NAME. -EAGAIN: half made yet. */
-static int source_new(struct aggregates *c, int fd, const char *name, const struct user_process *peer)
+static int source_new(struct aggregates *c, int fd, const char *name,
+		      const struct user_process *peer)
 {
 	pid_t pid = peer ? peer->pid : 0;
 	struct aggregate_source *s;
@@ -333,8 +334,8 @@ void aggregates_end(struct aggregates *c)
 
 /* ---- reading ---- */
 
-static void give(struct aggregates_elements *ret, const struct hashmap_entry *e, const struct kept *k,
-		 size_t *cap)
+static void give(struct aggregates_elements *ret, const struct hashmap_entry *e,
+		 const struct kept *k, size_t *cap)
 {
 	if (ret->values.len == *cap) {
 		*cap = *cap ? *cap * 2 : 64;
@@ -351,7 +352,7 @@ static void keep_zeros(struct map_state *m, const struct hashmap *now)
 }
 
 void aggregates_read(struct aggregates *c, u32 map, enum aggregates_take take,
-		   struct aggregates_elements *ret)
+		     struct aggregates_elements *ret)
 {
 	struct map_state *const m = &c->maps[map];
 	struct hashmap now = {0};
@@ -362,7 +363,7 @@ void aggregates_read(struct aggregates *c, u32 map, enum aggregates_take take,
 	aggregates_refresh(c);
 	for (size_t i = 0; i < c->sources.len; i++)
 		aggregates_source_each(c->sources.items[i], map, take != COUNTING_KEEP, gather_one,
-				     &g);
+				       &g);
 	hashmap_each (&m->kept, e) {
 		const struct kept *k = e->value;
 		const struct aggregates_element one = {k->a, k->b, false};

@@ -66,8 +66,8 @@ static int header_check(const struct pantrace_aggregates *h, const struct aggreg
 	return 0;
 }
 
-int aggregates_source_open(int fd, const struct aggregates_map *maps, u32 nr_maps, const char *session,
-			 struct aggregate_source **ret)
+int aggregates_source_open(int fd, const struct aggregates_map *maps, u32 nr_maps,
+			   const char *session, struct aggregate_source **ret)
 {
 	struct aggregate_source *s;
 	struct stat st;
@@ -134,8 +134,8 @@ static void load_pair(const u8 *from, u64 ret[2])
 	_mm_storeu_si128((__m128i *)(void *)ret, both);
 }
 
-static const u8 *value_at(const struct aggregate_source *s, const struct pantrace_map *m, u32 record,
-			  u32 stripe)
+static const u8 *value_at(const struct aggregate_source *s, const struct pantrace_map *m,
+			  u32 record, u32 stripe)
 {
 	return (const u8 *)s->shm + m->values_off +
 	       ((u64)stripe * m->records + record) * m->value_size;
@@ -250,9 +250,9 @@ static void base_have(struct aggregate_source *s, u32 map)
 }
 
 void aggregates_source_each(struct aggregate_source *s, u32 map, bool take,
-			  void (*fn)(void *arg, const void *key,
-				     const struct aggregates_element *element),
-			  void *arg)
+			    void (*fn)(void *arg, const void *key,
+				       const struct aggregates_element *element),
+			    void *arg)
 {
 	const struct pantrace_map *const m = &s->header.map[map];
 	const u64 epoch = s->epoch[map];

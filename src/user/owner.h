@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who speaks for a process. In root's sessions every user's programs take part: whoever may add a file to the directory of rings
- * can write any pid into it, so a file counts only if its owner is the process's user. What root or our own user has made is true
- * of every process: a daemon makes its rings before it becomes somebody else.
+ * Who speaks for a process. In root's sessions every user's programs take part: whoever may add a
+ * file to the directory of rings can write any pid into it, so a file counts only if its owner is
+ * the process's user. What root or our own user has made is true of every process: a daemon makes
+ * its rings before it becomes somebody else.
  */
 #ifndef PANTRACE_USER_OWNER_H
 #define PANTRACE_USER_OWNER_H
@@ -29,11 +30,15 @@ struct user_owners {
 };
 
 /*
- * Whether a file of OWNER's may be taken for that of process PID in a pid namespace (an inode; 0 = not known). What an ended
- * process has left is its owner's, unless the process was seen alive and is another's. False is counted.
+ * Whether a file of OWNER's may be taken for that of process PID in a pid namespace (an inode; 0 =
+ * not known). What an ended process has left is its owner's, unless the process was seen alive and
+ * is another's. False is counted.
  */
 bool user_owner_good(struct user_owners *o, uid_t owner, pid_t pid, u64 pid_namespace);
-/* The same for what process PEER of our namespace (0 = not visible) has handed over at its socket, listening as PEER_UID. */
+/*
+ * The same for what process PEER of our namespace (0 = not visible) has handed over at its socket,
+ * listening as PEER_UID.
+ */
 bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t peer_uid, pid_t pid);
 /* `refused` can still be read. */
 void user_owners_release(struct user_owners *o);

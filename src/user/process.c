@@ -127,8 +127,8 @@ static void answer_take(struct user_process *p, char *buffer, const char *reques
 /* ---- who does not answer ---- */
 
 /*
- * Sockets that an earlier request of this run got no answer from, whichever command's part asked: a run asks several times, and
- * would wait each time.
+ * Sockets that an earlier request of this run got no answer from, whichever command's part asked: a
+ * run asks several times, and would wait each time.
  */
 static struct silent {
 	dev_t device;
@@ -177,7 +177,9 @@ static int is_running(void *arg, int directory, const char *name)
 	return state == 'R' || state == 'D';
 }
 
-/* Stopped, or, after a while, asleep all over: what it has not answered by now it does not answer. */
+/*
+ * Stopped, or, after a while, asleep all over: what it has not answered by now it does not answer.
+ */
 static bool is_hopeless(const struct user_process *p, bool after_a_while)
 {
 	char pid[16], path[32];

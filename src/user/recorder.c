@@ -81,7 +81,9 @@ void recorder_unguard(struct shared_range *r)
 	free(r);
 }
 
-/* Whose rings they are must be so: of a file by its owner, of memory by PEER, who handed it over. */
+/*
+ * Whose rings they are must be so: of a file by its owner, of memory by PEER, who handed it over.
+ */
 static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t owner,
 		       const struct user_process *peer)
 {
@@ -89,7 +91,9 @@ static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t o
 		    : user_owner_good(&r->owners, owner, (pid_t)h->pid, h->pid_namespace);
 }
 
-/* Takes FD over. PEER: NULL for a file NAME. -EAGAIN: half made yet; other errors: it is not read. */
+/*
+ * Takes FD over. PEER: NULL for a file NAME. -EAGAIN: half made yet; other errors: it is not read.
+ */
 static int source_add(struct recorder *r, int fd, const char *name, const struct user_process *peer)
 {
 	struct recorder_source source = {.pidfd = -1};
@@ -226,8 +230,8 @@ static bool is_running(const struct recorder *r, const struct user_process *p)
 }
 
 /*
- * Processes in containers do not see the session's description: those that began after it are told of it here, and
- * named, for what they did before is missing.
+ * Processes in containers do not see the session's description: those that began after it are told
+ * of it here, and named, for what they did before is missing.
  */
 static void latecomers_start(struct recorder *r, const pid_t *pids, u32 n)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The consumer of a session: finds the rings of its processes as they come, writes what they hold (trace/ctf/output.h), and
- * notices which processes have ended.
+ * The consumer of a session: finds the rings of its processes as they come, writes what they hold
+ * (trace/ctf/output.h), and notices which processes have ended.
  *
- * A ring file is another process's memory: it may be cut short at any time. Then its rings are damaged, as if their
- * process had scribbled on them.
+ * A ring file is another process's memory: it may be cut short at any time. Then its rings are
+ * damaged, as if their process had scribbled on them.
  */
 #ifndef PANTRACE_USER_RECORDER_H
 #define PANTRACE_USER_RECORDER_H
@@ -20,8 +20,8 @@ struct recorder_source {
 	struct pantrace_reader *reader;
 	struct shared_range *range;
 	struct ctf_source *output;
-	char *file;   /* name in the session's directory, or NULL */
-	int pidfd;    /* -1: its end is not seen */
+	char *file; /* name in the session's directory, or NULL */
+	int pidfd; /* -1: its end is not seen */
 	bool ended, damaged;
 	u32 stays_off; /* of what the session wants of it, as far as that is said */
 };
@@ -29,11 +29,11 @@ struct recorder_source {
 struct recorder {
 	const struct user_session *session;
 	struct ctf_output *output;
-	bool consume;	/* else the rings stay as they are */
-	int inotify;	/* on the ring directory and the sockets; -1 = none */
+	bool consume; /* else the rings stay as they are */
+	int inotify; /* on the ring directory and the sockets; -1 = none */
 	u64 pid_namespace;
-	u64 lost;	/* by processes that have ended */
-	bool started;	/* the first look around is done */
+	u64 lost; /* by processes that have ended */
+	bool started; /* the first look around is done */
 	u32 nr_processes, nr_damaged;
 	u32 nr_refused; /* processes that could not make their rings, or not switch all on */
 	VECTOR(struct recorder_source) sources;
@@ -46,12 +46,21 @@ struct recorder {
 struct shared_range *recorder_guard(const struct pantrace_reader *reader);
 void recorder_unguard(struct shared_range *r);
 /* output NULL: nothing is written, rings are only found. 0 or -errno. */
-int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output, bool consume);
-/* Takes in rings that are new in the directory; ask: also those that processes keep in their memory. */
+int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output,
+		  bool consume);
+/*
+ * Takes in rings that are new in the directory; ask: also those that processes keep in their
+ * memory.
+ */
 void recorder_find(struct recorder *r, bool ask);
-/* Takes in rings that a process handed over (user/announce.h); FD is the recorder's from then on. */
+/*
+ * Takes in rings that a process handed over (user/announce.h); FD is the recorder's from then on.
+ */
 void recorder_take(struct recorder *r, int fd, pid_t pid, uid_t uid);
-/* One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is lost by it). */
+/*
+ * One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is
+ * lost by it).
+ */
 int recorder_drain(struct recorder *r, enum ctf_drain what);
 /* What ended processes had is written and removed. */
 void recorder_reap(struct recorder *r);

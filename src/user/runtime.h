@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Directories of the tool's own user (pantrace/protocol.h): of sockets and sessions, and of ring files. */
+/*
+ * Directories of the tool's own user (pantrace/protocol.h): of sockets and sessions, and of ring
+ * files.
+ */
 #ifndef PANTRACE_USER_RUNTIME_H
 #define PANTRACE_USER_RUNTIME_H
 
@@ -12,19 +15,21 @@ int user_runtime(char *ret, size_t size);
 /* The same, made if it is not there. 0 or -errno with the reason in d. */
 int user_runtime_make(char *ret, size_t size, struct diag *d);
 /*
- * The directory of the descriptions of our sessions, made if it is not there; everybody's programs read root's. 0 or -errno with the
- * reason in d.
+ * The directory of the descriptions of our sessions, made if it is not there; everybody's programs
+ * read root's. 0 or -errno with the reason in d.
  */
 int user_sessions_make(char *ret, size_t size, struct diag *d);
 /* The same, as it is. An O_PATH descriptor, or -errno: -EPERM if it is not ours alone. */
 int user_sessions_directory(void);
 
 /*
- * Makes the directory of a session's rings, BASE/NAME, and BASE if it is NULL: below /dev/shm, where that cannot be ours below our
- * runtime directory. Programs of other users, in root's session, may add their own files to it and see no others'. 0 with the path,
- * to be freed, or -errno with the reason in d.
+ * Makes the directory of a session's rings, BASE/NAME, and BASE if it is NULL: below /dev/shm,
+ * where that cannot be ours below our runtime directory. Programs of other users, in root's
+ * session, may add their own files to it and see no others'. 0 with the path, to be freed, or
+ * -errno with the reason in d.
  */
-int user_rings_make(const char *base, const char *runtime, const char *name, char **ret, struct diag *d);
+int user_rings_make(const char *base, const char *runtime, const char *name, char **ret,
+		    struct diag *d);
 /* An O_PATH descriptor, or -errno: -EPERM if it is not ours. */
 int user_rings_open(const char *path);
 /* What a program may have put there. */

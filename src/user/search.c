@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finding the sockets of instrumented processes. Any user can lay out what is looked at here: their runtime directories, those of
- * containers, and mount namespaces of their own. So nothing but sockets is connected to, a socket counts only if it is of the
- * directory's owner and its process is of that user, and nothing is removed outside of our own directory.
+ * Finding the sockets of instrumented processes. Any user can lay out what is looked at here: their
+ * runtime directories, those of containers, and mount namespaces of their own. So nothing but
+ * sockets is connected to, a socket counts only if it is of the directory's owner and its process
+ * is of that user, and nothing is removed outside of our own directory.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -86,8 +87,8 @@ static bool is_known(const struct search *s, const struct user_process *p)
 }
 
 /*
- * Who listens: the kernel's word, of the time when listening began. Whoever has a socket from a process that is gone does not
- * speak for the one that has its number now.
+ * Who listens: the kernel's word, of the time when listening began. Whoever has a socket from a
+ * process that is gone does not speak for the one that has its number now.
  */
 static bool peer_read(struct user_process *p, const struct stat *st)
 {
@@ -183,7 +184,10 @@ static int place_try(void *arg, int directory, const char *name)
 	return 0;
 }
 
-/* Directories below ROOT where processes of all users keep their sockets. -1: our own root directory, whose links are root's. */
+/*
+ * Directories below ROOT where processes of all users keep their sockets. -1: our own root
+ * directory, whose links are root's.
+ */
 static void search_root(struct search *s, int root)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {

@@ -130,7 +130,8 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		user_ask(&told, message, ASK_MS);
 		user_warn(&told, d);
 		s.refused = refusals(&told, d);
-		if (!recorder) /* who reads the rings learns it there, of programs that start later, too */
+		/* who reads the rings learns it there, of programs that start later, too */
+		if (!recorder)
 			user_warn_stays_off(&told, d);
 		user_processes_release(&told);
 		free(request);

@@ -40,7 +40,8 @@ void user_snapshot_say(const struct user_snapshot *s, const char *directory, con
 		fprintf(stderr, "; %" PRIu64 " lost", *lost);
 	fputc('\n', stderr);
 	if (!s->processes)
-		fputs("HINT: no program took part: it needs libpantrace of this version and an event that "
+		fputs("HINT: no program took part: it needs libpantrace of this version and an "
+		      "event that "
 		      "is asked for; `pantrace user list` shows the events of those that run\n",
 		      stderr);
 	if (s->damaged)

@@ -252,7 +252,9 @@ bool user_tracked_elsewhere(pid_t pid)
 	return elsewhere(pid, "pid") || elsewhere(pid, "user");
 }
 
-/* The last number of "NSpid:", which is the process's own; else the first of FIELD, which is ours. */
+/*
+ * The last number of "NSpid:", which is the process's own; else the first of FIELD, which is ours.
+ */
 static bool status_number(pid_t pid, const char *field, u32 *ret)
 {
 	char path[64], *text, *line;
@@ -291,7 +293,9 @@ static void set_line(const struct user_tracked *t, enum user_attribute a, struct
 	strbuf_addch(ret, '\n');
 }
 
-/* Whether a process that has other numbers than we see is meant: then one of its own stands for it. */
+/*
+ * Whether a process that has other numbers than we see is meant: then one of its own stands for it.
+ */
 static void line_elsewhere(const struct user_tracked *t, enum user_attribute a, pid_t pid,
 			   struct strbuf *ret)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which processes a session records: sets of ids in its description ("tracked" lines of pantrace/protocol.h). */
+/*
+ * Which processes a session records: sets of ids in its description ("tracked" lines of
+ * pantrace/protocol.h).
+ */
 #ifndef PANTRACE_USER_TRACKED_H
 #define PANTRACE_USER_TRACKED_H
 
@@ -22,7 +25,7 @@ enum user_attribute {
 };
 
 struct user_tracked { /* all zero: everybody */
-	bool none;    /* nobody, whatever the sets say */
+	bool none; /* nobody, whatever the sets say */
 	bool limited[USER_ATTRIBUTES]; /* there is a set: of those below, which may be none */
 	u32 nr;
 	struct {
@@ -32,9 +35,12 @@ struct user_tracked { /* all zero: everybody */
 };
 
 const char *user_attribute_name(enum user_attribute attribute);
-/* Of LIST, "ID,ID...": numbers, of users and groups also names. Adds to ids[*nr]; 0, or -errno with the reason in d. */
-int user_attribute_parse(enum user_attribute attribute, const char *list, u32 ids[PANTRACE_TRACKED_MAX],
-			 u32 *nr, struct diag *d);
+/*
+ * Of LIST, "ID,ID...": numbers, of users and groups also names. Adds to ids[*nr]; 0, or -errno with
+ * the reason in d.
+ */
+int user_attribute_parse(enum user_attribute attribute, const char *list,
+			 u32 ids[PANTRACE_TRACKED_MAX], u32 *nr, struct diag *d);
 
 /* The lines of the description TEXT; others are passed over. */
 void user_tracked_read(const char *text, struct user_tracked *ret);
@@ -46,8 +52,8 @@ bool user_tracked_remove(struct user_tracked *t, enum user_attribute attribute, 
 void user_tracked_set(struct user_tracked *t, enum user_attribute attribute, bool all);
 
 /*
- * Lines for a description; for PID, a process that runs in other namespaces than we, in its own terms (0: for all processes of our
- * namespaces and those yet to start).
+ * Lines for a description; for PID, a process that runs in other namespaces than we, in its own
+ * terms (0: for all processes of our namespaces and those yet to start).
  */
 void user_tracked_lines(const struct user_tracked *t, pid_t pid, struct strbuf *ret);
 /* Whether ids mean something else to process PID than to us. */

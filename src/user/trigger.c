@@ -147,7 +147,8 @@ static int predicates_check(const struct triggers *t, struct diag *d)
 			    (!glob_match(one->event, other->event) &&
 			     !glob_match(other->event, one->event)))
 				continue;
-			diag_error(d, NO_SPAN, "'%s' and '%s' are about one event with different predicates",
+			diag_error(d, NO_SPAN,
+				   "'%s' and '%s' are about one event with different predicates",
 				   other->text, one->text);
 			diag_hint(d, "join them: 'EVENT /FIRST || SECOND/'");
 			return -EINVAL;
@@ -354,7 +355,9 @@ const char *triggers_round(struct triggers *t)
 			fired = t->all.items[i].text;
 		t->all.items[i].fires = 0;
 	}
-	/* one snapshot serves all that fire within a second; the last of them gets one of its own */
+	/*
+	 * one snapshot serves all that fire within a second; the last of them gets one of its own
+	 */
 	if (fired)
 		t->fired = fired;
 	if (!t->fired || now < t->quiet_until_ns)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a flight recorder, or `pantrace user trigger`, waits for: an event (whose predicate is decided in the program), its rate, or the latency between
- * two events of a thread. Triggers watch through a session of their own, so that what they need is neither lost in nor taken
- * from the rings that are to be written.
+ * What a flight recorder, or `pantrace user trigger`, waits for: an event (whose predicate is
+ * decided in the program), its rate, or the latency between two events of a thread. Triggers watch
+ * through a session of their own, so that what they need is neither lost in nor taken from the
+ * rings that are to be written.
  *
  *	shop:error				the event
  *	shop:request_done /args.status >= 500/	one for which the predicate holds
@@ -24,14 +25,14 @@ struct trigger_open {
 
 struct trigger {
 	enum trigger_kind kind;
-	const char *text;	  /* as it was given */
-	char *event, *end;	  /* globs over provider:name; end: of latency */
-	char *predicate;	  /* NULL = none */
-	u64 limit;		  /* rate: events; latency: ns */
-	u64 window_ns;		  /* rate */
-	u64 window_begin, count;  /* rate: of the present window, time of the events */
+	const char *text; /* as it was given */
+	char *event, *end; /* globs over provider:name; end: of latency */
+	char *predicate; /* NULL = none */
+	u64 limit; /* rate: events; latency: ns */
+	u64 window_ns; /* rate */
+	u64 window_begin, count; /* rate: of the present window, time of the events */
 	VECTOR(struct trigger_open) open; /* latency: begun and not ended */
-	u64 fires;		  /* how often the condition held */
+	u64 fires; /* how often the condition held */
 };
 
 struct triggers {
@@ -40,20 +41,28 @@ struct triggers {
 	struct recorder recorder;
 	bool begun;
 	u64 quiet_until_ns; /* CLOCK_MONOTONIC */
-	const char *fired;  /* and not told yet */
-	const char *note;   /* what is done then, for whoever lists the sessions; NULL = none. Set before triggers_begin() */
+	const char *fired; /* and not told yet */
+	/*
+	 * what is done then, for whoever lists the sessions; NULL = none. Set before
+	 * triggers_begin()
+	 */
+	const char *note;
 };
 
 /* 0 or -EINVAL with a diagnostic. TEXT must outlive the trigger. */
 int trigger_parse(const char *text, struct diag *d, struct trigger *ret);
 /*
- * Watches the processes that `like` means. Programs that start later ask `announce` for their filters; NULL: predicates are for
- * programs that run. 0 or -errno with a diagnostic.
+ * Watches the processes that `like` means. Programs that start later ask `announce` for their
+ * filters; NULL: predicates are for programs that run. 0 or -errno with a diagnostic.
  */
-int triggers_begin(struct triggers *t, const struct user_session_options *like, struct announce *announce, struct diag *d);
+int triggers_begin(struct triggers *t, const struct user_session_options *like,
+		   struct announce *announce, struct diag *d);
 /* Looks at what has happened since the last call: counts each trigger's fires. */
 void triggers_look(struct triggers *t);
-/* The same. The text of a trigger that has fired since the last call, or NULL. At most one a second. */
+/*
+ * The same. The text of a trigger that has fired since the last call, or NULL. At most one a
+ * second.
+ */
 const char *triggers_round(struct triggers *t);
 void triggers_end(struct triggers *t, struct diag *d);
 void trigger_release(struct trigger *t);

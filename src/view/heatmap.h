@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A heat map: time to the right, a value upwards, the darker the more often. One column per interval; the value's axis is
- * logarithmic: four rows per power of two. Nothing is left out: the last column and the largest value are drawn, and where there
- * are more columns than fit, neighbours are added together.
+ * A heat map: time to the right, a value upwards, the darker the more often. One column per
+ * interval; the value's axis is logarithmic: four rows per power of two. Nothing is left out: the
+ * last column and the largest value are drawn, and where there are more columns than fit,
+ * neighbours are added together.
  *
  *	struct heatmap *h = heatmap_new("Latency of block I/O", "us");
  *	heatmap_begin_column(h, from_ns, to_ns);	// CLOCK_REALTIME
@@ -10,7 +11,8 @@
  *	err = heatmap_write(h, fd, HEATMAP_HTML);
  *	heatmap_free(h);
  *
- * The file needs no other: no script or style is loaded. Titles may hold anything, they are escaped.
+ * The file needs no other: no script or style is loaded. Titles may hold anything, they are
+ * escaped.
  */
 #ifndef PANTRACE_VIEW_HEATMAP_H
 #define PANTRACE_VIEW_HEATMAP_H
@@ -21,7 +23,10 @@ enum heatmap_format { HEATMAP_SVG, HEATMAP_HTML };
 
 struct heatmap;
 
-/* unit of the values: "ns", "us", "ms" and "s" are shown as times, "bytes" with binary prefixes, all else as plain numbers. */
+/*
+ * unit of the values: "ns", "us", "ms" and "s" are shown as times, "bytes" with binary prefixes,
+ * all else as plain numbers.
+ */
 struct heatmap *heatmap_new(const char *title, const char *unit);
 void heatmap_free(struct heatmap *h);
 /* What is added from now on happened between the two times. */

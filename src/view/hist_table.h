@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A histogram as `pantrace hist` shows it, whoever counted: keys, hits, sums. What a number of a key looks like is its form,
- * as in the kernel's histogram triggers (Documentation/trace/histogram.rst).
+ * A histogram as `pantrace hist` shows it, whoever counted: keys, hits, sums. What a number of a
+ * key looks like is its form, as in the kernel's histogram triggers
+ * (Documentation/trace/histogram.rst).
  */
 #ifndef PANTRACE_VIEW_HIST_TABLE_H
 #define PANTRACE_VIEW_HIST_TABLE_H
@@ -13,17 +14,17 @@
 enum hist_form {
 	HIST_NUMBER,
 	HIST_HEX,
-	HIST_SYM,	 /* a kernel address and its function */
+	HIST_SYM, /* a kernel address and its function */
 	HIST_SYM_OFFSET, /* and the distance from its begin */
-	HIST_LOG2,	 /* the number is n: all above 2^(n-1), up to 2^n */
-	HIST_BUCKETS,	 /* the number is the lowest of `width` */
-	HIST_EXECNAME,	 /* a thread's number; text: its name */
-	HIST_SYSCALL,	 /* a system call's number */
-	HIST_USECS,	 /* a time in us instead of ns */
-	HIST_PERCENT,	 /* of values: the share of the sum over all rows */
-	HIST_GRAPH,	 /* of values: as a bar */
-	HIST_STRING,	 /* text */
-	HIST_STACK,	 /* text: a function a line */
+	HIST_LOG2, /* the number is n: all above 2^(n-1), up to 2^n */
+	HIST_BUCKETS, /* the number is the lowest of `width` */
+	HIST_EXECNAME, /* a thread's number; text: its name */
+	HIST_SYSCALL, /* a system call's number */
+	HIST_USECS, /* a time in us instead of ns */
+	HIST_PERCENT, /* of values: the share of the sum over all rows */
+	HIST_GRAPH, /* of values: as a bar */
+	HIST_STRING, /* text */
+	HIST_STACK, /* text: a function a line */
 	HIST_FORM_COUNT
 };
 
@@ -47,7 +48,7 @@ struct hist_row {
 	struct hist_cell *cells; /* keys, then values */
 };
 
-#define HIST_BY_HITS UINT32_MAX
+#define HIST_BY_HITS   UINT32_MAX
 #define HIST_MAX_SORTS 2u
 
 struct hist_sort {
@@ -57,7 +58,7 @@ struct hist_sort {
 
 struct hist_table {
 	struct arena arena; /* of the rows and their text */
-	const char *title;  /* event and specification */
+	const char *title; /* event and specification */
 	const char *engine; /* who counted: "kernel", "bpf" */
 	const struct hist_column *columns;
 	u32 nkeys, ncolumns;
@@ -65,8 +66,8 @@ struct hist_table {
 	u32 nsorts;
 	VECTOR(struct hist_row) rows;
 	u64 hits, most_hits; /* hist_table_sort(): sum and maximum over the rows */
-	u64 *sums, *most;    /* of each column, too */
-	u64 dropped;	/* events that found no room for their key */
+	u64 *sums, *most; /* of each column, too */
+	u64 dropped; /* events that found no room for their key */
 	bool is_paused;
 	void *arg;
 	/* Function of a kernel address with its offset; NULL name: unknown. */

@@ -2,10 +2,10 @@
 /*
  * Histograms as text and JSON.
  *
- * Buckets of hist(n, k), K = 2^k: 0 holds negative values; 1 .. 2K hold the single values 0 .. 2K-1; each further run of K
- * buckets shares one power of two: bucket b covers [S * 2^e, (S + 1) * 2^e) with e = (b - 1) / K - 1 and
- * S = K + (b - 1) % K.
- * Buckets of lhist(n, min, max, step): 0 holds values below min, then one per step, the last holds those from max on.
+ * Buckets of hist(n, k), K = 2^k: 0 holds negative values; 1 .. 2K hold the single values 0 ..
+ * 2K-1; each further run of K buckets shares one power of two: bucket b covers [S * 2^e, (S + 1) *
+ * 2^e) with e = (b - 1) / K - 1 and S = K + (b - 1) % K. Buckets of lhist(n, min, max, step): 0
+ * holds values below min, then one per step, the last holds those from max on.
  */
 #ifndef PANTRACE_VIEW_HISTOGRAM_H
 #define PANTRACE_VIEW_HISTOGRAM_H

@@ -304,8 +304,10 @@ static void print_text(struct value_printer *p, struct output *out, const struct
 	}
 }
 
-/* Keys that are different may read alike: functions of two programs, ("a,b", "c") and ("a", "b,c"). In an object each has a name
- * of its own, so those behind the first bear a number. */
+/*
+ * Keys that are different may read alike: functions of two programs, ("a,b", "c") and ("a", "b,c").
+ * In an object each has a name of its own, so those behind the first bear a number.
+ */
 static void add_json_key(struct json *j, struct hashmap *seen, struct strbuf *key)
 {
 	bool is_new;

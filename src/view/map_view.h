@@ -10,37 +10,38 @@
 #include "view/value.h"
 
 struct map_row {
-	const u8 *key;	 /* without the bucket of histograms; NULL in a scalar map */
+	const u8 *key; /* without the bucket of histograms; NULL in a scalar map */
 	const u8 *value; /* plain types: as laid out by map_view.value */
-	u64 total;	 /* count, sum, min, max; total of avg and stats; all buckets together of histograms */
-	u64 count;	 /* avg, stats, stddev; tseries: the latest interval of the map */
+	/* count, sum, min, max; total of avg and stats; all buckets together of histograms */
+	u64 total;
+	u64 count; /* avg, stats, stddev; tseries: the latest interval of the map */
 	unsigned __int128 squares; /* stddev: sum of the squares */
-	u64 *buckets;	 /* hist, lhist: by bucket number; tseries: struct tseries_point, two each; malloc'ed */
+	/* hist, lhist: by bucket number; tseries: struct tseries_point, two each; malloc'ed */
+	u64 *buckets;
 	u32 nbuckets;
 };
 
-
-
 struct map_view {
-	const char *name;	 /* without '@' */
-	const struct type *key;	 /* TYPE_NONE = scalar */
+	const char *name; /* without '@' */
+	const struct type *key; /* TYPE_NONE = scalar */
 	bool key_is_list;
 	const struct type *value;
 	struct map_row *rows; /* malloc'ed */
 	size_t nrows;
-	enum map_order order; /* sort(): of printing; which rows are the top ones is told by value all the same */
+	/* sort(): of printing; which rows are the top ones is told by value all the same */
+	enum map_order order;
 	bool is_descending;
 	void *storage; /* what keys and values point into; malloc'ed */
 };
 
 struct map_print_options {
-	u64 top;     /* only the last rows in order; 0 = all */
+	u64 top; /* only the last rows in order; 0 = all */
 	u64 divisor; /* of values and of hist buckets; 0 = 1 */
 };
 
 /*
- * Order of printing (ascending): integers, count and sum by value; min and max by value; avg and stats by average; hist and lhist by
- * total; everything else by key. Equal values: by key.
+ * Order of printing (ascending): integers, count and sum by value; min and max by value; avg and
+ * stats by average; hist and lhist by total; everything else by key. Equal values: by key.
  */
 void map_view_sort(struct map_view *m);
 /* Keeps only the `top` largest rows (0 = all) and brings them into the order of printing. */
@@ -57,7 +58,8 @@ s64 map_average(const struct type *t, u64 total, u64 count);
 /* count, sum, min, max, avg, stddev as the one number that they print. */
 u64 map_row_number(const struct type *t, const struct map_row *row);
 /* One value of a row. */
-void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t, const struct map_row *row, u64 divisor);
+void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
+		    const struct map_row *row, u64 divisor);
 void map_value_json(struct value_printer *p, struct json *j, const struct type *t,
 		    const struct map_row *row, u64 divisor);
 

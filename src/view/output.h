@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one writer of what a run prints. Text is collected and written once per batch of events (the event loop flushes
- * before it sleeps), so that a busy script does not make one system call per line and an idle one is never late.
+ * The one writer of what a run prints. Text is collected and written once per batch of events (the
+ * event loop flushes before it sleeps), so that a busy script does not make one system call per
+ * line and an idle one is never late.
  */
 #ifndef PANTRACE_VIEW_OUTPUT_H
 #define PANTRACE_VIEW_OUTPUT_H
@@ -23,11 +24,18 @@ struct output {
 	bool is_json;
 	bool owns_fd;
 	bool may_stall; /* a pipe, socket or terminal: somebody has to read */
-	int error;	/* errno of the first failed write; everything after it is dropped. ETIMEDOUT: given up (stall.h) */
+	/*
+	 * errno of the first failed write; everything after it is dropped. ETIMEDOUT: given up
+	 * (stall.h)
+	 */
+	int error;
 	struct strbuf text;
 };
 
-/* Standard output, or FILE (created with mode 0644, truncated, never through a symbolic link). 0 or -errno. */
+/*
+ * Standard output, or FILE (created with mode 0644, truncated, never through a symbolic link). 0 or
+ * -errno.
+ */
 int output_open(struct output *o, const char *path, enum output_buffering buffering, bool is_json);
 /* After each action. Writes if the buffering mode or the amount asks for it. */
 void output_commit(struct output *o);
@@ -37,8 +45,8 @@ void output_idle(struct output *o);
 int output_flush(struct output *o);
 int output_close(struct output *o);
 /*
- * What a failed write means for the run: EXIT_OK (also when its reader left, as `| head` does), EXIT_LOST (the reader stalled
- * when we had to end), or EXIT_FAILED; with a diagnostic.
+ * What a failed write means for the run: EXIT_OK (also when its reader left, as `| head` does),
+ * EXIT_LOST (the reader stalled when we had to end), or EXIT_FAILED; with a diagnostic.
  */
 enum exit_code output_exit_code(const struct output *o, struct diag *d);
 

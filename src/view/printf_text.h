@@ -6,8 +6,11 @@
 #include "view/printf_format.h"
 #include "view/value.h"
 
-/* payload holds payload_type->size bytes. Arguments are numbered from the payload's first member on. */
-void format_text(struct value_printer *p, struct strbuf *out, const struct format *f, const struct type *payload_type,
-		 const u8 *payload);
+/*
+ * payload holds payload_type->size bytes. Arguments are numbered from the payload's first member
+ * on.
+ */
+void format_text(struct value_printer *p, struct strbuf *out, const struct format *f,
+		 const struct type *payload_type, const u8 *payload);
 
 #endif

@@ -440,7 +440,10 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	free(copy);
 }
 
-/* Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. json: instead of out, or NULL. */
+/*
+ * Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. json: instead
+ * of out, or NULL.
+ */
 static void table_probe(struct value_printer *p, struct strbuf *out, struct json *json,
 			const u8 *key)
 {
@@ -464,7 +467,10 @@ static u32 table_keys(const struct map_view *m)
 	return m->key_is_list && type_is(m->key, TYPE_TUPLE) ? m->key->count : 1;
 }
 
-/* One cell of a table: the n-th part of the key, or the value behind the last. json: instead of out, or NULL. */
+/*
+ * One cell of a table: the n-th part of the key, or the value behind the last. json: instead of
+ * out, or NULL.
+ */
 static void table_cell(struct value_printer *p, struct strbuf *out, struct json *json,
 		       const struct map_view *m, const struct map_row *row, u32 n)
 {

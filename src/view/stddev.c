@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Standard deviation from { total, count, sum of squares }, as DTrace computes it: the integer square
- * root of (average of the squares - square of the average), all in 128 bits.
+ * Standard deviation from { total, count, sum of squares }, as DTrace computes it: the integer
+ * square root of (average of the squares - square of the average), all in 128 bits.
  */
 #include "view/stddev.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The values of tseries() as a graph, one line per interval, or as JSON. Layout of the text (bpftrace's):
+ * The values of tseries() as a graph, one line per interval, or as JSON. Layout of the text
+ * (bpftrace's):
  *
  *	             smallest                                      largest
  *	hh:mm:ss.ms  |___________________________________________________|
@@ -20,7 +21,10 @@ struct tseries_point {
 	u64 value;
 };
 
-/* What the CPUs have stored in one element (TSERIES_ELEMENT_SIZE bytes each) together: that of the latest interval; zeros if there is none. */
+/*
+ * What the CPUs have stored in one element (TSERIES_ELEMENT_SIZE bytes each) together: that of the
+ * latest interval; zeros if there is none.
+ */
 struct tseries_point tseries_fold(const struct tseries *ts, const u8 *elements, u32 ncpus);
 
 struct tseries_view {

@@ -2,9 +2,10 @@
 /*
  * One value of the language, as text or JSON, by its type. Layouts of values: types/type.h.
  *
- * Strings that come from the traced world are escaped for the terminal here, where it is still known which bytes are
- * theirs and which are the script's own (a script may print colours; a process name may not). With `raw`
- * nothing is escaped: the caller wraps the whole text in a JSON string.
+ * Strings that come from the traced world are escaped for the terminal here, where it is still
+ * known which bytes are theirs and which are the script's own (a script may print colours; a
+ * process name may not). With `raw` nothing is escaped: the caller wraps the whole text in a JSON
+ * string.
  */
 #ifndef PANTRACE_VIEW_VALUE_H
 #define PANTRACE_VIEW_VALUE_H
@@ -16,20 +17,24 @@
 
 #define VALUE_MAX_FRAMES 1024u
 
-/* What a value refers to: names, stacks, symbols. Everything is asked only when such a value is printed. */
+/*
+ * What a value refers to: names, stacks, symbols. Everything is asked only when such a value is
+ * printed.
+ */
 struct value_printer {
 	struct type_store *types;
-	const char *trunc_trailer;	 /* after strings that were cut; NULL = nothing */
-	u32 max_strlen;			 /* strings of this size can have been */
-	const char *const *probe_names;	 /* TYPE_PROBE_NAME */
+	const char *trunc_trailer; /* after strings that were cut; NULL = nothing */
+	u32 max_strlen; /* strings of this size can have been */
+	const char *const *probe_names; /* TYPE_PROBE_NAME */
 	size_t nprobe_names;
 	const char *const *strings; /* TYPE_TIMESTAMP formats, TYPE_CGROUP_PATH filters */
 	size_t nstrings;
 	bool raw;
-	bool one_line; /* newlines and tabs in strings are escaped, too: the text is a cell of a table */
+	/* newlines and tabs in strings are escaped, too: the text is a cell of a table */
+	bool one_line;
 	bool show_inlines; /* user frames with the functions inlined there */
 	bool show_debug_info; /* frames with @file:line */
-	bool is_compatible;   /* as bpftrace does even where that is less than could be said */
+	bool is_compatible; /* as bpftrace does even where that is less than could be said */
 	void *arg;
 	struct symbolizer *(*symbols)(void *arg); /* made on first use; NULL result = no symbols */
 	/* Frames of a stack by its id; returns how many, 0 = not found. */
@@ -46,11 +51,14 @@ struct value_printer {
 void value_printer_release(struct value_printer *p);
 
 /* data holds at least t->size bytes. */
-void value_text(struct value_printer *p, struct strbuf *out, const struct type *t, const void *data);
+void value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
+		const void *data);
 void value_json(struct value_printer *p, struct json *j, const struct type *t, const void *data);
 /* The members of a key list (@x[a, b]) or the key itself. JSON: without quotes, not escaped. */
-void value_key_text(struct value_printer *p, struct strbuf *out, const struct type *t, bool is_list, const void *data);
-void value_key_json(struct value_printer *p, struct strbuf *out, const struct type *t, const void *data);
+void value_key_text(struct value_printer *p, struct strbuf *out, const struct type *t, bool is_list,
+		    const void *data);
+void value_key_json(struct value_printer *p, struct strbuf *out, const struct type *t,
+		    const void *data);
 
 /* An integer (also enum, bool, pointer, bit-field) widened to 64 bits. */
 s64 value_integer(const struct type *t, const void *data);

@@ -15,7 +15,10 @@ u32 terminal_width(int fd)
 	return MAX((u32)size.ws_col, NARROWEST);
 }
 
-/* Where the column begins that a line of n bytes has no room for; n = it fits. Characters are counted, not bytes. */
+/*
+ * Where the column begins that a line of n bytes has no room for; n = it fits. Characters are
+ * counted, not bytes.
+ */
 static size_t edge(const char *line, size_t n, u32 columns, size_t *ret_last)
 {
 	u32 shown = 0;

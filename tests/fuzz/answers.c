@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any bytes as what a program's socket answers: the first byte chooses who reads it, the others are
- * cut into messages by 0xff. A thread is the program; what reads the answers is what `user list` and
- * `list user:` do.
+ * cut into messages by 0xff. A thread is the program; what reads the answers is what `user list`
+ * and `list user:` do.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as a script, through the whole compiler: lexer, parser, checker, lowering, register allocation, instructions. No
- * crash, no endless loop, and a failure always has a message. Nothing is loaded or attached.
+ * Any bytes as a script, through the whole compiler: lexer, parser, checker, lowering, register
+ * allocation, instructions. No crash, no endless loop, and a failure always has a message. Nothing
+ * is loaded or attached.
  */
 #include "kernel/kernel.h"
 #include "lang/script.h"
@@ -25,8 +26,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct diag diag = DIAG_INIT;
 	struct type_store types;
 	struct script script = {0};
-	struct probe_env env = {.types = &types, .arena = &arena, .diag = &diag, .max_probes = 16, .unsafe = true};
-	struct compile_options options = {.env = &env, .positional = positional, .npositional = 3, .unsafe = true};
+	struct probe_env env = {
+		.types = &types, .arena = &arena, .diag = &diag, .max_probes = 16, .unsafe = true};
+	struct compile_options options = {
+		.env = &env, .positional = positional, .npositional = 3, .unsafe = true};
 	char *text = xstrndup((const char *)data, size);
 
 	if (!kernel)
@@ -35,7 +38,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	options.features = *kernel_features(kernel);
 	type_store_init(&types);
 	env.btf = btf_attach(&types, NULL);
-	if (script_compile(&arena, diag_add_source(&diag, "fuzz", text, strlen(text)), &options, &script) &&
+	if (script_compile(&arena, diag_add_source(&diag, "fuzz", text, strlen(text)), &options,
+			   &script) &&
 	    !diag.errors)
 		abort();
 	release(&script);

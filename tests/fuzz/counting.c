@@ -84,7 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const int fd = file_make(&shm, &shm_size);
 
 	for (u32 i = 0; i < NR_MAPS; i++)
-		maps[i] = (struct aggregates_map){specs[i].kind, specs[i].key_size, specs[i].entries};
+		maps[i] =
+			(struct aggregates_map){specs[i].kind, specs[i].key_size, specs[i].entries};
 	for (u32 changes = size ? *data : 0; at < size; changes--) {
 		if (!changes && aggregates_source_open(fd, maps, NR_MAPS, "test", &s))
 			break;

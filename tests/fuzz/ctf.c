@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as the packets of a trace, whose metadata is one of two: ours, and one with every kind of field; or, behind a length, the
- * input's own.
+ * Any bytes as the packets of a trace, whose metadata is one of two: ours, and one with every kind
+ * of field; or, behind a length, the input's own.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,24 +14,37 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const metadata[] = {
-	"/* CTF 1.8 */ typealias integer { size = 64; align = 8; signed = false; map = clock.t.value; } := t64;\n"
-	"typealias integer { size = 64; align = 8; signed = false; } := u64; typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
-	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; u32 stream_id; }; };\n"
+	"/* CTF 1.8 */ typealias integer { size = 64; align = 8; signed = false; map = "
+	"clock.t.value; } := t64;\n"
+	"typealias integer { size = 64; align = 8; signed = false; } := u64; typealias integer { "
+	"size = 32; align = 8; signed = false; } := u32;\n"
+	"trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; u32 "
+	"stream_id; }; };\n"
 	"clock { name = t; freq = 2596123456; offset_s = 1700000000; offset = 5; };\n"
-	"stream { id = 0; packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; u64 packet_size;\n"
-	"u64 packet_seq_num; u64 events_discarded; u32 cpu_id; }; event.header := struct { t64 timestamp; u32 id; } align(64); };\n"
-	"event { name = \"a:b\"; id = 1; stream_id = 0; fields := struct { u32 _i; string _s; u32 __n; u64 _a[__n]; }; };\n",
+	"stream { id = 0; packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 "
+	"content_size; u64 packet_size;\n"
+	"u64 packet_seq_num; u64 events_discarded; u32 cpu_id; }; event.header := struct { t64 "
+	"timestamp; u32 id; } align(64); };\n"
+	"event { name = \"a:b\"; id = 1; stream_id = 0; fields := struct { u32 _i; string _s; u32 "
+	"__n; u64 _a[__n]; }; };\n",
 	"/* CTF 1.8 */ typealias integer { size = 8; align = 8; signed = false; } := u8;\n"
 	"typealias integer { size = 27; align = 1; signed = false; map = clock.t.value; } := t27;\n"
 	"typealias integer { size = 64; align = 8; signed = false; map = clock.t.value; } := t64;\n"
-	"typealias integer { size = 5; align = 1; signed = false; } := u5; typealias integer { size = 13; align = 1; signed = true; byte_order = be; } := s13;\n"
-	"trace { major = 1; minor = 8; byte_order = be; packet.header := struct { u8 stream_id; }; };\n"
+	"typealias integer { size = 5; align = 1; signed = false; } := u5; typealias integer { "
+	"size = 13; align = 1; signed = true; byte_order = be; } := s13;\n"
+	"trace { major = 1; minor = 8; byte_order = be; packet.header := struct { u8 stream_id; }; "
+	"};\n"
 	"clock { name = t; freq = 1000000000; };\n"
-	"stream { id = 0; event.header := struct { enum : u5 { compact = 0 ... 30, extended = 31 } id; variant <id> {\n"
-	"struct { t27 timestamp; } compact; struct { u8 id; t64 timestamp; } extended; } v; } align(8); event.context := struct { u8 c; }; };\n"
-	"event { name = one; id = 0; stream_id = 0; fields := struct { s13 _x; u5 n; floating_point { exp_dig = 8; mant_dig = 24; align = 1; } f;\n"
-	"enum e : u8 { \"r\" = 0, b = 2 ... 5, z } tag; variant <tag> { string r; struct { u8 len; u8 bytes[len][2]; } b; u8 z; } v;\n"
-	"integer { size = 8; align = 8; encoding = UTF8; } text[stream.event.context.c]; u8 fixed[3]; }; };\n",
+	"stream { id = 0; event.header := struct { enum : u5 { compact = 0 ... 30, extended = 31 } "
+	"id; variant <id> {\n"
+	"struct { t27 timestamp; } compact; struct { u8 id; t64 timestamp; } extended; } v; } "
+	"align(8); event.context := struct { u8 c; }; };\n"
+	"event { name = one; id = 0; stream_id = 0; fields := struct { s13 _x; u5 n; "
+	"floating_point { exp_dig = 8; mant_dig = 24; align = 1; } f;\n"
+	"enum e : u8 { \"r\" = 0, b = 2 ... 5, z } tag; variant <tag> { string r; struct { u8 len; "
+	"u8 bytes[len][2]; } b; u8 z; } v;\n"
+	"integer { size = 8; align = 8; encoding = UTF8; } text[stream.event.context.c]; u8 "
+	"fixed[3]; }; };\n",
 };
 
 static void put(const char *directory, const char *name, const void *data, size_t size)

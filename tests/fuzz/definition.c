@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Definitions of probes: any text as what ftrace's probe_events take, up to the words that the kernel would be told, and as the same of
- * `hist -e`, up to the words of the language. The kernel is told nothing.
+ * Definitions of probes: any text as what ftrace's probe_events take, up to the words that the
+ * kernel would be told, and as the same of `hist -e`, up to the words of the language. The kernel
+ * is told nothing.
  */
 #include "probe/definition/definition.c"
 #include "cmd/hist/definition.h"

@@ -20,7 +20,8 @@ static void check_tracked(const char *text)
 	user_tracked_lines(&t, 0, &lines);
 	user_tracked_text(&t, &shown);
 	user_tracked_read(lines.data ? lines.data : "", &again);
-	if (t.none != again.none || t.nr != again.nr || memcmp(t.limited, again.limited, sizeof(t.limited)))
+	if (t.none != again.none || t.nr != again.nr ||
+	    memcmp(t.limited, again.limited, sizeof(t.limited)))
 		abort();
 	strbuf_release(&lines);
 	strbuf_release(&shown);

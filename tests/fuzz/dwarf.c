@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug information: any bytes as an ELF file of DWARF, and as a program with a .dwo or .dwp beside it. Such an input begins with
- * 'o' or 'p' and the program's length, u32; the program's units are in the working directory, split.dwo.
+ * Debug information: any bytes as an ELF file of DWARF, and as a program with a .dwo or .dwp beside
+ * it. Such an input begins with 'o' or 'p' and the program's length, u32; the program's units are
+ * in the working directory, split.dwo.
  */
 #include <stdio.h>
 #include <sys/stat.h>

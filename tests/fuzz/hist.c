@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms in the words of the kernel's triggers: any text, looked up in an event of every kind of field. */
+/*
+ * Histograms in the words of the kernel's triggers: any text, looked up in an event of every kind
+ * of field.
+ */
 #include "cmd/hist/definition.h"
 #include "cmd/hist/spec.h"
 

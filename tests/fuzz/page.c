@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as a page of the ring buffer, as a print format of an event whose record is any bytes, and as a trace.dat. The first byte
- * chooses.
+ * Any bytes as a page of the ring buffer, as a print format of an event whose record is any bytes,
+ * and as a trace.dat. The first byte chooses.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,8 +45,10 @@ static void print_event(const uint8_t *data, size_t size)
 		memcpy(copy, end + 1, record_size);
 	type_store_init(&store);
 	if (!tracefs_format_parse(&store, "x", text, &record, &print_fmt)) {
-		print_format_run(print_format_compile(&store, "x", "y", record, print_fmt, NULL), &context, copy, record_size, &out);
-		print_format_run(print_format_fields(&store, record), &context, copy, record_size, &out);
+		print_format_run(print_format_compile(&store, "x", "y", record, print_fmt, NULL),
+				 &context, copy, record_size, &out);
+		print_format_run(print_format_fields(&store, record), &context, copy, record_size,
+				 &out);
 	}
 	type_store_release(&store);
 	strbuf_release(&out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as a script: no crash, and a failure always has a message. What can be laid out means the same then and stays as it
- * is the second time.
+ * Any bytes as a script: no crash, and a failure always has a message. What can be laid out means
+ * the same then and stays as it is the second time.
  */
 #include "base/strbuf.h"
 #include "lang/fmt/script.h"
@@ -9,7 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-/* What is too deep for the parser with all its parentheses is refused; anything else that is not laid out has an error. */
+/*
+ * What is too deep for the parser with all its parentheses is refused; anything else that is not
+ * laid out has an error.
+ */
 static bool is_failure(const struct diag_message *m)
 {
 	return m->span.begin == NO_SPAN.begin && !strstr(m->text, "deep");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as what a recorder sends to a relay; nothing may be made outside its directory, and no file beyond the limit. */
+/*
+ * Any bytes as what a recorder sends to a relay; nothing may be made outside its directory, and no
+ * file beyond the limit.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char outer[64];
 	static int directory = -1;
-	struct relay_hello hello = {.magic = RELAY_MAGIC, .protocol = RELAY_PROTOCOL, .version = "1", .host = "host"};
+	struct relay_hello hello = {
+		.magic = RELAY_MAGIC, .protocol = RELAY_PROTOCOL, .version = "1", .host = "host"};
 	const struct relay_message head = {.type = RELAY_HELLO, .size = sizeof(hello)};
 	struct relay relay = {.limits = {.bytes = 1 << 20, .sources = 8}};
 	struct relay_peer *p;

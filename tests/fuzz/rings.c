@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rings of a hostile process: a file of two rings that is whole at first, into which a thread scribbles, or which it cuts short, while
- * the reader, or the recorder of a session, reads it. The input: what is read and how, how many of the changes are made before it is
- * opened, then changes of 11 bytes: where from (header, ring, records, data), offset u16, value u64.
+ * Rings of a hostile process: a file of two rings that is whole at first, into which a thread
+ * scribbles, or which it cuts short, while the reader, or the recorder of a session, reads it. The
+ * input: what is read and how, how many of the changes are made before it is opened, then changes
+ * of 11 bytes: where from (header, ring, records, data), offset u16, value u64.
  */
 #include <fcntl.h>
 #include <pantrace/reader.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Filters of hostile tools: what is accepted runs over a hostile record, within its memory and for a bounded
- * time; is what the standard has, instruction by instruction; and computes what it says. The input: number of
- * types (and whether the instructions are to be MENDED, so that more of them are accepted), types, size of the
- * record, record, instructions.
+ * Filters of hostile tools: what is accepted runs over a hostile record, within its memory and for
+ * a bounded time; is what the standard has, instruction by instruction; and computes what it says.
+ * The input: number of types (and whether the instructions are to be MENDED, so that more of them
+ * are accepted), types, size of the record, record, instructions.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,10 @@ static struct pt_tables *tables_get(void)
 	return &space.tables;
 }
 
-/* Registers that there are, jumps to somewhere, nothing where nothing may be: all that can be had without a choice. */
+/*
+ * Registers that there are, jumps to somewhere, nothing where nothing may be: all that can be had
+ * without a choice.
+ */
 static void mend(struct bpf_insn *insns, uint32_t n)
 {
 	for (uint32_t at = 0; at < n; at++) {
@@ -77,7 +80,10 @@ static void mend(struct bpf_insn *insns, uint32_t n)
 		insns[n - 1] = (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};
 }
 
-/* Each instruction that may be run is one that the standard has, but for calls, which are a list of their own. */
+/*
+ * Each instruction that may be run is one that the standard has, but for calls, which are a list of
+ * their own.
+ */
 static void check_accepted(const struct bpf_insn *insns, uint32_t n)
 {
 	static bool seen[4096];

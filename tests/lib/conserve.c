@@ -25,8 +25,8 @@ static const char *directory;
 static uint32_t per_thread;
 static _Thread_local uint64_t sequence;
 
-static const char *const texts[] = { "", "a", "sixteen bytes ok", "a string that is somewhat longer than that",
-				     "x" };
+static const char *const texts[] = {"", "a", "sixteen bytes ok",
+				    "a string that is somewhat longer than that", "x"};
 
 static uint32_t checksum(uint64_t number, const char *text)
 {
@@ -116,11 +116,11 @@ static void *switcher(void *arg)
 
 static void stress(const char *name, uint32_t mode, uint32_t sub_size, bool consume)
 {
-	const struct pantrace_options options = { .size = sizeof(options),
-						  .mode = mode,
-						  .sub_size = sub_size,
-						  .nr_subs = 8,
-						  .per_thread = per_thread };
+	const struct pantrace_options options = {.size = sizeof(options),
+						 .mode = mode,
+						 .sub_size = sub_size,
+						 .nr_subs = 8,
+						 .per_thread = per_thread};
 	struct pantrace_reader *reader;
 	struct pantrace_counts counts;
 	pthread_t threads[THREADS], reading, switching;
@@ -151,8 +151,8 @@ static void stress(const char *name, uint32_t mode, uint32_t sub_size, bool cons
 	drain(reader, &tally);
 	pantrace_count(&counts);
 	totals(reader, &tally);
-	ok(atomic_load(&produced) > THREADS * 5 * 40000ul, "%s: %lu events, signals among them", name,
-	   atomic_load(&produced));
+	ok(atomic_load(&produced) > THREADS * 5 * 40000ul, "%s: %lu events, signals among them",
+	   name, atomic_load(&produced));
 	is_int((long long)(counts.events + counts.lost), (long long)atomic_load(&produced),
 	       "produced is published and lost");
 	if (mode == PANTRACE_DISCARD)
@@ -204,10 +204,11 @@ static int collect(struct tally *all, uint64_t *file_lost)
 
 static void forks(void)
 {
-	const struct pantrace_options options = {
-		.size = sizeof(options), .directory = directory, .sub_size = 1 << 16, .nr_subs = 4,
-		.per_thread = per_thread
-	};
+	const struct pantrace_options options = {.size = sizeof(options),
+						 .directory = directory,
+						 .sub_size = 1 << 16,
+						 .nr_subs = 4,
+						 .per_thread = per_thread};
 	struct tally all;
 	uint64_t lost;
 	int files;
@@ -245,7 +246,8 @@ static void forks(void)
  * before the kill is at least that, and at most one more a thread. */
 static void kills(void)
 {
-	atomic_ulong *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_ulong *shared =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned long missing = 0, extra = 0, damaged = 0, total = 0;
 
 	for (int i = 0; i < KILLS; i++) {
@@ -257,8 +259,11 @@ static void kills(void)
 		pid = fork();
 		if (!pid) {
 			const struct pantrace_options options = {
-				.size = sizeof(options), .directory = directory,
-				.sub_size = 1 << 12, .nr_subs = 1 << 10, .per_thread = per_thread,
+				.size = sizeof(options),
+				.directory = directory,
+				.sub_size = 1 << 12,
+				.nr_subs = 1 << 10,
+				.per_thread = per_thread,
 				.mode = i % 2 ? PANTRACE_OVERWRITE : PANTRACE_DISCARD,
 			};
 
@@ -313,8 +318,8 @@ int main(int argc, char **argv)
 	atomic_store(&stop, 0);
 	pthread_create(&thread, NULL, other, NULL);
 	{
-		const struct pantrace_options options = { .size = sizeof(options),
-							  .mode = PANTRACE_OVERWRITE };
+		const struct pantrace_options options = {.size = sizeof(options),
+							 .mode = PANTRACE_OVERWRITE};
 		int changes = 0;
 
 		pantrace_start(&options);

@@ -36,7 +36,9 @@ static _Thread_local char name[16];
 static bool named; /* the session wants names */
 static _Thread_local int32_t tid, pinned = -1; /* the only CPU that the thread may be on */
 
-/* What the recording of an event may touch first; TSan lets handlers run where they are held off. */
+/*
+ * What the recording of an event may touch first; TSan lets handlers run where they are held off.
+ */
 #ifdef __SANITIZE_THREAD__
 #define TOUCHED 1000
 #else
@@ -94,7 +96,9 @@ static void on_signal(int signal)
 	errno = saved;
 }
 
-/* Until the helper has seen the thread's NAME; and that of its first thread, which new ones have. */
+/*
+ * Until the helper has seen the thread's NAME; and that of its first thread, which new ones have.
+ */
 static void name_wait(void)
 {
 	struct pt_known *const known = pt_known_get(tid, 0);
@@ -212,8 +216,8 @@ static bool take(const unsigned char **at, uint64_t mask, unsigned int context, 
 #define TAKE(context, to) take(&at, mask, PANTRACE_CONTEXT_##context, to, sizeof(*(to)))
 
 /*
- * Another counter of the same began at another time: it has the same number more in all events of a thread, but for what the
- * recording of an event itself may touch first.
+ * Another counter of the same began at another time: it has the same number more in all events of a
+ * thread, but for what the recording of an event itself may touch first.
  */
 static bool are_faults(struct tally *tally, int32_t of, const void *field, uint64_t context)
 {
@@ -258,8 +262,9 @@ static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_
 	if (TAKE(PROCNAME, &said))
 		tally->wrong[PANTRACE_CONTEXT_PROCNAME] += full && memcmp(said, text, 16) != 0;
 	if (TAKE(CPU_ID, &value))
-		tally->wrong[PANTRACE_CONTEXT_CPU_ID] += cpu < 0 ? value < 0 || value >= PT_MAX_RING
-								 : value != cpu || (pt_rseq_here() && cpu != (int)ring);
+		tally->wrong[PANTRACE_CONTEXT_CPU_ID] +=
+			cpu < 0 ? value < 0 || value >= PT_MAX_RING
+				: value != cpu || (pt_rseq_here() && cpu != (int)ring);
 	if (TAKE(CONTEXT_SWITCHES, &wide))
 		tally->wrong[PANTRACE_CONTEXT_CONTEXT_SWITCHES] += wide > 1000000;
 	if (TAKE(PAGE_FAULTS, &wide))

@@ -22,7 +22,8 @@ static long read_all(int fd)
 	if (pantrace_reader_open_fd(fd, false, &reader))
 		return -1;
 	for (uint32_t ring = 0; ring < pantrace_reader_rings(reader); ring++) {
-		for (int i = 0; i < 1000 && pantrace_reader_packet(reader, ring, &packet) == 1; i++) {
+		for (int i = 0; i < 1000 && pantrace_reader_packet(reader, ring, &packet) == 1;
+		     i++) {
 			size_t at = packet.from;
 
 			while (pantrace_reader_event(reader, &packet, &at, &event) == 1)
@@ -33,7 +34,10 @@ static long read_all(int fd)
 	return events;
 }
 
-/* A writer that takes back what it has described, between two looks of the reader: nothing behind that counts. */
+/*
+ * A writer that takes back what it has described, between two looks of the reader: nothing behind
+ * that counts.
+ */
 static void taken_back(int fd)
 {
 	struct pantrace_shm *h = (void *)copy;
@@ -43,7 +47,8 @@ static void taken_back(int fd)
 	memcpy(copy, original, size);
 	if (pantrace_reader_open_fd(fd, false, &reader))
 		return;
-	ok(pantrace_reader_type(reader, 2) && !pantrace_reader_type(reader, 3), "two events are known");
+	ok(pantrace_reader_type(reader, 2) && !pantrace_reader_type(reader, 3),
+	   "two events are known");
 	last = (void *)(copy + h->meta_off);
 	while (last->id != 2)
 		last = (void *)((char *)last + last->size);
@@ -51,7 +56,8 @@ static void taken_back(int fd)
 	memcpy(third, last, last->size);
 	third->id = 3;
 	h->meta_used = 0;
-	ok(!pantrace_reader_type(reader, 3), "a third one behind what the file says to have is none");
+	ok(!pantrace_reader_type(reader, 3),
+	   "a third one behind what the file says to have is none");
 	h->meta_used = (uint64_t)((char *)third - (char *)copy) - h->meta_off + third->size;
 	ok(pantrace_reader_type(reader, 3) != NULL, "once it says so, it is");
 	pantrace_reader_close(reader);
@@ -59,8 +65,8 @@ static void taken_back(int fd)
 
 int main(void)
 {
-	const struct pantrace_options options = { .size = sizeof(options), .sub_size = 4096,
-						  .nr_subs = 4 };
+	const struct pantrace_options options = {
+		.size = sizeof(options), .sub_size = 4096, .nr_subs = 4};
 	const int fd = (int)memfd_create("damage", 0);
 	int refused = 0, fewer = 0;
 	long whole;
@@ -80,13 +86,14 @@ int main(void)
 	srandom(1);
 	for (int i = 0; i < 3000; i++) {
 		const struct pantrace_shm *h = (const void *)original;
-		const size_t area[] = { 0, h->ring_off, h->meta_off, h->data_off };
+		const size_t area[] = {0, h->ring_off, h->meta_off, h->data_off};
 		long events;
 
 		memcpy(copy, original, h->meta_off + 4096);
 		memcpy(copy + h->data_off, original + h->data_off, size - h->data_off);
 		for (int j = 0; j < 1 + i % 4; j++)
-			copy[area[random() % 4] + (size_t)random() % 256] ^= (unsigned char)(1u << random() % 8);
+			copy[area[random() % 4] + (size_t)random() % 256] ^=
+				(unsigned char)(1u << random() % 8);
 		if (i % 10 == 0 && ftruncate(fd, random() % (long)size))
 			return 1;
 		events = read_all(fd);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events from within malloc(): recording one, with every context, asks malloc() for nothing, in threads whose first
- * event it is and in a program that has many keys; and threads that have ended leave nothing mapped.
+ * Events from within malloc(): recording one, with every context, asks malloc() for nothing, in
+ * threads whose first event it is and in a program that has many keys; and threads that have ended
+ * leave nothing mapped.
  */
 #include "../../lib/internal.h"
 #include "../unit/tap.h"

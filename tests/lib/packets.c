@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets as they are written: whole, one behind the other, their counts of lost events never less, and one without events is
- * its header and nothing else, and is the first or the last of its file: Trace Compass takes what is behind for an event, and reads no further.
+ * Packets as they are written: whole, one behind the other, their counts of lost events never less,
+ * and one without events is its header and nothing else, and is the first or the last of its file:
+ * Trace Compass takes what is behind for an event, and reads no further.
  *
  *   packets DIRECTORY
  */
@@ -27,7 +28,10 @@ static __attribute__((noinline)) void small(int i)
 	PANTRACE(packets, small, i);
 }
 
-/* The packets of a file; *RET_EMPTY of them have no events, *RET_LOST is what the last one says. -1: damaged. */
+/*
+ * The packets of a file; *RET_EMPTY of them have no events, *RET_LOST is what the last one says.
+ * -1: damaged.
+ */
 static int packets(const char *directory, const char *name, int *ret_empty, unsigned long *ret_lost)
 {
 	struct pantrace_ctf_header h;
@@ -43,9 +47,9 @@ static int packets(const char *directory, const char *name, int *ret_empty, unsi
 	for (; pread(fd, &h, sizeof(h), at) > 0; at += (off_t)h.packet_size / 8, n++) {
 		const bool empty = h.content_size == FIELDS_END * 8;
 
-		if ((last_empty && n > 1) || h.magic != PANTRACE_CTF_MAGIC ||
-		    h.packet_size % 64 || h.packet_size < sizeof(h) * 8 ||
-		    h.content_size > h.packet_size || h.events_discarded < *ret_lost ||
+		if ((last_empty && n > 1) || h.magic != PANTRACE_CTF_MAGIC || h.packet_size % 64 ||
+		    h.packet_size < sizeof(h) * 8 || h.content_size > h.packet_size ||
+		    h.events_discarded < *ret_lost ||
 		    (!empty && h.content_size < (sizeof(h) + 12) * 8))
 			return -1;
 		*ret_empty += empty;

@@ -51,7 +51,7 @@ int main(void)
 		function(i);
 	child = fork();
 	if (!child) {
-		char *const arguments[] = { (char *)"true", NULL };
+		char *const arguments[] = {(char *)"true", NULL};
 
 		execv("/bin/true", arguments);
 		_exit(1);

@@ -99,7 +99,7 @@ if [ -d $examples ]; then
 		cd "$dir/examples/$name-override" || exit
 		# shellcheck disable=SC2086
 		gcc $include -fPIC -shared lttng-ust-$name-override-example.c -o override.so 2>"$dir/err"
-		is "$? $(grep -o -m1 "there is no $name plugin" "$dir/err" | head -n 1)" "1 there is no $name plugin" "$name-override is refused, with the reason"
+		is "$? $(grep -o -m1 "pantrace has no $name plugins" "$dir/err" | head -n 1)" "1 pantrace has no $name plugins" "$name-override is refused, with the reason"
 	done
 	for name in demo-tracef/demo-tracef demo-tracef/demo-vtracef demo-tracelog/demo-tracelog demo-tracelog/demo-vtracelog; do
 		# shellcheck disable=SC2086

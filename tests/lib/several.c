@@ -171,7 +171,10 @@ static void session_start(const char *name, uint32_t sub_size, uint64_t mask)
 	pt_sessions_populate(); /* what is measured is not how fast memory comes */
 }
 
-/* A session that is neither first nor last comes and goes, each time with another of the contexts of *ARG. */
+/*
+ * A session that is neither first nor last comes and goes, each time with another of the contexts
+ * of *ARG.
+ */
 static void *comes_and_goes(void *arg)
 {
 	struct pt_spec spec = {
@@ -234,7 +237,10 @@ static void sessions(const uint64_t masks[SESSIONS + 1])
 		       "produced is read and lost");
 		printf("# session %u: %llu read, %llu lost\n", i, (unsigned long long)tally.read,
 		       (unsigned long long)tally.lost);
-		/* Rings of threads get their memory while threads run: on a busy machine the large ones may lose, too. */
+		/*
+		 * Rings of threads get their memory while threads run: on a busy machine the large
+		 * ones may lose, too.
+		 */
 		ok((tally.lost != 0) == (i == 2) || !__rseq_size,
 		   "the small one loses, the others do not");
 		is_int((long long)tally.bad, 0, "checksums");

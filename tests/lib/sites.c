@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) void inlined(int n)
 
 static __attribute__((noinline)) int sites(const struct request *r, const char *text, double d)
 {
-	int array[3] = { 7, 8, 9 };
+	int array[3] = {7, 8, 9};
 	unsigned char small = 200;
 	_Bool yes = 1;
 
@@ -63,17 +63,17 @@ static void call_plugin(void *plugin, int n)
 }
 
 /* A field is where the one before ends: unaligned. */
-#define GET(type, from)                                                                            \
-	({                                                                                         \
-		type value_;                                                                       \
-		memcpy(&value_, from, sizeof(value_));                                             \
-		value_;                                                                            \
+#define GET(type, from)                                \
+	({                                             \
+		type value_;                           \
+		memcpy(&value_, from, sizeof(value_)); \
+		value_;                                \
 	})
 
 static void check_types(const struct pantrace_event_view *event, const struct request *r)
 {
-	static const char *const names[] = { "small", "short_3", "r_url",   "d",   "text",  "array",
-					     "yes",   "twice",	 "void_r", "r_id_5", "a_b", "1_5f" };
+	static const char *const names[] = {"small", "short_3", "r_url",  "d",	    "text", "array",
+					    "yes",   "twice",	"void_r", "r_id_5", "a_b",  "1_5f"};
 	const unsigned char *p = event->fields;
 	char got[256] = "";
 
@@ -102,12 +102,12 @@ static void check_types(const struct pantrace_event_view *event, const struct re
 
 int main(int argc, char **argv)
 {
-	const struct pantrace_options options = { .size = sizeof(options), .sub_size = 4096 };
-	const struct request r = { 42, "/index" };
+	const struct pantrace_options options = {.size = sizeof(options), .sub_size = 4096};
+	const struct request r = {42, "/index"};
 	struct pantrace_reader *reader;
 	struct pantrace_packet_view packet;
 	struct pantrace_event_view event;
-	int counts[2] = { 0, 0 }, seen = 0, in_plugin = 0, inlines = 0, rc;
+	int counts[2] = {0, 0}, seen = 0, in_plugin = 0, inlines = 0, rc;
 	void *plugin;
 
 	is_int(sites(&r, "hello", 2.5), 0, "disabled before a session");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A session gives way to another one while a thread sleeps within an event: at each instruction of the
- * event's way in turn. What was on its way to the first is nothing to the second, which does not want it.
- * The parent steps the thread and lets it sleep, the main thread of the child exchanges the sessions.
+ * A session gives way to another one while a thread sleeps within an event: at each instruction of
+ * the event's way in turn. What was on its way to the first is nothing to the second, which does
+ * not want it. The parent steps the thread and lets it sleep, the main thread of the child
+ * exchanges the sessions.
  *
  *	swapped
  */
@@ -142,7 +143,10 @@ static unsigned int number_of(const char *name)
 	return 0;
 }
 
-/* The second session takes the place of the first, unless that one is being written to: then it has to wait. */
+/*
+ * The second session takes the place of the first, unless that one is being written to: then it has
+ * to wait.
+ */
 static bool swap(int now)
 {
 	const unsigned int place = number_of("first");
@@ -222,7 +226,10 @@ static bool stopped(pid_t tid)
 	return waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
 }
 
-/* One event that sleeps after STEP instructions. False: it was through, or no session could give way. */
+/*
+ * One event that sleeps after STEP instructions. False: it was through, or no session could give
+ * way.
+ */
 static bool round_of(pid_t tid, int step)
 {
 	const unsigned int before = atomic_load(&both->events);

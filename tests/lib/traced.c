@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* traced N [US]: N events of every kind of field, US microseconds apart, from two threads in turn. */
+/*
+ * traced N [US]: N events of every kind of field, US microseconds apart, from two threads in turn.
+ */
 #include <pantrace/pantrace.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,9 +17,11 @@ __attribute__((noinline)) void traced_work(int i)
 
 	PANTRACE(traced, step, i, PT_NAMED(text, i % 3 ? "it's \"quoted\"\n" : "\001\x7f end?"));
 	if (i % 10 == 0)
-		PANTRACE(traced, every, i, PT_NAMED(bounded, PT_STRN("bounded text", 7)), PT_NAMED(numbers, PT_SEQ(numbers, i % 4)),
-			 PT_NAMED(halves, PT_SEQ(halves, 2)), PT_NAMED(bytes, PT_SEQ(bytes, 2)), PT_NAMED(third, i / 3.0),
-			 PT_NAMED(pointer, (void *)0xabc0), PT_NAMED(tiny, 1e-7f), PT_NAMED(yes, (_Bool)1),
+		PANTRACE(traced, every, i, PT_NAMED(bounded, PT_STRN("bounded text", 7)),
+			 PT_NAMED(numbers, PT_SEQ(numbers, i % 4)),
+			 PT_NAMED(halves, PT_SEQ(halves, 2)), PT_NAMED(bytes, PT_SEQ(bytes, 2)),
+			 PT_NAMED(third, i / 3.0), PT_NAMED(pointer, (void *)0xabc0),
+			 PT_NAMED(tiny, 1e-7f), PT_NAMED(yes, (_Bool)1),
 			 PT_NAMED(big, 18446744073709551615ull), PT_NAMED(small, (signed char)-1));
 	__asm__ volatile("" ::: "memory");
 }

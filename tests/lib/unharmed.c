@@ -39,7 +39,10 @@ static void produce(int n)
 		PANTRACE(worker, one, i, (long)i, "sixteen bytes .");
 }
 
-/* From here on every system call but these is the end of the process. FLAGS: whose, besides the thread's. */
+/*
+ * From here on every system call but these is the end of the process. FLAGS: whose, besides the
+ * thread's.
+ */
 static void confine(unsigned int flags)
 {
 	static const int allowed[] = {SYS_read, SYS_write, SYS_exit, SYS_exit_group,
@@ -52,8 +55,7 @@ static void confine(unsigned int flags)
 	for (unsigned int i = 0; i < N; i++) {
 		code[1 + 2 * i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
 							       (unsigned int)allowed[i], 0, 1);
-		code[2 + 2 * i] =
-			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		code[2 + 2 * i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	}
 	code[2 * N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
@@ -81,8 +83,8 @@ static void from_thread(void)
 }
 
 /*
- * e: a thousand events, b: twenty thousand, t: a thousand by a confined thread; c, C: the thread, or
- * all of them, are confined; q: ends
+ * e: a thousand events, b: twenty thousand, t: a thousand by a confined thread; c, C: the thread,
+ * or all of them, are confined; q: ends
  */
 static int obey(void)
 {
@@ -357,7 +359,8 @@ static const struct {
 	{"counts", "contexts context_switches,page_faults,procname\n"},
 	{"stacks", "contexts ip,user_stack\n"},
 	{"all contexts, rings of threads",
-	 "threads\ncontexts vpid,vtid,procname,cpu_id,context_switches,page_faults,ip,user_stack\n"},
+	 "threads\ncontexts "
+	 "vpid,vtid,procname,cpu_id,context_switches,page_faults,ip,user_stack\n"},
 };
 
 int main(int argc, char **argv)

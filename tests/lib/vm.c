@@ -205,7 +205,9 @@ static void check_agree(void)
 		INSN(0, 0, 0, 0, (int32_t)((v) >> 32))
 enum { PADS = 40, BEFORE = 11, AFTER = 7, FRAME = BEFORE + 2 + PADS + AFTER };
 
-/* INSN among instructions that give registers values, count where it went, and make 32 bits of all. */
+/*
+ * INSN among instructions that give registers values, count where it went, and make 32 bits of all.
+ */
 static uint32_t frame_make(struct bpf_insn *frame, const struct bpf_insn *insn)
 {
 	const struct bpf_insn before[BEFORE] = {
@@ -238,7 +240,10 @@ static uint32_t frame_make(struct bpf_insn *frame, const struct bpf_insn *insn)
 	return n + AFTER;
 }
 
-/* Whether INSN may stand in that frame: its jump goes somewhere, its registers have values, r10 stays. */
+/*
+ * Whether INSN may stand in that frame: its jump goes somewhere, its registers have values, r10
+ * stays.
+ */
 static bool may_stand(const struct bpf_insn *insn, uint32_t n)
 {
 	const uint8_t class = insn->code & 7;
@@ -272,7 +277,10 @@ static int differs(const char *what, const struct bpf_insn *i)
 	return 1;
 }
 
-/* Whatever is accepted is as the standard has it, computes as it does, and all that it has is accepted. */
+/*
+ * Whatever is accepted is as the standard has it, computes as it does, and all that it has is
+ * accepted.
+ */
 static void check_every_instruction(void)
 {
 	int wrong = 0, accepted = 0, compared = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RFC 9669 once more, written from its text and without a table: what lib/vm_check.c has to accept and what
- * lib/vm.c has to compute. Slow, plain and without pointers: an address of the stack is a number up to 512.
+ * RFC 9669 once more, written from its text and without a table: what lib/vm_check.c has to accept
+ * and what lib/vm.c has to compute. Slow, plain and without pointers: an address of the stack is a
+ * number up to 512.
  */
 #ifndef PANTRACE_TESTS_VM_REFERENCE_H
 #define PANTRACE_TESTS_VM_REFERENCE_H
@@ -236,9 +237,9 @@ static bool reference_memory(struct reference *m, const struct bpf_insn *i)
 }
 
 /*
- * Runs instructions each of which reference_accepts(), whose registers have values and whose jumps go
- * somewhere. False: the result is not a matter of numbers alone, but of addresses, calls, or memory
- * that is not the stack's or was not written. VIEW and CONTEXT may be NULL.
+ * Runs instructions each of which reference_accepts(), whose registers have values and whose jumps
+ * go somewhere. False: the result is not a matter of numbers alone, but of addresses, calls, or
+ * memory that is not the stack's or was not written. VIEW and CONTEXT may be NULL.
  */
 static bool reference_run(const struct bpf_insn *insns, const struct pt_vm_view *view,
 			  const uint64_t *context, uint64_t *ret)

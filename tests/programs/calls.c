@@ -22,8 +22,8 @@ struct record {
 
 long global_total = 7;
 
-__attribute__((noinline)) int work(int number, const char *text, struct record *record, int8_t small,
-				   uint64_t wide, int sixth, int seventh)
+__attribute__((noinline)) int work(int number, const char *text, struct record *record,
+				   int8_t small, uint64_t wide, int sixth, int seventh)
 {
 	__asm__ volatile("" ::: "memory");
 	global_total += number;

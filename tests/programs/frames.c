@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Deep stacks of many shapes: library callbacks, aligned frames, alloca, a signal handler, a plugin; ends in leaf(). */
+/*
+ * Deep stacks of many shapes: library callbacks, aligned frames, alloca, a signal handler, a
+ * plugin; ends in leaf().
+ */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <signal.h>
@@ -77,7 +80,8 @@ int main(int argc, char **argv)
 	}
 	if (argc > 2) {
 		void *plugin = dlopen(argv[2], RTLD_NOW);
-		void (*call)(void (*)(int)) = plugin ? (void (*)(void (*)(int)))dlsym(plugin, "plugin_call") : NULL;
+		void (*call)(void (*)(int)) =
+			plugin ? (void (*)(void (*)(int)))dlsym(plugin, "plugin_call") : NULL;
 
 		usleep(300000);
 		if (call)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sends signals in every way: kill, tkill, tgkill, rt_sigqueueinfo, pidfd_send_signal, and two that fail. */
+/*
+ * Sends signals in every way: kill, tkill, tgkill, rt_sigqueueinfo, pidfd_send_signal, and two that
+ * fail.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

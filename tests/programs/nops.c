@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions that begin with nops, called N times here and N times in a child that is forked later: nops N. Prints how the child ended. */
+/*
+ * Functions that begin with nops, called N times here and N times in a child that is forked later:
+ * nops N. Prints how the child ended.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FUNCTION(name, place, ...)                                         \
-	__asm__(".pushsection .text\n" place ".globl " name "\n"           \
-		".type " name ", @function\n" name ": .byte " #__VA_ARGS__ \
-		"\n ret\n.size " name ", . - " name "\n.popsection")
+#define FUNCTION(name, place, ...)                                                               \
+	__asm__(".pushsection .text\n" place ".globl " name "\n"                                 \
+		".type " name ", @function\n" name ": .byte " #__VA_ARGS__ "\n ret\n.size " name \
+		", . - " name "\n.popsection")
 
 FUNCTION("one", ".balign 16\n", 0x90);
 FUNCTION("five", ".balign 16\n", 0x0f, 0x1f, 0x44, 0, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens files in every way there is: absolute, relative to the working directory, relative to a descriptor, openat2, creat, failing. */
+/*
+ * Opens files in every way there is: absolute, relative to the working directory, relative to a
+ * descriptor, openat2, creat, failing.
+ */
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pagecache FILE READY GO MODE...: uses the page cache in known ways, one after the other, and prints how many pages it found there
- * and how many it did not ("hits misses"), which the kernel is asked before each access: cachestat(2), or before Linux 6.5 mincore(2).
- * HELD_BY: the file below, if FILE is on a file system that has no pages of its own (overlay). Makes the file READY when it is prepared, begins when there is a file GO.
+ * pagecache FILE READY GO MODE...: uses the page cache in known ways, one after the other, and
+ * prints how many pages it found there and how many it did not ("hits misses"), which the kernel is
+ * asked before each access: cachestat(2), or before Linux 6.5 mincore(2). HELD_BY: the file below,
+ * if FILE is on a file system that has no pages of its own (overlay). Makes the file READY when it
+ * is prepared, begins when there is a file GO.
  *
  *	cold	the file's pages are thrown away
  *	bytes	read, a page at a time (with read-ahead)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* USDT arguments in odd places: global variables (relative to the instruction), floating point, at two sites. */
+/*
+ * USDT arguments in odd places: global variables (relative to the instruction), floating point, at
+ * two sites.
+ */
 #include <stdio.h>
 #include <sys/sdt.h>
 

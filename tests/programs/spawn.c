@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* spawn N PROGRAM ARGS...: runs PROGRAM ARGS... i N times, short-lived, eight at once; i is the last argument. */
+/*
+ * spawn N PROGRAM ARGS...: runs PROGRAM ARGS... i N times, short-lived, eight at once; i is the
+ * last argument.
+ */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A known mix of system calls: syscalls N -> N getppid, N writes to /dev/null of 1..N bytes, and two children that do the same. */
+/*
+ * A known mix of system calls: syscalls N -> N getppid, N writes to /dev/null of 1..N bytes, and
+ * two children that do the same.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

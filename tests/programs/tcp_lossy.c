@@ -113,7 +113,10 @@ static void lose(int s, size_t bytes)
 	check((int)send(s, data, bytes, MSG_DONTWAIT), "send");
 	usleep(2000000);
 	before = retransmits(s);
-	/* Just behind one, the next is more than a second away: none comes between the count and the end. */
+	/*
+	 * Just behind one, the next is more than a second away: none comes between the count and
+	 * the end.
+	 */
 	for (int ms = 0; ms < 10000 && retransmits(s) == before; ms++)
 		usleep(1000);
 	say("retransmits", (int)retransmits(s));

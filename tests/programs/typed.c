@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define APART __attribute__((noinline, noipa))
+#define APART  __attribute__((noinline, noipa))
 #define INLINE static inline __attribute__((always_inline))
 
 enum colour { RED, GREEN = 5, BLUE };
@@ -29,7 +29,8 @@ struct pair {
 
 static volatile long sink;
 
-APART long scalars(signed char a, unsigned short b, int c, uint64_t d, bool e, enum colour f, long g, int h)
+APART long scalars(signed char a, unsigned short b, int c, uint64_t d, bool e, enum colour f,
+		   long g, int h)
 {
 	return a + b + c + (long)d + e + (long)f + g + h;
 }

@@ -14,10 +14,18 @@ static void test_glob(void)
 		const char *pattern, *s;
 		bool want;
 	} rows[] = {
-		{"vfs_*", "vfs_read", true},  {"vfs_*", "vf", false},	 {"*read*", "vfs_read", true},
-		{"a?c", "abc", true},	      {"a?c", "ac", false},	 {"[a-c]x", "bx", true},
-		{"[!a-c]x", "bx", false},     {"*", "", true},		 {"", "x", false},
-		{"a*b*c", "a__b__b_c", true}, {"a*b*c", "a__b__b_", false}, {"x[", "x[", true},
+		{"vfs_*", "vfs_read", true},
+		{"vfs_*", "vf", false},
+		{"*read*", "vfs_read", true},
+		{"a?c", "abc", true},
+		{"a?c", "ac", false},
+		{"[a-c]x", "bx", true},
+		{"[!a-c]x", "bx", false},
+		{"*", "", true},
+		{"", "x", false},
+		{"a*b*c", "a__b__b_c", true},
+		{"a*b*c", "a__b__b_", false},
+		{"x[", "x[", true},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -29,9 +37,13 @@ static void test_escape(void)
 	struct strbuf sb = STRBUF_INIT;
 
 	escape_terminal(&sb, "a\033[31mb\n\xc3\xa9\xff\xc2\x9b", 13);
-	is_str(sb.data, "a\\x1b[31mb\n\xc3\xa9\\xff\\xc2\\x9b", "terminal: escapes, C1 and invalid bytes are made visible");
+	is_str(sb.data, "a\\x1b[31mb\n\xc3\xa9\\xff\\xc2\\x9b",
+	       "terminal: escapes, C1 and invalid bytes are made visible");
 	strbuf_reset(&sb);
-	escape_terminal(&sb, "\xe2\x80\xae" "txt", 6);
+	escape_terminal(&sb,
+			"\xe2\x80\xae"
+			"txt",
+			6);
 	is_str(sb.data, "\\xe2\\x80\\xaetxt", "terminal: bidi override is made visible");
 	strbuf_reset(&sb);
 	escape_line(&sb, "a\tb\n", 4);
@@ -121,8 +133,10 @@ static void test_options(void)
 		{0, "flag", NULL, "f", OPTION_FLAG, offsetof(struct parsed, flag)},
 		{0},
 	};
-	static const struct command_spec spec = {.name = "x", .synopsis = "", .summary = "s", .options = options};
-	char *argv[] = {"x", "one", "-vvd5", "--number=0x10", "-I", "a", "--flag", "-Ib", "--", "-z", NULL};
+	static const struct command_spec spec = {
+		.name = "x", .synopsis = "", .summary = "s", .options = options};
+	char *argv[] = {"x",  "one", "-vvd5", "--number=0x10", "-I", "a", "--flag", "-Ib",
+			"--", "-z",  NULL};
 	struct parsed p = {0};
 	int first = 0, rc = options_parse(&spec, 10, argv, &p, &first);
 
@@ -132,7 +146,8 @@ static void test_options(void)
 	is_int((long long)p.number, 16, "number");
 	ok(p.list.count == 2 && str_eq(p.list.items[1], "b"), "repeated option");
 	ok(p.flag, "long flag");
-	ok(first == 8 && str_eq(argv[8], "one") && str_eq(argv[9], "-z"), "arguments are moved to the end, -- ends options");
+	ok(first == 8 && str_eq(argv[8], "one") && str_eq(argv[9], "-z"),
+	   "arguments are moved to the end, -- ends options");
 	free(p.list.items);
 }
 

@@ -175,7 +175,10 @@ static void test_lhist(s64 min, s64 max, s64 step)
 	arena_release(&arena);
 }
 
-/* Where the bucket of v begins: the order of magnitude that v is in, in parts of base^(m+1) / steps. */
+/*
+ * Where the bucket of v begins: the order of magnitude that v is in, in parts of base^(m+1) /
+ * steps.
+ */
 static s64 llhist_begin_of(s64 v, const struct llhist *h)
 {
 	s64 to = 1, width;

@@ -194,8 +194,7 @@ static const struct {
 	 "'count_t'"},
 	{"begin { @ = lhist(1,0,10,1); @ = lhist(1,0,20,1); }",
 	 "Different lhist bounds in a single map unsupported"},
-	{"begin { @ = hist(1); @ = hist(1, 2); }",
-	 "Different bits in a single hist unsupported"},
+	{"begin { @ = hist(1); @ = hist(1, 2); }", "Different bits in a single hist unsupported"},
 	{"begin { str(); }", "str() requires at least one argument (0 provided)"},
 	{"begin { str(comm, -1); }", "str cannot use negative length (-1)"},
 	{"begin { print(str((1,2))); }", "str() expects a string, integer or a pointer type as "

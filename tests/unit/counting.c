@@ -166,7 +166,8 @@ static void test_refused(void)
 	fd = file_make();
 	if (ftruncate(fd, 8192))
 		exit(1);
-	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG, "a file that was cut");
+	ok(aggregates_source_open(fd, maps, NR_MAPS, "test", &s) == -EBADMSG,
+	   "a file that was cut");
 	file_end(fd);
 }
 
@@ -233,7 +234,8 @@ static void test_cut(void)
 int main(void)
 {
 	for (u32 i = 0; i < NR_MAPS; i++)
-		maps[i] = (struct aggregates_map){specs[i].kind, specs[i].key_size, specs[i].entries};
+		maps[i] =
+			(struct aggregates_map){specs[i].kind, specs[i].key_size, specs[i].entries};
 
 	test_reading();
 	test_extremes();

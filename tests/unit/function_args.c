@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls as the function tracers print them: what they return, and, by this kernel's BTF, what they were given. */
+/*
+ * Calls as the function tracers print them: what they return, and, by this kernel's BTF, what they
+ * were given.
+ */
 #include "tap.h"
 #include "trace/ftrace/function_args.h"
 #include "trace/ftrace/graph_text.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Headers of the system as they are installed here: each can be read, or says itself (#error) why not. */
+/*
+ * Headers of the system as they are installed here: each can be read, or says itself (#error) why
+ * not.
+ */
 #include <dirent.h>
 
 #include "lang/syntax/parse.h"
@@ -56,11 +59,11 @@ static void read_directory(const char *root, const char *directory, struct count
 
 int main(void)
 {
-	static const char *const plain[] = {
-		"stdio.h",    "stdlib.h",  "string.h",	"unistd.h",  "fcntl.h",	 "signal.h",
-		"errno.h",    "stdint.h",  "stddef.h",	"stdbool.h", "limits.h", "time.h",
-		"poll.h",     "sched.h",   "pthread.h", "dirent.h",  "netdb.h",	 "inttypes.h",
-		"sys/stat.h", "sys/wait.h"};
+	static const char *const plain[] = {"stdio.h",	"stdlib.h",   "string.h",   "unistd.h",
+					    "fcntl.h",	"signal.h",   "errno.h",    "stdint.h",
+					    "stddef.h", "stdbool.h",  "limits.h",   "time.h",
+					    "poll.h",	"sched.h",    "pthread.h",  "dirent.h",
+					    "netdb.h",	"inttypes.h", "sys/stat.h", "sys/wait.h"};
 	struct counts c = {0}, common = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)

@@ -44,9 +44,11 @@ static void test_structure(void)
 		json_object(w);
 		json_end(w, '}');
 		is_str(sb.data,
-		       i ? "{\"a\\\"b\": null, \"list\": [1,[], {},true,\"0xffff888000001000\"], \"no\": "
+		       i ? "{\"a\\\"b\": null, \"list\": [1,[], {},true,\"0xffff888000001000\"], "
+			   "\"no\": "
 			   "false}\n{}"
-			 : "{\"a\\\"b\":null,\"list\":[1,[],{},true,\"0xffff888000001000\"],\"no\":false}\n{}",
+			 : "{\"a\\\"b\":null,\"list\":[1,[],{},true,\"0xffff888000001000\"],\"no\":"
+			   "false}\n{}",
 		       i ? "with blanks, as bpftrace" : "commas are where they belong");
 	}
 	strbuf_release(&sb);

@@ -12,7 +12,10 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A name of few letters, so that many share their beginning and some are the same; every odd_th begins otherwise. */
+/*
+ * A name of few letters, so that many share their beginning and some are the same; every odd_th
+ * begins otherwise.
+ */
 static void make(char name[64], u32 i, u32 odd)
 {
 	size_t len =

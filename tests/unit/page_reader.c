@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pipes of packets (pipe(2), O_DIRECT) stand for the rings: a read gives one page, in order, until there is none. */
+/*
+ * Pipes of packets (pipe(2), O_DIRECT) stand for the rings: a read gives one page, in order, until
+ * there is none.
+ */
 #include "trace/ring/page_reader.h"
 
 #include <fcntl.h>

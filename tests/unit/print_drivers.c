@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads, writes and discards of disks as the functions of drivers print them that print formats call. The texts are
- * those of drivers/scsi/scsi_trace.c, drivers/ata/libata-trace.c, drivers/nvme/host/trace.c and
- * drivers/nvme/target/trace.c; commands that a kernel can be made to send are compared with its own
- * text in the guest (tests/vm/trace-drivers.sh).
+ * Reads, writes and discards of disks as the functions of drivers print them that print formats
+ * call. The texts are those of drivers/scsi/scsi_trace.c, drivers/ata/libata-trace.c,
+ * drivers/nvme/host/trace.c and drivers/nvme/target/trace.c; commands that a kernel can be made to
+ * send are compared with its own text in the guest (tests/vm/trace-drivers.sh).
  */
 #include "tap.h"
 #include "trace/print_format/print_format.h"
@@ -156,7 +156,8 @@ static void test_nvme(void)
 		{"nvmet_trace_parse_fabrics_cmd",
 		 0x04,
 		 {1, 0, 0, 0, 8},
-		 "specific=01 00 00 00 08 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"},
+		 "specific=01 00 00 00 08 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "
+		 "00"},
 		{"nvmet_trace_parse_nvm_cmd",
 		 0x01,
 		 {9, 0, 0, 0, 0, 0, 0, 0, 1},
@@ -227,7 +228,10 @@ static void test_names(void)
 	strbuf_release(&out);
 }
 
-/* arch/x86/kvm/mmu/mmutrace.h prints into the buffer itself; the bits are those of arch/x86/include/asm/kvm_host.h. */
+/*
+ * arch/x86/kvm/mmu/mmutrace.h prints into the buffer itself; the bits are those of
+ * arch/x86/include/asm/kvm_host.h.
+ */
 static void test_sequence(void)
 {
 	static const char fmt[] = "\"%s %s\", ({ const char *saved_ptr = trace_seq_buffer_ptr(p); "

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tests of providers have in common: an environment, targets by their text, a program that counts its runs. */
+/*
+ * What the tests of providers have in common: an environment, targets by their text, a program that
+ * counts its runs.
+ */
 #ifndef PANTRACE_TESTS_PROBE_FIXTURE_H
 #define PANTRACE_TESTS_PROBE_FIXTURE_H
 
@@ -40,7 +43,8 @@ __attribute__((unused)) static void teardown(struct fixture *f)
 }
 
 /* Expands "a:b:c"; the error text, "" = none. */
-__attribute__((unused)) static const char *expand_pid(struct fixture *f, const char *text, pid_t pid)
+__attribute__((unused)) static const char *expand_pid(struct fixture *f, const char *text,
+						      pid_t pid)
 {
 	const char *parts[8];
 	struct probe_request r = {.span = NO_SPAN, .text = text, .parts = parts, .pid = pid};
@@ -85,7 +89,8 @@ __attribute__((unused)) static int new_map(void)
 
 /* map[0] += 1 if `filter` is negative, or if the 64-bit word of the context at that offset equals
  * `value`. */
-__attribute__((unused)) static int new_program(const struct probe_context *c, int map, int filter, s32 value)
+__attribute__((unused)) static int new_program(const struct probe_context *c, int map, int filter,
+					       s32 value)
 {
 	struct bpf_insn insns[16];
 	union bpf_attr attr;

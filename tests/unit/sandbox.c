@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the sandbox lets through, and that what it refuses is told and counted. In children: it cannot be left. */
+/*
+ * What the sandbox lets through, and that what it refuses is told and counted. In children: it
+ * cannot be left.
+ */
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -83,7 +86,9 @@ static int start_thread(void)
 	return refused ? -1 : 0;
 }
 
-/* In a child, whose messages are read: does the call return want (0 or an errno), and is it told? */
+/*
+ * In a child, whose messages are read: does the call return want (0 or an errno), and is it told?
+ */
 static void check(const char *name, int (*call)(void), int want)
 {
 	char text[1024] = "";

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 /* True if it succeeded; its complaints are not shown. */
-__attribute__((format(printf, 2, 3), unused)) static bool run_in(const char *dir, const char *fmt, ...)
+__attribute__((format(printf, 2, 3), unused)) static bool run_in(const char *dir, const char *fmt,
+								 ...)
 {
 	char command[4096];
 	va_list ap;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* System calls as `trace` has them, with records made here: cut ones, memory outside them, bytes that no terminal should see. */
+/*
+ * System calls as `trace` has them, with records made here: cut ones, memory outside them, bytes
+ * that no terminal should see.
+ */
 #include "tap.h"
 #include "trace/ftrace/trace_text.h"
 
@@ -21,20 +24,24 @@ static const char rename_format[] =
 		36) "\nprint fmt: \"oldname: 0x%08lx \\\"%s\\\", newname: 0x%08lx \\\"%s\\\"\", "
 		    "((unsigned long)(REC->oldname)), __get_str(__oldname_val), "
 		    "((unsigned long)(REC->newname)), __get_str(__newname_val)\n";
-static const char write_format[] = HEAD("sys_enter_write") ARG("fd", 16) ARG("buf", 24) ARG("count",
-											    32)
-	USER("buf",
-	     40) "\nprint fmt: \"fd: 0x%08lx, buf: 0x%08lx (%s), count: 0x%08lx\", ((unsigned long)(REC->fd)), "
-		 "((unsigned long)(REC->buf)), __print_dynamic_array(__buf_val, 1), ((unsigned long)(REC->count))\n";
-static const char openat_format[] = HEAD("sys_enter_openat") ARG("dfd", 16) ARG("filename", 24) ARG(
-	"flags", 32) ARG("mode", 40)
-	USER("filename",
-	     48) "\nprint fmt: \"dfd: 0x%08lx, filename: 0x%08lx \\\"%s\\\", flags: %s%s, mode: 0%03o\", "
-		 "((unsigned long)(REC->dfd)), ((unsigned long)(REC->filename)), __get_str(__filename_val), "
-		 "(REC->flags & ~3) && !(REC->flags & 3) ? \"O_RDONLY|\" : \"\", "
-		 "REC->flags ? __print_flags(REC->flags, \"|\", { 0x1, \"O_WRONLY\" }, { 0x2, \"O_RDWR\" }, "
-		 "{ 0x40, \"O_CREAT\" }, { 0x10000, \"O_DIRECTORY\" }, { 0x80000, \"O_CLOEXEC\" }) : \"O_RDONLY\",  "
-		 "((unsigned long)(REC->mode))\n";
+static const char write_format[] =
+	HEAD("sys_enter_write") ARG("fd", 16) ARG("buf", 24) ARG("count", 32)
+		USER("buf", 40) "\nprint fmt: \"fd: 0x%08lx, buf: 0x%08lx (%s), count: 0x%08lx\", "
+				"((unsigned long)(REC->fd)), "
+				"((unsigned long)(REC->buf)), __print_dynamic_array(__buf_val, 1), "
+				"((unsigned long)(REC->count))\n";
+static const char openat_format[] = HEAD("sys_enter_openat") ARG("dfd", 16) ARG("filename", 24)
+	ARG("flags", 32) ARG("mode", 40) USER(
+		"filename", 48) "\nprint fmt: \"dfd: 0x%08lx, filename: 0x%08lx \\\"%s\\\", flags: "
+				"%s%s, mode: 0%03o\", "
+				"((unsigned long)(REC->dfd)), ((unsigned long)(REC->filename)), "
+				"__get_str(__filename_val), "
+				"(REC->flags & ~3) && !(REC->flags & 3) ? \"O_RDONLY|\" : \"\", "
+				"REC->flags ? __print_flags(REC->flags, \"|\", { 0x1, \"O_WRONLY\" "
+				"}, { 0x2, \"O_RDWR\" }, "
+				"{ 0x40, \"O_CREAT\" }, { 0x10000, \"O_DIRECTORY\" }, { 0x80000, "
+				"\"O_CLOEXEC\" }) : \"O_RDONLY\",  "
+				"((unsigned long)(REC->mode))\n";
 
 struct record {
 	u16 type;
@@ -146,7 +153,10 @@ static void test_openat(void)
 		{0x80000, 0, "O_RDONLY|O_CLOEXEC"},
 		{0x41, 0644, "O_WRONLY|O_CREAT, mode: 0644"},
 		{0x41, 7, "O_WRONLY|O_CREAT, mode: 0007"},
-		/* The kernel takes a directory for one that is to be made, as O_TMPFILE has its bit. */
+		/*
+		 * The kernel takes a directory for one that is to be made, as O_TMPFILE has its
+		 * bit.
+		 */
 		{0x90000, 0, "O_RDONLY|O_DIRECTORY|O_CLOEXEC, mode: 0000"},
 		{0x410002, 0600, "O_TMPFILE|O_RDWR, mode: 0600"},
 		{0x1000000, 0, "O_RDONLY|0x1000000"},

@@ -114,8 +114,10 @@ static void work(const char *extra)
 	    "/tmp/trace_live.d 2>/dev/null && "
 	    "touch /tmp/trace_live.d/a && umount /tmp/trace_live.d; rmdir /tmp/trace_live.d");
 	/* Strings of system calls: two in one call, too long ones, odd bytes, none. */
-	run("l=$(printf '%0200d' 7); mkdir -p /tmp/trace_live.d; cd /tmp/trace_live.d && { echo \"$l\" >$l; ln -s $l b; mv b c; "
-	    "cat /nowhere/$l; printf '\\001\\002' >/dev/null; printf 'a\\tb\\n' >\"d $(printf '\\033\\303\\244')\"; "
+	run("l=$(printf '%0200d' 7); mkdir -p /tmp/trace_live.d; cd /tmp/trace_live.d && { echo "
+	    "\"$l\" >$l; ln -s $l b; mv b c; "
+	    "cat /nowhere/$l; printf '\\001\\002' >/dev/null; printf 'a\\tb\\n' >\"d $(printf "
+	    "'\\033\\303\\244')\"; "
 	    "echo >>$l; rm -f $l c d*; cd /; rmdir /tmp/trace_live.d; } >/dev/null 2>&1");
 	run("command -v ping >/dev/null && ping -c1 -W1 127.0.0.1 >/dev/null 2>&1; "
 	    "(command -v nc >/dev/null && echo x | nc -w1 127.0.0.1 9 ) >/dev/null 2>&1; true");
@@ -595,7 +597,10 @@ static void test_others(struct kernel *k, const char *root)
 	definition(root, "dynamic_events", "-:trace_live/bare");
 }
 
-/* The function tracer's: enumerators, structs in one and two registers, functions that take any number. */
+/*
+ * The function tracer's: enumerators, structs in one and two registers, functions that take any
+ * number.
+ */
 static void test_arguments(struct kernel *k, const char *root)
 {
 	static const char *const functions[] = {

@@ -55,7 +55,8 @@ static void test_formats(void)
 		 "abc|     abc|abc     |ab|a"},
 		{"\"%s\", __get_str(d)", "x\\x1b[1m"},
 		{"\"%u\", __get_dynamic_array_len(d)", "8"},
-		{"\"%s\", __trace_print_untrusted_str(p, __get_str(d), __get_dynamic_array_len(d) - 1)",
+		{"\"%s\", __trace_print_untrusted_str(p, __get_str(d), __get_dynamic_array_len(d) "
+		 "- 1)",
 		 "x\\e[1m\\000\\000"},
 		{"\"%d %d\", REC->ent.pid, REC->common_pid", "42 42"},
 		{"\"%c\", __get_str(d)[0]", "x"},

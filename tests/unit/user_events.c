@@ -36,8 +36,9 @@ static __attribute__((noinline)) void sites(int i)
 {
 	short codes[3] = {1, 2, 3};
 
-	PANTRACE_AT(PANTRACE_ERR, unit, first, i, PT_NAMED(url, i ? "/" : ""), PT_NAMED(kind, PT_ENUM(kind, i & 1)),
-		    PT_ARRAY(codes), PT_STRUCT(inner, PT_NAMED(ratio, 0.5)));
+	PANTRACE_AT(PANTRACE_ERR, unit, first, i, PT_NAMED(url, i ? "/" : ""),
+		    PT_NAMED(kind, PT_ENUM(kind, i & 1)), PT_ARRAY(codes),
+		    PT_STRUCT(inner, PT_NAMED(ratio, 0.5)));
 	PANTRACE(unit, second, PT_NAMED(big, (unsigned long)i));
 	PANTRACE(unit, second, PT_NAMED(big, (unsigned long)i));
 }
@@ -84,7 +85,10 @@ static void test_damaged(const char *data, size_t len)
 			seed ^= seed << 13;
 			seed ^= seed >> 7;
 			seed ^= seed << 17;
-			/* the table, its relocations and what they name: data; now and then anything */
+			/*
+			 * the table, its relocations and what they name: data; now and then
+			 * anything
+			 */
 			from = round % 4 == 0 ? table->offset : round % 4 == 1 ? len * 3 / 4 : 64;
 			n = round % 4 == 0 ? table->size : len - from;
 			copy[from + seed % n] = (char)(seed >> 40);
@@ -112,7 +116,9 @@ int main(void)
 		return 1;
 	ok(!elf_file_each_user_event(f, line, &l), "the events of an executable");
 	is_int(l.count, 3, "one a line of the source");
-	is_str(l.first, "event 1 0 3 unit:first 5:i 13:url 69:kind:get=0,put=1 99:codes:3 22:inner 10:ratio 23:",
+	is_str(l.first,
+	       "event 1 0 3 unit:first 5:i 13:url 69:kind:get=0,put=1 99:codes:3 22:inner 10:ratio "
+	       "23:",
 	       "with level and all kinds of fields");
 	is_str(l.second, "event 1 0 13 unit:second 8:big", "as the program will say it");
 	ok(elf_file_each_user_event(f, stop, &calls) == 7 && calls == 1, "until it is enough");

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Macros over arguments: for each of up to 16, in three copies, for a macro does not expand within itself. Included by pantrace.h. */
+/*
+ * Macros over arguments: for each of up to 16, in three copies, for a macro does not expand within
+ * itself. Included by pantrace.h.
+ */
 #ifndef PANTRACE_DETAIL_EACH_H
 #define PANTRACE_DETAIL_EACH_H
 #pragma GCC system_header
 
+/* clang-format off */
 #define PT_PASTE_(a, b)	 a##b
 #define PT_PASTE2_(a, b) PT_PASTE_(a, b)
-#define PT_PICK_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, n, ...) n
-#define PT_COUNT_(...)	 PT_PICK_(__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PT_PICK_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
+	a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, \
+	a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, a50, a51, \
+	a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, n, ...) n
+#define PT_COUNT_(...)	 PT_PICK_(__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, \
+	52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, \
+	30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, \
+	8, 7, 6, 5, 4, 3, 2, 1, 0)
 
 /* PLAIN for an expression, SPECIAL for what begins with (): no C or C++ expression does. */
 #define PT_SECOND_(a, b, ...)  b
@@ -165,11 +175,13 @@
 #define PT_ENUM_EACH_62(m, x, ...) m(x) PT_ENUM_EACH_61(m, __VA_ARGS__)
 #define PT_ENUM_EACH_63(m, x, ...) m(x) PT_ENUM_EACH_62(m, __VA_ARGS__)
 #define PT_ENUM_EACH_64(m, x, ...) m(x) PT_ENUM_EACH_63(m, __VA_ARGS__)
-#define PT_ENUM_EACH_(m, ...) __VA_OPT__(PT_PASTE2_(PT_ENUM_EACH_, PT_COUNT_(__VA_ARGS__))(m, __VA_ARGS__))
+#define PT_ENUM_EACH_(m, ...) __VA_OPT__(PT_PASTE2_(PT_ENUM_EACH_, PT_COUNT_(__VA_ARGS__))(m, \
+	__VA_ARGS__))
 
 /* Names are for integers: an array of -1 characters refuses anything else. */
 #define PT_INTEGER_(type)                                                                          \
-	((type) * (int)sizeof(char[(type) <= (int)PANTRACE_T_U64 || (type) == (int)PANTRACE_T_BOOL ? 1 : -1]))
+	((type) * (int)sizeof(char[(type) <= (int)PANTRACE_T_U64 || \
+	(type) == (int)PANTRACE_T_BOOL ? 1 : -1]))
 
 /* Base 16 is for integers, and sequences of them; a pointer has it anyway. */
 #define PT_HEX_TYPE_(type)                                                                         \
@@ -182,8 +194,8 @@
 	 (type) == (int)PANTRACE_T_PTR || (type) == (int)PANTRACE_T_BOOL)
 
 /*
- * What is asked of each field: bytes of its type; its enum; the bytes that it takes at most, without
- * those of varying length; whether it has those; to store it.
+ * What is asked of each field: bytes of its type; its enum; the bytes that it takes at most,
+ * without those of varying length; whether it has those; to store it.
  */
 #define PT_TYPE1_(x) PT_DISPATCH1_(PT_TYPE1_, PT_KIND_(x), x)
 #define PT_ENUMS1_(x) PT_DISPATCH1_(PT_ENUMS1_, PT_KIND_(x), x)
@@ -205,17 +217,20 @@
 #define PT_FIXED1_HEX_(x)	 +8
 #define PT_VARY1_HEX_(x)	 +PT_VARIES_(x)
 #define PT_STORE1_HEX_(x)	 PT_PUT_(x)
-#define PT_TYPE1_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_TYPE1_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), \
+	(unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS1_ARRAY_(a)
 #define PT_FIXED1_ARRAY_(a)	 +sizeof(a) + 0 * sizeof(char[PT_LENGTH_(a) < 65536 ? 1 : -1])
 #define PT_VARY1_ARRAY_(a)
 #define PT_STORE1_ARRAY_(a)	 __builtin_memcpy(pt_to_, &(a)[0], sizeof(a)), pt_to_ += sizeof(a);
-#define PT_TYPE1_HEX_ARRAY_(a)	 PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0]))), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_TYPE1_HEX_ARRAY_(a)	 PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0]))), \
+	(unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS1_HEX_ARRAY_(a)
 #define PT_FIXED1_HEX_ARRAY_(a)	 PT_FIXED1_ARRAY_(a)
 #define PT_VARY1_HEX_ARRAY_(a)
 #define PT_STORE1_HEX_ARRAY_(a)	 PT_STORE1_ARRAY_(a)
-#define PT_TYPE1_STRUCT_(...)	 PANTRACE_T_STRUCT, PT_EACH2_(PT_TYPE2_, __VA_ARGS__) PANTRACE_T_STRUCT_END,
+#define PT_TYPE1_STRUCT_(...)	 PANTRACE_T_STRUCT, PT_EACH2_(PT_TYPE2_, \
+	__VA_ARGS__) PANTRACE_T_STRUCT_END,
 #define PT_ENUMS1_STRUCT_(...) PT_EACH2_(PT_ENUMS2_, __VA_ARGS__)
 #define PT_FIXED1_STRUCT_(...) PT_EACH2_(PT_FIXED2_, __VA_ARGS__)
 #define PT_VARY1_STRUCT_(...)  PT_EACH2_(PT_VARY2_, __VA_ARGS__)
@@ -241,17 +256,20 @@
 #define PT_FIXED2_HEX_(x)	 +8
 #define PT_VARY2_HEX_(x)	 +PT_VARIES_(x)
 #define PT_STORE2_HEX_(x)	 PT_PUT_(x)
-#define PT_TYPE2_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_TYPE2_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), \
+	(unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS2_ARRAY_(a)
 #define PT_FIXED2_ARRAY_(a)	 +sizeof(a) + 0 * sizeof(char[PT_LENGTH_(a) < 65536 ? 1 : -1])
 #define PT_VARY2_ARRAY_(a)
 #define PT_STORE2_ARRAY_(a)	 __builtin_memcpy(pt_to_, &(a)[0], sizeof(a)), pt_to_ += sizeof(a);
-#define PT_TYPE2_HEX_ARRAY_(a)	 PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0]))), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_TYPE2_HEX_ARRAY_(a)	 PT_HEX_TYPE_((int)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0]))), \
+	(unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS2_HEX_ARRAY_(a)
 #define PT_FIXED2_HEX_ARRAY_(a)	 PT_FIXED2_ARRAY_(a)
 #define PT_VARY2_HEX_ARRAY_(a)
 #define PT_STORE2_HEX_ARRAY_(a)	 PT_STORE2_ARRAY_(a)
-#define PT_TYPE2_STRUCT_(...)	 PANTRACE_T_STRUCT, PT_EACH3_(PT_TYPE3_, __VA_ARGS__) PANTRACE_T_STRUCT_END,
+#define PT_TYPE2_STRUCT_(...)	 PANTRACE_T_STRUCT, PT_EACH3_(PT_TYPE3_, \
+	__VA_ARGS__) PANTRACE_T_STRUCT_END,
 #define PT_ENUMS2_STRUCT_(...) PT_EACH3_(PT_ENUMS3_, __VA_ARGS__)
 #define PT_FIXED2_STRUCT_(...) PT_EACH3_(PT_FIXED3_, __VA_ARGS__)
 #define PT_VARY2_STRUCT_(...)  PT_EACH3_(PT_VARY3_, __VA_ARGS__)
@@ -277,10 +295,12 @@
 #define PT_FIXED3_HEX_(x)	 +8
 #define PT_VARY3_HEX_(x)	 +PT_VARIES_(x)
 #define PT_STORE3_HEX_(x)	 PT_PUT_(x)
-#define PT_TYPE3_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), (unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
+#define PT_TYPE3_ARRAY_(a)	 (unsigned char)(PANTRACE_T_ARRAY | PT_TYPE_((a)[0])), \
+	(unsigned char)(PT_LENGTH_(a) & 255), (unsigned char)(PT_LENGTH_(a) >> 8),
 #define PT_ENUMS3_ARRAY_(a)
 #define PT_FIXED3_ARRAY_(a)	 +sizeof(a) + 0 * sizeof(char[PT_LENGTH_(a) < 65536 ? 1 : -1])
 #define PT_VARY3_ARRAY_(a)
 #define PT_STORE3_ARRAY_(a)	 __builtin_memcpy(pt_to_, &(a)[0], sizeof(a)), pt_to_ += sizeof(a);
+/* clang-format on */
 
 #endif

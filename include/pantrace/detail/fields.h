@@ -4,13 +4,13 @@
 #define PANTRACE_DETAIL_FIELDS_H
 #pragma GCC system_header
 
-#define PT_STORE_(suffix, type)                                                                    \
-	static inline __attribute__((always_inline, unused)) unsigned char *pt_put_##suffix##_(    \
-		unsigned char *to, unsigned char *end, type value)                                 \
-	{                                                                                          \
-		(void)end;                                                                         \
-		__builtin_memcpy(to, &value, sizeof(value));                                       \
-		return to + sizeof(value);                                                         \
+#define PT_STORE_(suffix, type)                                                                 \
+	static inline __attribute__((always_inline, unused)) unsigned char *pt_put_##suffix##_( \
+		unsigned char *to, unsigned char *end, type value)                              \
+	{                                                                                       \
+		(void)end;                                                                      \
+		__builtin_memcpy(to, &value, sizeof(value));                                    \
+		return to + sizeof(value);                                                      \
 	}
 PT_STORE_(i8, signed char)
 PT_STORE_(u8, unsigned char)
@@ -38,26 +38,26 @@ pt_put_text_(unsigned char *to, unsigned char *end, struct pantrace_text_ value)
 static inline __attribute__((always_inline, unused)) struct pantrace_text_
 pt_make_text_(const char *text, size_t n)
 {
-	struct pantrace_text_ value = { text, n };
+	struct pantrace_text_ value = {text, n};
 	return value;
 }
 
-#define PT_SEQUENCE_(suffix, bytes)                                                                \
-	struct pt_seq_##suffix##_ {                                                                \
-		const void *from;                                                                  \
-		size_t n;                                                                          \
-	};                                                                                         \
-	static inline __attribute__((always_inline, unused)) struct pt_seq_##suffix##_             \
-	pt_make_##suffix##_(const void *from, size_t n)                                             \
-	{                                                                                          \
-		struct pt_seq_##suffix##_ value = { from, n };                                     \
-		return value;                                                                      \
-	}                                                                                          \
-	static inline __attribute__((always_inline, unused)) unsigned char *                       \
-	pt_put_seq_##suffix##_(unsigned char *to, unsigned char *end,                              \
-			       struct pt_seq_##suffix##_ value)                                    \
-	{                                                                                          \
-		return pantrace_put_sequence(to, end, value.from, value.n, bytes);                 \
+#define PT_SEQUENCE_(suffix, bytes)                                                             \
+	struct pt_seq_##suffix##_ {                                                             \
+		const void *from;                                                               \
+		size_t n;                                                                       \
+	};                                                                                      \
+	static inline __attribute__((                                                           \
+		always_inline,                                                                  \
+		unused)) struct pt_seq_##suffix##_ pt_make_##suffix##_(const void *from,        \
+								       size_t n) {              \
+		struct pt_seq_##suffix##_ value = {from, n};                                    \
+		return value;                                                                   \
+	} static inline                                                                         \
+		__attribute__((always_inline, unused)) unsigned char *pt_put_seq_##suffix##_(   \
+			unsigned char *to, unsigned char *end, struct pt_seq_##suffix##_ value) \
+	{                                                                                       \
+		return pantrace_put_sequence(to, end, value.from, value.n, bytes);              \
 	}
 PT_SEQUENCE_(i8, 1)
 PT_SEQUENCE_(u8, 1)

@@ -13,13 +13,13 @@ namespace pantrace
 {
 template <class T, class = void> struct field;
 /* A type: what it is in a record, whether its length varies, what stores it. */
-#define PT_FIELD_(cxx, what, length_varies, store)                                                 \
-	template <> struct field<cxx> {                                                            \
-		enum { type = what, varies = length_varies };                                      \
-		static unsigned char *put(unsigned char *to, unsigned char *end, cxx x)            \
-		{                                                                                  \
-			return store(to, end, x);                                                  \
-		}                                                                                  \
+#define PT_FIELD_(cxx, what, length_varies, store)                                      \
+	template <> struct field<cxx> {                                                 \
+		enum { type = what, varies = length_varies };                           \
+		static unsigned char *put(unsigned char *to, unsigned char *end, cxx x) \
+		{                                                                       \
+			return store(to, end, x);                                       \
+		}                                                                       \
 	}
 PT_FIELD_(char, PANTRACE_T_I8, 0, pt_put_i8_);
 PT_FIELD_(signed char, PANTRACE_T_I8, 0, pt_put_i8_);
@@ -46,9 +46,22 @@ PT_FIELD_(double, PANTRACE_T_F64, 0, pt_put_f64_);
 PT_FIELD_(pt_seq_f64_, PANTRACE_T_SEQUENCE | PANTRACE_T_F64, 1, pt_put_seq_f64_);
 PT_FIELD_(bool, PANTRACE_T_BOOL, 0, pt_put_bool_);
 PT_FIELD_(pantrace_text_, PANTRACE_T_TEXT, 1, pt_put_text_);
-template <> struct field<const char *> { enum { type = PANTRACE_T_STRING, varies = 1 }; static unsigned char *put(unsigned char *to, unsigned char *end, const char *x) { return pantrace_put_string(to, end, x); } };
-template <> struct field<char *> : field<const char *> {};
-template <> struct field<std::nullptr_t> { enum { type = PANTRACE_T_PTR, varies = 0 }; static unsigned char *put(unsigned char *to, unsigned char *end, const volatile void *x) { return pt_put_ptr_(to, end, x); } };
+template <> struct field<const char *> {
+	enum { type = PANTRACE_T_STRING, varies = 1 };
+	static unsigned char *put(unsigned char *to, unsigned char *end, const char *x)
+	{
+		return pantrace_put_string(to, end, x);
+	}
+};
+template <> struct field<char *> : field<const char *> {
+};
+template <> struct field<std::nullptr_t> {
+	enum { type = PANTRACE_T_PTR, varies = 0 };
+	static unsigned char *put(unsigned char *to, unsigned char *end, const volatile void *x)
+	{
+		return pt_put_ptr_(to, end, x);
+	}
+};
 template <class T> struct field<T *> {
 	enum { type = PANTRACE_T_PTR, varies = 0 };
 	static unsigned char *put(unsigned char *to, unsigned char *end, T *x)
@@ -58,7 +71,7 @@ template <class T> struct field<T *> {
 };
 template <class T>
 struct field<T, typename std::enable_if<std::is_enum<T>::value>::type>
-	: field<typename std::underlying_type<T>::type> {
+    : field<typename std::underlying_type<T>::type> {
 	typedef typename std::underlying_type<T>::type number;
 	static unsigned char *put(unsigned char *to, unsigned char *end, T x)
 	{
@@ -67,8 +80,8 @@ struct field<T, typename std::enable_if<std::is_enum<T>::value>::type>
 };
 /* std::string, std::string_view and what resembles them: data() and size() of bytes */
 template <class T>
-struct field<T, typename std::enable_if<std::is_convertible<decltype(std::declval<const T &>().data()),
-							    const char *>::value>::type> {
+struct field<T, typename std::enable_if<std::is_convertible<
+			decltype(std::declval<const T &>().data()), const char *>::value>::type> {
 	enum { type = PANTRACE_T_TEXT, varies = 1 };
 	static unsigned char *put(unsigned char *to, unsigned char *end, const T &x)
 	{
@@ -82,28 +95,43 @@ template <class T> inline unsigned char *put(unsigned char *to, unsigned char *e
 }
 template <unsigned char... T> struct types {
 	enum { size = sizeof...(T) };
-	static constexpr unsigned char value[sizeof...(T)] = { T... };
+	static constexpr unsigned char value[sizeof...(T)] = {T...};
 };
 template <unsigned char... T> constexpr unsigned char types<T...>::value[sizeof...(T)];
 template <class Tag> struct __attribute__((visibility("hidden"))) holder {
 	static pantrace_event event;
 };
-template <class... T> constexpr size_t count(T...) { return sizeof...(T); }
+template <class... T> constexpr size_t count(T...)
+{
+	return sizeof...(T);
+}
 template <class Tag, class Index> struct enum_list;
-template <class Tag, size_t... I> struct __attribute__((visibility("hidden"))) enum_list<Tag, std::index_sequence<I...>> {
+template <class Tag, size_t... I>
+struct __attribute__((visibility("hidden"))) enum_list<Tag, std::index_sequence<I...>> {
 	static const pantrace_enum *const list[sizeof...(I)];
 };
 template <class Tag, size_t... I>
-const pantrace_enum *const enum_list<Tag, std::index_sequence<I...>>::list[sizeof...(I)] = { Tag::get_enum(I)... };
+const pantrace_enum *const enum_list<Tag, std::index_sequence<I...>>::list[sizeof...(I)] = {
+	Tag::get_enum(I)...};
 template <class Tag>
-pantrace_event holder<Tag>::event = { Tag::get(0), Tag::get(1), Tag::get(2), Tag::types::value, enum_list<Tag, std::make_index_sequence<Tag::nr_enums>>::list, Tag::level, 0, 0, 0, nullptr, nullptr };
+pantrace_event holder<Tag>::event = {Tag::get(0),
+				     Tag::get(1),
+				     Tag::get(2),
+				     Tag::types::value,
+				     enum_list<Tag, std::make_index_sequence<Tag::nr_enums>>::list,
+				     Tag::level,
+				     0,
+				     0,
+				     0,
+				     nullptr,
+				     nullptr};
 template <class E> struct sequence;
-#define PT_ELEMENT_(cxx, of)                                                                        \
-	template <> struct sequence<cxx> {                                                         \
-		static of make(const void *p, size_t n)                                            \
-		{                                                                                  \
-			return of{ p, n };                                                         \
-		}                                                                                  \
+#define PT_ELEMENT_(cxx, of)                            \
+	template <> struct sequence<cxx> {              \
+		static of make(const void *p, size_t n) \
+		{                                       \
+			return of{p, n};                \
+		}                                       \
 	}
 PT_ELEMENT_(char, pt_seq_i8_);
 PT_ELEMENT_(signed char, pt_seq_i8_);
@@ -122,11 +150,20 @@ PT_ELEMENT_(double, pt_seq_f64_);
 #undef PT_ELEMENT_
 } /* namespace pantrace */
 }
-#define PT_STRN(s, n)  pt_make_text_((s), (size_t)(n))
-#define PT_SEQ(p, n)   (pantrace::sequence<typename std::remove_cv<typename std::remove_reference<decltype(*(p))>::type>::type>::make((p), (size_t)(n)))
-#define PT_LENGTH_(a)  (sizeof(a) / sizeof((a)[0]) * sizeof(char[std::is_pointer<typename std::decay<decltype((a))>::type>::value && !std::is_array<typename std::remove_reference<decltype((a))>::type>::value ? -1 : 1]))
-#define PT_TYPE_(x)    (unsigned char)pantrace::field_of<decltype((x))>::type
-#define PT_VARIES_(x)  pantrace::field_of<decltype((x))>::varies
-#define PT_PUT_(x)     pt_to_ = pantrace::put(pt_to_, pt_end_, (x));
+#define PT_STRN(s, n) pt_make_text_((s), (size_t)(n))
+#define PT_SEQ(p, n)                                                                     \
+	(pantrace::sequence<typename std::remove_cv<                                     \
+		 typename std::remove_reference<decltype(*(p))>::type>::type>::make((p), \
+										    (size_t)(n)))
+#define PT_LENGTH_(a)                                                                         \
+	(sizeof(a) / sizeof((a)[0]) *                                                         \
+	 sizeof(char[std::is_pointer<typename std::decay<decltype((a))>::type>::value &&      \
+				     !std::is_array<typename std::remove_reference<decltype(( \
+					     a))>::type>::value                               \
+			     ? -1                                                             \
+			     : 1]))
+#define PT_TYPE_(x)   (unsigned char)pantrace::field_of<decltype((x))>::type
+#define PT_VARIES_(x) pantrace::field_of<decltype((x))>::varies
+#define PT_PUT_(x)    pt_to_ = pantrace::put(pt_to_, pt_end_, (x));
 
 #endif

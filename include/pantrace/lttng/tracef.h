@@ -3,8 +3,8 @@
 #ifndef PANTRACE_LTTNG_TRACEF_H
 #define PANTRACE_LTTNG_TRACEF_H
 #include <pantrace/pantrace.h>
-#define tracef(...)	      PANTRACE_LOG_AT(PANTRACE_DEBUG, __VA_ARGS__)
-#define lttng_ust_tracef(...) PANTRACE_LOG_AT(PANTRACE_DEBUG, __VA_ARGS__)
+#define tracef(...)			     PANTRACE_LOG_AT(PANTRACE_DEBUG, __VA_ARGS__)
+#define lttng_ust_tracef(...)		     PANTRACE_LOG_AT(PANTRACE_DEBUG, __VA_ARGS__)
 #define vtracef(format, arguments)	     PANTRACE_VLOG_AT(PANTRACE_DEBUG, format, arguments)
 #define lttng_ust_vtracef(format, arguments) PANTRACE_VLOG_AT(PANTRACE_DEBUG, format, arguments)
 #endif

@@ -1,2 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What LTTng-UST's provider headers include last. There is nothing left to do: <lttng/tracepoint.h> has made the events. */
+/*
+ * What LTTng-UST's provider headers include last. There is nothing left to do: <lttng/tracepoint.h>
+ * has made the events.
+ */

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
 /* Plugins that give LTTng-UST another clock (its example clock-override). */
-#error "pantrace: times are of the processor's time stamp counter; there is no clock plugin. Build the program without it."
+#error "pantrace has no clock plugins: its times are of the time stamp counter. Leave this out."

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
 /* Plugins that give LTTng-UST another getcpu() (its example getcpu-override). */
-#error "pantrace: the C library's rseq area says the CPU; there is no getcpu plugin. Build the program without it."
+#error "pantrace has no getcpu plugins: the CPU is the one that rseq says. Leave this out."

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libelf and libdw over our own copy of a file: they see only the sections that were read for them, they open no other file by
- * themselves, and compressed sections have believable sizes. Shared by binary/debug/lines.c and binary/debug/split.c only.
+ * libelf and libdw over our own copy of a file: they see only the sections that were read for them,
+ * they open no other file by themselves, and compressed sections have believable sizes. Shared by
+ * binary/debug/lines.c and binary/debug/split.c only.
  */
 #ifndef PANTRACE_BINARY_DEBUG_DWARF_H
 #define PANTRACE_BINARY_DEBUG_DWARF_H

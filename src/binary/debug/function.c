@@ -49,14 +49,13 @@ static u32 integer_registers(void)
 
 static struct location on_stack(u64 from_first_argument, u8 size, bool is_signed)
 {
-	return (struct location){
-		.kind = LOCATION_MEMORY,
-		.size = size,
-		.is_signed = is_signed,
-		.base = arch_sp_offset(),
-		.index = 0xffff,
-		.value = (s64)(arch_stack_argument_offset(integer_registers()) +
-			       from_first_argument)};
+	return (struct location){.kind = LOCATION_MEMORY,
+				 .size = size,
+				 .is_signed = is_signed,
+				 .base = arch_sp_offset(),
+				 .index = 0xffff,
+				 .value = (s64)(arch_stack_argument_offset(integer_registers()) +
+						from_first_argument)};
 }
 
 static u8 scalar_size(const struct type *t)
@@ -87,7 +86,7 @@ static bool has_float(struct type_store *store, const struct type *t, u32 depth)
 
 /* The next parameter by the System V ABI; LOCATION_NONE where no program can read it. */
 static struct location next_argument(struct convention *c, struct type_store *store,
-					   const struct type *t, bool by_reference)
+				     const struct type *t, bool by_reference)
 {
 	struct location none = {.kind = LOCATION_NONE, .index = 0xffff};
 	u32 registers = integer_registers(), words = MAX((t->size + WORD - 1) / WORD, 1u);
@@ -111,16 +110,15 @@ static struct location next_argument(struct convention *c, struct type_store *st
 		if (!scalar_size(t)) /* a struct in registers has no address */
 			return none;
 		return (struct location){.kind = LOCATION_REGISTER,
-					       .size = scalar_size(t),
-					       .is_signed = t->is_signed,
-					       .index = 0xffff,
-					       .offset =
-						       (u16)arch_argument_offset(c->integers - 1)};
+					 .size = scalar_size(t),
+					 .is_signed = t->is_signed,
+					 .index = 0xffff,
+					 .offset = (u16)arch_argument_offset(c->integers - 1)};
 	}
 	if (by_reference && c->integers < registers)
 		return (struct location){.kind = LOCATION_MEMORY,
-					       .index = 0xffff,
-					       .base = (u16)arch_argument_offset(c->integers++)};
+					 .index = 0xffff,
+					 .base = (u16)arch_argument_offset(c->integers++)};
 	if (c->stack == UINT32_MAX || by_reference)
 		return none;
 	if (t->kind == TYPE_FLOAT && words == 2) /* long double */
@@ -192,10 +190,10 @@ static enum answer ask_dwarf(Dwarf_Die *function, Dwarf_Die *parameter, u64 entr
 		if (!scalar_size(t) || dwarf_formsdata(&a, &constant))
 			return GONE;
 		*ret = (struct location){.kind = LOCATION_CONSTANT,
-					       .size = scalar_size(t),
-					       .is_signed = t->is_signed,
-					       .index = 0xffff,
-					       .value = constant};
+					 .size = scalar_size(t),
+					 .is_signed = t->is_signed,
+					 .index = 0xffff,
+					 .value = constant};
 		return KNOWN;
 	}
 	if (!dwarf_attr_integrate(parameter, DW_AT_location, &a))
@@ -207,10 +205,10 @@ static enum answer ask_dwarf(Dwarf_Die *function, Dwarf_Die *parameter, u64 entr
 		if (!scalar_size(t))
 			return GONE;
 		*ret = (struct location){.kind = LOCATION_REGISTER,
-					       .size = scalar_size(t),
-					       .is_signed = t->is_signed,
-					       .index = 0xffff,
-					       .offset = r->offset};
+					 .size = scalar_size(t),
+					 .is_signed = t->is_signed,
+					 .index = 0xffff,
+					 .offset = r->offset};
 		return KNOWN;
 	}
 	if (ops[0].atom != DW_OP_fbreg)
@@ -316,10 +314,10 @@ int debug_function_at(struct elf_file *f, u64 address, struct type_store *types,
 	r.retval = debug_convert_type(f, types, debug_type_of(&function, &memory));
 	if (scalar_size(r.retval) && r.retval->kind != TYPE_FLOAT)
 		r.retval_location = (struct location){.kind = LOCATION_REGISTER,
-							    .size = scalar_size(r.retval),
-							    .is_signed = r.retval->is_signed,
-							    .index = 0xffff,
-							    .offset = arch_retval_offset()};
+						      .size = scalar_size(r.retval),
+						      .is_signed = r.retval->is_signed,
+						      .index = 0xffff,
+						      .offset = arch_retval_offset()};
 	read_parameters(f, &function, address, types, &r);
 	*ret = r;
 	return 0;

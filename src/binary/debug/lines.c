@@ -92,7 +92,8 @@ static bool skeleton_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 		return true;
 	/* clang writes no .debug_aranges. */
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, ret, NULL) == 0)
-		if ((type == DW_UT_compile || type == DW_UT_skeleton) && dwarf_haspc(ret, address) == 1)
+		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
+		    dwarf_haspc(ret, address) == 1)
 			return true;
 	return false;
 }

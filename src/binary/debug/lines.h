@@ -30,8 +30,9 @@ struct debug_inline {
 	u32 line;
 };
 /*
- * The functions that are inlined at a virtual address, innermost first, each with the place that is executed in it.
- * *ret_outer: the place in the function that has the address (function NULL). Strings live as long as f.
+ * The functions that are inlined at a virtual address, innermost first, each with the place that is
+ * executed in it. *ret_outer: the place in the function that has the address (function NULL).
+ * Strings live as long as f.
  */
 u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, u32 max,
 		     struct debug_inline *ret_outer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the caller's frame is, for every instruction: call frame information (.eh_frame; LSB Core, "Exception Frames"; DWARF 5,
- * 6.4) as a sorted table that a BPF program can search. x86-64: the return address is always the word below the CFA.
+ * Where the caller's frame is, for every instruction: call frame information (.eh_frame; LSB Core,
+ * "Exception Frames"; DWARF 5, 6.4) as a sorted table that a BPF program can search. x86-64: the
+ * return address is always the word below the CFA.
  */
 #ifndef PANTRACE_BINARY_DEBUG_UNWIND_H
 #define PANTRACE_BINARY_DEBUG_UNWIND_H
@@ -10,12 +11,12 @@
 #include "binary/elf/file.h"
 
 enum unwind_kind {
-	UNWIND_NONE,	 /* nothing is known, or the outermost frame */
-	UNWIND_SP,	 /* CFA = sp + cfa_offset */
-	UNWIND_BP,	 /* CFA = bp + cfa_offset */
+	UNWIND_NONE, /* nothing is known, or the outermost frame */
+	UNWIND_SP, /* CFA = sp + cfa_offset */
+	UNWIND_BP, /* CFA = bp + cfa_offset */
 	UNWIND_BP_DEREF, /* CFA = *(bp + cfa_offset): functions that align their stack */
-	UNWIND_PLT,	 /* CFA = sp + 8, and 8 more from the 12th byte of the 16-byte entry on */
-	UNWIND_SIGNAL,	 /* sp points to a struct ucontext */
+	UNWIND_PLT, /* CFA = sp + 8, and 8 more from the 12th byte of the 16-byte entry on */
+	UNWIND_SIGNAL, /* sp points to a struct ucontext */
 };
 
 /* From `address` on, up to the next row's. 16 bytes, read by BPF programs. */
@@ -23,15 +24,18 @@ struct unwind_row {
 	u64 address;
 	s32 cfa_offset;
 	s16 bp_offset; /* the caller's bp is at CFA + bp_offset; 0 = still in the register */
-	u8 kind;       /* enum unwind_kind */
-	u8 bp_at_bp;   /* the caller's bp is at *bp */
+	u8 kind; /* enum unwind_kind */
+	u8 bp_at_bp; /* the caller's bp is at *bp */
 };
 
 struct unwind_rows {
 	VECTOR(struct unwind_row) list;
 };
 
-/* Adds the rows of [start, end) of a file's virtual addresses, moved by bias. 0, -ENODATA, -EBADMSG. */
+/*
+ * Adds the rows of [start, end) of a file's virtual addresses, moved by bias. 0, -ENODATA,
+ * -EBADMSG.
+ */
 int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64 end, u64 bias);
 /* All code that a process has mapped by now. 0 or -errno (-ESRCH). */
 int unwind_read_process(struct unwind_rows *rows, pid_t pid);

@@ -200,7 +200,10 @@ struct elf_file *elf_debug_file(struct elf_file *f)
 	return f->debug;
 }
 
-/* .gnu_debugaltlink: a path with its NUL, absolute or from the file's own directory, and a build-id. */
+/*
+ * .gnu_debugaltlink: a path with its NUL, absolute or from the file's own directory, and a
+ * build-id.
+ */
 struct elf_file *elf_shared_debug_file(struct elf_file *f)
 {
 	struct cursor c = elf_section_cursor(f, elf_section_named(f, ".gnu_debugaltlink"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of struct elf_file, shared by binary/elf/file.c, binary/elf/symbols.c, binary/elf/index.c, binary/elf/debug.c, usdt.c
- * and binary/debug/lines.c only.
+ * Inside of struct elf_file, shared by binary/elf/file.c, binary/elf/symbols.c, binary/elf/index.c,
+ * binary/elf/debug.c, usdt.c and binary/debug/lines.c only.
  *
  * Parts of the file are copied when they are first asked for (base/file_image.h), and stay. 32- and
  * 64-bit headers are turned into one form when the file is opened (System V ABI, "Object Files";

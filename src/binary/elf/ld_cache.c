@@ -3,8 +3,8 @@
  * Layout (glibc sysdeps/generic/dl-cache.h):
  *
  *	old	"ld.so-1.7.0\0" (12 bytes), u32 count, count x {u32 flags, u32 soname, u32 path},
- *		strings; names are offsets from the start of the strings. A new cache may follow at a
- *		multiple of 8.
+ *		strings; names are offsets from the start of the strings. A new cache may follow at
+ *		a multiple of 8.
  *	new	"glibc-ld.so.cache1.1" (20 bytes), u32 count, u32 string bytes, u8 flags, 3 bytes,
  *		u32 extensions, u32 [3], count x {u32 flags, u32 soname, u32 path, u32 osversion,
  *		u64 hwcap}; names are offsets from the magic.

@@ -131,7 +131,10 @@ static char *find_in_directories(const char *name)
 	return NULL;
 }
 
-/* "libc" where only libc.so.6 is: without development files and without a cache, as in an initramfs. */
+/*
+ * "libc" where only libc.so.6 is: without development files and without a cache, as in an
+ * initramfs.
+ */
 static char *find_versioned(const char *name)
 {
 	char *found = NULL;

@@ -244,8 +244,7 @@ int usdt_parse_args(const char *args, struct location *ret, u32 max)
 	return parse_args(&(struct place){0}, args, ret, max);
 }
 
-int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct location *ret,
-		   u32 max)
+int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct location *ret, u32 max)
 {
 	return parse_args(&(struct place){f, n->address}, n->args, ret, max);
 }

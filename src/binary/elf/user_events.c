@@ -13,9 +13,9 @@
 #include "lib/event.h"
 #include "binary/elf/internal.h"
 
-#define TABLE	  "pantrace_table"
-#define MAX_TYPES 512
-#define MAX_ENUMS 16
+#define TABLE	   "pantrace_table"
+#define MAX_TYPES  512
+#define MAX_ENUMS  16
 #define MAX_STRING (1u << 20)
 
 struct relocation {
@@ -154,8 +154,7 @@ static const struct pantrace_enum *enum_at(struct reading *r, u64 address)
 
 static bool enums_at(struct reading *r, u64 address, struct pantrace_event *event)
 {
-	const struct pantrace_enum **list =
-		arena_alloc(&r->arena, (MAX_ENUMS + 1) * sizeof(*list));
+	const struct pantrace_enum **list = arena_alloc(&r->arena, (MAX_ENUMS + 1) * sizeof(*list));
 	u32 n = 0;
 
 	event->enums = list;

@@ -2,12 +2,13 @@
 /*
  * APPNOTE.TXT 6.3.10 (PKWARE). Little endian:
  *
- *	local header	u32 "PK\3\4", 22 bytes, u16 name size, u16 extra size; name, extra, the entry's bytes
- *	directory	for each entry u32 "PK\1\2", u32 versions, u16 flags, u16 method, u64 time and
- *			CRC, u32 packed size, u32 size, u16 name size, u16 extra size, u16 comment size,
- *			8 bytes, u32 offset of the local header; name, extra, comment
- *	end		u32 "PK\5\6", 6 bytes, u16 entries, u32 size and u32 offset of the directory,
- *			u16 comment size; comment
+ *	local header	u32 "PK\3\4", 22 bytes, u16 name size, u16 extra size; name, extra, the
+ *			entry's bytes
+ *	directory	for each entry u32 "PK\1\2", u32 versions, u16 flags, u16 method, u64 time
+ *			and CRC, u32 packed size, u32 size, u16 name size, u16 extra size, u16
+ *			comment size, 8 bytes, u32 offset of the local header; name, extra, comment
+ *	end		u32 "PK\5\6", 6 bytes, u16 entries, u32 size and u32 offset of the
+ *			directory, u16 comment size; comment
  */
 #include "binary/elf/zip.h"
 
@@ -127,9 +128,11 @@ static const char *refusal(const struct entry *e, u64 offset)
 	if (e->flags & FLAG_ENCRYPTED)
 		return "the entry is encrypted";
 	if (e->method != METHOD_STORED || e->packed != e->size)
-		return "the entry is compressed, so no program runs it in place (`zip -0` stores it as it is)";
+		return "the entry is compressed, so no program runs it in place (`zip -0` stores "
+		       "it as it is)";
 	if (offset % PAGE)
-		return "the entry does not begin at a page, so no program runs it in place (`zipalign -p 4` moves it)";
+		return "the entry does not begin at a page, so no program runs it in place "
+		       "(`zipalign -p 4` moves it)";
 	return NULL;
 }
 

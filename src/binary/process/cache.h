@@ -50,8 +50,8 @@ struct process *process_cache_get(struct process_cache *c, pid_t pid);
  * or the process is gone. */
 bool process_cache_reread(struct process_cache *c, struct process *p);
 /*
- * What the kernel tells of processes as it happens (PERF_RECORD_COMM with exec, FORK, MMAP2), so that also those are known
- * that end before anything is asked. m.path need not outlive the call.
+ * What the kernel tells of processes as it happens (PERF_RECORD_COMM with exec, FORK, MMAP2), so
+ * that also those are known that end before anything is asked. m.path need not outlive the call.
  */
 void process_cache_exec(struct process_cache *c, pid_t pid);
 void process_cache_fork(struct process_cache *c, pid_t child, pid_t parent);

@@ -42,8 +42,8 @@ int process_each_mapping(pid_t pid, int (*fn)(void *arg, const struct process_ma
 
 /* library.c */
 /*
- * A path of the process as a path from here: the same one if it means the same file, else below /proc/PID/root. Malloc'ed; NULL if
- * there is none.
+ * A path of the process as a path from here: the same one if it means the same file, else below
+ * /proc/PID/root. Malloc'ed; NULL if there is none.
  */
 char *process_path(pid_t pid, const char *path);
 const char *path_base_name(const char *path);

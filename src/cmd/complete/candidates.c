@@ -17,7 +17,10 @@
 #include "types/tracefs_format.h"
 #include "user/session.h"
 
-/* One request: where names come from, and what stands before the part of the word that is completed. */
+/*
+ * One request: where names come from, and what stands before the part of the word that is
+ * completed.
+ */
 struct lister {
 	const struct completion *c;
 	const char *prefix; /* "sched:sched_waking,", "p:"; offered with each name */
@@ -437,18 +440,30 @@ static const struct kind {
 	void (*each)(struct lister *s); /* NULL: the shell knows it */
 	const char *shell;
 } kinds[] = {
-	{"PID", processes, NULL},	   {"TID", processes, NULL},
-	{"NAME", process_names, NULL},	   {"DEVICE", disks, NULL},
-	{"TRACEPOINT", tracepoints, NULL}, {"EVENT", tracepoints, NULL},
-	{"EVENTS", user_events, NULL},	   {"FUNCTION", functions, NULL},
-	{"FUNCTIONS", functions, NULL},	   {"DEFINITION", definitions, NULL},
-	{"PATTERN", probes, NULL},	   {"PROGRAM", script, NULL},
-	{"FIELD", fields, NULL},	   {"FIELDS", fields, NULL},
-	{"FILTER", fields, NULL},	   {"SESSION", sessions, NULL},
-	{"USER", users, NULL},		   {"GROUP", groups, NULL},
-	{"CONTEXTS", contexts, NULL},	   {"FILE", NULL, ":files"},
-	{"DIRECTORY", NULL, ":files"},	   {"DIR", NULL, ":directories"},
-	{"COMMAND", NULL, ":commands"},	   {"ARGUMENTS", NULL, ":commands"},
+	{"PID", processes, NULL},
+	{"TID", processes, NULL},
+	{"NAME", process_names, NULL},
+	{"DEVICE", disks, NULL},
+	{"TRACEPOINT", tracepoints, NULL},
+	{"EVENT", tracepoints, NULL},
+	{"EVENTS", user_events, NULL},
+	{"FUNCTION", functions, NULL},
+	{"FUNCTIONS", functions, NULL},
+	{"DEFINITION", definitions, NULL},
+	{"PATTERN", probes, NULL},
+	{"PROGRAM", script, NULL},
+	{"FIELD", fields, NULL},
+	{"FIELDS", fields, NULL},
+	{"FILTER", fields, NULL},
+	{"SESSION", sessions, NULL},
+	{"USER", users, NULL},
+	{"GROUP", groups, NULL},
+	{"CONTEXTS", contexts, NULL},
+	{"FILE", NULL, ":files"},
+	{"DIRECTORY", NULL, ":files"},
+	{"DIR", NULL, ":directories"},
+	{"COMMAND", NULL, ":commands"},
+	{"ARGUMENTS", NULL, ":commands"},
 	{"GLOB", recorded_events, NULL},
 };
 

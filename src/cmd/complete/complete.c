@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `pantrace complete`: what may stand at the end of a command line. The scripts of the shells (scripts/completion/) call it and
- * know nothing themselves.
+ * `pantrace complete`: what may stand at the end of a command line. The scripts of the shells
+ * (scripts/completion/) call it and know nothing themselves.
  *
- *	pantrace complete WORD...              zsh, fish: the words of the line, from the program on; the last is being written
- *	pantrace complete --line LINE BREAKS   bash: the line as it stands, and the characters that end a word for bash
+ *	pantrace complete WORD...              zsh, fish: the words of the line, from the program
+ *                                             on; the last is being written
+ *	pantrace complete --line LINE BREAKS   bash: the line as it stands, and the characters that
+ *                                             end a word for bash
  *
- * Prints lines "candidate<TAB>help". ":files", ":directories" and ":commands" ask the shell for its own. For bash a candidate begins
- * where bash thinks that the word begins.
+ * Prints lines "candidate<TAB>help". ":files", ":directories" and ":commands" ask the shell for its
+ * own. For bash a candidate begins where bash thinks that the word begins.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -32,7 +34,10 @@ struct line {
 	const char *unsafe; /* characters that the shell would not take as they are */
 };
 
-/* One word as a shell reads it; it ends at *at. *ret_breaks: behind the last character outside of quotes that ends a word for bash. */
+/*
+ * One word as a shell reads it; it ends at *at. *ret_breaks: behind the last character outside of
+ * quotes that ends a word for bash.
+ */
 static const char *next_word(struct line *l, const char **at, const char *breaks, size_t *ret_cut)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -76,8 +81,8 @@ static bool is_kind(const char *candidate)
 }
 
 /*
- * Names of processes, files and events are made by others. One that the shell would take for a command is not offered, and nothing is
- * written raw.
+ * Names of processes, files and events are made by others. One that the shell would take for a
+ * command is not offered, and nothing is written raw.
  */
 static void print_candidate(void *arg, const char *candidate, const char *help)
 {
@@ -99,7 +104,10 @@ static void print_candidate(void *arg, const char *candidate, const char *help)
 	strbuf_release(&note);
 }
 
-/* What the command says of its own options and arguments: it runs as `COMMAND --help-complete WORD...` in a child. */
+/*
+ * What the command says of its own options and arguments: it runs as `COMMAND --help-complete
+ * WORD...` in a child.
+ */
 static FILE *ask_command(const char *name, const char *const *words, size_t n, pid_t *ret_pid)
 {
 	const struct embedded_tool *tool = tool_find(name);

@@ -100,7 +100,10 @@ struct funcgraph {
 
 /* ---- printing ---- */
 
-/* What the entries of a thread's open calls had, by depth, for their returns: those are what is printed. */
+/*
+ * What the entries of a thread's open calls had, by depth, for their returns: those are what is
+ * printed.
+ */
 struct calls {
 	struct call {
 		u64 function, return_address;

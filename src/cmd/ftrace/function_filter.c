@@ -62,7 +62,10 @@ static int write_word(struct instance *in, const char *file, const char *word)
 	return err == -ENOENT ? -EINVAL : err;
 }
 
-/* Only letters and wildcards: the kernel's other words (a module behind a colon, a command, a number) are its own. */
+/*
+ * Only letters and wildcards: the kernel's other words (a module behind a colon, a command, a
+ * number) are its own.
+ */
 static bool is_plain(const char *word)
 {
 	return !strchr("0123456789!", *word) &&

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists of kernel functions for the function tracers: "vfs_read,ext4_*" into set_ftrace_filter and its kin. */
+/*
+ * Lists of kernel functions for the function tracers: "vfs_read,ext4_*" into set_ftrace_filter and
+ * its kin.
+ */
 #ifndef PANTRACE_CMD_FTRACE_FUNCTION_FILTER_H
 #define PANTRACE_CMD_FTRACE_FUNCTION_FILTER_H
 
@@ -7,11 +10,15 @@
 #include "kernel/tracefs/instance.h"
 
 /*
- * Replaces the list of `file` ("set_ftrace_filter", "set_graph_function" ...) by these names and patterns, parted by commas. Refuses
- * what matches no function, with the nearest name. 0 or -errno with a diagnostic.
+ * Replaces the list of `file` ("set_ftrace_filter", "set_graph_function" ...) by these names and
+ * patterns, parted by commas. Refuses what matches no function, with the nearest name. 0 or -errno
+ * with a diagnostic.
  */
 int function_filter_set(struct instance *in, const char *file, const char *list);
-/* The one word of the command line behind the options, argv[first], is the list: OPTIONS_GO_ON, or the exit code of a usage error. */
+/*
+ * The one word of the command line behind the options, argv[first], is the list: OPTIONS_GO_ON, or
+ * the exit code of a usage error.
+ */
 int function_filter_word(const struct command_spec *spec, int argc, char **argv, int first);
 
 #endif

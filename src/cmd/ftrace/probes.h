@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What commands do with the events that they made (s->events): kprobe, uprobe, and tpoint with an event probe. */
+/*
+ * What commands do with the events that they made (s->events): kprobe, uprobe, and tpoint with an
+ * event probe.
+ */
 #ifndef PANTRACE_CMD_FTRACE_PROBES_H
 #define PANTRACE_CMD_FTRACE_PROBES_H
 
@@ -9,12 +12,15 @@
 int ftrace_probes_show(struct ftrace_session *s);
 /* The filter for all of them. 0 or -errno with a diagnostic. */
 int ftrace_probes_filter(struct ftrace_session *s, const char *definition, const char *filter);
-/* Switches them on. Of several, those that the kernel does not take are left out: *ret_enabled is how many are on. 0, or -errno with a
- * diagnostic if none is. */
+/*
+ * Switches them on. Of several, those that the kernel does not take are left out: *ret_enabled is
+ * how many are on. 0, or -errno with a diagnostic if none is.
+ */
 int ftrace_probes_enable(struct ftrace_session *s, u32 *ret_enabled);
 /*
- * Makes an event probe, Documentation/trace/eprobetrace.rst: e:[NAME] SYSTEM:EVENT [ARGUMENT...] [if FILTER] (also SYSTEM.EVENT,
- * SYSTEM/EVENT). text must outlive the diag. 0 or -errno with a diagnostic.
+ * Makes an event probe, Documentation/trace/eprobetrace.rst: e:[NAME] SYSTEM:EVENT [ARGUMENT...]
+ * [if FILTER] (also SYSTEM.EVENT, SYSTEM/EVENT). text must outlive the diag. 0 or -errno with a
+ * diagnostic.
  */
 int ftrace_probes_attach(struct ftrace_session *s, const char *text);
 /* Does the text define an event probe? */

@@ -97,7 +97,10 @@ static int parse_options(struct ftrace_session *s)
 
 /* ---- open ---- */
 
-/* Before anything is made: a process that is not there is said first, and what is traced ends with it. */
+/*
+ * Before anything is made: a process that is not there is said first, and what is traced ends with
+ * it.
+ */
 static int open_process(struct ftrace_session *s)
 {
 	if (s->pid)
@@ -151,9 +154,9 @@ static u64 available_kb(void)
 }
 
 /*
- * KiB per CPU: what a tenth of a second of four million events needs, for so long a reader may have to
- * wait for a CPU; within a quarter of a gigabyte and an eighth of the free memory for all, but never
- * less than what the kernel takes of itself.
+ * KiB per CPU: what a tenth of a second of four million events needs, for so long a reader may have
+ * to wait for a CPU; within a quarter of a gigabyte and an eighth of the free memory for all, but
+ * never less than what the kernel takes of itself.
  */
 static u64 default_buffer(struct kernel *k)
 {
@@ -171,7 +174,10 @@ static size_t queue_bound(void)
 	return MAX(MIN(share, QUEUE_MOST), QUEUE_LEAST);
 }
 
-/* The kernel takes page after page until there are none: the machine would swap, or kill programs, first. */
+/*
+ * The kernel takes page after page until there are none: the machine would swap, or kill programs,
+ * first.
+ */
 static int check_memory(struct ftrace_session *s, u64 kb)
 {
 	const u32 *cpus;
@@ -205,7 +211,10 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
 	if (!err && kb)
 		err = instance_set_buffer(s->instance, kb);
-	/* Live: woken early, there is more time to come. With -d each page is left for as long as it can be. */
+	/*
+	 * Live: woken early, there is more time to come. With -d each page is left for as long as
+	 * it can be.
+	 */
 	if (!err && !s->duration_ns && instance_has(s->instance, "buffer_percent"))
 		instance_try(s->instance, "buffer_percent", LIVE_PERCENT);
 	if (!err && s->options->stack)
@@ -226,7 +235,10 @@ static int open_signals(struct run_signals *p)
 	return signalfd(-1, &p->ours, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Before anything is traced: what the thread does is left out. Without it all is read between lines. */
+/*
+ * Before anything is traced: what the thread does is left out. Without it all is read between
+ * lines.
+ */
 static void open_reader(struct ftrace_session *s)
 {
 	s->reader = page_reader_new();
@@ -277,7 +289,10 @@ static void open_text(struct ftrace_session *s)
 	t->context.raw_strings = s->options->json;
 }
 
-/* Held until all is traced. Before there are threads and signals are blocked, which it would inherit. */
+/*
+ * Held until all is traced. Before there are threads and signals are blocked, which it would
+ * inherit.
+ */
 static int start_command(struct ftrace_session *s)
 {
 	int err;
@@ -413,7 +428,10 @@ static void check_signals(struct loop *l)
 		l->stop = true;
 }
 
-/* Prints what is older than `until`. While it runs it ends early if it shall stop: tracing is ended first. */
+/*
+ * Prints what is older than `until`. While it runs it ends early if it shall stop: tracing is ended
+ * first.
+ */
 static void print_until(struct loop *l, u64 until, bool running)
 {
 	struct raw_event e;
@@ -459,8 +477,10 @@ static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
 	return set;
 }
 
-/* -d: what is in memory is printed before the end only if there is much of it. Without a thread, this is
- * also where it gets there. */
+/*
+ * -d: what is in memory is printed before the end only if there is much of it. Without a thread,
+ * this is also where it gets there.
+ */
 static bool has_to_print(struct loop *l)
 {
 	if (!l->session->reader_thread)
@@ -535,7 +555,10 @@ static int say_losses(struct ftrace_session *s, struct raw_buffer *buffer)
 	return EXIT_LOST;
 }
 
-/* All that was recorded. Who has no time for it says so once more, which kills: the guard cleans up. */
+/*
+ * All that was recorded. Who has no time for it says so once more, which kills: the guard cleans
+ * up.
+ */
 static void print_rest(struct loop *l)
 {
 	struct ftrace_session *s = l->session;
@@ -586,7 +609,10 @@ static void enter(u32 needs)
 	sandbox_enter(needs);
 }
 
-/* ftrace is switched off by files that belong to root; no more is needed. Each thread has capabilities of its own. */
+/*
+ * ftrace is switched off by files that belong to root; no more is needed. Each thread has
+ * capabilities of its own.
+ */
 static void drop_privileges(const struct ftrace_session *s)
 {
 	const u32 needs = SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES |
@@ -645,8 +671,9 @@ static void close_text(struct trace_text *t)
 }
 
 /*
- * The kernel takes probes out one after the other and waits for a grace period of RCU after each, under one lock, whichever way it is told
- * (probe_event_disable() in kernel/trace/trace_uprobe.c): 50 ms for each, for which nobody should have to wait.
+ * The kernel takes probes out one after the other and waits for a grace period of RCU after each,
+ * under one lock, whichever way it is told (probe_event_disable() in kernel/trace/trace_uprobe.c):
+ * 50 ms for each, for which nobody should have to wait.
  */
 static void leave_many_probes(struct ftrace_session *s)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the ftrace-based commands (kprobe, uprobe, tpoint, functrace, funcgraph ...) share: their common options, a ring buffer of
- * their own, the loop that reads and prints, what is said at the end.
+ * What the ftrace-based commands (kprobe, uprobe, tpoint, functrace, funcgraph ...) share: their
+ * common options, a ring buffer of their own, the loop that reads and prints, what is said at the
+ * end.
  *
  *	struct ftrace_session s;
  *	rc = ftrace_session_open(&s, &spec, &values.common, NULL);	// or "function"
@@ -12,9 +13,10 @@
  *	}
  *	return ftrace_session_close(&s, rc);
  *
- * Live: what happened is printed within a tenth of a second. With -d: it stays in the kernel's buffer until that is half full, and is
- * printed when the time is over. In both cases a thread moves pages into memory (trace/ring/page_reader.h), so that the kernel's buffer has
- * room while this one formats and writes; that memory is bounded.
+ * Live: what happened is printed within a tenth of a second. With -d: it stays in the kernel's
+ * buffer until that is half full, and is printed when the time is over. In both cases a thread
+ * moves pages into memory (trace/ring/page_reader.h), so that the kernel's buffer has room while
+ * this one formats and writes; that memory is bounded.
  */
 #ifndef PANTRACE_CMD_FTRACE_SESSION_H
 #define PANTRACE_CMD_FTRACE_SESSION_H
@@ -37,28 +39,36 @@
 struct ftrace_options {
 	const char *duration, *pid, *thread, *buffer, *output;
 	char *const *
-		command; /* behind `--`: only it and what it starts is traced, until it ends; NULL = none */
+		/* behind `--`: only it and what it starts is traced, until it ends; NULL = none */
+		command;
 	bool header, stack, json, quiet, keep_privileges;
 	/*
-	 * Calls are only counted: nobody asks for names, and who counts leaves out what this process itself does, which takes
-	 * the kernel four grace periods of RCU less than to be told so. any_clock: nor for times.
+	 * Calls are only counted: nobody asks for names, and who counts leaves out what this
+	 * process itself does, which takes the kernel four grace periods of RCU less than to be
+	 * told so. any_clock: nor for times.
 	 */
 	bool only_counts, any_clock;
 };
 
 /* Rows of the option table; T: the command's struct, m: its member. */
-#define FTRACE_OPTION_ROWS(T, m)                                                                              \
-	{'d', "duration", "SECONDS", "trace this long, then print: cheaper, buffered in the kernel",           \
-	 OPTION_STRING, offsetof(T, m.duration)},                                                              \
-	{'p', "pid", "PID", "only this process: its threads, and those it starts", OPTION_STRING,              \
-	 offsetof(T, m.pid)},                                                                                  \
-	{'L', "thread", "TID", "only this thread", OPTION_STRING, offsetof(T, m.thread)},                      \
-	{'H', "header", NULL, "print the columns' names first", OPTION_FLAG, offsetof(T, m.header)},           \
-	{'b', "buffer", "KB", "size of the kernel's buffer per CPU", OPTION_STRING, offsetof(T, m.buffer)},    \
-	{'o', "output", "FILE", "write to a file", OPTION_STRING, offsetof(T, m.output)},                      \
-	{'j', "json", NULL, "one JSON object per event", OPTION_FLAG, offsetof(T, m.json)},                    \
-	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, offsetof(T, m.quiet)},                     \
-	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, offsetof(T, m.keep_privileges)}
+/* clang-format off */
+#define FTRACE_OPTION_ROWS(T, m) \
+	{'d', "duration", "SECONDS", \
+	"trace this long, then print: cheaper, buffered in the kernel", \
+	 OPTION_STRING, offsetof(T, m.duration)}, \
+	{'p', "pid", "PID", "only this process: its threads, and those it starts", OPTION_STRING, \
+	 offsetof(T, m.pid)}, \
+	{'L', "thread", "TID", "only this thread", OPTION_STRING, offsetof(T, m.thread)}, \
+	{'H', "header", NULL, "print the columns' names first", OPTION_FLAG, offsetof(T, \
+	m.header)}, \
+	{'b', "buffer", "KB", "size of the kernel's buffer per CPU", OPTION_STRING, offsetof(T, \
+	m.buffer)}, \
+	{'o', "output", "FILE", "write to a file", OPTION_STRING, offsetof(T, m.output)}, \
+	{'j', "json", NULL, "one JSON object per event", OPTION_FLAG, offsetof(T, m.json)}, \
+	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, offsetof(T, m.quiet)}, \
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, offsetof(T, \
+	m.keep_privileges)}
+/* clang-format on */
 
 /* Columns of a line, for the commands' .fields. */
 extern const struct option_field ftrace_event_fields[];
@@ -73,16 +83,19 @@ struct ftrace_session {
 	struct trace_text text;
 	struct output out;
 	struct page_reader *reader; /* until the buffer has it */
-	pid_t reader_thread;	   /* 0 = none */
+	pid_t reader_thread; /* 0 = none */
 	struct raw_buffer *buffer; /* while it runs: for printers that look ahead */
 	struct symbolizer *symbolizer; /* made on first use */
-	u64 duration_ns;	       /* 0 = until Ctrl-C */
-	pid_t pid, thread;	       /* 0 = all */
+	u64 duration_ns; /* 0 = until Ctrl-C */
+	pid_t pid, thread; /* 0 = all */
 	/* How an event is printed; NULL = as the kernel does (or as JSON). */
 	void (*print)(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
-	/* After each look at the buffer, everything before now_ns being printed; NULL = nothing to do then. */
+	/*
+	 * After each look at the buffer, everything before now_ns being printed; NULL = nothing to
+	 * do then.
+	 */
 	void (*tick)(struct ftrace_session *s, u64 now_ns);
-	void *arg;    /* of print and tick */
+	void *arg; /* of print and tick */
 	u64 printed;
 	struct ftrace_names *names;
 	struct watch *watch; /* of mappings; NULL = none */
@@ -94,22 +107,35 @@ struct ftrace_session {
 	struct run_signals run_signals;
 };
 
-/* Cuts `-- COMMAND...` off the words and notes it. OPTIONS_GO_ON, or the exit code of a usage error. */
+/*
+ * Cuts `-- COMMAND...` off the words and notes it. OPTIONS_GO_ON, or the exit code of a usage
+ * error.
+ */
 int ftrace_options_command(const struct command_spec *spec, int *argc, char **argv,
 			   struct ftrace_options *o);
 /*
- * Checks the options' values, opens the buffer (for the tracer if not NULL), follows -p and -L (tracer: functions, too). Returns 0 or
- * the exit code; close in any case.
+ * Checks the options' values, opens the buffer (for the tracer if not NULL), follows -p and -L
+ * (tracer: functions, too). Returns 0 or the exit code; close in any case.
  */
-int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spec, const struct ftrace_options *o,
-			const char *tracer);
-/* An event that was enabled in the instance: its format will be asked for. shown: another name for it, or NULL. */
-void ftrace_session_expect(struct ftrace_session *s, const char *system, const char *event, const char *shown);
+int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spec,
+			const struct ftrace_options *o, const char *tracer);
+/*
+ * An event that was enabled in the instance: its format will be asked for. shown: another name for
+ * it, or NULL.
+ */
+void ftrace_session_expect(struct ftrace_session *s, const char *system, const char *event,
+			   const char *shown);
 /* The text, and how to end it, if stderr is a terminal; nothing with -q. */
 void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit code. */
+/*
+ * Reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit
+ * code.
+ */
 int ftrace_session_run(struct ftrace_session *s);
-/* Takes everything back, prints the diagnostics; rc: EXIT_OK, or what the command failed with. Returns the exit code. */
+/*
+ * Takes everything back, prints the diagnostics; rc: EXIT_OK, or what the command failed with.
+ * Returns the exit code.
+ */
 int ftrace_session_close(struct ftrace_session *s, int rc);
 /* The program's stack after each event, with names. 0 or -errno with a diagnostic. */
 int ftrace_session_user_stacks(struct ftrace_session *s);
@@ -131,6 +157,7 @@ void ftrace_json_begin(struct ftrace_session *s, const struct raw_event *e, u64 
 void ftrace_json_event(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
 /* ---- cmd/ftrace/stack.c ---- */
 /* A kernel's record of a user stack: a frame a line, with names. False if the event is none. */
-bool ftrace_user_stack(struct ftrace_session *s, const struct event_info *info, const struct raw_event *e, struct strbuf *out);
+bool ftrace_user_stack(struct ftrace_session *s, const struct event_info *info,
+		       const struct raw_event *e, struct strbuf *out);
 
 #endif

@@ -30,9 +30,9 @@ static const struct option_spec options[] = {
 
 static const struct command_spec spec = {
 	.name = "tpoint",
-	.synopsis =
-		"[options] TRACEPOINT[,TRACEPOINT...] [FILTER] [-- COMMAND [ARGUMENT...]]  |  [options] DEFINITION "
-		"[FILTER]  |  -l [PATTERN]",
+	.synopsis = "[options] TRACEPOINT[,TRACEPOINT...] [FILTER] [-- COMMAND [ARGUMENT...]]  |  "
+		    "[options] DEFINITION "
+		    "[FILTER]  |  -l [PATTERN]",
 	.summary = "trace tracepoints: every event as the kernel prints it",
 	.examples =
 		"  pantrace tpoint block:block_rq_issue                         # every event, "
@@ -262,9 +262,8 @@ int cmd_tpoint(int argc, char **argv)
 			&spec, "unexpected argument '%s': a filter with blanks needs quotes",
 			argv[first + 2]);
 	if (t.o.common.json && (t.o.list || t.o.format))
-		return options_usage_error(
-			&spec,
-			"--json is for events; pantrace list --json 'tracepoint:SYSTEM:EVENT' has their fields");
+		return options_usage_error(&spec, "--json is for events; pantrace list --json "
+						  "'tracepoint:SYSTEM:EVENT' has their fields");
 	if (first < argc && !t.o.list && ftrace_probes_is_definition(argv[first])) {
 		rc = ftrace_session_open(&t.session, &spec, &t.o.common, NULL);
 		if (!rc)

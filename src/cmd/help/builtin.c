@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the rows of the language's builtins say of themselves: on the terminal, and as Markdown for doc/language.md. */
+/*
+ * What the rows of the language's builtins say of themselves: on the terminal, and as Markdown for
+ * doc/language.md.
+ */
 #include "cmd/help/builtin.h"
 
 #include "base/base.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `pantrace help`: the overview, a command's or tool's help, a function of the language, a topic; and the program's own page. */
+/*
+ * `pantrace help`: the overview, a command's or tool's help, a function of the language, a topic;
+ * and the program's own page.
+ */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -27,7 +30,8 @@ void help_short(FILE *out)
 	      "  pantrace list 'tracepoint:sched:*'        what can be traced\n"
 	      "  pantrace doctor                           what this kernel allows, and why not\n"
 	      "\n"
-	      "`pantrace help` names all commands and tools, `pantrace COMMAND --help` explains one,\n"
+	      "`pantrace help` names all commands and tools, `pantrace COMMAND --help` explains "
+	      "one,\n"
 	      "`pantrace help printf` a function of the language.\n",
 	      out);
 }

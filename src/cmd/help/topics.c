@@ -23,8 +23,10 @@ static void print_probes(FILE *out)
 {
 	char also[64], *text;
 
-	fputs("What a script can be attached to. Names may hold * and ?; several are separated by commas.\n"
-	      "`pantrace list PATTERN` shows what there is here, -v with the arguments; `pantrace doctor` says\n"
+	fputs("What a script can be attached to. Names may hold * and ?; several are separated by "
+	      "commas.\n"
+	      "`pantrace list PATTERN` shows what there is here, -v with the arguments; `pantrace "
+	      "doctor` says\n"
 	      "which kinds this kernel allows.\n",
 	      out);
 	for (u32 i = 0; probe_providers[i]; i++) {
@@ -39,7 +41,8 @@ static void print_probes(FILE *out)
 
 static void print_functions(FILE *out)
 {
-	fputs("Functions and variables of the language. `pantrace help NAME` explains one, with an example.\n",
+	fputs("Functions and variables of the language. `pantrace help NAME` explains one, with an "
+	      "example.\n",
 	      out);
 	help_families(out);
 }
@@ -50,15 +53,19 @@ static void print_language(FILE *out)
 		const char *heading, *lines[14];
 	} parts[] = {
 		{"A script is a list of probes: attach points, a predicate, a body",
-		 {"tracepoint:syscalls:sys_enter_openat /comm == \"sshd\"/ { printf(\"%s\\n\", str(args.filename)) }",
-		  "begin { ... }   end { ... }      before everything is attached, after everything is detached",
-		  "kprobe:vfs_*, kretprobe:vfs_*    several; * and ? in names (pantrace help probes)"}},
+		 {"tracepoint:syscalls:sys_enter_openat /comm == \"sshd\"/ { printf(\"%s\\n\", "
+		  "str(args.filename)) }",
+		  "begin { ... }   end { ... }      before everything is attached, after "
+		  "everything is detached",
+		  "kprobe:vfs_*, kretprobe:vfs_*    several; * and ? in names (pantrace help "
+		  "probes)"}},
 		{"Values",
 		 {"$x = 1, $s = \"text\"              variables of one run of a body",
 		  "@name, @count[comm, pid]         maps, of all probes; printed at the end",
 		  "self.start                       a variable of the thread",
 		  "args.FIELD, retval, arg0         what the probe gives (pantrace list -v PROBE)",
-		  "$1, $#, getopt(\"name\", 5)        the words behind the script, and --name=5 behind --",
+		  "$1, $#, getopt(\"name\", 5)        the words behind the script, and --name=5 "
+		  "behind --",
 		  "(uint8)$x, ((struct file *)$p)->f_flags, $p->f_path.dentry->d_name.name",
 		  "10ms, 5s, 0x1f, 'a', 1_000_000   numbers; times are nanoseconds"}},
 		{"Statements",
@@ -69,7 +76,8 @@ static void print_language(FILE *out)
 		  "$x++, @n += 2, a ? b : c, && || ! ~ & | ^ << >>"}},
 		{"Counting, where it happens",
 		 {"@ = count()   @ = sum(x)   @ = avg(x)   @ = min(x)   @ = max(x)   @ = stats(x)",
-		  "@ = hist(x)   @ = lhist(x, 0, 100, 10)   @ = llhist(x)   @ = tseries(x, 1s, 60)"}},
+		  "@ = hist(x)   @ = lhist(x, 0, 100, 10)   @ = llhist(x)   @ = tseries(x, 1s, "
+		  "60)"}},
 		{"Declarations",
 		 {"struct pair { int a; int b; };   #define LIMIT 10   #include <linux/fs.h>",
 		  "fn twice($x : int64) : int64 { return $x * 2; }",
@@ -82,7 +90,8 @@ static void print_language(FILE *out)
 		for (const char *const *line = parts[i].lines; *line; line++)
 			fprintf(out, "  %s\n", *line);
 	}
-	fputs("\nIt is bpftrace's language, and more: man 7 pantrace-language has all of it, `pantrace help functions`\n"
+	fputs("\nIt is bpftrace's language, and more: man 7 pantrace-language has all of it, "
+	      "`pantrace help functions`\n"
 	      "the functions, `pantrace help probes` the attach points.\n",
 	      out);
 }

@@ -413,7 +413,9 @@ static void last_report(void *arg, struct engine *e)
 	report(arg, e, &e->out->text, false);
 }
 
-/* Once everything is attached, the run may not read the names of the kernel's addresses any more. */
+/*
+ * Once everything is attached, the run may not read the names of the kernel's addresses any more.
+ */
 static void read_kernel_names(const struct hist_run *run)
 {
 	u64 offset;

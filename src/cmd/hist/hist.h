@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `pantrace hist`: histograms in the kernel, with two engines behind one front: the kernel's histogram triggers (cmd/hist/kernel.c), or maps
- * of a BPF program (cmd/hist/bpf.c) where they are missing or cannot do it. Both fill the same tables.
+ * `pantrace hist`: histograms in the kernel, with two engines behind one front: the kernel's
+ * histogram triggers (cmd/hist/kernel.c), or maps of a BPF program (cmd/hist/bpf.c) where they are
+ * missing or cannot do it. Both fill the same tables.
  */
 #ifndef PANTRACE_CMD_HIST_HIST_H
 #define PANTRACE_CMD_HIST_HIST_H
@@ -29,16 +30,18 @@ struct hist_run {
 	struct kernel *kernel;
 	struct type_store *types;
 	VECTOR(struct hist_spec) specs;
-	struct hist_table *tables; /* one per specification that has a table of its own; see table_of */
-	u32 *table_of;		   /* specification -> table: those with one name= share it */
+	/* one per specification that has a table of its own; see table_of */
+	struct hist_table *tables;
+	u32 *table_of; /* specification -> table: those with one name= share it */
 	u32 ntables;
 	struct hist_latency latency; /* from_event NULL: none */
 	struct hist_definition *definitions; /* of dynamic events */
 	u32 ndefinitions;
-	struct dynamic_events *events; /* made for this run, for the kernel's triggers; NULL = none */
+	/* made for this run, for the kernel's triggers; NULL = none */
+	struct dynamic_events *events;
 	pid_t pid;
 	char *const *command; /* NULL = none */
-	u64 duration_ns;      /* 0 = until Ctrl-C */
+	u64 duration_ns; /* 0 = until Ctrl-C */
 	u64 top;
 	bool clears; /* empty the tables after each report */
 	bool quiet, keep_privileges;
@@ -48,7 +51,10 @@ struct hist_run {
 	struct hist_control *control;
 };
 
-/* Each counts until the end, with reports in between. They return exit codes; what went wrong is in the diag. */
+/*
+ * Each counts until the end, with reports in between. They return exit codes; what went wrong is in
+ * the diag.
+ */
 int hist_run_kernel(struct hist_run *run);
 int hist_run_bpf(struct hist_run *run);
 /* Can the kernel's triggers do it? If not, *ret_why says what they lack. */
@@ -63,11 +69,17 @@ int hist_resolve_latency(struct hist_run *run);
 /* A table for each specification, or for each name= that several share. */
 int hist_make_tables(struct hist_run *run);
 
-/* What a report consists of: empties the tables, to be filled; sorts, prints into `out`, empties them. */
+/*
+ * What a report consists of: empties the tables, to be filled; sorts, prints into `out`, empties
+ * them.
+ */
 void hist_report(struct hist_run *run, struct strbuf *out);
 struct hist_table *hist_table_of(struct hist_run *run, u32 spec);
 
-/* ---- cmd/hist/control.c: the clock of the reports, and a socket through which a named run is spoken to ---- */
+/*
+ * ---- cmd/hist/control.c: the clock of the reports, and a socket through which a named run is
+ * spoken to ----
+ */
 
 enum hist_order { HIST_NOTHING, HIST_SHOW, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR, HIST_STOP };
 
@@ -80,7 +92,10 @@ bool hist_control_tick(struct hist_control *c);
 enum hist_order hist_control_order(struct hist_control *c);
 void hist_control_answer(struct hist_control *c, const char *text, size_t len);
 void hist_control_close(struct hist_control *c);
-/* The other end: sends an order to the run of that name and prints its answer. Returns an exit code. */
+/*
+ * The other end: sends an order to the run of that name and prints its answer. Returns an exit
+ * code.
+ */
 int hist_control_send(const char *name, enum hist_order order);
 extern const char *const hist_order_words[]; /* by enum hist_order; "" the first; ends with NULL */
 

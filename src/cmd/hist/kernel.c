@@ -444,7 +444,8 @@ static void take_back(struct kernel_hist *k)
 
 int hist_run_kernel(struct hist_run *run)
 {
-	struct kernel_hist k = {.run = run, .signals = -1, .process = -1, .out = {.fd = -1, .text = STRBUF_INIT}};
+	struct kernel_hist k = {
+		.run = run, .signals = -1, .process = -1, .out = {.fd = -1, .text = STRBUF_INIT}};
 	enum exit_code written;
 	u64 dropped = 0;
 	int err;

@@ -348,7 +348,10 @@ static int offer(void *arg, const char *name)
 	return 0;
 }
 
-/* "kprobe:vfs_raed", "uprobe:/bin/bash:raedline": the part behind the last colon is compared with all that there are. */
+/*
+ * "kprobe:vfs_raed", "uprobe:/bin/bash:raedline": the part behind the last colon is compared with
+ * all that there are.
+ */
 static bool hint_part(struct lister *l, const char *pattern)
 {
 	const char *const colon = strchr(pattern, ':'), *const last = strrchr(pattern, ':');
@@ -373,7 +376,9 @@ static bool hint_part(struct lister *l, const char *pattern)
 	return nearest_hint(&o.near, real, before);
 }
 
-/* A word that is in no name: functions of the kernel are what people misspell then, beside events. */
+/*
+ * A word that is in no name: functions of the kernel are what people misspell then, beside events.
+ */
 static bool hint_word(struct lister *l, const char *word)
 {
 	return !strpbrk(word, ":/ ") &&
@@ -479,7 +484,8 @@ int cmd_list(int argc, char **argv)
 {
 	static char output
 		[64
-		 << 10]; /* glibc takes the size of a buffer only with the buffer; used until exit() */
+		 /* glibc takes the size of a buffer only with the buffer; used until exit() */
+		 << 10];
 	struct list_options o = {0};
 	struct diag diag = DIAG_INIT;
 	struct arena arena = ARENA_INIT;

@@ -9,7 +9,10 @@
 
 /* Does the pattern ask for types ("struct file", "union *", "enum tcp*")? */
 bool list_is_type(const char *pattern);
-/* One line each, in order of the alphabet; verbose: with the definition behind "MODULE: ". Returns how many, or -errno. */
+/*
+ * One line each, in order of the alphabet; verbose: with the definition behind "MODULE: ". Returns
+ * how many, or -errno.
+ */
 s64 list_types(struct probe_env *env, const char *pattern, bool verbose, FILE *out);
 
 #endif

@@ -37,8 +37,8 @@ static const struct option_spec record_table[] = {
 	{0, "rotate-time", "SECONDS", "begin a new chunk after so many seconds", OPTION_STRING,
 	 O(rotate_time)},
 	{0, "keep", "N", "remove all but the newest chunks", OPTION_STRING, O(keep)},
-	{0, "compress", "zstd|gzip|none", "finished chunks and traces: zstd, gzip or none", OPTION_STRING,
-	 O(compress)},
+	{0, "compress", "zstd|gzip|none", "finished chunks and traces: zstd, gzip or none",
+	 OPTION_STRING, O(compress)},
 	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
 	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_STRING, O(duration)},
 	{'s', "session", "SESSION",
@@ -113,9 +113,9 @@ struct running {
 };
 
 /*
- * Where it may, the recorder goes before the programs that it records: as one of three that want two CPUs it
- * gets two thirds of one, and two programs in a tight loop write more than it can copy in that
- * time. It sleeps when there is nothing to do; what it starts has the usual priority.
+ * Where it may, the recorder goes before the programs that it records: as one of three that want
+ * two CPUs it gets two thirds of one, and two programs in a tight loop write more than it can copy
+ * in that time. It sleeps when there is nothing to do; what it starts has the usual priority.
  */
 static void go_first(void)
 {
@@ -126,7 +126,10 @@ static void go_first(void)
 		setpriority(PRIO_PROCESS, 0, NICE);
 }
 
-/* Descriptors of the processes of -p, which are there: that was checked. *ret_count = 0: none were asked for. Malloc'ed. */
+/*
+ * Descriptors of the processes of -p, which are there: that was checked. *ret_count = 0: none were
+ * asked for. Malloc'ed.
+ */
 static int *open_processes(const struct string_list *pids, u32 *ret_count)
 {
 	int *fds = xreallocarray(NULL, pids->count + 1, sizeof(*fds));
@@ -163,7 +166,8 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 	bool over = false;
 	int nap = NAP_LEAST_MS;
 
-	while (!over && !end_asked && !run->end && (!until_ns || clock_now_ns(CLOCK_MONOTONIC) < until_ns)) {
+	while (!over && !end_asked && !run->end &&
+	       (!until_ns || clock_now_ns(CLOCK_MONOTONIC) < until_ns)) {
 		struct pollfd fds[ARRAY_SIZE(sources) + 1];
 		bool busy = false;
 

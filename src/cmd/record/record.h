@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pantrace record: one command, several sources of events. A source takes its options from the one table, begins, is asked
- * every few milliseconds to write what it has, and ends.
+ * pantrace record: one command, several sources of events. A source takes its options from the one
+ * table, begins, is asked every few milliseconds to write what it has, and ends.
  */
 #ifndef PANTRACE_CMD_RECORD_RECORD_H
 #define PANTRACE_CMD_RECORD_RECORD_H
@@ -19,12 +19,16 @@ struct record_run {
 	const struct record_options *options;
 	struct diag *diag;
 	const char *directory; /* where everything goes */
-	bool command;	       /* events of a command only, unless processes were named */
+	bool command; /* events of a command only, unless processes were named */
 	bool snapshot, rotate; /* asked for by signals; whoever does it resets it */
-	u64 lost;	       /* told at the end */
-	u32 damaged;	       /* processes whose rings were damaged, or could not be made: what they had to say cannot be known */
-	bool failed;	       /* told, but went on */
-	bool end;	       /* a source asks to end as by Ctrl-C */
+	u64 lost; /* told at the end */
+	/*
+	 * processes whose rings were damaged, or could not be made: what they had to say cannot be
+	 * known
+	 */
+	u32 damaged;
+	bool failed; /* told, but went on */
+	bool end; /* a source asks to end as by Ctrl-C */
 };
 
 struct record_source {
@@ -32,7 +36,9 @@ struct record_source {
 	bool (*wanted)(const struct record_options *o);
 	/* Checks the options. OPTIONS_GO_ON or an exit code (said). */
 	int (*check)(const struct command_spec *spec, const struct record_options *o);
-	/* Events are on when it returns. 0 or -errno with the reason in the diag; *ret is its own. */
+	/*
+	 * Events are on when it returns. 0 or -errno with the reason in the diag; *ret is its own.
+	 */
 	int (*begin)(struct record_run *run, void **ret);
 	/* 1 something was written, 0 nothing. fds to wait for go to poll_fd (-1 none). */
 	int (*round)(struct record_run *run, void *state);

@@ -211,9 +211,9 @@ int report_dat(const char *path, const struct report_dat_options *o)
 		trace_dat_text(r.file, &r.text);
 		if (!open_sources(&r)) {
 			read_all(&r);
-			report_names_check(&(struct report_names){.kernels = &r.text.events,
-								  .nr_kernels = 1},
-					   &o->events, NULL, 0, &r.diag);
+			report_names_check(
+				&(struct report_names){.kernels = &r.text.events, .nr_kernels = 1},
+				&o->events, NULL, 0, &r.diag);
 			rc = finish(&r);
 		}
 		for (size_t i = 0; i < r.sources.len; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `pantrace report FILE` where the file is a trace.dat: a recording of kernel events by trace-cmd, or ours. */
+/*
+ * `pantrace report FILE` where the file is a trace.dat: a recording of kernel events by trace-cmd,
+ * or ours.
+ */
 #ifndef PANTRACE_CMD_REPORT_DAT_H
 #define PANTRACE_CMD_REPORT_DAT_H
 
@@ -8,7 +11,7 @@
 
 struct report_dat_options {
 	struct string_list events; /* globs of SYSTEM:EVENT or EVENT; none = all */
-	u64 limit;		   /* 0 = none */
+	u64 limit; /* 0 = none */
 	bool count;
 	bool trace_cmd; /* columns as `trace-cmd report` has them */
 };

@@ -76,7 +76,10 @@ static void check_event(const struct report_names *in, const char *glob, struct 
 
 /* ---- fields ---- */
 
-/* The struct's fields are offered; true if one has the name. name: NULL-terminated, members behind dots are not looked at. */
+/*
+ * The struct's fields are offered; true if one has the name. name: NULL-terminated, members behind
+ * dots are not looked at.
+ */
 static bool has_field(const struct ctf_type *t, const char *name, size_t len, struct nearest *near)
 {
 	for (u32 i = 0; t && i < t->count; i++) {

@@ -13,13 +13,16 @@ struct report_names {
 	size_t nr_kernels;
 };
 
-/* Names that were asked for, of events (globs) and of fields in conditions, which nothing of these declares: a warning
- * for each in d, with the nearest name. To be called when all is read. */
+/*
+ * Names that were asked for, of events (globs) and of fields in conditions, which nothing of these
+ * declares: a warning for each in d, with the nearest name. To be called when all is read.
+ */
 void report_names_check(const struct report_names *in, const struct string_list *events,
 			const struct ctf_condition *conditions, size_t count, struct diag *d);
 /*
- * Calls fn("shop:order") for each event that a recording declares: a trace.dat, or a directory with metadata of CTF traces. Reads no
- * event, and of a directory only so much that nobody waits for it: the shells ask while a word is written. Silent.
+ * Calls fn("shop:order") for each event that a recording declares: a trace.dat, or a directory with
+ * metadata of CTF traces. Reads no event, and of a directory only so much that nobody waits for it:
+ * the shells ask while a word is written. Silent.
  */
 void report_names_each(const char *path, int (*fn)(void *arg, const char *name), void *arg);
 

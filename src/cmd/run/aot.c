@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: the binary as it is │ magic │ text of the script, NUL │ { name, NUL, text, NUL } of each file that it reads │ struct trailer.
- * What is behind the sections of an ELF file is nobody's. The magic before the texts tells a program that was cut short from the
- * plain binary.
+ * The file: the binary as it is │ magic │ text of the script, NUL │ { name, NUL, text, NUL } of
+ * each file that it reads │ struct trailer. What is behind the sections of an ELF file is nobody's.
+ * The magic before the texts tells a program that was cut short from the plain binary.
  */
 #include "cmd/run/aot.h"
 
@@ -105,7 +105,8 @@ int aot_write(struct diag *d, const char *path, const struct aot *s)
 	if (!err)
 		err = write_bytes(fd, s->text, text_len);
 	for (u32 i = 0; i < s->nfiles && !err; i++) {
-		const size_t name = strlen(s->files[i].name) + 1, text = strlen(s->files[i].text) + 1;
+		const size_t name = strlen(s->files[i].name) + 1,
+			     text = strlen(s->files[i].text) + 1;
 
 		t.len += name + text;
 		err = write_bytes(fd, s->files[i].name, name);
@@ -167,8 +168,8 @@ int aot_find(struct aot *ret)
 		const u64 len = t.len - sizeof(magic);
 
 		*ret = (struct aot){.text = xzalloc(len + 1),
-					   .is_compatible = t.flags & MADE_COMPATIBLE,
-					   .unsafe = t.flags & MADE_UNSAFE};
+				    .is_compatible = t.flags & MADE_COMPATIBLE,
+				    .unsafe = t.flags & MADE_UNSAFE};
 		found = pread(fd, ret->text, len, at + (off_t)sizeof(magic)) == (ssize_t)len &&
 			unpack(ret, len, t.nfiles);
 		if (!found) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --aot: a script made a program. The file is this binary with the script behind it; it is compiled when it starts, in
- * milliseconds and against the types of the kernel at hand, so that it runs on other kernels than the one it was made on.
+ * --aot: a script made a program. The file is this binary with the script behind it; it is compiled
+ * when it starts, in milliseconds and against the types of the kernel at hand, so that it runs on
+ * other kernels than the one it was made on.
  */
 #ifndef PANTRACE_CMD_RUN_AOT_H
 #define PANTRACE_CMD_RUN_AOT_H

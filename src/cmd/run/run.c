@@ -47,20 +47,26 @@ static const struct option_spec run_table[] = {
 	{'v', "verbose", NULL, "more detail; with -l the arguments of probes", OPTION_COUNT,
 	 O(verbose)},
 	{0, NULL, NULL, "Looking inside", OPTION_HEADING, 0},
-	{'d', "debug", "ast|types|ir|bpf|all", "print a stage of the compiler and end: ast, types, ir, bpf, all",
-	 OPTION_STRING, O(stage)},
+	{'d', "debug", "ast|types|ir|bpf|all",
+	 "print a stage of the compiler and end: ast, types, ir, bpf, all", OPTION_STRING,
+	 O(stage)},
 	{0, "test", NULL, "run the probes test:NAME", OPTION_FLAG, O(test)},
 	{0, "bench", NULL, "measure the probes bench:NAME", OPTION_FLAG, O(bench)},
-	{0, "mode", "test|bench|format", "test, bench or format, as --test, --bench and --fmt", OPTION_STRING, O(mode)},
-	{0, "dry-run", NULL, "compile, load and ask for all that attaching needs, but attach nothing", OPTION_FLAG, O(dry_run)},
+	{0, "mode", "test|bench|format", "test, bench or format, as --test, --bench and --fmt",
+	 OPTION_STRING, O(mode)},
+	{0, "dry-run", NULL,
+	 "compile, load and ask for all that attaching needs, but attach nothing", OPTION_FLAG,
+	 O(dry_run)},
 	{0, "info", NULL, "what the kernel offers, as bpftrace reports it", OPTION_FLAG, O(info)},
 	{'V', "version", NULL, "print the version", OPTION_FLAG, O(version)},
 	{'h', "help", NULL, "this text", OPTION_FLAG, O(help)},
 	{0, "usdt-file-activation", NULL, "accepted; semaphores are always activated by file",
 	 OPTION_IGNORED, 0},
 	{0, "verify-llvm-ir", NULL, "accepted; there is no LLVM", OPTION_IGNORED, 0},
-	{0, "emit-llvm", NULL, "there is no LLVM; -d ir and -d bpf show what is made of a script", OPTION_REFUSED, 0},
-	{0, "emit-elf", NULL, "-d bpf shows the programs, --aot FILE makes a program of a script", OPTION_REFUSED, 0},
+	{0, "emit-llvm", NULL, "there is no LLVM; -d ir and -d bpf show what is made of a script",
+	 OPTION_REFUSED, 0},
+	{0, "emit-elf", NULL, "-d bpf shows the programs, --aot FILE makes a program of a script",
+	 OPTION_REFUSED, 0},
 	{0, "fmt", NULL, "print the script in the standard layout and end", OPTION_FLAG, O(fmt)},
 	{0, "no-feature", "LIST",
 	 "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
@@ -392,7 +398,8 @@ int cmd_run_compatible(int argc, char **argv)
 
 int cmd_run_aot(const struct aot *s, int argc, char **argv)
 {
-	char **words = xreallocarray(NULL, (size_t)argc + 4 + 2 * (size_t)s->nfiles, sizeof(*words));
+	char **words =
+		xreallocarray(NULL, (size_t)argc + 4 + 2 * (size_t)s->nfiles, sizeof(*words));
 	int n = 0, rc;
 
 	words[n++] = argv[0];

@@ -16,24 +16,27 @@ struct run_request {
 	size_t len;
 	const char *const *positional; /* $1 ... */
 	u32 npositional;
-	const char *const *named; /* --name=value for getopt(); positional may hold such words, too */
+	/* --name=value for getopt(); positional may hold such words, too */
+	const char *const *named;
 	u32 nnamed;
 	const char *const *include_dirs;
 	u32 ninclude_dirs;
-	const struct script_file *files; /* that came with the script (lang/syntax/parse.h); NULL = those of the file system */
+	/* that came with the script (lang/syntax/parse.h); NULL = those of the file system */
+	const struct script_file *files;
 	u32 nfiles;
 	const char *const *debug_dirs; /* --debuginfo */
 	u32 ndebug_dirs;
-	const char *btf;     /* NULL = the kernel's */
+	const char *btf; /* NULL = the kernel's */
 	const char *probe_filter; /* regular expression; NULL = all */
-	const char *traceable;	  /* file of function names; NULL = the kernel's list */
+	const char *traceable; /* file of function names; NULL = the kernel's list */
 	const char *no_feature; /* "a,b": the kernel is taken to lack these; NULL = none */
-	pid_t pid;	     /* 0 = all */
-	pid_t unwind_pid;    /* --dwarf-pid; 0 = none */
-	pid_t ends_with;     /* a tool's -p: only what the script makes of it, and the run ends with it; 0 = none */
+	pid_t pid; /* 0 = all */
+	pid_t unwind_pid; /* --dwarf-pid; 0 = none */
+	/* a tool's -p: only what the script makes of it, and the run ends with it; 0 = none */
+	pid_t ends_with;
 	const char *command; /* -c */
-	char *const *words;  /* the same as words already split; NULL = use command */
-	const char *output;  /* file; NULL = standard output */
+	char *const *words; /* the same as words already split; NULL = use command */
+	const char *output; /* file; NULL = standard output */
 	enum output_buffering buffering;
 	bool is_json;
 	bool quiet, verbose, unsafe, dry_run, no_warnings, report_helpers;
@@ -44,9 +47,10 @@ struct run_request {
 	bool inlines; /* --inlines */
 	enum test_mode test_mode;
 	bool list_only; /* print the names of the probes instead of running */
-	const char *standalone; /* --aot: write a program of the script to this file instead of running it; NULL = run */
+	/* --aot: write a program of the script to this file instead of running it; NULL = run */
+	const char *standalone;
 	const char *dump_stage; /* ast, types, ir, bpf, all: print and end; NULL = run */
-	u64 duration_ns;	/* 0 = until something ends it */
+	u64 duration_ns; /* 0 = until something ends it */
 	struct row_style *rows;
 	const struct engine_reporter *reporter; /* NULL = none */
 };

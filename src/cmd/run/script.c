@@ -195,8 +195,8 @@ static int write_aot(struct session *s)
 {
 	VECTOR(struct script_file) files = {0};
 	struct aot program = {.text = (char *)(uintptr_t)s->r->text,
-				     .is_compatible = s->r->is_compatible,
-				     .unsafe = s->r->unsafe};
+			      .is_compatible = s->r->is_compatible,
+			      .unsafe = s->r->unsafe};
 	int err;
 
 	for (size_t i = 0; i < s->diag.sources.len; i++) {
@@ -262,7 +262,8 @@ static int check_process(struct session *s)
 	const struct {
 		pid_t pid;
 		const char *option;
-	} wanted[] = {{s->r->pid, "-p"}, {s->r->ends_with, "-p"}, {s->r->unwind_pid, "--dwarf-pid"}};
+	} wanted[] = {
+		{s->r->pid, "-p"}, {s->r->ends_with, "-p"}, {s->r->unwind_pid, "--dwarf-pid"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		if (!wanted[i].pid || process_exists(wanted[i].pid))

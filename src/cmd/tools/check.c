@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tool's user gave, against the kernel and its processes, before anything is compiled: whoever uses a tool has not written
- * its script, and is told in his own words.
+ * What a tool's user gave, against the kernel and its processes, before anything is compiled:
+ * whoever uses a tool has not written its script, and is told in his own words.
  */
 #include <errno.h>
 #include <signal.h>

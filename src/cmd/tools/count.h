@@ -6,15 +6,18 @@
 #include "cmd/tools/tools.h"
 
 struct count_request {
-	const char *functions;	      /* names and patterns, parted by commas */
-	const char *pid, *duration;   /* as given; NULL = all, until Ctrl-C */
+	const char *functions; /* names and patterns, parted by commas */
+	const char *pid, *duration; /* as given; NULL = all, until Ctrl-C */
 	const char *output;
-	u64 interval_ns;	      /* 0 = one report at the end */
-	u64 top;		      /* 0 = all */
+	u64 interval_ns; /* 0 = one report at the end */
+	u64 top; /* 0 = all */
 	bool timestamp, is_json, keep_privileges;
 };
 
-/* For these functions, on this kernel: it has the tracer, but no multi-links, and there is a pattern among them. */
+/*
+ * For these functions, on this kernel: it has the tracer, but no multi-links, and there is a
+ * pattern among them.
+ */
 bool tool_count_is_better(const char *functions);
 /* Runs it; returns the exit code. */
 int tool_count(const struct command_spec *spec, const struct count_request *r);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the words of a tool's command line do: values are checked, and become getopt() values of its script, or change the run. */
+/*
+ * What the words of a tool's command line do: values are checked, and become getopt() values of its
+ * script, or change the run.
+ */
 #ifndef PANTRACE_CMD_TOOLS_OPTIONS_H
 #define PANTRACE_CMD_TOOLS_OPTIONS_H
 

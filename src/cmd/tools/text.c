@@ -81,7 +81,10 @@ static int found(void *arg, const char *category, const char *event)
 	return 0;
 }
 
-/* Does the kernel have this tracepoint, and a field of this name in it? kprobe:FUNCTION: can it be probed? */
+/*
+ * Does the kernel have this tracepoint, and a field of this name in it? kprobe:FUNCTION: can it be
+ * probed?
+ */
 static bool have(const struct tool_texter *t, const char *tracepoint)
 {
 	char *copy = arena_strdup(t->arena, tracepoint), *save, *format;

@@ -167,7 +167,10 @@ static void end_members(const struct medium *to)
 	}
 }
 
-/* "7:id 13:url": a list of fields. A process says it, and it may say anything: what is open at its end is closed. */
+/*
+ * "7:id 13:url": a list of fields. A process says it, and it may say anything: what is open at its
+ * end is closed.
+ */
 static void fields_add(const struct medium *to, const char *fields)
 {
 	bool first = true;

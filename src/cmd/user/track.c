@@ -58,7 +58,8 @@ static const struct command_spec untrack_spec = {
 	.summary = "some processes no longer in a session",
 	.examples =
 		"pantrace user untrack black-box --pid 4711   # takes one that was tracked out\n"
-		"pantrace user untrack black-box --all   # nobody records; then name those who do:\n"
+		"pantrace user untrack black-box --all   # nobody records; then name those who "
+		"do:\n"
 		"pantrace user track black-box --uid www-data,nobody\n",
 	.details = SETS,
 	.options = table,

@@ -58,7 +58,8 @@ static const struct command_spec spec = {
 	.summary = "when an event comes: start, stop, rotate, snapshot a session, tell",
 	.examples =
 		"pantrace user trigger shop:error notify   # a line for each error\n"
-		"pantrace user trigger 'shop:order /args.id == 4711/' 'start web' notify   # records "
+		"pantrace user trigger 'shop:order /args.id == 4711/' 'start web' notify   # "
+		"records "
 		"from this order on\n"
 		"pantrace user trigger 'latency(shop:begin, shop:end) > 10ms' 'snapshot black-box' "
 		"-o slow\n"

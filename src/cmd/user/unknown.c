@@ -8,7 +8,10 @@
 struct pattern {
 	const char *glob;
 	const char *
-		behind; /* of the glob, behind a provider that is compared alone; NULL = the whole name is */
+		/*
+		 * of the glob, behind a provider that is compared alone; NULL = the whole name is
+		 */
+		behind;
 	struct nearest near;
 	bool found;
 };

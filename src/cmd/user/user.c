@@ -25,7 +25,8 @@ static const struct {
 	{"rotate", "the session's recorder begins a new chunk", user_rotate},
 	{"clear", "forget what was recorded so far", user_clear},
 	{"destroy", "end a session", user_destroy},
-	{"trigger", "when an event comes: start, stop, rotate, snapshot a session, tell", user_trigger},
+	{"trigger", "when an event comes: start, stop, rotate, snapshot a session, tell",
+	 user_trigger},
 	{"list-triggers", "triggers that are waited for", user_list_triggers},
 	{"remove-trigger", "end one", user_remove_trigger},
 };
@@ -55,7 +56,8 @@ static const struct command_spec overview_spec = {
 		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
-	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, snapshot, rotate, clear, destroy, trigger, "
+	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, "
+		   "snapshot, rotate, clear, destroy, trigger, "
 		   "list-triggers, remove-trigger. "
 		   "Each has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
@@ -66,7 +68,10 @@ static const struct command_spec overview_spec = {
 	.options = no_options,
 };
 
-/* The words behind `user`, the last being written: the name of a sub-command, or what that one says. */
+/*
+ * The words behind `user`, the last being written: the name of a sub-command, or what that one
+ * says.
+ */
 static int complete(int argc, char **argv)
 {
 	char *asked[argc + 2];
@@ -146,7 +151,8 @@ int user_session_filter(const struct user_session_arguments *a, struct user_sess
 
 	if (!a->filter)
 		return 0;
-	rc = user_filter_lines(a->events.items, a->events.count, a->filter, o->ask != NULL, d, lines);
+	rc = user_filter_lines(a->events.items, a->events.count, a->filter, o->ask != NULL, d,
+			       lines);
 	o->filters = lines->data;
 	o->predicate = a->filter;
 	return rc;
@@ -166,8 +172,8 @@ static int tracked_from(const struct user_session_arguments *a, struct user_trac
 		u32 ids[PANTRACE_TRACKED_MAX], nr = 0;
 
 		for (u32 k = 0; k < given[i].lists->count && !rc; k++)
-			rc = user_attribute_parse(given[i].attribute, given[i].lists->items[k],
-						  ids, &nr, &d);
+			rc = user_attribute_parse(given[i].attribute, given[i].lists->items[k], ids,
+						  &nr, &d);
 		for (u32 k = 0; k < nr && !rc; k++)
 			user_tracked_add(ret, given[i].attribute, ids[k]);
 	}

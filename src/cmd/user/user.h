@@ -37,47 +37,73 @@ struct user_session_arguments {
 };
 
 /* Rows for an option table; `s` is the struct of the options, `m` its member of the type above. */
-#define USER_WHAT_OPTIONS(s, m)                                                                                          \
-	{'u', "user", "EVENTS", "events of instrumented programs, 'PROVIDER:NAME' with * and ? (may be repeated)",      \
-	 OPTION_LIST, offsetof(struct s, m.events)},                                                                    \
-	{'x', "exclude", "EVENTS", "but not these", OPTION_LIST, offsetof(struct s, m.excluded)},                       \
-	{0, "level", "LEVEL", "only events at least as severe, as 'warning' or 4; exactly: '=info'", OPTION_STRING,     \
-	 offsetof(struct s, m.level)},                                                                                  \
-	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST, offsetof(struct s, m.pids)},            \
-	{'n', "name", "NAME", "only programs of this name, * and ? allowed; also those that start later",               \
-	 OPTION_LIST, offsetof(struct s, m.names)},                                                                     \
-	{0, "uid", "USER", "only processes of this user, by name or number; several as 'USER,USER'",        \
-	 OPTION_LIST, offsetof(struct s, m.uids)},                                                                      \
-	{0, "gid", "GROUP", "only processes of this group, likewise", OPTION_LIST, offsetof(struct s, m.gids)},         \
-	{'a', "all", NULL, "all programs, also those that start later (the default)", OPTION_FLAG,                      \
+/* clang-format off */
+#define USER_WHAT_OPTIONS(s, m) \
+	{'u', "user", "EVENTS", "events of instrumented programs, 'PROVIDER:NAME' with * " \
+	"and ? (may be repeated)", \
+	 OPTION_LIST, offsetof(struct s, m.events)}, \
+	{'x', "exclude", "EVENTS", "but not these", OPTION_LIST, offsetof(struct s, m.excluded)}, \
+	{0, "level", "LEVEL", "only events at least as severe, as 'warning' or 4; exactly: " \
+	"'=info'", OPTION_STRING, \
+	 offsetof(struct s, m.level)}, \
+	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST, \
+	offsetof(struct s, m.pids)}, \
+	{'n', "name", "NAME", "only programs of this name, * and ? allowed; also those " \
+	"that start later", \
+	 OPTION_LIST, offsetof(struct s, m.names)}, \
+	{0, "uid", "USER", "only processes of this user, by name or number; several " \
+	"as 'USER,USER'", \
+	 OPTION_LIST, offsetof(struct s, m.uids)}, \
+	{0, "gid", "GROUP", "only processes of this group, likewise", OPTION_LIST, \
+	offsetof(struct s, m.gids)}, \
+	{'a', "all", NULL, "all programs, also those that start later (the default)", OPTION_FLAG, \
 	 offsetof(struct s, m.all)}
 
-#define USER_FILTER_OPTION(s, m)                                                                                         \
-	{0, "filter", "PREDICATE", "only events for which this holds, as between the slashes of a script: "             \
-	 "'args.status >= 500 && str(args.url) != \"/\"'; decided in the program, before the event is written",         \
+#define USER_FILTER_OPTION(s, m) \
+	{0, "filter", "PREDICATE", "only events for which this holds, as between the slashes " \
+	"of a script: " \
+	 "'args.status >= 500 && str(args.url) != \"/\"'; decided " \
+	 "in the program, before the event is written", \
 	 OPTION_STRING, offsetof(struct s, m.filter)}
 
-#define USER_RING_OPTIONS(s, m)                                                                                          \
-	{0, "mode", "discard|overwrite|block[=TIME]", "when a ring is full: discard (the new event is lost and counted), overwrite (the oldest "  \
-	 "go: a flight recorder), block[=TIME] (the program waits, 100ms if not said)", OPTION_STRING,                  \
-	 offsetof(struct s, m.mode)},                                                                                   \
-	{0, "sub-size", "BYTES", "size of a sub-buffer (default 256K)", OPTION_STRING, offsetof(struct s, m.sub_size)},  \
-	{0, "subs", "N", "sub-buffers a CPU and process (default 8)", OPTION_STRING, offsetof(struct s, m.subs)},        \
-	{0, "threads", NULL, "rings of threads instead of CPUs", OPTION_FLAG, offsetof(struct s, m.threads)},            \
-	{'c', "contexts", "CONTEXTS", "with every event: vpid, vtid, procname, cpu_id, context_switches, page_faults, "      \
-	 "ip, user_stack", OPTION_STRING, offsetof(struct s, m.contexts)},                              \
-	{0, "rings", "DIR", "keep the rings here (default: in memory, /dev/shm); on a disk they outlive the machine",    \
+#define USER_RING_OPTIONS(s, m) \
+	{0, "mode", "discard|overwrite|block[=TIME]", \
+	"when a ring is full: discard (the new event is lost and " \
+	"counted), overwrite (the oldest " \
+	 "go: a flight recorder), block[=TIME] (the program waits, " "100ms if not said)", \
+	 OPTION_STRING, \
+	 offsetof(struct s, m.mode)}, \
+	{0, "sub-size", "BYTES", "size of a sub-buffer (default 256K)", OPTION_STRING, \
+	offsetof(struct s, m.sub_size)}, \
+	{0, "subs", "N", "sub-buffers a CPU and process (default 8)", OPTION_STRING, \
+	offsetof(struct s, m.subs)}, \
+	{0, "threads", NULL, "rings of threads instead of CPUs", OPTION_FLAG, offsetof(struct s, \
+	m.threads)}, \
+	{'c', "contexts", "CONTEXTS", \
+	"with every event: vpid, vtid, procname, cpu_id, context_switches, " "page_faults, " \
+	 "ip, user_stack", OPTION_STRING, offsetof(struct s, m.contexts)}, \
+	{0, "rings", "DIR", "keep the rings here (default: in memory, /dev/shm); on a " \
+	"disk they outlive the machine", \
 	 OPTION_STRING, offsetof(struct s, m.rings)}
+/* clang-format on */
 
-/* Fills in options from arguments; *pids is malloc'ed. OPTIONS_GO_ON or an exit code (said on stderr). */
-int user_session_options_from(const struct command_spec *spec, const struct user_session_arguments *a,
+/*
+ * Fills in options from arguments; *pids is malloc'ed. OPTIONS_GO_ON or an exit code (said on
+ * stderr).
+ */
+int user_session_options_from(const struct command_spec *spec,
+			      const struct user_session_arguments *a,
 			      struct user_session_options *ret, pid_t **pids);
-/* Compiles a->filter, if there is one, for the events of the programs that run now: lines of a description, which
- * *lines keeps. With o->ask others may follow. 0 or -errno with a diagnostic. */
-int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o, struct diag *d,
-			struct strbuf *lines);
-/* A warning for each pattern of events that no program that runs has, with the nearest one; only_near: only where one is near, as
- * others may be of programs that are yet to start. */
+/*
+ * Compiles a->filter, if there is one, for the events of the programs that run now: lines of a
+ * description, which *lines keeps. With o->ask others may follow. 0 or -errno with a diagnostic.
+ */
+int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o,
+			struct diag *d, struct strbuf *lines);
+/*
+ * A warning for each pattern of events that no program that runs has, with the nearest one;
+ * only_near: only where one is near, as others may be of programs that are yet to start.
+ */
 void user_unknown_tell(const char *const *globs, u32 n, bool only_near, struct diag *d);
 /* The lists. */
 void user_session_arguments_release(struct user_session_arguments *a);

@@ -12,7 +12,10 @@
 #define PT_BTF_ENUM64	19
 #define PT_BTF_KIND_MAX 19
 
-/* struct btf_type and what its kind adds, one after the other; names, each with its NUL, the last byte included. */
+/*
+ * struct btf_type and what its kind adds, one after the other; names, each with its NUL, the last
+ * byte included.
+ */
 struct btf_sections {
 	const u8 *types;
 	const char *strings;
@@ -27,7 +30,10 @@ extern const struct btf_kind_size {
 	u8 fixed, each;
 } btf_kind_sizes[32];
 
-/* Of the type with all that stands behind it; 0: a kind that is not known, so that what follows cannot be found. */
+/*
+ * Of the type with all that stands behind it; 0: a kind that is not known, so that what follows
+ * cannot be found.
+ */
 static inline size_t btf_type_size(const struct btf_type *t)
 {
 	const struct btf_kind_size *s = &btf_kind_sizes[BTF_INFO_KIND(t->info)];

@@ -52,7 +52,8 @@ int ring_open_buffer(int map_fd, u32 size, struct ring **ret)
 	r->producer = p;
 	r->data = (const u8 *)p + r->page;
 	r->size = size;
-	fd = fcntl(map_fd, F_DUPFD_CLOEXEC, 0); /* so that closing the ring never closes the map's own descriptor */
+	/* so that closing the ring never closes the map's own descriptor */
+	fd = fcntl(map_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		goto fail;
 	vector_push(&r->fds, fd);
@@ -140,7 +141,8 @@ u32 ring_fds(const struct ring *r, const int **ret)
 
 bool ring_is_filling(const struct ring *r)
 {
-	return r && r->consumer && *(volatile const unsigned long *)r->producer - *r->consumer > r->size / 4;
+	return r && r->consumer &&
+	       *(volatile const unsigned long *)r->producer - *r->consumer > r->size / 4;
 }
 
 u64 ring_size(const struct ring *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions that kprobes may not be put on: a file in debugfs, whose lines are "0xffffffff81000000-0xffffffff81000010\tname"
- * (kprobe_blacklist_seq_show() in kernel/kprobes.c); kernel.kptr_restrict makes the addresses 0.
+ * Functions that kprobes may not be put on: a file in debugfs, whose lines are
+ * "0xffffffff81000000-0xffffffff81000010\tname" (kprobe_blacklist_seq_show() in kernel/kprobes.c);
+ * kernel.kptr_restrict makes the addresses 0.
  */
 #include "base/file.h"
 #include "base/vector.h"

@@ -8,7 +8,10 @@
 #include "kernel/kernel_internal.h"
 
 #define MAX_LIST ((size_t)64 << 20)
-/* ftrace's call stands behind a landing pad (endbr64, bti, pac) and what was put there for other patches. */
+/*
+ * ftrace's call stands behind a landing pad (endbr64, bti, pac) and what was put there for other
+ * patches.
+ */
 #define MAX_SITE_OFFSET 32
 
 /* ---- the list ---- */
@@ -33,7 +36,10 @@ static void add_line(struct traceable *t, char *line, bool addresses)
 		f.module = blank + 1 + (blank[1] == '[');
 		blank[1 + strcspn(blank + 1, "]")] = '\0';
 	}
-	/* Functions that were thrown away have no other name there (weak ones that lost, init text). */
+	/*
+	 * Functions that were thrown away have no other name there (weak ones that lost, init
+	 * text).
+	 */
 	if (!*f.name || str_starts(f.name, "__ftrace_invalid_address__"))
 		return;
 	vector_push(&t->list, f);

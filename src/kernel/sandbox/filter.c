@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A list of what reading takes; all else is refused with EPERM, aloud. A refusal is either a fault of this list or of more than
- * that: silent, it would look like an empty file or a missing symbol.
+ * A list of what reading takes; all else is refused with EPERM, aloud. A refusal is either a fault
+ * of this list or of more than that: silent, it would look like an empty file or a missing symbol.
  */
 #include "kernel/sandbox/filter.h"
 
@@ -132,11 +132,11 @@ static void say(u32 number)
 	if (number < 64 * ARRAY_SIZE(told) &&
 	    atomic_fetch_or(&told[number / 64], 1ULL << number % 64) >> number % 64 & 1)
 		return;
-	n = snprintf(
-		text, sizeof(text),
-		"pantrace: ERROR: its own filter of system calls refused %s (%u), and what needed it is missing; "
-		"please report this. --" SANDBOX_OPTION_NAME " runs without the filter.\n",
-		name ? name : "a call", number);
+	n = snprintf(text, sizeof(text),
+		     "pantrace: ERROR: its own filter of system calls refused %s (%u), and what "
+		     "needed it is missing; "
+		     "please report this. --" SANDBOX_OPTION_NAME " runs without the filter.\n",
+		     name ? name : "a call", number);
 	if (write(STDERR_FILENO, text, (size_t)n) < 0)
 		return;
 }

@@ -3,7 +3,10 @@
 #ifndef PANTRACE_KERNEL_SANDBOX_FILTER_H
 #define PANTRACE_KERNEL_SANDBOX_FILTER_H
 
-/* From here on all threads have it; no_new_privs is set. 0 or -errno; -EOPNOTSUPP where there is none. */
+/*
+ * From here on all threads have it; no_new_privs is set. 0 or -errno; -EOPNOTSUPP where there is
+ * none.
+ */
 int sandbox_filter(void);
 
 #endif

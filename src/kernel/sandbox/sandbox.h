@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tracer gives up when everything is attached and only reading is left: capabilities, new privileges by exec
- * (no_new_privs), and, where it may, all system calls but those that reading takes (seccomp(2)). What it reads, names of files and
- * symbols and the files behind them, comes from the traced world: who finds a fault there gets no more than a reader.
+ * What a tracer gives up when everything is attached and only reading is left: capabilities, new
+ * privileges by exec (no_new_privs), and, where it may, all system calls but those that reading
+ * takes (seccomp(2)). What it reads, names of files and symbols and the files behind them, comes
+ * from the traced world: who finds a fault there gets no more than a reader.
  *
- * This holds for the calling thread and for what it starts; the filter holds for all threads. What was started before is not concerned.
+ * This holds for the calling thread and for what it starts; the filter holds for all threads. What
+ * was started before is not concerned.
  */
 #ifndef PANTRACE_KERNEL_SANDBOX_SANDBOX_H
 #define PANTRACE_KERNEL_SANDBOX_SANDBOX_H
@@ -14,11 +16,14 @@
 /* What is still to be done, beyond reading maps and buffers, for which BPF and PERFMON are kept. */
 enum sandbox_need {
 	SANDBOX_KERNEL_NAMES = 1 << 0, /* functions of the kernel are read now and then: SYSLOG */
-	SANDBOX_USER_FILES = 1 << 1,   /* programs of other users, by process: SYS_PTRACE, DAC_READ_SEARCH */
-	SANDBOX_CHILD = 1 << 2,	       /* a command that may run as another user is to be ended: KILL */
-	SANDBOX_WRITES = 1 << 3,       /* files are made: DAC_OVERRIDE, and no filter */
-	SANDBOX_PROGRAMS = 1 << 4,     /* instrumented programs join: their sockets, rings, owners; and no filter */
-	SANDBOX_TRACEFS = 1 << 5,      /* ftrace is switched off again: no filter */
+	/* programs of other users, by process: SYS_PTRACE, DAC_READ_SEARCH */
+	SANDBOX_USER_FILES = 1 << 1,
+	/* a command that may run as another user is to be ended: KILL */
+	SANDBOX_CHILD = 1 << 2,
+	SANDBOX_WRITES = 1 << 3, /* files are made: DAC_OVERRIDE, and no filter */
+	/* instrumented programs join: their sockets, rings, owners; and no filter */
+	SANDBOX_PROGRAMS = 1 << 4,
+	SANDBOX_TRACEFS = 1 << 5, /* ftrace is switched off again: no filter */
 };
 
 struct sandbox_capability {
@@ -31,14 +36,21 @@ struct sandbox_capability {
 /* Those that may be kept. Ends with a NULL name. */
 extern const struct sandbox_capability sandbox_capabilities[];
 
-/* 0 or -errno: then less was given up, which is no reason not to go on. needs: enum sandbox_need, or'ed. */
+/*
+ * 0 or -errno: then less was given up, which is no reason not to go on. needs: enum sandbox_need,
+ * or'ed.
+ */
 int sandbox_enter(u32 needs);
 /* Does this kernel filter system calls for us (seccomp(2), on this architecture)? */
 bool sandbox_can_filter(void);
-/* System calls that the filter refused (EPERM). Each was told on stderr: it is a defect of the filter, or of more. */
+/*
+ * System calls that the filter refused (EPERM). Each was told on stderr: it is a defect of the
+ * filter, or of more.
+ */
 u32 sandbox_refused(void);
 /* The words of the option that switches it off. */
 #define SANDBOX_OPTION_NAME "keep-privileges"
-#define SANDBOX_OPTION_HELP "keep all privileges while events are read (doctor shows what is given up)"
+#define SANDBOX_OPTION_HELP \
+	"keep all privileges while events are read (doctor shows what is given up)"
 
 #endif

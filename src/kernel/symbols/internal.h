@@ -9,9 +9,9 @@
 
 struct ksym {
 	u64 address;
-	u32 name;   /* where it begins in data */
+	u32 name; /* where it begins in data */
 	u16 module; /* index */
-	char type;  /* as in kallsyms: 't' is text, 'T' global text */
+	char type; /* as in kallsyms: 't' is text, 'T' global text */
 };
 
 #define KSYMS_CACHE 4096 /* addresses that were asked for: those of a trace are few */
@@ -23,9 +23,9 @@ struct ksyms {
 	char *data; /* holds the names, each with its NUL */
 	size_t len;
 	VECTOR(struct ksym) list; /* rising addresses; equal ones in the order of the file */
-	size_t known;		  /* index of the first one whose address is known */
+	size_t known; /* index of the first one whose address is known */
 	VECTOR(const char *) modules; /* [0] = NULL, vmlinux */
-	u32 scans;		      /* names that were asked for without the index */
+	u32 scans; /* names that were asked for without the index */
 	struct hashmap by_name;
 	u64 boot_begin, boot_end; /* code that was run at boot; end 0 = not asked yet */
 	struct {
@@ -34,11 +34,16 @@ struct ksyms {
 	} cache[KSYMS_CACHE];
 };
 
-/* Appends a symbol whose names lie in data; module NULL = vmlinux. What has no address is left out. */
+/*
+ * Appends a symbol whose names lie in data; module NULL = vmlinux. What has no address is left out.
+ */
 void ksyms_add(struct ksyms *ks, u64 address, char type, const char *name, const char *module);
 /* Lines of kallsyms in data. */
 void ksyms_parse_text(struct ksyms *ks);
-/* Reads data from the kernel's iterator and parses it. -errno: this kernel has none, or it is not permitted. */
+/*
+ * Reads data from the kernel's iterator and parses it. -errno: this kernel has none, or it is not
+ * permitted.
+ */
 int ksyms_read_iterator(struct ksyms *ks);
 
 #endif

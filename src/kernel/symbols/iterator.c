@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's iterator over its symbols (iter:ksym, Documentation/bpf/bpf_iterators.rst): a program sees each of them as
- * kallsyms does and writes what we want of it. That takes half the time of /proc/kallsyms, for which the kernel formats each as a
- * line. Where the members of struct kallsym_iter lie stands in BTF.
+ * The kernel's iterator over its symbols (iter:ksym, Documentation/bpf/bpf_iterators.rst): a
+ * program sees each of them as kallsyms does and writes what we want of it. That takes half the
+ * time of /proc/kallsyms, for which the kernel formats each as a line. Where the members of struct
+ * kallsym_iter lie stands in BTF.
  */
 #include <unistd.h>
 
@@ -15,7 +16,10 @@
 #define MAX_BTF	    ((size_t)256 << 20)
 #define MAX_SYMBOLS ((size_t)256 << 20)
 
-/* What the program writes for each symbol: this, the name with its NUL, and if the first letter is not 0, the module's name. */
+/*
+ * What the program writes for each symbol: this, the name with its NUL, and if the first letter is
+ * not 0, the module's name.
+ */
 struct record {
 	u64 address; /* 0: hidden from us by kernel.kptr_restrict */
 	char type;
@@ -54,7 +58,8 @@ static void find_members(const struct btf_type *t, const struct btf_sections *s,
 			}
 }
 
-static bool is_named(const struct btf_type *t, const struct btf_sections *s, u32 kind, const char *name)
+static bool is_named(const struct btf_type *t, const struct btf_sections *s, u32 kind,
+		     const char *name)
 {
 	return BTF_INFO_KIND(t->info) == kind && t->name_off < s->strings_len &&
 	       str_eq(s->strings + t->name_off, name);
@@ -121,7 +126,13 @@ static int create_buffer(void)
 
 static int load_program(int buffer, const struct layout *l)
 {
-	enum { CTX = BPF_REG_9, SYMBOL = BPF_REG_6, OUT = BPF_REG_7, LETTER = BPF_REG_8, COUNT = 45 };
+	enum {
+		CTX = BPF_REG_9,
+		SYMBOL = BPF_REG_6,
+		OUT = BPF_REG_7,
+		LETTER = BPF_REG_8,
+		COUNT = 45
+	};
 	struct bpf_insn insns[COUNT], *at = insns;
 	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_TRACING,
 			       .expected_attach_type = BPF_TRACE_ITER,

@@ -129,7 +129,10 @@ static const char *name_of(const struct ksyms *ks, const struct ksym *s)
 	return ks->data + s->name;
 }
 
-/* Of those at the greatest address up to this one the first (get_symbol_pos() in kernel/kallsyms.c). */
+/*
+ * Of those at the greatest address up to this one the first (get_symbol_pos() in
+ * kernel/kallsyms.c).
+ */
 static const struct ksym *search(const struct ksyms *ks, u64 address)
 {
 	const struct ksym *all = ks->list.items;
@@ -167,7 +170,10 @@ static u64 end_of(const struct ksyms *ks, const struct ksym *s)
 	return s->module ? page_end : s->address;
 }
 
-/* A global name, without compiler's suffixes; of a system call that the 64-bit and the 32-bit table share, the 64-bit name. */
+/*
+ * A global name, without compiler's suffixes; of a system call that the 64-bit and the 32-bit table
+ * share, the 64-bit name.
+ */
 static u32 rank(const struct ksyms *ks, const struct ksym *s)
 {
 	const char *name = name_of(ks, s);
@@ -221,7 +227,9 @@ bool ksyms_at(struct ksyms *ks, u64 address, enum ksym_naming naming, struct ker
 
 /* A few names are found by looking at all; an index takes as long as this many of them. */
 #define SCANS_BEFORE_INDEX 12
-/* Set in what names are found as, an index + 1, where symbols at several addresses have the name. */
+/*
+ * Set in what names are found as, an index + 1, where symbols at several addresses have the name.
+ */
 #define IS_SHARED ((uintptr_t)1 << 40)
 
 static size_t index_of(uintptr_t found)
@@ -295,7 +303,10 @@ u32 ksyms_count(struct ksyms *ks, const char *name)
 
 /* ---- functions ---- */
 
-/* Padding in front of functions has names, too (scripts/link-vmlinux.sh, kCFI), and so have parts that are rarely run. */
+/*
+ * Padding in front of functions has names, too (scripts/link-vmlinux.sh, kCFI), and so have parts
+ * that are rarely run.
+ */
 static bool is_function(const struct ksyms *ks, const struct ksym *s)
 {
 	const char *name = name_of(ks, s), *module = ks->modules.items[s->module];
@@ -316,7 +327,10 @@ bool ksyms_ran_at_boot(struct ksyms *ks, u64 address)
 	return address && address >= ks->boot_begin && address < ks->boot_end;
 }
 
-/* The names of one address, of which the first stands at s. False: none is a function's that matches. */
+/*
+ * The names of one address, of which the first stands at s. False: none is a function's that
+ * matches.
+ */
 static bool match_names(const struct ksyms *ks, const struct ksym *s, size_t n, const char *glob,
 			struct kernel_function *ret)
 {

@@ -7,14 +7,20 @@
  */
 #include "kernel/symbols/internal.h"
 
-/* The value of a hexadecimal digit plus one, 0 for anything else: 2 million of them are read at a time. */
+/*
+ * The value of a hexadecimal digit plus one, 0 for anything else: 2 million of them are read at a
+ * time.
+ */
 static const u8 hex_digits[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
 	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 };
 
-/* The line at `at`, whose newline stands at `stop` and becomes a NUL. What is no line of kallsyms is passed over. */
+/*
+ * The line at `at`, whose newline stands at `stop` and becomes a NUL. What is no line of kallsyms
+ * is passed over.
+ */
 static void parse_line(struct ksyms *ks, char *at, char *stop)
 {
 	char *p = at, *tab;

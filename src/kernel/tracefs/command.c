@@ -188,8 +188,9 @@ static size_t back_to_brace(const char *text, size_t at)
 }
 
 /*
- * parse_pred() of kernel/trace/trace_events_filter.c is given a term, and as its place that of the term's second character: what it
- * reports is one too far, and for some complaints it has read on. Those of predicate_parse() and calc_stack() are where they say.
+ * parse_pred() of kernel/trace/trace_events_filter.c is given a term, and as its place that of the
+ * term's second character: what it reports is one too far, and for some complaints it has read on.
+ * Those of predicate_parse() and calc_stack() are where they say.
  */
 static const struct filter_complaint {
 	const char *text;

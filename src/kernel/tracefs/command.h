@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command for a file of tracefs, put together from our words and the user's: a filter, a trigger, a probe's
- * definition. It remembers which byte came from where, so that a complaint of the kernel (error_log has the text and the
- * offset in the command, since 5.2) is shown under what the user wrote:
+ * A command for a file of tracefs, put together from our words and the user's: a filter, a trigger,
+ * a probe's definition. It remembers which byte came from where, so that a complaint of the kernel
+ * (error_log has the text and the offset in the command, since 5.2) is shown under what the user
+ * wrote:
  *
  *	filter:1:9-10: ERROR: Field not found
  *	prio > nice
@@ -16,7 +17,7 @@
 #include "kernel/kernel.h"
 
 struct tracefs_piece {
-	size_t at, len;	  /* bytes of the command */
+	size_t at, len; /* bytes of the command */
 	struct span from; /* of a source of the diag */
 };
 
@@ -25,34 +26,54 @@ struct tracefs_command {
 	VECTOR(struct tracefs_piece) pieces; /* the user's, rising */
 };
 
-#define TRACEFS_COMMAND_INIT {.text = STRBUF_INIT}
+#define TRACEFS_COMMAND_INIT        \
+	{                           \
+		.text = STRBUF_INIT \
+	}
 
 /* Our own words. */
 void tracefs_command_add(struct tracefs_command *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The user's: text[0..len), which stands at byte `begin` of the source `file` of the diag. */
-void tracefs_command_user(struct tracefs_command *c, const char *text, size_t len, u16 file, u32 begin);
-/* The same for words that are written otherwise than the user wrote them: all of them stand for `from`. */
+void tracefs_command_user(struct tracefs_command *c, const char *text, size_t len, u16 file,
+			  u32 begin);
+/*
+ * The same for words that are written otherwise than the user wrote them: all of them stand for
+ * `from`.
+ */
 void tracefs_command_stands_for(struct tracefs_command *c, const char *text, struct span from);
 /* Appends another one. */
 void tracefs_command_join(struct tracefs_command *c, const struct tracefs_command *tail);
-/* A whole user's text as a command of its own: registers it with the diag under this name ("filter"). text must outlive the diag. */
-void tracefs_command_from(struct tracefs_command *c, struct diag *d, const char *name, const char *text);
+/*
+ * A whole user's text as a command of its own: registers it with the diag under this name
+ * ("filter"). text must outlive the diag.
+ */
+void tracefs_command_from(struct tracefs_command *c, struct diag *d, const char *name,
+			  const char *text);
 void tracefs_command_release(struct tracefs_command *c);
-/* Where the byte of the command comes from: from there to the end of the user's word. NO_SPAN: from us. */
-struct span tracefs_command_span(const struct tracefs_command *c, const struct diag *d, size_t offset);
+/*
+ * Where the byte of the command comes from: from there to the end of the user's word. NO_SPAN: from
+ * us.
+ */
+struct span tracefs_command_span(const struct tracefs_command *c, const struct diag *d,
+				 size_t offset);
 
 /* What the kernel has against a command. */
 struct tracefs_complaint {
-	char *text;    /* "Field not found", malloc'ed */
+	char *text; /* "Field not found", malloc'ed */
 	size_t offset; /* in our command; SIZE_MAX = unknown */
 };
-/* The newest entry of DIRECTORY/error_log about this command. False if there is none (or no such file). */
-bool tracefs_complaint_read(const char *directory, const struct tracefs_command *c, struct tracefs_complaint *ret);
+/*
+ * The newest entry of DIRECTORY/error_log about this command. False if there is none (or no such
+ * file).
+ */
+bool tracefs_complaint_read(const char *directory, const struct tracefs_command *c,
+			    struct tracefs_complaint *ret);
 
 /*
- * Writes the command to FILE of DIRECTORY (flags: O_APPEND to add, O_TRUNC to replace). A refusal becomes a diagnostic that begins
- * with `what` ("the filter of sched:sched_switch"), with the kernel's reason at its place. Some commands are logged in the instance's
- * error_log, others in the top one's; both are asked. 0 or -errno.
+ * Writes the command to FILE of DIRECTORY (flags: O_APPEND to add, O_TRUNC to replace). A refusal
+ * becomes a diagnostic that begins with `what` ("the filter of sched:sched_switch"), with the
+ * kernel's reason at its place. Some commands are logged in the instance's error_log, others in the
+ * top one's; both are asked. 0 or -errno.
  */
 int tracefs_command_write(struct kernel *k, const char *directory, const char *file, int flags,
 			  const struct tracefs_command *c, struct diag *d, const char *what);

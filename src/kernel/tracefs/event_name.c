@@ -108,7 +108,10 @@ int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const ch
 
 /* ---- fields ---- */
 
-/* "	field:const char * filename;	offset:16;	size:8;	signed:0;": calls fn("filename", "const char *"). */
+/*
+ * "       field:const char * filename;    offset:16;      size:8; signed:0;": calls fn("filename",
+ * "const char *").
+ */
 static int field_of(const char *line, size_t n, int (*fn)(void *, const char *, const char *),
 		    void *arg)
 {

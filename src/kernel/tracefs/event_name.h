@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of tracepoints as people write them: sched:sched_switch or sched/sched_switch, with or without "tracepoint:" or "t:" before;
- * and what is said of one that there is not.
+ * Names of tracepoints as people write them: sched:sched_switch or sched/sched_switch, with or
+ * without "tracepoint:" or "t:" before; and what is said of one that there is not.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_EVENT_NAME_H
 #define PANTRACE_KERNEL_TRACEFS_EVENT_NAME_H
@@ -16,17 +16,26 @@ bool event_name_is_known(struct kernel *k, const char *name);
 
 /* "did you mean 'SYSTEM:EVENT'?", nothing if none is near. True if something was said. */
 bool event_name_hint(struct kernel *k, struct diag *d, const char *name);
-/* There is no such event: with the nearest ones. system: NULL = it was not said. -ENOENT, or -EACCES where no events can be read. */
+/*
+ * There is no such event: with the nearest ones. system: NULL = it was not said. -ENOENT, or
+ * -EACCES where no events can be read.
+ */
 int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const char *system,
 		      const char *event);
 
-/* Fields of an event by the text of its format file. Returning anything but 0 from fn ends it; returns that. */
+/*
+ * Fields of an event by the text of its format file. Returning anything but 0 from fn ends it;
+ * returns that.
+ */
 int event_fields_each(const char *format, int (*fn)(void *arg, const char *name, const char *type),
 		      void *arg);
 /* There is no such field: with the nearest ones. event: "SYSTEM:EVENT". */
 void event_field_refuse(struct diag *d, struct span at, const char *event, const char *format,
 			const char *field);
-/* Which names in a filter of ftrace's are no fields of the event: a hint with the nearest ones, or with the command that shows all. */
+/*
+ * Which names in a filter of ftrace's are no fields of the event: a hint with the nearest ones, or
+ * with the command that shows all.
+ */
 void event_filter_hint(struct diag *d, const char *event, const char *format, const char *filter);
 /* The first name in a filter that is no field of the event, malloc'ed; NULL = all are known. */
 char *event_filter_unknown(const char *format, const char *filter);

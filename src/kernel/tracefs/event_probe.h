@@ -6,9 +6,10 @@
 #include "kernel/kernel.h"
 
 /*
- * Is a field that is a `char *` read as the pointer that it is? Kernels in which such a field counts as a string (6.12 does, 6.1 does
- * not) read its first byte only: get_event_field() in kernel/trace/trace_eprobe.c. By trial, in a ring buffer of its own; also true
- * if it cannot be tried.
+ * Is a field that is a `char *` read as the pointer that it is? Kernels in which such a field
+ * counts as a string (6.12 does, 6.1 does not) read its first byte only: get_event_field() in
+ * kernel/trace/trace_eprobe.c. By trial, in a ring buffer of its own; also true if it cannot be
+ * tried.
  */
 bool event_probe_reads_pointers(struct kernel *k);
 /* The type of a field in the text of an event's format file: is it `char *` or `const char *`? */

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A ring buffer of ftrace that is ours: an instance made for this run (tracefs/instances/pantrace-PID-START) with its own
- * events, filters, tracer, clock and size. Nothing that others trace is seen or disturbed, two runs do not meet, and
- * rmdir takes everything back. It is locked (flock on its directory) as long as we live, so that other runs know.
+ * A ring buffer of ftrace that is ours: an instance made for this run
+ * (tracefs/instances/pantrace-PID-START) with its own events, filters, tracer, clock and size.
+ * Nothing that others trace is seen or disturbed, two runs do not meet, and rmdir takes everything
+ * back. It is locked (flock on its directory) as long as we live, so that other runs know.
  *
- * Where a tracer cannot run in an instance (function_graph, whose list of functions is only there) the top buffer is taken instead: under a lock, refused
- * while anybody traces there, and with every value that is changed written down first (/run/pantrace), so that it is
- * put back at the end, or by the next run if this one is killed.
+ * Where a tracer cannot run in an instance (function_graph, whose list of functions is only there)
+ * the top buffer is taken instead: under a lock, refused while anybody traces there, and with every
+ * value that is changed written down first (/run/pantrace), so that it is put back at the end, or
+ * by the next run if this one is killed.
  *
- * Everything is read before it is written, and written only if it differs. Functions return 0 or -errno with a
- * diagnostic, unless they say otherwise. instance_open() removes what dead runs left (kernel/tracefs/sweep.h).
+ * Everything is read before it is written, and written only if it differs. Functions return 0 or
+ * -errno with a diagnostic, unless they say otherwise. instance_open() removes what dead runs left
+ * (kernel/tracefs/sweep.h).
  *
  *	struct instance *in;
  *	if (instance_open(k, d, INSTANCE_OWN, &in)) ...
@@ -31,28 +34,38 @@ struct instance;
 enum instance_kind {
 	INSTANCE_OWN, /* made for this run */
 	INSTANCE_TOP, /* the kernel's top buffer */
-	/* Made for this run, with the kernel's own clock: to change it takes two grace periods of RCU, 10 to 50 ms. */
+	/*
+	 * Made for this run, with the kernel's own clock: to change it takes two grace periods of
+	 * RCU, 10 to 50 ms.
+	 */
 	INSTANCE_ANY_CLOCK,
 };
 
-/* d must outlive the instance. The clock is mono (unless any will do), tracing is on, nothing is enabled. */
+/*
+ * d must outlive the instance. The clock is mono (unless any will do), tracing is on, nothing is
+ * enabled.
+ */
 int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, struct instance **ret);
 /*
- * Ends everything and takes it back. NULL is fine. Descriptors of files in it must be closed before (rmdir refuses
- * otherwise). The diag gets a warning if something could not be taken back.
+ * Ends everything and takes it back. NULL is fine. Descriptors of files in it must be closed before
+ * (rmdir refuses otherwise). The diag gets a warning if something could not be taken back.
  */
 void instance_close(struct instance *in);
 /*
- * Nothing is recorded any more, and the guard removes the instance and our dynamic events when we are gone (guard_take_over()):
- * close() does not. False: close() has to.
+ * Nothing is recorded any more, and the guard removes the instance and our dynamic events when we
+ * are gone (guard_take_over()): close() does not. False: close() has to.
  */
 bool instance_leave(struct instance *in);
 
-/* The process that has the top buffer at this moment; 0 = none, -1 = one that cannot be seen from here. */
+/*
+ * The process that has the top buffer at this moment; 0 = none, -1 = one that cannot be seen from
+ * here.
+ */
 pid_t instance_top_owner(struct kernel *k);
 
-const char *instance_directory(const struct instance *in); /* absolute, without a slash at the end */
-const char *instance_name(const struct instance *in);	   /* "pantrace-PID-START"; "" = top */
+/* absolute, without a slash at the end */
+const char *instance_directory(const struct instance *in);
+const char *instance_name(const struct instance *in); /* "pantrace-PID-START"; "" = top */
 bool instance_is_top(const struct instance *in);
 struct diag *instance_diag(struct instance *in);
 struct kernel *instance_kernel(struct instance *in);
@@ -68,7 +81,10 @@ int instance_read(const struct instance *in, const char *file, char **ret);
 int instance_write(struct instance *in, const char *file, const char *value);
 /* The same, without a diagnostic: for what may be missing. */
 int instance_try(struct instance *in, const char *file, const char *value);
-/* Of the top buffer: notes what the file has, so that it is put back. For those that write to it themselves. */
+/*
+ * Of the top buffer: notes what the file has, so that it is put back. For those that write to it
+ * themselves.
+ */
 int instance_remember(struct instance *in, const char *file);
 /* Adds words of a list (set_ftrace_filter, set_graph_function, set_event_pid). */
 int instance_add(struct instance *in, const char *file, const char *value);
@@ -79,31 +95,41 @@ int instance_add(struct instance *in, const char *file, const char *value);
 int instance_set_buffer(struct instance *in, u64 kb);
 /* "mono" ... ; without a diagnostic -EINVAL if the kernel does not have the clock. */
 int instance_set_clock(struct instance *in, const char *clock);
-/* An option of trace_options or of a tracer: "event-fork", "funcgraph-tail". -ENOENT (with a diagnostic) if there is no such. */
+/*
+ * An option of trace_options or of a tracer: "event-fork", "funcgraph-tail". -ENOENT (with a
+ * diagnostic) if there is no such.
+ */
 int instance_set_option(struct instance *in, const char *option, bool on);
 bool instance_has_option(const struct instance *in, const char *option);
 enum instance_follow {
-	FOLLOW_EVENTS = 1,    /* events of these threads only */
+	FOLLOW_EVENTS = 1, /* events of these threads only */
 	FOLLOW_FUNCTIONS = 2, /* function tracers likewise */
-	FOLLOW_CHILDREN = 4,  /* and what they start (threads, processes) */
+	FOLLOW_CHILDREN = 4, /* and what they start (threads, processes) */
 };
 
 /* Only these threads; further calls add. follow: a set of enum instance_follow. */
-int instance_follow_threads(struct instance *in, const pid_t *threads, size_t count, unsigned int follow);
+int instance_follow_threads(struct instance *in, const pid_t *threads, size_t count,
+			    unsigned int follow);
 /* All threads of a process. -ESRCH with a diagnostic if there is no such process. */
 int instance_follow_process(struct instance *in, pid_t pid, unsigned int follow);
 /* "function", "function_graph", "nop". */
 int instance_set_tracer(struct instance *in, const char *tracer);
-/* As instance_open(), where this tracer can run: an own instance if possible, else the top buffer. Refuses with the cause: not built in,
- * locked down, in use. The tracer is not set yet: filters come first. */
-int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock, struct instance **ret);
+/*
+ * As instance_open(), where this tracer can run: an own instance if possible, else the top buffer.
+ * Refuses with the cause: not built in, locked down, in use. The tracer is not set yet: filters
+ * come first.
+ */
+int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock,
+			     struct instance **ret);
 int instance_tracing_on(struct instance *in, bool on);
 
 /* ---- events ---- */
 
 /* -ENOENT with the nearest names if there is no such event. */
 int instance_enable_event(struct instance *in, const char *system, const char *event, bool on);
-int instance_set_filter(struct instance *in, const char *system, const char *event, const struct tracefs_command *filter);
-int instance_add_trigger(struct instance *in, const char *system, const char *event, const struct tracefs_command *trigger);
+int instance_set_filter(struct instance *in, const char *system, const char *event,
+			const struct tracefs_command *filter);
+int instance_add_trigger(struct instance *in, const char *system, const char *event,
+			 const struct tracefs_command *trigger);
 
 #endif

@@ -12,7 +12,7 @@ struct instance {
 	struct diag *diag;
 	enum instance_kind kind;
 	char *directory, *name;
-	int lock;		     /* descriptor of the directory, flock'ed */
+	int lock; /* descriptor of the directory, flock'ed */
 	struct tracefs_saved *saved; /* top buffer only: what it was before */
 	struct tracefs_saved *shared; /* an own one: what is set at the top all the same, or NULL */
 	bool has_triggers;
@@ -20,6 +20,7 @@ struct instance {
 };
 
 /* An error with the cause that the errno has for files of tracefs. Returns err. */
-int instance_refused(struct instance *in, int err, const char *file, const char *fmt, ...) PRINTF_LIKE(4, 5);
+int instance_refused(struct instance *in, int err, const char *file, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
 
 #endif

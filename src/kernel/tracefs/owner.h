@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a thing in tracefs is. All that pantrace makes there carries the process and the moment that it started in
- * its name, so that a later run knows what a killed one left, and a new process with an old number is not taken for the owner:
+ * Whose a thing in tracefs is. All that pantrace makes there carries the process and the moment
+ * that it started in its name, so that a later run knows what a killed one left, and a new process
+ * with an old number is not taken for the owner:
  *
  *	instances/pantrace-PID-START	a ring buffer of its own
  *	events/pantrace_PID_START/x	a probe event
@@ -26,12 +27,16 @@ struct tracefs_owner {
 
 struct tracefs_owner tracefs_owner_self(void);
 /* Fills in "pantrace?PID?START" with the separator '-' (instances) or '_' (events). */
-void tracefs_owner_name(const struct tracefs_owner *o, char separator, char ret[TRACEFS_OWNER_NAME]);
-/* Does the name begin with an owner's? *ret_rest (may be NULL): what stands behind it ("", "/x", "_x", "-2"). */
+void tracefs_owner_name(const struct tracefs_owner *o, char separator,
+			char ret[TRACEFS_OWNER_NAME]);
+/*
+ * Does the name begin with an owner's? *ret_rest (may be NULL): what stands behind it ("", "/x",
+ * "_x", "-2").
+ */
 bool tracefs_owner_parse(const char *name, struct tracefs_owner *ret, const char **ret_rest);
 /*
- * Is the owner still there: as a process, or (from another PID namespace) by the lock that it holds on its instance?
- * When in doubt, yes.
+ * Is the owner still there: as a process, or (from another PID namespace) by the lock that it holds
+ * on its instance? When in doubt, yes.
  */
 bool tracefs_owner_alive(struct kernel *k, const struct tracefs_owner *o);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of the top buffer as they were before we changed them. Each is written to a journal (pantrace/PID-START under /run, or
- * where that is not writable under /dev/shm, /tmp) before the change, so that they can be put back also when the owner
- * was killed. The journal is one record per file:
+ * Values of the top buffer as they were before we changed them. Each is written to a journal
+ * (pantrace/PID-START under /run, or where that is not writable under /dev/shm, /tmp) before the
+ * change, so that they can be put back also when the owner was killed. The journal is one record
+ * per file:
  *
  *	NAME LENGTH\n VALUE \n
  */
@@ -19,27 +20,33 @@ struct tracefs_saved *tracefs_saved_new(const char *directory);
 int tracefs_saved_remember(struct tracefs_saved *s, const char *file);
 /* The same with a value that is known. */
 int tracefs_saved_remember_text(struct tracefs_saved *s, const char *file, const char *value);
-/* Writes back what differs, newest first, and removes the journal. Returns 0, or the first -errno with *ret_file (malloc'ed; may be NULL)
- * naming the file. Frees s. */
+/*
+ * Writes back what differs, newest first, and removes the journal. Returns 0, or the first -errno
+ * with *ret_file (malloc'ed; may be NULL) naming the file. Frees s.
+ */
 int tracefs_saved_restore(struct tracefs_saved *s, char **ret_file);
 
 /*
- * Calls fn for every journal whose owner is dead: with the names of the files that it would put back (only_look) or has put back
- * (error: 0 or errno each).
+ * Calls fn for every journal whose owner is dead: with the names of the files that it would put
+ * back (only_look) or has put back (error: 0 or errno each).
  */
-void tracefs_saved_each_stale(struct kernel *k, bool only_look, void (*fn)(void *arg, const char *file, int error), void *arg);
+void tracefs_saved_each_stale(struct kernel *k, bool only_look,
+			      void (*fn)(void *arg, const char *file, int error), void *arg);
 
 /*
- * Cuts the text of a journal, LEN bytes with a NUL behind, into its values and calls fn for each, in
- * their order. What a run was killed in the middle of is left out, as the change did not happen; a
- * file that would lead out of tracefs ends the journal.
+ * Cuts the text of a journal, LEN bytes with a NUL behind, into its values and calls fn for each,
+ * in their order. What a run was killed in the middle of is left out, as the change did not happen;
+ * a file that would lead out of tracefs ends the journal.
  */
 void tracefs_journal_parse(char *text, size_t len, void (*fn)(void *arg, char *file, char *value),
 			   void *arg);
 
 /* ---- one value ---- */
 
-/* The value in the form in which it is written: "mono" of "local [mono]", "1408" of "7 (expanded: 1408)"; malloc'ed. 0 or -errno. */
+/*
+ * The value in the form in which it is written: "mono" of "local [mono]", "1408" of "7 (expanded:
+ * 1408)"; malloc'ed. 0 or -errno.
+ */
 int tracefs_value_read(const char *directory, const char *file, char **ret);
 /* Makes the file hold it: lists are emptied and filled line by line. 0 or -errno. */
 int tracefs_value_write(const char *directory, const char *file, const char *value);

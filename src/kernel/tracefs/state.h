@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What in tracefs is not as it is after boot, and how it is taken back: tracers, events, filters, triggers, lists of functions and
- * threads, options, sizes, probes, synthetic events, instances. For `reset-ftrace`.
+ * What in tracefs is not as it is after boot, and how it is taken back: tracers, events, filters,
+ * triggers, lists of functions and threads, options, sizes, probes, synthetic events, instances.
+ * For `reset-ftrace`.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_STATE_H
 #define PANTRACE_KERNEL_TRACEFS_STATE_H
@@ -12,25 +13,26 @@
 #include "kernel/kernel.h"
 
 enum state_kind {
-	STATE_SETTING,	/* a file with another value than the default */
-	STATE_LIST,	/* a list of functions or threads that is not empty */
-	STATE_EVENT,	/* an event that is on */
-	STATE_FILTER,	/* of an event */
-	STATE_TRIGGER,	/* of an event or a function */
-	STATE_PROBE,	/* a probe event */
+	STATE_SETTING, /* a file with another value than the default */
+	STATE_LIST, /* a list of functions or threads that is not empty */
+	STATE_EVENT, /* an event that is on */
+	STATE_FILTER, /* of an event */
+	STATE_TRIGGER, /* of an event or a function */
+	STATE_PROBE, /* a probe event */
 	STATE_SYNTHETIC, /* a synthetic event */
-	STATE_INSTANCE,	/* a ring buffer that somebody made */
+	STATE_INSTANCE, /* a ring buffer that somebody made */
 };
 
 struct state_item {
 	enum state_kind kind;
 	char *instance; /* "" = the top buffer, or global */
-	char *file;	/* relative to the instance: "current_tracer", "events/sched/sched_switch/filter" */
-	char *value;	/* what is there, in one line */
-	char *undo;	/* what is written to the file (instances: nothing; they are removed) */
-	pid_t owner;	/* of pantrace's own things; 0 = somebody else's */
-	bool alive;	/* the owner lives: it is left alone */
-	int error;	/* of tracefs_state_undo(); 0 = done */
+	/* relative to the instance: "current_tracer", "events/sched/sched_switch/filter" */
+	char *file;
+	char *value; /* what is there, in one line */
+	char *undo; /* what is written to the file (instances: nothing; they are removed) */
+	pid_t owner; /* of pantrace's own things; 0 = somebody else's */
+	bool alive; /* the owner lives: it is left alone */
+	int error; /* of tracefs_state_undo(); 0 = done */
 	bool done;
 };
 
@@ -42,8 +44,12 @@ struct tracefs_state {
 const char *state_kind_name(enum state_kind kind); /* "setting" */
 /* 0, or -errno if tracefs cannot be read. */
 int tracefs_state_read(struct kernel *k, struct tracefs_state *ret);
-/* Takes back those items for which choose() says so, in an order that works. Returns how many failed. */
-u32 tracefs_state_undo(struct kernel *k, struct tracefs_state *s, bool (*choose)(void *arg, const struct state_item *i), void *arg);
+/*
+ * Takes back those items for which choose() says so, in an order that works. Returns how many
+ * failed.
+ */
+u32 tracefs_state_undo(struct kernel *k, struct tracefs_state *s,
+		       bool (*choose)(void *arg, const struct state_item *i), void *arg);
 void tracefs_state_release(struct tracefs_state *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What dead runs left in tracefs (kernel/tracefs/owner.h): their instances, probe events, synthetic events, and the values of
- * the top buffer that they had changed. Live runs are never touched.
+ * What dead runs left in tracefs (kernel/tracefs/owner.h): their instances, probe events, synthetic
+ * events, and the values of the top buffer that they had changed. Live runs are never touched.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_SWEEP_H
 #define PANTRACE_KERNEL_TRACEFS_SWEEP_H
@@ -14,7 +14,7 @@ enum swept_kind { SWEPT_INSTANCE, SWEPT_PROBE, SWEPT_SYNTHETIC, SWEPT_SETTING };
 struct swept {
 	enum swept_kind kind;
 	char *name; /* "pantrace-71-3300", "p:pantrace_71_3300/f", "current_tracer" */
-	int error;  /* 0 = removed; else errno: it is still there */
+	int error; /* 0 = removed; else errno: it is still there */
 };
 
 struct sweep_report {

@@ -7,7 +7,10 @@
 
 #include "kernel/kernel.h"
 
-/* Every event (also dynamic ones) from events/ by directory reading (category, event); no format is read. */
+/*
+ * Every event (also dynamic ones) from events/ by directory reading (category, event); no format is
+ * read.
+ */
 int tracefs_each_event(struct kernel *k, const char *category_glob, const char *event_glob,
 		       int (*fn)(void *arg, const char *category, const char *event), void *arg);
 /* The event's number for perf_event_open (config). -errno. */

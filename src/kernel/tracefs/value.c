@@ -124,9 +124,11 @@ static int write_list(int fd, const char *value)
 	while (*value && !err) {
 		const size_t len = strcspn(value, "\n"), all = len + (value[len] == '\n');
 
-		/* With its newline: without one, the next write continues the word (trace_get_user()).
-		 * An entry that is gone meanwhile (a thread, a module) must not keep the others
-		 * out. */
+		/*
+		 * With its newline: without one, the next write continues the word
+		 * (trace_get_user()). An entry that is gone meanwhile (a thread, a module) must not
+		 * keep the others out.
+		 */
 		if (len && (err = write_all(fd, value, all)) && (err == -ESRCH || err == -EINVAL))
 			err = 0;
 		value += all;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Going through a trace buffer's folders, and adding to its lists. Paths are absolute; a folder that cannot be read is an empty one. */
+/*
+ * Going through a trace buffer's folders, and adding to its lists. Paths are absolute; a folder
+ * that cannot be read is an empty one.
+ */
 #ifndef PANTRACE_KERNEL_TRACEFS_WALK_H
 #define PANTRACE_KERNEL_TRACEFS_WALK_H
 
@@ -7,8 +10,12 @@
 
 /* The names of the folders in a folder, in no order. */
 void tracefs_each_folder(const char *path, void (*fn)(void *arg, const char *name), void *arg);
-/* The events that a buffer has: events/SYSTEM/EVENT below its directory; also ftrace's own records. */
-void tracefs_each_event_folder(const char *directory, void (*fn)(void *arg, const char *system, const char *event), void *arg);
+/*
+ * The events that a buffer has: events/SYSTEM/EVENT below its directory; also ftrace's own records.
+ */
+void tracefs_each_event_folder(const char *directory,
+			       void (*fn)(void *arg, const char *system, const char *event),
+			       void *arg);
 /* Is the word one of those in a file: of available_tracers? */
 bool tracefs_lists(const char *directory, const char *file, const char *word);
 /* Writes to the end of a file: a command. 0 or -errno. */

@@ -360,8 +360,8 @@ static void select_call(struct selector *s, const struct ir_insn *insn)
 		put_value(s, BPF_REG_1 + i, insn->args[i]);
 	put(s, (struct minsn){.code = BPF_JMP | BPF_CALL,
 			      .pseudo = insn->op == IR_CALL_FUNCTION ? BPF_PSEUDO_CALL
-					: insn->is_kernel	       ? BPF_PSEUDO_KFUNC_CALL
-								       : 0,
+					: insn->is_kernel	     ? BPF_PSEUDO_KFUNC_CALL
+								     : 0,
 			      .nargs = insn->nargs,
 			      .imm = insn->imm});
 	if (insn->dst)

@@ -136,7 +136,8 @@ static bool count_in_process(struct lower *l, struct expr *call, ir_reg bucket, 
 {
 	if (!l->unit->context.in_process)
 		return false;
-	lower_process_count(l, l->assign_map, l->assign_keys, l->assign_nkeys, bucket, n, call->span);
+	lower_process_count(l, l->assign_map, l->assign_keys, l->assign_nkeys, bucket, n,
+			    call->span);
 	return true;
 }
 
@@ -219,7 +220,8 @@ static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
  * hist(n, k), bucket numbers as bpftrace has them:
  *	0		n < 0
  *	1 + n		n < 2^k
- *	1 + (A, B)	A = position of the highest bit of n, minus k, plus 1; B = the k bits below it
+ *	1 + (A, B)	A = position of the highest bit of n, minus k, plus 1; B = the k bits below
+ *			it
  *
  * The position is found by six halving steps. (2^s - 1 - n) >> 63 is 1 if n >= 2^s and 0 otherwise
  * for n >= 0: no branches, which would double the verifier's paths at each step.
@@ -298,9 +300,9 @@ static void lower_hist(struct lower *l, struct expr *call, struct value *ret)
 	if (t->kind == TYPE_LHIST)
 		bucket = aggregate_lhist_bucket(l->f, n, t->lhist_min, t->lhist_max, t->lhist_step);
 	else
-		bucket = l->unit->context.in_process ?
-				 ir_call_n(l->f, PT_VM_BUCKET, n, ir_const(l->f, (s64)t->hist_bits)) :
-				 aggregate_hist_bucket(l->f, n, t->hist_bits);
+		bucket = l->unit->context.in_process ? ir_call_n(l->f, PT_VM_BUCKET, n,
+								 ir_const(l->f, (s64)t->hist_bits))
+						     : aggregate_hist_bucket(l->f, n, t->hist_bits);
 	if (l->unit->context.in_process) {
 		count_in_process(l, call, bucket, ir_const(l->f, 1));
 		return;

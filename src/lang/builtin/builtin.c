@@ -2,12 +2,12 @@
 #include "lang/builtin/util.h"
 
 const struct builtin *const builtin_tables[] = {
-	builtins_process, builtins_context, builtins_time,	builtins_string, builtins_compare,
-	builtins_symbol,  builtins_stack,   builtins_net,	builtins_output, builtins_abort,   builtins_aggregate,
-	builtins_map,	  builtins_type,    builtins_misc,
-	builtins_tseries, builtins_statistics, builtins_present, builtins_speculate,
-	builtins_row,	  builtins_path,    builtins_config,
-	builtins_concat,  builtins_kernel, NULL,
+	builtins_process, builtins_context,   builtins_time,	  builtins_string,
+	builtins_compare, builtins_symbol,    builtins_stack,	  builtins_net,
+	builtins_output,  builtins_abort,     builtins_aggregate, builtins_map,
+	builtins_type,	  builtins_misc,      builtins_tseries,	  builtins_statistics,
+	builtins_present, builtins_speculate, builtins_row,	  builtins_path,
+	builtins_config,  builtins_concat,    builtins_kernel,	  NULL,
 };
 
 /* About 130 rows, asked a few dozen times per script: a scan is faster than building an index. */
@@ -31,7 +31,8 @@ const char *const *builtin_names(size_t *ret_count)
 
 	if (!count)
 		for (const struct builtin *const *table = builtin_tables; *table; table++)
-			for (const struct builtin *b = *table; b->name && count < ARRAY_SIZE(names); b++)
+			for (const struct builtin *b = *table; b->name && count < ARRAY_SIZE(names);
+			     b++)
 				names[count++] = b->name;
 	*ret_count = count;
 	return names;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builtins are rows: each function or variable of the language is one row with its signature, check, lowering and
- * documentation. The reference page and shell completion are generated from the rows. One file per family:
- * lang/builtin/process.c, lang/builtin/context.c, lang/builtin/time.c, lang/builtin/string.c, lang/builtin/symbol.c, lang/builtin/output.c,
- * builtin_aggregate.c, lang/builtin/map.c, lang/builtin/type.c, lang/builtin/misc.c.
+ * Builtins are rows: each function or variable of the language is one row with its signature,
+ * check, lowering and documentation. The reference page and shell completion are generated from the
+ * rows. One file per family: lang/builtin/process.c, lang/builtin/context.c, lang/builtin/time.c,
+ * lang/builtin/string.c, lang/builtin/symbol.c, lang/builtin/output.c, builtin_aggregate.c,
+ * lang/builtin/map.c, lang/builtin/type.c, lang/builtin/misc.c.
  */
 #ifndef PANTRACE_LANG_BUILTIN_BUILTIN_H
 #define PANTRACE_LANG_BUILTIN_BUILTIN_H
@@ -15,30 +16,38 @@ struct lower;
 struct value;
 
 enum builtin_flags {
-	BUILTIN_VARIABLE = 1 << 0,  /* may be written without parentheses */
-	BUILTIN_CALL = 1 << 1,	    /* may be written with parentheses */
-	BUILTIN_UNSAFE = 1 << 2,    /* needs --unsafe */
+	BUILTIN_VARIABLE = 1 << 0, /* may be written without parentheses */
+	BUILTIN_CALL = 1 << 1, /* may be written with parentheses */
+	BUILTIN_UNSAFE = 1 << 2, /* needs --unsafe */
 	BUILTIN_AGGREGATION = 1 << 3, /* only as `@m = f(...)` */
 	BUILTIN_STATEMENT = 1 << 4, /* gives no value: only as a statement */
-	BUILTIN_LIBRARY = 1 << 6,   /* bpftrace has it in its library: other words where it is refused */
-	BUILTIN_RAW_ARGS = 1 << 5,  /* check() looks at the arguments itself before they are checked (maps, type names) */
+	/* bpftrace has it in its library: other words where it is refused */
+	BUILTIN_LIBRARY = 1 << 6,
+	/* check() looks at the arguments itself before they are checked (maps, type names) */
+	BUILTIN_RAW_ARGS = 1 << 5,
 };
 
 struct builtin {
 	const char *name;
 	const char *signature; /* "str(char *p [, uint64 n])", as documented */
-	const char *doc;       /* one or two sentences */
-	const char *kernel;    /* first kernel where it works, "" = 4.9 and later */
+	const char *doc; /* one or two sentences */
+	const char *kernel; /* first kernel where it works, "" = 4.9 and later */
 	u32 flags;
 	u8 min_args, max_args; /* 255 = any number */
-	/* Sets call->type (and annotation). Errors are reported through check_error(). Arguments are already checked unless RAW_ARGS. */
+	/*
+	 * Sets call->type (and annotation). Errors are reported through check_error(). Arguments
+	 * are already checked unless RAW_ARGS.
+	 */
 	void (*check)(struct check *c, struct expr *call);
 	/* Emits code; *ret describes the value (VALUE_NONE for statements). */
 	void (*lower)(struct lower *l, struct expr *call, struct value *ret);
-	/* Aggregations: updates the map element in place; element = address of the per-CPU value. */
+	/*
+	 * Aggregations: updates the map element in place; element = address of the per-CPU value.
+	 */
 };
 
-extern const struct builtin *const builtin_tables[]; /* each ends with a row whose name is NULL; the list ends with NULL */
+/* each ends with a row whose name is NULL; the list ends with NULL */
+extern const struct builtin *const builtin_tables[];
 const struct builtin *builtin_find(const char *name);
 /* All names, for "did you mean". */
 const char *const *builtin_names(size_t *ret_count);

@@ -259,7 +259,10 @@ static struct ir_function *search_callback(struct lower *l, const struct text *h
 	return f;
 }
 
-/* x ^ u ^ u is x, but of u the verifier knows nothing, nor then of x: else it would walk all of its values. */
+/*
+ * x ^ u ^ u is x, but of u the verifier knows nothing, nor then of x: else it would walk all of its
+ * values.
+ */
 static ir_reg load_unknown(struct ir_function *f, ir_reg state, s32 offset, ir_reg unknown)
 {
 	const ir_reg value = ir_load(f, state, offset, 8, false);
@@ -268,8 +271,9 @@ static ir_reg load_unknown(struct ir_function *f, ir_reg state, s32 offset, ir_r
 }
 
 /*
- * long callback(u32 step, void *state): one byte of two texts that are not known. A loop over the needle within a loop over
- * the haystack is walked by the verifier round by round; this is looked at once.
+ * long callback(u32 step, void *state): one byte of two texts that are not known. A loop over the
+ * needle within a loop over the haystack is walked by the verifier round by round; this is looked
+ * at once.
  */
 static struct ir_function *step_callback(struct lower *l, const struct text *hay,
 					 const struct text *needle)

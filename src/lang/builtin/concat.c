@@ -31,15 +31,17 @@ static ir_reg append(struct lower *l, ir_reg dst, struct expr *e, u32 max)
 static void lower_concat(struct lower *l, struct expr *call, struct value *ret)
 {
 	const u32 size = call->type->size;
-	/* The second string is written as a whole behind the first; what is beyond size is cut off. */
+	/*
+	 * The second string is written as a whole behind the first; what is beyond size is cut off.
+	 */
 	const u32 room = ALIGN_UP(2 * size, 8u);
 	const u32 slot = ir_slot(l->f, room, 8, "concat");
 	ir_reg used, length;
 
 	lower_zero(l, ir_slot_address(l->f, slot), 0, room);
 	used = ir_move(l->f, append(l, ir_slot_address(l->f, slot), call->args[0], size - 1));
-	length = append(l, ir_binary(l->f, IR_ADD, ir_slot_address(l->f, slot), used), call->args[1],
-			size - 1);
+	length = append(l, ir_binary(l->f, IR_ADD, ir_slot_address(l->f, slot), used),
+			call->args[1], size - 1);
 	length = builtin_bound(l, ir_binary(l->f, IR_ADD, used, length), size - 1);
 	ir_store_imm(l->f, ir_slot_address(l->f, slot), size - 1, 1, 0);
 	*ret = value_memory(call->type, ir_slot_address(l->f, slot), 0, SPACE_BPF);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the person who runs the script decides: settings (config.max_strlen) and options (getopt). */
+/*
+ * What the person who runs the script decides: settings (config.max_strlen) and options (getopt).
+ */
 #include "lang/builtin/util.h"
 #include "lang/check/internal.h"
 #include "lang/syntax/config.h"
@@ -91,8 +93,10 @@ static void wrong_value(struct check *c, const char *name, const char *given, co
 
 static s64 option_bool(struct check *c, const char *name, const char *given, s64 otherwise)
 {
-	static const char *const yes[] = {"", "1", "true", "on", "yes", NULL},
-				 *const no[] = {"0", "false", "off", "no", NULL};
+	static const char *const yes[] = {"", "1", "true", "on", "yes", NULL}, *const no[] = {
+										       "0", "false",
+										       "off", "no",
+										       NULL};
 
 	if (!given)
 		return otherwise;
@@ -130,7 +134,8 @@ static void note_option(struct check *c, struct expr *call, const char *name, co
 		if (str_eq(c->named_options.items[i].name, name))
 			o = &c->named_options.items[i];
 	if (!o) {
-		vector_push(&c->named_options, ((struct named_option){name, otherwise, description}));
+		vector_push(&c->named_options,
+			    ((struct named_option){name, otherwise, description}));
 		return;
 	}
 	if (!str_eq(o->otherwise, otherwise))
@@ -181,8 +186,7 @@ static void check_getopt(struct check *c, struct expr *call)
 			    "literal, or a boolean literal.");
 		return;
 	}
-	note_option(c, call, name, text,
-		    call->nargs > 2 ? builtin_literal(call->args[2]) : NULL);
+	note_option(c, call, name, text, call->nargs > 2 ? builtin_literal(call->args[2]) : NULL);
 }
 
 static bool is_option(const struct check *c, const char *word)

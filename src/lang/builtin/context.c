@@ -24,8 +24,7 @@ static bool has_registers(const struct check *c)
 /* The saved register at pt_regs + offset. */
 static ir_reg saved_register(struct lower *l, u32 offset, u8 size)
 {
-	const struct location loc = {
-		.kind = LOCATION_REGISTER, .size = size, .offset = offset};
+	const struct location loc = {.kind = LOCATION_REGISTER, .size = size, .offset = offset};
 
 	return lower_location(l, &loc);
 }
@@ -233,11 +232,11 @@ static void check_argument(struct check *c, struct expr *call)
 			    "probes",
 			    call->builtin->name);
 		if (c->unit->context.args)
-			check_hint(
-				c,
-				"this probe's arguments have names, as args.NAME: `pantrace list -v "
-				"'%s'` shows them",
-				c->unit->ntargets ? c->unit->targets[0]->name : "");
+			check_hint(c,
+				   "this probe's arguments have names, as args.NAME: `pantrace "
+				   "list -v "
+				   "'%s'` shows them",
+				   c->unit->ntargets ? c->unit->targets[0]->name : "");
 	} else if (argument_number(call) >= c->unit->context.argn_count) {
 		check_error(c, call->span, "%s: this probe has only %u arguments",
 			    call->builtin->name, c->unit->context.argn_count);
@@ -268,8 +267,10 @@ static void check_stack_argument(struct check *c, struct expr *call)
 		return;
 	}
 	/* There all are on the stack, and each argN is right. */
-	if (c->unit->context.argn[0].kind == LOCATION_MEMORY && c->unit->context.argn[0].size == 4) {
-		check_error(c, call->span, "%s reads 64-bit arguments; this is a 32-bit program", call->builtin->name);
+	if (c->unit->context.argn[0].kind == LOCATION_MEMORY &&
+	    c->unit->context.argn[0].size == 4) {
+		check_error(c, call->span, "%s reads 64-bit arguments; this is a 32-bit program",
+			    call->builtin->name);
 		check_hint(c, "its arguments are arg0, arg1 ...");
 		return;
 	}
@@ -507,7 +508,7 @@ const struct builtin builtins_context[] = {
 	{"override", "void override(uint64 rc)",
 	 "The probed function is not executed and returns rc instead (kprobe on functions that "
 	 "allow error injection).",
-	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_LIBRARY | BUILTIN_STATEMENT, 1, 1, check_override,
-	 lower_override},
+	 "4.16", BUILTIN_CALL | BUILTIN_UNSAFE | BUILTIN_LIBRARY | BUILTIN_STATEMENT, 1, 1,
+	 check_override, lower_override},
 	{0},
 };

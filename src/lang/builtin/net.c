@@ -199,7 +199,8 @@ static void check_socket_cookie(struct check *c, struct expr *call)
 			    t->kind == TYPE_POINTER ? type_str(c->arena, t) : builtin_kind(t));
 	if (!c->unit->context.attach_btf_id)
 		check_error(c, call->span,
-			    "socket_cookie can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
+			    "socket_cookie can only be used with 'fentry', 'fexit' and "
+			    "'rawtracepoint' probes");
 }
 
 static void lower_socket_cookie(struct lower *l, struct expr *call, struct value *ret)
@@ -225,14 +226,17 @@ static void check_skboutput(struct check *c, struct expr *call)
 	if (t->kind != TYPE_POINTER || t->element->kind != TYPE_STRUCT || !t->element->name ||
 	    (!str_eq(t->element->name, "sk_buff") && !str_eq(t->element->name, "struct sk_buff")))
 		check_error(c, call->span,
-			    "skboutput() only supports 'struct sk_buff *' as the second argument (%s provided)",
+			    "skboutput() only supports 'struct sk_buff *' as the second argument "
+			    "(%s provided)",
 			    t->kind == TYPE_POINTER ? type_str(c->arena, t) : builtin_kind(t));
 	check_arg_integer(c, call, 2);
 	if (check_arg_constant(c, call, 3, &offset) && (offset < 0 || offset > PACKET_MAX))
-		check_error(c, call->args[3]->span, "skboutput(): the offset must be 0..%d", PACKET_MAX);
+		check_error(c, call->args[3]->span, "skboutput(): the offset must be 0..%d",
+			    PACKET_MAX);
 	if (!c->unit->context.attach_btf_id)
 		check_error(c, call->span,
-			    "skboutput can only be used with 'fentry', 'fexit' and 'rawtracepoint' probes");
+			    "skboutput can only be used with 'fentry', 'fexit' and 'rawtracepoint' "
+			    "probes");
 }
 
 /* struct packet_header of engine/packets.c, then the kernel adds the packet. */
@@ -241,7 +245,8 @@ static void lower_skboutput(struct lower *l, struct expr *call, struct value *re
 	const u32 map = builtin_map(l->script, MAP_PACKETS);
 	const u32 index = lower_action(l, ACTION_SKBOUTPUT, NULL, 0, call->span);
 	struct action *a = &l->script->actions.items[index];
-	const u32 clock = l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
+	const u32 clock =
+		l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
 	ir_reg skb, flags, header;
 
 	a->format.text = builtin_literal(call->args[0]);
@@ -254,10 +259,11 @@ static void lower_skboutput(struct lower *l, struct expr *call, struct value *re
 	ir_store_imm(l->f, header, 0, 4, index);
 	ir_store_imm(l->f, header, 4, 4, 0);
 	ir_store(l->f, header, 8, 8, ir_call(l->f, clock, 0, NULL));
-	*ret = value_register(call->type, ir_extend(l->f,
-						    ir_call_n(l->f, BPF_FUNC_skb_output, skb, ir_map(l->f, map),
-							      flags, header, ir_const(l->f, 16)),
-						    4, true));
+	*ret = value_register(call->type,
+			      ir_extend(l->f,
+					ir_call_n(l->f, BPF_FUNC_skb_output, skb, ir_map(l->f, map),
+						  flags, header, ir_const(l->f, 16)),
+					4, true));
 }
 
 const struct builtin builtins_net[] = {
@@ -276,11 +282,16 @@ const struct builtin builtins_net[] = {
 	 "The bytes of n in reverse order; the width is that of n.", "", BUILTIN_CALL, 1, 1,
 	 check_bswap, lower_bswap},
 	{"socket_cookie", "uint64 socket_cookie(struct sock *sk)",
-	 "The kernel's unique number for a socket, the same for the socket's life (fentry, fexit, rawtracepoint).",
+	 "The kernel's unique number for a socket, the same for the socket's life (fentry, fexit, "
+	 "rawtracepoint).",
 	 "5.12", BUILTIN_CALL, 1, 1, check_socket_cookie, lower_socket_cookie},
-	{"skboutput", "int32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 offset)",
-	 "Writes the first `length` bytes of a packet, without the first `offset` ones, to a capture file for tcpdump "
-	 "and Wireshark, whose packets begin with the IP header (skip 14 bytes of Ethernet where they are there). 0, or "
+	{"skboutput",
+	 "int32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 "
+	 "offset)",
+	 "Writes the first `length` bytes of a packet, without the first `offset` ones, to a "
+	 "capture file for tcpdump "
+	 "and Wireshark, whose packets begin with the IP header (skip 14 bytes of Ethernet where "
+	 "they are there). 0, or "
 	 "a negative error.",
 	 "5.5", BUILTIN_CALL, 4, 4, check_skboutput, lower_skboutput},
 	{0},

@@ -154,15 +154,17 @@ static void check_system(struct check *c, struct expr *call)
 			continue;
 		if (part->conversion == 'q') {
 			check_warning(c, e->span,
-				      "the quotes around %s end where its own begin: the shell reads this "
+				      "the quotes around %s end where its own begin: the shell "
+				      "reads this "
 				      "text as part of the command",
 				      part->text);
 			check_hint(c, "write %s without quotes around it", part->text);
 			continue;
 		}
-		check_warning(c, e->span,
-			      "the shell reads this text as part of the command: whoever chooses it can "
-			      "run commands of their own");
+		check_warning(
+			c, e->span,
+			"the shell reads this text as part of the command: whoever chooses it can "
+			"run commands of their own");
 		check_hint(c, "%%q instead of %s%s passes it as one quoted argument", part->text,
 			   quote ? " and the quotes around it" : "");
 	}
@@ -431,7 +433,9 @@ const struct builtin builtins_output[] = {
 	{"debugf", "void debugf(\"format\", ...)",
 	 "Prints to the kernel's trace_pipe; at most three arguments, %d %u %x %p %s.", "", OUTPUT,
 	 1, 128, check_debugf, lower_debugf},
-	{"print", "void print(value) | print(@map [, top [, div]]) | print(@map, \"format\" [, top]) | print(@map[key])",
+	{"print",
+	 "void print(value) | print(@map [, top [, div]]) | print(@map, \"format\" [, top]) | "
+	 "print(@map[key])",
 	 "Prints a value, or a map as it is when the request is processed: the top largest "
 	 "entries, numbers divided by div.",
 	 "", OUTPUT | BUILTIN_RAW_ARGS, 1, 3, check_print, lower_print},
@@ -439,11 +443,15 @@ const struct builtin builtins_output[] = {
 	 "Prints the contents of the file that the format names (max_cat_bytes at most).", "",
 	 OUTPUT, 1, 128, check_printf, lower_printf},
 	{"system", "void system(\"format\", ...)",
-	 "Runs a shell command and prints its output; events wait meanwhile. Texts that others choose (names of files, "
-	 "comm) belong behind %q, which quotes them as one argument (without quotes of yours around it); %s hands "
-	 "them to the shell as they are, which is warned of. The command has standard input and error of the tool and "
-	 "no other open file; what it leaves in the background is not waited for, nor what that prints then.", "",
-	 OUTPUT | BUILTIN_UNSAFE, 1, 128, check_system, lower_printf},
+	 "Runs a shell command and prints its output; events wait meanwhile. Texts that others "
+	 "choose (names of files, "
+	 "comm) belong behind %q, which quotes them as one argument (without quotes of yours "
+	 "around it); %s hands "
+	 "them to the shell as they are, which is warned of. The command has standard input and "
+	 "error of the tool and "
+	 "no other open file; what it leaves in the background is not waited for, nor what that "
+	 "prints then.",
+	 "", OUTPUT | BUILTIN_UNSAFE, 1, 128, check_system, lower_printf},
 	{"exit", "void exit([uint8 code])",
 	 "Ends the run after this probe: end probes run, maps are printed, code is the exit code.",
 	 "", OUTPUT, 0, 1, check_exit, lower_exit},

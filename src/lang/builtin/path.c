@@ -65,15 +65,16 @@ static void check_path(struct check *c, struct expr *call)
 }
 
 /*
- * One walk. Its variables live in memory behind the buffer, not in registers: the verifier does not follow the contents of
- * scratch memory, so one round of the loop looks to it like every other.
+ * One walk. Its variables live in memory behind the buffer, not in registers: the verifier does not
+ * follow the contents of scratch memory, so one round of the loop looks to it like every other.
  */
 struct walk {
 	struct lower *l;
 	const struct path_offsets *o;
 	struct span at;
-	ir_reg word;   /* address of an 8-byte slot that reads go through */
-	ir_reg buffer; /* filled from PATH_SIZE downwards; room for a second name behind, for the verifier */
+	ir_reg word; /* address of an 8-byte slot that reads go through */
+	/* filled from PATH_SIZE downwards; room for a second name behind, for the verifier */
+	ir_reg buffer;
 };
 
 enum walk_variable { WALK_DENTRY, WALK_MOUNT, WALK_USED, WALK_VARIABLES };
@@ -147,7 +148,8 @@ static void finish(struct walk *w, const struct type *type, ir_reg string, struc
 	ir_branch_imm(f, IR_EQ, get(w, WALK_DENTRY), 0, unknown, known);
 	ir_switch_to(f, unknown);
 	set(w, WALK_USED,
-	    ir_binary_imm(f, IR_AND, ir_binary_imm(f, IR_SUB, get(w, WALK_USED), 1), PATH_SIZE - 1));
+	    ir_binary_imm(f, IR_AND, ir_binary_imm(f, IR_SUB, get(w, WALK_USED), 1),
+			  PATH_SIZE - 1));
 	ir_store_imm(f, begin_of(w), 0, 1, '?');
 	ir_jump(f, known);
 	ir_switch_to(f, known);
@@ -172,7 +174,8 @@ static struct walk walk_new(struct lower *l, struct expr *call)
 	struct walk w = {.l = l, .o = call->annotation, .at = call->span};
 
 	w.word = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "path.word"));
-	w.buffer = ir_slot_address(l->f, ir_slot(l->f, WALK_MEMORY(WALK_VARIABLES), 8, "path.buffer"));
+	w.buffer =
+		ir_slot_address(l->f, ir_slot(l->f, WALK_MEMORY(WALK_VARIABLES), 8, "path.buffer"));
 	set(&w, WALK_USED, ir_const(l->f, PATH_SIZE));
 	return w;
 }
@@ -279,7 +282,7 @@ static void put_relative(struct walk *w, ir_reg string, ir_reg n)
 
 	set(w, WALK_USED,
 	    ir_binary_imm(f, IR_AND, ir_binary(f, IR_SUB, ir_const(f, PATH_SIZE - 1), len),
-				PATH_SIZE - 1));
+			  PATH_SIZE - 1));
 	slash = begin_of(w);
 	ir_store_imm(f, slash, 0, 1, '/');
 	/* For the verifier, which does not relate used to len, the buffer has room for a whole name

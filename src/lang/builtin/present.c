@@ -12,8 +12,8 @@ static bool is_keyed(struct check *c, struct expr *call, const struct map_symbol
 {
 	if (!m->key || !type_is(m->key, TYPE_NONE))
 		return true;
-	check_error(c, call->args[0]->span, "%s() expects a map with explicit keys (non-scalar map)",
-		    call->name);
+	check_error(c, call->args[0]->span,
+		    "%s() expects a map with explicit keys (non-scalar map)", call->name);
 	return false;
 }
 
@@ -56,11 +56,13 @@ static void check_normalize(struct check *c, struct expr *call)
 		return;
 	check_integer_argument(c, call, 1);
 	if (by->is_comptime_known && check_constant(c, by, &value) && value < 1)
-		check_error(c, by->span, "normalize() expects a divisor of at least 1 (%lld provided)",
+		check_error(c, by->span,
+			    "normalize() expects a divisor of at least 1 (%lld provided)",
 			    (long long)value);
 }
 
-static void send_numbers(struct lower *l, struct expr *call, enum action_kind kind, ir_reg a, ir_reg b)
+static void send_numbers(struct lower *l, struct expr *call, enum action_kind kind, ir_reg a,
+			 ir_reg b)
 {
 	const struct type *types[] = {type_int(8, true), type_int(8, true)};
 	const struct value values[] = {value_register(types[0], a), value_register(types[1], b)};
@@ -73,8 +75,8 @@ static void send_numbers(struct lower *l, struct expr *call, enum action_kind ki
 static void lower_number(struct lower *l, struct expr *call, struct value *ret)
 {
 	const bool is_trunc = str_eq(call->builtin->name, "trunc");
-	const ir_reg n = call->nargs > 1 ? lower_scalar(l, call->args[1])
-					 : ir_const(l->f, is_trunc ? 0 : 1);
+	const ir_reg n =
+		call->nargs > 1 ? lower_scalar(l, call->args[1]) : ir_const(l->f, is_trunc ? 0 : 1);
 
 	send_numbers(l, call, is_trunc ? ACTION_TRUNC : ACTION_NORMALIZE, n, ir_const(l->f, 0));
 	*ret = (struct value){0};
@@ -148,7 +150,8 @@ static void join_keys(struct check *c, struct expr *call, u32 first, u32 n)
 	if (!both || a->key_is_list != b->key_is_list) {
 		check_error(c, call->args[n]->span,
 			    "%s() joins maps by their keys: @%s has '%s', @%s has '%s'", call->name,
-			    a->name, type_str(c->arena, a->key), b->name, type_str(c->arena, b->key));
+			    a->name, type_str(c->arena, a->key), b->name,
+			    type_str(c->arena, b->key));
 		return;
 	}
 	set_key(c, a, both);
@@ -182,8 +185,11 @@ static void check_printa(struct check *c, struct expr *call)
 		check_error(c, call->args[0]->span, "%s", complaint);
 }
 
-/* "%@d" is "%d" for the format's parser; ret_marks tells which conversions were marked, in order. */
-static const char *without_marks(struct arena *a, const struct expr *text, bool *ret_marks, u32 *ret_n)
+/*
+ * "%@d" is "%d" for the format's parser; ret_marks tells which conversions were marked, in order.
+ */
+static const char *without_marks(struct arena *a, const struct expr *text, bool *ret_marks,
+				 u32 *ret_n)
 {
 	char *out = arena_alloc(a, text->string.len + 1);
 	u32 n = 0, used = 0;
@@ -200,7 +206,8 @@ static const char *without_marks(struct arena *a, const struct expr *text, bool 
 		}
 		if (n < PRINTA_MAX_CONVERSIONS)
 			ret_marks[n] = false;
-		while (i + 1 < text->string.len && strchr("-+ #0123456789.@", text->string.data[i + 1])) {
+		while (i + 1 < text->string.len &&
+		       strchr("-+ #0123456789.@", text->string.data[i + 1])) {
 			i++;
 			if (text->string.data[i] != '@')
 				out[used++] = text->string.data[i];
@@ -234,7 +241,8 @@ static const struct type *key_part(const struct script_map *m, u32 n)
 }
 
 /* Fills in where each conversion takes its value from. */
-static const char *assign_sources(struct lower *l, struct action *a, const bool *marks, u32 *sources)
+static const char *assign_sources(struct lower *l, struct action *a, const bool *marks,
+				  u32 *sources)
 {
 	const struct script_map *maps = l->script->maps.items;
 	const struct type *types[PRINTA_MAX_CONVERSIONS];
@@ -281,7 +289,8 @@ void present_send(struct lower *l, struct expr *call, const struct expr *text,
 
 	for (u32 i = 0; i < nmaps; i++) {
 		maps[i] = map_args[i]->map->index;
-		if (!type_equal(l->script->maps.items[maps[i]].key, l->script->maps.items[maps[0]].key)) {
+		if (!type_equal(l->script->maps.items[maps[i]].key,
+				l->script->maps.items[maps[0]].key)) {
 			lower_error(l, map_args[i]->span,
 				    "%s() joins maps by their keys: @%s has '%s', @%s has '%s'",
 				    call->name, map_args[0]->name,
@@ -315,7 +324,8 @@ static void lower_printa(struct lower *l, struct expr *call, struct value *ret)
 	*ret = (struct value){0};
 	if (call->nargs - 1 <= PRINTA_MAX_MAPS)
 		present_send(l, call, call->args[0], call->args + 1, call->nargs - 1,
-			     ir_const(l->f, 0), taken ? taken->clears : 0, taken ? taken->zeroes : 0);
+			     ir_const(l->f, 0), taken ? taken->clears : 0,
+			     taken ? taken->zeroes : 0);
 }
 
 #define OVER_MAP (BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS)
@@ -326,11 +336,12 @@ const struct builtin builtins_present[] = {
 	 "request is processed; without n all of them.",
 	 "", OVER_MAP, 1, 2, check_trunc, lower_number},
 	{"normalize", "void normalize(@map, uint64 divisor)",
-	 "From now on the values of the map are divided when they are printed; what is counted does "
+	 "From now on the values of the map are divided when they are printed; what is counted "
+	 "does "
 	 "not change. print(@m, top, div) divides once more.",
 	 "", OVER_MAP, 2, 2, check_normalize, lower_number},
-	{"denormalize", "void denormalize(@map)", "Ends what normalize() began.", "", OVER_MAP, 1, 1,
-	 check_normalize, lower_number},
+	{"denormalize", "void denormalize(@map)", "Ends what normalize() began.", "", OVER_MAP, 1,
+	 1, check_normalize, lower_number},
 	{"sort", "void sort(@map, key|value [, asc|desc])",
 	 "From now on the map is printed in this order, also at the end of the run. The top "
 	 "entries of print(@m, top) still are the largest.",

@@ -173,20 +173,24 @@ static void check_comm(struct check *c, struct expr *call)
 	if (kernel_function_allowed(c, "bpf_task_from_pid") && f->release &&
 	    builtin_member(c, "struct task_struct", "comm", &t, &f->offset))
 		return;
-	check_error(
-		c, call->span,
-		f->from_pid
-			? "Syntax comm(PID) is not supported in this probe type yet. Type: %s"
-			: "comm(PID) needs the kernel function bpf_task_from_pid (Linux 6.2) for %s",
-		unit_provider(c->unit)->name);
+	check_error(c, call->span,
+		    f->from_pid
+			    ? "Syntax comm(PID) is not supported in this probe type yet. Type: %s"
+			    : "comm(PID) needs the kernel function bpf_task_from_pid (Linux 6.2) "
+			      "for %s",
+		    unit_provider(c->unit)->name);
 	check_hint(c, "comm without an argument is the current thread's name; pcomm and "
 		      "leader_comm take a task");
 }
 
-/* The name of a task by its pid in the initial namespace; what there is no task for is said, and N/A. */
+/*
+ * The name of a task by its pid in the initial namespace; what there is no task for is said, and
+ * N/A.
+ */
 static void lower_comm_of(struct lower *l, struct expr *call, struct value *ret)
 {
-	const u32 found = ir_block_new(l->f, "comm.found"), missing = ir_block_new(l->f, "comm.missing"),
+	const u32 found = ir_block_new(l->f, "comm.found"),
+		  missing = ir_block_new(l->f, "comm.missing"),
 		  end = ir_block_new(l->f, "comm.end");
 	const struct comm_functions *f = call->annotation;
 	const struct type *types[] = {type_int(4, true)};
@@ -207,7 +211,8 @@ static void lower_comm_of(struct lower *l, struct expr *call, struct value *ret)
 	ir_store_imm(l->f, slot, 0, 4, 'N' | '/' << 8 | 'A' << 16);
 	action = lower_action(l, ACTION_PRINTF, types, 1, call->span);
 	l->script->actions.items[action].stream = 2;
-	format_parse(l->arena, text, strlen(text), &l->script->actions.items[action].format, &nargs);
+	format_parse(l->arena, text, strlen(text), &l->script->actions.items[action].format,
+		     &nargs);
 	lower_send(l, action, &value, 1, call->span);
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
@@ -223,7 +228,8 @@ static void lower_comm(struct lower *l, struct expr *call, struct value *ret)
 		return;
 	}
 	lower_slot(l, call->type, "comm", &addr);
-	ir_zero(l->f, addr, 0, COMM_SIZE); /* the helper pads only since Linux 6.6: keys must not hold what was there */
+	/* the helper pads only since Linux 6.6: keys must not hold what was there */
+	ir_zero(l->f, addr, 0, COMM_SIZE);
 	result = ir_call_n(l->f, BPF_FUNC_get_current_comm, addr, ir_const(l->f, COMM_SIZE));
 	lower_helper_error(l, BPF_FUNC_get_current_comm, result, call->span);
 	*ret = value_memory(call->type, addr, 0, SPACE_BPF);
@@ -417,9 +423,10 @@ const struct builtin builtins_process[] = {
 	 "Name of the current user, looked up when it is printed.", "", VARIABLE_OR_CALL, 0, 0,
 	 check_username, lower_username},
 	{"comm", "string comm([uint32 pid])",
-	 "Name of the current thread, at most 15 characters, or of the process with this number (in programs that may call "
-	 "bpf_task_from_pid; Linux 6.2).", "",
-	 VARIABLE_OR_CALL, 0, 1, check_comm, lower_comm},
+	 "Name of the current thread, at most 15 characters, or of the process with this number "
+	 "(in programs that may call "
+	 "bpf_task_from_pid; Linux 6.2).",
+	 "", VARIABLE_OR_CALL, 0, 1, check_comm, lower_comm},
 	{"cpid", "uint64 cpid", "Process id of the command started by -c; 0 without one.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_cpid, lower_cpid},
 	{"has_cpid", "bool has_cpid",

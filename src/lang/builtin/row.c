@@ -65,8 +65,10 @@ static void lower_table(struct lower *l, struct expr *call, struct value *ret)
 		action->clears = taken->clears;
 		action->zeroes = taken->zeroes;
 	}
-	wrong = action->separator ? NULL : format_parse(l->arena, call->args[0]->string.data, call->args[0]->string.len,
-			     &action->format, &count);
+	wrong = action->separator
+			? NULL
+			: format_parse(l->arena, call->args[0]->string.data,
+				       call->args[0]->string.len, &action->format, &count);
 	if (wrong)
 		lower_error(l, call->args[0]->span, "table: %s", wrong);
 	lower_send(l, index, &top, 1, call->span);
@@ -184,15 +186,19 @@ const struct builtin builtins_row[] = {
 	 "table(\"COMM=%-16s COUNT=%8d\", @m). Only the `top` last rows if that is not 0.",
 	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 3, check_table, lower_table},
 	{"ranges", "void ranges(const string bounds, map m)",
-	 "Prints a map of counts by number as a distribution over ranges: ranges(\"KB/1 I/O: 1 8 64\", "
-	 "@m), or over the powers of a number: ranges(\"ms/1000 I/O: *2 1000000\", @m), where the keys "
+	 "Prints a map of counts by number as a distribution over ranges: ranges(\"KB/1 I/O: 1 8 "
+	 "64\", "
+	 "@m), or over the powers of a number: ranges(\"ms/1000 I/O: *2 1000000\", @m), where the "
+	 "keys "
 	 "are divided by 1000.",
 	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 2, check_table, lower_table},
 	{"meminfo", "meminfo_t meminfo(const string name)",
-	 "Prints a line of /proc/meminfo as it is when the event is shown, in MB: meminfo(\"Cached\").",
+	 "Prints a line of /proc/meminfo as it is when the event is shown, in MB: "
+	 "meminfo(\"Cached\").",
 	 "", BUILTIN_CALL, 1, 1, check_meminfo, lower_meminfo},
 	{"disk_name", "disk_name_t disk_name(dev_t dev)",
-	 "Prints the name of a block device by its number as the block tracepoints have it (\"sda\").",
+	 "Prints the name of a block device by its number as the block tracepoints have it "
+	 "(\"sda\").",
 	 "", BUILTIN_CALL, 1, 1, check_disk_name, lower_errno_name},
 	{"errno_name", "errno_name_t errno_name(int errno)",
 	 "Prints the name of an error number (ENOENT); 0 prints as 0.", "", BUILTIN_CALL, 1, 1,

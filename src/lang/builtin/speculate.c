@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Speculation: records that are held back until it is known whether they matter; and the end of thread-local variables. */
+/*
+ * Speculation: records that are held back until it is known whether they matter; and the end of
+ * thread-local variables.
+ */
 #include "lang/builtin/util.h"
 #include "lang/lower/internal.h"
 #include "lang/check/thread_local.h"
@@ -18,7 +21,8 @@ static void check_speculation(struct check *c, struct expr *call)
 static void lower_speculation(struct lower *l, struct expr *call, struct value *ret)
 {
 	const u32 map = builtin_map(l->script, MAP_GLOBAL);
-	const u32 found = ir_block_new(l->f, "speculation"), end = ir_block_new(l->f, "speculation.end");
+	const u32 found = ir_block_new(l->f, "speculation"),
+		  end = ir_block_new(l->f, "speculation.end");
 	const ir_reg id = ir_reg_new(l->f), old = ir_reg_new(l->f);
 	const ir_reg key = builtin_spill(l, ir_const(l->f, 0), "index");
 	const ir_reg element = ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, map), key);
@@ -51,7 +55,8 @@ static void check_id(struct check *c, struct expr *call)
 
 static void lower_speculate(struct lower *l, struct expr *call, struct value *ret)
 {
-	const u32 none = ir_block_new(l->f, "speculate.none"), end = ir_block_new(l->f, "speculate");
+	const u32 none = ir_block_new(l->f, "speculate.none"),
+		  end = ir_block_new(l->f, "speculate");
 	const ir_reg id = ir_move(l->f, lower_scalar(l, call->args[0]));
 
 	ir_branch_imm(l->f, IR_EQ, id, 0, none, end);
@@ -94,7 +99,8 @@ static void check_forget(struct check *c, struct expr *call)
 			check_expr(c, e->args[k]);
 		check_map_key(c, m, e->args, e->nargs, e->span);
 		if (m->value && type_is_aggregation(m->value))
-			check_error(c, e->span, "%s cannot hold an aggregation: it is not printed", m->name);
+			check_error(c, e->span, "%s cannot hold an aggregation: it is not printed",
+				    m->name);
 	}
 }
 
@@ -119,14 +125,15 @@ const struct builtin builtins_speculate[] = {
 	 BUILTIN_CALL, 0, 0, check_speculation, lower_speculation},
 	{"speculate", "void speculate(uint64 id)",
 	 "From here on this probe's output is held back under the id until commit(id) or "
-	 "discard(id). Changes of maps, exit() and system() are not; without an id (0) the output is "
+	 "discard(id). Changes of maps, exit() and system() are not; without an id (0) the output "
+	 "is "
 	 "dropped.",
 	 "", STATEMENT, 1, 1, check_id, lower_speculate},
 	{"commit", "void commit(uint64 id)",
 	 "Prints what is held back under the id, in the order in which it happened.", "", STATEMENT,
 	 1, 1, check_id, lower_decide},
-	{"discard", "void discard(uint64 id)", "Drops what is held back under the id.", "", STATEMENT,
-	 1, 1, check_id, lower_decide},
+	{"discard", "void discard(uint64 id)", "Drops what is held back under the id.", "",
+	 STATEMENT, 1, 1, check_id, lower_decide},
 	{"__forget", "void __forget(self.x, ...)", "Deletes thread-local variables.", "",
 	 STATEMENT | BUILTIN_RAW_ARGS, 1, 255, check_forget, lower_forget},
 	{0},

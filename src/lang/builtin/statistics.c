@@ -45,8 +45,9 @@ static bool check_scale(struct check *c, struct expr *call, s64 base, s64 low, s
 			    "(%lld and %lld provided)",
 			    (long long)high, (long long)low);
 	else if (high > LLHIST_MAX_ORDER || !fits((u64)base, high))
-		check_error(c, call->args[3]->span, "llhist() %lld to the power of %lld overflows 64 bits",
-			    (long long)base, (long long)high + 1);
+		check_error(c, call->args[3]->span,
+			    "llhist() %lld to the power of %lld overflows 64 bits", (long long)base,
+			    (long long)high + 1);
 	else if (steps < base || steps > LLHIST_MAX_BUCKETS)
 		check_error(c, call->args[4]->span,
 			    "llhist() steps must be at least the base, %lld, and at most %d (%lld "
@@ -86,7 +87,8 @@ static void check_llhist(struct check *c, struct expr *call)
 }
 
 /* n within one order: the bucket is first + (n - from) / width. */
-static void order_bucket(struct ir_function *f, ir_reg bucket, ir_reg n, const struct llhist_order *o)
+static void order_bucket(struct ir_function *f, ir_reg bucket, ir_reg n,
+			 const struct llhist_order *o)
 {
 	ir_reg r = ir_binary(f, IR_SUB, n, ir_const(f, (s64)o->from));
 
@@ -150,14 +152,17 @@ static void check_stddev(struct check *c, struct expr *call)
 			    "Missing required kernel feature: atomic fetch-and-add (Linux 5.12)");
 }
 
-/* 1 if sum = x + part wrapped around: part > sum. Without a branch, which would double the verifier's paths. */
+/*
+ * 1 if sum = x + part wrapped around: part > sum. Without a branch, which would double the
+ * verifier's paths.
+ */
 static ir_reg carry_of(struct ir_function *f, ir_reg sum, ir_reg part)
 {
 	const ir_reg not = ir_binary_imm(f, IR_XOR, sum, -1);
 	const ir_reg both = ir_binary(f, IR_AND, not, part);
 	const ir_reg any = ir_binary(f, IR_OR, not, part);
-	const ir_reg less =
-		ir_binary(f, IR_OR, both, ir_binary(f, IR_AND, any, ir_binary(f, IR_SUB, sum, part)));
+	const ir_reg less = ir_binary(f, IR_OR, both,
+				      ir_binary(f, IR_AND, any, ir_binary(f, IR_SUB, sum, part)));
 
 	return ir_binary_imm(f, IR_SHR, less, 63);
 }
@@ -200,8 +205,12 @@ static void lower_stddev(struct lower *l, struct expr *call, struct value *ret)
 	lower_add(l, l->assign_map, element, 0, n);
 	lower_add(l, l->assign_map, element, 8, ir_const(f, 1));
 	old = ir_reg_new(f);
-	ir_add(f, (struct ir_insn){
-			  .op = IR_ATOMIC_ADD, .size = 8, .dst = old, .a = element, .imm = 16, .b = low});
+	ir_add(f, (struct ir_insn){.op = IR_ATOMIC_ADD,
+				   .size = 8,
+				   .dst = old,
+				   .a = element,
+				   .imm = 16,
+				   .b = low});
 	high = ir_binary(f, IR_ADD, high, carry_of(f, ir_binary(f, IR_ADD, old, low), low));
 	lower_add(l, l->assign_map, element, 24, high);
 	aggregate_end(l, end);
@@ -212,7 +221,8 @@ static void lower_stddev(struct lower *l, struct expr *call, struct value *ret)
 const struct builtin builtins_statistics[] = {
 	{"llhist", "llhist_t llhist(int64 n, const base, const low, const high, const steps)",
 	 "A log-linear histogram (DTrace's llquantize): each power of base from base^low to "
-	 "base^(high+1) in linear buckets as wide as its upper end / steps, and one bucket for what "
+	 "base^(high+1) in linear buckets as wide as its upper end / steps, and one bucket for "
+	 "what "
 	 "is below and above.",
 	 "", AGGREGATION, 5, 5, check_llhist, lower_llhist},
 	{"stddev", "stddev_t stddev(int64 n)",

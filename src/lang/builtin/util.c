@@ -90,7 +90,10 @@ enum address_space builtin_space(const struct expr *e)
 {
 	if (e->type && e->type->kind == TYPE_POINTER && e->type->space != SPACE_UNKNOWN)
 		return e->type->space;
-	/* The space of a member is where the member lies, which says nothing of a number in it (mm->arg_start). */
+	/*
+	 * The space of a member is where the member lies, which says nothing of a number in it
+	 * (mm->arg_start).
+	 */
 	if (e->kind == EXPR_MEMBER || e->kind == EXPR_INDEX || e->kind == EXPR_UNARY)
 		return SPACE_UNKNOWN;
 	/* The space of an integer is a hint that came along with it; only user space needs no check

@@ -9,9 +9,11 @@
 #include "lang/check/check.h"
 #include "lang/lower/lower.h"
 
-extern const struct builtin builtins_process[], builtins_context[], builtins_time[], builtins_string[], builtins_compare[];
+extern const struct builtin builtins_process[], builtins_context[], builtins_time[],
+	builtins_string[], builtins_compare[];
 extern const struct builtin builtins_symbol[], builtins_stack[], builtins_net[], builtins_output[];
-extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map[], builtins_type[], builtins_misc[];
+extern const struct builtin builtins_abort[], builtins_aggregate[], builtins_map[], builtins_type[],
+	builtins_misc[];
 extern const struct builtin builtins_statistics[], builtins_present[], builtins_speculate[];
 extern const struct builtin builtins_tseries[], builtins_kernel[];
 extern const struct builtin builtins_row[], builtins_path[], builtins_config[], builtins_concat[];
@@ -25,7 +27,10 @@ void builtin_set_integer(struct expr *call, const struct type *t, s64 value);
 void builtin_set_string(struct check *c, struct expr *call, const char *text, size_t len);
 /* Lowers a call marked by one of the two. */
 void builtin_lower_literal(struct lower *l, struct expr *call, struct value *ret);
-/* The literal string of an argument, NULL if it is none (after check_arg_literal_string() refused it). */
+/*
+ * The literal string of an argument, NULL if it is none (after check_arg_literal_string() refused
+ * it).
+ */
 const char *builtin_literal(const struct expr *e);
 
 /* e = typeinfo(...).member is known when the script is compiled. */
@@ -45,18 +50,28 @@ ir_reg builtin_global(struct lower *l, u32 offset, struct span at);
 void builtin_global_set(struct lower *l, u32 offset, ir_reg value);
 /* A 64-bit slot that holds r; its address. */
 ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
-/* r limited to [0, max] as an unsigned number, in a new register that the verifier knows the range of. */
+/*
+ * r limited to [0, max] as an unsigned number, in a new register that the verifier knows the range
+ * of.
+ */
 ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max);
-/* probe_read of size bytes (a register bounded by the caller) from an address; the helper's result. */
-ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from, enum address_space space);
+/*
+ * probe_read of size bytes (a register bounded by the caller) from an address; the helper's result.
+ */
+ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
+			  enum address_space space);
 /* dst = a cond imm ? 1 : 0. */
 ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm);
 /* The address of a value in memory. */
 ir_reg builtin_address(struct lower *l, const struct value *v);
-/* tgid << 32 | tid of the current task as /proc here shows them (0: a task outside of our PID namespace). */
+/*
+ * tgid << 32 | tid of the current task as /proc here shows them (0: a task outside of our PID
+ * namespace).
+ */
 ir_reg builtin_current_ids(struct lower *l);
 /* Type and offset of a member of a kernel struct by BTF; false if there is none. */
-bool builtin_member(struct check *c, const char *structure, const char *member, const struct type **ret_type, u32 *ret_offset);
+bool builtin_member(struct check *c, const char *structure, const char *member,
+		    const struct type **ret_type, u32 *ret_offset);
 
 /* ACTION_PRINTF and the like: format in args[first], then its arguments. */
 void builtin_check_format(struct check *c, struct expr *call, u32 first);
@@ -66,8 +81,10 @@ u32 builtin_send_format(struct lower *l, enum action_kind kind, struct expr *cal
 ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits);
 ir_reg aggregate_lhist_bucket(struct ir_function *f, ir_reg n, s64 min, s64 max, s64 step);
 ir_reg aggregate_llhist_bucket(struct ir_function *f, ir_reg n, const struct llhist *h);
-/* What the rows of aggregations share: the number is checked; the call stands behind `@m =`; the element of the map (goes to `end` when there
- * is none; bucket 0 = not a histogram); the end. */
+/*
+ * What the rows of aggregations share: the number is checked; the call stands behind `@m =`; the
+ * element of the map (goes to `end` when there is none; bucket 0 = not a histogram); the end.
+ */
 bool aggregate_check_number(struct check *c, struct expr *call);
 bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret);
 ir_reg aggregate_element(struct lower *l, struct expr *call, ir_reg bucket, u32 end);

@@ -135,7 +135,10 @@ static void check_tuple_member(struct check *c, struct expr *e, const struct typ
 	hint_members(c, t, e->name);
 }
 
-/* A member of a tuple or record of literals is one itself: (1, 2).0, config.max_strlen, typeinfo($x).full_type. */
+/*
+ * A member of a tuple or record of literals is one itself: (1, 2).0, config.max_strlen,
+ * typeinfo($x).full_type.
+ */
 static void check_literal_member(struct expr *e)
 {
 	const struct expr *record = e->left, *value = NULL;

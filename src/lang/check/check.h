@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The checker: names, types and sizes. It works on one *unit* (a probe body for one layout of context) at a time, but map
- * types are shared by the whole script, so passes over all units repeat until nothing changes any more; only the
- * last pass reports errors about things that were still unknown.
+ * The checker: names, types and sizes. It works on one *unit* (a probe body for one layout of
+ * context) at a time, but map types are shared by the whole script, so passes over all units repeat
+ * until nothing changes any more; only the last pass reports errors about things that were still
+ * unknown.
  */
 #ifndef PANTRACE_LANG_CHECK_CHECK_H
 #define PANTRACE_LANG_CHECK_CHECK_H
@@ -15,63 +16,73 @@ struct variable_symbol {
 	const struct type *type; /* NULL until the first assignment is seen */
 	enum address_space space;
 	struct span span;
-	bool is_declared;	 /* let */
-	bool is_parameter;	 /* of a function of the script */
-	bool is_assigned;	 /* so far in this pass, as the script is written */
-	bool is_typed;		 /* let $x : type */
-	bool is_loop;		 /* assigned by a for statement: read-only */
-	bool is_captured;	 /* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
-	bool is_bound;		 /* a while may end by it, or by what is made of it */
+	bool is_declared; /* let */
+	bool is_parameter; /* of a function of the script */
+	bool is_assigned; /* so far in this pass, as the script is written */
+	bool is_typed; /* let $x : type */
+	bool is_loop; /* assigned by a for statement: read-only */
+	/* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
+	bool is_captured;
+	bool is_bound; /* a while may end by it, or by what is made of it */
 	u32 scope_depth;
-	u32 callback_depth;	 /* of the declaration */
-	bool is_leaked;		 /* used outside the block of its first assignment (older scripts): starts as 0 */
-	bool is_visible;	 /* check.c: its block is open */
+	u32 callback_depth; /* of the declaration */
+	/* used outside the block of its first assignment (older scripts): starts as 0 */
+	bool is_leaked;
+	bool is_visible; /* check.c: its block is open */
 	/* [lower] */
-	u32 slot;		 /* +1; 0 = in a register */
+	u32 slot; /* +1; 0 = in a register */
 	u32 reg;
 	void *annotation;
 };
 
 struct map_symbol {
 	const char *name;
-	struct span span;	 /* first use */
-	const struct type *key;	 /* NULL until known; TYPE_NONE = scalar; several keys: TYPE_TUPLE */
+	struct span span; /* first use */
+	/* NULL until known; TYPE_NONE = scalar; several keys: TYPE_TUPLE */
+	const struct type *key;
 	bool key_is_list;
 	const struct type *value; /* NULL until known */
 	u32 declared_type, declared_size; /* let @m = hash(N): BPF_MAP_TYPE_*; 0 = not declared */
-	u32 index;		 /* [plan] into script.maps */
+	u32 index; /* [plan] into script.maps */
 	bool is_written, is_read;
-	bool is_default;	 /* no assignment tells what it holds: numbers, from 0 on */
-	bool has_other_keys;	 /* than the function that is traced, of the kernel */
-	bool is_taken;		 /* [plan] a print clears it in the same step */
-	bool is_iterated;	 /* [plan] for, len: programs walk over all of it */
-	u32 programs;		 /* [plan] how many programs update it: 1 = plain adds suffice */
-	const void *last_unit;	 /* [plan] */
+	bool is_default; /* no assignment tells what it holds: numbers, from 0 on */
+	bool has_other_keys; /* than the function that is traced, of the kernel */
+	bool is_taken; /* [plan] a print clears it in the same step */
+	bool is_iterated; /* [plan] for, len: programs walk over all of it */
+	u32 programs; /* [plan] how many programs update it: 1 = plain adds suffice */
+	const void *last_unit; /* [plan] */
 	struct expr *aggregation; /* the first hist/lhist call, for its constants */
 };
 
 /* One body to be compiled: a probe for one context layout, or a subprogram. */
 struct unit {
-	struct probe *probe;	 /* syntax */
-	struct expr *predicate;	 /* this unit's own copy */
+	struct probe *probe; /* syntax */
+	struct expr *predicate; /* this unit's own copy */
 	struct block *body;
 	struct probe_context context;
 	struct probe_target **targets;
 	u32 ntargets;
 	bool probe_is_text; /* `probe` is a string: the unit has one target */
 	bool uses_args, uses_probe, uses_function, uses_stack; /* [check] */
-	bool speculates;	 /* [check] calls speculate() */
-	bool uses_context;	 /* [lower] lower_context() was called: the context is read */
-	bool has_callbacks;	 /* [check] a loop runs as a callback: variables are shared through memory */
+	bool speculates; /* [check] calls speculate() */
+	bool uses_context; /* [lower] lower_context() was called: the context is read */
+	/* [check] a loop runs as a callback: variables are shared through memory */
+	bool has_callbacks;
 	VECTOR(struct variable_symbol *) variables; /* every one, in order of declaration */
 	struct subprogram *subprogram; /* or NULL */
-	/* [session] The returns of the same functions, part of this unit's program; NULL = none. bpf_session_is_return() tells them: its
-	 * id in BTF, and how many arguments it takes. */
+	/*
+	 * [session] The returns of the same functions, part of this unit's program; NULL = none.
+	 * bpf_session_is_return() tells them: its id in BTF, and how many arguments it takes.
+	 */
 	struct unit *returns;
 	u32 session_call, session_arguments;
-	bool is_joined;		 /* [session] it is the `returns` of another unit */
-	bool is_spare; /* for the kernel, of a probe that runs in the traced process if that can (lower_choose()) */
-	u32 cookie_offset;	 /* [session] from the cookie that the program gets to that of this unit's target */
+	bool is_joined; /* [session] it is the `returns` of another unit */
+	/*
+	 * for the kernel, of a probe that runs in the traced process if that can (lower_choose())
+	 */
+	bool is_spare;
+	/* [session] from the cookie that the program gets to that of this unit's target */
+	u32 cookie_offset;
 };
 
 static inline const struct probe_provider *unit_provider(const struct unit *u)
@@ -81,7 +92,8 @@ static inline const struct probe_provider *unit_provider(const struct unit *u)
 
 /* An option of the script that getopt() asks for. */
 struct named_option {
-	const char *name, *otherwise, *description; /* the default as text; description may be NULL */
+	/* the default as text; description may be NULL */
+	const char *name, *otherwise, *description;
 };
 
 struct check {
@@ -90,34 +102,47 @@ struct check {
 	struct arena *arena;
 	struct type_store *types;
 	struct diag *diag;
-	struct hashmap maps;	 /* name -> struct map_symbol */
+	struct hashmap maps; /* name -> struct map_symbol */
 	VECTOR(struct unit *) units;
-	struct unit *unit;	 /* being checked */
-	bool changed;		 /* this pass learnt something */
-	bool final;		 /* errors are reported */
+	struct unit *unit; /* being checked */
+	bool changed; /* this pass learnt something */
+	bool final; /* errors are reported */
 	u32 loop_depth, callback_depth;
-	u64 loop_rounds;	/* how often the verifier walks what is being checked: product of the loops around it */
-	struct block *function;		/* inlined function being checked */
-	bool failed;		 /* an error was reported */
-	bool said;		 /* the last message was new: a hint may follow */
+	/* how often the verifier walks what is being checked: product of the loops around it */
+	u64 loop_rounds;
+	struct block *function; /* inlined function being checked */
+	bool failed; /* an error was reported */
+	bool said; /* the last message was new: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
-	void *scopes;		 /* check.c's own */
-	u32 unevaluated;	 /* sizeof, offsetof, typeof or typeinfo around what is being checked: only its type matters */
+	void *scopes; /* check.c's own */
+	/*
+	 * sizeof, offsetof, typeof or typeinfo around what is being checked: only its type matters
+	 */
+	u32 unevaluated;
 	VECTOR(struct named_option) named_options; /* that the script asks for */
 };
 
 /* Annotates all units. Returns 0 or -EINVAL with diagnostics. */
 int check_units(struct check *c);
-/* Refuses options of the command line that no getopt() asks for. Returns 0 or -EINVAL with diagnostics. */
+/*
+ * Refuses options of the command line that no getopt() asks for. Returns 0 or -EINVAL with
+ * diagnostics.
+ */
 int check_options(struct check *c);
 
 /* For check callbacks of builtins. */
-void check_expr(struct check *c, struct expr *e); /* sets e->type; TYPE_NONE after an error or while unknown (e->type == NULL never) */
-void check_error(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4); /* reported in the final pass only */
+/* sets e->type; TYPE_NONE after an error or while unknown (e->type == NULL never) */
+void check_expr(struct check *c, struct expr *e);
+/* reported in the final pass only */
+void check_error(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void check_hint(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void check_hint_nearest(struct check *c, const char *word, const char *const *candidates, size_t n);
-void check_warning(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4); /* once */
-/* True if e has a type by now; in the final pass an unknown type is an error that this reports ("Undefined or undeclared ..."). */
+/* once */
+void check_warning(struct check *c, struct span at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/*
+ * True if e has a type by now; in the final pass an unknown type is an error that this reports
+ * ("Undefined or undeclared ...").
+ */
 bool check_known(struct check *c, struct expr *e);
 /* A compile-time integer (literal, folded expression, positional parameter). */
 bool check_constant(struct check *c, struct expr *e, s64 *ret);
@@ -128,12 +153,20 @@ bool check_arg_integer(struct check *c, struct expr *call, u32 n);
 bool check_arg_pointer_or_integer(struct check *c, struct expr *call, u32 n);
 bool check_arg_literal_string(struct check *c, struct expr *call, u32 n);
 bool check_arg_constant(struct check *c, struct expr *call, u32 n, s64 *ret);
-/* The n-th argument must be a map (without key); returns its symbol (made on first sight) or NULL + error. */
+/*
+ * The n-th argument must be a map (without key); returns its symbol (made on first sight) or NULL +
+ * error.
+ */
 struct map_symbol *check_arg_map(struct check *c, struct expr *call, u32 n);
 struct map_symbol *check_map_symbol(struct check *c, const char *name, struct span at);
-/* Unifies a map's key/value type with a use; error on mismatch. args: the key expressions (nargs 0 = scalar use). */
-void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *args, u32 nargs, struct span at);
-void check_map_value(struct check *c, struct map_symbol *m, const struct type *value, struct span at);
+/*
+ * Unifies a map's key/value type with a use; error on mismatch. args: the key expressions (nargs 0
+ * = scalar use).
+ */
+void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *args, u32 nargs,
+		   struct span at);
+void check_map_value(struct check *c, struct map_symbol *m, const struct type *value,
+		     struct span at);
 /* "char *", "struct task_struct **", ... of the syntax; NULL + error. */
 const struct type *check_type_name(struct check *c, const struct type_name *n);
 

@@ -5,9 +5,11 @@
 
 #include "lang/check/check.h"
 
-/* check.scopes: where in the unit's list of variables this pass is, and the blocks that are open. */
+/*
+ * check.scopes: where in the unit's list of variables this pass is, and the blocks that are open.
+ */
 struct check_scopes {
-	u32 next;  /* variables of this pass: unit->variables[0 .. next) */
+	u32 next; /* variables of this pass: unit->variables[0 .. next) */
 	u32 depth; /* open blocks */
 	bool truncated_condition;
 };
@@ -17,13 +19,18 @@ void check_scope_begin(struct check *c);
 void check_scope_end(struct check *c);
 struct variable_symbol *check_variable_find(struct check *c, const char *name);
 struct variable_symbol *check_variable_declare(struct check *c, const char *name, struct span at);
-/* The variable that an assignment means: an open one, one of an earlier block (older scripts), or a new one. */
-struct variable_symbol *check_variable_target(struct check *c, const char *name, const struct type *type,
-					      struct span at);
+/*
+ * The variable that an assignment means: an open one, one of an earlier block (older scripts), or a
+ * new one.
+ */
+struct variable_symbol *check_variable_target(struct check *c, const char *name,
+					      const struct type *type, struct span at);
 void check_variable_assign(struct check *c, struct variable_symbol *v, const struct type *type,
 			   enum address_space space, struct span at);
 /* Marks v as captured if it is used in another function than the one that it was declared in. */
-/* As the script calls it: variables of macros and functions have their expansion before the name. */
+/*
+ * As the script calls it: variables of macros and functions have their expansion before the name.
+ */
 static inline const char *check_variable_name(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -37,7 +44,10 @@ void check_variable_origin(struct check *c, const struct variable_symbol *v);
 /* ---- lang/check/type.c ---- */
 /* The type that holds values of both; NULL if there is none. */
 const struct type *check_unify(struct check *c, const struct type *a, const struct type *b);
-/* The member of b that goes with member i of a: by position in tuples, by name in records; NULL if there is none. */
+/*
+ * The member of b that goes with member i of a: by position in tuples, by name in records; NULL if
+ * there is none.
+ */
 const struct type_member *check_same_member(const struct type *a, u32 i, const struct type *b);
 /* The smallest type of a literal. */
 const struct type *check_literal_type(u64 value, bool is_negative);
@@ -74,8 +84,8 @@ void check_unreadable_hint(struct check *c, const struct type *t);
 
 /* ---- lang/check/map.c ---- */
 /*
- * Values that no assignment tells (`@x = @x + 1`, or maps that are only read) are numbers that begin as 0. True if
- * there was such a map.
+ * Values that no assignment tells (`@x = @x + 1`, or maps that are only read) are numbers that
+ * begin as 0. True if there was such a map.
  */
 bool check_default_maps(struct check *c);
 /* After an error or a warning about this map: which other one may be meant. */
@@ -96,7 +106,10 @@ void check_for_range(struct check *c, struct stmt *s);
 /* ---- fold.c ---- */
 /* Folds op over known operands; false if it cannot be (division by zero). */
 bool fold_binary(enum op op, s64 a, s64 b, bool is_signed, s64 *ret);
-/* The same for two literals, whose values are exact: false also if the result fits neither int64 nor uint64. */
+/*
+ * The same for two literals, whose values are exact: false also if the result fits neither int64
+ * nor uint64.
+ */
 bool fold_literals(enum op op, __int128 a, __int128 b, __int128 *ret);
 /* A comparison of two literals. */
 bool fold_compare(enum op op, __int128 a, __int128 b);

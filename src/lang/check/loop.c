@@ -6,17 +6,24 @@
 
 #define UNROLL_MAX 100
 /*
- * Loops that the verifier walks in no more instructions stay in place. Few: of ten rounds with a call in each it may
- * follow every combination of the ways through them (it keeps only some of the states that it met in a loop).
+ * Loops that the verifier walks in no more instructions stay in place. Few: of ten rounds with a
+ * call in each it may follow every combination of the ways through them (it keeps only some of the
+ * states that it met in a loop).
  */
 #define IN_PLACE_STEPS 400
 /* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
  * place. */
 #define CALLBACKS_NESTED 4
-/* Fewer than fields of the frame (FRAME_MAX_FIELDS), for loops and functions have variables of their own. */
+/*
+ * Fewer than fields of the frame (FRAME_MAX_FIELDS), for loops and functions have variables of
+ * their own.
+ */
 #define VARIABLES_BEFORE 36
 
-/* May one more loop become a callback that need not? Of the variables before it each may take a field of the frame. */
+/*
+ * May one more loop become a callback that need not? Of the variables before it each may take a
+ * field of the frame.
+ */
 static bool has_room(const struct check *c)
 {
 	const struct check_scopes *scopes = c->scopes;
@@ -120,8 +127,9 @@ static void note_bounds(struct check *c, struct stmt *s)
 }
 
 /*
- * Numbers that the body changes and that were there before. Of a loop that is heavy the verifier forgets at
- * each round what it knows of them: as many ways through the round, as many values would they have for the next.
+ * Numbers that the body changes and that were there before. Of a loop that is heavy the verifier
+ * forgets at each round what it knows of them: as many ways through the round, as many values would
+ * they have for the next.
  */
 struct changes {
 	struct ast_walk walk;
@@ -223,7 +231,9 @@ static bool is_too_far(const struct expr *bound)
 	return bound->is_comptime_known && bound->integer > (s64)LOOP_ROUNDS_MAX;
 }
 
-/* while ($i < $n) { ... $i++; ... }, and the like: does the body move the sides towards each other? */
+/*
+ * while ($i < $n) { ... $i++; ... }, and the like: does the body move the sides towards each other?
+ */
 static bool counts_to_end(const struct expr *e, struct block *body)
 {
 	const bool less = e->op == OP_LT || e->op == OP_LE;
@@ -240,8 +250,8 @@ static bool counts_to_end(const struct expr *e, struct block *body)
 }
 
 /*
- * A while that counts is better a callback, too, where it is heavy, or where the verifier is not told how far it
- * counts. Others stay in place, where the verifier says whether they end.
+ * A while that counts is better a callback, too, where it is heavy, or where the verifier is not
+ * told how far it counts. Others stay in place, where the verifier says whether they end.
  */
 static bool while_as_callback(const struct check *c, const struct stmt *s)
 {

@@ -78,9 +78,9 @@ static void check_assign_map(struct check *c, struct stmt *s)
 	const struct type *type;
 
 	if (c->unevaluated)
-		check_error(
-			c, s->span,
-			"Map assignments not allowed inside of sizeof, offsetof, typeof or typeinfo");
+		check_error(c, s->span,
+			    "Map assignments not allowed inside of sizeof, offsetof, typeof or "
+			    "typeinfo");
 	check_map_access(c, target);
 	m->is_read = was_read || s->op != OP_NONE;
 	m->is_written = true;
@@ -237,8 +237,10 @@ static void check_if(struct check *c, struct stmt *s)
 
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
-	/* What is decided now leaves the other branch out, whatever is in it. Types may change until
-	 * the last pass, and the decision with them. */
+	/*
+	 * What is decided now leaves the other branch out, whatever is in it. Types may change
+	 * until the last pass, and the decision with them.
+	 */
 	decided = e->kind == EXPR_COMPTIME && e->is_comptime_known && type_is_integer(e->type);
 	if (decided && c->final && e->integer && s->else_body)
 		s->else_body->count = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Thread-local variables. The parser makes `self.x` an element of the map "self.x" (no @map can have such a name) with the
- * thread's id as its key. Here the script gets two probes of its own that delete what a thread leaves behind: when it exits,
- * and when a thread with the same number is created, because probes may still fire in a thread after its exit probe.
+ * Thread-local variables. The parser makes `self.x` an element of the map "self.x" (no @map can
+ * have such a name) with the thread's id as its key. Here the script gets two probes of its own
+ * that delete what a thread leaves behind: when it exits, and when a thread with the same number is
+ * created, because probes may still fire in a thread after its exit probe.
  */
 #include "lang/check/thread_local.h"
 
@@ -58,12 +59,16 @@ struct expr *thread_local_element(struct arena *a, const char *name, struct span
 	return e;
 }
 
-/* tracepoint:sched:EVENT { __forget(@self.x[KEY], ...) }; KEY: the current thread, or a field of the event. */
-static void add_probe(struct thread_locals *t, struct probe *p, const char *event, const char *field)
+/*
+ * tracepoint:sched:EVENT { __forget(@self.x[KEY], ...) }; KEY: the current thread, or a field of
+ * the event.
+ */
+static void add_probe(struct thread_locals *t, struct probe *p, const char *event,
+		      const char *field)
 {
 	const struct span at = t->uses.items[0]->span;
-	struct expr *call = with_args(t->arena, node(t->arena, EXPR_CALL, "__forget", at),
-				      (u32)t->uses.len);
+	struct expr *call =
+		with_args(t->arena, node(t->arena, EXPR_CALL, "__forget", at), (u32)t->uses.len);
 	struct stmt *s = arena_new(t->arena, struct stmt);
 
 	for (u32 i = 0; i < t->uses.len; i++) {

@@ -211,7 +211,10 @@ struct group {
 	VECTOR(struct probe_target *) targets;
 };
 
-/* Targets with equal keys share a unit; of thousands, so that no text is made of them. False: none has an equal key. */
+/*
+ * Targets with equal keys share a unit; of thousands, so that no text is made of them. False: none
+ * has an equal key.
+ */
 static bool group_key(struct check *c, const struct probe_target *t, const struct probe_context *x,
 		      struct mentions m, u32 number, struct strbuf *ret)
 {
@@ -227,7 +230,9 @@ static bool group_key(struct check *c, const struct probe_target *t, const struc
 		head.btf_id = x->attach_btf_id;
 	} else if (x->attach_btf_id || m.probe_text ||
 		   (m.probe && !(x->has_cookie && c->options->features.attach_cookie))) {
-		/* Attached by the id of one kernel function, or unable to tell which target fired. */
+		/*
+		 * Attached by the id of one kernel function, or unable to tell which target fired.
+		 */
 		head.number = number + 1;
 		layout = "";
 	} else {
@@ -341,7 +346,9 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	return err;
 }
 
-/* A probe that shall run in the traced process has units for there, and spare ones for the kernel. */
+/*
+ * A probe that shall run in the traced process has units for there, and spare ones for the kernel.
+ */
 static int add_units(struct check *c, struct probe *p, const struct probe_targets *targets)
 {
 	struct probe_targets there = {0};

@@ -146,8 +146,8 @@ static bool is_plain_comparison(const struct expr *e, enum op outer, bool is_rig
 }
 
 /*
- * a && b && c is one list; a + b + c is (a + b) + c, unless there are so many that the parentheses would be nested too deeply to be
- * read again.
+ * a && b && c is one list; a + b + c is (a + b) + c, unless there are so many that the parentheses
+ * would be nested too deeply to be read again.
  */
 static bool is_one_list(const struct expr *e)
 {
@@ -540,7 +540,10 @@ static bool is_kept(struct formatter *f, const struct expr *e)
 	return l.keep || marks_in(f, l.pos, e->span.end);
 }
 
-/* The column of a place, tabs taken for 8. Counted from the place that was asked for last, if that stands before it. */
+/*
+ * The column of a place, tabs taken for 8. Counted from the place that was asked for last, if that
+ * stands before it.
+ */
 static int column_of(struct formatter *f, u32 pos)
 {
 	if (pos < f->column_pos) {

@@ -2,11 +2,13 @@
 /*
  * Shared by format_*.c: laying a script out anew.
  *
- * Text is built bottom up, as lines that know their indentation relative to where they will be put, because whether a list of
- * arguments is broken depends on the width of what is inside. Widths are bytes.
+ * Text is built bottom up, as lines that know their indentation relative to where they will be put,
+ * because whether a list of arguments is broken depends on the width of what is inside. Widths are
+ * bytes.
  *
- * Marks are what the tree does not hold: comments, blank lines and the lines of the preprocessor, in the order of the source. Whoever
- * lays out a piece takes the marks before it; a mark is printed once.
+ * Marks are what the tree does not hold: comments, blank lines and the lines of the preprocessor,
+ * in the order of the source. Whoever lays out a piece takes the marks before it; a mark is printed
+ * once.
  */
 #ifndef PANTRACE_LANG_FMT_INTERNAL_H
 #define PANTRACE_LANG_FMT_INTERNAL_H
@@ -19,8 +21,10 @@
 
 struct format_line {
 	int indent; /* columns */
-	bool flush_left; /* printed as it is, from the first column on: a directive, or the rest of a string */
-	bool is_kept; /* as written: indented from where its statement begins, whatever column it is put behind */
+	/* printed as it is, from the first column on: a directive, or the rest of a string */
+	bool flush_left;
+	/* as written: indented from where its statement begins, whatever column it is put behind */
+	bool is_kept;
 	struct strbuf text;
 };
 
@@ -63,7 +67,10 @@ void lines_add(struct format_lines *l, const char *text);
 void lines_addn(struct format_lines *l, const char *text, size_t n);
 void lines_addf(struct format_lines *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void lines_break(struct format_lines *l);
-/* Moves other's lines to the end: from the current column on, continuation lines below it. Releases other. */
+/*
+ * Moves other's lines to the end: from the current column on, continuation lines below it. Releases
+ * other.
+ */
 void lines_append(struct format_lines *l, struct format_lines *other);
 /* The same, but continuation lines keep their own indentation. */
 void lines_append_loose(struct format_lines *l, struct format_lines *other);
@@ -77,7 +84,10 @@ bool lines_last_empty(const struct format_lines *l);
 void lines_print(const struct format_lines *l, struct strbuf *out);
 
 /* --- marks (lang/fmt/marks.c) --- */
-/* opaque: ranges in order that hold no marks although they look like it (attach points, definitions of C). */
+/*
+ * opaque: ranges in order that hold no marks although they look like it (attach points, definitions
+ * of C).
+ */
 void marks_scan(struct formatter *f, const struct span *opaque, size_t nopaque);
 /* Is there a comment or directive that was not printed yet in [begin, end)? */
 bool marks_in(const struct formatter *f, u32 begin, u32 end);
@@ -94,8 +104,8 @@ void marks_flush(struct formatter *f, u32 pos, struct format_lines *out);
 
 /* --- expressions (lang/fmt/expr.c) --- */
 /*
- * A whole expression. is_bare: needs no parentheses here, whatever it is. Returns true if it was kept as it is, because comments
- * stand within.
+ * A whole expression. is_bare: needs no parentheses here, whatever it is. Returns true if it was
+ * kept as it is, because comments stand within.
  */
 bool format_value(struct formatter *f, const struct expr *e, size_t max, bool is_bare,
 		  struct format_lines *out);

@@ -29,7 +29,9 @@ s64 ir_evaluate(enum ir_op op, s64 a, s64 b);
 bool ir_compare(enum ir_cond cond, s64 a, s64 b);
 s64 ir_extend_value(s64 v, u32 size, bool is_signed);
 
-/* Loads the context and looks up the scratch entry where the function needs them (lang/ir/prologue.c).
+/*
+ * Loads the context and looks up the scratch entry where the function needs them
+ * (lang/ir/prologue.c).
  */
 void ir_add_prologue(struct ir_program *p, struct ir_function *f);
 /* Copy propagation, folding, signed division without cpu v4 (lang/ir/optimise.c). */
@@ -56,8 +58,8 @@ void ir_stretch_use(const struct ir_stretches *s, struct ir_stretch *stretch, u3
 
 /*
  * Moves scalars to slots if more values live across calls than registers and stack can hold
- * (lang/ir/pressure.c). share: bytes of stack that the function may use. Returns how many of them remain
- * for slots, at most budget.
+ * (lang/ir/pressure.c). share: bytes of stack that the function may use. Returns how many of them
+ * remain for slots, at most budget.
  */
 u32 ir_relieve_pressure(struct ir_function *f, u32 share, u32 budget, struct arena *a);
 

@@ -9,7 +9,8 @@
 #include "lang/ir/pass.h"
 
 /*
- * Bytes of stack for the main function and for those that it calls, by how deep they nest: the sum is at most
+ * Bytes of stack for the main function and for those that it calls, by how deep they nest: the sum
+ * is at most
  * 512. Multiples of 32 because the kernel rounds up.
  */
 static const struct share {
@@ -297,8 +298,8 @@ static u32 nesting(const struct ir_program *p, const struct ir_function *f, u32 
 			const struct ir_insn *insn = &f->blocks.items[b].insns.items[k];
 
 			if (insn->op == IR_CALL_FUNCTION || insn->op == IR_FUNCTION)
-				deepest = MAX(deepest,
-					      1 + nesting(p, p->functions.items[insn->imm], limit - 1));
+				deepest = MAX(deepest, 1 + nesting(p, p->functions.items[insn->imm],
+								   limit - 1));
 		}
 	return deepest;
 }

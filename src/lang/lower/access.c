@@ -175,9 +175,8 @@ static void bounded_element(struct lower *l, const struct value *base, ir_reg in
 		lower_store_value(l, ir_slot_address(l->f, slot), 0, element, &v, l->f->span);
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, outside);
-	lower_runtime_error(
-		l, "Array access out of bounds. This can lead to unexpected results.",
-		l->f->span);
+	lower_runtime_error(l, "Array access out of bounds. This can lead to unexpected results.",
+			    l->f->span);
 	if (type_is_scalar(element))
 		ir_assign_const(l->f, result, 0);
 	else

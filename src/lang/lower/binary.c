@@ -30,7 +30,9 @@ static bool odd_constant(struct lower *l, enum op op, ir_reg left, s64 c, bool u
 	return false;
 }
 
-/* What is divided by zero is 1, with a warning. The machine itself would give 0, or the dividend. */
+/*
+ * What is divided by zero is 1, with a warning. The machine itself would give 0, or the dividend.
+ */
 static ir_reg divide(struct lower *l, enum ir_op op, ir_reg a, ir_reg b, struct span at)
 {
 	const u32 plain = ir_block_new(l->f, "divide"), zero = ir_block_new(l->f, "divide.zero"),
@@ -104,7 +106,8 @@ struct value lower_arithmetic(struct lower *l, enum op op, const struct value *l
 		r = ir_binary(l->f, o, a, lower_to_register(l, right));
 	}
 	if (type_is(type,
-		    TYPE_BOOL)) /* true + true is true: the top bit of r | -r says that r is not 0 */
+		    /* true + true is true: the top bit of r | -r says that r is not 0 */
+		    TYPE_BOOL))
 		r = ir_binary_imm(
 			l->f, IR_SHR,
 			ir_binary(l->f, IR_OR, r, ir_binary(l->f, IR_SUB, ir_const(l->f, 0), r)),

@@ -12,19 +12,20 @@
  * The frame: memory on the main function's stack that callbacks of loops get the address of.
  *
  *	0   the program's context
- *	8   control: FRAME_RETURN after `return` or exit() inside a callback, FRAME_FUNCTION after `return` of an inlined function
+ *	8   control: FRAME_RETURN after `return` or exit() inside a callback, FRAME_FUNCTION after
+ *          `return` of an inlined function
  *	16  the id of the speculation that output belongs to, 0 = none
  *	24  what a test returns
  *	32  one u64 per shared variable: its value, or the address of its memory
  */
-#define FRAME_CONTEXT	 0
-#define FRAME_CONTROL	 8
+#define FRAME_CONTEXT	  0
+#define FRAME_CONTROL	  8
 #define FRAME_SPECULATION 16
-#define FRAME_RESULT	 24
-#define FRAME_VARIABLES	 32
-#define FRAME_MAX_FIELDS 40
-#define FRAME_RETURN	 2
-#define FRAME_FUNCTION	 3
+#define FRAME_RESULT	  24
+#define FRAME_VARIABLES	  32
+#define FRAME_MAX_FIELDS  40
+#define FRAME_RETURN	  2
+#define FRAME_FUNCTION	  3
 
 /* A slot that a statement gave back. */
 struct free_slot {
@@ -32,11 +33,13 @@ struct free_slot {
 };
 
 struct lower_private {
-	ir_reg frame; /* address of the frame in the function being built; 0 = the program has none */
+	/* address of the frame in the function being built; 0 = the program has none */
+	ir_reg frame;
 	ir_reg speculation; /* its id in programs without a frame; 0 = never speculates */
-	u32 syscall_table; /* map + 1 of the program on the raw tracepoint of all system calls; 0 = none yet */
+	/* map + 1 of the program on the raw tracepoint of all system calls; 0 = none yet */
+	u32 syscall_table;
 	bool has_result; /* a test or benchmark: `return n` counts */
-	ir_reg result;	 /* n, in programs without a frame */
+	ir_reg result; /* n, in programs without a frame */
 	u32 callbacks;
 	u32 depth; /* callbacks around the code being built */
 	VECTOR(struct free_slot) taken; /* by the statement being lowered */
@@ -87,7 +90,8 @@ void lower_address_of(struct lower *l, struct expr *e, struct value *ret);
 
 /* ---- lang/lower/variable.c ---- */
 void lower_frame_begin(struct lower *l);
-void lower_variables_begin(struct lower *l, const struct block *body); /* zeroes those that may be read unassigned */
+/* zeroes those that may be read unassigned */
+void lower_variables_begin(struct lower *l, const struct block *body);
 void lower_variable_read(struct lower *l, struct variable_symbol *v, struct value *ret);
 void lower_variable_write(struct lower *l, struct variable_symbol *v, const struct value *value,
 			  struct span at);
@@ -99,11 +103,11 @@ ir_reg lower_variable_address(struct lower *l, struct variable_symbol *v);
 bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m);
 const struct script_map *lower_script_map(const struct lower *l, const struct map_symbol *m);
 /* @m[k] += amount, atomically. Gives the old value if `want` (else 0). */
-ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir_reg amount, bool want,
-			   struct span at);
+ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir_reg amount,
+			   bool want, struct span at);
 /* Programs that run in a process: adds n to the element; bucket 0 = not a histogram. */
-void lower_process_count(struct lower *l, struct map_symbol *m, struct expr *const *keys, u32 nkeys, ir_reg bucket,
-			 ir_reg n, struct span at);
+void lower_process_count(struct lower *l, struct map_symbol *m, struct expr *const *keys, u32 nkeys,
+			 ir_reg bucket, ir_reg n, struct span at);
 /* The map of counters of what was lost, made on first use. */
 u32 lower_lost_map(struct script *s);
 void lower_count_lost(struct lower *l, enum lost_counter counter);
@@ -115,7 +119,10 @@ void lower_for_map(struct lower *l, struct stmt *s);
 void lower_for_range(struct lower *l, struct stmt *s);
 
 /* ---- lang/lower/unwind.c ---- */
-/* Writes at most `depth` frames of the user stack; their number. Jumps to `none` where there is no stack. */
+/*
+ * Writes at most `depth` frames of the user stack; their number. Jumps to `none` where there is no
+ * stack.
+ */
 ir_reg lower_unwind(struct lower *l, ir_reg frames, u32 depth, u32 none, struct span at);
 
 /* ---- lang/lower/output.c ---- */

@@ -130,7 +130,8 @@ static void count_stmt(struct ast_walk *w, struct stmt **slot)
 
 u64 loop_steps(const struct block *body)
 {
-	struct aggregates c = {.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true}};
+	struct aggregates c = {
+		.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true}};
 
 	if (body)
 		ast_walk_block(&c.walk, (struct block *)body);
@@ -154,7 +155,7 @@ static void weigh_stmt(struct ast_walk *w, struct stmt **slot)
 {
 	struct search *search = container_of(w, struct search, walk);
 	struct aggregates c = {.walk = {.expr = count_expr, .stmt = count_stmt, .skip_types = true},
-			     .decided = true};
+			       .decided = true};
 	struct stmt *s = *slot;
 
 	if (s->kind != STMT_WHILE && s->kind != STMT_UNROLL && s->kind != STMT_FOR_MAP &&

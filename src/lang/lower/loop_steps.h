@@ -12,16 +12,24 @@
 #define LOOP_IN_PLACE_ROUNDS 64
 /* BPF_MAX_LOOPS of the kernel (include/linux/bpf.h): bpf_loop() takes no more rounds. */
 #define LOOP_ROUNDS_MAX (8u << 20)
-/* A callback is walked until nothing new is learnt of its variables: mostly so many times (6.8; before that once). */
+/*
+ * A callback is walked until nothing new is learnt of its variables: mostly so many times (6.8;
+ * before that once).
+ */
 #define LOOP_CALLBACK_ROUNDS 3
 /* What is not known, or is more, counts as so much. */
 #define LOOP_STEPS_MAX (1u << 30)
 
-/* How often the verifier walks the body of a while: the bound of `while ($i < 10)`, else a guess. */
+/*
+ * How often the verifier walks the body of a while: the bound of `while ($i < 10)`, else a guess.
+ */
 u32 loop_while_rounds(const struct stmt *s);
 /* Rounds of a range of constants, 0 = they are not known; at most UINT32_MAX. */
 u32 loop_range_rounds(const struct stmt *s);
-/* Instructions that are walked in one pass through the block, loops in it included. At most LOOP_STEPS_MAX. */
+/*
+ * Instructions that are walked in one pass through the block, loops in it included. At most
+ * LOOP_STEPS_MAX.
+ */
 u64 loop_steps(const struct block *body);
 /* The loop of the block, not within another one, that takes the most; NULL = there is none. */
 const struct stmt *loop_heaviest(const struct block *body);

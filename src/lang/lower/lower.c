@@ -11,8 +11,9 @@
 
 #define PROGRAM_NAME_MAX 15
 /*
- * PCPU_MIN_UNIT_SIZE (include/linux/percpu.h): no per-CPU allocation is larger. What needs more gets an element of a plain array for each
- * CPU. The storage of a task ends at U16_MAX with its header (BPF_LOCAL_STORAGE_MAX_VALUE_SIZE).
+ * PCPU_MIN_UNIT_SIZE (include/linux/percpu.h): no per-CPU allocation is larger. What needs more
+ * gets an element of a plain array for each CPU. The storage of a task ends at U16_MAX with its
+ * header (BPF_LOCAL_STORAGE_MAX_VALUE_SIZE).
  */
 #define SCRATCH_PER_CPU_MAX 32768u
 #define SCRATCH_MAX	    (1u << 20)
@@ -54,7 +55,10 @@ static const char *program_name(struct arena *a, const struct unit *u)
 	return name;
 }
 
-/* Once exit() was called the script's own clocks stand still, however long it takes until they are gone. Other events still count, as in bpftrace. */
+/*
+ * Once exit() was called the script's own clocks stand still, however long it takes until they are
+ * gone. Other events still count, as in bpftrace.
+ */
 static void stop_when_over(struct lower *l, const struct unit *u)
 {
 	u32 body;
@@ -68,7 +72,9 @@ static void stop_when_over(struct lower *l, const struct unit *u)
 	ir_switch_to(l->f, body);
 }
 
-/* Other programs return 0: what they return means something else to the kernel (a filter, an end). */
+/*
+ * Other programs return 0: what they return means something else to the kernel (a filter, an end).
+ */
 static void result_begin(struct lower *l, const struct unit *u)
 {
 	struct lower_private *p = lower_private(l);
@@ -116,8 +122,10 @@ static void switch_unit(struct lower *l, struct unit *u)
 	l->f->span = u->probe->span;
 }
 
-/* Entries and returns of functions in one program (lang/check/probe_session.h). It always returns 0: else there
- * would be no call for the return. */
+/*
+ * Entries and returns of functions in one program (lang/check/probe_session.h). It always returns
+ * 0: else there would be no call for the return.
+ */
 static void lower_session(struct lower *l, struct unit *u)
 {
 	struct ir_function *f = l->f;
@@ -176,8 +184,9 @@ static int lower_unit(struct check *c, struct script *script, struct unit *u,
 
 	ir->arena = script->arena;
 	ir->name = program_name(script->arena, u);
-	ir->full_name = arena_printf(script->arena, "%s_%zu", u->ntargets ? u->targets[0]->name : "probe",
-				     script->programs.len);
+	ir->full_name =
+		arena_printf(script->arena, "%s_%zu", u->ntargets ? u->targets[0]->name : "probe",
+			     script->programs.len);
 	ir->scratch_map = IR_NO_MAP;
 	*program = (struct script_program){.name = ir->name,
 					   .probe = u->probe,
@@ -255,7 +264,8 @@ static bool may_use_tasks(struct check *c, struct script *script)
 	for (size_t i = 0; i < script->programs.len; i++)
 		if (is_preemptible(&script->programs.items[i]))
 			most = MAX(most, script->programs.items[i].ir->scratch_size);
-	return !most || most > SCRATCH_TASK_MAX || kernel_task_storage_allocates(ALIGN_UP(most, 8u));
+	return !most || most > SCRATCH_TASK_MAX ||
+	       kernel_task_storage_allocates(ALIGN_UP(most, 8u));
 }
 
 /*
@@ -290,7 +300,8 @@ static int assign_scratch(struct check *c, struct script *script)
 		m->value_size = MAX(m->value_size, ALIGN_UP(p->ir->scratch_size, 8u));
 	}
 	script->scratch_map = maps[0];
-	if (!err && maps[0] != IR_NO_MAP && script->maps.items[maps[0]].value_size > SCRATCH_PER_CPU_MAX)
+	if (!err && maps[0] != IR_NO_MAP &&
+	    script->maps.items[maps[0]].value_size > SCRATCH_PER_CPU_MAX)
 		use_plain_array(c, script, maps[0]);
 	return err;
 }

@@ -14,8 +14,7 @@ const struct script_map *lower_script_map(const struct lower *l, const struct ma
 bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m)
 {
 	return lower_script_map(l, m)->bpf_type == BPF_MAP_TYPE_ARRAY &&
-	       !lower_script_map(l, m)->switched &&
-	       l->features->map_value_address;
+	       !lower_script_map(l, m)->switched && l->features->map_value_address;
 }
 
 ir_reg lower_map_address(struct lower *l, u32 map)
@@ -170,7 +169,8 @@ ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 
 	if (lower_map_is_direct(l, m))
 		return lower_map_lookup(l, m, key);
 	map = sm->switched ? lower_map_pointer(l, m) : 0;
-	element = ir_move(f, ir_call_n(f, BPF_FUNC_map_lookup_elem, map ? map : ir_map(f, m->index), key));
+	element = ir_move(
+		f, ir_call_n(f, BPF_FUNC_map_lookup_elem, map ? map : ir_map(f, m->index), key));
 	found = ir_block_new(f, "element");
 	if (is_array) {
 		ir_branch_imm(f, IR_NE, element, 0, found, otherwise);
@@ -182,8 +182,8 @@ ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 
 	ir_branch_imm(f, IR_NE, element, 0, found, absent);
 	ir_switch_to(f, absent);
 	/* BPF_NOEXIST: another CPU may have been faster; its element is as good. */
-	made = ir_call_n(f, BPF_FUNC_map_update_elem, map ? map : ir_map(f, m->index), key, zero_value(l, sm),
-			 ir_const(f, BPF_NOEXIST));
+	made = ir_call_n(f, BPF_FUNC_map_update_elem, map ? map : ir_map(f, m->index), key,
+			 zero_value(l, sm), ir_const(f, BPF_NOEXIST));
 	again = ir_call_n(f, BPF_FUNC_map_lookup_elem, map ? map : ir_map(f, m->index), key);
 	ir_assign(f, element, again);
 	ir_branch_imm(f, IR_NE, element, 0, found, full);
@@ -315,8 +315,8 @@ static void read_aggregation(struct lower *l, struct map_symbol *m, ir_reg key, 
 	ir_assign_const(f, sum.total, 0);
 	ir_assign_const(f, sum.second, 0);
 	lower_loop_begin(l, &loop, limit, cpus);
-	element =
-		ir_call_n(f, BPF_FUNC_map_lookup_percpu_elem, map ? map : ir_map(f, m->index), key, loop.index);
+	element = ir_call_n(f, BPF_FUNC_map_lookup_percpu_elem, map ? map : ir_map(f, m->index),
+			    key, loop.index);
 	ir_branch_imm(f, IR_NE, element, 0, found, loop.next);
 	ir_switch_to(f, found);
 	add_cpu(l, m->value, element, &sum);

@@ -163,7 +163,10 @@ static void store_scalar(struct lower *l, ir_reg dst, s64 offset, const struct t
 	ir_store(l->f, dst, offset, size, lower_to_register(l, v));
 }
 
-/* A char array need not end in a NUL: where the helper put one over the last byte, that is read again. */
+/*
+ * A char array need not end in a NUL: where the helper put one over the last byte, that is read
+ * again.
+ */
 ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_reg from,
 			enum address_space space, struct span at)
 {

@@ -126,9 +126,9 @@ void lower_speculation_set(struct lower *l, ir_reg id)
 static bool can_wait(enum action_kind kind)
 {
 	static const enum action_kind at_once[] = {
-		ACTION_EXIT,	  ACTION_CLEAR, ACTION_ZERO,   ACTION_TRUNC,	    ACTION_NORMALIZE,
-		ACTION_SORT,	  ACTION_COMMIT, ACTION_DISCARD, ACTION_HELPER_ERROR, ACTION_SYSTEM,
-		ACTION_WATCHPOINT,
+		ACTION_EXIT,	     ACTION_CLEAR,  ACTION_ZERO,       ACTION_TRUNC,
+		ACTION_NORMALIZE,    ACTION_SORT,   ACTION_COMMIT,     ACTION_DISCARD,
+		ACTION_HELPER_ERROR, ACTION_SYSTEM, ACTION_WATCHPOINT,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(at_once); i++)
@@ -229,7 +229,10 @@ static void count_failure(struct lower *l, ir_reg result)
 	ir_switch_to(l->f, end);
 }
 
-/* Whether the reader is to be woken; it says so itself (engine/wakeup.h). Kernels with ring buffers (5.8) can map arrays (5.5). */
+/*
+ * Whether the reader is to be woken; it says so itself (engine/wakeup.h). Kernels with ring buffers
+ * (5.8) can map arrays (5.5).
+ */
 static ir_reg wake_flags(struct lower *l, struct span at)
 {
 	const u32 map = builtin_map(l->script, MAP_GLOBAL);

@@ -8,9 +8,10 @@
 /* A histogram has many elements per key. */
 #define BUCKETS_PER_KEY 2
 /*
- * Larger maps are filled in as needed where the kernel can do that in any context (6.1). It holds back a few dozen
- * elements for moments in which it cannot get memory (interrupts off), but only three of per-CPU maps: more new
- * keys in one go would be lost, so these are only left unfilled when they are very large.
+ * Larger maps are filled in as needed where the kernel can do that in any context (6.1). It holds
+ * back a few dozen elements for moments in which it cannot get memory (interrupts off), but only
+ * three of per-CPU maps: more new keys in one go would be lost, so these are only left unfilled
+ * when they are very large.
  */
 #define PREALLOC_MAX	    (256u << 10)
 #define PREALLOC_MAX_PERCPU (2u << 20)
@@ -138,7 +139,10 @@ static u32 element_size(const struct type *t)
 	return is_bucketed(t) ? 8 : ALIGN_UP(MAX(t->size, 1u), 8u);
 }
 
-/* No more functions are counted than are traced, and an empty map of 100,000 takes the kernel milliseconds. */
+/*
+ * No more functions are counted than are traced, and an empty map of 100,000 takes the kernel
+ * milliseconds.
+ */
 static u64 most_keys(const struct check *c, const struct map_symbol *m)
 {
 	u64 targets = 0;

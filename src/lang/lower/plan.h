@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From symbols to BPF maps: kinds, sizes, storage types; and what follows from how programs use things. */
+/*
+ * From symbols to BPF maps: kinds, sizes, storage types; and what follows from how programs use
+ * things.
+ */
 #ifndef PANTRACE_LANG_LOWER_PLAN_H
 #define PANTRACE_LANG_LOWER_PLAN_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * print(@m); clear(@m); in one block reports an interval. Done one after the other, updates between
- * the two would be lost. Here such pairs become one request: the print takes what it shows out of the map, in a step that no
- * update can fall into (engine/map_switch.c), and the clear() or zero() goes away.
+ * the two would be lost. Here such pairs become one request: the print takes what it shows out of
+ * the map, in a step that no update can fall into (engine/map_switch.c), and the clear() or zero()
+ * goes away.
  */
 #include "lang/check/internal.h"
 #include "lang/lower/plan.h"
@@ -18,7 +19,8 @@ static bool is_passable(const struct stmt *s)
 {
 	static const char *const leaving[] = {"exit", "fail", "assert", "speculate"};
 
-	if (s->kind == STMT_ASSIGN || (s->kind == STMT_BLOCK && !s->body->count)) /* a clear() that was paired */
+	/* a clear() that was paired */
+	if (s->kind == STMT_ASSIGN || (s->kind == STMT_BLOCK && !s->body->count))
 		return true;
 	if (!is_call(s) || !(s->value->builtin->flags & BUILTIN_STATEMENT))
 		return false;
@@ -28,7 +30,10 @@ static bool is_passable(const struct stmt *s)
 	return true;
 }
 
-/* print(@m ...), printa(fmt, @m ...), table(fmt, @m ...): the position of m among the maps that are printed, -1 = none. */
+/*
+ * print(@m ...), printa(fmt, @m ...), table(fmt, @m ...): the position of m among the maps that are
+ * printed, -1 = none.
+ */
 static int position_of(const struct stmt *s, const struct map_symbol *m)
 {
 	struct expr *e = s->value;
@@ -36,8 +41,7 @@ static int position_of(const struct stmt *s, const struct map_symbol *m)
 
 	if (!is_call(s))
 		return -1;
-	first = str_eq(e->name, "printa") || str_eq(e->name, "table") ||
-		str_eq(e->name, "ranges");
+	first = str_eq(e->name, "printa") || str_eq(e->name, "table") || str_eq(e->name, "ranges");
 	if (!first && !str_eq(e->name, "print"))
 		return -1;
 	for (u32 i = first; i < e->nargs; i++)
@@ -87,8 +91,8 @@ static void note_iterated(const struct stmt *s)
 
 static bool note_len(void *arg, struct expr *e)
 {
-	if (e->kind == EXPR_CALL && str_eq(e->name, "len") && e->nargs && e->args[0]->kind == EXPR_MAP &&
-	    e->args[0]->map)
+	if (e->kind == EXPR_CALL && str_eq(e->name, "len") && e->nargs &&
+	    e->args[0]->kind == EXPR_MAP && e->args[0]->map)
 		e->args[0]->map->is_iterated = true;
 	return true;
 }
@@ -99,7 +103,8 @@ static void pair_block(struct check *c, struct block *b)
 		struct stmt *s = b->stmts[i];
 
 		note_iterated(s);
-		if (is_call(s) && (str_eq(s->value->name, "clear") || str_eq(s->value->name, "zero")))
+		if (is_call(s) &&
+		    (str_eq(s->value->name, "clear") || str_eq(s->value->name, "zero")))
 			pair(c, b, i);
 		pair_block(c, s->body);
 		pair_block(c, s->else_body);

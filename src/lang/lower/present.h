@@ -10,7 +10,9 @@
 #define PRINTA_MAX_MAPS	       16
 #define PRINTA_MAX_CONVERSIONS 64
 
-/* Which of the maps that a call prints are cleared or zeroed as they are read: see struct action. */
+/*
+ * Which of the maps that a call prints are cleared or zeroed as they are read: see struct action.
+ */
 struct present_taken {
 	u64 clears, zeroes;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * User stacks without frame pointers: a callback of bpf_loop() makes one step from frame to frame
- * by the table that the engine has made of the process's call frame information (binary/debug/unwind.h).
- * Frames are as bpf_get_stack() gives them: the instruction pointer, then return addresses.
+ * by the table that the engine has made of the process's call frame information
+ * (binary/debug/unwind.h). Frames are as bpf_get_stack() gives them: the instruction pointer, then
+ * return addresses.
  */
 #include "arch/arch.h"
 #include "binary/debug/unwind.h"

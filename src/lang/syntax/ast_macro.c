@@ -75,11 +75,11 @@ static void explain_mismatch(struct expander *x, const struct expr *call, const 
 		   "Call to %s() has arguments that do not match any definition.", m->name);
 	x->failed = true;
 	if (m->nparams != call->nargs) {
-		diag_error(
-			x->diag, m->span,
-			"The closest definition of %s() has a different number of arguments. Expected: %u "
-			"but got %u",
-			m->name, m->nparams, call->nargs);
+		diag_error(x->diag, m->span,
+			   "The closest definition of %s() has a different number of arguments. "
+			   "Expected: %u "
+			   "but got %u",
+			   m->name, m->nparams, call->nargs);
 		return;
 	}
 	for (u32 i = 0; i < m->nparams; i++) {

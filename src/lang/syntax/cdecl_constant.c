@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Constant expressions in definitions: sizes of arrays, widths of bit-fields, values of enumerators. */
+/*
+ * Constant expressions in definitions: sizes of arrays, widths of bit-fields, values of
+ * enumerators.
+ */
 #include "lang/syntax/cdecl_internal.h"
 #include "lang/syntax/constants.h"
 

@@ -31,9 +31,13 @@ struct setting {
 static const char *const missing_words[] = {"error", "warn", "ignore", NULL};
 static const char *const cache_words[] = {"NONE", "PER_PROGRAM", "PER_PID", NULL};
 static const char *const stack_words[] = {"bpftrace", "perf", "raw", "build_id", NULL};
-static const char *const licenses[] = {
-	"Dual MIT/GPL", "Dual BSD/GPL", "Dual MPL/GPL", "GPL and additional rights", "GPL v2",
-	"GPL",		NULL};
+static const char *const licenses[] = {"Dual MIT/GPL",
+				       "Dual BSD/GPL",
+				       "Dual MPL/GPL",
+				       "GPL and additional rights",
+				       "GPL v2",
+				       "GPL",
+				       NULL};
 
 #define FIELD(f) offsetof(struct script_config, f)
 static const struct setting settings[] = {
@@ -241,8 +245,7 @@ int config_apply(struct diag *diag, const struct ast *ast, struct script_config 
 static int apply_variable(struct diag *diag, const struct setting *s, const char *name,
 			  const char *value, struct script_config *config)
 {
-	struct expr e = {.kind = EXPR_STRING,
-			 .string = {.data = value, .len = (u32)strlen(value)}};
+	struct expr e = {.kind = EXPR_STRING, .string = {.data = value, .len = (u32)strlen(value)}};
 	struct strbuf words = STRBUF_INIT;
 	u64 number;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * import "x.bt", "x.h", "directory": relative to the script that it stands in, each file once. At the top level the file is read at
- * that place, so that its #defines hold from there on; imports within a block are read behind the script.
+ * import "x.bt", "x.h", "directory": relative to the script that it stands in, each file once. At
+ * the top level the file is read at that place, so that its #defines hold from there on; imports
+ * within a block are read behind the script.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -31,18 +32,22 @@ static const char *resolve(struct parser *p, const struct import *import)
 static bool is_safe(struct parser *p, const struct import *import, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	const char *dir = !slash ? "." : slash == path ? "/" : arena_strndup(p->arena, path, slash - path);
+	const char *dir = !slash	  ? "."
+			  : slash == path ? "/"
+					  : arena_strndup(p->arena, path, slash - path);
 	struct stat file, folder;
 
 	if (stat(path, &file) < 0) {
-		parse_error(p, import->span, "error reading import '%s': %s", path, strerror(errno));
+		parse_error(p, import->span, "error reading import '%s': %s", path,
+			    strerror(errno));
 		return false;
 	}
 	if (!(file.st_mode & S_IWOTH) && stat(dir, &folder) == 0 && !(folder.st_mode & S_IWOTH))
 		return true;
-	parse_error(p, import->span,
-		    "cowardly refusing to import from a directory with global write permissions: '%s'",
-		    path);
+	parse_error(
+		p, import->span,
+		"cowardly refusing to import from a directory with global write permissions: '%s'",
+		path);
 	return false;
 }
 
@@ -66,8 +71,8 @@ static void import_directory(struct parser *p, const struct import *import, cons
 	if (dir)
 		closedir(dir);
 	if (names.len > IMPORT_MAX_ENTRIES)
-		parse_error(p, import->span, "'%s' has %zu files to import, more than %d", path, names.len,
-			    IMPORT_MAX_ENTRIES);
+		parse_error(p, import->span, "'%s' has %zu files to import, more than %d", path,
+			    names.len, IMPORT_MAX_ENTRIES);
 	if (names.len)
 		qsort(names.items, names.len, sizeof(*names.items), by_name);
 	for (size_t i = 0; i < names.len; i++) {
@@ -76,8 +81,9 @@ static void import_directory(struct parser *p, const struct import *import, cons
 	}
 	vector_free(&names);
 	if (!p->failed)
-		preprocess_open_text(&p->pp, import->span, arena_printf(p->arena, "%s/imports", path),
-				     text.data, text.len);
+		preprocess_open_text(&p->pp, import->span,
+				     arena_printf(p->arena, "%s/imports", path), text.data,
+				     text.len);
 	strbuf_release(&text);
 }
 
@@ -104,7 +110,8 @@ void parse_import_file(struct parser *p, const struct import *import)
 	is_new_file(p, p->diag->sources.items[p->file].name);
 	if (!is_new_file(p, path))
 		return;
-	if (packed && preprocess_open(&p->pp, import->span, arena_printf(p->arena, "%s/imports", path)))
+	if (packed &&
+	    preprocess_open(&p->pp, import->span, arena_printf(p->arena, "%s/imports", path)))
 		return;
 	if (!packed && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		import_directory(p, import, path);
@@ -112,15 +119,17 @@ void parse_import_file(struct parser *p, const struct import *import)
 	}
 	if (!ends_with(path, ".bt") && !ends_with(path, ".h")) {
 		parse_error(p, import->span, "unknown file type of import: '%s'", path);
-		diag_hint(p->diag, ends_with(path, ".c") || ends_with(path, ".o")
-					   ? "compiled C cannot be imported; declarations can, from a file "
-					     "named .h"
-					   : "scripts (.bt), declarations of C (.h) and directories of them "
-					     "can be imported");
+		diag_hint(p->diag,
+			  ends_with(path, ".c") || ends_with(path, ".o")
+				  ? "compiled C cannot be imported; declarations can, from a file "
+				    "named .h"
+				  : "scripts (.bt), declarations of C (.h) and directories of them "
+				    "can be imported");
 		return;
 	}
 	if (!preprocess_open(&p->pp, import->span, path))
-		parse_error(p, import->span, "error reading import '%s': %s", path, strerror(errno));
+		parse_error(p, import->span, "error reading import '%s': %s", path,
+			    strerror(errno));
 	p->failed |= p->pp.failed;
 }
 

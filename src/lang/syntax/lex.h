@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Script text -> raw tokens, one at a time. The lexer knows nothing of macros (preprocess.c) and
- * nothing of attach points, whose text the parser takes straight from the source (lang/syntax/probe.c).
+ * nothing of attach points, whose text the parser takes straight from the source
+ * (lang/syntax/probe.c).
  */
 #ifndef PANTRACE_LANG_SYNTAX_LEX_H
 #define PANTRACE_LANG_SYNTAX_LEX_H
@@ -19,7 +20,8 @@ enum token_kind {
 	TOKEN_POSITIONAL, /* value = n of $n */
 	TOKEN_COUNT, /* $# */
 	TOKEN_PUNCT, /* punct: PUNCT('+', '=') */
-	TOKEN_OTHER, /* of a system header only: what the language has not, such as 1.5; text as written */
+	/* of a system header only: what the language has not, such as 1.5; text as written */
+	TOKEN_OTHER,
 };
 
 /* A punctuator of up to three characters as one number; a single character is itself. */

@@ -179,7 +179,9 @@ static void read_imports(struct parser *p)
 	parse_import_file(p, &p->imports.items[p->done_imports++]);
 }
 
-/* Over a definition of C that is not looked into: to its ';', which may be left out behind a body. */
+/*
+ * Over a definition of C that is not looked into: to its ';', which may be left out behind a body.
+ */
 static void skip_c_definition(struct parser *p)
 {
 	const bool is_typedef = parse_is_name(p, "typedef");
@@ -341,8 +343,9 @@ static bool is_inner_header(const struct parser *p)
 }
 
 /*
- * In a header of the system what cannot be read is passed over: a declaration, or all that is left of the file. Only the #error
- * of one that the script asks for counts. False: nothing was wrong there.
+ * In a header of the system what cannot be read is passed over: a declaration, or all that is left
+ * of the file. Only the #error of one that the script asks for counts. False: nothing was wrong
+ * there.
  */
 static bool pass_over(struct parser *p, u16 file, const struct said *before)
 {
@@ -377,7 +380,10 @@ static bool pass_over(struct parser *p, u16 file, const struct said *before)
 	return !p->failed || (p->pp.failed && pass_over(p, file, before));
 }
 
-/* Does a header go on with tokens that were read already? They may be what a macro stands for, which is not to be read again. */
+/*
+ * Does a header go on with tokens that were read already? They may be what a macro stands for,
+ * which is not to be read again.
+ */
 static bool goes_on(struct parser *p)
 {
 	const bool is_read = p->at < p->tokens.len;

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Script text -> syntax tree. The C parts at its head (#define, #ifdef, #include, struct, union, enum, typedef) are handled by
- * preprocess.c and cdecl.c on the way: object-like and simple function-like macros are substituted, definitions go
- * into the type store.
+ * Script text -> syntax tree. The C parts at its head (#define, #ifdef, #include, struct, union,
+ * enum, typedef) are handled by preprocess.c and cdecl.c on the way: object-like and simple
+ * function-like macros are substituted, definitions go into the type store.
  *
- * Limits (LANG_MAX_*): bytes of a script, nesting depth, tokens from macros. Beyond them: a diagnostic, never a crash.
+ * Limits (LANG_MAX_*): bytes of a script, nesting depth, tokens from macros. Beyond them: a
+ * diagnostic, never a crash.
  */
 #ifndef PANTRACE_LANG_SYNTAX_PARSE_H
 #define PANTRACE_LANG_SYNTAX_PARSE_H
 
 #include "lang/syntax/ast.h"
 
-#define LANG_MAX_SOURCE  (1u << 20) /* bytes */
-#define LANG_MAX_DEPTH   200	    /* nested expressions or blocks */
-#define LANG_MAX_TOKENS  2000000    /* after macro substitution */
+#define LANG_MAX_SOURCE (1u << 20) /* bytes */
+#define LANG_MAX_DEPTH	200 /* nested expressions or blocks */
+#define LANG_MAX_TOKENS 2000000 /* after macro substitution */
 
-/* A file that a script reads (#include, import), taken along: its name as the script's own place makes it, and its text. */
+/*
+ * A file that a script reads (#include, import), taken along: its name as the script's own place
+ * makes it, and its text.
+ */
 struct script_file {
 	const char *name, *text;
 };
@@ -25,15 +29,17 @@ struct parse_options {
 	u32 npositional;
 	const char *const *include_dirs; /* -I */
 	u32 ninclude_dirs;
-	const struct script_file *files; /* these are all that there are; NULL = the file system's */
+	/* these are all that there are; NULL = the file system's */
+	const struct script_file *files;
 	u32 nfiles;
 	bool have_btf; /* predefine BPFTRACE_HAVE_BTF */
 	bool system_headers; /* #include reads those that are installed */
 	/* Trees of the kernel's headers; NULL = those of the running kernel. */
 	const char *kernel_source, *kernel_build;
 	/*
-	 * The tree of the text as it stands, to lay it out anew (lang/fmt/script.h): directives are skipped, imports and definitions
-	 * of C not looked into, no macro is expanded, spans include the parentheses around an expression, ast.items is filled in.
+	 * The tree of the text as it stands, to lay it out anew (lang/fmt/script.h): directives are
+	 * skipped, imports and definitions of C not looked into, no macro is expanded, spans
+	 * include the parentheses around an expression, ast.items is filled in.
 	 */
 	bool as_written;
 };

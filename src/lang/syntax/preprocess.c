@@ -454,8 +454,8 @@ static int substitute(struct preprocessor *pp, const struct token *name, const s
 }
 
 /*
- * What a header of the system defines does not take the language's own words from a script (min, current, offsetof), nor the names of
- * what the script defines itself.
+ * What a header of the system defines does not take the language's own words from a script (min,
+ * current, offsetof), nor the names of what the script defines itself.
  */
 static bool is_own_word(struct preprocessor *pp, const struct token *t, const struct pp_macro *m)
 {

@@ -3,9 +3,10 @@
  * The token stream of the parser: directives obeyed, macros substituted. Tokens that a macro put
  * there carry the span of its use.
  *
- * #include <...> reads the file in an -I directory, of the running kernel's headers (preprocess_include.c), or in /usr/include. A
- * header of the system that is not installed is accepted silently: types come from BTF, constants from constants.c. What cannot be
- * read of a system header is passed over: only a script that needs it will miss it.
+ * #include <...> reads the file in an -I directory, of the running kernel's headers
+ * (preprocess_include.c), or in /usr/include. A header of the system that is not installed is
+ * accepted silently: types come from BTF, constants from constants.c. What cannot be read of a
+ * system header is passed over: only a script that needs it will miss it.
  */
 #ifndef PANTRACE_LANG_SYNTAX_PREPROCESS_H
 #define PANTRACE_LANG_SYNTAX_PREPROCESS_H
@@ -16,11 +17,12 @@
 
 #define PREPROCESS_MAX_INCLUDES 16 /* files open within each other */
 #define PREPROCESS_MAX_FILES	256 /* in all */
-#define PREPROCESS_MAX_HEADERS	5000 /* headers of the system, which may be opened again and again */
-#define PREPROCESS_MAX_DEPTH	200 /* of them within each other */
-#define PREPROCESS_MAX_PASSED_OVER 2000 /* declarations of them that could not be understood */
+/* headers of the system, which may be opened again and again */
+#define PREPROCESS_MAX_HEADERS	     5000
+#define PREPROCESS_MAX_DEPTH	     200 /* of them within each other */
+#define PREPROCESS_MAX_PASSED_OVER   2000 /* declarations of them that could not be understood */
 #define PREPROCESS_MAX_SYSTEM_TOKENS 5000000
-#define PREPROCESS_MAX_NESTING	64 /* macros within macros; #if within #if */
+#define PREPROCESS_MAX_NESTING	     64 /* macros within macros; #if within #if */
 
 struct token_list {
 	struct token *items;
@@ -36,11 +38,11 @@ struct conditional {
 /* A file that an #include reads. */
 struct included_file {
 	const char *path;
-	u16 source;	    /* of diag */
-	const char *guard;  /* the macro that tells that it was read, or NULL */
-	bool once;	    /* #pragma once */
+	u16 source; /* of diag */
+	const char *guard; /* the macro that tells that it was read, or NULL */
+	bool once; /* #pragma once */
 	bool is_system, is_kernel;
-	u32 directory;	    /* of those that are searched, for #include_next */
+	u32 directory; /* of those that are searched, for #include_next */
 };
 
 struct preprocessor {
@@ -54,14 +56,16 @@ struct preprocessor {
 	VECTOR(struct conditional) conditionals;
 	VECTOR(char *) texts; /* of included files */
 	u32 tokens, opened, headers; /* opened files of the script, and of the system */
-	u32 system_tokens;  /* of them, those of system headers */
+	u32 system_tokens; /* of them, those of system headers */
 	bool failed;
-	bool is_raw;	    /* names of macros are left as they are: in what is skipped */
-	bool in_kernel;	    /* headers of the kernel are being read: what the kernel's own build defines is defined */
-	bool defines;	    /* the word `macro` or `fn` was just delivered */
+	bool is_raw; /* names of macros are left as they are: in what is skipped */
+	/* headers of the kernel are being read: what the kernel's own build defines is defined */
+	bool in_kernel;
+	bool defines; /* the word `macro` or `fn` was just delivered */
 	struct hashmap included; /* path -> struct included_file */
 	VECTOR(struct included_file *) by_source;
-	VECTOR(const char *) directories; /* that are searched for system headers: the kernel's, then the others */
+	/* that are searched for system headers: the kernel's, then the others */
+	VECTOR(const char *) directories;
 	u32 kernel_directories;
 };
 
@@ -72,12 +76,14 @@ void preprocess_release(struct preprocessor *pp);
 struct token preprocess_next(struct preprocessor *pp);
 /* Reads on in this file or text, then where it was. False if there is no such file. */
 bool preprocess_open(struct preprocessor *pp, struct span at, const char *path);
-bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *name, const char *text,
-			  size_t len);
+bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *name,
+			  const char *text, size_t len);
 /* Skips blanks, comments, directives and ends of included files. False at the end or after an
  * error. */
 bool preprocess_skip_layout(struct preprocessor *pp);
-/* End of the logical line at pos: the newline that is neither continued nor in a comment, or end. */
+/*
+ * End of the logical line at pos: the newline that is neither continued nor in a comment, or end.
+ */
 u32 preprocess_line_end(const char *text, u32 pos, u32 end);
 /* The file being read, for text that is not made of tokens (attach points). */
 struct lexer *preprocess_file(struct preprocessor *pp);
@@ -100,11 +106,12 @@ void preprocess_leave_file(struct preprocessor *pp);
 /* What a name stands for in a constant expression; false = unknown. */
 typedef bool (*constant_name_fn)(void *arg, const char *name, s64 *ret);
 /*
- * The value of a constant expression of C that is exactly tokens[0..n). Integers have the types that C gives them; wide: all have 64
- * bits, as in #if. Casts are tokens of kind TOKEN_OTHER with `value` bytes. Returns 0, or -EINVAL with a diagnostic; at is the
- * place if there are no tokens.
+ * The value of a constant expression of C that is exactly tokens[0..n). Integers have the types
+ * that C gives them; wide: all have 64 bits, as in #if. Casts are tokens of kind TOKEN_OTHER with
+ * `value` bytes. Returns 0, or -EINVAL with a diagnostic; at is the place if there are no tokens.
  */
 int constant_expression(struct arena *arena, struct diag *diag, const struct token *tokens,
-			size_t n, struct span at, bool wide, constant_name_fn name, void *arg, s64 *ret);
+			size_t n, struct span at, bool wide, constant_name_fn name, void *arg,
+			s64 *ret);
 
 #endif

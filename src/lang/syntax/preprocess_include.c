@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which file an #include reads. A script looks beside itself and in -I directories, then where headers of the system are: those of the
- * running kernel (/lib/modules/RELEASE, as packages of kernel headers install them), what the compiler itself would bring
- * (predefined.h), /usr/include. Headers of /usr/include see only each other.
+ * Which file an #include reads. A script looks beside itself and in -I directories, then where
+ * headers of the system are: those of the running kernel (/lib/modules/RELEASE, as packages of
+ * kernel headers install them), what the compiler itself would bring (predefined.h), /usr/include.
+ * Headers of /usr/include see only each other.
  */
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -240,7 +241,10 @@ static void add_directory(struct preprocessor *pp, const char *tree, const char 
 		vector_push(&pp->directories, path);
 }
 
-/* As the kernel's own build searches them. `source` has what is the same for all, `build` what was made for this kernel. */
+/*
+ * As the kernel's own build searches them. `source` has what is the same for all, `build` what was
+ * made for this kernel.
+ */
 static void find_directories(struct preprocessor *pp)
 {
 	const char *source = pp->options->kernel_source, *build = pp->options->kernel_build;

@@ -13,8 +13,9 @@ struct pp_macro {
 	u32 nparams;
 	struct token *body;
 	u32 nbody;
-	struct lexer unread; /* the body is read when the macro is first used: text set until then */
-	bool is_system;	     /* of a system header, or predefined */
+	/* the body is read when the macro is first used: text set until then */
+	struct lexer unread;
+	bool is_system; /* of a system header, or predefined */
 };
 
 /* Macros of predefined.h. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tokens as the parser takes them: looking ahead, what is expected, what is said when something else stands there. */
+/*
+ * Tokens as the parser takes them: looking ahead, what is expected, what is said when something
+ * else stands there.
+ */
 #include "lang/syntax/internal.h"
 
 const struct token *parse_peek(struct parser *p, u32 ahead)
@@ -96,7 +99,10 @@ static bool is_type_word(const char *word)
 	return str_starts(word, "int") || str_starts(word, "uint");
 }
 
-/* `whlie (x) {`, `fro ($i : ...`: the word before the parentheses, if it is nearly one of the language's. False: it is not. */
+/*
+ * `whlie (x) {`, `fro ($i : ...`: the word before the parentheses, if it is nearly one of the
+ * language's. False: it is not.
+ */
 static bool hint_keyword(struct parser *p, const struct token *t, const char *expected)
 {
 	static const char *const words[] = {"if", "while", "for", "unroll", "else"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of CTF fields in a packet. Positions are bits from the packet's first one. A read past the end fails, once and for
- * all, as in base/cursor.h.
+ * Values of CTF fields in a packet. Positions are bits from the packet's first one. A read past the
+ * end fails, once and for all, as in base/cursor.h.
  */
 #ifndef PANTRACE_TRACE_CTF_DECODE_H
 #define PANTRACE_TRACE_CTF_DECODE_H
@@ -11,7 +11,7 @@
 struct ctf_cursor {
 	const u8 *data;
 	u64 at, end; /* bits */
-	u64 *slots;  /* of the metadata: values that are referred to */
+	u64 *slots; /* of the metadata: values that are referred to */
 	bool failed;
 };
 
@@ -29,7 +29,9 @@ static inline u64 ctf_integer(struct ctf_cursor *c, const struct ctf_type *t)
 	const u8 *p = c->data + at / 8;
 	u64 value = 0;
 
-	if (__builtin_expect(t->byte_order != CTF_LITTLE || (at & 7) || c->failed || at > c->end || t->size > c->end - at, 0))
+	if (__builtin_expect(t->byte_order != CTF_LITTLE || (at & 7) || c->failed || at > c->end ||
+				     t->size > c->end - at,
+			     0))
 		return ctf_integer_slowly(c, t);
 	switch (t->size) {
 	case 8:
@@ -64,8 +66,10 @@ double ctf_float(struct ctf_cursor *c, const struct ctf_type *t);
 const char *ctf_string(struct ctf_cursor *c, size_t *ret_size);
 /* Elements of an array or sequence; 0 and failed if they cannot all be there. */
 u64 ctf_count(struct ctf_cursor *c, const struct ctf_type *t);
-/* Arrays of text (elements of 8 bits with an encoding): in place, up to the first NUL; the cursor goes behind. NULL and failed
- * if they are not all there. */
+/*
+ * Arrays of text (elements of 8 bits with an encoding): in place, up to the first NUL; the cursor
+ * goes behind. NULL and failed if they are not all there.
+ */
 const char *ctf_text(struct ctf_cursor *c, const struct ctf_type *t, size_t *ret_size);
 bool ctf_is_text(const struct ctf_type *t);
 /* The option that the tag chose, or NULL (and failed). */

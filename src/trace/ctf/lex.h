@@ -10,11 +10,11 @@ enum ctf_token_kind {
 	CTF_TOKEN_END,
 	CTF_TOKEN_WORD,
 	CTF_TOKEN_NUMBER,
-	CTF_TOKEN_TEXT,	  /* between quotes, without them */
+	CTF_TOKEN_TEXT, /* between quotes, without them */
 	CTF_TOKEN_ASSIGN, /* := */
-	CTF_TOKEN_DOTS,	  /* ... */
-	CTF_TOKEN_ARROW,  /* -> */
-	CTF_TOKEN_CHAR,	  /* any other character, in `c` */
+	CTF_TOKEN_DOTS, /* ... */
+	CTF_TOKEN_ARROW, /* -> */
+	CTF_TOKEN_CHAR, /* any other character, in `c` */
 	CTF_TOKEN_BAD,
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the metadata of a CTF 1.8 trace says (TSDL; https://diamon.org/ctf/v1.8.3/). Types live in the arena of the metadata and
- * are constant once it is parsed. Anybody's file: names, depths, counts and sizes are bounded.
+ * What the metadata of a CTF 1.8 trace says (TSDL; https://diamon.org/ctf/v1.8.3/). Types live in
+ * the arena of the metadata and are constant once it is parsed. Anybody's file: names, depths,
+ * counts and sizes are bounded.
  *
- * CTF fields have lengths and alternatives that only the data tells and lie at any bit, which struct type (types/type.h) has no
- * words for.
+ * CTF fields have lengths and alternatives that only the data tells and lie at any bit, which
+ * struct type (types/type.h) has no words for.
  */
 #ifndef PANTRACE_TRACE_CTF_METADATA_H
 #define PANTRACE_TRACE_CTF_METADATA_H
@@ -13,7 +14,16 @@
 #include "base/diag.h"
 #include "base/vector.h"
 
-enum ctf_kind { CTF_INTEGER, CTF_FLOAT, CTF_ENUM, CTF_STRING, CTF_STRUCT, CTF_VARIANT, CTF_ARRAY, CTF_SEQUENCE };
+enum ctf_kind {
+	CTF_INTEGER,
+	CTF_FLOAT,
+	CTF_ENUM,
+	CTF_STRING,
+	CTF_STRUCT,
+	CTF_VARIANT,
+	CTF_ARRAY,
+	CTF_SEQUENCE
+};
 
 enum ctf_byte_order { CTF_NATIVE, CTF_LITTLE, CTF_BIG };
 
@@ -30,34 +40,40 @@ struct ctf_mapping {
 	s64 low, high; /* as u64 when the container is unsigned */
 };
 
-/* Where the length of a sequence or the tag of a variant was decoded to: a number that the metadata counts up. */
+/*
+ * Where the length of a sequence or the tag of a variant was decoded to: a number that the metadata
+ * counts up.
+ */
 #define CTF_NO_SLOT UINT32_MAX
 
 struct ctf_field {
-	const char *name;  /* as written */
+	const char *name; /* as written */
 	const char *shown; /* without the first underscore */
 	const struct ctf_type *type;
-	u32 slot;	   /* its value is wanted later; else CTF_NO_SLOT */
+	u32 slot; /* its value is wanted later; else CTF_NO_SLOT */
 };
 
 struct ctf_type {
 	enum ctf_kind kind;
-	u32 align;	/* bits, a power of two */
-	u32 size;	/* bits: integers 1..64, floating point 32 or 64 */
+	u32 align; /* bits, a power of two */
+	u32 size; /* bits: integers 1..64, floating point 32 or 64 */
 	bool is_signed, is_text; /* integers: is_text when an encoding is given */
-	u8 base;	/* 2, 8, 10, 16 */
+	u8 base; /* 2, 8, 10, 16 */
 	enum ctf_byte_order byte_order;
-	const char *clock;	     /* integers that are time: the clock's name */
+	const char *clock; /* integers that are time: the clock's name */
 	const struct ctf_type *element; /* arrays, sequences; the container of an enum */
-	u32 count;		     /* arrays: elements; else fields, options or mappings */
-	struct ctf_field *fields;    /* structs, variants */
+	u32 count; /* arrays: elements; else fields, options or mappings */
+	struct ctf_field *fields; /* structs, variants */
 	const struct ctf_mapping *mappings;
-	const char *reference;	     /* sequences, variants: text of the reference, NULL = still open */
+	/* sequences, variants: text of the reference, NULL = still open */
+	const char *reference;
 	u32 reference_slot;
-	const struct ctf_type *tag;  /* variants: the enum */
-	const s32 *option_of;	     /* variants: for each mapping of the tag the option, -1 = none */
-	u32 least;		     /* bits of the shortest value; 0 may be too low a bound */
-	u32 weight;		     /* values and structs that one value consists of, without repetition; 0 = not resolved */
+	const struct ctf_type *tag; /* variants: the enum */
+	/* variants: for each mapping of the tag the option, -1 = none */
+	const s32 *option_of;
+	u32 least; /* bits of the shortest value; 0 may be too low a bound */
+	/* values and structs that one value consists of, without repetition; 0 = not resolved */
+	u32 weight;
 };
 
 struct ctf_event_class {
@@ -100,9 +116,11 @@ struct ctf_metadata {
 };
 
 /*
- * Parses a metadata file, plain or in packets. NULL with the reason and the line in d. The text is not used afterwards.
+ * Parses a metadata file, plain or in packets. NULL with the reason and the line in d. The text is
+ * not used afterwards.
  */
-struct ctf_metadata *ctf_metadata_parse(const char *name, const char *data, size_t size, struct diag *d);
+struct ctf_metadata *ctf_metadata_parse(const char *name, const char *data, size_t size,
+					struct diag *d);
 void ctf_metadata_release(struct ctf_metadata *m);
 const struct ctf_env *ctf_metadata_env(const struct ctf_metadata *m, const char *name);
 struct ctf_stream_class *ctf_metadata_stream(const struct ctf_metadata *m, u64 id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of the reader of TSDL: words and values (trace/ctf/parse_word.c), types (trace/ctf/parse_type.c), blocks (trace/ctf/parse.c).
- * The first error is said and sticks: `failed` ends every loop, what is returned then is NULL or false.
+ * Inside of the reader of TSDL: words and values (trace/ctf/parse_word.c), types
+ * (trace/ctf/parse_type.c), blocks (trace/ctf/parse.c). The first error is said and sticks:
+ * `failed` ends every loop, what is returned then is NULL or false.
  */
 #ifndef PANTRACE_TRACE_CTF_PARSE_H
 #define PANTRACE_TRACE_CTF_PARSE_H
@@ -22,7 +23,8 @@ struct tsdl_parser {
 	bool failed;
 	int depth;
 	const struct tsdl_scope *scope;
-	const char *declarator; /* the last word of "unsigned int x" when it was read with the type */
+	/* the last word of "unsigned int x" when it was read with the type */
+	const char *declarator;
 };
 
 /* 5, -5, "text", true, clock.monotonic.value */
@@ -60,7 +62,10 @@ u32 tsdl_align(struct tsdl_parser *p, const struct tsdl_value *v);
 struct ctf_type *tsdl_new_type(struct tsdl_parser *p, enum ctf_kind kind);
 /* what: "struct", "enum", "variant" or "". */
 void tsdl_name_put(struct tsdl_parser *p, const char *what, const char *name, struct ctf_type *t);
-/* A type in place or by name. declarator_follows: of several words the last one is the field's name (p->declarator). */
+/*
+ * A type in place or by name. declarator_follows: of several words the last one is the field's name
+ * (p->declarator).
+ */
 struct ctf_type *tsdl_type(struct tsdl_parser *p, bool declarator_follows);
 /* The rest of "typealias TYPE := NAME;" and "typedef TYPE NAME;". */
 void tsdl_typealias(struct tsdl_parser *p);

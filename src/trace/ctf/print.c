@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line for each event, by the program of its kind (trace/ctf/program.h): copies and decimal numbers, for
- * the most part.
+ * A line for each event, by the program of its kind (trace/ctf/program.h): copies and decimal
+ * numbers, for the most part.
  */
 #include <stdio.h>
 #include <time.h>
@@ -32,7 +32,8 @@ struct ctf_printer {
 	u64 packet_number;
 	struct strbuf packet_text;
 	struct strbuf begin,
-		cpu; /* JSON: what stands before the time, and before the CPU; 32 bytes can be read */
+		/* JSON: what stands before the time, and before the CPU; 32 bytes can be read */
+		cpu;
 };
 
 /* The pieces of a line that are the same for every event. */
@@ -300,8 +301,8 @@ static char *put_json_integer(char *to, u64 value, bool is_signed)
 	return to;
 }
 
-static void run(struct ctf_printer *p, const struct ctf_event *event, const struct ctf_program *program,
-		struct ctf_cursor *c)
+static void run(struct ctf_printer *p, const struct ctf_event *event,
+		const struct ctf_program *program, struct ctf_cursor *c)
 {
 	char *to = p->out.data + p->out.len;
 	const char *s;

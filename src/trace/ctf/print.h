@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of CTF traces as text and as JSON, fast: what a line has in common with others of its kind is worked out once. */
+/*
+ * Events of CTF traces as text and as JSON, fast: what a line has in common with others of its kind
+ * is worked out once.
+ */
 #ifndef PANTRACE_TRACE_CTF_PRINT_H
 #define PANTRACE_TRACE_CTF_PRINT_H
 
@@ -8,20 +11,22 @@
 #include "trace/ctf/trace.h"
 
 enum ctf_format {
-	CTF_FORMAT_TEXT,       /* as babeltrace2, without the lengths of arrays, and with names for addresses */
+	/* as babeltrace2, without the lengths of arrays, and with names for addresses */
+	CTF_FORMAT_TEXT,
 	CTF_FORMAT_BABELTRACE, /* byte for byte what babeltrace2 prints */
-	CTF_FORMAT_JSON,       /* an object a line */
+	CTF_FORMAT_JSON, /* an object a line */
 };
 
 struct ctf_print_options {
 	enum ctf_format format;
-	bool gmt;      /* times in UTC, not in local time */
-	bool seconds;  /* as seconds since the epoch */
-	bool escape;   /* for a terminal: also bytes that are not ASCII and might do harm */
+	bool gmt; /* times in UTC, not in local time */
+	bool seconds; /* as seconds since the epoch */
+	bool escape; /* for a terminal: also bytes that are not ASCII and might do harm */
 	const char *const *events; /* globs; an event is printed if one matches; NULL = all */
 	size_t nr_events;
 	/* Text for an address of this process at this time; adds to out. May be NULL. */
-	void (*address)(void *arg, struct ctf_trace *trace, s64 ns, u64 address, struct strbuf *out);
+	void (*address)(void *arg, struct ctf_trace *trace, s64 ns, u64 address,
+			struct strbuf *out);
 	void *arg;
 };
 
@@ -30,7 +35,10 @@ struct ctf_printer;
 struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int fd);
 /* False: this event is not wanted (see events). */
 bool ctf_print_wants(struct ctf_printer *p, const struct ctf_event *event);
-/* Prints one event; *c ends behind it. Nothing is printed of an event that is cut short (c->failed). 0, or -errno of a write. */
+/*
+ * Prints one event; *c ends behind it. Nothing is printed of an event that is cut short
+ * (c->failed). 0, or -errno of a write.
+ */
 int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_cursor *c);
 /* An event of a recording that is no CTF, its text ready: of the kernel, in a trace.dat. */
 struct ctf_ready_event {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a kind of event is printed, worked out once: pieces of constant text, each followed by one value that
- * is taken from the packet in the plainest way its type allows. Inside of ctf_print.
+ * How a kind of event is printed, worked out once: pieces of constant text, each followed by one
+ * value that is taken from the packet in the plainest way its type allows. Inside of ctf_print.
  */
 #ifndef PANTRACE_TRACE_CTF_PROGRAM_H
 #define PANTRACE_TRACE_CTF_PROGRAM_H

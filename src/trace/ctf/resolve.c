@@ -5,7 +5,7 @@
 
 #define SMALL_ID  4096
 #define DEPTH_MAX 64
-#define WEIGHT_MAX                                                                               \
+#define WEIGHT_MAX \
 	(1u << 20) /* small text can describe a value without end: structs of structs of structs \
 		    */
 

@@ -7,8 +7,8 @@
 
 struct ctf_stream_state {
 	struct pantrace_ctf_stream stream;
-	int fd;	      /* of the file; -1 = not made yet */
-	u64 size;     /* of the file */
+	int fd; /* of the file; -1 = not made yet */
+	u64 size; /* of the file */
 	u64 acknowledged; /* position of the ring up to which the relay has everything */
 	struct pantrace_ctf_stream at_begin; /* of the chunk */
 	u64 position_at_begin;
@@ -17,7 +17,7 @@ struct ctf_stream_state {
 struct ctf_source {
 	struct pantrace_reader *reader;
 	struct ctf_output *output;
-	u32 id;	      /* counts up; at the relay's end too */
+	u32 id; /* counts up; at the relay's end too */
 	char name[64]; /* of the directory */
 	int directory; /* -1: the sink makes it on first use */
 	struct ctf_stream_state *streams; /* one a ring, one for what found no ring */
@@ -33,16 +33,23 @@ struct ctf_sink;
 struct ctf_sink_ops {
 	/* Makes the trace's directory in the current chunk. 0 or -errno (-EAGAIN: not yet). */
 	int (*begin)(struct ctf_sink *sink, struct ctf_source *s);
-	/* Appends to a file of the trace, whole or not at all. resume: what pantrace_reader_seek() wants afterwards; NULL = none. */
-	int (*append)(struct ctf_sink *sink, struct ctf_source *s, const char *file, struct ctf_stream_state *to,
-		      const struct pantrace_ctf_packet *packet, u64 position);
-	int (*append_bytes)(struct ctf_sink *sink, struct ctf_source *s, const char *file, struct ctf_stream_state *to,
-			    const char *data, size_t size);
+	/*
+	 * Appends to a file of the trace, whole or not at all. resume: what pantrace_reader_seek()
+	 * wants afterwards; NULL = none.
+	 */
+	int (*append)(struct ctf_sink *sink, struct ctf_source *s, const char *file,
+		      struct ctf_stream_state *to, const struct pantrace_ctf_packet *packet,
+		      u64 position);
+	int (*append_bytes)(struct ctf_sink *sink, struct ctf_source *s, const char *file,
+			    struct ctf_stream_state *to, const char *data, size_t size);
 	/* 0: all that was appended is where it belongs; NULL: always so. */
 	int (*settled)(struct ctf_sink *sink, u32 timeout_ms);
-	/* The trace is complete: in this chunk, or for good. 0, or -errno: not all of it arrived. */
+	/*
+	 * The trace is complete: in this chunk, or for good. 0, or -errno: not all of it arrived.
+	 */
 	int (*end)(struct ctf_sink *sink, struct ctf_source *s, bool for_good);
-	int (*chunk)(struct ctf_sink *sink, u32 number); /* the next one begins; all traces have ended */
+	/* the next one begins; all traces have ended */
+	int (*chunk)(struct ctf_sink *sink, u32 number);
 	int (*tick)(struct ctf_sink *sink, struct diag *d);
 	int (*fd)(const struct ctf_sink *sink);
 	/* Everything there is, sent and settled; NULL: nothing to do. */

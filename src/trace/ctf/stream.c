@@ -100,7 +100,10 @@ static int measure(struct ctf_stream *s)
 	return 0;
 }
 
-/* n bytes of the file from `at` on; they stay until the next call. NULL: they are not there any more. */
+/*
+ * n bytes of the file from `at` on; they stay until the next call. NULL: they are not there any
+ * more.
+ */
 static const u8 *load(struct ctf_stream *s, u64 at, u64 n)
 {
 	const u64 want = MIN(MAX(n, (u64)WINDOW_STEP), s->size - at);
@@ -242,7 +245,10 @@ static void loss_of(struct ctf_stream *s, const struct packet_facts *facts)
 	s->discarded = facts->discarded;
 }
 
-/* Reads the head of the packet at packet_end, which is at most `room` bytes. False: the file has less. */
+/*
+ * Reads the head of the packet at packet_end, which is at most `room` bytes. False: the file has
+ * less.
+ */
 static bool read_head(struct ctf_stream *s, u64 room, struct packet_facts *facts,
 		      struct ctf_cursor *c, struct ctf_stream_class **ret, u64 *ret_context_at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading CTF 1.8 traces: ours, LTTng's and anybody's, many at once, their events merged by clock. Files may be compressed
- * (ring_0.zst, ring_0.gz) and may still be growing. A damaged stream ends where the damage begins, with a diagnostic; the
- * others go on.
+ * Reading CTF 1.8 traces: ours, LTTng's and anybody's, many at once, their events merged by clock.
+ * Files may be compressed (ring_0.zst, ring_0.gz) and may still be growing. A damaged stream ends
+ * where the damage begins, with a diagnostic; the others go on.
  *
  *	struct ctf_set *set = ctf_set_new(&options);
  *	ctf_set_add(set, path, d);	// any number: traces, or folders of them
@@ -23,14 +23,14 @@ struct ctf_trace {
 	char *path, *name; /* name: the last part of the path */
 	const char *hostname; /* or NULL */
 	u64 *slots;
-	s64 origin_ns;	   /* of the clock's 0, since the epoch */
+	s64 origin_ns; /* of the clock's 0, since the epoch */
 	u64 frequency;
 	bool has_clock;
 	bool is_ours;
 	u64 metadata_size; /* of the file when it was read */
 	struct ctf_set *set;
 	u32 index;
-	void *user;	   /* of the printer; freed with free() */
+	void *user; /* of the printer; freed with free() */
 };
 
 struct ctf_stream {
@@ -39,14 +39,15 @@ struct ctf_stream {
 	char *path;
 	int fd;
 	u64 size; /* bytes */
-	u8 *window; /* a copy of the file from window_at on: others may cut it short or write over it */
+	/* a copy of the file from window_at on: others may cut it short or write over it */
+	u8 *window;
 	u64 window_at, window_len, window_room;
-	u64 packet;	/* offset of the current packet, bytes */
+	u64 packet; /* offset of the current packet, bytes */
 	u64 packet_end; /* offset behind it */
 	u64 context_at; /* of the packet context, bits of the packet */
-	struct ctf_cursor at;	/* in the packet: the next event */
-	u64 clock;	/* last value */
-	u64 number;	/* of packets so far */
+	struct ctf_cursor at; /* in the packet: the next event */
+	u64 clock; /* last value */
+	u64 number; /* of packets so far */
 	bool has_sequence, has_discarded, ended, is_live;
 	bool is_cut; /* the file ends within the current packet */
 	u64 sequence, discarded;
@@ -63,13 +64,13 @@ struct ctf_stream {
 struct ctf_event {
 	struct ctf_stream *stream;
 	struct ctf_event_class *class;
-	s64 ns;	   /* since the epoch */
+	s64 ns; /* since the epoch */
 	u64 clock; /* cycles */
 };
 
 struct ctf_options {
-	bool live;    /* files may grow: the end of a file is not the end */
-	s64 hold_ns;  /* live: events younger than this wait for those of other streams */
+	bool live; /* files may grow: the end of a file is not the end */
+	s64 hold_ns; /* live: events younger than this wait for those of other streams */
 };
 
 struct ctf_loss { /* what the tracers say they lost, as seen so far */
@@ -81,12 +82,14 @@ struct ctf_set *ctf_set_new(const struct ctf_options *options);
 /* 0 or -errno with the reason in d. -ENOENT: no trace there (live: not yet). */
 int ctf_set_add(struct ctf_set *set, const char *path, struct diag *d);
 /*
- * 1: the next event; 0: nothing more (live: for now). Damage is told in d and does not end the others.
+ * 1: the next event; 0: nothing more (live: for now). Damage is told in d and does not end the
+ * others.
  */
 int ctf_set_next(struct ctf_set *set, struct ctf_event *ret, struct diag *d);
 struct ctf_cursor ctf_event_cursor(const struct ctf_event *event);
 /* Where the event ended; a cursor that failed ends the stream. */
-void ctf_set_done(struct ctf_set *set, const struct ctf_event *event, const struct ctf_cursor *at, struct diag *d);
+void ctf_set_done(struct ctf_set *set, const struct ctf_event *event, const struct ctf_cursor *at,
+		  struct diag *d);
 /* As ctf_set_done() for an event that nobody wants to see. */
 void ctf_set_skip(struct ctf_set *set, const struct ctf_event *event, struct diag *d);
 /* live: what has grown since; new traces and streams too. */
@@ -95,7 +98,8 @@ struct ctf_loss ctf_set_loss(const struct ctf_set *set);
 u32 ctf_set_traces(const struct ctf_set *set);
 struct ctf_trace *ctf_set_trace(const struct ctf_set *set, u32 index);
 /* False: nothing was lost since the last question. Names the stream and what it lost. */
-bool ctf_set_loss_event(struct ctf_set *set, struct ctf_stream **ret_stream, u64 *ret_events, u64 *ret_packets);
+bool ctf_set_loss_event(struct ctf_set *set, struct ctf_stream **ret_stream, u64 *ret_events,
+			u64 *ret_packets);
 void ctf_set_release(struct ctf_set *set);
 
 /* ---- trace/ctf/stream.c: one file ---- */
@@ -104,7 +108,8 @@ void ctf_set_release(struct ctf_set *set);
 enum ctf_step { CTF_STEP_EVENT, CTF_STEP_END, CTF_STEP_DAMAGED };
 /* Reads on to the header of the next event. */
 enum ctf_step ctf_stream_step(struct ctf_stream *s, struct diag *d);
-int ctf_stream_open(struct ctf_trace *trace, const char *path, int fd, bool live, struct diag *d, struct ctf_stream **ret);
+int ctf_stream_open(struct ctf_trace *trace, const char *path, int fd, bool live, struct diag *d,
+		    struct ctf_stream **ret);
 void ctf_stream_grow(struct ctf_stream *s);
 void ctf_stream_close(struct ctf_stream *s);
 /* Called with what packets say was lost. */

@@ -17,7 +17,8 @@ void ctf_put_integer(struct strbuf *out, u64 value, const struct ctf_type *integ
 /* Between quotes, escaped as babeltrace2 does it; escape: see ctf_print_options. */
 void ctf_put_string(struct strbuf *out, const char *s, size_t n, bool escape);
 /* Any value; a failed cursor leaves `out` somewhere in the middle. */
-void ctf_put_text(struct strbuf *out, struct ctf_cursor *c, const struct ctf_type *t, u32 slot, const struct ctf_value_style *style);
+void ctf_put_text(struct strbuf *out, struct ctf_cursor *c, const struct ctf_type *t, u32 slot,
+		  const struct ctf_value_style *style);
 void ctf_put_json(struct json *j, struct ctf_cursor *c, const struct ctf_type *t, u32 slot,
 		  const struct ctf_value_style *style);
 /* Fields of a packet context that packets say for themselves, not for events. */

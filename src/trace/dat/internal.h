@@ -42,7 +42,10 @@ struct trace_dat {
 	struct string_table *strings;
 };
 
-/* A copy of n bytes of the file, malloc'ed: others may cut it short or write over it. NULL with a diagnostic. */
+/*
+ * A copy of n bytes of the file, malloc'ed: others may cut it short or write over it. NULL with a
+ * diagnostic.
+ */
 u8 *trace_dat_read(struct trace_dat *t, u64 offset, u64 n);
 /* n bytes into a buffer; false with a diagnostic. */
 bool trace_dat_read_into(struct trace_dat *t, u64 offset, void *to, u64 n);

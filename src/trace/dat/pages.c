@@ -27,7 +27,10 @@ bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_l
 	return !ZSTD_isError(n) && n == to_len;
 }
 
-/* Of one CPU. What it reads is copied: the window holds some pages, or a chunk that is still packed. */
+/*
+ * Of one CPU. What it reads is copied: the window holds some pages, or a chunk that is still
+ * packed.
+ */
 struct page_source {
 	struct trace_dat *file;
 	u64 at, end; /* of the CPU's data that was not read yet */

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_CPUS    65536
+#define MAX_CPUS	65536
 #define MAX_HEAD	(64u << 20) /* bytes before the data of the CPUs; of version 6 all of it */
-#define MAX_BUFFERS 4096
+#define MAX_BUFFERS	4096
 #define MAX_BUFFER_HEAD (2u << 20) /* of another buffer of version 6 */
 
 enum section_id {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace.dat, the recordings of trace-cmd and KernelShark (trace-cmd's Documentation/trace-cmd/trace-cmd.dat.v7.5.txt, .v6.5.txt).
- * Reads versions 6 and 7, 64-bit little endian, uncompressed, zlib or zstd.
+ * trace.dat, the recordings of trace-cmd and KernelShark (trace-cmd's
+ * Documentation/trace-cmd/trace-cmd.dat.v7.5.txt, .v6.5.txt). Reads versions 6 and 7, 64-bit little
+ * endian, uncompressed, zlib or zstd.
  *
  *	17 08 44 "tracing" VERSION\0 u8 endian u8 long_size u32 page_size
- *	v6: header_page, header_event, ftrace formats, event formats, kallsyms, printk, cmdlines, u32 cpus, options, per-CPU data
- *	v7: compression\0 version\0 u64 offset of the first options; everything else in sections:
+ *	v6: header_page, header_event, ftrace formats, event formats, kallsyms, printk, cmdlines,
+ *	u32 cpus, options, per-CPU data v7: compression\0 version\0 u64 offset of the first options;
+ *	everything else in sections:
  *	    u16 id, u16 flags (1 = compressed), u32 name, u64 size
- *	    options: {u16 id, u32 size, data}*, the last one DONE (0) with the offset of the next options section
- *	A compressed section: {u32 compressed, u32 size, data}*; a CPU's pages: u32 chunks, then the same.
+ *	    options: {u16 id, u32 size, data}*, the last one DONE (0) with the offset of the next
+ *	    options section
+ *	A compressed section: {u32 compressed, u32 size, data}*; a CPU's pages: u32 chunks, then the
+ *	same.
  *
- * The file is mapped; pages are unpacked a chunk at a time. What a damaged file says is checked against its length.
+ * The file is mapped; pages are unpacked a chunk at a time. What a damaged file says is checked
+ * against its length.
  */
 #ifndef PANTRACE_TRACE_DAT_TRACE_DAT_H
 #define PANTRACE_TRACE_DAT_TRACE_DAT_H
@@ -38,13 +43,22 @@ u32 trace_dat_version(const struct trace_dat *t);
 const char *trace_dat_uname(const struct trace_dat *t);
 /* What is to be added to all times (trace-cmd's --ts-offset); 0 = nothing. */
 s64 trace_dat_offset(const struct trace_dat *t);
-/* What is to be added to times of this buffer to have them since the epoch (trace-cmd's --date). False: it does not say. */
+/*
+ * What is to be added to times of this buffer to have them since the epoch (trace-cmd's --date).
+ * False: it does not say.
+ */
 bool trace_dat_date(const struct trace_dat *t, size_t buffer, s64 *ret_ns);
 size_t trace_dat_buffers(const struct trace_dat *t);
 const struct trace_dat_buffer *trace_dat_buffer(const struct trace_dat *t, size_t i);
-/* For printing: events, names of threads, symbols and strings of the recorded kernel. They belong to the file. */
+/*
+ * For printing: events, names of threads, symbols and strings of the recorded kernel. They belong
+ * to the file.
+ */
 void trace_dat_text(struct trace_dat *t, struct trace_text *ret);
-/* Events of a buffer by time; several may be read at once. page_merge_release() ends it, before the file is closed. */
+/*
+ * Events of a buffer by time; several may be read at once. page_merge_release() ends it, before the
+ * file is closed.
+ */
 int trace_dat_events(struct trace_dat *t, size_t buffer, struct page_merge *ret);
 
 #endif

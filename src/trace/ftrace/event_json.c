@@ -101,7 +101,10 @@ static bool is_place(const struct type_member *m)
 	return false;
 }
 
-/* By name, as the text has it; those of a program, which has the lower half of addresses, by number. */
+/*
+ * By name, as the text has it; those of a program, which has the lower half of addresses, by
+ * number.
+ */
 static void add_place(struct json *j, const struct type_member *m, const struct event_info *info,
 		      const struct page_event *e, const struct event_json_names *names)
 {
@@ -151,7 +154,10 @@ static void add_frame(struct json *j, const struct event_json_names *names, bool
 	strbuf_release(&name);
 }
 
-/* Behind the common fields stand the number of frames, of a user stack the process, then the addresses. */
+/*
+ * Behind the common fields stand the number of frames, of a user stack the process, then the
+ * addresses.
+ */
 static void add_frames(struct json *j, const struct page_event *e, bool is_user,
 		       const struct event_json_names *names)
 {

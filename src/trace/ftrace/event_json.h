@@ -15,7 +15,10 @@ struct event_json_names {
 	void *arg;
 };
 
-/* "fields": {...}, or "frames": [...] of a stack, innermost first; a member of the object that is open. */
+/*
+ * "fields": {...}, or "frames": [...] of a stack, innermost first; a member of the object that is
+ * open.
+ */
 void event_json_add(struct json *j, const struct event_info *info, const struct page_event *e,
 		    const struct event_json_names *names);
 

@@ -6,8 +6,9 @@
  *	 0)   0.381 us    |    rw_verify_area();
  *	 0) + 12.045 us   |  }
  *
- * An entry that its own return follows directly on the CPU is printed as one line, so the printer looks one event ahead.
- * Other events become comments. A context switch on a CPU is drawn between two lines.
+ * An entry that its own return follows directly on the CPU is printed as one line, so the printer
+ * looks one event ahead. Other events become comments. A context switch on a CPU is drawn between
+ * two lines.
  */
 #ifndef PANTRACE_TRACE_FTRACE_GRAPH_TEXT_H
 #define PANTRACE_TRACE_FTRACE_GRAPH_TEXT_H
@@ -26,8 +27,12 @@ struct graph_text_options {
 
 struct graph_text;
 
-/* t must outlive it. buffer: what the events come from, for looking ahead. possible_cpus: the width of the CPU's column. */
-struct graph_text *graph_text_new(struct trace_text *t, const struct graph_text_options *o, struct raw_buffer *buffer, u32 possible_cpus);
+/*
+ * t must outlive it. buffer: what the events come from, for looking ahead. possible_cpus: the width
+ * of the CPU's column.
+ */
+struct graph_text *graph_text_new(struct trace_text *t, const struct graph_text_options *o,
+				  struct raw_buffer *buffer, u32 possible_cpus);
 void graph_text_release(struct graph_text *g);
 void graph_text_event(struct graph_text *g, const struct raw_event *e, struct strbuf *out);
 void graph_text_columns(const struct graph_text *g, struct strbuf *out);
@@ -44,8 +49,12 @@ struct graph_record {
 	size_t arg_count;
 };
 /* False: the event is not one of function_graph's. */
-bool graph_record_parse(const struct event_info *info, const struct page_event *e, struct graph_record *ret);
-/* The -errno that a return value is, as int or as long; 0 = none. What a function of no such type returns may look like one. */
+bool graph_record_parse(const struct event_info *info, const struct page_event *e,
+			struct graph_record *ret);
+/*
+ * The -errno that a return value is, as int or as long; 0 = none. What a function of no such type
+ * returns may look like one.
+ */
 s64 graph_text_error(u64 retval);
 /* "  12.045 us   " as in the duration column. */
 void graph_text_duration(u64 ns, struct strbuf *out);

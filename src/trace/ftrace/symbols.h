@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel addresses as the kernel prints them (%pS, %ps, function tracers), of the running kernel or of a recorded one. And constant
- * strings by address (tracefs/printk_formats).
+ * Kernel addresses as the kernel prints them (%pS, %ps, function tracers), of the running kernel or
+ * of a recorded one. And constant strings by address (tracefs/printk_formats).
  */
 #ifndef PANTRACE_TRACE_FTRACE_SYMBOLS_H
 #define PANTRACE_TRACE_FTRACE_SYMBOLS_H

@@ -71,8 +71,8 @@ static u64 flag_mask(const struct syscall_text *s, const char *name)
 }
 
 /*
- * sys_enter_openat_print(): the values are the format's, `{ 0x1, "O_WRONLY" }, ...`; its first flag, O_TMPFILE, the format does
- * not have: a bit of its own and O_DIRECTORY.
+ * sys_enter_openat_print(): the values are the format's, `{ 0x1, "O_WRONLY" }, ...`; its first
+ * flag, O_TMPFILE, the format does not have: a bit of its own and O_DIRECTORY.
  */
 static void read_openat(struct syscall_text *s, const char *format)
 {

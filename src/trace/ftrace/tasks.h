@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of threads and their processes, as the kernel remembers them for its traces (saved_cmdlines, saved_tgids): a
- * name that a thread had when one of its events was recorded. Escaped for a terminal.
+ * Names of threads and their processes, as the kernel remembers them for its traces
+ * (saved_cmdlines, saved_tgids): a name that a thread had when one of its events was recorded.
+ * Escaped for a terminal.
  */
 #ifndef PANTRACE_TRACE_FTRACE_TASKS_H
 #define PANTRACE_TRACE_FTRACE_TASKS_H
@@ -17,8 +18,8 @@ void task_names_add_cmdlines(struct task_names *t, const char *text);
 void task_names_add_tgids(struct task_names *t, const char *text);
 void task_names_set(struct task_names *t, s32 pid, const char *comm);
 /*
- * Of a running kernel: the files of this directory (tracefs) are read again when a pid is asked for that is unknown, at most
- * ten times a second.
+ * Of a running kernel: the files of this directory (tracefs) are read again when a pid is asked for
+ * that is unknown, at most ten times a second.
  */
 void task_names_follow(struct task_names *t, const char *tracefs);
 void task_names_reload(struct task_names *t);

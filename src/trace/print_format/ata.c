@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Registers and flags of libata, which reads and writes have, as drivers/ata/libata-trace.c prints them; numbers of
- * include/linux/ata.h and libata.h. */
+/*
+ * Registers and flags of libata, which reads and writes have, as drivers/ata/libata-trace.c prints
+ * them; numbers of include/linux/ata.h and libata.h.
+ */
 #include "trace/print_format/driver.h"
 
 struct flag {
@@ -90,7 +92,10 @@ void driver_ata_tf_flags(const struct pf_run *r, const u64 *numbers, const struc
 	print_flags((u32)numbers[0], flags, out);
 }
 
-/* command, feature, upper half of the sector count: the discard among the queued commands that send. */
+/*
+ * command, feature, upper half of the sector count: the discard among the queued commands that
+ * send.
+ */
 void driver_ata_subcommand(const struct pf_run *r, const u64 *numbers, const struct pf_bytes *b,
 			   struct strbuf *out)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads, writes and discards in the commands of disks, as the drivers print them: SCSI (drivers/scsi/scsi_trace.c; numbers of
- * include/scsi/scsi_proto.h, big endian) and NVMe (drivers/nvme/host/trace.c and target/trace.c; include/linux/nvme.h, little endian,
- * from word 10 on). Of other commands the bytes are printed.
+ * Reads, writes and discards in the commands of disks, as the drivers print them: SCSI
+ * (drivers/scsi/scsi_trace.c; numbers of include/scsi/scsi_proto.h, big endian) and NVMe
+ * (drivers/nvme/host/trace.c and target/trace.c; include/linux/nvme.h, little endian, from word 10
+ * on). Of other commands the bytes are printed.
  */
 #include "trace/print_format/driver.h"
 

@@ -112,8 +112,9 @@ static void driver_prq(const struct pf_run *r, const u64 *numbers, const struct 
 /* ---- landlock (include/trace/events/landlock.h) ---- */
 
 /*
- * string_escape_mem() with ESCAPE_SPACE | ESCAPE_SPECIAL | ESCAPE_NAP | ESCAPE_APPEND | ESCAPE_OCTAL and " ='\"\\": what is printed
- * can be taken apart again. The kernel cuts it at about 6 KiB.
+ * string_escape_mem() with ESCAPE_SPACE | ESCAPE_SPECIAL | ESCAPE_NAP | ESCAPE_APPEND |
+ * ESCAPE_OCTAL and " ='\"\\": what is printed can be taken apart again. The kernel cuts it at about
+ * 6 KiB.
  */
 static void driver_untrusted(const struct pf_run *r UNUSED, const u64 *numbers,
 			     const struct pf_bytes *b, struct strbuf *out)

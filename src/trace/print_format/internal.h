@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of print_format: the expression tree of an argument and the operations of a compiled format.
+ * Inside of print_format: the expression tree of an argument and the operations of a compiled
+ * format.
  *
- * A value is a number (with the size and sign that it has in C), text (literals, __print_flags() ...), or bytes: a place in the
- * record with what is left of it from there (arrays, strings, addresses).
+ * A value is a number (with the size and sign that it has in C), text (literals, __print_flags()
+ * ...), or bytes: a place in the record with what is left of it from there (arrays, strings,
+ * addresses).
  */
 #ifndef PANTRACE_TRACE_PRINT_FORMAT_INTERNAL_H
 #define PANTRACE_TRACE_PRINT_FORMAT_INTERNAL_H
@@ -19,8 +21,8 @@
 enum pf_value { PF_NUMBER, PF_TEXT, PF_BYTES };
 
 struct pf_type {
-	u8 value;	/* enum pf_value */
-	u8 size;	/* PF_NUMBER: 1, 2, 4, 8 */
+	u8 value; /* enum pf_value */
+	u8 size; /* PF_NUMBER: 1, 2, 4, 8 */
 	bool is_signed;
 	bool is_pointer; /* a number that is an address; element_size of what it points to */
 	u8 element_size; /* PF_BYTES: of an element; 0 = unknown */
@@ -36,32 +38,33 @@ static inline struct pf_type pf_integer(u8 size, bool is_signed)
 
 enum pf_kind {
 	PF_CONST,
-	PF_LOAD,    /* number at offset */
-	PF_PLACE,   /* the bytes [offset, offset + bytes) of the record */
+	PF_LOAD, /* number at offset */
+	PF_PLACE, /* the bytes [offset, offset + bytes) of the record */
 	PF_DYNAMIC, /* __data_loc at offset -> bytes */
 	PF_RELATIVE, /* __rel_loc at offset -> bytes */
-	PF_LENGTH,  /* length of a __data_loc or __rel_loc */
+	PF_LENGTH, /* length of a __data_loc or __rel_loc */
 	PF_LITERAL, /* text */
 	PF_VARIABLE, /* of the kernel, value unknown */
-	PF_UNARY,   /* op: - ~ ! */
-	PF_BINARY,  /* op */
-	PF_COND,    /* a ? b : c; b NULL: a ?: c */
-	PF_CAST,    /* number a -> type */
+	PF_UNARY, /* op: - ~ ! */
+	PF_BINARY, /* op */
+	PF_COND, /* a ? b : c; b NULL: a ?: c */
+	PF_CAST, /* number a -> type */
 	PF_ADVANCE, /* bytes a + number b elements */
 	PF_ELEMENT, /* number at bytes a, index b */
-	PF_FLAGS,   /* a: value, text: delimiter, names */
+	PF_FLAGS, /* a: value, text: delimiter, names */
 	PF_SYMBOLIC, /* a: value, names; text: of others, NULL = as number */
-	PF_HEX,	    /* a: bytes, b: length; op: 1 = without blanks */
-	PF_ARRAY,   /* a: bytes, b: count, c: element size */
+	PF_HEX, /* a: bytes, b: length; op: 1 = without blanks */
+	PF_ARRAY, /* a: bytes, b: count, c: element size */
 	PF_BITMASK, /* a: bytes */
-	PF_HEX_DUMP, /* args: prefix text, prefix type, row size, group size, bytes, length, ascii */
-	PF_STRING,  /* bytes a as a string (char *): ends at NUL */
-	PF_MSECS,   /* jiffies_to_msecs(a) */
-	PF_SWAP,    /* bytes swapped */
-	PF_DRIVER,  /* op: a function of trace/print_format/driver.c; args */
+	/* args: prefix text, prefix type, row size, group size, bytes, length, ascii */
+	PF_HEX_DUMP,
+	PF_STRING, /* bytes a as a string (char *): ends at NUL */
+	PF_MSECS, /* jiffies_to_msecs(a) */
+	PF_SWAP, /* bytes swapped */
+	PF_DRIVER, /* op: a function of trace/print_format/driver.c; args */
 	PF_SEQUENCE, /* text that the format prints itself; args: its parts, each with a format */
 	PF_STRINGS, /* an array of strings: names */
-	PF_PACKED,  /* a struct or union of bits: type.element; a: its number, NULL = not yet */
+	PF_PACKED, /* a struct or union of bits: type.element; a: its number, NULL = not yet */
 };
 
 struct pf_name {
@@ -92,22 +95,32 @@ enum pf_operator { PF_SHL = 128, PF_SHR, PF_LE, PF_GE, PF_EQ, PF_NE, PF_AND, PF_
 struct pf_spec {
 	s16 width, precision; /* -1 = none */
 	bool left, plus, space, alternate, zero;
-	u8 base;	/* 8, 10, 16 */
+	u8 base; /* 8, 10, 16 */
 	bool upper;
 	char conversion; /* d (signed), u (unsigned of any base), c, s, p */
-	u8 size;	 /* bytes of the argument */
+	u8 size; /* bytes of the argument */
 	char pointer[8]; /* behind %p: "S", "I6c" */
 };
 
 enum pf_code {
 	OP_TEXT,
-	OP_U8, OP_U16, OP_U32, OP_U64, /* field as decimal */
-	OP_S8, OP_S16, OP_S32, OP_S64,
-	OP_X8, OP_X16, OP_X32, OP_X64, /* as hex */
+	OP_U8,
+	OP_U16,
+	OP_U32,
+	OP_U64, /* field as decimal */
+	OP_S8,
+	OP_S16,
+	OP_S32,
+	OP_S64,
+	OP_X8,
+	OP_X16,
+	OP_X32,
+	OP_X64, /* as hex */
 	OP_ZX, /* u64 as hex with at least `width` digits */
 	OP_CHARS, /* char array in place */
 	OP_DYNAMIC_STRING,
-	OP_PROBE_STRING, /* with its quotes; a string of length 0, without even a NUL, could not be read */
+	/* with its quotes; a string of length 0, without even a NUL, could not be read */
+	OP_PROBE_STRING,
 	OP_SYMBOL, /* u64 address */
 	OP_PROBE_ADDRESS, /* of a probe: symbol with offset, or 0x... of a user address */
 	OP_UNKNOWN, /* depends on a variable of the kernel */
@@ -147,14 +160,14 @@ struct pf_parser {
 	struct type_store *store;
 	struct arena *arena;
 	const struct type *record;
-	const char *at;	     /* in the text */
+	const char *at; /* in the text */
 	const char *refused; /* the first reason; NULL = fine */
 	struct pf_local {
 		struct pf_local *next;
 		const char *name;
 		size_t len;
 		struct pf_node *value;
-	} *locals;
+	} * locals;
 	struct pf_node *sequence; /* where trace_seq_printf() prints to; NULL = nowhere yet */
 	u32 depth, nodes;
 	u32 fixed_end;
@@ -174,7 +187,7 @@ static inline bool pf_word_is(const char *w, size_t len, const char *name)
 }
 
 void pf_skip_blanks(struct pf_parser *p);
-struct pf_node *pf_number(struct pf_parser *p);	   /* at a digit */
+struct pf_node *pf_number(struct pf_parser *p); /* at a digit */
 struct pf_node *pf_character(struct pf_parser *p); /* at a single quote */
 /* ---- trace/print_format/type.c ---- */
 /* Reads a type name ("const struct foo *"). False, with nothing read, if there is none. */
@@ -212,9 +225,11 @@ struct pf_node *pf_parse_call(struct pf_parser *p, const char *name, size_t len)
 u64 pf_eval(const struct pf_run *r, const struct pf_node *n);
 struct pf_bytes pf_eval_bytes(const struct pf_run *r, const struct pf_node *n);
 /* A number as the kernel's vsnprintf prints it. */
-void pf_print_number(struct strbuf *out, u64 v, const struct pf_spec *spec, int width, int precision);
+void pf_print_number(struct strbuf *out, u64 v, const struct pf_spec *spec, int width,
+		     int precision);
 /* Text or bytes as %s. precision -1 = all. */
-void pf_print_string(const struct pf_run *r, const struct pf_node *n, int precision, struct strbuf *out);
+void pf_print_string(const struct pf_run *r, const struct pf_node *n, int precision,
+		     struct strbuf *out);
 /* Escaped unless raw. */
 void pf_print_chars(const struct pf_run *r, const u8 *s, size_t n, struct strbuf *out);
 
@@ -241,16 +256,21 @@ const struct print_format *pf_parse_format(struct pf_parser *p, bool *ret_ends);
 bool pf_is_sequence_call(const char *name, size_t len);
 /* '(' was read. */
 struct pf_node *pf_sequence_call(struct pf_parser *p, const char *name, size_t len);
-/* Behind "TYPE NAME": an array of strings, or a union that is assigned to later. NULL, with nothing read: neither, or refused. */
+/*
+ * Behind "TYPE NAME": an array of strings, or a union that is assigned to later. NULL, with nothing
+ * read: neither, or refused.
+ */
 struct pf_node *pf_declaration(struct pf_parser *p, const struct pf_type *t);
 /* "UNION.MEMBER = VALUE"; false, with nothing read, if it is none. */
 bool pf_assignment(struct pf_parser *p);
-struct pf_node *pf_packed_member(struct pf_parser *p, struct pf_node *base, const struct type_member *m, u32 offset);
+struct pf_node *pf_packed_member(struct pf_parser *p, struct pf_node *base,
+				 const struct type_member *m, u32 offset);
 void pf_print_sequence(const struct pf_run *r, const struct pf_node *n, struct strbuf *out);
 
 /* ---- trace/print_format/pointer.c: %pX ---- */
 /* NULL if the kernel's extension is known for this kind of value, else why not. */
 const char *pf_pointer_check(const struct pf_spec *spec, const struct pf_node *n);
-void pf_print_pointer(const struct pf_run *r, const struct pf_spec *spec, const struct pf_node *n, int width, struct strbuf *out);
+void pf_print_pointer(const struct pf_run *r, const struct pf_spec *spec, const struct pf_node *n,
+		      int width, struct strbuf *out);
 
 #endif

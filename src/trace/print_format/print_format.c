@@ -12,7 +12,8 @@ struct compiler {
 	const char *format; /* what is left of the format string */
 	bool ends; /* "%c" of a constant 0 was read: nothing behind it is text any more */
 	bool is_part; /* of a text that ends so */
-	bool is_probe; /* of kprobe_events ...: the address at the front is a symbol, strings may be faults */
+	/* of kprobe_events ...: the address at the front is a symbol, strings may be faults */
+	bool is_probe;
 };
 
 /* ---- the format string ---- */

@@ -6,7 +6,8 @@
  *	   union u v; v.word = REC->word;
  *	   trace_seq_printf(p, "level %u %s", v.level, names[v.access]); saved; })
  *
- * The buffer's place is a list of formats, a union a number whose members are bits of it, an array of strings a list of names.
+ * The buffer's place is a list of formats, a union a number whose members are bits of it, an array
+ * of strings a list of names.
  */
 #include "trace/print_format/internal.h"
 

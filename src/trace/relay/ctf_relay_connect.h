@@ -8,8 +8,9 @@
 #include "base/base.h"
 
 /*
- * TO: ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET, tcp:ADDRESS:PORT. A descriptor or -errno (-EINVAL: none of these); *ret_pid is
- * the program in between, or 0, and is to be given to relay_carrier_end().
+ * TO: ssh://[USER@]HOST[:PORT]/DIRECTORY, unix:SOCKET, tcp:ADDRESS:PORT. A descriptor or -errno
+ * (-EINVAL: none of these); *ret_pid is the program in between, or 0, and is to be given to
+ * relay_carrier_end().
  */
 int relay_connect(const char *to, pid_t *ret_pid);
 /* After the descriptor was closed; wait: for up to a second before it is ended. */

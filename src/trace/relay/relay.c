@@ -132,8 +132,10 @@ static int session_directory(struct relay_peer *p, const char *host)
 		fd = directory_at(p->relay->directory, p->host);
 		if (fd < 0)
 			return fd;
-		/* a directory that is there without an owner is somebody else's; so is another user's, who
-		 * may have made it just now */
+		/*
+		 * a directory that is there without an owner is somebody else's; so is another
+		 * user's, who may have made it just now
+		 */
 		rc = !foreign_is_ours(fd) || (existed && faccessat(fd, OWNER, F_OK, 0))
 			     ? -EEXIST
 			     : claim(fd, p->session);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The relay's end of a connection: bytes in, bytes out, files written. Nothing that comes in is trusted: names are single plain
- * names below the relay's directory, sizes are bounded, and a peer that does not keep to relay_protocol.h is refused with the
- * reason. Needs 64 KiB of memory for a peer, whatever it sends.
+ * The relay's end of a connection: bytes in, bytes out, files written. Nothing that comes in is
+ * trusted: names are single plain names below the relay's directory, sizes are bounded, and a peer
+ * that does not keep to relay_protocol.h is refused with the reason. Needs 64 KiB of memory for a
+ * peer, whatever it sends.
  *
- *	DIRECTORY/HOST/NAME-PID/{metadata,objects,ring_0,...}		HOST-2 for another session of a host
+ *	DIRECTORY/HOST/NAME-PID/{metadata,objects,ring_0,...}		HOST-2 for another session
+ *									of a host
  *	DIRECTORY/HOST/chunk-000001/NAME-PID/...			with rotation
  */
 #ifndef PANTRACE_TRACE_RELAY_RELAY_H
@@ -14,14 +16,15 @@
 #include "base/vector.h"
 
 struct relay_limits {
-	u64 bytes;   /* on disk, of one session of a host; 0 = as the disk has */
+	u64 bytes; /* on disk, of one session of a host; 0 = as the disk has */
 	u32 sources; /* traces of a session at a time */
 };
 
 struct relay {
 	int directory; /* descriptor */
 	struct relay_limits limits;
-	VECTOR(struct relay_peer *) peers; /* with a session: a second connection of one ends the first */
+	/* with a session: a second connection of one ends the first */
+	VECTOR(struct relay_peer *) peers;
 };
 
 struct relay_peer;

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a recorder and a relay say to each other, over any stream of bytes (a socket, ssh's pipes). Little endian; each message
- * is a struct relay_message and `size` bytes:
+ * What a recorder and a relay say to each other, over any stream of bytes (a socket, ssh's pipes).
+ * Little endian; each message is a struct relay_message and `size` bytes:
  *
  *	recorder						relay
  *	HELLO protocol, version, host, session		->
- *							<-	WELCOME version | REFUSED text, then the end
+ *							<-	WELCOME version | REFUSED text, then
+ *								the end
  *	CHUNK number (only with rotation)		->
  *	OPEN source, name of the trace			->
- *							<-	OPENED source, how far it has each file of that trace
+ *							<-	OPENED source, how far it has each
+ *								file of that trace
  *	DATA source, file, offset, where to go on, bytes ->
- *							<-	ACK how many DATA messages are on disk, since HELLO
+ *							<-	ACK how many DATA messages are on
+ *								disk, since HELLO
  *	END source					->
- *							<-	REFUSED text, errno: at any time, then the end
+ *							<-	REFUSED text, errno: at any time,
+ *								then the end
  *
- * After a break the recorder connects again, with the same session; OPENED tells where to go on. A DATA message is on disk whole
- * or not at all: `resume` belongs to the bytes before it and is kept with them.
+ * After a break the recorder connects again, with the same session; OPENED tells where to go on. A
+ * DATA message is on disk whole or not at all: `resume` belongs to the bytes before it and is kept
+ * with them.
  */
 #ifndef PANTRACE_TRACE_RELAY_RELAY_PROTOCOL_H
 #define PANTRACE_TRACE_RELAY_RELAY_PROTOCOL_H
@@ -43,7 +48,7 @@ enum relay_type {
 struct relay_message {
 	u32 type;
 	u32 source; /* which trace: a number of the recorder's; 0 where it does not matter */
-	u64 size;   /* of what follows */
+	u64 size; /* of what follows */
 };
 
 struct relay_hello {

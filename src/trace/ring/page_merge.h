@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Streams of ring-buffer pages, one per CPU, merged by the time of their events. The next page of a stream is asked
- * for when the one before is done: only one page of each is looked at.
+ * Streams of ring-buffer pages, one per CPU, merged by the time of their events. The next page of a
+ * stream is asked for when the one before is done: only one page of each is looked at.
  */
 #ifndef PANTRACE_TRACE_RING_PAGE_MERGE_H
 #define PANTRACE_TRACE_RING_PAGE_MERGE_H

@@ -19,7 +19,8 @@
 #define PAGE_COMMIT_MASK  ((1u << 27) - 1) /* trace/ring/page.h */
 #define CHUNK_BYTES	  ((size_t)256 << 10) /* pages come from malloc() in chunks */
 #define TELL_BYTES	  ((size_t)256 << 10) /* read in one pass: worth waking the user for */
-#define FULL_MS		  5 /* at the bound: how often it is looked at; a ring takes longer to fill */
+/* at the bound: how often it is looked at; a ring takes longer to fill */
+#define FULL_MS 5
 /* Of a CPU, pages whose events are younger than what is complete: they cannot be given back. */
 #define YOUNG_PAGES 8
 
@@ -128,9 +129,10 @@ static bool is_last(const struct page_reader *r, const struct raw_page *p, u32 n
 
 /*
  * Up to the first page that was begun later than `until`, or with another clock to the one that is
- * being written: a writer that is as fast as we are, which may be our own reading that is traced, must
- * not keep us here. To read behind it event by event would slow it down by half, too: each line of the
- * page would go to and fro between the caches. Returns how many pages it was, or -errno.
+ * being written: a writer that is as fast as we are, which may be our own reading that is traced,
+ * must not keep us here. To read behind it event by event would slow it down by half, too: each
+ * line of the page would go to and fro between the caches. Returns how many pages it was, or
+ * -errno.
  */
 static int read_one(struct page_reader *r, u32 index, u64 until)
 {
@@ -203,8 +205,11 @@ static void *work(void *arg)
 	struct page_reader *r = arg;
 
 	r->tid = gettid();
-	/* All it does is copy what others have written, so that it can be let through first. Nice, not real
-	 * time: it must never take a CPU for itself. Without the privilege it goes without. */
+	/*
+	 * All it does is copy what others have written, so that it can be let through first. Nice,
+	 * not real time: it must never take a CPU for itself. Without the privilege it goes
+	 * without.
+	 */
 	setpriority(PRIO_PROCESS, (id_t)r->tid, -20);
 	add_one(r->answer);
 	while (!atomic_load(&r->quit)) {
