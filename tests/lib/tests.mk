@@ -28,7 +28,7 @@ LIB_TEST_FLAGS	:= -std=gnu17 -D_GNU_SOURCE -g -Iinclude -MMD -MP
 
 # those that are tests of a part of the library have only that
 OF_aggregate := lib/aggregate.c
-OF_vm	     := lib/aggregate.c $(wildcard lib/vm*.c)
+OF_vm	     := lib/aggregate.c lib/clock.c $(wildcard lib/vm*.c)
 $(LIB_TESTS)/%/fuzz_control.o: LIB_TEST_FLAGS += -DALONE
 $(LIB_TESTS)/%/inmalloc.o: LIB_TEST_FLAGS += -fno-builtin
 
