@@ -13,7 +13,7 @@ HINT = re.compile(r"(hint\w*\((?:[^;\"]*)|hint\w*\s*=[^;\"]*)$")
 commands = set()
 for folder, _, names in sorted(os.walk(sys.argv[1])):
     for name in sorted(names):
-        if not name.endswith((".c", ".h")) or name.startswith("help"):
+        if not name.endswith((".c", ".h")) or os.path.basename(folder) == "help":
             continue
         text = open(os.path.join(folder, name), encoding="utf-8").read()
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)

@@ -120,7 +120,8 @@ run --bench -e 'bench:sum { $x = 1 + 1; }'
 like "$out" 'sum' "bench:NAME"
 
 # ---- nothing of the grammar is without a script
-kinds=$(sed -n 's/,$//; s/^\t*\(\[\(EXPR\|STMT\)_.*\)/\1/p' "$top/src/lang/ast_dump.c" | grep -o '"[^"]*"' | tr -d '"' | sort -u)
+kinds=$(sed -n 's/,$//; s/^\t*\(\[\(EXPR\|STMT\)_.*\)/\1/p' "$top/src/lang/syntax/ast_dump.c" | grep -o '"[^"]*"' | tr -d '"' | sort -u)
+like "$kinds" "^EXPR_|[a-z]" "the kinds that a tree has"
 missing=
 IFS='
 '

@@ -222,8 +222,8 @@ matches write_user "uprobe:$calls:work /arg0 == 0/ { \$c = (uint8)90; print(writ
 matches unwatch 'begin { unwatch((void *)1); print("done"); }' done
 
 rows=$({
-	sed -n 's/^[[:space:]]*{"\([a-z_0-9]*\)", "[^"].*/\1/p' "$top"/src/lang/builtin_*.c
-	sed -n 's/^[[:space:]]*QUESTION("\([a-z_]*\)".*/\1/p' "$top"/src/lang/builtin_type.c
+	cat "$top"/src/lang/builtin/*.c | sed -n '/^[[:space:]]*{"[a-z_0-9]*",$/N; s/^[[:space:]]*{"\([a-z_0-9]*\)",[[:space:]]*"[^"].*/\1/p'
+	sed -n 's/^[[:space:]]*QUESTION("\([a-z_]*\)".*/\1/p' "$top"/src/lang/builtin/type.c
 } | grep -v '^$' | sort -u)
 missing=
 for row in $rows; do

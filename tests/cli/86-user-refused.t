@@ -314,7 +314,9 @@ like "$err" "process $confined \\(confined\\) does not answer: it is confined by
 released "and lives, too"
 ./confined before ./stays &
 confined=$!
-ready $confined
+# The socket is that of the program before exec() until the other one has its own.
+until_true grep -qx stays "/proc/$confined/comm"
+until_true sh -c '"$0" user list 2>&1 | grep -Eq "^ *$1 +stays|process $1 \(stays\)"' "$pantrace" $confined
 run record -u 'app:*' -o confined-before -d 0.3
 is "$rc" 3 "a filter of system calls that refuses what rings take"
 like "$err" "process $confined \\(stays\\) does not take part: .*confined by seccomp" "is named as the reason"

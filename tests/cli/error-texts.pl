@@ -93,7 +93,7 @@ my %elsewhere = map { $_ => 1 } grep { length && !/^## / } split /\n/, slurp("$d
 my $calls = qr/\b(?:check_error|check_warning|diag_error|diag_warning|parse_error|lex_error|lower_error|fail)\(/;
 my %formats;
 
-for my $file (glob "$sources/*.c") {
+for my $file (glob "$sources/*.c $sources/*/*.c") {
 	my $text = slurp($file);
 	while ($text =~ /$calls/g) {
 		my ($depth, $format) = (1, undef);
