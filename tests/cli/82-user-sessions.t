@@ -257,8 +257,8 @@ kill -SEGV $program
 wait $program 2>/dev/null
 run crash "$work/$program"-*.pantrace -o crashed
 like "$out" "$program +0 +counts +[0-9]+ +[0-9]+ whole" "crash reads the file of a program that died"
-read=$(printf '%s\n' "$out" | awk 'NR == 2 { print $3 }')
-lost=$(printf '%s\n' "$out" | awk 'NR == 2 { print $4 }')
+read=$(printf '%s\n' "$out" | awk 'NR == 2 { print $4 }')
+lost=$(printf '%s\n' "$out" | awk 'NR == 2 { print $5 }')
 extra=$((read + lost - $(published dead)))
 [ "$extra" = 0 ] || [ "$extra" = 1 ]
 ok "every event that was published: $read read, $lost lost"
@@ -272,7 +272,7 @@ for page in 1068 1580; do # in the rings of both CPUs
 	dd if=/dev/urandom of="$(ls "$work/$program"-*.pantrace)" bs=4096 seek=$page count=20 conv=notrunc 2>/dev/null
 done
 run crash "$work/$program"-*.pantrace -o torn
-like "$out" "$program +counts +[0-9]+ +[0-9]+ damaged" "a torn ring is read up to the damage"
+like "$out" "$program +0 +counts +[0-9]+ +[0-9]+ damaged" "a torn ring is read up to the damage"
 run crash 1 -o nobody
 is "$rc" 1 "a process without rings"
 
