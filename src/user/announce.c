@@ -312,13 +312,13 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return trusted ? rc : 0;
-		if (n <= 0 || (size_t)n >= sizeof(text))
-			break;
-		text[n] = '\0';
-		if (handed >= 0) {
+		if (handed >= 0)
 			rings_keep(a, &a->peers.items[peer], handed);
+		if (n <= 0)
+			break;
+		if (handed >= 0)
 			continue;
-		}
+		text[n] = '\0';
 		answer = answer_to(a, text, trusted, d, &rc);
 		if (send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 			break;

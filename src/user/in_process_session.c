@@ -108,7 +108,8 @@ static int source_new(struct aggregates *c, int fd, const char *name,
 		c->losses.damaged += err == -EBADMSG;
 		return err;
 	}
-	if (peer ? !user_owner_handed(&c->owners, s->owner, peer->pid, peer->uid, s->pid)
+	if (peer ? !user_owner_handed(&c->owners, s->owner, peer->pid, peer->uid, s->pid,
+				      s->pid_namespace)
 		 : !user_owner_good(&c->owners, s->owner, s->pid, s->pid_namespace)) {
 		aggregates_source_close(s);
 		return -EPERM;

@@ -126,18 +126,24 @@ bool user_owner_good(struct user_owners *o, uid_t owner, pid_t pid, u64 pid_name
 	return false;
 }
 
-bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t peer_uid, pid_t pid)
+bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t peer_uid, pid_t pid,
+		       u64 pid_namespace)
 {
 	struct status status;
 	char name[24];
+	bool alive;
 
 	if (is_trusted(owner) && is_trusted(peer_uid))
 		return true;
 	snprintf(name, sizeof(name), "%d", (int)peer);
-	if (!peer ? owner == peer_uid
-		  : status_read(name, &status) && (owner == peer_uid || has_uid(&status, owner)) &&
-			    (!status.inner || status.inner == pid))
+	alive = peer && status_read(name, &status);
+	if (alive ? (owner == peer_uid || has_uid(&status, owner)) &&
+			    (!status.inner || status.inner == pid)
+		  : !peer && owner == peer_uid)
 		return true;
+	/* a short program has handed over its rings and is gone */
+	if (peer && !alive && owner == peer_uid)
+		return user_owner_good(o, owner, pid, pid_namespace);
 	o->refused++;
 	return false;
 }

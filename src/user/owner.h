@@ -36,10 +36,11 @@ struct user_owners {
  */
 bool user_owner_good(struct user_owners *o, uid_t owner, pid_t pid, u64 pid_namespace);
 /*
- * The same for what process PEER of our namespace (0 = not visible) has handed over at its socket,
- * listening as PEER_UID.
+ * The same for what process PEER of our namespace (0 = not visible) has handed over, at its socket
+ * or at ours, as the user PEER_UID.
  */
-bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t peer_uid, pid_t pid);
+bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t peer_uid, pid_t pid,
+		       u64 pid_namespace);
 /* `refused` can still be read. */
 void user_owners_release(struct user_owners *o);
 

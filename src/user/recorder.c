@@ -19,6 +19,7 @@
 #define ASK_MS	       1000
 #define ASK_BRIEFLY_MS 20 /* while rings fill up; who is slow is asked again */
 #define FILES_MAX      100000u /* in the directory of rings */
+#define SAID_MAX       50u /* programs that are named as they do not take part */
 
 /* ---- finding ---- */
 
@@ -87,7 +88,8 @@ void recorder_unguard(struct shared_range *r)
 static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t owner,
 		       const struct user_process *peer)
 {
-	return peer ? user_owner_handed(&r->owners, owner, peer->pid, peer->uid, (pid_t)h->pid)
+	return peer ? user_owner_handed(&r->owners, owner, peer->pid, peer->uid, (pid_t)h->pid,
+					h->pid_namespace)
 		    : user_owner_good(&r->owners, owner, (pid_t)h->pid, h->pid_namespace);
 }
 
@@ -134,16 +136,40 @@ static bool is_told_by_other(const struct recorder *r)
 	return r->session->recorder == getpid() && r->output && !r->consume;
 }
 
-/* PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c). */
-static bool refusal_say(struct recorder *r, const char *name)
+/* What a flight recorder waits for (user/trigger.h) has the sites of its session. */
+static bool has_sites_of_other(const struct recorder *r)
+{
+	return !r->output && r->consume && !r->session->trigger;
+}
+
+/* Anybody can start a thousand programs: some are named, all count. */
+static void trouble_say(struct recorder *r, const char *text)
+{
+	if (++r->nr_said <= SAID_MAX)
+		fprintf(stderr, "WARNING: %s\n", text);
+	else if (r->nr_said == SAID_MAX + 1)
+		fputs("WARNING: there are more programs that do not take part, or not with all of "
+		      "their events\n",
+		      stderr);
+}
+
+/*
+ * PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c); not
+ * of another user's process.
+ */
+static bool refusal_say(struct recorder *r, int directory, const char *name)
 {
 	struct strbuf said = STRBUF_INIT;
 	char path[32], *comm = NULL, reason[256];
 	int pid, error, n = 0;
+	struct stat st;
 	size_t len;
 
 	if (sscanf(name, "%d-0-%d.pantrace%n", &pid, &error, &n) != 2 || !n || name[n])
 		return false;
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    !user_owner_good(&r->owners, st.st_uid, pid, r->pid_namespace))
+		return true;
 	r->nr_refused++;
 	if (is_told_by_other(r))
 		return true;
@@ -155,7 +181,7 @@ static bool refusal_say(struct recorder *r, const char *name)
 	else
 		snprintf(reason, sizeof(reason), "its rings cannot be made: %s", strerror(error));
 	user_refusal_text(&said, pid, comm ? comm : "it has ended", reason, error);
-	fprintf(stderr, "WARNING: %s\n", said.data);
+	trouble_say(r, said.data);
 	strbuf_release(&said);
 	free(comm);
 	return true;
@@ -170,14 +196,13 @@ static void stays_off_say(struct recorder *r, struct recorder_source *s)
 	int why;
 
 	pantrace_reader_refused(s->reader, &sites, &why, &events);
-	/* a watcher's session (user/trigger.h) has the sites of the recorder's */
-	if (sites + events <= s->stays_off || is_told_by_other(r) || !(r->output || !r->consume))
+	if (sites + events <= s->stays_off || is_told_by_other(r) || has_sites_of_other(r))
 		return;
 	r->nr_refused += !s->stays_off;
 	s->stays_off = sites + events;
 	user_stays_off_text(&said, (pid_t)h->pid, strndupa(h->comm, sizeof(h->comm)), sites, why,
 			    events);
-	fprintf(stderr, "WARNING: %s\n", said.data);
+	trouble_say(r, said.data);
 	strbuf_release(&said);
 }
 
@@ -188,7 +213,7 @@ static int find_file(void *arg, int directory, const char *name)
 
 	if (!user_rings_name(name) || hashmap_gets(&r->known, name))
 		return 0;
-	if (refusal_say(r, name)) {
+	if (refusal_say(r, directory, name)) {
 		hashmap_puts(&r->known, name, r);
 		return 0;
 	}
@@ -244,16 +269,17 @@ static void latecomers_start(struct recorder *r, const pid_t *pids, u32 n)
 	user_ask(&told, message, ASK_MS);
 	for (size_t i = 0; i < told.all.len; i++) {
 		const struct user_process *const p = &told.all.items[i];
-		struct strbuf name = STRBUF_INIT;
+		struct strbuf text = STRBUF_INIT;
 
-		escape_line(&name, p->name, strlen(p->name));
-		if (is_running(r, p))
-			fprintf(stderr,
-				"WARNING: process %d (%s) is in a container and was found after it "
-				"had begun: its events before that are not recorded\n",
-				(int)p->pid, name.data);
-		r->nr_refused += is_running(r, p);
-		strbuf_release(&name);
+		if (!is_running(r, p))
+			continue;
+		r->nr_refused++;
+		strbuf_addf(&text, "process %d (", (int)p->pid);
+		escape_line(&text, p->name, strlen(p->name));
+		strbuf_addstr(&text, ") is in a container and was found after it had begun: its "
+				     "events before that are not recorded");
+		trouble_say(r, text.data);
+		strbuf_release(&text);
 	}
 	user_processes_release(&told);
 	free(message);
@@ -264,22 +290,26 @@ static void latecomers_start(struct recorder *r, const pid_t *pids, u32 n)
 static bool latecomers_find(struct recorder *r, const struct user_processes *asked)
 {
 	const u64 here = mount_namespace_of(getpid());
+	struct hashmap still = {0};
 	VECTOR(pid_t) pids = {0};
 	bool any;
 
 	for (size_t i = 0; i < asked->all.len; i++) {
 		const struct user_process *const p = &asked->all.items[i];
 		const u64 key[] = {p->device, p->inode};
-		bool is_new;
+		const bool is_new = !hashmap_get(&r->strangers, key, sizeof(key));
 
-		if (p->error != -ENOENT || !p->pid)
+		/* one that was too busy to answer this time is what it was */
+		if (!p->pid || (p->error != -ENOENT && (is_new || !p->error)))
 			continue;
-		*hashmap_put(&r->strangers, key, sizeof(key), &is_new) = r;
+		*hashmap_put(&still, key, sizeof(key), NULL) = r;
 		/* at first: those were told as the session began */
 		if (is_new && r->started && mount_namespace_of(p->pid) != here &&
 		    user_description_means(r->session->text, p->name))
 			vector_push(&pids, p->pid);
 	}
+	hashmap_release(&r->strangers);
+	r->strangers = still; /* those who have ended are forgotten */
 	any = pids.len;
 	if (any)
 		latecomers_start(r, pids.items, (u32)pids.len);

@@ -36,6 +36,7 @@ struct recorder {
 	bool started; /* the first look around is done */
 	u32 nr_processes, nr_damaged;
 	u32 nr_refused; /* processes that could not make their rings, or not switch all on */
+	u32 nr_said; /* warnings of them */
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
 	struct hashmap strangers; /* sockets of processes that are not in the session */

@@ -269,15 +269,42 @@ $as_evil /tmp/forge /tmp/copy $rings $roots r
 $as_evil ln -s /etc/passwd $rings/5-a.pantrace
 $as_evil mkfifo $rings/6-a.pantrace
 $as_evil mkdir $rings/7-a.pantrace
+$as_evil touch $rings/$roots-0-28.pantrace # "it could not make its rings"
 sleep 0.5
 kill -KILL $theirs
 wait $theirs 2>/dev/null
 stop
 like "$(ls forged)" "counts-$theirs" "another user's program takes part in root's session"
 unlike "$(ls forged)" "$roots" "a file of rings that names root's process does not"
-like "$err" "1 files? of rings (is|are) not read" "and is told of"
+unlike "$err" "process $roots" "nor is it said to refuse"
+like "$err" "2 files? of rings (is|are) not read" "and both are told of"
 [ ! -e $rings ]
 ok "whatever lay there: the directory of rings is gone"
+
+# ---- who hands over rings
+start record -u 'counts:event' -o handed
+unshare -m sh -c "mount -t tmpfs none /dev/shm; for i in 1 2 3 4 5; do $as_evil /tmp/counts 20; done"
+cat >hand.py <<'END'
+import array, os, socket, sys
+os.setuid(int(sys.argv[2]))
+for size in [9000, 0] * 100: # a message that is too long, and an empty one, with a descriptor
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    s.sendmsg([b'x' * size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0]))])
+    s.settimeout(20)
+    try:
+        s.recv(1)
+    except ConnectionError:
+        pass
+END
+before=$(ls /proc/$tracer/fd | wc -l)
+python3 hand.py /run/pantrace/ask-$tracer $evil </dev/null
+ok "descriptors of no use are handed over"
+few() { [ $(ls /proc/$tracer/fd | wc -l) -lt $((before + 10)) ]; }
+until_true few
+ok "and not kept" || echo "# $before, then $(ls /proc/$tracer/fd | wc -l)"
+stop
+is "$rc $(babeltrace2 handed 2>/dev/null | grep -c counts:event)" "0 100" "rings of a stranger's short programs, which see no directory of rings" || echo "# $err"
 
 # ---- rings that lie about
 sleep 0 &
