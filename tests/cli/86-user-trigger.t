@@ -125,14 +125,28 @@ is "$?" 0 "ends it"
 kill -INT $recorder
 wait $recorder
 
+# ---- rings that have no name where the trigger looks
+if unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
+	waits step:at notify
+	unshare -m sh -c 'mount -t tmpfs none /dev/shm; echo 77 | ./step' >hidden.out
+	until_true grep -q step:at trigger.out
+	ok "a program with a /dev/shm of its own, however short it lives" || sed 's/^/# /' trigger.err
+	ends
+	is "$code" 0 "nothing is missing" || sed 's/^/# /' trigger.err
+else
+	skip "programs that see another /dev/shm" "no mount namespaces"
+fi
+
 # ---- killed
-waits step:at notify
+waits 'step:at /args.n > 4/' notify
+is "$("$pantrace" complete pantrace user remove-trigger '' | cut -f1)" "watch-$waits" "the shells complete its name"
+is "$("$pantrace" complete pantrace user trigger step:o | cut -f1)" "step:other" "and events in a condition"
 kill -9 $waits
 wait $waits 2>/dev/null
 run user list-triggers
 is "$out" "" "one that was killed is not listed"
 run user remove-trigger "watch-$waits"
-[ ! -e "$PANTRACE_RUNTIME/sessions/watch-$waits" ]
+[ ! -e "$PANTRACE_RUNTIME/sessions/watch-$waits" ] && [ ! -e "$PANTRACE_RUNTIME/ask-$waits" ]
 ok "and what it left is removed"
 
 # ---- anything else is a script's

@@ -422,6 +422,17 @@ static void sessions(struct lister *s)
 	user_sessions_release(&all);
 }
 
+static void triggers(struct lister *s)
+{
+	struct user_sessions all = {0};
+
+	user_sessions_load(&all);
+	for (size_t i = 0; i < all.all.len; i++)
+		if (all.all.items[i].trigger && all.all.items[i].recorder_alive)
+			offer(s, all.all.items[i].name, all.all.items[i].trigger);
+	user_sessions_release(&all);
+}
+
 static void contexts(struct lister *s)
 {
 	static const char *const names[] = {
@@ -456,6 +467,8 @@ static const struct kind {
 	{"FIELDS", fields, NULL},
 	{"FILTER", fields, NULL},
 	{"SESSION", sessions, NULL},
+	{"TRIGGER", triggers, NULL},
+	{"CONDITION", user_events, NULL},
 	{"USER", users, NULL},
 	{"GROUP", groups, NULL},
 	{"CONTEXTS", contexts, NULL},

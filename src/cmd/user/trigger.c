@@ -76,7 +76,7 @@ static const struct command_spec spec = {
 		"with functions, maps and system().\n\n"
 		"It watches until Ctrl-C, in rings of its own; `user list-triggers` shows it, "
 		"`user remove-trigger` ends it. Events that these rings could not hold are told at "
-		"the end (exit code 3).\n",
+		"the end, programs that cannot take part when they are found (exit code 3).\n",
 	.fields = fields,
 	.options = table,
 };
@@ -106,12 +106,22 @@ static bool is_due(const struct watching *w, u64 fires)
 	return fires / every > w->seen / every;
 }
 
+/* Those who ask for filters, and those whose rings are in their memory alone. */
+static void serve(struct watching *w)
+{
+	struct announced_rings rings;
+
+	if (announce_serve(w->announce, &w->d))
+		w->failed = w->over = true;
+	while (announce_rings(w->announce, &rings))
+		recorder_take(&w->triggers.recorder, rings.fd, rings.pid, rings.uid);
+}
+
 static void look(struct watching *w)
 {
 	u64 fires;
 
-	if (w->announce && announce_serve(w->announce, &w->d))
-		w->failed = w->over = true;
+	serve(w);
 	triggers_look(&w->triggers);
 	fires = w->triggers.all.items[0].fires;
 	if (is_due(w, fires)) {
@@ -129,10 +139,9 @@ static void look(struct watching *w)
 	say(&w->d);
 }
 
-static void wait_and_look(struct watching *w)
+/* Readable once we are to end; from here on nothing ends us before what we began is taken back. */
+static int signals_open(void)
 {
-	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + (u64)(w->o->duration * 1e9);
-	struct pollfd fds[3] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -141,19 +150,28 @@ static void wait_and_look(struct watching *w)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	fds[0].fd = signalfd(-1, &set, SFD_CLOEXEC);
-	fds[1].fd = recorder_fd(&w->triggers.recorder);
-	fds[2].fd = w->announce ? announce_fd(w->announce) : -1;
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static void wait_and_look(struct watching *w, int signals)
+{
+	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + (u64)(w->o->duration * 1e9);
+	struct pollfd fds[] = {{signals, POLLIN, 0},
+			       {recorder_fd(&w->triggers.recorder), POLLIN, 0},
+			       {announce_fd(w->announce), POLLIN, 0}};
+
 	while (!w->over) {
 		poll(fds, ARRAY_SIZE(fds), NAP_MS);
 		w->over = fds[0].revents ||
 			  (w->o->duration > 0 && clock_now_ns(CLOCK_MONOTONIC) >= until);
 		look(w);
 	}
-	close(fds[0].fd);
 }
 
-/* Programs that start later ask for the filter of a condition with a predicate. */
+/*
+ * Programs that start later ask for the filter of a condition with a predicate, and hand over rings
+ * that have no name.
+ */
 static int announce_begin(struct watching *w, char path[512])
 {
 	int rc = user_runtime_make(path, 512 - 32, &w->d);
@@ -188,9 +206,10 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 		if (fd >= 0)
 			close(fd);
 	}
-	if (!rc && one.predicate)
+	if (!rc)
 		rc = announce_begin(w, ask);
-	like->ask = *ask ? ask : NULL;
+	like->keeper = ask;
+	like->ask = one.predicate ? ask : NULL;
 	w->triggers.note = note.data;
 	if (!rc)
 		rc = triggers_begin(&w->triggers, like, w->announce, &w->d);
@@ -198,16 +217,29 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 	return rc;
 }
 
-static void end(struct watching *w, u64 *ret_lost)
+static enum exit_code end(struct watching *w)
 {
-	if (w->triggers.begun) {
-		user_session_tell(&w->triggers.session, "stop", NULL, &w->d);
-		recorder_find(&w->triggers.recorder, true);
-		*ret_lost = recorder_lost(&w->triggers.recorder);
+	struct triggers *const t = &w->triggers;
+	bool whole = true;
+	u64 lost;
+
+	if (t->begun) {
+		user_session_tell(&t->session, "stop", NULL, &w->d);
+		serve(w);
+		recorder_find(&t->recorder, true);
+		lost = recorder_lost(&t->recorder);
+		whole = !lost && !t->session.refused && !t->recorder.nr_refused &&
+			!announce_refused(w->announce);
+		if (lost)
+			diag_warning(&w->d, NO_SPAN,
+				     "%" PRIu64 " events were lost before they were looked at",
+				     lost);
 	}
-	triggers_end(&w->triggers, &w->d);
+	triggers_end(t, &w->d);
 	announce_close(w->announce);
 	vector_free(&w->actions);
+	say(&w->d);
+	return w->failed ? EXIT_FAILED : whole ? EXIT_OK : EXIT_LOST;
 }
 
 static int check(int nwords, const struct trigger_options *o)
@@ -227,8 +259,7 @@ int user_trigger(int argc, char **argv)
 	struct user_session_options like = {0};
 	struct user_session_arguments a = {0};
 	pid_t *pids = NULL;
-	u64 lost = 0;
-	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+	int signals, first, rc = options_parse(&spec, argc, argv, &o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
@@ -242,20 +273,16 @@ int user_trigger(int argc, char **argv)
 						    .condition = argv[first],
 						    .json = o.json,
 						    .quiet = o.quiet};
+		signals = signals_open();
 		user_sessions_sweep(&w.d);
 		w.failed = begin(&w, argv + first, argc - first, &like) != 0;
 		say(&w.d);
 		if (!w.failed && isatty(STDERR_FILENO))
 			fprintf(stderr, "Waiting for %s. Ctrl-C to end.\n", argv[first]);
 		if (!w.failed)
-			wait_and_look(&w);
-		end(&w, &lost);
-		if (lost)
-			diag_warning(&w.d, NO_SPAN,
-				     "%" PRIu64 " events were lost before they were looked at",
-				     lost);
-		say(&w.d);
-		rc = w.failed ? EXIT_FAILED : lost ? EXIT_LOST : EXIT_OK;
+			wait_and_look(&w, signals);
+		rc = end(&w);
+		close(signals);
 	}
 	diag_release(&w.d);
 	user_session_arguments_release(&a);
