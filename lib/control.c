@@ -504,10 +504,10 @@ static void helper_start(bool delay)
 }
 
 /*
- * The lock may be of this very thread, which a signal handler interrupts: it is waited for so many
- * milliseconds.
+ * At a fork, or as the process ends. The lock may be of this very thread, which a signal handler
+ * interrupts: it is waited for so many milliseconds.
  */
-static void children_look(unsigned int most, int wait_ms)
+static void children_look(bool forks, int wait_ms)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
@@ -518,8 +518,9 @@ static void children_look(unsigned int most, int wait_ms)
 			return;
 		nanosleep(&pause, NULL);
 	}
-	pt_children_prepare();
-	pt_children_sweep(most);
+	if (forks)
+		pt_children_prepare();
+	pt_children_sweep(forks ? LOOK_AT : UINT_MAX);
 	pt_unlock();
 }
 
@@ -536,7 +537,7 @@ static void fork_prepare(void)
 	control.child_safe = (!stat("/proc/self/task", &st) && st.st_nlink <= 4) ||
 			     (dladdr((void *)malloc, &one) && dladdr((void *)getpid, &other) &&
 			      one.dli_fbase == other.dli_fbase && getauxval(AT_BASE));
-	children_look(LOOK_AT, 0);
+	children_look(true, 0);
 }
 
 static void fork_child(void)
@@ -602,5 +603,5 @@ __attribute__((destructor)) static void control_end(void)
 	__atomic_store_n(&control.ending, true, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&control.pid, __ATOMIC_ACQUIRE) == getpid())
 		unlink(control.path);
-	children_look(UINT_MAX, 100);
+	children_look(false, 100);
 }

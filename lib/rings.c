@@ -119,8 +119,8 @@ static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm,
 		.contexts = spec->contexts,
 		.block_us = spec->block_us,
 		/* a child's sites are as its parent left them */
-		.refused_sites = parent ? pantrace_refused() : 0,
-		.refused_events = parent ? pt_sites_nameless() : 0,
+		.refused_sites = set->refused_sites,
+		.refused_events = set->refused_events,
 		.refused_why = (uint32_t)-pt_sites_why(),
 	};
 	memcpy(shm->session, spec->name, sizeof(shm->session));

@@ -57,6 +57,7 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 	if (!set->spec.has_clock)
 		pt_clock_read(&set->spec.clock, !pt_control_confined());
 	set->error = 0;
+	set->refused_sites = set->refused_events = 0;
 	set->deaf = false;
 	set->fd = -1;
 	set->file[0] = 0;
@@ -110,16 +111,17 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 void pt_sessions_refused(uint32_t sessions, uint32_t sites, uint32_t events)
 {
 	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
-		struct pantrace_shm *const shm = pt_state->session[i].shm;
+		struct pt_settings *const set = &pt_settings[i];
+		struct pantrace_shm *const shm = pt_session_of(set)->shm;
 
-		if (!(sessions & 1u << i) || pt_settings[i].state != PT_RUNNING || !shm)
+		if (!(sessions & 1u << i))
 			continue;
-		if (!sites && !events) {
-			__atomic_store_n(&shm->refused_sites, 0, __ATOMIC_RELAXED);
-			__atomic_store_n(&shm->refused_events, 0, __ATOMIC_RELAXED);
-		}
-		__atomic_fetch_add(&shm->refused_sites, sites, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&shm->refused_events, events, __ATOMIC_RELAXED);
+		set->refused_sites = sites || events ? set->refused_sites + sites : 0;
+		set->refused_events = sites || events ? set->refused_events + events : 0;
+		if (set->state != PT_RUNNING || !shm)
+			continue;
+		__atomic_store_n(&shm->refused_sites, set->refused_sites, __ATOMIC_RELAXED);
+		__atomic_store_n(&shm->refused_events, set->refused_events, __ATOMIC_RELAXED);
 		__atomic_store_n(&shm->refused_why, (uint32_t)-pt_sites_why(), __ATOMIC_RELAXED);
 	}
 }

@@ -15,6 +15,7 @@ struct pt_settings {
 	bool deaf; /* its recorder did not answer (announce.c) */
 	bool untracked; /* this process is none of those that record */
 	bool stale; /* the sites are as they were in the parent */
+	uint32_t refused_sites, refused_events; /* that stay off: see struct pantrace_shm */
 	uint32_t nr_rings, per_thread;
 	uint32_t pid; /* whose rings they are */
 	int error;

@@ -491,6 +491,7 @@ bool pt_thread_served(int32_t tid)
 		if (known->wants & counters[i].context &&
 		    !__atomic_load_n(&known->page[i], __ATOMIC_ACQUIRE))
 			return false;
+	/* the second copy is written while the first one is whole */
 	return !(known->wants & BIT(PROCNAME)) ||
-	       __atomic_load_n(&known->name[0][0], __ATOMIC_RELAXED);
+	       __atomic_load_n(&known->name[1][0], __ATOMIC_RELAXED);
 }
