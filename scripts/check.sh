@@ -63,10 +63,11 @@ for lane in guests:2 machine:1 programs:1 rest:2; do
 done
 wait
 status=0
-for list in "$log"/*.code; do
-	[ "$(cat "$list")" = 0 ] && continue
+for out in "$log"/*.out; do
+	# no code: prove itself was killed
+	[ "$(cat "${out%.out}.code" 2>/dev/null)" = 0 ] && continue
 	status=1
-	sed -n '/^Test Summary Report/,$p' "${list%.code}.out"
+	sed -n '/^Test Summary Report/,$p' "$out"
 done
 sed -n 's/^Files=\([0-9]*\), Tests=\([0-9]*\), *\([0-9]*\) wallclock.*= *\([0-9.]*\) CPU.*/\1 \2 \3 \4/p' "$log"/*.out | awk '
 	{ files += $1; tests += $2; cpu += $4; if ($3 > seconds) seconds = $3 }
