@@ -161,12 +161,13 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		options.ask = ask;
 	if (!rc)
 		rc = user_session_filter(&o->what, &options, run->diag, &filters);
+	/* now, for it asks all programs: as soon as there is a session, rings fill up */
+	if (!rc && !run->command)
+		user_unknown_tell(o->what.events.items, o->what.events.count, true, run->diag);
 	if (!rc)
 		rc = user_session_create(&options, true, run->diag, &s->session);
 	if (!rc && o->what.filter)
 		announce_add(s->announce, s->session.name, "*", o->what.filter);
-	if (!rc && !run->command)
-		user_unknown_tell(o->what.events.items, o->what.events.count, true, run->diag);
 	strbuf_release(&filters);
 	free(pids);
 	return rc;
