@@ -213,6 +213,9 @@ static void records(const char *kind, bool reachable)
 		fclose(file);
 	}
 	if (reachable) {
+		/* a helper begins beside the program, in a forked child as in any other */
+		for (int i = 0; i < 2000 && !*ask(pid, "hello\n"); i++)
+			usleep(10000);
 		said(ask(pid, "start\nname k\nenable worker:*\n"), "session k running",
 		     "takes part");
 		ok(order(&c, 'e') && order(&c, 'e'), "%s: works", kind);
