@@ -72,14 +72,14 @@ void pt_children_add(const struct pt_settings *set)
 	}
 }
 
-/* Whether no event was ever published or lost in the rings of FD. */
-static bool is_empty(int fd)
+/* Whether FD has the rings of PID, in which no event was ever published or lost. */
+static bool is_empty(int fd, int32_t pid)
 {
 	struct pantrace_shm shm;
 	struct pantrace_ring ring;
 
 	if (pread(fd, &shm, sizeof(shm), 0) != sizeof(shm) || shm.magic != PANTRACE_SHM_MAGIC ||
-	    shm.lost)
+	    shm.lost || shm.pid != (uint32_t)pid || shm.nr_rings > PT_MAX_RING)
 		return false;
 	for (uint32_t i = 0; i < shm.nr_rings; i++)
 		if (pread(fd, &ring, sizeof(ring), (off_t)(shm.ring_off + i * sizeof(ring))) !=
@@ -89,19 +89,23 @@ static bool is_empty(int fd)
 	return true;
 }
 
-static void file_sweep(const struct child *child)
+/* A child that has fewer rights than we may have written anything there. */
+static void file_sweep(const struct child *shared, int32_t pid)
 {
-	const struct pt_settings *const set = &pt_settings[child->number % PT_SESSIONS];
-	char path[sizeof(set->spec.directory) + sizeof(child->file) + 1];
+	const struct child child = *shared;
+	const struct pt_settings *const set = &pt_settings[child.number % PT_SESSIONS];
+	char path[sizeof(set->spec.directory) + sizeof(child.file) + 1];
 	int fd;
 
-	if (!*set->spec.directory || set->state == PT_NONE)
+	if (!*set->spec.directory || set->state == PT_NONE ||
+	    strnlen(child.file, sizeof(child.file)) == sizeof(child.file) ||
+	    strchr(child.file, '/'))
 		return;
-	snprintf(path, sizeof(path), "%s/%s", set->spec.directory, child->file);
+	snprintf(path, sizeof(path), "%s/%s", set->spec.directory, child.file);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return;
-	if (is_empty(fd))
+	if (is_empty(fd, pid))
 		unlink(path);
 	close(fd);
 }
@@ -124,7 +128,7 @@ void pt_children_sweep(unsigned int most)
 		    !__atomic_compare_exchange_n(&child->pid, &pid, -1, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			continue;
-		file_sweep(child);
+		file_sweep(child, pid);
 		__atomic_store_n(&child->pid, 0, __ATOMIC_RELEASE);
 	}
 	errno = saved;

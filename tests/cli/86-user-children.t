@@ -59,6 +59,108 @@ run user start box -u 'app:*' --rings "$work/rings"
 ./forks 0 80 </dev/null >said
 is "$(files)" 3 "of eighty at once as many"
 run user destroy box
+
+# ---- what a child with fewer rights writes over what it shares with its parent
+cat >rogue.c <<'C'
+#include <pantrace/pantrace.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+struct slot { /* lib/children.c */
+	int32_t pid;
+	uint32_t number;
+	uint64_t pid_namespace;
+	char file[48];
+};
+static struct slot *shared(void)
+{
+	char line[512], *end;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (fgets(line, sizeof(line), maps)) {
+		const uintptr_t from = strtoull(line, &end, 16), to = strtoull(end + 1, &end, 16);
+		if (!strncmp(end, " rw-s", 5) && strstr(line, "/dev/zero") && to - from == 1024 * sizeof(struct slot))
+			return (struct slot *)from;
+	}
+	return NULL;
+}
+static pid_t child(void (*fn)(void *), void *arg)
+{
+	const pid_t pid = fork();
+	if (!pid) {
+		fn(arg);
+		exit(0);
+	}
+	return pid;
+}
+static void nothing(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+static void sibling(void *arg)
+{
+	int *const pipes = arg;
+	char c;
+	if (write(pipes[3], "x", 1) == 1 && read(pipes[0], &c, 1) == 1)
+		PANTRACE(app, sibling, 1);
+}
+static pid_t spared, dead;
+static void rogue(void *arg)
+{
+	struct slot *const slots = shared();
+	struct slot *theirs = NULL;
+	char path[200];
+	(void)arg;
+	for (int i = 0; slots && i < 1024; i++)
+		if (slots[i].pid == spared)
+			theirs = &slots[i];
+	if (!theirs)
+		_exit(11);
+	snprintf(path, sizeof(path), "rings/box/%s", theirs->file);
+	if (link(path, "victim"))
+		_exit(2);
+	for (int i = 900; i < 1024; i++) {
+		slots[i] = *theirs;
+		strcpy(slots[i].file, "../../victim");
+		slots[i].pid = dead;
+	}
+	memset(slots[1023].file, 'A', sizeof(slots[1023].file));
+	theirs->pid = dead;
+	_exit(0);
+}
+int main(void)
+{
+	int pipes[4], status;
+	char c;
+	if (pipe(pipes) || pipe(pipes + 2))
+		return 1;
+	waitpid(child(nothing, NULL), NULL, 0);
+	spared = child(sibling, pipes);
+	if (read(pipes[2], &c, 1) != 1)
+		return 1;
+	waitpid(dead = child(nothing, NULL), NULL, 0);
+	waitpid(child(rogue, NULL), &status, 0);
+	for (int i = 0; i < 100; i++) /* at each fork the parent looks at some */
+		waitpid(child(nothing, NULL), NULL, 0);
+	if (write(pipes[1], "x", 1) != 1 || status)
+		return 2;
+	waitpid(spared, NULL, 0);
+	PANTRACE(app, parent, 1);
+	return 0;
+}
+C
+gcc -O2 -I"$top/include" rogue.c "$lib/libpantrace.a" -o rogue -lpthread || exit 1
+run user start box -u 'app:*' --rings "$work/rings"
+./rogue
+is $? 0 "a child that writes over what it shares with its parent does it no harm"
+[ -e victim ]
+ok "nothing outside of the directory of rings is removed"
+run user snapshot box -o spared
+is "$("$pantrace" report spared | grep -c app:sibling)" 1 "nor the rings of one that lives"
+run user destroy box
 run record -u 'app:*' -o recorded -- ./forks 60 0
 is "$rc" 0 "a recorder takes them itself"
 is "$("$pantrace" report recorded | grep -c app:)" 3 "each event"
