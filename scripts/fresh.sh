@@ -3,7 +3,7 @@
 # The README's two commands where nothing is installed: a minimal Debian 12 with git and make, and a clone of this tree's HEAD.
 #   scripts/fresh.sh [DIRECTORY [COMMAND...]]    default: make run, then make check; needs root, debootstrap, 6 GB, the network
 # The system lives in DIRECTORY (made anew unless it has one) in a mount namespace of its own, entered by pivot_root, with this kernel's
-# /proc, /sys, tracefs and devices. It is left there to be looked at; remove it with rm -rf when no longer wanted.
+# /proc, /sys, tracefs and devices, and this machine's PIDs. It is left there to be looked at; remove it with rm -rf when no longer wanted.
 set -eu
 tree=$(cd "$(dirname "$0")/.." && pwd)
 root=${1:-/var/tmp/pantrace-fresh}
@@ -18,13 +18,17 @@ if [ ! -e "$root/system/etc/debian_version" ]; then
 		exit 1
 	}
 fi
+# Updates and security, as the installer sets them up: the newer guest's kernel is among them.
+for suite in " bookworm" " bookworm-updates" "-security bookworm-security"; do
+	echo "deb http://deb.debian.org/debian${suite% *} ${suite##* } main"
+done >"$root/system/etc/apt/sources.list"
 cp /etc/resolv.conf "$root/system/etc/resolv.conf"
 rm -rf "$root/system/root/pantrace"
 git clone -q "$tree" "$root/system/root/pantrace"
 [ $# -gt 0 ] || set -- sh -c 'make run && make check'
 
 # shellcheck disable=SC2016
-exec unshare --mount --pid --fork --kill-child sh -euc '
+exec unshare --mount sh -euc '
 	system=$1
 	shift
 	mount --bind "$system" "$system"
