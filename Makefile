@@ -29,7 +29,7 @@ CFLAGS_release := -O2 -g
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS_tsan    := -O1 -g -fsanitize=thread
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-CFLAGS_cov     := -O0 -g --coverage
+CFLAGS_cov     := -O0 -g --coverage -Wno-maybe-uninitialized
 LDFLAGS_release := -static
 LDFLAGS_asan    := -fsanitize=address,undefined
 LDFLAGS_tsan    := -fsanitize=thread
@@ -81,6 +81,11 @@ $(OBJ)/gen/tools.o: $(GEN)/tools.c
 $(GEN)/tools.c: scripts/embed-tools.sh $(TOOLS)
 	@mkdir -p $(@D)
 	$(Q)scripts/embed-tools.sh $(TOOLS) > $@.tmp && mv $@.tmp $@
+
+$(GEN)/system_constants.h: scripts/constants.sh src/lang/syntax/constant_headers.h
+	@mkdir -p $(@D)
+	$(Q)CC='$(CC)' $^ > $@.tmp && mv $@.tmp $@
+$(OBJ)/src/lang/syntax/constants.o: $(GEN)/system_constants.h
 
 unit: $(UNIT_BINS)
 $(OBJ)/unit/%: tests/unit/%.c $(CORE)
