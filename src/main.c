@@ -68,11 +68,8 @@ static int unknown(const char *word)
 			nearest_offer(&n, c->name);
 	for (const struct embedded_tool *t = embedded_tools; t->name; t++)
 		nearest_offer(&n, t->name);
-	fprintf(stderr, "pantrace: '%s' is neither a command nor a file", word);
-	if (n.best[0][0])
-		fprintf(stderr, "; did you mean '%s'?", n.best[0]);
-	fprintf(stderr, "\nTry 'pantrace help'.\n");
-	return EXIT_USAGE;
+	return options_usage_error(NULL, "'%s' is neither a command nor a file%s", word,
+				   nearest_question(&n));
 }
 
 /*
@@ -96,8 +93,8 @@ static int check_output(int rc)
 
 	if (error == EPIPE || (!failed && !error))
 		return rc;
-	fprintf(stderr, "pantrace: cannot write the output%s%s\n", error ? ": " : "",
-		error ? strerror(error) : "");
+	complain(NULL, "cannot write the output%s%s", error ? ": " : "",
+		 error ? strerror(error) : "");
 	return rc ? rc : EXIT_FAILED;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/diag.h"
 
+#include <stdarg.h>
+#include <unistd.h>
+
 #include "base/escape.h"
 #include "base/nearest.h"
 
@@ -238,6 +241,38 @@ void diag_print(struct diag *d, FILE *out, bool colour)
 		diag_print_expansions(d, m->level, m->span, out, colour);
 	}
 	d->messages.len = 0;
+}
+
+bool diag_is_coloured(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && term && !str_eq(term, "dumb");
+}
+
+void diag_tell(struct diag *d)
+{
+	diag_print(d, stderr, diag_is_coloured());
+}
+
+int diag_close(struct diag *d, int rc)
+{
+	const int code = d->errors ? (int)diag_exit_code(d) : rc;
+
+	diag_tell(d);
+	diag_release(d);
+	return code;
+}
+
+void complain(const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "pantrace%s%s: ", name ? " " : "", name ? name : "");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
 }
 
 void diag_release(struct diag *d)

@@ -93,6 +93,16 @@ void diag_code(struct diag *d, enum exit_code code);
 void diag_place(const struct source *s, u32 offset, u32 *ret_line, u32 *ret_column);
 /* Prints and forgets all messages. colour: highlight for a terminal. */
 void diag_print(struct diag *d, FILE *out, bool colour);
+/* The same on standard error, in the colours that it can show. */
+void diag_tell(struct diag *d);
+bool diag_is_coloured(void);
+/*
+ * The end of a command: the same, and releases it. Returns the code of the errors, if there were
+ * any, else rc.
+ */
+int diag_close(struct diag *d, int rc);
+/* "pantrace NAME: message" on standard error, at once; without a name "pantrace: message". */
+void complain(const char *name, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* EXIT_OK without errors, else the specific code, else EXIT_FAILED. */
 enum exit_code diag_exit_code(const struct diag *d);
 void diag_release(struct diag *d);

@@ -74,3 +74,10 @@ bool nearest_hint(const struct nearest *n, struct diag *d, const char *prefix)
 		diag_hint(d, "did you mean '%s%s'?", prefix, n->best[0]);
 	return true;
 }
+
+const char *nearest_question(struct nearest *n)
+{
+	if (n->best[0][0])
+		snprintf(n->question, sizeof(n->question), "; did you mean '%s'?", n->best[0]);
+	return n->question;
+}

@@ -13,11 +13,14 @@ struct nearest {
 	char best[3][128];
 	unsigned int distance[3];
 	u32 budget; /* candidates that will still be compared */
+	char question[160];
 };
 
 void nearest_init(struct nearest *n, const char *word);
 void nearest_offer(struct nearest *n, const char *candidate);
 /* "did you mean 'PREFIXname'?", nothing if none is near. True if something was said. */
 bool nearest_hint(const struct nearest *n, struct diag *d, const char *prefix);
+/* "; did you mean 'name'?", "" if none is near; as long as n is there. */
+const char *nearest_question(struct nearest *n);
 
 #endif

@@ -104,11 +104,14 @@ int options_usage_error(const struct command_spec *spec, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "pantrace %s: ", spec->name);
+	struct strbuf text = STRBUF_INIT;
+
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\nTry 'pantrace %s --help'.\n", spec->name);
+	complain(spec ? spec->name : NULL, "%s\nTry 'pantrace %s%s'.", text.data,
+		 spec ? spec->name : "help", spec ? " --help" : "");
+	strbuf_release(&text);
 	return EXIT_USAGE;
 }
 

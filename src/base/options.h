@@ -121,7 +121,10 @@ struct option_example {
 
 /* Takes the next example from *at, which begins as spec->examples. False: there is none left. */
 bool options_next_example(const char **at, struct option_example *ret);
-/* "pantrace NAME: message" + "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE. */
+/*
+ * "pantrace NAME: message" + "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE. spec
+ * NULL: of no command; "Try 'pantrace help'."
+ */
 int options_usage_error(const struct command_spec *spec, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A number with nothing behind it. 0 or -EINVAL/-ERANGE. */
 int parse_u64(const char *s, u64 *ret);

@@ -255,8 +255,5 @@ int cmd_crash(int argc, char **argv)
 		fprintf(stderr, "in %s\n", o.output);
 	user_owners_release(&c.owners);
 	strbuf_release(&c.out);
-	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	rc = d.errors || rc ? EXIT_FAILED : EXIT_OK;
-	diag_release(&d);
-	return rc;
+	return diag_close(&d, rc ? EXIT_FAILED : EXIT_OK);
 }

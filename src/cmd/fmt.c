@@ -67,8 +67,7 @@ static int lay_out(const struct text *t, struct strbuf *out)
 	struct diag diag = DIAG_INIT;
 	const int err = script_format(&diag, diag_add_source(&diag, t->name, t->data, t->len), out);
 
-	diag_print(&diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	diag_release(&diag);
+	diag_close(&diag, 0);
 	return err;
 }
 

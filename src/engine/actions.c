@@ -61,7 +61,7 @@ void action_json_count(struct engine *e, const char *type, const char *what, u64
 void action_print_diagnostics(struct engine *e)
 {
 	output_flush(e->out);
-	diag_print(e->env->diag, stderr, e->options->colour);
+	diag_tell(e->env->diag);
 }
 
 static void add_place(const struct engine *e, struct strbuf *out, struct span at)
@@ -132,7 +132,7 @@ static void print_message(struct engine *e, const struct record *r)
 		output_flush(e->out);
 		fwrite(line.data, 1, line.len, stderr);
 		diag_print_expansions(e->env->diag, is_error ? DIAG_ERROR : DIAG_WARNING,
-				      r->action->span, stderr, e->options->colour);
+				      r->action->span, stderr, diag_is_coloured());
 		fflush(stderr);
 	}
 	strbuf_release(&line);

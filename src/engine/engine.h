@@ -50,7 +50,6 @@ struct engine_options {
 	bool dry_run; /* load, but neither run nor attach anything */
 	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
 	const char *announcement; /* a line for stderr when all is attached; NULL = none */
-	bool colour; /* of diagnostics on stderr */
 	u64 duration_ns; /* end after this time; 0 = never */
 	struct row_style *rows; /* of row() and table(); NULL = every column and row */
 };

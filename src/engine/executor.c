@@ -439,7 +439,7 @@ static int start(struct loop *l)
 	by_engine = (u32)begin + engine_count_targets(e, PROBE_AT_END) +
 		    engine_count_targets(e, PROBE_BY_SIGNAL);
 	e->attached = e->attachments.attached + by_engine - engine_count_internal(e);
-	diag_print(e->env->diag, stderr, e->options->colour);
+	diag_tell(e->env->diag);
 	if (!e->attached)
 		return refuse_nothing(e);
 	if (e->options->child && (err = child_release(e->options->child, e->env->diag)) < 0)

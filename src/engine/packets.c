@@ -87,7 +87,7 @@ static FILE *create(struct engine *e, const char *path)
 		return f;
 	diag_error(e->env->diag, NO_SPAN, "skboutput(): cannot write to %s: %s", path,
 		   strerror(errno));
-	diag_print(e->env->diag, stderr, e->options->colour);
+	diag_tell(e->env->diag);
 	if (f)
 		fclose(f);
 	return NULL;

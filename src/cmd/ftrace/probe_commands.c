@@ -4,7 +4,6 @@
 #include "cmd/ftrace/probe_commands.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/file.h"
@@ -120,11 +119,9 @@ static int list_functions(const struct probe_options *o)
 	const int err = definition_each_function(k, &d, o->list, 0, print_name, &out);
 
 	fwrite(out.data, 1, out.len, stdout);
-	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 	strbuf_release(&out);
 	kernel_release(k);
-	diag_release(&d);
-	return err ? EXIT_FAILED : EXIT_OK;
+	return diag_close(&d, err ? EXIT_FAILED : EXIT_OK);
 }
 
 /* ---- tracing ---- */

@@ -214,9 +214,8 @@ static void say_failures(const struct tracefs_state *s)
 		const struct state_item *i = &s->items.items[n];
 
 		if (i->error)
-			fprintf(stderr,
-				"  pantrace reset-ftrace: %s%s%s could not be taken back: %s\n",
-				i->instance, *i->instance ? ": " : "", i->file, strerror(i->error));
+			complain("reset-ftrace", "%s%s%s could not be taken back: %s", i->instance,
+				 *i->instance ? ": " : "", i->file, strerror(i->error));
 	}
 }
 
@@ -257,8 +256,8 @@ static int reset_all(struct reset *r)
 		return EXIT_OK;
 	if (!r->o.force && !r->o.quiet) {
 		if (!isatty(STDIN_FILENO)) {
-			fprintf(stderr, "  pantrace reset-ftrace: nothing was changed: `pantrace "
-					"reset-ftrace -f` takes it back without asking\n");
+			complain("reset-ftrace", "nothing was changed: `pantrace reset-ftrace -f` "
+						 "takes it back without asking");
 			return EXIT_FAILED;
 		}
 		if (!confirmed(chosen))
@@ -285,13 +284,11 @@ int cmd_reset_ftrace(int argc, char **argv)
 		diag_error(&d, NO_SPAN, "tracefs cannot be used: %s",
 			   a->why ? a->why : strerror(errno));
 		diag_hint(&d, "%s", a->hint ? a->hint : "run it as root");
-		diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-		rc = geteuid() ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED;
+		diag_code(&d, geteuid() ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED);
 	} else {
 		rc = r.o.stale ? reset_stale(&r) : reset_all(&r);
 	}
 	strbuf_release(&r.out);
 	kernel_release(r.kernel);
-	diag_release(&d);
-	return rc;
+	return diag_close(&d, rc);
 }

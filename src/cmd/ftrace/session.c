@@ -37,11 +37,6 @@ const struct option_field ftrace_event_fields[] = {
 	{0},
 };
 
-static bool use_colour(void)
-{
-	return isatty(STDERR_FILENO) && !getenv("NO_COLOR");
-}
-
 /* ---- options ---- */
 
 static int parse_id(struct ftrace_session *s, const char *name, const char *text, pid_t *ret)
@@ -697,15 +692,12 @@ int ftrace_session_close(struct ftrace_session *s, int rc)
 	written = output_exit_code(&s->out, &s->diag);
 	if (rc == EXIT_OK)
 		rc = written;
-	if (rc == EXIT_OK)
-		rc = diag_exit_code(&s->diag);
-	diag_print(&s->diag, stderr, use_colour());
+	rc = diag_close(&s->diag, rc);
 	ftrace_names_close(s);
 	close_text(&s->text);
 	watch_close(s->watch);
 	symbolizer_release(s->symbolizer);
 	kernel_release(s->kernel);
-	diag_release(&s->diag);
 	if (s->signals >= 0)
 		close(s->signals);
 	if (s->process >= 0)

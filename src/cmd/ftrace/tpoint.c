@@ -3,7 +3,6 @@
 #include "cmd/ftrace/tpoint.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/file.h"
@@ -167,11 +166,9 @@ static int show(struct tpoint *t, const char *list)
 		}
 	}
 	fwrite(out.data, 1, out.len, stdout);
-	diag_print(&t->session.diag, stderr, false);
-	diag_release(&t->session.diag);
 	strbuf_release(&out);
 	kernel_release(k);
-	return rc;
+	return diag_close(&t->session.diag, rc);
 }
 
 /* ---- tracing ---- */

@@ -140,11 +140,8 @@ static int unknown(const char *word)
 	each_tool(look, &n);
 	each_topic(look, &n);
 	help_each_builtin(look, &n);
-	fprintf(stderr, "pantrace: there is no command, tool, function or topic '%s'", word);
-	if (n.best[0][0])
-		fprintf(stderr, "; did you mean '%s'?", n.best[0]);
-	fprintf(stderr, "\nTry 'pantrace help'.\n");
-	return EXIT_USAGE;
+	return options_usage_error(NULL, "there is no command, tool, function or topic '%s'%s",
+				   word, nearest_question(&n));
 }
 
 /* Words that scripts and shells say instead of a name. */

@@ -212,8 +212,8 @@ int hist_control_send(const char *name, enum hist_order order)
 	if (!fd)
 		fd = connect_to(&sa);
 	if (fd < 0) {
-		fprintf(stderr, "pantrace hist: there is no histogram '%s' that runs: %s\n", name,
-			fd == -ECONNREFUSED ? "it was killed" : strerror(-fd));
+		complain("hist", "there is no histogram '%s' that runs: %s", name,
+			 fd == -ECONNREFUSED ? "it was killed" : strerror(-fd));
 		return fd == -EACCES ? EXIT_PRIVILEGE : EXIT_FAILED;
 	}
 	snprintf(text, sizeof(text), "%s\n", hist_order_words[order]);
@@ -222,9 +222,9 @@ int hist_control_send(const char *name, enum hist_order order)
 	while (n > 0 && (n = recv(fd, text, sizeof(text), 0)) > 0)
 		fwrite(text, 1, (size_t)n, stdout);
 	if (n < 0)
-		fprintf(stderr, "pantrace hist: '%s': %s\n", name,
-			errno == EAGAIN ? "it does not answer: it is stopped, or too busy"
-					: strerror(errno));
+		complain("hist", "'%s': %s", name,
+			 errno == EAGAIN ? "it does not answer: it is stopped, or too busy"
+					 : strerror(errno));
 	close(fd);
 	return n < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -375,8 +375,8 @@ static int send_order(int argc, char **argv)
 	}
 	if (argc > 3 || !*near.best[0] || strchr(argv[2], '='))
 		return -1;
-	return options_usage_error(&hist_command, "there is no command '%s'; did you mean '%s'?",
-				   argv[1], near.best[0]);
+	return options_usage_error(&hist_command, "there is no command '%s'%s", argv[1],
+				   nearest_question(&near));
 }
 
 static int check_options(const struct hist_options *o, struct hist_run *run, u64 *ret_interval)
@@ -436,7 +436,7 @@ int cmd_hist(int argc, char **argv)
 	if (!rc)
 		rc = parse_specs(&run, &o, argv, first, words) ? EXIT_FAILED
 							       : run_hist(&run, &o, interval_ns);
-	diag_print(&diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_tell(&diag);
 	vector_free(&run.specs);
 	free(o.definitions.items);
 	kernel_release(run.kernel);

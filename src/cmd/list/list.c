@@ -513,9 +513,7 @@ int cmd_list(int argc, char **argv)
 	if (!o.traceable || !probe_use_functions(&env, o.traceable))
 		run(&l, first < argc ? argv[first] : NULL);
 	fflush(stdout);
-	rc = diag_exit_code(&diag);
-	diag_print(&diag, stderr, isatty(STDERR_FILENO));
-	diag_release(&diag);
+	rc = diag_close(&diag, EXIT_OK);
 	probe_env_release(&env);
 	kernel_release(env.kernel);
 	btf_release(env.btf);

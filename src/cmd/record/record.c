@@ -219,7 +219,7 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command, int 
 			rc = child_release(&child, run->diag);
 	}
 	if (!rc) {
-		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diag_tell(run->diag);
 		if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {
 			puts("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
 			fflush(stdout);
@@ -271,11 +271,7 @@ static int record(int argc, char **argv, struct record_options *o)
 	run.command = first < argc;
 	signals_take();
 	rc = run_all(&run, (u64)(seconds * 1e9), first < argc ? argv + first : NULL, &code);
-	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	rc = rc ? (int)diag_exit_code(&d) : EXIT_OK;
-	diag_release(&d);
-	if (run.failed && !rc)
-		rc = EXIT_FAILED;
+	rc = diag_close(&d, rc || run.failed ? EXIT_FAILED : EXIT_OK);
 	if (!rc)
 		rc = code;
 	return rc ? rc : run.lost || run.damaged ? EXIT_LOST : EXIT_OK;

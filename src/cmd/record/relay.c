@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/diag.h"
 #include "base/foreign.h"
 #include "base/options.h"
 #include "cmd/record/relay.h"
@@ -86,14 +87,14 @@ static const struct command_spec spec = {
 };
 
 /* Who may hold how many places. */
-struct source {
+struct sender {
 	struct in_addr address; /* 0 = none: a socket with a name, or ssh */
 	uid_t user; /* on loopback; -1 = not known */
 };
 
 struct connection {
 	int in, out;
-	struct source source;
+	struct sender source;
 	struct relay_peer *peer;
 	bool ending, greeted;
 	u64 heard_ms; /* when it last sent or took something */
@@ -200,7 +201,7 @@ static int listen_any(struct server *s)
 					   "stunnel, or give --insecure-listen",
 					   where);
 	if (fd < 0) {
-		fprintf(stderr, "pantrace relay: cannot listen at %s: %s\n", where, strerror(-fd));
+		complain("relay", "cannot listen at %s: %s", where, strerror(-fd));
 		return EXIT_FAILED;
 	}
 	s->listening = fd;
@@ -248,11 +249,11 @@ static uid_t user_of(const struct sockaddr_in *peer, const struct sockaddr_in *o
 	return user;
 }
 
-static struct source source_of(int fd)
+static struct sender source_of(int fd)
 {
 	struct sockaddr_in peer, own;
 	socklen_t peer_size = sizeof(peer), own_size = sizeof(own);
-	struct source source = {.user = (uid_t)-1};
+	struct sender source = {.user = (uid_t)-1};
 
 	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) || peer.sin_family != AF_INET ||
 	    getsockname(fd, (struct sockaddr *)&own, &own_size))
@@ -265,7 +266,7 @@ static struct source source_of(int fd)
 	return source;
 }
 
-static bool has_too_many(struct server *s, const struct source *source)
+static bool has_too_many(struct server *s, const struct sender *source)
 {
 	char address[INET_ADDRSTRLEN] = "";
 	size_t held = 0;
@@ -277,18 +278,17 @@ static bool has_too_many(struct server *s, const struct source *source)
 		return false;
 	inet_ntop(AF_INET, &source->address, address, sizeof(address));
 	if (!s->told_many && source->user != (uid_t)-1)
-		fprintf(stderr, "pantrace relay: user %u here holds %u places; more are refused\n",
-			(unsigned int)source->user, SOURCE_MAX);
+		complain("relay", "user %u here holds %u places; more are refused",
+			 (unsigned int)source->user, SOURCE_MAX);
 	else if (!s->told_many)
-		fprintf(stderr, "pantrace relay: %s holds %u places; more are refused\n", address,
-			SOURCE_MAX);
+		complain("relay", "%s holds %u places; more are refused", address, SOURCE_MAX);
 	s->told_many = true;
 	return true;
 }
 
 /* ---- connections ---- */
 
-static void connection_add(struct server *s, int in, int out, struct source source)
+static void connection_add(struct server *s, int in, int out, struct sender source)
 {
 	s->connections[s->count++] = (struct connection){.in = in,
 							 .out = out,
@@ -303,9 +303,9 @@ static void connection_drop(struct server *s, size_t i)
 	const char *name = relay_peer_name(c->peer), *complaint = relay_peer_complaint(c->peer);
 
 	if (*complaint)
-		fprintf(stderr, "pantrace relay: %s%s%s\n", name, *name ? ": " : "", complaint);
+		complain("relay", "%s%s%s", name, *name ? ": " : "", complaint);
 	else if (*name && !s->arguments->quiet && s->listening >= 0)
-		fprintf(stderr, "pantrace relay: %s: end\n", name);
+		complain("relay", "%s: end", name);
 	relay_peer_free(c->peer);
 	close(c->in);
 	if (c->out != c->in)
@@ -317,7 +317,7 @@ static void accept_all(struct server *s)
 {
 	while (s->count < PEERS_MAX) {
 		const int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct source source;
+		struct sender source;
 
 		if (fd < 0)
 			return;
@@ -369,8 +369,7 @@ static bool connection_serve(struct server *s, struct connection *c)
 	if (!c->greeted && *relay_peer_name(c->peer)) {
 		c->greeted = true;
 		if (!s->arguments->quiet && s->listening >= 0)
-			fprintf(stderr, "pantrace relay: %s: connected\n",
-				relay_peer_name(c->peer));
+			complain("relay", "%s: connected", relay_peer_name(c->peer));
 	}
 	return answers_send(c);
 }
@@ -396,10 +395,10 @@ static void drop_silent(struct server *s)
 	for (size_t i = s->count; i-- > 0;) /* from behind: dropping one moves the last one */
 		if (is_silent(s, &s->connections[i], now)) {
 			if (!s->arguments->quiet)
-				fprintf(stderr, "pantrace relay: %s: silent, closed\n",
-					*relay_peer_name(s->connections[i].peer)
-						? relay_peer_name(s->connections[i].peer)
-						: "a connection without a greeting");
+				complain("relay", "%s: silent, closed",
+					 *relay_peer_name(s->connections[i].peer)
+						 ? relay_peer_name(s->connections[i].peer)
+						 : "a connection without a greeting");
 			connection_drop(s, i);
 		}
 }
@@ -481,8 +480,7 @@ int cmd_relay(int argc, char **argv)
 	s->relay.directory = directory_open(argv[first]);
 	rc = 0;
 	if (s->relay.directory < 0) {
-		fprintf(stderr, "pantrace relay: %s: %s\n", argv[first],
-			strerror(-s->relay.directory));
+		complain("relay", "%s: %s", argv[first], strerror(-s->relay.directory));
 		rc = EXIT_FAILED;
 	}
 	signal(SIGPIPE, SIG_IGN);
@@ -496,7 +494,7 @@ int cmd_relay(int argc, char **argv)
 		rc = listen_any(s);
 	if (!rc && a.stdio)
 		connection_add(s, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0),
-			       fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), (struct source){0});
+			       fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), (struct sender){0});
 	if (!rc)
 		serve(s);
 	while (s->count)

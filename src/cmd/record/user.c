@@ -301,7 +301,7 @@ static void snapshot(struct record_run *run, struct user_state *s)
 		run->failed = true;
 	else if (!run->options->quiet)
 		user_snapshot_say(&result, where.directory ? where.directory : where.to, NULL);
-	diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_tell(run->diag);
 	free(directory);
 }
 
@@ -325,7 +325,7 @@ static void serve(struct record_run *run, struct user_state *s)
 	struct announced_rings rings;
 
 	if (announce_serve(s->announce, run->diag)) {
-		diag_print(run->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diag_tell(run->diag);
 		run->failed = run->end = true;
 	}
 	while (announce_rings(s->announce, &rings))

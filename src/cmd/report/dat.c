@@ -223,7 +223,7 @@ int report_dat(const char *path, const struct report_dat_options *o)
 	}
 	if (rc == EXIT_OK)
 		rc = (int)diag_exit_code(&r.diag);
-	diag_print(&r.diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_tell(&r.diag);
 	diag_release(&r.diag);
 	strbuf_release(&r.out);
 	free(r.counts);

@@ -265,7 +265,7 @@ static int format_parse(const struct arguments *a, enum ctf_format *ret)
 
 static void tell(struct report *r)
 {
-	diag_print(&r->diag, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+	diag_tell(&r->diag);
 }
 
 static void count(struct report *r, const char *name)
@@ -415,7 +415,7 @@ static enum exit_code end(struct report *r, int rc)
 	loss.damaged += r->diag.errors - errors;
 	tell(r);
 	if (rc && rc != -EPIPE)
-		fprintf(stderr, "pantrace report: cannot write: %s\n", strerror(-rc));
+		complain("report", "cannot write: %s", strerror(-rc));
 	if (loss.events || loss.packets) {
 		fprintf(stderr, "pantrace report: the tracer lost %llu events",
 			(unsigned long long)loss.events);
@@ -487,7 +487,7 @@ static int add_directory(struct report *r, const char *path, path_list *recordin
 	recordings_in(path, recordings);
 	rc = ctf_set_add(r->set, path, recordings->len > before ? &nothing : &r->diag);
 	if (rc != -ENOENT && recordings->len > before)
-		diag_print(&nothing, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diag_tell(&nothing);
 	diag_release(&nothing);
 	return rc == -ENOENT && recordings->len > before ? 0 : rc;
 }

@@ -3,7 +3,6 @@
 #include "cmd/run/run.h"
 #include "cmd/run/aot.h"
 
-#include <unistd.h>
 
 #include "base/process.h"
 #include "cmd/list/list.h"
@@ -27,13 +26,6 @@ struct session {
 	bool has_child, has_output;
 	bool dumped;
 };
-
-static bool is_colourful(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && term && !str_eq(term, "dumb");
-}
 
 static int advance_child(void *arg)
 {
@@ -326,13 +318,12 @@ static int execute(struct session *s)
 		.is_tool = r->is_tool,
 		.announcement = r->announcement,
 		.test_mode = r->test_mode,
-		.colour = is_colourful(),
 		.duration_ns = r->duration_ns,
 		.rows = r->rows,
 		.reporter = r->reporter,
 	};
 
-	diag_print(&s->diag, stderr, options.colour); /* warnings of the compiler */
+	diag_tell(&s->diag); /* warnings of the compiler */
 	s->diag.no_warnings = r->no_warnings;
 	return engine_run(&s->script, &s->env, &options);
 }
@@ -361,7 +352,7 @@ int run_script(const struct run_request *r)
 		if (!err)
 			code = execute(&s);
 	}
-	diag_print(&s.diag, stderr, is_colourful());
+	diag_tell(&s.diag);
 	if (err < 0) {
 		code = (int)diag_exit_code(&s.diag);
 		code = code ? code : EXIT_FAILED;

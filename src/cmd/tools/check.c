@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "cmd/tools/tools.h"
 #include "kernel/tracefs/event_name.h"
@@ -158,12 +157,8 @@ int tool_check(const struct tool_spec *spec, const struct tool_given *given)
 
 	if (!rc)
 		rc = check_all(&c);
-	if (rc)
-		rc = (int)diag_exit_code(&diag);
 	diag.command = spec->name;
-	diag_print(&diag, stderr, false);
 	free(c.format);
 	kernel_release(c.kernel);
-	diag_release(&diag);
-	return rc;
+	return diag_close(&diag, rc ? EXIT_FAILED : EXIT_OK);
 }

@@ -186,9 +186,8 @@ static int open_heatmap(const struct tool_run *t, const struct tool_option *o, c
 	h->path = path;
 	h->fd = foreign_create(path, 0644);
 	if (h->fd < 0) {
-		fprintf(stderr, "pantrace %s: cannot write %s: %s%s\n", t->command->name, path,
-			strerror(-h->fd),
-			h->fd == -ELOOP ? " (a symbolic link; name the file itself)" : "");
+		complain(t->command->name, "cannot write %s: %s%s", path, strerror(-h->fd),
+			 h->fd == -ELOOP ? " (a symbolic link; name the file itself)" : "");
 		h->fd = 0;
 		return EXIT_FAILED;
 	}
@@ -210,8 +209,7 @@ int tool_close_heatmap(const struct tool_run *t, int rc)
 	heatmap_free(t->request->rows->heatmap);
 	if (!err)
 		return rc;
-	fprintf(stderr, "pantrace %s: cannot write %s: %s\n", t->command->name, h->path,
-		strerror(-err));
+	complain(t->command->name, "cannot write %s: %s", h->path, strerror(-err));
 	return EXIT_FAILED;
 }
 

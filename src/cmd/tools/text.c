@@ -125,7 +125,7 @@ int tool_check_need(struct arena *a, const struct tool_spec *spec)
 	kernel_release(t.kernel);
 	if (has_one)
 		return 0;
-	fprintf(stderr, "pantrace %s: %s\n", spec->name, spec->need.meaning);
+	complain(spec->name, "%s", spec->need.meaning);
 	return EXIT_UNSUPPORTED;
 }
 
@@ -211,11 +211,9 @@ static int note_event(void *arg, const char *category, const char *event)
 	return 0;
 }
 
-static int complain(struct tool_texter *t, const char *fmt, const char *what)
+static int fail(struct tool_texter *t, const char *fmt, const char *what)
 {
-	fprintf(stderr, "pantrace %s: ", t->spec->name);
-	fprintf(stderr, fmt, what);
-	fputc('\n', stderr);
+	complain(t->spec->name, fmt, what);
 	t->failed = true;
 	return -ENOENT;
 }
@@ -235,7 +233,7 @@ static int expand_events(struct tool_texter *t, const char *list)
 			name = word;
 		tracefs_each_event(t->kernel, name == word ? "*" : word, name, note_event, t);
 		if (t->events.len == before)
-			return complain(
+			return fail(
 				t,
 				"there is no tracepoint '%s'; `pantrace list tracepoint` shows all",
 				name == word ? word : arena_printf(t->arena, "%s:%s", word, name));
@@ -292,7 +290,7 @@ static int describe_event(struct tool_texter *t, struct event_text *e)
 	int err = tracefs_event_format(t->kernel, system, event, &format);
 
 	if (err)
-		return complain(t, "cannot read the format of %s", e->event);
+		return fail(t, "cannot read the format of %s", e->event);
 	for (line = strtok_r(format, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *end;
 
@@ -369,7 +367,7 @@ static void add_placeholder(struct tool_texter *t, struct strbuf *out, char *nam
 	else {
 		o = find(t, name, &value);
 		if (!o)
-			complain(t, "the script asks for the unknown name %s", name);
+			fail(t, "the script asks for the unknown name %s", name);
 		else if (prefix && value)
 			add_list(t, out, value, prefix);
 		else if (value)
@@ -456,7 +454,7 @@ int tool_list_events(struct arena *a, const struct tool_spec *spec, const char *
 		}
 		*event++ = '\0';
 		if (tracefs_event_format(t.kernel, system, event, &format)) {
-			complain(&t, "cannot read the format of %s", t.events.items[i]);
+			fail(&t, "cannot read the format of %s", t.events.items[i]);
 			break;
 		}
 		fputs(format, stdout);

@@ -263,7 +263,7 @@ int cmd_tool(const struct embedded_tool *tool, int argc, char **argv)
 	if (tool_parse(&arena, tool->text, &spec) ||
 	    spec.options.len > ARRAY_SIZE(((struct tool_given *)0)->options) ||
 	    spec.arguments.len > ARRAY_SIZE(((struct tool_given *)0)->arguments))
-		fprintf(stderr, "pantrace: the tool %s is malformed\n", tool->name);
+		complain(NULL, "the tool %s is malformed", tool->name);
 	else
 		rc = run_tool(&arena, tool, &spec, argc, argv);
 	tool_spec_release(&spec);

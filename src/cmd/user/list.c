@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
-#include <unistd.h>
 
 #include <pantrace/ring.h>
 
@@ -346,11 +345,10 @@ int user_list(int argc, char **argv)
 	}
 	fwrite(out.data, 1, out.len, stdout);
 	if (!shown && !o.json)
-		fprintf(stderr, "pantrace user list: %s\n",
-			processes.all.len ? "no process has such an event"
-					  : "no instrumented process answers");
+		complain("user list", processes.all.len ? "no process has such an event"
+							: "no instrumented process answers");
 	rc = EXIT_OK;
-	diag_print(&d, stderr, isatty(2) && !getenv("NO_COLOR"));
+	diag_tell(&d);
 out:
 	strbuf_release(&out);
 	user_processes_release(&processes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pantrace user enable|disable: which events a session that is there has on. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/glob.h"
 #include "cmd/user/user.h"
@@ -96,10 +95,7 @@ static int rules(const struct command_spec *spec, bool on, int argc, char **argv
 		user_session_release(&session);
 	}
 	strbuf_release(&lines);
-	rc = d.errors ? (int)diag_exit_code(&d) : EXIT_OK;
-	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	diag_release(&d);
-	return rc;
+	return diag_close(&d, EXIT_OK);
 }
 
 int user_enable(int argc, char **argv)

@@ -3,22 +3,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/json.h"
 #include "cmd/user/user.h"
 #include "user/action.h"
 #include "user/snapshot.h"
-
-static int done(struct diag *d, int rc)
-{
-	const int code = d->errors ? (int)diag_exit_code(d) : rc;
-
-	diag_print(d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	diag_release(d);
-	return code;
-}
 
 /* ---- start ---- */
 
@@ -71,7 +61,7 @@ int user_start(int argc, char **argv)
 		rc = rc ? EXIT_FAILED : EXIT_OK;
 		if (!rc)
 			user_session_release(&session);
-		rc = done(&d, rc);
+		rc = diag_close(&d, rc);
 	}
 	strbuf_release(&filters);
 	user_session_arguments_release(&o.what);
@@ -90,7 +80,7 @@ static int named(const struct command_spec *spec, int argc, char **argv, void *v
 		return rc;
 	if (argc - first != 1)
 		return options_usage_error(spec, "one name of a session is needed");
-	return user_session_open(argv[first], d, ret) ? done(d, EXIT_FAILED) : OPTIONS_GO_ON;
+	return user_session_open(argv[first], d, ret) ? diag_close(d, EXIT_FAILED) : OPTIONS_GO_ON;
 }
 
 static const struct option_spec no_options[] = {{0}};
@@ -107,7 +97,7 @@ static int tell(const struct command_spec *spec, const char *verb, int argc, cha
 	if (str_eq(verb, "destroy"))
 		user_session_remove(&session);
 	user_session_release(&session);
-	return done(&d, EXIT_OK);
+	return diag_close(&d, EXIT_OK);
 }
 
 int user_stop(int argc, char **argv)
@@ -195,7 +185,7 @@ int user_snapshot_command(int argc, char **argv)
 	if (!rc)
 		user_snapshot_say(&s, o.output, NULL);
 	user_session_release(&session);
-	return done(&d, rc ? EXIT_FAILED : EXIT_OK);
+	return diag_close(&d, rc ? EXIT_FAILED : EXIT_OK);
 }
 
 int user_clear(int argc, char **argv)
@@ -217,7 +207,7 @@ int user_clear(int argc, char **argv)
 		return rc;
 	user_session_clear(&session);
 	user_session_release(&session);
-	return done(&d, EXIT_OK);
+	return diag_close(&d, EXIT_OK);
 }
 
 int user_rotate(int argc, char **argv)
@@ -239,7 +229,7 @@ int user_rotate(int argc, char **argv)
 		return rc;
 	user_session_rotate(&session, &d);
 	user_session_release(&session);
-	return done(&d, EXIT_OK);
+	return diag_close(&d, EXIT_OK);
 }
 
 /* ---- status ---- */
@@ -382,7 +372,7 @@ int user_status(int argc, char **argv)
 	if (first == argc)
 		user_sessions_load(&sessions);
 	else if (user_session_open(argv[first], &d, &one))
-		return done(&d, EXIT_FAILED);
+		return diag_close(&d, EXIT_FAILED);
 	else
 		vector_push(&sessions.all, one);
 	for (size_t i = 0; i < sessions.all.len; i++)
@@ -392,5 +382,5 @@ int user_status(int argc, char **argv)
 	fwrite(out.data, 1, out.len, stdout);
 	strbuf_release(&out);
 	user_sessions_release(&sessions);
-	return done(&d, EXIT_OK);
+	return diag_close(&d, EXIT_OK);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* pantrace user track|untrack: which processes of a session record. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "cmd/user/user.h"
@@ -159,11 +158,7 @@ static int track(const struct command_spec *spec, bool on, int argc, char **argv
 		user_session_release(&session);
 	}
 	options_release(spec, &o);
-	if (rc == OPTIONS_GO_ON)
-		rc = d.errors ? (int)diag_exit_code(&d) : EXIT_OK;
-	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	diag_release(&d);
-	return rc;
+	return diag_close(&d, rc == OPTIONS_GO_ON ? EXIT_OK : rc);
 }
 
 int user_track(int argc, char **argv)

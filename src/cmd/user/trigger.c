@@ -92,11 +92,6 @@ struct watching {
 	struct diag d;
 };
 
-static void say(struct diag *d)
-{
-	diag_print(d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-}
-
 static bool is_due(const struct watching *w, u64 fires)
 {
 	const u64 every = MAX(w->o->every, (u64)1);
@@ -136,7 +131,7 @@ static void look(struct watching *w)
 		w->over |= w->o->once_after;
 	}
 	w->seen = fires;
-	say(&w->d);
+	diag_tell(&w->d);
 }
 
 /* Readable once we are to end; from here on nothing ends us before what we began is taken back. */
@@ -238,7 +233,7 @@ static enum exit_code end(struct watching *w)
 	triggers_end(t, &w->d);
 	announce_close(w->announce);
 	vector_free(&w->actions);
-	say(&w->d);
+	diag_tell(&w->d);
 	return w->failed ? EXIT_FAILED : whole ? EXIT_OK : EXIT_LOST;
 }
 
@@ -276,7 +271,7 @@ int user_trigger(int argc, char **argv)
 		signals = signals_open();
 		user_sessions_sweep(&w.d);
 		w.failed = begin(&w, argv + first, argc - first, &like) != 0;
-		say(&w.d);
+		diag_tell(&w.d);
 		if (!w.failed && isatty(STDERR_FILENO))
 			fprintf(stderr, "Waiting for %s. Ctrl-C to end.\n", argv[first]);
 		if (!w.failed)
@@ -392,8 +387,5 @@ int user_remove_trigger(int argc, char **argv)
 				   strerror(errno));
 		user_session_release(&session);
 	}
-	rc = d.errors ? (int)diag_exit_code(&d) : EXIT_OK;
-	say(&d);
-	diag_release(&d);
-	return rc;
+	return diag_close(&d, EXIT_OK);
 }

@@ -96,11 +96,8 @@ static int unknown(const char *word)
 	nearest_init(&near, word);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		nearest_offer(&near, subcommands[i].name);
-	return *near.best[0]
-		       ? options_usage_error(&overview_spec,
-					     "there is no command '%s'; did you mean '%s'?", word,
-					     near.best[0])
-		       : options_usage_error(&overview_spec, "there is no command '%s'", word);
+	return options_usage_error(&overview_spec, "there is no command '%s'%s", word,
+				   nearest_question(&near));
 }
 
 int cmd_user(int argc, char **argv)
@@ -177,8 +174,7 @@ static int tracked_from(const struct user_session_arguments *a, struct user_trac
 		for (u32 k = 0; k < nr && !rc; k++)
 			user_tracked_add(ret, given[i].attribute, ids[k]);
 	}
-	diag_print(&d, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
-	diag_release(&d);
+	diag_close(&d, 0);
 	return rc ? EXIT_USAGE : OPTIONS_GO_ON;
 }
 
@@ -205,8 +201,7 @@ int user_session_options_from(const struct command_spec *spec,
 		if (parse_u64(a->pids.items[i], &value) || !value || value > INT32_MAX)
 			return options_usage_error(spec, "'%s' is no process", a->pids.items[i]);
 		if (spec && !process_exists((pid_t)value)) {
-			fprintf(stderr, "pantrace %s: there is no process %s (-p)\n", spec->name,
-				a->pids.items[i]);
+			complain(spec->name, "there is no process %s (-p)", a->pids.items[i]);
 			return EXIT_FAILED;
 		}
 		(*pids)[ret->which.nr_pids++] = (pid_t)value;
