@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "kernel/kernel_internal.h"
 #include "kernel/tracefs/tracefs.h"
+#include "kernel/tracefs/walk.h"
 
 /* Numbers that older headers do not have. */
 #define ATTACH_KPROBE_MULTI   42
@@ -101,9 +102,12 @@ static bool say_config(struct kernel *k, struct kernel_answer *a, int error, con
 	return true;
 }
 
-/* ---- trials: 0 or -errno ---- */
+/*
+ * ---- trials: 0 or -errno; `name` and `number` stand in the row and say which of several things a
+ * trial is about ----
+ */
 
-static int try_file(const char *path)
+static int try_file(struct kernel *k, const char *path, u32 number)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -113,7 +117,7 @@ static int try_file(const char *path)
 	return 0;
 }
 
-static int try_in_tracefs(struct kernel *k, const char *name)
+static int try_in_tracefs(struct kernel *k, const char *name, u32 number)
 {
 	const char *root = kernel_tracefs(k);
 	char path[128];
@@ -124,61 +128,43 @@ static int try_in_tracefs(struct kernel *k, const char *name)
 	return access(path, R_OK) ? -errno : 0;
 }
 
-static int try_load(u32 type, u32 attach_type)
+static int try_bpf(struct kernel *k, const char *name, u32 number)
 {
-	const int fd = kernel_try_program(type, attach_type, NULL, 0, NULL, 0);
+	int fd;
 
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
-}
-
-static int try_bpf(struct kernel *k)
-{
 	/* Whoever knows of a feature has loaded a program. */
-	return k->features_known && k->features.current_task ? 0
-							     : try_load(BPF_PROG_TYPE_KPROBE, 0);
+	if (k->features_known && k->features.current_task)
+		return 0;
+	fd = kernel_try_program(BPF_PROG_TYPE_KPROBE, 0, NULL, 0, NULL, 0);
+	if (fd >= 0)
+		close(fd);
+	return MIN(fd, 0);
 }
 
-static int try_btf(struct kernel *k)
-{
-	return try_file("/sys/kernel/btf/vmlinux");
-}
-
-static int try_tracefs(struct kernel *k)
+static int try_tracefs(struct kernel *k, const char *name, u32 number)
 {
 	return kernel_tracefs(k) ? 0 : -errno;
 }
 
 static int stop_at_first(void *arg, const char *category, const char *event)
 {
-	const char **names = arg;
-
-	names[0] = category;
 	return 1;
 }
 
-static int try_tracepoints(struct kernel *k)
+static int try_tracepoints(struct kernel *k, const char *name, u32 number)
 {
-	const char *found[1] = {NULL};
 	int rc;
 
 	/* There wherever CONFIG_EVENT_TRACING is; else any. */
 	if (tracefs_event_id(k, "sched", "sched_switch") > 0)
 		return 0;
-	rc = tracefs_each_event(k, "*", "*", stop_at_first, found);
+	rc = tracefs_each_event(k, "*", "*", stop_at_first, NULL);
 	return rc < 0 ? rc : (rc ? 0 : -ENOENT);
 }
 
-static int try_kprobes(struct kernel *k)
+static int try_pmu(struct kernel *k, const char *name, u32 number)
 {
-	return MIN(kernel_pmu_type("kprobe"), 0);
-}
-
-static int try_uprobes(struct kernel *k)
-{
-	return MIN(kernel_pmu_type("uprobe"), 0);
+	return MIN(kernel_pmu_type(name), 0);
 }
 
 /* Makes a link that cannot work; how it is refused says whether it could have been one. */
@@ -198,7 +184,7 @@ static int try_link(u32 attach_type, union bpf_attr *attr)
 	return MIN(err, 0);
 }
 
-static int try_kprobe_link(u32 attach_type)
+static int try_kprobe_link(struct kernel *k, const char *name, u32 attach_type)
 {
 	union bpf_attr attr;
 	int err;
@@ -212,23 +198,13 @@ static int try_kprobe_link(u32 attach_type)
 	return err == -EFAULT ? 0 : (err ? err : -EINVAL);
 }
 
-static int try_kprobe_multi(struct kernel *k)
-{
-	return try_kprobe_link(ATTACH_KPROBE_MULTI);
-}
-
-static int try_kprobe_session(struct kernel *k)
-{
-	return try_kprobe_link(ATTACH_KPROBE_SESSION);
-}
-
 /* link_create.uprobe_multi, which older headers lack; it begins where kprobe_multi does. */
 struct uprobe_multi {
 	u64 path, offsets, ref_ctr_offsets, cookies;
 	u32 cnt, flags, pid;
 };
 
-static int try_uprobe_link(u32 attach_type)
+static int try_uprobe_link(struct kernel *k, const char *name, u32 attach_type)
 {
 	struct {
 		union bpf_attr attr;
@@ -248,24 +224,9 @@ static int try_uprobe_link(u32 attach_type)
 	return err == -EBADF ? 0 : (err ? err : -EINVAL);
 }
 
-static int try_uprobe_multi(struct kernel *k)
-{
-	return try_uprobe_link(ATTACH_UPROBE_MULTI);
-}
-
-static int try_uprobe_session(struct kernel *k)
-{
-	return try_uprobe_link(ATTACH_UPROBE_SESSION);
-}
-
-static int try_usdt_semaphore(struct kernel *k)
-{
-	return try_file("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset");
-}
-
 /* A program without the function that it is for: what is missing is that, or programs of the kind.
  */
-static int try_fentry(struct kernel *k)
+static int try_fentry(struct kernel *k, const char *name, u32 number)
 {
 	char log[256] = "";
 	const int fd = kernel_try_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, NULL, 0, log,
@@ -280,7 +241,7 @@ static int try_fentry(struct kernel *k)
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-static int try_raw_tracepoint(struct kernel *k)
+static int try_raw_tracepoint(struct kernel *k, const char *name, u32 number)
 {
 	const int prog = kernel_try_program(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, NULL, 0, NULL, 0);
 	union bpf_attr attr;
@@ -298,53 +259,41 @@ static int try_raw_tracepoint(struct kernel *k)
 	return err == -ENOENT ? 0 : MIN(err, 0);
 }
 
-static int try_perf(u32 type, u64 config, pid_t pid, int cpu)
+static int try_perf_attr(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = type, .size = sizeof(attr), .config = config, .disabled = 1};
-	const int fd = perf_event_open_fd(&attr, pid, cpu, -1, 0);
+	int fd;
 
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	fd = perf_event_open_fd(attr, pid, cpu, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return MIN(fd, 0);
 }
 
-static int try_perf_software(struct kernel *k)
+static int try_perf(struct kernel *k, const char *name, u32 type)
 {
+	/* PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_HW_CPU_CYCLES are both 0. */
+	struct perf_event_attr attr = {.type = type};
 	const u32 *cpus;
 
 	kernel_online_cpus(k, &cpus);
-	return try_perf(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, -1, (int)cpus[0]);
+	return try_perf_attr(&attr, -1, (int)cpus[0]);
 }
 
-static int try_perf_hardware(struct kernel *k)
-{
-	const u32 *cpus;
-
-	kernel_online_cpus(k, &cpus);
-	return try_perf(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, -1, (int)cpus[0]);
-}
-
-static int try_watchpoint(struct kernel *k)
+static int try_watchpoint(struct kernel *k, const char *name, u32 number)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT,
-				       .size = sizeof(attr),
 				       .bp_type = HW_BREAKPOINT_W,
 				       .bp_addr = (u64)(uintptr_t)k & ~(u64)7,
-				       .bp_len = HW_BREAKPOINT_LEN_8,
-				       .disabled = 1};
-	const int fd = perf_event_open_fd(&attr, 0, -1, -1, 0);
+				       .bp_len = HW_BREAKPOINT_LEN_8};
 
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
+	return try_perf_attr(&attr, 0, -1);
 }
 
 /* The command exists where a bad descriptor is all that is wrong; the programs are as those of
  * fentry. */
-static int try_iterators(struct kernel *k)
+static int try_iterators(struct kernel *k, const char *name, u32 number)
 {
 	char log[256] = "";
 	union bpf_attr attr;
@@ -363,56 +312,23 @@ static int try_iterators(struct kernel *k)
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-static int try_tracer(struct kernel *k, const char *name)
+/* Listed is not usable: under lockdown the tracer is there, and its files may not be opened. */
+static int try_tracer(struct kernel *k, const char *name, u32 number)
 {
 	const char *root = kernel_tracefs(k);
-	char path[128], *text, *word, *rest;
-	bool found = false;
-	int err;
-
-	if (!root)
-		return -errno;
-	snprintf(path, sizeof(path), "%s/available_tracers", root);
-	err = file_read(path, 1 << 16, &text, NULL);
-	if (err)
-		return err;
-	for (word = strtok_r(text, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest))
-		found |= str_eq(word, name);
-	free(text);
-	return found ? 0 : -ENOENT;
-}
-
-/* Listed is not usable: under lockdown the tracer is there, and its files may not be opened. */
-static int try_function_tracer(struct kernel *k)
-{
-	const int err = try_tracer(k, "function");
+	const int err = try_in_tracefs(k, "available_tracers", 0);
 	char path[128];
 
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/set_ftrace_filter", kernel_tracefs(k));
-	return try_file(path);
-}
-
-static int try_function_graph(struct kernel *k)
-{
-	const int err = try_tracer(k, "function_graph");
-
-	return err ? err : try_function_tracer(k);
-}
-
-static int try_hist_triggers(struct kernel *k)
-{
-	return try_in_tracefs(k, "events/sched/sched_switch/hist");
-}
-
-static int try_synthetic_events(struct kernel *k)
-{
-	return try_in_tracefs(k, "synthetic_events");
+	if (!tracefs_lists(root, "available_tracers", name))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/set_ftrace_filter", root);
+	return try_file(k, path, 0);
 }
 
 /* The first page of kallsyms is enough: all addresses are shown or none. */
-static int try_kallsyms(struct kernel *k)
+static int try_kallsyms(struct kernel *k, const char *name, u32 number)
 {
 	const int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	char text[4096];
@@ -434,7 +350,7 @@ static int try_kallsyms(struct kernel *k)
 	return err;
 }
 
-static int try_lockdown(struct kernel *k)
+static int try_lockdown(struct kernel *k, const char *name, u32 number)
 {
 	return lockdown_mode(k) ? -EPERM : 0;
 }
@@ -526,56 +442,57 @@ static void why_available(struct kernel *k, struct kernel_answer *a)
 
 static const struct row {
 	const char *name;
-	int (*try)(struct kernel *k);
+	int (*try)(struct kernel *k, const char *name, u32 number);
+	const char *tried;
+	u32 number;
 	const char *options[3]; /* the first that is not set is the cause */
 	const char *since; /* kernel version, for the words only */
 	void (*why)(struct kernel *k, struct kernel_answer *a);
 } rows[KERNEL_CAPABILITY_COUNT] = {
-	[KERNEL_BPF] = {"bpf", try_bpf, {"BPF_SYSCALL", "BPF_EVENTS"}, NULL, NULL},
-	[KERNEL_BTF] = {"btf", try_btf, {"DEBUG_INFO_BTF"}, "5.4", NULL},
-	[KERNEL_TRACEFS] = {"tracefs", try_tracefs, {"FTRACE"}, NULL, why_tracefs},
-	[KERNEL_TRACEPOINTS] = {"tracepoints", try_tracepoints, {"FTRACE"}, NULL, why_tracefs},
-	[KERNEL_KPROBES] = {"kprobes", try_kprobes, {"KPROBES", "KPROBE_EVENTS"}, "4.17", NULL},
-	[KERNEL_KPROBE_MULTI] =
-		{"kprobe_multi", try_kprobe_multi, {"KPROBES", "FPROBE"}, "5.18", NULL},
-	[KERNEL_KPROBE_SESSION] =
-		{"kprobe_session", try_kprobe_session, {"KPROBES", "FPROBE"}, "6.10", NULL},
-	[KERNEL_UPROBES] = {"uprobes", try_uprobes, {"UPROBES", "UPROBE_EVENTS"}, "4.17", NULL},
-	[KERNEL_UPROBE_MULTI] = {"uprobe_multi", try_uprobe_multi, {"UPROBES"}, "6.6", NULL},
-	[KERNEL_UPROBE_SESSION] = {"uprobe_session", try_uprobe_session, {"UPROBES"}, "6.13", NULL},
-	[KERNEL_USDT_SEMAPHORE] = {"usdt_semaphore", try_usdt_semaphore, {"UPROBES"}, "4.20", NULL},
-	[KERNEL_FENTRY] = {"fentry",
-			   try_fentry,
+	/* clang-format off */
+	[KERNEL_BPF] = {"bpf", try_bpf, NULL, 0, {"BPF_SYSCALL", "BPF_EVENTS"}},
+	[KERNEL_BTF] = {"btf", try_file, "/sys/kernel/btf/vmlinux", 0, {"DEBUG_INFO_BTF"}, "5.4"},
+	[KERNEL_TRACEFS] = {"tracefs", try_tracefs, NULL, 0, {"FTRACE"}, NULL, why_tracefs},
+	[KERNEL_TRACEPOINTS] = {"tracepoints", try_tracepoints, NULL, 0, {"FTRACE"}, NULL,
+				why_tracefs},
+	[KERNEL_KPROBES] = {"kprobes", try_pmu, "kprobe", 0, {"KPROBES", "KPROBE_EVENTS"}, "4.17"},
+	[KERNEL_KPROBE_MULTI] = {"kprobe_multi", try_kprobe_link, NULL, ATTACH_KPROBE_MULTI,
+				 {"KPROBES", "FPROBE"}, "5.18"},
+	[KERNEL_KPROBE_SESSION] = {"kprobe_session", try_kprobe_link, NULL, ATTACH_KPROBE_SESSION,
+				   {"KPROBES", "FPROBE"}, "6.10"},
+	[KERNEL_UPROBES] = {"uprobes", try_pmu, "uprobe", 0, {"UPROBES", "UPROBE_EVENTS"}, "4.17"},
+	[KERNEL_UPROBE_MULTI] = {"uprobe_multi", try_uprobe_link, NULL, ATTACH_UPROBE_MULTI,
+				 {"UPROBES"}, "6.6"},
+	[KERNEL_UPROBE_SESSION] = {"uprobe_session", try_uprobe_link, NULL, ATTACH_UPROBE_SESSION,
+				   {"UPROBES"}, "6.13"},
+	[KERNEL_USDT_SEMAPHORE] = {"usdt_semaphore", try_file,
+				   "/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", 0,
+				   {"UPROBES"}, "4.20"},
+	[KERNEL_FENTRY] = {"fentry", try_fentry, NULL, 0,
 			   {"DEBUG_INFO_BTF", "FUNCTION_TRACER",
-			    "DYNAMIC_FTRACE_WITH_DIRECT_CALLS"},
-			   "5.5",
-			   NULL},
-	[KERNEL_RAW_TRACEPOINT] =
-		{"raw_tracepoint", try_raw_tracepoint, {"BPF_EVENTS"}, "4.17", NULL},
-	[KERNEL_PERF_SOFTWARE] =
-		{"perf_software", try_perf_software, {"PERF_EVENTS"}, NULL, why_perf},
-	[KERNEL_PERF_HARDWARE] =
-		{"perf_hardware", try_perf_hardware, {"PERF_EVENTS"}, NULL, why_hardware},
-	[KERNEL_WATCHPOINT] = {"watchpoint",
-			       try_watchpoint,
-			       {"HAVE_HW_BREAKPOINT", "PERF_EVENTS"},
-			       NULL,
-			       why_watchpoint},
-	[KERNEL_ITERATORS] = {"iterators", try_iterators, {"DEBUG_INFO_BTF"}, "5.8", NULL},
-	[KERNEL_FUNCTION_TRACER] =
-		{"function_tracer", try_function_tracer, {"FUNCTION_TRACER"}, NULL, why_available},
-	[KERNEL_FUNCTION_GRAPH] = {"function_graph",
-				   try_function_graph,
-				   {"FUNCTION_GRAPH_TRACER"},
-				   NULL,
-				   why_available},
-	[KERNEL_HIST_TRIGGERS] =
-		{"hist_triggers", try_hist_triggers, {"HIST_TRIGGERS"}, "4.7", NULL},
-	[KERNEL_SYNTHETIC_EVENTS] =
-		{"synthetic_events", try_synthetic_events, {"SYNTH_EVENTS"}, "4.17", NULL},
-	[KERNEL_KALLSYMS_ADDRESSES] =
-		{"kallsyms_addresses", try_kallsyms, {"KALLSYMS"}, NULL, why_kallsyms},
-	[KERNEL_LOCKDOWN_NONE] = {"lockdown_none", try_lockdown, {NULL}, NULL, why_lockdown},
+			    "DYNAMIC_FTRACE_WITH_DIRECT_CALLS"}, "5.5"},
+	[KERNEL_RAW_TRACEPOINT] = {"raw_tracepoint", try_raw_tracepoint, NULL, 0, {"BPF_EVENTS"},
+				   "4.17"},
+	[KERNEL_PERF_SOFTWARE] = {"perf_software", try_perf, NULL, PERF_TYPE_SOFTWARE,
+				  {"PERF_EVENTS"}, NULL, why_perf},
+	[KERNEL_PERF_HARDWARE] = {"perf_hardware", try_perf, NULL, PERF_TYPE_HARDWARE,
+				  {"PERF_EVENTS"}, NULL, why_hardware},
+	[KERNEL_WATCHPOINT] = {"watchpoint", try_watchpoint, NULL, 0,
+			       {"HAVE_HW_BREAKPOINT", "PERF_EVENTS"}, NULL, why_watchpoint},
+	[KERNEL_ITERATORS] = {"iterators", try_iterators, NULL, 0, {"DEBUG_INFO_BTF"}, "5.8"},
+	[KERNEL_FUNCTION_TRACER] = {"function_tracer", try_tracer, "function", 0,
+				    {"FUNCTION_TRACER"}, NULL, why_available},
+	[KERNEL_FUNCTION_GRAPH] = {"function_graph", try_tracer, "function_graph", 0,
+				   {"FUNCTION_GRAPH_TRACER"}, NULL, why_available},
+	[KERNEL_HIST_TRIGGERS] = {"hist_triggers", try_in_tracefs, "events/sched/sched_switch/hist",
+				  0, {"HIST_TRIGGERS"}, "4.7"},
+	[KERNEL_SYNTHETIC_EVENTS] = {"synthetic_events", try_in_tracefs, "synthetic_events", 0,
+				     {"SYNTH_EVENTS"}, "4.17"},
+	[KERNEL_KALLSYMS_ADDRESSES] = {"kallsyms_addresses", try_kallsyms, NULL, 0, {"KALLSYMS"},
+				       NULL, why_kallsyms},
+	[KERNEL_LOCKDOWN_NONE] = {"lockdown_none", try_lockdown, NULL, 0, {NULL}, NULL,
+				  why_lockdown},
+	/* clang-format on */
 };
 
 const char *kernel_capability_name(enum kernel_capability c)
@@ -627,7 +544,7 @@ const struct kernel_answer *kernel_ask(struct kernel *k, enum kernel_capability 
 	if (k->asked[c])
 		return a;
 	k->asked[c] = true;
-	err = rows[c].try(k);
+	err = rows[c].try(k, rows[c].tried, rows[c].number);
 	if (err)
 		explain(k, &rows[c], -err, a);
 	else
