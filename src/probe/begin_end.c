@@ -33,18 +33,6 @@ static int expand_plain(struct probe_env *env, const struct probe_request *r,
 	return 0;
 }
 
-static int expand_begin(struct probe_env *env, const struct probe_request *r,
-			struct probe_targets *out)
-{
-	return expand_plain(env, r, out, &probe_begin);
-}
-
-static int expand_end(struct probe_env *env, const struct probe_request *r,
-		      struct probe_targets *out)
-{
-	return expand_plain(env, r, out, &probe_end);
-}
-
 static const struct {
 	const char *name;
 	int number;
@@ -54,23 +42,23 @@ static const struct {
 };
 
 static int expand_self(struct probe_env *env, const struct probe_request *r,
-		       struct probe_targets *out)
+		       struct probe_targets *out, const struct probe_provider *p)
 {
 	const char *names[ARRAY_SIZE(signals)];
 	bool any = false;
 
-	if (probe_check_parts(env, r, &probe_self, 2, 2))
+	if (probe_check_parts(env, r, p, 2, 2))
 		return -EINVAL;
 	if (!str_eq(r->parts[1], "signal")) {
 		diag_error(env->diag, r->span, "%s is not a supported trigger", r->parts[1]);
-		diag_hint(env->diag, "the form is %s", probe_self.form);
+		diag_hint(env->diag, "the form is %s", p->form);
 		return -EINVAL;
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(signals); i++) {
 		names[i] = signals[i].name;
 		if (!glob_match(r->parts[2], signals[i].name))
 			continue;
-		probe_add_target(env, out, &probe_self, r,
+		probe_add_target(env, out, p, r,
 				 arena_printf(env->arena, "self:signal:%s", signals[i].name))
 			->config = (u64)signals[i].number;
 		any = true;
@@ -96,39 +84,19 @@ static int expand_named(struct probe_env *env, const struct probe_request *r,
 	return 0;
 }
 
-static int expand_test(struct probe_env *env, const struct probe_request *r,
-		       struct probe_targets *out)
+static int each_plain(const struct probe_listing *l)
 {
-	return expand_named(env, r, out, &probe_test);
+	return probe_offer(l, l->provider->name);
 }
 
-static int expand_bench(struct probe_env *env, const struct probe_request *r,
-			struct probe_targets *out)
-{
-	return expand_named(env, r, out, &probe_bench);
-}
-
-static int each_begin(struct probe_env *env, const char *glob,
-		      int (*fn)(void *arg, const char *name), void *arg)
-{
-	return !glob || glob_match(glob, "begin") ? fn(arg, "begin") : 0;
-}
-
-static int each_end(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		    void *arg)
-{
-	return !glob || glob_match(glob, "end") ? fn(arg, "end") : 0;
-}
-
-static int each_self(struct probe_env *env, const char *glob,
-		     int (*fn)(void *arg, const char *name), void *arg)
+static int each_self(const struct probe_listing *l)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(signals); i++) {
 		char name[64];
 		int err;
 
 		snprintf(name, sizeof(name), "self:signal:%s", signals[i].name);
-		err = probe_offer(glob, fn, arg, name);
+		err = probe_offer(l, name);
 		if (err)
 			return err;
 	}
@@ -143,9 +111,9 @@ const struct probe_provider probe_begin = {
 	.runner = PROBE_AT_BEGIN,
 	.runs_once = true,
 	.is_always_kept = true,
-	.expand = expand_begin,
+	.expand = expand_plain,
 	.describe = describe,
-	.each = each_begin,
+	.each = each_plain,
 };
 
 const struct probe_provider probe_end = {
@@ -156,9 +124,9 @@ const struct probe_provider probe_end = {
 	.runner = PROBE_AT_END,
 	.runs_once = true,
 	.is_always_kept = true,
-	.expand = expand_end,
+	.expand = expand_plain,
 	.describe = describe,
-	.each = each_end,
+	.each = each_plain,
 };
 
 const struct probe_provider probe_self = {
@@ -181,7 +149,7 @@ const struct probe_provider probe_test = {
 	.returns_value = true,
 	.takes_any_name = true,
 	.is_always_kept = true,
-	.expand = expand_test,
+	.expand = expand_named,
 	.describe = describe,
 };
 
@@ -193,6 +161,6 @@ const struct probe_provider probe_bench = {
 	.returns_value = true,
 	.takes_any_name = true,
 	.is_always_kept = true,
-	.expand = expand_bench,
+	.expand = expand_named,
 	.describe = describe,
 };

@@ -247,28 +247,22 @@ void bpf_program_describe(const struct probe_target *t, struct probe_context *re
 
 /* ---- list ---- */
 
-struct each_arg {
-	const char *provider, *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
-};
-
 static int list_one(void *arg, const struct program *p, const char *name, u32 function_id)
 {
-	const struct each_arg *a = arg;
+	const struct probe_listing *l = arg;
 	char full[512];
 
-	snprintf(full, sizeof(full), "%s:bpf:%u:%s", a->provider, p->id, name);
-	return glob_match(a->glob, full) ? a->fn(a->arg, full) : 0;
+	snprintf(full, sizeof(full), "%s:bpf:%u:%s", l->provider->name, p->id, name);
+	return probe_offer(l, full);
 }
 
-int bpf_program_each(struct probe_env *env, const char *provider, const char *glob,
-		     int (*fn)(void *arg, const char *name), void *arg)
+int bpf_program_each(const struct probe_listing *l)
 {
-	const char *rest = strchr(glob, ':') + strlen(":bpf:");
-	struct each_arg a = {.provider = provider, .glob = glob, .fn = fn, .arg = arg};
+	const char *rest = strchr(l->glob, ':') + strlen(":bpf:");
+	struct probe_listing all = *l;
 
 	if (!strchr(rest, ':')) /* without an id */
-		a.glob = arena_printf(env->arena, "%.*s*:%s", (int)(rest - glob), glob, rest);
-	return each_program(list_one, &a);
+		all.glob = arena_printf(l->env->arena, "%.*s*:%s", (int)(rest - l->glob), l->glob,
+					rest);
+	return each_program(list_one, &all);
 }

@@ -17,7 +17,6 @@ int bpf_program_expand(struct probe_env *env, const struct probe_request *r,
  */
 void bpf_program_describe(const struct probe_target *t, struct probe_context *ret);
 /* Those that match a glob "PROVIDER:bpf:...", as "PROVIDER:bpf:ID:NAME". */
-int bpf_program_each(struct probe_env *env, const char *provider, const char *glob,
-		     int (*fn)(void *arg, const char *name), void *arg);
+int bpf_program_each(const struct probe_listing *l);
 
 #endif

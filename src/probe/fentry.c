@@ -107,18 +107,6 @@ static int expand_functions(struct probe_env *env, const struct probe_request *r
 	return out->list.len > first ? 0 : function_no_match(env, r, p->name, a.module, a.function);
 }
 
-static int expand_fentry(struct probe_env *env, const struct probe_request *r,
-			 struct probe_targets *out)
-{
-	return expand_functions(env, r, out, &probe_fentry);
-}
-
-static int expand_fexit(struct probe_env *env, const struct probe_request *r,
-			struct probe_targets *out)
-{
-	return expand_functions(env, r, out, &probe_fexit);
-}
-
 /* ---- describe ---- */
 
 /* A value of at most 8 bytes in slot `slot` of the context; a struct by value stays unreadable. */
@@ -214,49 +202,28 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 
 /* ---- list ---- */
 
-struct each_arg {
-	struct probe_env *env;
-	const char *provider, *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
-};
-
 static int each_function(void *arg, const char *module, const char *name, u32 id)
 {
-	const struct each_arg *a = arg;
+	const struct probe_listing *l = arg;
 	char full[512];
 
-	snprintf(full, sizeof(full), "%s:%s:%s", a->provider,
+	snprintf(full, sizeof(full), "%s:%s:%s", l->provider->name,
 		 module && *module ? module : "vmlinux", name);
-	if ((a->glob && !glob_match(a->glob, full)) || !function_is_traceable(a->env, name))
-		return 0;
-	return a->fn(a->arg, full);
+	return function_is_traceable(l->env, name) ? probe_offer(l, full) : 0;
 }
 
-static int each_functions(struct probe_env *env, const char *provider, const char *glob,
-			  int (*fn)(void *arg, const char *name), void *arg)
+static int each(const struct probe_listing *l)
 {
-	struct each_arg a = {.env = env, .provider = provider, .glob = glob, .fn = fn, .arg = arg};
-	const char *colon = glob ? strchr(glob, ':') : NULL;
+	const char *colon = l->glob ? strchr(l->glob, ':') : NULL;
+	struct probe_listing all = *l;
 
 	if (colon && str_starts(colon, ":bpf:"))
-		return bpf_program_each(env, provider, glob, fn, arg);
+		return bpf_program_each(l);
 	/* "fentry:vfs_*" means any module. */
 	if (colon && !strchr(colon + 1, ':'))
-		a.glob = arena_printf(env->arena, "%.*s:*%s", (int)(colon - glob), glob, colon);
-	return btf_each_function(env->btf, "*", "*", each_function, &a);
-}
-
-static int each_fentry(struct probe_env *env, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_functions(env, "fentry", glob, fn, arg);
-}
-
-static int each_fexit(struct probe_env *env, const char *glob,
-		      int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_functions(env, "fexit", glob, fn, arg);
+		all.glob = arena_printf(l->env->arena, "%.*s:*%s", (int)(colon - l->glob), l->glob,
+					colon);
+	return btf_each_function(l->env->btf, "*", "*", each_function, &all);
 }
 
 const struct probe_provider probe_fentry = {
@@ -268,10 +235,10 @@ const struct probe_provider probe_fentry = {
 	.runs_in_reverse = true,
 	.needs_pid_filter = true,
 	.has_types = true,
-	.expand = expand_fentry,
+	.expand = expand_functions,
 	.describe = describe,
 	.attach = attach,
-	.each = each_fentry,
+	.each = each,
 };
 
 const struct probe_provider probe_fexit = {
@@ -283,8 +250,8 @@ const struct probe_provider probe_fexit = {
 	.runs_in_reverse = true,
 	.needs_pid_filter = true,
 	.has_types = true,
-	.expand = expand_fexit,
+	.expand = expand_functions,
 	.describe = describe,
 	.attach = attach,
-	.each = each_fexit,
+	.each = each,
 };

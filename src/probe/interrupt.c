@@ -193,14 +193,15 @@ static void split(struct search *s)
 		s->wanted = arena_printf(s->env->arena, "%s:%s", s->wanted, r->parts[i]);
 }
 
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
-	const struct kind *kind = kind_of(probe_find_provider(r->parts[0]));
+	const struct kind *kind = kind_of(p);
 	struct search s = {.env = env, .request = r, .kind = kind, .out = out};
-	int err = probe_check_parts(env, r, kind->provider, 1, 8);
+	int err = probe_check_parts(env, r, p, 1, 8);
 
 	if (!err)
-		err = probe_require(env, r->span, KERNEL_TRACEPOINTS, kind->provider->name);
+		err = probe_require(env, r->span, KERNEL_TRACEPOINTS, p->name);
 	if (err)
 		return err;
 	split(&s);
@@ -253,39 +254,26 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 
 /* ---- list ---- */
 
-struct each_arg {
-	const struct kind *kind;
-	const char *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
-};
-
 static int offer(void *arg, u32 number, const char *name)
 {
-	const struct each_arg *a = arg;
+	const struct probe_listing *l = arg;
+	const struct stage *const entry = kind_of(l->provider)->stages;
 	char text[512];
 	int err = 0;
 
-	for (const struct stage *s = a->kind->stages; s->name && !err; s++) {
-		const bool is_entry = s == a->kind->stages;
+	for (const struct stage *s = entry; s->name && !err; s++) {
+		const bool is_entry = s == entry;
 
-		snprintf(text, sizeof(text), "%s:%s%s%s", a->kind->provider->name, name,
+		snprintf(text, sizeof(text), "%s:%s%s%s", l->provider->name, name,
 			 is_entry ? "" : ":", is_entry ? "" : s->name);
-		err = probe_offer(a->glob, a->fn, a->arg, text);
+		err = probe_offer(l, text);
 	}
 	return err;
 }
 
-static int each_softirq(struct probe_env *env, const char *glob,
-			int (*fn)(void *arg, const char *name), void *arg)
+static int each(const struct probe_listing *l)
 {
-	return softirq.each(offer, &(struct each_arg){&softirq, glob, fn, arg});
-}
-
-static int each_hardirq(struct probe_env *env, const char *glob,
-			int (*fn)(void *arg, const char *name), void *arg)
-{
-	return hardirq.each(offer, &(struct each_arg){&hardirq, glob, fn, arg});
+	return kind_of(l->provider)->each(offer, (void *)l);
 }
 
 const struct probe_provider probe_softirq = {
@@ -297,7 +285,7 @@ const struct probe_provider probe_softirq = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
-	.each = each_softirq,
+	.each = each,
 };
 
 const struct probe_provider probe_hardirq = {
@@ -309,5 +297,5 @@ const struct probe_provider probe_hardirq = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
-	.each = each_hardirq,
+	.each = each,
 };

@@ -51,7 +51,8 @@ static int check_pin(struct probe_env *env, const struct probe_request *r, const
 	return -EINVAL;
 }
 
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	const struct type *context;
 	struct btf_function f;
@@ -212,38 +213,28 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	return out->attached > attached || !n ? 0 : -EIO;
 }
 
-struct each_arg {
-	struct probe_env *env;
-	const char *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
-};
-
 static int each_iterator(void *arg, const char *module, const char *function, u32 id)
 {
 	const char *target = function + strlen("bpf_iter_");
-	const struct each_arg *a = arg;
+	const struct probe_listing *l = arg;
 	const struct type *context = NULL;
 	struct btf_function f;
 	char name[160];
 
 	snprintf(name, sizeof(name), "iter:%s", target);
-	if (a->glob && !glob_match(a->glob, name))
+	if (l->glob && !glob_match(l->glob, name))
 		return 0;
 	/* Functions of the iterators' own code have such names too; they lack a context. */
-	if (btf_find_iterator(a->env->btf, target, &f, &context) || !context)
+	if (btf_find_iterator(l->env->btf, target, &f, &context) || !context)
 		return 0;
-	return a->fn(a->arg, name);
+	return l->fn(l->arg, name);
 }
 
-static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		void *arg)
+static int each(const struct probe_listing *l)
 {
-	struct each_arg a = {.env = env, .glob = glob, .fn = fn, .arg = arg};
-
 	/* An iterator NAME is declared by an empty function bpf_iter_NAME (DEFINE_BPF_ITER_FUNC).
 	 */
-	return btf_each_function(env->btf, "*", "bpf_iter_*", each_iterator, &a);
+	return btf_each_function(l->env->btf, "*", "bpf_iter_*", each_iterator, (void *)l);
 }
 
 const struct probe_provider probe_iter = {

@@ -256,8 +256,8 @@ static int expand_parts(struct expand_arg *a)
 	return expand_function(a, offset);
 }
 
-static int expand_kernel(struct probe_env *env, const struct probe_request *r,
-			 struct probe_targets *out, const struct probe_provider *p)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct expand_arg a = {
 		.env = env, .request = r, .out = out, .provider = p, .name = STRBUF_INIT};
@@ -265,18 +265,6 @@ static int expand_kernel(struct probe_env *env, const struct probe_request *r,
 
 	strbuf_release(&a.name);
 	return err;
-}
-
-static int expand_kprobe(struct probe_env *env, const struct probe_request *r,
-			 struct probe_targets *out)
-{
-	return expand_kernel(env, r, out, &probe_kprobe);
-}
-
-static int expand_kretprobe(struct probe_env *env, const struct probe_request *r,
-			    struct probe_targets *out)
-{
-	return expand_kernel(env, r, out, &probe_kretprobe);
 }
 
 /* ---- describe ---- */
@@ -486,10 +474,10 @@ static int attach_multi(struct probe_env *env, int prog_fd, const struct probe_c
 	return out->attached > attached ? 0 : -EIO;
 }
 
-static int attach_kernel(struct probe_env *env, int prog_fd, const struct probe_context *context,
-			 struct probe_target *const *targets, u32 n, bool is_return,
-			 struct probe_attachments *out)
+static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
+	const bool is_return = n && targets[0]->provider == &probe_kretprobe;
 	struct pmu_arg arg = {.is_return = is_return};
 
 	if (!n)
@@ -503,19 +491,6 @@ static int attach_kernel(struct probe_env *env, int prog_fd, const struct probe_
 		return -EOPNOTSUPP;
 	}
 	return attach_perf_events(env, prog_fd, targets, n, open_kprobe, &arg, out);
-}
-
-static int attach_kprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
-			 struct probe_target *const *targets, u32 n, struct probe_attachments *out)
-{
-	return attach_kernel(env, prog_fd, context, targets, n, false, out);
-}
-
-static int attach_kretprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
-			    struct probe_target *const *targets, u32 n,
-			    struct probe_attachments *out)
-{
-	return attach_kernel(env, prog_fd, context, targets, n, true, out);
 }
 
 /*
@@ -544,17 +519,15 @@ static u32 session(struct probe_env *env, struct probe_target *const *targets, u
 /* ---- list ---- */
 
 struct each_arg {
-	const char *provider, *glob;
+	const struct probe_listing *listing;
 	bool with_module;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
 };
 
 static int each_function(void *arg, const struct kernel_function *f)
 {
 	const struct each_arg *a = arg;
-	const char *parts[] = {a->provider, f->module && *f->module ? f->module : "vmlinux",
-			       f->name};
+	const char *parts[] = {a->listing->provider->name,
+			       f->module && *f->module ? f->module : "vmlinux", f->name};
 	char full[3 * 513], *at = full;
 
 	/* By hand: this runs for each of 60,000 functions. */
@@ -570,34 +543,16 @@ static int each_function(void *arg, const struct kernel_function *f)
 		*at++ = ':';
 	}
 	at[-1] = '\0';
-	return !a->glob || glob_match(a->glob, full) ? a->fn(a->arg, full) : 0;
+	return probe_offer(a->listing, full);
 }
 
-static int each_kernel(struct probe_env *env, const char *provider, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg)
+static int each(const struct probe_listing *l)
 {
-	const char *colon = glob ? strchr(glob, ':') : NULL;
-	struct each_arg a = {.provider = provider,
-			     .glob = glob,
-			     .with_module = colon && strchr(colon + 1, ':'),
-			     .fn = fn,
-			     .arg = arg};
+	const char *const colon = l->glob ? strchr(l->glob, ':') : NULL;
+	const char *const last = l->glob ? strrchr(l->glob, ':') : NULL;
+	struct each_arg a = {l, colon && last != colon};
 
-	const char *last = glob ? strrchr(glob, ':') : NULL;
-
-	return function_each_listed(env, last ? last + 1 : NULL, each_function, &a);
-}
-
-static int each_kprobe(struct probe_env *env, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_kernel(env, "kprobe", glob, fn, arg);
-}
-
-static int each_kretprobe(struct probe_env *env, const char *glob,
-			  int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_kernel(env, "kretprobe", glob, fn, arg);
+	return function_each_listed(l->env, last ? last + 1 : NULL, each_function, &a);
 }
 
 const struct probe_provider probe_kprobe = {
@@ -609,12 +564,12 @@ const struct probe_provider probe_kprobe = {
 	.runs_in_reverse = true,
 	.needs_pid_filter = true,
 	.can_override = true,
-	.expand = expand_kprobe,
+	.expand = expand,
 	.describe = describe,
-	.attach = attach_kprobe,
+	.attach = attach,
 	.returns = &probe_kretprobe,
 	.session = session,
-	.each = each_kprobe,
+	.each = each,
 };
 
 const struct probe_provider probe_kretprobe = {
@@ -624,8 +579,8 @@ const struct probe_provider probe_kretprobe = {
 	.doc = "returns of kernel functions",
 	.needs = KERNEL_KPROBES,
 	.needs_pid_filter = true,
-	.expand = expand_kretprobe,
+	.expand = expand,
 	.describe = describe,
-	.attach = attach_kretprobe,
-	.each = each_kretprobe,
+	.attach = attach,
+	.each = each,
 };

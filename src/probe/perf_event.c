@@ -61,10 +61,15 @@ static void add(struct probe_env *env, const struct probe_request *r, struct pro
 	t->config = period ? period : row->period;
 }
 
-static int expand_rows(struct probe_env *env, const struct probe_request *r,
-		       struct probe_targets *out, const struct probe_provider *p,
-		       const struct perf_row *rows, bool hw)
+static const struct perf_row *rows_of(const struct probe_provider *p)
 {
+	return p == &probe_hardware ? hardware : software;
+}
+
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
+{
+	const bool hw = p == &probe_hardware;
 	const char *names[32];
 	size_t n = 0;
 	u64 period = 0;
@@ -82,11 +87,10 @@ static int expand_rows(struct probe_env *env, const struct probe_request *r,
 			"the count is a positive integer: the program runs once in so many events");
 		return -EINVAL;
 	}
-	err = probe_require(env, r->span, hw ? KERNEL_PERF_HARDWARE : KERNEL_PERF_SOFTWARE,
-			    p->name);
+	err = probe_require(env, r->span, (enum kernel_capability)p->needs, p->name);
 	if (err)
 		return err;
-	for (const struct perf_row *row = rows; row->name; row++) {
+	for (const struct perf_row *row = rows_of(p); row->name; row++) {
 		names[n++] = row->name;
 		if (!glob_match(r->parts[1], row->name) &&
 		    !(row->alias && str_eq(r->parts[1], row->alias)))
@@ -99,18 +103,6 @@ static int expand_rows(struct probe_env *env, const struct probe_request *r,
 	diag_error(env->diag, r->span, "%s is not a %s probe", r->parts[1], p->name);
 	diag_hint_nearest(env->diag, r->parts[1], names, n);
 	return -EINVAL;
-}
-
-static int expand_software(struct probe_env *env, const struct probe_request *r,
-			   struct probe_targets *out)
-{
-	return expand_rows(env, r, out, &probe_software, software, false);
-}
-
-static int expand_hardware(struct probe_env *env, const struct probe_request *r,
-			   struct probe_targets *out)
-{
-	return expand_rows(env, r, out, &probe_hardware, hardware, true);
 }
 
 static int describe(struct probe_env *env, const struct probe_target *t,
@@ -144,35 +136,22 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	return ret;
 }
 
-static int each_row(const char *provider, const struct perf_row *rows, const char *glob,
-		    int (*fn)(void *arg, const char *name), void *arg)
+static int each(const struct probe_listing *l)
 {
-	for (const struct perf_row *row = rows; row->name; row++) {
+	for (const struct perf_row *row = rows_of(l->provider); row->name; row++) {
 		const char *const names[] = {row->name, row->alias};
 
 		for (u32 i = 0; i < 2 && names[i]; i++) {
 			char name[64];
 			int err;
 
-			snprintf(name, sizeof(name), "%s:%s:", provider, names[i]);
-			err = probe_offer(glob, fn, arg, name);
+			snprintf(name, sizeof(name), "%s:%s:", l->provider->name, names[i]);
+			err = probe_offer(l, name);
 			if (err)
 				return err;
 		}
 	}
 	return 0;
-}
-
-static int each_software(struct probe_env *env, const char *glob,
-			 int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_row("software", software, glob, fn, arg);
-}
-
-static int each_hardware(struct probe_env *env, const char *glob,
-			 int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_row("hardware", hardware, glob, fn, arg);
 }
 
 const struct probe_provider probe_software = {
@@ -182,11 +161,11 @@ const struct probe_provider probe_software = {
 	.doc = "the kernel's own counters: context switches, page faults ...",
 	.needs = KERNEL_PERF_SOFTWARE,
 	.ends_in_count = true,
-	.expand = expand_software,
+	.expand = expand,
 	.describe = describe,
 	.attach = attach,
 	.asks = true,
-	.each = each_software,
+	.each = each,
 };
 
 const struct probe_provider probe_hardware = {
@@ -196,9 +175,9 @@ const struct probe_provider probe_hardware = {
 	.doc = "counters of the processor: cycles, cache misses ...",
 	.needs = KERNEL_PERF_HARDWARE,
 	.ends_in_count = true,
-	.expand = expand_hardware,
+	.expand = expand,
 	.describe = describe,
 	.attach = attach,
 	.asks = true,
-	.each = each_hardware,
+	.each = each,
 };

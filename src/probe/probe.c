@@ -139,7 +139,7 @@ static int expand_providers(struct probe_env *env, const struct probe_request *r
 		parts[0] = p->name;
 		one.parts = parts;
 		env->diag = &quiet;
-		p->expand(env, &one, out);
+		p->expand(env, &one, out, p);
 		env->diag = real;
 		diag_release(&quiet);
 	}
@@ -169,7 +169,7 @@ int probe_expand(struct probe_env *env, const struct probe_request *request,
 		return expand_providers(env, request, out);
 	if (!p)
 		return unknown_provider(env, request);
-	err = p->expand(env, request, out);
+	err = p->expand(env, request, out, p);
 	if (err)
 		out->list.len = before;
 	return err;
@@ -248,10 +248,17 @@ static bool scan_number(const char *s, u64 *ret, const char **ret_end)
 	return true;
 }
 
-int probe_offer(const char *glob, int (*fn)(void *arg, const char *name), void *arg,
-		const char *name)
+int probe_offer(const struct probe_listing *l, const char *name)
 {
-	return glob && !glob_match(glob, name) ? 0 : fn(arg, name);
+	return l->glob && !glob_match(l->glob, name) ? 0 : l->fn(l->arg, name);
+}
+
+int probe_each(struct probe_env *env, const struct probe_provider *p, const char *glob,
+	       int (*fn)(void *arg, const char *name), void *arg)
+{
+	const struct probe_listing l = {env, p, glob, fn, arg};
+
+	return p->each ? p->each(&l) : 0;
 }
 
 bool probe_parse_number(const char *s, u64 *ret)

@@ -243,6 +243,15 @@ enum probe_runner {
 	PROBE_AS_FILTER, /* the program that has the event, to see whether anybody wants it */
 };
 
+/* Asks a provider for its probes: each that matches goes to fn, which ends it by a value not 0. */
+struct probe_listing {
+	struct probe_env *env;
+	const struct probe_provider *provider;
+	const char *glob; /* NULL = all */
+	int (*fn)(void *arg, const char *name);
+	void *arg;
+};
+
 struct probe_provider {
 	const char *name;
 	const char *aliases[4]; /* "k", older names */
@@ -279,10 +288,10 @@ struct probe_provider {
 	const struct probe_provider *in_process, *filter;
 	/*
 	 * Appends targets; 0 or -errno with a diagnostic (place, cause, hint). No match of a
-	 * wildcard: -ENOENT, diagnostic.
+	 * wildcard: -ENOENT, diagnostic. p: this row.
 	 */
 	int (*expand)(struct probe_env *env, const struct probe_request *request,
-		      struct probe_targets *out);
+		      struct probe_targets *out, const struct probe_provider *p);
 	/* Fills in *ret for a body that uses this much; 0 or -errno with a diagnostic at `at`. */
 	int (*describe)(struct probe_env *env, const struct probe_target *t,
 			const struct probe_use *use, struct span at, struct probe_context *ret);
@@ -305,9 +314,8 @@ struct probe_provider {
 	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n,
 		       bool needs_registers);
 	bool asks; /* attach() minds env->only_ask */
-	/* Calls fn for every probe that matches (for list); the glob may be NULL. */
-	int (*each)(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		    void *arg);
+	/* What fn returned if that is not 0, or -errno. NULL: such probes cannot be listed. */
+	int (*each)(const struct probe_listing *l);
 };
 
 /* All rows, in the order of `list`; ends with NULL. */
@@ -335,6 +343,9 @@ bool probe_complete(struct probe_env *env, const struct probe_request *request,
 /* Unknown provider, bad form ... -> diagnostic with the nearest names. */
 int probe_expand(struct probe_env *env, const struct probe_request *request,
 		 struct probe_targets *out);
+/* Lists the probes of a provider (struct probe_listing). */
+int probe_each(struct probe_env *env, const struct probe_provider *p, const char *glob,
+	       int (*fn)(void *arg, const char *name), void *arg);
 /*
  * Programs that start later may have events of attached targets in files of their own: readable
  * when probe_later() has to look; -1: not needed. Only while the attachments live.

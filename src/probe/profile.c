@@ -92,18 +92,6 @@ static int expand_rate(struct probe_env *env, const struct probe_request *r,
 	return 0;
 }
 
-static int expand_profile(struct probe_env *env, const struct probe_request *r,
-			  struct probe_targets *out)
-{
-	return expand_rate(env, r, out, &probe_profile);
-}
-
-static int expand_interval(struct probe_env *env, const struct probe_request *r,
-			   struct probe_targets *out)
-{
-	return expand_rate(env, r, out, &probe_interval);
-}
-
 static int describe(struct probe_env *env, const struct probe_target *t,
 		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
@@ -189,8 +177,7 @@ static int attach_interval(struct probe_env *env, int prog_fd, const struct prob
 	return attach_perf_events(env, prog_fd, targets, n, open_interval, &cpu, out);
 }
 
-static int each_rate(const char *provider, const char *glob, int (*fn)(void *arg, const char *name),
-		     void *arg)
+static int each_rate(const struct probe_listing *l)
 {
 	static const char *const forms[] = {"hz:", "ms:", "s:", "us:"};
 
@@ -198,24 +185,12 @@ static int each_rate(const char *provider, const char *glob, int (*fn)(void *arg
 		char name[32];
 		int err;
 
-		snprintf(name, sizeof(name), "%s:%s", provider, forms[i]);
-		err = probe_offer(glob, fn, arg, name);
+		snprintf(name, sizeof(name), "%s:%s", l->provider->name, forms[i]);
+		err = probe_offer(l, name);
 		if (err)
 			return err;
 	}
 	return 0;
-}
-
-static int each_profile(struct probe_env *env, const char *glob,
-			int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_rate("profile", glob, fn, arg);
-}
-
-static int each_interval(struct probe_env *env, const char *glob,
-			 int (*fn)(void *arg, const char *name), void *arg)
-{
-	return each_rate("interval", glob, fn, arg);
 }
 
 const struct probe_provider probe_profile = {
@@ -226,11 +201,11 @@ const struct probe_provider probe_profile = {
 	.needs = KERNEL_PERF_SOFTWARE,
 	.is_timer = true,
 	.ends_in_count = true,
-	.expand = expand_profile,
+	.expand = expand_rate,
 	.describe = describe,
 	.attach = attach_profile,
 	.asks = true,
-	.each = each_profile,
+	.each = each_rate,
 };
 
 const struct probe_provider probe_interval = {
@@ -242,8 +217,8 @@ const struct probe_provider probe_interval = {
 	.is_timer = true,
 	.is_slow = true,
 	.ends_in_count = true,
-	.expand = expand_interval,
+	.expand = expand_rate,
 	.describe = describe,
 	.attach = attach_interval,
-	.each = each_interval,
+	.each = each_rate,
 };

@@ -77,12 +77,9 @@ int probe_check_parts(struct probe_env *env, const struct probe_request *r,
 struct probe_target *probe_add_target(struct probe_env *env, struct probe_targets *out,
 				      const struct probe_provider *p, const struct probe_request *r,
 				      const char *name);
+/* For each(): gives the name to fn if it matches. What fn returned, else 0. */
+int probe_offer(const struct probe_listing *l, const char *name);
 /* "1000", "0x3e8", "1_000", "1e3" with nothing behind. */
-/*
- * For each(): gives the name to fn if it matches the glob (NULL = all). What fn returned, else 0.
- */
-int probe_offer(const char *glob, int (*fn)(void *arg, const char *name), void *arg,
-		const char *name);
 bool probe_parse_number(const char *s, u64 *ret);
 /* "10ms", "1s": nanoseconds. */
 bool probe_parse_duration(const char *s, u64 *ret_ns);

@@ -94,7 +94,8 @@ static int no_match(struct expand_arg *a)
 	return -ENOENT;
 }
 
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct expand_arg a = {.env = env, .request = r, .out = out};
 	struct btf_function f;
@@ -202,9 +203,7 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 }
 
 struct each_arg {
-	const char *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
+	const struct probe_listing *listing;
 	struct hashmap seen;
 };
 
@@ -217,17 +216,14 @@ static int each_event(void *arg, const char *category, const char *event)
 	if (is_view(category))
 		return 0;
 	snprintf(name, sizeof(name), "rawtracepoint:%s", event);
-	if (a->glob && !glob_match(a->glob, name))
-		return 0;
 	hashmap_put(&a->seen, event, strlen(event), &is_new);
-	return is_new ? a->fn(a->arg, name) : 0;
+	return is_new ? probe_offer(a->listing, name) : 0;
 }
 
-static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		void *arg)
+static int each(const struct probe_listing *l)
 {
-	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
-	int err = tracefs_each_event(env->kernel, "*", "*", each_event, &a);
+	struct each_arg a = {.listing = l};
+	int err = tracefs_each_event(l->env->kernel, "*", "*", each_event, &a);
 
 	hashmap_release(&a.seen);
 	return err;

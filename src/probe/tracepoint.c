@@ -125,7 +125,8 @@ static bool is_safe_name(const char *s)
 	return *s && !strchr(s, '/') && !str_eq(s, ".") && !str_eq(s, "..");
 }
 
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct expand_arg a = {.env = env, .request = r, .out = out};
 	const bool short_form = r->count == 2 && glob_has_wildcard(r->parts[1]);
@@ -414,27 +415,19 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 	return attach_perf_events(env, prog_fd, targets, n, open_event, &arg, out);
 }
 
-struct each_arg {
-	const char *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
-};
-
 static int each_event(void *arg, const char *category, const char *event)
 {
-	const struct each_arg *a = arg;
 	char name[320];
 
 	if (str_eq(category, "ftrace"))
 		return 0;
 	snprintf(name, sizeof(name), "tracepoint:%s:%s", category, event);
-	return !a->glob || glob_match(a->glob, name) ? a->fn(a->arg, name) : 0;
+	return probe_offer(arg, name);
 }
 
-static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		void *arg)
+static int each(const struct probe_listing *l)
 {
-	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
+	const char *const glob = l->glob;
 	char category[128] = "*";
 	const char *colon;
 
@@ -445,7 +438,7 @@ static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, co
 			snprintf(category, sizeof(category), "%.*s", (int)(colon - glob - 11),
 				 glob + 11);
 	}
-	return tracefs_each_event(env->kernel, category, "*", each_event, &a);
+	return tracefs_each_event(l->env->kernel, category, "*", each_event, (void *)l);
 }
 
 const struct probe_provider probe_tracepoint = {

@@ -469,8 +469,8 @@ static bool is_language(const char *word)
 	return str_eq(word, "cpp") || str_eq(word, "c++") || str_eq(word, "rust");
 }
 
-static int expand_user(struct probe_env *env, const struct probe_request *r,
-		       struct probe_targets *out, const struct probe_provider *p)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct expand_arg a = {.env = env, .request = r, .out = out, .provider = p};
 	/* With -p the file may be left out: the process's executable. */
@@ -520,18 +520,6 @@ static int expand_user(struct probe_env *env, const struct probe_request *r,
 	}
 	user_choose_multi(env, out, first);
 	return 0;
-}
-
-static int expand_uprobe(struct probe_env *env, const struct probe_request *r,
-			 struct probe_targets *out)
-{
-	return expand_user(env, r, out, &probe_uprobe);
-}
-
-static int expand_uretprobe(struct probe_env *env, const struct probe_request *r,
-			    struct probe_targets *out)
-{
-	return expand_user(env, r, out, &probe_uretprobe);
 }
 
 /* ---- describe ---- */
@@ -594,19 +582,13 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	return user_check_files(env, at);
 }
 
-static int attach_uprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
-			 struct probe_target *const *targets, u32 n, struct probe_attachments *out)
+static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
+		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
 	if (context->expected_attach_type == UAPI_BPF_TRACE_UPROBE_SESSION)
 		return user_attach_session(env, prog_fd, targets, n, out);
-	return user_attach(env, prog_fd, targets, n, false, out);
-}
-
-static int attach_uretprobe(struct probe_env *env, int prog_fd, const struct probe_context *context,
-			    struct probe_target *const *targets, u32 n,
-			    struct probe_attachments *out)
-{
-	return user_attach(env, prog_fd, targets, n, true, out);
+	return user_attach(env, prog_fd, targets, n, n && targets[0]->provider == &probe_uretprobe,
+			   out);
 }
 
 static u32 session(struct probe_env *env, struct probe_target *const *targets, u32 n,
@@ -614,20 +596,6 @@ static u32 session(struct probe_env *env, struct probe_target *const *targets, u
 {
 	return kernel_ask(env->kernel, KERNEL_UPROBE_SESSION)->yes ? UAPI_BPF_TRACE_UPROBE_SESSION
 								   : 0;
-}
-
-/* ---- list ---- */
-
-static int each_uprobe(struct probe_env *env, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg)
-{
-	return user_each_function(env, "uprobe", glob, fn, arg);
-}
-
-static int each_uretprobe(struct probe_env *env, const char *glob,
-			  int (*fn)(void *arg, const char *name), void *arg)
-{
-	return user_each_function(env, "uretprobe", glob, fn, arg);
 }
 
 const struct probe_provider probe_uprobe = {
@@ -639,12 +607,12 @@ const struct probe_provider probe_uprobe = {
 	.needs = KERNEL_UPROBES,
 	.runs_in_reverse = true,
 	.takes_path = true,
-	.expand = expand_uprobe,
+	.expand = expand,
 	.describe = describe,
-	.attach = attach_uprobe,
+	.attach = attach,
 	.returns = &probe_uretprobe,
 	.session = session,
-	.each = each_uprobe,
+	.each = user_each_function,
 };
 
 const struct probe_provider probe_uretprobe = {
@@ -655,8 +623,8 @@ const struct probe_provider probe_uretprobe = {
 	.needs = KERNEL_UPROBES,
 	.runs_in_reverse = true,
 	.takes_path = true,
-	.expand = expand_uretprobe,
+	.expand = expand,
 	.describe = describe,
-	.attach = attach_uretprobe,
-	.each = each_uretprobe,
+	.attach = attach,
+	.each = user_each_function,
 };

@@ -132,7 +132,8 @@ static int no_match(struct expand_arg *a, const char *file)
 }
 
 /* usdt:FILE:NAME, usdt:FILE:PROVIDER:NAME; with -p also usdt:NAME and usdt::NAME. */
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct expand_arg a = {.env = env, .request = r, .out = out};
 	const bool implied = r->pid > 0 && r->count == 2;
@@ -220,10 +221,8 @@ static int attach(struct probe_env *env, int prog_fd, const struct probe_context
 /* ---- list ---- */
 
 struct each_arg {
-	struct probe_env *env;
+	const struct probe_listing *listing;
 	const char *provider, *name, *path;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
 	struct hashmap seen; /* an event may have many sites */
 };
 
@@ -239,7 +238,7 @@ static int each_note(void *arg, const struct usdt_note *n)
 	strbuf_addf(&sb, "usdt:%s:%s:%s", a->path, n->provider, n->name);
 	hashmap_put(&a->seen, sb.data, sb.len, &is_new);
 	if (is_new)
-		err = a->fn(a->arg, sb.data);
+		err = a->listing->fn(a->listing->arg, sb.data);
 	strbuf_release(&sb);
 	return err;
 }
@@ -249,16 +248,17 @@ static int each_file(void *arg, const char *path)
 	struct each_arg *a = arg;
 	struct elf_file *f;
 
-	if (user_open(a->env, NO_SPAN, path, false, &f))
+	if (user_open(a->listing->env, NO_SPAN, path, false, &f))
 		return 0;
 	a->path = path;
 	return elf_file_each_usdt(f, each_note, a);
 }
 
-static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		void *arg)
+static int each(const struct probe_listing *l)
 {
-	struct each_arg a = {.env = env, .provider = "*", .name = "*", .fn = fn, .arg = arg};
+	struct probe_env *const env = l->env;
+	const char *glob = l->glob;
+	struct each_arg a = {.listing = l, .provider = "*", .name = "*"};
 	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
 	char *parts[3] = {0}, *rest;
 	u32 n = 0;

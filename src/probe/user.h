@@ -65,8 +65,7 @@ bool user_name_matches(const char *pattern, const char *mangled);
 int user_check_unique(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
 		      const struct elf_symbol *s, const char *written);
 /* For lists: the functions that "PROVIDER:FILE:[cpp:]FUNCTION" matches. */
-int user_each_function(struct probe_env *env, const char *provider, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg);
+int user_each_function(const struct probe_listing *l);
 
 /* ---- source_line.c ---- */
 struct user_line {

@@ -214,7 +214,8 @@ static int no_match(struct expand_arg *a, u32 processes)
 	return -ENOENT;
 }
 
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct expand_arg a = {.env = env, .request = r, .out = out};
 	u32 processes = 0;
@@ -424,9 +425,7 @@ void user_event_release(void *session)
 /* ---- list ---- */
 
 struct each_arg {
-	const char *glob;
-	int (*fn)(void *arg, const char *name);
-	void *arg;
+	const struct probe_listing *listing;
 	struct hashmap seen;
 };
 
@@ -438,24 +437,21 @@ static int each_event(void *arg, struct user_event *event)
 	int err = 0;
 
 	strbuf_addf(&name, "user:%s:%s", event->provider, event->name);
-	if (!a->glob || glob_match(a->glob, name.data)) {
-		hashmap_put(&a->seen, name.data, name.len, &is_new);
-		if (is_new)
-			err = a->fn(a->arg, name.data);
-	}
+	hashmap_put(&a->seen, name.data, name.len, &is_new);
+	if (is_new)
+		err = probe_offer(a->listing, name.data);
 	strbuf_release(&name);
 	return err;
 }
 
-static int each(struct probe_env *env, const char *glob, int (*fn)(void *arg, const char *name),
-		void *arg)
+static int each(const struct probe_listing *l)
 {
-	struct each_arg a = {.glob = glob, .fn = fn, .arg = arg};
+	struct each_arg a = {.listing = l};
 	int err;
 
-	if (glob && !str_starts(glob, "user:") && *glob != '*')
+	if (l->glob && !str_starts(l->glob, "user:") && *l->glob != '*')
 		return 0;
-	err = user_event_each(env->arena, env->pid, NULL, each_event, &a, NULL);
+	err = user_event_each(l->env->arena, l->env->pid, NULL, each_event, &a, NULL);
 	hashmap_release(&a.seen);
 	return err;
 }
@@ -547,7 +543,7 @@ static int filter_find(void *arg, struct user_event *event)
 }
 
 static int filter_expand(struct probe_env *env, const struct probe_request *r,
-			 struct probe_targets *out)
+			 struct probe_targets *out, const struct probe_provider *p)
 {
 	struct filter_arg a;
 	struct probe_target *t;
@@ -587,12 +583,6 @@ static int filter_describe(struct probe_env *env, const struct probe_target *t,
 	return 0;
 }
 
-static int filter_each(struct probe_env *env, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg)
-{
-	return 0;
-}
-
 const struct probe_provider probe_user_filter = {
 	.name = "user-filter",
 	.form = "user-filter:PROVIDER:EVENT",
@@ -602,5 +592,4 @@ const struct probe_provider probe_user_filter = {
 	.is_user_event = true,
 	.expand = filter_expand,
 	.describe = filter_describe,
-	.each = filter_each,
 };

@@ -114,11 +114,9 @@ int user_check_unique(struct probe_env *env, const struct probe_request *r, stru
 /* ---- lists ---- */
 
 struct each_arg {
-	struct probe_env *env;
-	const char *provider, *path, *function_glob;
+	const struct probe_listing *listing;
+	const char *path, *function_glob;
 	const char *language; /* "cpp", "rust": names as people write them; NULL = as in the file */
-	int (*fn)(void *arg, const char *name);
-	void *arg;
 	struct hashmap seen; /* a name may stand in .symtab at several addresses */
 };
 
@@ -137,11 +135,11 @@ static int each_symbol(void *arg, const struct elf_symbol *s)
 	if (!is_new)
 		return 0;
 	if (a->language && (readable = demangle(s->name)))
-		strbuf_addf(&sb, "%s:%s:%s:\"%s\"", a->provider, a->path, a->language,
-			    behind_return_type(readable));
+		strbuf_addf(&sb, "%s:%s:%s:\"%s\"", a->listing->provider->name, a->path,
+			    a->language, behind_return_type(readable));
 	else
-		strbuf_addf(&sb, "%s:%s:%s", a->provider, a->path, s->name);
-	err = a->fn(a->arg, sb.data);
+		strbuf_addf(&sb, "%s:%s:%s", a->listing->provider->name, a->path, s->name);
+	err = a->listing->fn(a->listing->arg, sb.data);
 	free(readable);
 	strbuf_release(&sb);
 	return err;
@@ -153,13 +151,13 @@ static int each_file(void *arg, const char *path)
 	struct elf_file *f;
 	int err;
 
-	if (user_open(a->env, NO_SPAN, path, false, &f))
+	if (user_open(a->listing->env, NO_SPAN, path, false, &f))
 		return 0;
 	a->path = path;
 	err = elf_file_each_symbol(f, each_symbol, a);
 	hashmap_release(&a->seen);
 	a->seen = (struct hashmap){0};
-	return err ? err : user_check_files(a->env, NO_SPAN);
+	return err ? err : user_check_files(a->listing->env, NO_SPAN);
 }
 
 /* "FILE:cpp:NAME", "FILE:rust:NAME": the colon behind FILE; NULL: it is none of these. */
@@ -189,10 +187,11 @@ static const char *language_of(struct probe_env *env, const char *words, struct 
  * Only "uprobe:FILE:FUNCTION" can be listed: without a file or a function there is no end to the
  * symbols of a machine.
  */
-int user_each_function(struct probe_env *env, const char *provider, const char *glob,
-		       int (*fn)(void *arg, const char *name), void *arg)
+int user_each_function(const struct probe_listing *l)
 {
-	struct each_arg a = {.env = env, .provider = provider, .fn = fn, .arg = arg};
+	struct probe_env *const env = l->env;
+	const char *const provider = l->provider->name, *glob = l->glob;
+	struct each_arg a = {.listing = l};
 	const size_t prefix = strlen(provider) + 1;
 	const struct probe_request r = {.span = NO_SPAN, .text = glob, .pid = env->pid};
 	const char *colon, *file;

@@ -61,7 +61,8 @@ static int parse_address(struct probe_env *env, const struct probe_request *r, u
 	return -EINVAL;
 }
 
-static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out)
+static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
+		  const struct probe_provider *p)
 {
 	struct probe_target *t;
 	u64 address, length;

@@ -121,8 +121,8 @@ static void functions_of_file(struct lister *s, const char *provider, const char
 {
 	const struct probe_provider *p = probe_find_provider(provider);
 
-	p->each(&s->env, arena_printf(&s->arena, "%s:%s:%s*", provider, file, s->rest),
-		offer_function, s);
+	probe_each(&s->env, p, arena_printf(&s->arena, "%s:%s:%s*", provider, file, s->rest),
+		   offer_function, s);
 }
 
 static void kernel_functions(struct lister *s)
@@ -130,7 +130,7 @@ static void kernel_functions(struct lister *s)
 	const struct probe_provider *p = probe_find_provider("kprobe");
 
 	s->skip = strlen("kprobe:");
-	p->each(&s->env, arena_printf(&s->arena, "kprobe:%s*", s->rest), offer_part, s);
+	probe_each(&s->env, p, arena_printf(&s->arena, "kprobe:%s*", s->rest), offer_part, s);
 }
 
 /* Of the kernel; or of -u FILE, where the tool has that. */
@@ -204,9 +204,9 @@ static void probes(struct lister *s)
 	s->skip = strlen(p->name) + 1;
 	if (p->takes_path)
 		file_and_function(s, p->name);
-	else if (p->each)
-		p->each(&s->env, arena_printf(&s->arena, "%s:%s*", p->name, s->rest), offer_part,
-			s);
+	else
+		probe_each(&s->env, p, arena_printf(&s->arena, "%s:%s*", p->name, s->rest),
+			   offer_part, s);
 }
 
 /* A definition of kprobe and uprobe: "p:vfs_read", "r:bash:readline". */

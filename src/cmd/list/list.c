@@ -196,11 +196,10 @@ static bool is_available(struct lister *l, const struct probe_provider *p)
 
 static int each_of(struct lister *l, const struct probe_provider *p, const char *glob)
 {
-	int err = 0;
+	int err;
 
 	l->names = (struct name_list){.arena = ARENA_INIT};
-	if (p->each)
-		err = p->each(l->env, glob, remember, l);
+	err = probe_each(l->env, p, glob, remember, l);
 	l->denied |= err == -EACCES || err == -EPERM;
 	name_list_finish(&l->names);
 	l->count += l->names.names.len;
@@ -370,7 +369,7 @@ static bool hint_part(struct lister *l, const char *pattern)
 	o.skip = strlen(before);
 	nearest_init(&o.near, last + 1);
 	l->env->diag = &quiet;
-	p->each(l->env, arena_printf(l->env->arena, "%s*", before), offer, &o);
+	probe_each(l->env, p, arena_printf(l->env->arena, "%s*", before), offer, &o);
 	l->env->diag = real;
 	diag_release(&quiet);
 	return nearest_hint(&o.near, real, before);
