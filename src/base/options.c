@@ -47,6 +47,100 @@ int parse_double(const char *s, double *ret)
 	return 0;
 }
 
+static int parse_any(const char *s, void *ret)
+{
+	return parse_u64(s, ret);
+}
+
+static int parse_fraction(const char *s, void *ret)
+{
+	return parse_double(s, ret);
+}
+
+static int parse_positive(const char *s, void *ret)
+{
+	u64 n;
+	const int err = parse_u64(s, &n);
+
+	if (err || !n)
+		return err ? err : -EINVAL;
+	*(u64 *)ret = n;
+	return 0;
+}
+
+static int parse_seconds(const char *s, void *ret)
+{
+	double seconds;
+
+	if (parse_double(s, &seconds) || seconds < 0.001 || seconds > 1e9)
+		return -EINVAL;
+	*(u64 *)ret = (u64)(seconds * 1e9);
+	return 0;
+}
+
+static int parse_size(const char *s, void *ret)
+{
+	static const char units[] = "KMG";
+	const size_t digits = strspn(s, "0123456789");
+	const char *unit = s[digits] ? strchr(units, s[digits] & ~0x20) : NULL;
+	const u32 shift = unit ? 10 * (u32)(unit - units + 1) : 0;
+	char number[24];
+	u64 n;
+
+	if (digits >= sizeof(number) || (s[digits] && (!unit || !*unit || s[digits + 1])))
+		return -EINVAL;
+	snprintf(number, sizeof(number), "%.*s", (int)digits, s);
+	if (parse_positive(number, &n) || n > UINT64_MAX >> shift)
+		return -EINVAL;
+	*(u64 *)ret = n << shift;
+	return 0;
+}
+
+static int parse_pid(const char *s, void *ret)
+{
+	u64 n;
+
+	if (parse_positive(s, &n) || n > INT32_MAX)
+		return -EINVAL;
+	*(pid_t *)ret = (pid_t)n;
+	return 0;
+}
+
+static int add_pid(const char *s, void *ret)
+{
+	struct pid_list *list = ret;
+
+	list->items = xreallocarray(list->items, list->count + 1, sizeof(*list->items));
+	if (parse_pid(s, &list->items[list->count]))
+		return -EINVAL;
+	list->count++;
+	return 0;
+}
+
+/* Kinds whose values are more than words. */
+static const struct {
+	int (*parse)(const char *s, void *ret);
+	const char *takes;
+} kinds[OPTION_REFUSED + 1] = {
+	[OPTION_U64] = {parse_any, "a number"},
+	[OPTION_POSITIVE] = {parse_positive, "a number above 0"},
+	[OPTION_DOUBLE] = {parse_fraction, "a number"},
+	[OPTION_SECONDS] = {parse_seconds, "a time in seconds, as 5 or 0.5"},
+	[OPTION_SIZE] = {parse_size, "a number of bytes, as 65536, 64K, 2M or 1G"},
+	[OPTION_PID] = {parse_pid, "the number of a process or thread"},
+	[OPTION_PIDS] = {add_pid, "the number of a process"},
+};
+
+int parse_value(enum option_kind kind, const char *s, void *ret)
+{
+	return kinds[kind].parse(s, ret);
+}
+
+const char *option_kind_takes(enum option_kind kind)
+{
+	return kinds[kind].takes;
+}
+
 static bool is_last(const struct option_spec *o)
 {
 	return !o->help;
@@ -54,8 +148,8 @@ static bool is_last(const struct option_spec *o)
 
 static bool takes_value(const struct option_spec *o)
 {
-	return o->kind == OPTION_STRING || o->kind == OPTION_U64 || o->kind == OPTION_DOUBLE ||
-	       o->kind == OPTION_LIST || o->kind == OPTION_IGNORED_VALUE;
+	return kinds[o->kind].parse || o->kind == OPTION_STRING || o->kind == OPTION_LIST ||
+	       o->kind == OPTION_IGNORED_VALUE;
 }
 
 static const struct option_spec *find_short(const struct command_spec *spec, char c)
@@ -157,16 +251,6 @@ static int store(struct parser *p, const struct option_spec *o, const char *word
 	case OPTION_OPTIONAL:
 		*(const char **)field = value;
 		break;
-	case OPTION_U64:
-		if (parse_u64(value, field))
-			return options_usage_error(p->spec, "%s takes a number, not '%s'", word,
-						   value);
-		break;
-	case OPTION_DOUBLE:
-		if (parse_double(value, field))
-			return options_usage_error(p->spec, "%s takes a number, not '%s'", word,
-						   value);
-		break;
 	case OPTION_LIST: {
 		struct string_list *list = field;
 
@@ -176,9 +260,11 @@ static int store(struct parser *p, const struct option_spec *o, const char *word
 	}
 	case OPTION_REFUSED:
 		return options_usage_error(p->spec, "%s is not offered: %s", word, o->help);
-	case OPTION_HEADING:
-	case OPTION_IGNORED:
-	case OPTION_IGNORED_VALUE:
+	default:
+		if (kinds[o->kind].parse && kinds[o->kind].parse(value, field))
+			return options_usage_error(p->spec, "%.*s takes %s, not '%s'",
+						   (int)strcspn(word, "="), word,
+						   kinds[o->kind].takes, value);
 		break;
 	}
 	return OPTIONS_GO_ON;
@@ -264,7 +350,7 @@ void options_release(const struct command_spec *spec, void *values)
 	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
 		struct string_list *list = (void *)((char *)values + o->offset);
 
-		if (o->kind != OPTION_LIST)
+		if (o->kind != OPTION_LIST && o->kind != OPTION_PIDS)
 			continue;
 		free(list->items);
 		*list = (struct string_list){0};

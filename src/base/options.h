@@ -21,6 +21,7 @@
 #define PANTRACE_BASE_OPTIONS_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/base.h"
 
@@ -31,6 +32,11 @@ enum option_kind {
 	OPTION_STRING, /* const char * */
 	OPTION_U64, /* u64, decimal or 0x */
 	OPTION_DOUBLE, /* double >= 0 */
+	OPTION_POSITIVE, /* u64 above 0 */
+	OPTION_SECONDS, /* u64: nanoseconds, from a millisecond on */
+	OPTION_SIZE, /* u64 above 0: bytes, 64K, 2M, 1G */
+	OPTION_PID, /* pid_t of a process or thread; whether it is there is not asked */
+	OPTION_PIDS, /* struct pid_list: may be repeated */
 	OPTION_LIST, /* struct string_list: may be repeated */
 	OPTION_OPTIONAL, /* const char *: value only when attached ("-O3", "--opt=3"), else "" */
 	OPTION_HEADING, /* not an option: help is a heading in --help */
@@ -45,6 +51,11 @@ enum option_kind {
 
 struct string_list {
 	const char **items;
+	u32 count;
+};
+
+struct pid_list {
+	pid_t *items;
 	u32 count;
 };
 
@@ -129,5 +140,9 @@ int options_usage_error(const struct command_spec *spec, const char *fmt, ...) P
 /* A number with nothing behind it. 0 or -EINVAL/-ERANGE. */
 int parse_u64(const char *s, u64 *ret);
 int parse_double(const char *s, double *ret);
+/* The value of an option of that kind, into what the kind says. 0 or -EINVAL/-ERANGE. */
+int parse_value(enum option_kind kind, const char *s, void *ret);
+/* What such an option takes, for an error message: "a number". */
+const char *option_kind_takes(enum option_kind kind);
 
 #endif

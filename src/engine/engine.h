@@ -14,51 +14,18 @@
 #include "binary/debug/unwind.h"
 #include "engine/child.h"
 #include "engine/maps.h"
+#include "engine/run_config.h"
 #include "kernel/bpf/ring.h"
 #include "engine/watch.h"
 #include "lang/script.h"
-#include "view/output.h"
-#include "view/row.h"
 #include "view/value.h"
-
-enum test_mode { TEST_MODE_NONE, TEST_MODE_TEST, TEST_MODE_BENCH };
-
-struct engine;
-
-/* A caller that makes its own reports of the script's maps. */
-struct engine_reporter {
-	void *arg;
-	int fd; /* wake() is called when it is readable; -1 = none */
-	bool (*wake)(void *arg, struct engine *e); /* false: end the run */
-	/* after the last event, instead of printing the maps */
-	void (*report)(void *arg, struct engine *e);
-};
-
-struct engine_options {
-	struct output *out;
-	const struct engine_reporter *reporter; /* NULL = none */
-	pid_t unwind_pid; /* --dwarf-pid, if neither -p nor -c is given; 0 = none */
-	pid_t pid; /* -p; 0 = none */
-	pid_t ends_with; /* the run ends with this process; 0 = none */
-	struct child *child; /* -c; NULL = none */
-	/* invoked as `bpftrace`: exit codes and the last details of output as there */
-	bool is_compatible;
-	bool quiet, verbose, no_warnings, unsafe;
-	enum test_mode test_mode; /* run the test or bench probes instead of attaching the others */
-	bool inlines; /* user stacks with inlined functions */
-	bool drops_privileges; /* once everything is attached */
-	bool dry_run; /* load, but neither run nor attach anything */
-	bool is_tool; /* a tool of ours: its own header and footer, no "Attached N probes" */
-	const char *announcement; /* a line for stderr when all is attached; NULL = none */
-	u64 duration_ns; /* end after this time; 0 = never */
-	struct row_style *rows; /* of row() and table(); NULL = every column and row */
-};
 
 struct engine {
 	struct script *script;
 	struct probe_env *env;
-	const struct engine_options *options;
+	const struct run_config *options;
 	struct output *out;
+	struct child *child; /* of -c, held until all is attached; NULL = none */
 	struct open_map *maps; /* script->maps.len; fd -1 = not created */
 	int *programs; /* script->programs.len; fd or -1 */
 	/* engine/in_process_maps.h; NULL: no program counts by itself */
@@ -105,7 +72,8 @@ struct engine {
 };
 
 /* Returns the exit code of the run; what went wrong is in env->diag, printed by the caller. */
-int engine_run(struct script *script, struct probe_env *env, const struct engine_options *options);
+int engine_run(struct script *script, struct probe_env *env, const struct run_config *options,
+	       struct output *out, struct child *child);
 
 /* ---- load.c ---- */
 int engine_create_maps(struct engine *e);

@@ -182,7 +182,7 @@ static void open_pace(struct loop *l)
 
 static int loop_open(struct loop *l)
 {
-	const struct engine_options *o = l->e->options;
+	const struct run_config *o = l->e->options;
 	const int *fds = NULL;
 	u32 n = l->e->ring ? ring_fds(l->e->ring, &fds) : 0;
 	int err;
@@ -198,8 +198,8 @@ static int loop_open(struct loop *l)
 	n = l->e->packets ? packets_fds(l->e->packets, &fds) : 0;
 	for (u32 i = 0; i < n && !err; i++)
 		err = add_source(l, fds[i], WAIT_RING);
-	if (!err && o->child)
-		err = add_source(l, o->child->pidfd, WAIT_CHILD);
+	if (!err && l->e->child)
+		err = add_source(l, l->e->child->pidfd, WAIT_CHILD);
 	if (!err && l->process >= 0)
 		err = add_source(l, l->process, WAIT_PROCESS);
 	if (!err && o->reporter && o->reporter->fd >= 0)
@@ -240,11 +240,11 @@ static void loop_close(struct loop *l)
  * losses still to be said). */
 static int poll_timeout(const struct loop *l)
 {
-	const struct engine_options *o = l->e->options;
+	const struct child *child = l->e->child;
 
 	if (l->e->unwind_due)
 		return 2;
-	return o->child && o->child->pidfd < 0 ? 50 : -1;
+	return child && child->pidfd < 0 ? 50 : -1;
 }
 
 static void wait_and_handle(struct loop *l, bool more)
@@ -289,7 +289,7 @@ static void wait_and_handle(struct loop *l, bool more)
 		}
 	}
 	engine_refresh_unwind(l->e);
-	if (l->e->options->child && child_poll(l->e->options->child)) {
+	if (l->e->child && child_poll(l->e->child)) {
 		handle_signals(l); /* of Ctrl-C, which ends both */
 		l->is_over = true;
 	}
@@ -372,8 +372,8 @@ static int write_globals(struct engine *e)
 
 	if (e->script->global_map >= e->script->maps.len)
 		return 0;
-	if (e->options->child)
-		g.child_pid = (u64)e->options->child->pid;
+	if (e->child)
+		g.child_pid = (u64)e->child->pid;
 	err = engine_fill_unwind(e, &g);
 	if (err < 0)
 		return err;
@@ -442,13 +442,12 @@ static int start(struct loop *l)
 	diag_tell(e->env->diag);
 	if (!e->attached)
 		return refuse_nothing(e);
-	if (e->options->child && (err = child_release(e->options->child, e->env->diag)) < 0)
+	if (e->child && (err = child_release(e->child, e->env->diag)) < 0)
 		return err;
 	engine_drop_privileges(e);
 	announce(e);
 	engine_print_header(e);
-	if (!e->attachments.attached && !engine_count_targets(e, PROBE_BY_SIGNAL) &&
-	    !e->options->child)
+	if (!e->attachments.attached && !engine_count_targets(e, PROBE_BY_SIGNAL) && !e->child)
 		l->is_over = true; /* nothing more can come */
 	return 0;
 }
@@ -461,8 +460,8 @@ static void finish(struct loop *l)
 	probe_detach_all(&e->attachments);
 	in_process_stop(e);
 	map_switch_rest(e);
-	if (e->options->child)
-		child_stop(e->options->child);
+	if (e->child)
+		child_stop(e->child);
 	engine_read_watch(e);
 	if (e->was_asked)
 		e->system_until_ns = clock_now_ns(CLOCK_MONOTONIC) + DRAIN_NS;
@@ -481,7 +480,8 @@ static void finish(struct loop *l)
 
 static int watch_process(struct loop *l)
 {
-	const pid_t pid = l->e->options->ends_with;
+	const struct run_config *o = l->e->options;
+	const pid_t pid = o->ends_with ? o->ends_with : o->pid;
 
 	if (!pid)
 		return 0;
@@ -563,20 +563,22 @@ static int exit_code(const struct engine *e, int err)
 	if (written == EXIT_FAILED)
 		return EXIT_FAILED;
 	/* A script that says exit() knows better; who was ended by Ctrl-C ended well. */
-	if (e->options->child && !e->options->is_compatible && !e->has_exit_code && !e->was_asked &&
-	    child_exit_code(e->options->child))
-		return child_exit_code(e->options->child);
+	if (e->child && !e->options->is_compatible && !e->has_exit_code && !e->was_asked &&
+	    child_exit_code(e->child))
+		return child_exit_code(e->child);
 	if (!e->exit_code && (lost || written) && !e->options->is_compatible)
 		return EXIT_LOST;
 	return e->exit_code;
 }
 
-int engine_run(struct script *script, struct probe_env *env, const struct engine_options *options)
+int engine_run(struct script *script, struct probe_env *env, const struct run_config *options,
+	       struct output *out, struct child *child)
 {
 	struct engine e = {.script = script,
 			   .env = env,
 			   .options = options,
-			   .out = options->out,
+			   .out = out,
+			   .child = child,
 			   .text = STRBUF_INIT};
 	struct loop l = {.e = &e, .epoll = -1, .signals = -1, .process = -1, .timer = -1};
 	int err, code;
@@ -593,8 +595,8 @@ int engine_run(struct script *script, struct probe_env *env, const struct engine
 	err = run(&l);
 	if (err < 0) {
 		probe_detach_all(&e.attachments);
-		if (options->child)
-			child_stop(options->child);
+		if (child)
+			child_stop(child);
 	}
 	run_signals_end(&l.run_signals);
 	code = exit_code(&e, err);

@@ -166,8 +166,8 @@ void engine_watch_processes(struct engine *e)
 	if (!e->notes_processes)
 		return;
 	e->watch = watch_open(e->env->kernel, engine_unwind_target(e));
-	if (e->options->child)
-		engine_note_process(e, e->options->child->pid);
+	if (e->child)
+		engine_note_process(e, e->child->pid);
 	if (e->options->pid)
 		engine_note_process(e, e->options->pid);
 }

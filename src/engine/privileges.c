@@ -29,7 +29,7 @@ void engine_read_kernel_names(struct engine *e)
 {
 	struct kernel_symbol symbol;
 
-	if (e->options->drops_privileges && engine_prints(e, KIND(KSTACK) | KIND(KSYM)))
+	if (!e->options->keep_privileges && engine_prints(e, KIND(KSTACK) | KIND(KSYM)))
 		kernel_symbol_at(e->env->kernel, 0, &symbol);
 }
 
@@ -39,12 +39,12 @@ void engine_drop_privileges(struct engine *e)
 	u32 needs = 0;
 	int err;
 
-	if (!e->options->drops_privileges || needs_all(e))
+	if (e->options->keep_privileges || needs_all(e))
 		return;
 	if (engine_prints(e, KIND(USTACK) | KIND(USYM) | KIND(CGROUP_PATH)) ||
 	    has_action(s, ACTION_CAT))
 		needs |= SANDBOX_USER_FILES;
-	if (e->options->child)
+	if (e->child)
 		needs |= SANDBOX_CHILD;
 	if (has_action(s, ACTION_SKBOUTPUT) || e->options->reporter)
 		needs |= SANDBOX_WRITES;

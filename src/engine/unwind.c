@@ -21,7 +21,7 @@
 
 static pid_t target(const struct engine *e)
 {
-	return e->options->child ? e->options->child->pid
+	return e->child		 ? e->child->pid
 	       : e->options->pid ? e->options->pid
 				 : e->options->unwind_pid;
 }
@@ -39,7 +39,7 @@ int engine_prepare_unwind(struct engine *e)
 	if (!is_used(e))
 		return 0;
 	m = &e->script->maps.items[e->script->unwind_map];
-	if (e->options->child && e->env->prepare_process)
+	if (e->child && e->env->prepare_process)
 		err = e->env->prepare_process(e->env->prepare_arg);
 	if (!err)
 		err = unwind_read_process(&e->unwind, target(e));

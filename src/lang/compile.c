@@ -28,12 +28,7 @@ static int pass_parse(struct compilation *k)
 {
 	const struct compile_options *o = k->options;
 	const struct parse_options options = {
-		.positional = o->positional,
-		.npositional = o->npositional,
-		.include_dirs = o->include_dirs,
-		.ninclude_dirs = o->ninclude_dirs,
-		.files = o->files,
-		.nfiles = o->nfiles,
+		.input = o->input,
 		.system_headers = o->system_headers,
 		.kernel_source = o->kernel_source,
 		.kernel_build = o->kernel_build,

@@ -19,7 +19,7 @@
 
 #include <regex.h>
 
-#include "lang/syntax/ast.h"
+#include "lang/syntax/parse.h"
 #include "kernel/kernel.h"
 #include "lang/bpf/emit.h"
 #include "probe/probe.h"
@@ -203,16 +203,7 @@ struct script {
 struct script_file; /* lang/syntax/parse.h */
 
 struct compile_options {
-	const char *const *positional;
-	u32 npositional;
-	/* --name=value for getopt(); positional may hold such words, too */
-	const char *const *named;
-	u32 nnamed;
-	const char *const *include_dirs;
-	u32 ninclude_dirs;
-	/* these are all that there are; NULL = the file system's */
-	const struct script_file *files;
-	u32 nfiles;
+	struct script_input input;
 	bool system_headers; /* as in parse_options */
 	const char *kernel_source, *kernel_build;
 	pid_t pid; /* -p */

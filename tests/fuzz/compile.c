@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct probe_env env = {
 		.types = &types, .arena = &arena, .diag = &diag, .max_probes = 16, .unsafe = true};
 	struct compile_options options = {
-		.env = &env, .positional = positional, .npositional = 3, .unsafe = true};
+		.env = &env, .input = {.positional = positional, .npositional = 3}, .unsafe = true};
 	char *text = xstrndup((const char *)data, size);
 
 	if (!kernel)

@@ -44,8 +44,8 @@ static void lay_out_twice(const char *text)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static const char *const positional[] = {"1", "x:y"};
-	const struct parse_options options = {
-		.positional = positional, .npositional = 2, .have_btf = true};
+	const struct parse_options options = {.input = {.positional = positional, .npositional = 2},
+					      .have_btf = true};
 	struct arena arena = ARENA_INIT;
 	struct diag diag = DIAG_INIT;
 	struct type_store types;

@@ -29,8 +29,8 @@ __attribute__((unused)) static const char *one_line(const char *s)
 __attribute__((unused)) static void parsed_init(struct parsed *t, const char *script, bool have_btf)
 {
 	static const char *const positional[] = {"one", "a:b"};
-	const struct parse_options options = {
-		.positional = positional, .npositional = 2, .have_btf = have_btf};
+	const struct parse_options options = {.input = {.positional = positional, .npositional = 2},
+					      .have_btf = have_btf};
 
 	*t = (struct parsed){.diag = DIAG_INIT};
 	type_store_init(&t->types);

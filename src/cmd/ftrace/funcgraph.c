@@ -11,7 +11,9 @@
 
 struct funcgraph_options {
 	struct ftrace_options common;
-	const char *depth, *min, *only, *notrace;
+	const char *only, *notrace;
+	u64 depth;
+	double min_us;
 	bool all, on_cpu, no_duration, proc, abstime, tail, no_irqs, flags;
 	bool retval, hex, args, retaddr, no_cpu, overrun;
 };
@@ -23,10 +25,10 @@ static const struct option_spec options[] = {
 	{'a', "all", NULL, "all columns: the same as -HPt", OPTION_FLAG, FIELD(all)},
 	{'C', "on-cpu", NULL, "times on a CPU only: without those asleep", OPTION_FLAG,
 	 FIELD(on_cpu)},
-	{'m', "max-depth", "N", "follow calls only this deep", OPTION_STRING, FIELD(depth)},
+	{'m', "max-depth", "N", "follow calls only this deep", OPTION_POSITIVE, FIELD(depth)},
 	{'F', "min-duration", "US",
-	 "only functions that took longer, in microseconds; each at its end", OPTION_STRING,
-	 FIELD(min)},
+	 "only functions that took longer, in microseconds; each at its end", OPTION_DOUBLE,
+	 FIELD(min_us)},
 	{'I', "no-irqs", NULL, "without what interrupts do meanwhile", OPTION_FLAG, FIELD(no_irqs)},
 	{'l', "only", "FUNCTIONS", "of what is called show only these", OPTION_STRING, FIELD(only)},
 	{'n', "notrace", "FUNCTIONS", "leave these out, with all that they call", OPTION_STRING,
@@ -284,6 +286,7 @@ static int set_up(struct funcgraph *f, const char *functions)
 {
 	const struct funcgraph_options *o = &f->o;
 	struct instance *in = f->session.instance;
+	char depth[24];
 	/* Of functions that are late alone, what they call is of no interest: the others cost
 	 * nothing then. */
 	int err = function_filter_set(
@@ -293,8 +296,9 @@ static int set_up(struct funcgraph *f, const char *functions)
 		err = function_filter_set(in, "set_ftrace_filter", o->only);
 	if (!err && o->notrace)
 		err = function_filter_set(in, "set_graph_notrace", o->notrace);
+	snprintf(depth, sizeof(depth), "%" PRIu64, o->depth);
 	if (!err && o->depth)
-		err = instance_write(in, "max_graph_depth", o->depth);
+		err = instance_write(in, "max_graph_depth", depth);
 	if (!err)
 		set_threshold(f);
 	if (!err)
@@ -323,20 +327,14 @@ static int trace(struct funcgraph *f, const char *functions)
 static int check_options(struct funcgraph *f)
 {
 	struct funcgraph_options *o = &f->o;
-	double us;
-	u64 depth;
 
 	if (o->all)
 		o->common.header = o->proc = o->abstime = true;
-	if (o->depth && (parse_u64(o->depth, &depth) || depth > 1000))
-		return options_usage_error(&spec, "-m takes a number of levels, not '%s'",
-					   o->depth);
-	if (o->min) {
-		if (parse_double(o->min, &us) || us <= 0 || us > 1e12)
-			return options_usage_error(
-				&spec, "-F takes a number of microseconds, not '%s'", o->min);
-		f->min_ns = (u64)(us * 1000);
-	}
+	if (o->depth > 1000)
+		return options_usage_error(&spec, "-m takes at most 1000 levels");
+	if (o->min_us > 1e12)
+		return options_usage_error(&spec, "-F takes at most 1e12 microseconds");
+	f->min_ns = (u64)(o->min_us * 1000);
 	f->columns = (struct graph_text_options){
 		.no_cpu = o->no_cpu,
 		.no_duration = o->no_duration,

@@ -39,18 +39,6 @@ const struct option_field ftrace_event_fields[] = {
 
 /* ---- options ---- */
 
-static int parse_id(struct ftrace_session *s, const char *name, const char *text, pid_t *ret)
-{
-	u64 n;
-
-	if (!text)
-		return EXIT_OK;
-	if (parse_u64(text, &n) || !n || n > INT32_MAX)
-		return options_usage_error(s->spec, "%s takes a number, not '%s'", name, text);
-	*ret = (pid_t)n;
-	return EXIT_OK;
-}
-
 int ftrace_options_command(const struct command_spec *spec, int *argc, char **argv,
 			   struct ftrace_options *o)
 {
@@ -66,28 +54,18 @@ int ftrace_options_command(const struct command_spec *spec, int *argc, char **ar
 	return OPTIONS_GO_ON;
 }
 
-static int parse_options(struct ftrace_session *s)
+static int check_options(const struct ftrace_session *s)
 {
 	const struct ftrace_options *o = s->options;
-	double seconds;
-	u64 kb;
-	int rc;
 
-	if (o->duration) {
-		if (parse_double(o->duration, &seconds) || seconds <= 0 || seconds > 1e9)
-			return options_usage_error(
-				s->spec, "-d takes a number of seconds, not '%s'", o->duration);
-		s->duration_ns = (u64)(seconds * 1e9);
-	}
-	if (o->buffer && (parse_u64(o->buffer, &kb) || !kb || kb > 1u << 24))
-		return options_usage_error(s->spec, "-b takes a number of KB, not '%s'", o->buffer);
+	if (o->buffer_kb > 1u << 24)
+		return options_usage_error(s->spec, "-b takes at most %u KB", 1u << 24);
 	if (o->pid && o->thread)
 		return options_usage_error(s->spec, "-p and -L cannot be combined");
 	if (o->command && (o->pid || o->thread))
 		return options_usage_error(s->spec, "-%c and a command cannot be combined",
 					   o->pid ? 'p' : 'L');
-	rc = parse_id(s, "-p", o->pid, &s->pid);
-	return rc ? rc : parse_id(s, "-L", o->thread, &s->thread);
+	return EXIT_OK;
 }
 
 /* ---- open ---- */
@@ -98,14 +76,16 @@ static int parse_options(struct ftrace_session *s)
  */
 static int open_process(struct ftrace_session *s)
 {
+	const pid_t thread = s->options->thread;
+
 	if (s->pid)
 		s->process = process_open(s->pid);
-	else if (s->thread)
-		s->process = process_open_thread(s->thread);
-	if (s->process != -ESRCH && !(s->thread && !process_exists(s->thread)))
+	else if (thread)
+		s->process = process_open_thread(thread);
+	if (s->process != -ESRCH && !(thread && !process_exists(thread)))
 		return 0;
 	diag_error(&s->diag, NO_SPAN, "there is no %s %d (%s)", s->pid ? "process" : "thread",
-		   (int)(s->pid ? s->pid : s->thread), s->pid ? "-p" : "-L");
+		   (int)(s->pid ? s->pid : thread), s->pid ? "-p" : "-L");
 	return -ESRCH;
 }
 
@@ -117,8 +97,8 @@ static int follow(struct ftrace_session *s, bool functions)
 
 	if (s->pid)
 		return instance_follow_process(s->instance, s->pid, what | FOLLOW_CHILDREN);
-	if (s->thread)
-		return instance_follow_threads(s->instance, &s->thread, 1, what);
+	if (s->options->thread)
+		return instance_follow_threads(s->instance, &s->options->thread, 1, what);
 	if (s->options->only_counts)
 		return 0;
 	/* What this process does to print is no news, and would never end. Kernels before 5.7
@@ -191,26 +171,23 @@ static int check_memory(struct ftrace_session *s, u64 kb)
 
 static int open_instance(struct ftrace_session *s, const char *tracer)
 {
-	u64 kb = default_buffer(s->kernel);
-	int err;
+	const u64 asked = s->options->buffer_kb;
+	int err = asked ? check_memory(s, asked) : 0;
 
-	if (s->options->buffer && !parse_u64(s->options->buffer, &kb)) {
-		err = check_memory(s, kb);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	if (tracer)
 		err = instance_open_for_tracer(s->kernel, &s->diag, tracer, s->options->any_clock,
 					       &s->instance);
 	else
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
-	if (!err && kb)
-		err = instance_set_buffer(s->instance, kb);
+	if (!err)
+		err = instance_set_buffer(s->instance, asked ? asked : default_buffer(s->kernel));
 	/*
 	 * Live: woken early, there is more time to come. With -d each page is left for as long as
 	 * it can be.
 	 */
-	if (!err && !s->duration_ns && instance_has(s->instance, "buffer_percent"))
+	if (!err && !s->options->duration_ns && instance_has(s->instance, "buffer_percent"))
 		instance_try(s->instance, "buffer_percent", LIVE_PERCENT);
 	if (!err && s->options->stack)
 		err = instance_set_option(s->instance, "stacktrace", true);
@@ -296,7 +273,8 @@ static int start_command(struct ftrace_session *s)
 		return 0;
 	err = child_start_words(&s->child, s->options->command, &s->diag);
 	s->has_child = err == 0;
-	s->pid = s->has_child ? s->child.pid : 0;
+	if (!err)
+		s->pid = s->child.pid;
 	return err;
 }
 
@@ -307,12 +285,13 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 
 	*s = (struct ftrace_session){.spec = spec,
 				     .options = o,
+				     .pid = o->pid,
 				     .diag = DIAG_INIT,
 				     .out = {.fd = -1, .text = STRBUF_INIT},
 				     .signals = -1,
 				     .process = -1};
 	s->kernel = kernel_new();
-	rc = parse_options(s);
+	rc = check_options(s);
 	if (rc)
 		return rc;
 	if (start_command(s) || open_process(s))
@@ -352,8 +331,8 @@ void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...)
 	va_end(ap);
 	if (s->has_child)
 		fprintf(stderr, ", of %s. Ctrl-C to end.\n", s->options->command[0]);
-	else if (s->duration_ns)
-		fprintf(stderr, " for %g s (buffered).\n", (double)s->duration_ns / 1e9);
+	else if (s->options->duration_ns)
+		fprintf(stderr, " for %g s (buffered).\n", (double)s->options->duration_ns / 1e9);
 	else
 		fputs(". Ctrl-C to end.\n", stderr);
 }
@@ -642,8 +621,8 @@ int ftrace_session_run(struct ftrace_session *s)
 		return EXIT_FAILED;
 	}
 	s->buffer = l.buffer;
-	if (s->duration_ns)
-		l.end = clock_now_ns(CLOCK_MONOTONIC) + s->duration_ns;
+	if (s->options->duration_ns)
+		l.end = clock_now_ns(CLOCK_MONOTONIC) + s->options->duration_ns;
 	drop_privileges(s);
 	notify_attached(s);
 	if (s->has_child) /* one that cannot run has ended, too */

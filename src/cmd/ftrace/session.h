@@ -37,7 +37,10 @@
 
 /* Values of the common options; part of the command's own struct. */
 struct ftrace_options {
-	const char *duration, *pid, *thread, *buffer, *output;
+	u64 duration_ns; /* 0 = until Ctrl-C */
+	pid_t pid, thread; /* 0 = all */
+	u64 buffer_kb; /* 0 = by the machine */
+	const char *output;
 	char *const *
 		/* behind `--`: only it and what it starts is traced, until it ends; NULL = none */
 		command;
@@ -53,21 +56,19 @@ struct ftrace_options {
 /* Rows of the option table; T: the command's struct, m: its member. */
 /* clang-format off */
 #define FTRACE_OPTION_ROWS(T, m) \
-	{'d', "duration", "SECONDS", \
-	"trace this long, then print: cheaper, buffered in the kernel", \
-	 OPTION_STRING, offsetof(T, m.duration)}, \
-	{'p', "pid", "PID", "only this process: its threads, and those it starts", OPTION_STRING, \
+	{'d', "duration", "SECONDS", "trace this long, then print: cheaper, buffered in the kernel", \
+	 OPTION_SECONDS, offsetof(T, m.duration_ns)}, \
+	{'p', "pid", "PID", "only this process: its threads, and those it starts", OPTION_PID, \
 	 offsetof(T, m.pid)}, \
-	{'L', "thread", "TID", "only this thread", OPTION_STRING, offsetof(T, m.thread)}, \
-	{'H', "header", NULL, "print the columns' names first", OPTION_FLAG, offsetof(T, \
-	m.header)}, \
-	{'b', "buffer", "KB", "size of the kernel's buffer per CPU", OPTION_STRING, offsetof(T, \
-	m.buffer)}, \
+	{'L', "thread", "TID", "only this thread", OPTION_PID, offsetof(T, m.thread)}, \
+	{'H', "header", NULL, "print the columns' names first", OPTION_FLAG, offsetof(T, m.header)}, \
+	{'b', "buffer", "KB", "size of the kernel's buffer per CPU", OPTION_POSITIVE, \
+	 offsetof(T, m.buffer_kb)}, \
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, offsetof(T, m.output)}, \
 	{'j', "json", NULL, "one JSON object per event", OPTION_FLAG, offsetof(T, m.json)}, \
 	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, offsetof(T, m.quiet)}, \
-	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, offsetof(T, \
-	m.keep_privileges)}
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, \
+	 offsetof(T, m.keep_privileges)}
 /* clang-format on */
 
 /* Columns of a line, for the commands' .fields. */
@@ -86,8 +87,7 @@ struct ftrace_session {
 	pid_t reader_thread; /* 0 = none */
 	struct raw_buffer *buffer; /* while it runs: for printers that look ahead */
 	struct symbolizer *symbolizer; /* made on first use */
-	u64 duration_ns; /* 0 = until Ctrl-C */
-	pid_t pid, thread; /* 0 = all */
+	pid_t pid; /* of -p, or of the command; 0 = all */
 	/* How an event is printed; NULL = as the kernel does (or as JSON). */
 	void (*print)(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
 	/*

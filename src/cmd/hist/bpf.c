@@ -12,6 +12,7 @@
 #include "cmd/hist/hist.h"
 #include "cmd/run/run.h"
 #include "cmd/tools/tools.h"
+#include "engine/engine.h"
 
 #define STACK_DEPTH "16" /* HIST_STACKTRACE_DEPTH of the kernel's triggers */
 
@@ -437,7 +438,7 @@ int hist_run_bpf(struct hist_run *run)
 						 .wake = wake,
 						 .report = last_report};
 	struct strbuf script = STRBUF_INIT;
-	struct run_request r = {
+	struct run_config r = {
 		.name = "hist",
 		.words = run->command,
 		.ends_with = run->pid,

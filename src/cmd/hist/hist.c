@@ -15,9 +15,10 @@
 #include "view/width.h"
 
 struct hist_options {
-	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *interval, *duration,
-		*top, *engine, *output, *name;
-	u64 pid;
+	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *engine, *output,
+		*name;
+	u64 interval_ns, duration_ns, top;
+	pid_t pid;
 	struct string_list definitions;
 	bool json, as_kernel, clear, keep_privileges;
 };
@@ -32,7 +33,7 @@ static const struct option_spec hist_table[] = {
 	{'e', "event", "DEFINITION",
 	 "make this dynamic event first: 'p:NAME FUNCTION FIELD=%di ...' (may be repeated)",
 	 OPTION_LIST, O(definitions)},
-	{'p', "pid", "PID", "only events of this process", OPTION_U64, O(pid)},
+	{'p', "pid", "PID", "only events of this process", OPTION_PID, O(pid)},
 	{0, "size", "ENTRIES", "room for so many keys (default 2048)", OPTION_STRING, O(size)},
 	{0, NULL, NULL, "Latency between two events", OPTION_HEADING, 0},
 	{0, "from", "EVENT", "from this event ...", OPTION_STRING, O(from)},
@@ -45,10 +46,11 @@ static const struct option_spec hist_table[] = {
 	{0, NULL, NULL, "Reports", OPTION_HEADING, 0},
 	{'s', "sort", "FIELDS",
 	 "order of the rows: FIELD[.descending],..., as sort=", OPTION_STRING, O(sort)},
-	{'t', "top", "COUNT", "only the last rows in this order", OPTION_STRING, O(top)},
-	{'i', "interval", "SECONDS", "a report each interval", OPTION_STRING, O(interval)},
+	{'t', "top", "COUNT", "only the last rows in this order", OPTION_U64, O(top)},
+	{'i', "interval", "SECONDS", "a report each interval", OPTION_SECONDS, O(interval_ns)},
 	{'c', "clear", NULL, "count anew after each report", OPTION_FLAG, O(clear)},
-	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_STRING, O(duration)},
+	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
+	 O(duration_ns)},
 	{'K', "kernel-layout", NULL, "print as the kernel's hist files do", OPTION_FLAG,
 	 O(as_kernel)},
 	{'j', "json", NULL, "one JSON object per report", OPTION_FLAG, O(json)},
@@ -248,19 +250,6 @@ static int parse_latency(struct hist_run *run, const struct hist_options *o)
 	return EXIT_OK;
 }
 
-static int parse_seconds(const char *text, const char *option, u64 *ret_ns)
-{
-	double seconds;
-
-	if (!text)
-		return EXIT_OK;
-	if (parse_double(text, &seconds) || seconds < 0.001 || seconds > 1e9)
-		return options_usage_error(&hist_command, "%s takes a number of seconds, not '%s'",
-					   option, text);
-	*ret_ns = (u64)(seconds * 1e9);
-	return EXIT_OK;
-}
-
 /* The first word behind `--`; argc = none. */
 static int find_command(int argc, char **argv)
 {
@@ -330,7 +319,7 @@ static void say_what(const struct hist_run *run)
 	fputs(". Ctrl-C to end.\n", stderr);
 }
 
-static int run_hist(struct hist_run *run, const struct hist_options *o, u64 interval_ns)
+static int run_hist(struct hist_run *run, const struct hist_options *o)
 {
 	int code = EXIT_FAILED;
 	bool kernel;
@@ -344,8 +333,8 @@ static int run_hist(struct hist_run *run, const struct hist_options *o, u64 inte
 		err = hist_resolve_latency(run);
 	if (!err)
 		err = hist_make_tables(run);
-	if (!err && (o->name || interval_ns))
-		err = hist_control_open(&run->control, run->diag, o->name, interval_ns);
+	if (!err && (o->name || o->interval_ns))
+		err = hist_control_open(&run->control, run->diag, o->name, o->interval_ns);
 	if (!err)
 		say_what(run);
 	if (!err)
@@ -379,28 +368,19 @@ static int send_order(int argc, char **argv)
 				   nearest_question(&near));
 }
 
-static int check_options(const struct hist_options *o, struct hist_run *run, u64 *ret_interval)
+static int check_options(const struct hist_options *o, struct diag *d)
 {
-	int rc = parse_seconds(o->interval, "-i", ret_interval);
-
-	if (!rc && o->json && o->as_kernel)
-		rc = options_usage_error(&hist_command,
-					 "--json and --kernel-layout are two formats; choose one");
-	if (!rc)
-		rc = parse_seconds(o->duration, "-d", &run->duration_ns);
-	if (!rc && o->top && parse_u64(o->top, &run->top))
-		rc = options_usage_error(&hist_command, "-t takes a number of rows, not '%s'",
-					 o->top);
-	if (!rc && o->engine && !str_eq(o->engine, "auto") && !str_eq(o->engine, "bpf") &&
+	if (o->json && o->as_kernel)
+		return options_usage_error(
+			&hist_command, "--json and --kernel-layout are two formats; choose one");
+	if (o->engine && !str_eq(o->engine, "auto") && !str_eq(o->engine, "bpf") &&
 	    !str_eq(o->engine, "kernel"))
-		rc = options_usage_error(&hist_command, "--engine is kernel, bpf or auto, not '%s'",
-					 o->engine);
-	if (!rc && o->pid && (o->pid > INT32_MAX || !process_exists((pid_t)o->pid))) {
-		diag_error(run->diag, NO_SPAN, "there is no process %llu (-p)",
-			   (unsigned long long)o->pid);
-		rc = EXIT_FAILED;
-	}
-	return rc;
+		return options_usage_error(&hist_command,
+					   "--engine is kernel, bpf or auto, not '%s'", o->engine);
+	if (!o->pid || process_exists(o->pid))
+		return EXIT_OK;
+	diag_error(d, NO_SPAN, "there is no process %d (-p)", (int)o->pid);
+	return EXIT_FAILED;
 }
 
 int cmd_hist(int argc, char **argv)
@@ -411,7 +391,6 @@ int cmd_hist(int argc, char **argv)
 	struct hist_options o = {0};
 	struct hist_run run = {.arena = &arena, .diag = &diag, .types = &types};
 	const int command = find_command(argc, argv), words = command < argc ? command - 1 : argc;
-	u64 interval_ns = 0;
 	int first, rc = send_order(argc, argv);
 
 	if (rc >= 0)
@@ -424,18 +403,19 @@ int cmd_hist(int argc, char **argv)
 	run.command = command < argc ? argv + command : NULL;
 	run.layout = o.json ? HIST_JSON : o.as_kernel ? HIST_AS_KERNEL : HIST_COLUMNS;
 	run.clears = o.clear;
-	run.pid = (pid_t)o.pid;
+	run.pid = o.pid;
+	run.top = o.top;
+	run.duration_ns = o.duration_ns;
 	run.output = o.output;
 	run.keep_privileges = o.keep_privileges;
-	rc = check_options(&o, &run, &interval_ns);
-	run.has_intervals = interval_ns != 0;
+	run.has_intervals = o.interval_ns != 0;
+	rc = check_options(&o, &diag);
 	if (!rc)
 		rc = parse_latency(&run, &o);
 	if (!rc && first >= words && !o.to)
 		rc = options_usage_error(&hist_command, "an event and keys are missing");
 	if (!rc)
-		rc = parse_specs(&run, &o, argv, first, words) ? EXIT_FAILED
-							       : run_hist(&run, &o, interval_ns);
+		rc = parse_specs(&run, &o, argv, first, words) ? EXIT_FAILED : run_hist(&run, &o);
 	diag_tell(&diag);
 	vector_free(&run.specs);
 	free(o.definitions.items);

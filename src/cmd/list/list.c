@@ -426,12 +426,12 @@ static int run(struct lister *l, const char *pattern)
 	return err;
 }
 
-const char *list_join_paths(struct arena *a, const char *const *dirs, u32 n)
+const char *list_join_paths(struct arena *a, const struct string_list *dirs)
 {
 	const char *all = NULL;
 
-	for (u32 i = 0; i < n; i++)
-		all = all ? arena_printf(a, "%s:%s", all, dirs[i]) : dirs[i];
+	for (u32 i = 0; i < dirs->count; i++)
+		all = all ? arena_printf(a, "%s:%s", all, dirs->items[i]) : dirs->items[i];
 	return all;
 }
 
@@ -440,7 +440,7 @@ const char *list_join_paths(struct arena *a, const char *const *dirs, u32 n)
 struct list_options {
 	int verbose;
 	bool json, everything;
-	u64 pid;
+	pid_t pid;
 	const char *btf, *traceable;
 	struct string_list debug_dirs;
 };
@@ -452,7 +452,7 @@ static const struct option_spec options[] = {
 	 offsetof(struct list_options, json)},
 	{0, "all", NULL, "also what this kernel cannot attach", OPTION_FLAG,
 	 offsetof(struct list_options, everything)},
-	{'p', "pid", "PID", "look into the files of this process (uprobe, usdt)", OPTION_U64,
+	{'p', "pid", "PID", "look into the files of this process (uprobe, usdt)", OPTION_PID,
 	 offsetof(struct list_options, pid)},
 	{0, "btf", "FILE", "take the kernel's types from this file", OPTION_STRING,
 	 offsetof(struct list_options, btf)},
@@ -504,8 +504,8 @@ int cmd_list(int argc, char **argv)
 	type_store_init(&types);
 	env.btf = btf_attach(&types, o.btf);
 	env.kernel = kernel_new();
-	env.pid = (pid_t)o.pid;
-	env.debug_path = list_join_paths(&arena, o.debug_dirs.items, o.debug_dirs.count);
+	env.pid = o.pid;
+	env.debug_path = list_join_paths(&arena, &o.debug_dirs);
 	l.everything = o.everything;
 	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
 	setvbuf(stdout, output, _IOFBF, sizeof(output));

@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
+#include "base/options.h"
 #include "probe/probe.h"
 
 int cmd_list(int argc, char **argv);
 
 /* "a:b" of several folders; NULL if there are none. */
-const char *list_join_paths(struct arena *a, const char *const *dirs, u32 n);
+const char *list_join_paths(struct arena *a, const struct string_list *dirs);
 
 #endif

@@ -32,15 +32,16 @@ static const struct option_spec record_table[] = {
 	{0, "to", "URL",
 	 "write on another machine: ssh://USER@HOST/DIR, unix:SOCKET, tcp:ADDRESS:PORT",
 	 OPTION_STRING, O(to)},
-	{0, "rotate-size", "BYTES", "begin a new chunk after so many bytes", OPTION_STRING,
-	 O(rotate_size)},
-	{0, "rotate-time", "SECONDS", "begin a new chunk after so many seconds", OPTION_STRING,
-	 O(rotate_time)},
-	{0, "keep", "N", "remove all but the newest chunks", OPTION_STRING, O(keep)},
+	{0, "rotate-size", "BYTES", "begin a new chunk after so many bytes", OPTION_SIZE,
+	 O(rotate_bytes)},
+	{0, "rotate-time", "SECONDS", "begin a new chunk after so many seconds", OPTION_SECONDS,
+	 O(rotate_ns)},
+	{0, "keep", "N", "remove all but the newest chunks", OPTION_POSITIVE, O(keep)},
 	{0, "compress", "zstd|gzip|none", "finished chunks and traces: zstd, gzip or none",
 	 OPTION_STRING, O(compress)},
 	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
-	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_STRING, O(duration)},
+	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
+	 O(duration_ns)},
 	{'s', "session", "SESSION",
 	 "of a session that outlives this recorder: begin it, or go on with it", OPTION_STRING,
 	 O(session)},
@@ -130,12 +131,12 @@ static void go_first(void)
  * Descriptors of the processes of -p, which are there: that was checked. *ret_count = 0: none were
  * asked for. Malloc'ed.
  */
-static int *open_processes(const struct string_list *pids, u32 *ret_count)
+static int *open_processes(const struct pid_list *pids, u32 *ret_count)
 {
 	int *fds = xreallocarray(NULL, pids->count + 1, sizeof(*fds));
 
 	for (u32 i = 0; i < pids->count; i++)
-		fds[i] = process_open((pid_t)strtol(pids->items[i], NULL, 0));
+		fds[i] = process_open(pids->items[i]);
 	*ret_count = pids->count;
 	return fds;
 }
@@ -198,7 +199,7 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 }
 
 /* *ret_code: how the command ended. */
-static int run_all(struct record_run *run, u64 duration_ns, char **command, int *ret_code)
+static int run_all(struct record_run *run, char **command, int *ret_code)
 {
 	struct running running[ARRAY_SIZE(sources)];
 	struct child child = {.pid = 0};
@@ -224,8 +225,8 @@ static int run_all(struct record_run *run, u64 duration_ns, char **command, int 
 			puts("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
 			fflush(stdout);
 		}
-		if (duration_ns)
-			until = clock_now_ns(CLOCK_MONOTONIC) + duration_ns;
+		if (run->options->duration_ns)
+			until = clock_now_ns(CLOCK_MONOTONIC) + run->options->duration_ns;
 		go_first();
 		if (!run->options->keep_privileges)
 			sandbox_enter(SANDBOX_PROGRAMS);
@@ -247,7 +248,6 @@ static int record(int argc, char **argv, struct record_options *o)
 	char directory[64];
 	time_t now = time(NULL);
 	struct tm tm;
-	double seconds = 0;
 	bool any = false;
 	int code = EXIT_OK, first, rc = options_parse(&record_spec, argc, argv, o, &first);
 
@@ -263,14 +263,11 @@ static int record(int argc, char **argv, struct record_options *o)
 	}
 	if (!any)
 		return options_usage_error(&record_spec, "which events? -u 'PROVIDER:NAME'");
-	if (o->duration && (parse_double(o->duration, &seconds) || !(seconds > 0) || seconds > 1e9))
-		return options_usage_error(&record_spec, "'%s' is no number of seconds",
-					   o->duration);
 	strftime(directory, sizeof(directory), "pantrace-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
 	run.directory = o->output ? o->output : o->to ? NULL : directory;
 	run.command = first < argc;
 	signals_take();
-	rc = run_all(&run, (u64)(seconds * 1e9), first < argc ? argv + first : NULL, &code);
+	rc = run_all(&run, first < argc ? argv + first : NULL, &code);
 	rc = diag_close(&d, rc || run.failed ? EXIT_FAILED : EXIT_OK);
 	if (!rc)
 		rc = code;

@@ -10,7 +10,8 @@
 
 struct record_options {
 	struct user_session_arguments what;
-	const char *output, *session, *duration, *to, *rotate_size, *rotate_time, *keep, *compress;
+	const char *output, *session, *to, *compress;
+	u64 duration_ns, rotate_bytes, rotate_ns, keep; /* 0 = not given */
 	struct string_list triggers;
 	bool keep_privileges, quiet;
 };

@@ -36,35 +36,16 @@ static bool wanted(const struct record_options *o)
 	return o->what.events.count || o->session;
 }
 
-static int number(const struct command_spec *spec, const char *name, const char *text, bool size,
-		  u64 *ret)
-{
-	*ret = 0;
-	if (!text)
-		return OPTIONS_GO_ON;
-	if ((size ? user_size_parse(text, ret) : parse_u64(text, ret)) || !*ret)
-		return options_usage_error(spec, "--%s: '%s' is no number above 0", name, text);
-	return OPTIONS_GO_ON;
-}
-
 static int where_to(const struct command_spec *spec, const struct record_options *o,
 		    struct ctf_output_options *ret)
 {
-	u64 seconds, keep;
-	int rc;
-
-	*ret = (struct ctf_output_options){.directory = o->output, .to = o->to};
-	rc = number(spec, "rotate-size", o->rotate_size, true, &ret->rotate_bytes);
-	if (rc == OPTIONS_GO_ON)
-		rc = number(spec, "rotate-time", o->rotate_time, false, &seconds);
-	if (rc == OPTIONS_GO_ON)
-		rc = number(spec, "keep", o->keep, false, &keep);
-	if (rc != OPTIONS_GO_ON)
-		return rc;
-	if (seconds > 1u << 30 || keep > UINT32_MAX)
-		return options_usage_error(spec, "--rotate-time or --keep is too large");
-	ret->rotate_ns = seconds * 1000000000u;
-	ret->keep_chunks = (u32)keep;
+	*ret = (struct ctf_output_options){.directory = o->output,
+					   .to = o->to,
+					   .rotate_bytes = o->rotate_bytes,
+					   .rotate_ns = o->rotate_ns,
+					   .keep_chunks = (u32)o->keep};
+	if (o->keep > UINT32_MAX)
+		return options_usage_error(spec, "--keep is too large");
 	if (o->compress && ctf_compression_parse(o->compress, &ret->compression))
 		return options_usage_error(spec, "--compress is zstd, gzip or none, not '%s'",
 					   o->compress);
@@ -75,10 +56,8 @@ static int check(const struct command_spec *spec, const struct record_options *o
 {
 	struct user_session_options options = {0};
 	struct ctf_output_options where;
-	pid_t *pids = NULL;
-	int rc = user_session_options_from(spec, &o->what, &options, &pids);
+	int rc = user_session_options_from(spec, &o->what, &options);
 
-	free(pids);
 	if (rc == OPTIONS_GO_ON)
 		rc = where_to(spec, o, &where);
 	if (rc == OPTIONS_GO_ON && o->triggers.count && options.mode != PANTRACE_OVERWRITE)
@@ -133,7 +112,6 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		.name = o->session, .output = run->directory, .keeper = ask};
 	struct user_sessions all = {0};
 	bool exists = false;
-	pid_t *pids = NULL;
 	int rc;
 
 	user_sessions_sweep(run->diag);
@@ -152,8 +130,7 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		diag_hint(run->diag, "with -u EVENTS it is begun");
 		return -ENOENT;
 	}
-	rc = user_session_options_from(NULL, &o->what, &options, &pids) == OPTIONS_GO_ON ? 0
-											 : -EINVAL;
+	rc = user_session_options_from(NULL, &o->what, &options) == OPTIONS_GO_ON ? 0 : -EINVAL;
 	/* a command's events are its own and those of what it starts */
 	options.environment =
 		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
@@ -169,7 +146,6 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 	if (!rc && o->what.filter)
 		announce_add(s->announce, s->session.name, "*", o->what.filter);
 	strbuf_release(&filters);
-	free(pids);
 	return rc;
 }
 
@@ -188,7 +164,6 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 {
 	const struct record_options *const o = run->options;
 	struct user_session_options like = {.ask = ask};
-	pid_t *pids = NULL;
 	int rc = 0;
 
 	for (u32 i = 0; i < o->triggers.count && !rc; i++) {
@@ -200,11 +175,10 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 	}
 	if (rc || !s->triggers.all.len)
 		return rc;
-	user_session_options_from(NULL, &o->what, &like, &pids);
+	user_session_options_from(NULL, &o->what, &like);
 	like.environment =
 		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
 	rc = triggers_begin(&s->triggers, &like, s->announce, run->diag);
-	free(pids);
 	return rc;
 }
 

@@ -13,50 +13,49 @@
 #include "lang/syntax/parse.h"
 
 struct run_options {
-	const char *program, *command, *pid, *unwind_pid, *output, *format, *buffering, *stage,
-		*no_feature, *probe_filter, *traceable, *btf, *mode, *standalone;
-	struct string_list include_dirs, includes, debug_dirs;
-	int verbose, dump;
-	bool test, bench, fmt;
-	bool keep_privileges;
-	bool list, inlines, quiet, unsafe, info, dry_run, no_warnings, warnings, version, help;
+	struct run_config run;
+	const char *program, *pid, *unwind_pid, *format, *buffering, *mode;
+	struct string_list includes;
+	bool test, bench, fmt, info, version, help;
 };
 
 #define O(field) offsetof(struct run_options, field)
 static const struct option_spec run_table[] = {
 	{0, NULL, NULL, "What to run", OPTION_HEADING, 0},
 	{'e', NULL, "PROGRAM", "run this program", OPTION_STRING, O(program)},
-	{'c', "cmd", "COMMAND", "run this command, trace until it ends", OPTION_STRING, O(command)},
+	{'c', "cmd", "COMMAND", "run this command, trace until it ends", OPTION_STRING,
+	 O(run.command)},
 	{'p', "pid", "PID", "trace this process, until it ends", OPTION_STRING, O(pid)},
-	{'l', "list", NULL, "list probes (of a pattern, or of the script)", OPTION_FLAG, O(list)},
-	{0, "unsafe", NULL, "allow system(), signal() and the like", OPTION_FLAG, O(unsafe)},
-	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
-	{'I', NULL, "DIR", "where #include looks", OPTION_LIST, O(include_dirs)},
+	{'l', "list", NULL, "list probes (of a pattern, or of the script)", OPTION_FLAG,
+	 O(run.list_only)},
+	{0, "unsafe", NULL, "allow system(), signal() and the like", OPTION_FLAG, O(run.unsafe)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(run.keep_privileges)},
+	{'I', NULL, "DIR", "where #include looks", OPTION_LIST, O(run.input.include_dirs)},
 	{0, "include", "FILE", "#include this file first", OPTION_LIST, O(includes)},
 	{0, "aot", "FILE", "make a program of the script, to be run here or elsewhere, and end",
-	 OPTION_STRING, O(standalone)},
-	{0, "btf", "FILE", "BTF of the kernel (/dev/null: do without)", OPTION_STRING, O(btf)},
+	 OPTION_STRING, O(run.standalone)},
+	{0, "btf", "FILE", "BTF of the kernel (/dev/null: do without)", OPTION_STRING, O(run.btf)},
 	{0, NULL, NULL, "Output", OPTION_HEADING, 0},
-	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(output)},
+	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(run.output)},
 	{'f', "format", "text|json", "text or json", OPTION_STRING, O(format)},
 	{'B', NULL, "line|full|none", "buffering: line, full or none", OPTION_STRING, O(buffering)},
-	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, O(quiet)},
+	{'q', "quiet", NULL, "no messages but errors", OPTION_FLAG, O(run.quiet)},
 	{'k', "warnings", NULL, "say when a helper function of the kernel fails", OPTION_FLAG,
-	 O(warnings)},
-	{0, "no-warnings", NULL, "no warnings", OPTION_FLAG, O(no_warnings)},
+	 O(run.report_helpers)},
+	{0, "no-warnings", NULL, "no warnings", OPTION_FLAG, O(run.no_warnings)},
 	{'v', "verbose", NULL, "more detail; with -l the arguments of probes", OPTION_COUNT,
-	 O(verbose)},
+	 O(run.verbose)},
 	{0, NULL, NULL, "Looking inside", OPTION_HEADING, 0},
 	{'d', "debug", "ast|types|ir|bpf|all",
 	 "print a stage of the compiler and end: ast, types, ir, bpf, all", OPTION_STRING,
-	 O(stage)},
+	 O(run.dump_stage)},
 	{0, "test", NULL, "run the probes test:NAME", OPTION_FLAG, O(test)},
 	{0, "bench", NULL, "measure the probes bench:NAME", OPTION_FLAG, O(bench)},
 	{0, "mode", "test|bench|format", "test, bench or format, as --test, --bench and --fmt",
 	 OPTION_STRING, O(mode)},
 	{0, "dry-run", NULL,
 	 "compile, load and ask for all that attaching needs, but attach nothing", OPTION_FLAG,
-	 O(dry_run)},
+	 O(run.dry_run)},
 	{0, "info", NULL, "what the kernel offers, as bpftrace reports it", OPTION_FLAG, O(info)},
 	{'V', "version", NULL, "print the version", OPTION_FLAG, O(version)},
 	{'h', "help", NULL, "this text", OPTION_FLAG, O(help)},
@@ -70,18 +69,18 @@ static const struct option_spec run_table[] = {
 	{0, "fmt", NULL, "print the script in the standard layout and end", OPTION_FLAG, O(fmt)},
 	{0, "no-feature", "LIST",
 	 "pretend that the kernel lacks these: kprobe_multi,ring_buffer,...", OPTION_STRING,
-	 O(no_feature)},
+	 O(run.no_feature)},
 	{0, "probe-filter", "REGEX", "use only the probes whose names match (begin and end always)",
-	 OPTION_STRING, O(probe_filter)},
+	 OPTION_STRING, O(run.probe_filter)},
 	{0, "inlines", NULL, "user stacks with the functions that were inlined (needs debug info)",
-	 OPTION_FLAG, O(inlines)},
+	 OPTION_FLAG, O(run.inlines)},
 	{0, "dwarf-pid", "PID", "the process whose stacks dw_ustack unwinds, without -p or -c",
 	 OPTION_STRING, O(unwind_pid)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
-	 OPTION_LIST, O(debug_dirs)},
+	 OPTION_LIST, O(run.debug_dirs)},
 	{0, "traceable-functions", "FILE",
 	 "names of the functions that kprobes may be put on, instead of the kernel's list",
-	 OPTION_STRING, O(traceable)},
+	 OPTION_STRING, O(run.traceable)},
 	{0},
 };
 
@@ -135,13 +134,14 @@ static int parse_word(const char *value, const char *const *words, const char *w
 	return -EINVAL;
 }
 
-static int fill_request(const struct run_options *o, struct run_request *r)
+/* The words that stand for something else. */
+static int read_words(struct run_options *o)
 {
 	static const char *const formats[] = {"text", "json", NULL};
 	static const char *const bufferings[] = {"line", "full", "none", NULL};
 	static const char *const stages[] = {"ast", "types", "ir", "bpf", "all", NULL};
 	static const char *const modes[] = {"", "test", "bench", "format", NULL};
-	const char *stage_name = o->stage;
+	struct run_config *r = &o->run;
 	u32 format = 0, buffering = 0, stage = 0, mode = o->bench ? TEST_MODE_BENCH : o->test;
 
 	if (o->test + o->bench + o->fmt + (o->mode != NULL) > 1) {
@@ -153,54 +153,33 @@ static int fill_request(const struct run_options *o, struct run_request *r)
 	}
 
 	/* -d and -dd without a stage were the whole dump once. */
-	if (stage_name && str_eq(stage_name, "d"))
-		stage_name = "all";
-	if (stage_name && *stage_name == '-') {
+	if (r->dump_stage && str_eq(r->dump_stage, "d"))
+		r->dump_stage = "all";
+	if (r->dump_stage && *r->dump_stage == '-') {
 		fprintf(stderr, "ERROR: -d takes a stage; -d all shows every one\n");
 		return -EINVAL;
 	}
-	if (o->command && o->pid) {
+	if (r->command && o->pid) {
 		fprintf(stderr, "ERROR: Cannot use both -c and -p.\n");
 		return -EINVAL;
 	}
 	if ((o->format && parse_word(o->format, formats, "output format", &format)) ||
 	    (o->buffering && parse_word(o->buffering, bufferings, "buffering mode", &buffering)) ||
 	    (o->mode && parse_word(o->mode, modes, "mode", &mode)) ||
-	    (stage_name && parse_word(stage_name, stages, "stage", &stage)) ||
+	    (r->dump_stage && parse_word(r->dump_stage, stages, "stage", &stage)) ||
 	    (o->pid && parse_pid(o->pid, &r->pid)) ||
 	    (o->unwind_pid && parse_pid(o->unwind_pid, &r->unwind_pid)))
 		return -EINVAL;
 	r->is_json = format == 1;
 	r->test_mode = (enum test_mode)mode;
 	r->buffering = (enum output_buffering)buffering;
-	r->dump_stage = stage_name;
-	r->standalone = o->standalone;
-	r->command = o->command;
-	r->output = o->output;
-	r->btf = o->btf;
-	r->no_feature = o->no_feature;
-	r->probe_filter = o->probe_filter;
-	r->traceable = o->traceable;
-	r->quiet = o->quiet;
-	r->verbose = o->verbose > 0;
-	r->unsafe = o->unsafe;
-	r->dry_run = o->dry_run;
-	r->keep_privileges = o->keep_privileges;
-	r->inlines = o->inlines;
-	r->no_warnings = o->no_warnings;
-	r->report_helpers = o->warnings;
-	r->list_only = o->list;
-	r->include_dirs = o->include_dirs.items;
-	r->ninclude_dirs = o->include_dirs.count;
-	r->debug_dirs = o->debug_dirs.items;
-	r->ndebug_dirs = o->debug_dirs.count;
 	return 0;
 }
 
 /* The script's text, malloc'ed, with the --include files before it. */
-static int read_script(const struct run_options *o, const char *file, struct run_request *r,
-		       char **ret_text)
+static int read_script(struct run_options *o, const char *file, char **ret_text)
 {
+	struct run_config *r = &o->run;
 	struct strbuf text = STRBUF_INIT;
 	char *data = NULL;
 	size_t len = 0;
@@ -233,10 +212,12 @@ static int read_script(const struct run_options *o, const char *file, struct run
 }
 
 /* -l without a script. */
-static int list_pattern(const struct run_options *o, const char *pattern, bool is_compatible)
+static int list_pattern(const struct run_options *o, const char *pattern)
 {
-	char **words = xreallocarray(NULL, o->debug_dirs.count + 8, 2 * sizeof(*words));
-	const bool is_readable = !o->traceable || !access(o->traceable, R_OK);
+	const struct run_config *r = &o->run;
+	const bool is_compatible = r->is_compatible;
+	char **words = xreallocarray(NULL, r->debug_dirs.count + 8, 2 * sizeof(*words));
+	const bool is_readable = !r->traceable || !access(r->traceable, R_OK);
 	int n = 0, code;
 
 	words[n++] = "list";
@@ -250,23 +231,23 @@ static int list_pattern(const struct run_options *o, const char *pattern, bool i
 		words[n++] = "--all";
 	if (o->format && str_eq(o->format, "json") && !is_compatible)
 		words[n++] = "--json";
-	if (o->verbose)
+	if (r->verbose)
 		words[n++] = "-v";
 	if (o->pid) {
 		words[n++] = "-p";
 		words[n++] = (char *)(uintptr_t)o->pid;
 	}
-	if (o->btf) {
+	if (r->btf) {
 		words[n++] = "--btf";
-		words[n++] = (char *)(uintptr_t)o->btf;
+		words[n++] = (char *)(uintptr_t)r->btf;
 	}
-	if (o->traceable) {
+	if (r->traceable) {
 		words[n++] = "--traceable-functions";
-		words[n++] = (char *)(uintptr_t)o->traceable;
+		words[n++] = (char *)(uintptr_t)r->traceable;
 	}
-	for (u32 i = 0; i < o->debug_dirs.count; i++) {
+	for (u32 i = 0; i < r->debug_dirs.count; i++) {
 		words[n++] = "--debuginfo";
-		words[n++] = (char *)(uintptr_t)o->debug_dirs.items[i];
+		words[n++] = (char *)(uintptr_t)r->debug_dirs.items[i];
 	}
 	if (pattern)
 		words[n++] = (char *)(uintptr_t)pattern;
@@ -290,7 +271,7 @@ static char **split_command(char *text)
 }
 
 /* What follows the script: `--name=value` (which can only stand behind `--`) and the rest. */
-static void split_arguments(char **words, int n, struct run_request *r)
+static void split_arguments(char **words, int n, struct run_config *r)
 {
 	const char **sorted = xreallocarray(NULL, (size_t)n + 1, sizeof(*sorted));
 	u32 npositional = 0, nnamed = 0;
@@ -301,10 +282,10 @@ static void split_arguments(char **words, int n, struct run_request *r)
 	for (int i = 0; i < n; i++)
 		if (str_starts(words[i], "--"))
 			sorted[npositional + nnamed++] = words[i];
-	r->positional = sorted;
-	r->npositional = npositional;
-	r->named = sorted + npositional;
-	r->nnamed = nnamed;
+	r->input.positional = sorted;
+	r->input.npositional = npositional;
+	r->input.named = sorted + npositional;
+	r->input.nnamed = nnamed;
 }
 
 static void print_version(bool is_compatible)
@@ -328,18 +309,18 @@ static void print_help(bool is_compatible, FILE *out)
 
 static void free_options(struct run_options *o)
 {
-	free(o->include_dirs.items);
-	free(o->debug_dirs.items);
+	free(o->run.input.include_dirs.items);
+	free(o->run.debug_dirs.items);
 	free(o->includes.items);
 }
 
 /* packed: the script came with this program, as words of argv; NULL = it did not. */
 static int run_command(int argc, char **argv, bool is_compatible, const struct aot *packed)
 {
-	struct run_request r = {.is_compatible = is_compatible,
-				.files = packed ? packed->files : NULL,
-				.nfiles = packed ? packed->nfiles : 0};
-	struct run_options o = {0};
+	struct run_options o = {.run = {.is_compatible = is_compatible,
+					.input = {.files = packed ? packed->files : NULL,
+						  .nfiles = packed ? packed->nfiles : 0}}};
+	struct run_config *r = &o.run;
 	int first = argc, rc = options_parse(&run_spec, argc, argv, &o, &first);
 	char *text = NULL, *command = NULL, **words = NULL;
 
@@ -354,29 +335,29 @@ static int run_command(int argc, char **argv, bool is_compatible, const struct a
 		print_version(is_compatible);
 	else if (o.info)
 		rc = cmd_info(1, argv);
-	else if (o.list && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
-		rc = list_pattern(&o, first < argc ? argv[first] : NULL, is_compatible);
+	else if (r->list_only && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
+		rc = list_pattern(&o, first < argc ? argv[first] : NULL);
 	else if (!o.program && first >= argc)
 		rc = options_usage_error(
 			&run_spec,
 			"a script is needed: -e PROGRAM, a file, or - for standard input");
-	else if (fill_request(&o, &r) < 0)
+	else if (read_words(&o) < 0)
 		rc = EXIT_FAILED;
 	else if (o.fmt || (o.mode && str_eq(o.mode, "format")))
-		rc = fmt_compatible(o.program, o.program ? NULL : argv[first], o.output);
-	else if (read_script(&o, argv[first], &r, &text) < 0)
+		rc = fmt_compatible(o.program, o.program ? NULL : argv[first], r->output);
+	else if (read_script(&o, argv[first], &text) < 0)
 		rc = EXIT_FAILED;
 	else {
 		if (!o.program)
 			first++;
-		split_arguments(argv + first, argc - first, &r);
-		if (is_compatible && o.command && *o.command) {
-			command = xstrdup(o.command);
+		split_arguments(argv + first, argc - first, r);
+		if (is_compatible && r->command && *r->command) {
+			command = xstrdup(r->command);
 			words = split_command(command);
-			r.words = words[0] ? words : NULL;
+			r->words = words[0] ? words : NULL;
 		}
-		rc = run_script(&r);
-		free((void *)(uintptr_t)r.positional);
+		rc = run_script(r);
+		free((void *)(uintptr_t)r->input.positional);
 	}
 out:
 	free(text);

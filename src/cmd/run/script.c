@@ -3,7 +3,6 @@
 #include "cmd/run/run.h"
 #include "cmd/run/aot.h"
 
-
 #include "base/process.h"
 #include "cmd/list/list.h"
 #include "engine/engine.h"
@@ -13,7 +12,7 @@
 
 /* Everything that one run needs, torn down in one place. */
 struct session {
-	const struct run_request *r;
+	const struct run_config *r;
 	struct arena arena;
 	struct diag diag;
 	struct type_store types;
@@ -34,7 +33,7 @@ static int advance_child(void *arg)
 	return s->has_child ? child_advance(&s->child, &s->diag) : 0;
 }
 
-static void session_open(struct session *s, const struct run_request *r)
+static void session_open(struct session *s, const struct run_config *r)
 {
 	const char *btf = r->btf ? r->btf : getenv("BPFTRACE_BTF");
 
@@ -56,7 +55,7 @@ static void session_open(struct session *s, const struct run_request *r)
 		.compile_only = r->dump_stage != NULL,
 		.max_probes = 1024,
 		.pid = r->pid,
-		.debug_path = list_join_paths(&s->arena, r->debug_dirs, r->ndebug_dirs),
+		.debug_path = list_join_paths(&s->arena, &r->debug_dirs),
 		.prepare_process = advance_child,
 		.prepare_arg = s,
 	};
@@ -112,16 +111,9 @@ static const char *environment(const char *name)
 
 static int compile(struct session *s)
 {
-	const struct run_request *r = s->r;
+	const struct run_config *r = s->r;
 	struct compile_options options = {
-		.positional = r->positional,
-		.npositional = r->npositional,
-		.named = r->named,
-		.nnamed = r->nnamed,
-		.include_dirs = r->include_dirs,
-		.ninclude_dirs = r->ninclude_dirs,
-		.files = r->files,
-		.nfiles = r->nfiles,
+		.input = r->input,
 		.system_headers = true,
 		.kernel_source = environment("KERNEL_SOURCE"),
 		.kernel_build = environment("KERNEL_BUILD"),
@@ -199,9 +191,10 @@ static int write_aot(struct session *s)
 		if (!str_eq(source->name, s->r->name) && !source->is_expansion)
 			vector_push(&files, f);
 	}
-	for (u32 i = 0; i < s->r->ninclude_dirs; i++) {
-		const struct script_file f = {.name = STANDALONE_INCLUDE,
-					      .text = from_script(s, s->r->include_dirs[i])};
+	for (u32 i = 0; i < s->r->input.include_dirs.count; i++) {
+		const struct script_file f = {
+			.name = STANDALONE_INCLUDE,
+			.text = from_script(s, s->r->input.include_dirs.items[i])};
 
 		vector_push(&files, f);
 	}
@@ -298,37 +291,7 @@ static void list_targets(const struct script *script, bool is_compatible)
 			print_target(script->programs.items[i].targets[t], is_compatible);
 }
 
-static int execute(struct session *s)
-{
-	const struct run_request *r = s->r;
-	struct engine_options options = {
-		.out = &s->out,
-		.pid = r->pid,
-		.ends_with = r->ends_with ? r->ends_with : r->pid,
-		.unwind_pid = r->unwind_pid,
-		.child = s->has_child ? &s->child : NULL,
-		.is_compatible = r->is_compatible,
-		.quiet = r->quiet,
-		.verbose = r->verbose,
-		.no_warnings = r->no_warnings,
-		.unsafe = r->unsafe,
-		.drops_privileges = !r->keep_privileges,
-		.dry_run = r->dry_run,
-		.inlines = r->inlines,
-		.is_tool = r->is_tool,
-		.announcement = r->announcement,
-		.test_mode = r->test_mode,
-		.duration_ns = r->duration_ns,
-		.rows = r->rows,
-		.reporter = r->reporter,
-	};
-
-	diag_tell(&s->diag); /* warnings of the compiler */
-	s->diag.no_warnings = r->no_warnings;
-	return engine_run(&s->script, &s->env, &options);
-}
-
-int run_script(const struct run_request *r)
+int run_script(const struct run_config *r)
 {
 	struct session s;
 	int err, code = EXIT_OK;
@@ -349,8 +312,11 @@ int run_script(const struct run_request *r)
 		err = write_aot(&s);
 	else if (!err && !r->dump_stage) {
 		err = open_output(&s);
+		diag_tell(&s.diag); /* warnings of the compiler */
+		s.diag.no_warnings = r->no_warnings;
 		if (!err)
-			code = execute(&s);
+			code = engine_run(&s.script, &s.env, r, &s.out,
+					  s.has_child ? &s.child : NULL);
 	}
 	diag_tell(&s.diag);
 	if (err < 0) {

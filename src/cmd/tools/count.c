@@ -194,22 +194,15 @@ bool tool_count_is_better(const char *functions)
 	return yes;
 }
 
-int tool_count(const struct command_spec *spec, const struct count_request *r)
+int tool_count(const struct command_spec *spec, struct count_request *r)
 {
-	const struct ftrace_options options = {
-		.duration = r->duration,
-		.pid = r->pid,
-		.output = r->output,
-		.json = r->is_json,
-		.quiet = true,
-		.buffer = "8192",
-		.only_counts = true,
-		.any_clock = !r->interval_ns,
-		.keep_privileges = r->keep_privileges,
-	};
 	struct counting c = {.request = r, .self = getpid()};
-	int rc = ftrace_session_open(&c.session, spec, &options, "function");
+	int rc;
 
+	r->common.quiet = r->common.only_counts = true;
+	r->common.buffer_kb = 8192;
+	r->common.any_clock = !r->interval_ns;
+	rc = ftrace_session_open(&c.session, spec, &r->common, "function");
 	if (!rc)
 		rc = count_functions(&c);
 	rc = ftrace_session_close(&c.session, rc);

@@ -3,15 +3,14 @@
 #ifndef PANTRACE_CMD_TOOLS_COUNT_H
 #define PANTRACE_CMD_TOOLS_COUNT_H
 
-#include "cmd/tools/tools.h"
+#include "cmd/ftrace/session.h"
 
 struct count_request {
 	const char *functions; /* names and patterns, parted by commas */
-	const char *pid, *duration; /* as given; NULL = all, until Ctrl-C */
-	const char *output;
+	struct ftrace_options common;
 	u64 interval_ns; /* 0 = one report at the end */
 	u64 top; /* 0 = all */
-	bool timestamp, is_json, keep_privileges;
+	bool timestamp;
 };
 
 /*
@@ -19,7 +18,7 @@ struct count_request {
  * pattern among them.
  */
 bool tool_count_is_better(const char *functions);
-/* Runs it; returns the exit code. */
-int tool_count(const struct command_spec *spec, const struct count_request *r);
+/* Runs it, with what counting needs of the common options; returns the exit code. */
+int tool_count(const struct command_spec *spec, struct count_request *r);
 
 #endif

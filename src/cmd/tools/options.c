@@ -19,18 +19,6 @@ static void show_column(struct row_style *style, const char *column)
 		}
 }
 
-int tool_apply_duration(const struct command_spec *command, const char *text, struct run_request *r)
-{
-	double seconds;
-
-	if (!text)
-		return EXIT_OK;
-	if (parse_double(text, &seconds) || seconds <= 0 || seconds > 1e9)
-		return options_usage_error(command, "-d takes a number of seconds, not '%s'", text);
-	r->duration_ns = (u64)(seconds * 1e9);
-	return EXIT_OK;
-}
-
 /* Rising numbers, separated by blanks or commas; brought into one spelling. */
 static const char *number_list(struct arena *a, const char *text)
 {
@@ -61,16 +49,6 @@ static bool is_name(const char *s, const char *further)
 		if (!isalnum((unsigned char)*s) && !strchr("_./:-+@,", *s) && !strchr(further, *s))
 			return false;
 	return true;
-}
-
-/* "1.5" seconds as milliseconds, which an interval probe takes. */
-static const char *milliseconds(struct arena *a, const char *text)
-{
-	double seconds;
-
-	if (parse_double(text, &seconds) || seconds < 0.001 || seconds > 1e6)
-		return NULL;
-	return arena_printf(a, "%llu", (unsigned long long)(seconds * 1000 + 0.5));
 }
 
 /* "vda", "/dev/vda" or "254,0" as the kernel numbers devices: 12 bits of major, 20 of minor. */
@@ -139,6 +117,14 @@ static int refuse(const struct tool_run *t, const struct tool_option *o, const c
 	return rc;
 }
 
+/* The value as an option of this kind takes it. */
+static int apply_kind(const struct tool_run *t, const struct tool_option *o, enum option_kind kind,
+		      const char *value, void *ret)
+{
+	return parse_value(kind, value, ret) ? refuse(t, o, option_kind_takes(kind), value)
+					     : EXIT_OK;
+}
+
 /* An expression that rows must match; glob: as a pattern with * and ?. */
 static int apply_match(const struct tool_run *t, const struct tool_option *o, const char *value)
 {
@@ -152,14 +138,13 @@ static int apply_match(const struct tool_run *t, const struct tool_option *o, co
 static int apply_number(const struct tool_run *t, const struct tool_option *o, const char *value)
 {
 	u64 number;
+	int rc = apply_kind(t, o, OPTION_U64, value, &number);
 
-	if (parse_u64(value, &number))
-		return refuse(t, o, "a number", value);
-	if (number < o->least)
+	if (!rc && number < o->least)
 		return refuse(t, o,
 			      arena_printf(t->arena, "a number from %" PRIu64 " on", o->least),
 			      value);
-	return EXIT_OK;
+	return rc;
 }
 
 /* "tracepoint:sched:sched_switch", "sched/sched_switch" -> "sched:sched_switch". */
@@ -217,11 +202,12 @@ int tool_close_heatmap(const struct tool_run *t, int rc)
  * Appends "--name=value" for getopt(). 0 or an exit code. */
 static int apply(const struct tool_run *t, const struct tool_option *o, const char **value)
 {
-	struct run_request *r = t->request;
+	struct run_config *r = t->request;
 	const char *why;
 	char *word, *save;
+	int rc = EXIT_OK;
 	u64 number;
-	int rc;
+	pid_t pid;
 
 	switch (o->effect) {
 	case TOOL_MATCH:
@@ -232,33 +218,22 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 			show_column(r->rows, word);
 		break;
 	case TOOL_LIMIT:
-		if (parse_u64(*value, &number) || !number)
-			return refuse(t, o, "a number", *value);
 		r->rows->limited_column = o->column;
-		r->rows->limit = number;
+		rc = apply_kind(t, o, OPTION_POSITIVE, *value, &r->rows->limit);
 		break;
 	case TOOL_GETOPT:
 	case TOOL_NUMBER:
 		rc = o->value ? apply_number(t, o, *value) : EXIT_OK;
-		if (rc)
-			return rc;
 		break;
 	case TOOL_PID:
 	case TOOL_THREAD:
-		if (parse_u64(*value, &number) || !number || number > 0x400000) /* PID_MAX_LIMIT */
-			return refuse(t, o,
-				      o->effect == TOOL_PID ? "the number of a process"
-							    : "the number of a thread",
-				      *value);
+		rc = apply_kind(t, o, OPTION_PID, *value, &pid);
 		break;
 	case TOOL_EVENT:
 		rc = apply_event(t, o, value);
-		if (rc)
-			return rc;
 		break;
 	case TOOL_COUNT:
-		if (parse_u64(*value, &number) || !number)
-			return refuse(t, o, "a number", *value);
+		rc = apply_kind(t, o, OPTION_POSITIVE, *value, &number);
 		break;
 	case TOOL_NAME:
 	case TOOL_FIELD:
@@ -276,11 +251,10 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 		if (!*value)
 			return refuse(t, o, "rising numbers", why);
 		break;
-	case TOOL_SECONDS:
-		why = *value;
-		*value = milliseconds(t->arena, why);
-		if (!*value)
-			return refuse(t, o, "a number of seconds", why);
+	case TOOL_SECONDS: /* an interval probe takes milliseconds */
+		rc = apply_kind(t, o, OPTION_SECONDS, *value, &number);
+		if (!rc)
+			*value = arena_printf(t->arena, "%" PRIu64, (number + 500000) / 1000000);
 		break;
 	case TOOL_FILTER:
 		if (!tool_filter(t->arena, *value, &why))
@@ -297,18 +271,19 @@ static int apply(const struct tool_run *t, const struct tool_option *o, const ch
 	case TOOL_HEATMAP:
 		return open_heatmap(t, o, *value);
 	case TOOL_DURATION:
-		return tool_apply_duration(t->command, *value, r);
+		return apply_kind(t, o, OPTION_SECONDS, *value, &r->duration_ns);
 	case TOOL_TEXT:
 	case TOOL_LIST:
 	case TOOL_FORMAT:
 	case TOOL_COMMAND:
 		break;
 	}
-	if (o->help && strstr(t->script, arena_printf(t->arena, "getopt(\"%s\"", o->long_name)))
-		t->words[r->nnamed++] =
+	if (!rc && o->help &&
+	    strstr(t->script, arena_printf(t->arena, "getopt(\"%s\"", o->long_name)))
+		t->words[r->input.nnamed++] =
 			o->value ? arena_printf(t->arena, "--%s=%s", o->long_name, *value)
 				 : arena_printf(t->arena, "--%s", o->long_name);
-	return EXIT_OK;
+	return rc;
 }
 
 static const char *default_value(const struct tool_option *o)

@@ -20,16 +20,13 @@ struct tool_heatmap {
 struct tool_run {
 	const struct command_spec *command;
 	struct arena *arena;
-	struct run_request *request;
+	struct run_config *request;
 	const char **words; /* getopt() values */
 	const char *script;
 	const char *title; /* the command line */
 	struct tool_heatmap *heatmap;
 };
 
-/* -d SECONDS; NULL: it was not given. 0 or an exit code, after a message. */
-int tool_apply_duration(const struct command_spec *command, const char *text,
-			struct run_request *r);
 /* What was given, and what has a default. 0 or an exit code, after a message. */
 int tool_apply_options(const struct tool_run *t, const struct tool_spec *spec,
 		       struct tool_given *given);

@@ -9,15 +9,16 @@
 #include "view/width.h"
 
 struct tool_values {
-	const char *duration, *output;
+	u64 duration_ns;
+	const char *output;
 	bool json, keep_privileges;
 	struct tool_given given;
 };
 
 /* Rows that every tool has. */
 static const struct option_spec common_options[] = {
-	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_STRING,
-	 offsetof(struct tool_values, duration)},
+	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
+	 offsetof(struct tool_values, duration_ns)},
 	{'j', "json", NULL, "one JSON object per row", OPTION_FLAG,
 	 offsetof(struct tool_values, json)},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING,
@@ -130,31 +131,26 @@ static int follow_process(const struct tool_run *t, const struct tool_spec *spec
 			  const struct tool_given *given)
 {
 	const char *text = given_text(spec, given, "pid");
-	u64 pid;
 
-	if (!text)
-		return EXIT_OK;
-	if (parse_u64(text, &pid) || !pid || pid > INT32_MAX)
+	if (text && parse_value(OPTION_PID, text, &t->request->ends_with))
 		return options_usage_error(t->command, "-p takes a process, not '%s'", text);
-	t->request->ends_with = (pid_t)pid;
 	return EXIT_OK;
 }
 
 static int count_by_tracer(const struct command_spec *command, const struct tool_spec *spec,
-			   const struct tool_values *values)
+			   const struct tool_given *g, const struct run_config *r)
 {
-	const struct tool_given *g = &values->given;
 	const char *interval = given_text(spec, g, "interval"), *top = given_text(spec, g, "top");
-	const struct count_request request = {
+	struct count_request request = {
 		.functions = given_text(spec, g, "functions"),
-		.pid = given_text(spec, g, "pid"),
-		.duration = values->duration,
-		.output = values->output,
+		.common = {.pid = r->ends_with,
+			   .duration_ns = r->duration_ns,
+			   .output = r->output,
+			   .json = r->is_json,
+			   .keep_privileges = r->keep_privileges},
 		.interval_ns = interval ? strtoull(interval, NULL, 10) * 1000000 : 0,
 		.top = top ? strtoull(top, NULL, 0) : 0,
 		.timestamp = given_text(spec, g, "timestamp") != NULL,
-		.is_json = values->json,
-		.keep_privileges = values->keep_privileges,
 	};
 
 	if (given_text(spec, g, "user"))
@@ -192,8 +188,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	const char **words = arena_new_array(a, const char *, spec->options.len + 1);
 	struct row_style style = {0};
 	struct tool_values values = {0};
-	struct run_request r = {
-		.name = tool->name, .named = words, .is_tool = true, .rows = &style};
+	struct run_config r = {
+		.name = tool->name, .input = {.named = words}, .is_tool = true, .rows = &style};
 	struct tool_heatmap heatmap = {0};
 	const struct tool_run t = {.command = &command,
 				   .arena = a,
@@ -218,9 +214,8 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	r.is_json = values.json;
 	r.keep_privileges = values.keep_privileges;
 	r.output = values.output;
-	rc = tool_apply_duration(&command, values.duration, &r);
-	if (!rc)
-		rc = tool_apply_options(&t, spec, &values.given);
+	r.duration_ns = values.duration_ns;
+	rc = tool_apply_options(&t, spec, &values.given);
 	if (!rc)
 		rc = tool_apply_arguments(&t, spec, words_end, argv, first, &values.given);
 	if (!rc)
@@ -237,7 +232,7 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		   !values.given.arguments[0]) {
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
 	} else if (!rc && counts_by_tracer(spec, &values.given)) {
-		rc = count_by_tracer(&command, spec, &values);
+		rc = count_by_tracer(&command, spec, &values.given, &r);
 	} else if (!rc && !(rc = tool_check(spec, &values.given))) {
 		if (isatty(STDERR_FILENO))
 			r.announcement = tool_announcement(

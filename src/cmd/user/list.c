@@ -11,15 +11,15 @@
 #define ASK_MS 2000
 
 struct list_options {
-	struct string_list pids, names;
+	struct user_session_arguments who; /* its pids and names */
 	bool json;
 };
 
 static const struct option_spec list_table[] = {
-	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST,
-	 offsetof(struct list_options, pids)},
+	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_PIDS,
+	 offsetof(struct list_options, who.pids)},
 	{'n', "name", "NAME", "only programs of this name, * and ? allowed", OPTION_LIST,
-	 offsetof(struct list_options, names)},
+	 offsetof(struct list_options, who.names)},
 	{'j', "json", NULL, "one JSON object an event and process", OPTION_FLAG,
 	 offsetof(struct list_options, json)},
 	{0},
@@ -309,8 +309,6 @@ int user_list(int argc, char **argv)
 	struct strbuf out = STRBUF_INIT;
 	struct diag d = DIAG_INIT;
 	struct user_session_options which = {0};
-	struct user_session_arguments a = {0};
-	pid_t *pids = NULL;
 	char *request;
 	size_t shown = 0;
 	int first, rc = options_parse(&list_spec, argc, argv, &o, &first);
@@ -319,9 +317,7 @@ int user_list(int argc, char **argv)
 		return rc;
 	if (argc - first > 1)
 		return options_usage_error(&list_spec, "one pattern of events at most");
-	a.pids = o.pids;
-	a.names = o.names;
-	rc = user_session_options_from(&list_spec, &a, &which, &pids);
+	rc = user_session_options_from(&list_spec, &o.who, &which);
 	if (rc != OPTIONS_GO_ON)
 		goto out;
 	user_connect(&processes, &which.which);
@@ -353,7 +349,6 @@ out:
 	strbuf_release(&out);
 	user_processes_release(&processes);
 	diag_release(&d);
-	user_session_arguments_release(&a);
-	free(pids);
+	user_session_arguments_release(&o.who);
 	return rc;
 }

@@ -42,7 +42,6 @@ int user_start(int argc, char **argv)
 	struct user_session session;
 	struct start_options o = {0};
 	struct diag d = DIAG_INIT;
-	pid_t *pids = NULL;
 	int first, rc = options_parse(&start_spec, argc, argv, &o, &first);
 
 	if (rc != OPTIONS_GO_ON)
@@ -52,7 +51,7 @@ int user_start(int argc, char **argv)
 	else if (!o.what.events.count)
 		rc = options_usage_error(&start_spec, "which events? -u 'PROVIDER:NAME'");
 	else
-		rc = user_session_options_from(&start_spec, &o.what, &options, &pids);
+		rc = user_session_options_from(&start_spec, &o.what, &options);
 	if (rc == OPTIONS_GO_ON) {
 		options.name = argv[first];
 		rc = user_session_filter(&o.what, &options, &d, &filters);
@@ -65,7 +64,6 @@ int user_start(int argc, char **argv)
 	}
 	strbuf_release(&filters);
 	user_session_arguments_release(&o.what);
-	free(pids);
 	return rc;
 }
 

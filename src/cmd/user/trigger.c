@@ -18,26 +18,25 @@
 #define NAP_MS 20
 
 struct trigger_options {
-	struct string_list pids, names;
+	struct user_session_arguments who; /* its pids and names */
 	const char *output;
-	u64 every, once_after;
-	double duration;
+	u64 every, once_after, duration_ns;
 	bool json, quiet;
 };
 
 static const struct option_spec table[] = {
-	{'p', "pid", "PID", "watch only this process (may be repeated)", OPTION_LIST,
-	 offsetof(struct trigger_options, pids)},
+	{'p', "pid", "PID", "watch only this process (may be repeated)", OPTION_PIDS,
+	 offsetof(struct trigger_options, who.pids)},
 	{'n', "name", "NAME", "watch only programs of this name, * and ? allowed", OPTION_LIST,
-	 offsetof(struct trigger_options, names)},
+	 offsetof(struct trigger_options, who.names)},
 	{0, "every", "N", "act each Nth time only", OPTION_U64,
 	 offsetof(struct trigger_options, every)},
 	{0, "once-after", "N", "act once, the Nth time, and end", OPTION_U64,
 	 offsetof(struct trigger_options, once_after)},
 	{'o', "output", "DIR", "of snapshots (default: each SESSION-DATE-TIME-N)", OPTION_STRING,
 	 offsetof(struct trigger_options, output)},
-	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_DOUBLE,
-	 offsetof(struct trigger_options, duration)},
+	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
+	 offsetof(struct trigger_options, duration_ns)},
 	{'j', "json", NULL, "notifications as JSON, one object a line", OPTION_FLAG,
 	 offsetof(struct trigger_options, json)},
 	{'q', "quiet", NULL, "nothing is said of snapshots", OPTION_FLAG,
@@ -150,7 +149,7 @@ static int signals_open(void)
 
 static void wait_and_look(struct watching *w, int signals)
 {
-	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + (u64)(w->o->duration * 1e9);
+	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + w->o->duration_ns;
 	struct pollfd fds[] = {{signals, POLLIN, 0},
 			       {recorder_fd(&w->triggers.recorder), POLLIN, 0},
 			       {announce_fd(w->announce), POLLIN, 0}};
@@ -158,7 +157,7 @@ static void wait_and_look(struct watching *w, int signals)
 	while (!w->over) {
 		poll(fds, ARRAY_SIZE(fds), NAP_MS);
 		w->over = fds[0].revents ||
-			  (w->o->duration > 0 && clock_now_ns(CLOCK_MONOTONIC) >= until);
+			  (w->o->duration_ns && clock_now_ns(CLOCK_MONOTONIC) >= until);
 		look(w);
 	}
 }
@@ -252,17 +251,13 @@ int user_trigger(int argc, char **argv)
 	struct trigger_options o = {0};
 	struct watching w = {.o = &o, .d = DIAG_INIT};
 	struct user_session_options like = {0};
-	struct user_session_arguments a = {0};
-	pid_t *pids = NULL;
 	int signals, first, rc = options_parse(&spec, argc, argv, &o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	rc = check(argc - first, &o);
-	a.pids = o.pids;
-	a.names = o.names;
 	if (rc == OPTIONS_GO_ON)
-		rc = user_session_options_from(&spec, &a, &like, &pids);
+		rc = user_session_options_from(&spec, &o.who, &like);
 	if (rc == OPTIONS_GO_ON) {
 		w.context = (struct action_context){.directory = o.output,
 						    .condition = argv[first],
@@ -280,8 +275,7 @@ int user_trigger(int argc, char **argv)
 		close(signals);
 	}
 	diag_release(&w.d);
-	user_session_arguments_release(&a);
-	free(pids);
+	user_session_arguments_release(&o.who);
 	return rc;
 }
 

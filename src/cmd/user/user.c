@@ -123,24 +123,6 @@ int cmd_user(int argc, char **argv)
 	return first == OPTIONS_GO_ON ? EXIT_USAGE : first;
 }
 
-int user_size_parse(const char *text, u64 *ret)
-{
-	static const char units[] = "KMG";
-	char number[32];
-	const size_t n = strspn(text, "0123456789");
-	const char *unit = text[n] ? strchr(units, text[n] & ~0x20) : NULL;
-	u64 value;
-
-	if (!n || n >= sizeof(number) || (text[n] && (!unit || !*unit || text[n + 1])))
-		return -EINVAL;
-	memcpy(number, text, n);
-	number[n] = '\0';
-	if (parse_u64(number, &value) || value > UINT64_MAX >> 30)
-		return -EINVAL;
-	*ret = unit ? value << (10 * (unit - units + 1)) : value;
-	return 0;
-}
-
 int user_session_filter(const struct user_session_arguments *a, struct user_session_options *o,
 			struct diag *d, struct strbuf *lines)
 {
@@ -180,12 +162,10 @@ static int tracked_from(const struct user_session_arguments *a, struct user_trac
 
 int user_session_options_from(const struct command_spec *spec,
 			      const struct user_session_arguments *a,
-			      struct user_session_options *ret, pid_t **pids)
+			      struct user_session_options *ret)
 {
-	u64 value;
 	int rc;
 
-	*pids = xzalloc(sizeof(**pids) * (a->pids.count + 1));
 	ret->events = a->events.items;
 	ret->nr_events = a->events.count;
 	ret->excluded = a->excluded.items;
@@ -196,16 +176,15 @@ int user_session_options_from(const struct command_spec *spec,
 	ret->rings = a->rings;
 	ret->which.names = a->names.items;
 	ret->which.nr_names = a->names.count;
-	ret->which.pids = *pids;
-	for (u32 i = 0; i < a->pids.count; i++) {
-		if (parse_u64(a->pids.items[i], &value) || !value || value > INT32_MAX)
-			return options_usage_error(spec, "'%s' is no process", a->pids.items[i]);
-		if (spec && !process_exists((pid_t)value)) {
-			complain(spec->name, "there is no process %s (-p)", a->pids.items[i]);
+	ret->which.pids = a->pids.items;
+	ret->which.nr_pids = a->pids.count;
+	ret->sub_size = a->sub_size;
+	ret->subs = a->subs;
+	for (u32 i = 0; i < a->pids.count && spec; i++)
+		if (!process_exists(a->pids.items[i])) {
+			complain(spec->name, "there is no process %d (-p)", (int)a->pids.items[i]);
 			return EXIT_FAILED;
 		}
-		(*pids)[ret->which.nr_pids++] = (pid_t)value;
-	}
 	rc = tracked_from(a, &ret->tracked);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
@@ -214,11 +193,10 @@ int user_session_options_from(const struct command_spec *spec,
 	if (a->mode && user_mode_parse(a->mode, &ret->mode, &ret->block_us))
 		return options_usage_error(
 			spec, "'%s' is none of discard, overwrite, block, block=TIME", a->mode);
-	if (a->sub_size && (user_size_parse(a->sub_size, &ret->sub_size) || ret->sub_size < 4096 ||
-			    ret->sub_size > 1 << 30))
-		return options_usage_error(spec, "--sub-size is 4K to 1G, not '%s'", a->sub_size);
-	if (a->subs && (parse_u64(a->subs, &ret->subs) || ret->subs < 2 || ret->subs > 65536))
-		return options_usage_error(spec, "--subs is 2 to 65536, not '%s'", a->subs);
+	if (a->sub_size && (a->sub_size < 4096 || a->sub_size > 1 << 30))
+		return options_usage_error(spec, "--sub-size is 4K to 1G");
+	if (a->subs && (a->subs < 2 || a->subs > 65536))
+		return options_usage_error(spec, "--subs is 2 to 65536");
 	return OPTIONS_GO_ON;
 }
 

@@ -31,9 +31,11 @@ int user_remove_trigger(int argc, char **argv);
 
 /* What `record` and `user start` have in common: which events of whom, and the rings. */
 struct user_session_arguments {
-	struct string_list events, excluded, pids, names, uids, gids;
+	struct string_list events, excluded, names, uids, gids;
+	struct pid_list pids;
 	bool all, threads;
-	const char *level, *mode, *sub_size, *subs, *contexts, *rings, *filter;
+	u64 sub_size, subs; /* 0 = the default */
+	const char *level, *mode, *contexts, *rings, *filter;
 };
 
 /* Rows for an option table; `s` is the struct of the options, `m` its member of the type above. */
@@ -46,7 +48,7 @@ struct user_session_arguments {
 	{0, "level", "LEVEL", "only events at least as severe, as 'warning' or 4; exactly: " \
 	"'=info'", OPTION_STRING, \
 	 offsetof(struct s, m.level)}, \
-	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST, \
+	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_PIDS, \
 	offsetof(struct s, m.pids)}, \
 	{'n', "name", "NAME", "only programs of this name, * and ? allowed; also those " \
 	"that start later", \
@@ -73,9 +75,9 @@ struct user_session_arguments {
 	 "go: a flight recorder), block[=TIME] (the program waits, " "100ms if not said)", \
 	 OPTION_STRING, \
 	 offsetof(struct s, m.mode)}, \
-	{0, "sub-size", "BYTES", "size of a sub-buffer (default 256K)", OPTION_STRING, \
+	{0, "sub-size", "BYTES", "size of a sub-buffer (default 256K)", OPTION_SIZE, \
 	offsetof(struct s, m.sub_size)}, \
-	{0, "subs", "N", "sub-buffers a CPU and process (default 8)", OPTION_STRING, \
+	{0, "subs", "N", "sub-buffers a CPU and process (default 8)", OPTION_POSITIVE, \
 	offsetof(struct s, m.subs)}, \
 	{0, "threads", NULL, "rings of threads instead of CPUs", OPTION_FLAG, offsetof(struct s, \
 	m.threads)}, \
@@ -88,12 +90,12 @@ struct user_session_arguments {
 /* clang-format on */
 
 /*
- * Fills in options from arguments; *pids is malloc'ed. OPTIONS_GO_ON or an exit code (said on
+ * Fills in options from arguments, which they point into. OPTIONS_GO_ON or an exit code (said on
  * stderr).
  */
 int user_session_options_from(const struct command_spec *spec,
 			      const struct user_session_arguments *a,
-			      struct user_session_options *ret, pid_t **pids);
+			      struct user_session_options *ret);
 /*
  * Compiles a->filter, if there is one, for the events of the programs that run now: lines of a
  * description, which *lines keeps. With o->ask others may follow. 0 or -errno with a diagnostic.
@@ -107,7 +109,5 @@ int user_session_filter(const struct user_session_arguments *a, struct user_sess
 void user_unknown_tell(const char *const *globs, u32 n, bool only_near, struct diag *d);
 /* The lists. */
 void user_session_arguments_release(struct user_session_arguments *a);
-/* "64K", "2M", "1G". 0 or -EINVAL. */
-int user_size_parse(const char *text, u64 *ret);
 
 #endif

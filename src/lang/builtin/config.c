@@ -68,9 +68,9 @@ static const char *value_among(const char *const *words, u32 n, const char *name
 static const char *option_value(const struct check *c, const char *name)
 {
 	const struct compile_options *o = c->options;
-	const char *value = value_among(o->named, o->nnamed, name);
+	const char *value = value_among(o->input.named, o->input.nnamed, name);
 
-	return value ? value : value_among(o->positional, o->npositional, name);
+	return value ? value : value_among(o->input.positional, o->input.npositional, name);
 }
 
 static bool word_is(const char *text, const char *const *words)
@@ -225,8 +225,8 @@ int check_options(struct check *c)
 	struct strbuf wrong = STRBUF_INIT;
 	bool help = false;
 
-	for (u32 i = 0; i < o->nnamed; i++) {
-		const char *word = o->named[i] + 2;
+	for (u32 i = 0; i < o->input.nnamed; i++) {
+		const char *word = o->input.named[i] + 2;
 
 		if (is_option(c, word))
 			continue;

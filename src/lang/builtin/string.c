@@ -37,9 +37,9 @@ static bool positional_text(struct check *c, const struct expr *e, const char **
 	index = e->annotation ? *(s64 *)e->annotation
 			      : e->integer; /* once checked, `integer` is its value */
 	if (e->is_count)
-		text = arena_printf(c->arena, "%u", c->options->npositional);
-	else if (index >= 1 && index <= c->options->npositional)
-		text = c->options->positional[index - 1];
+		text = arena_printf(c->arena, "%u", c->options->input.npositional);
+	else if (index >= 1 && index <= c->options->input.npositional)
+		text = c->options->input.positional[index - 1];
 	else
 		text = "";
 	*ret = text + MIN((u64)skip, strlen(text));

@@ -41,11 +41,11 @@ static void check_positional(struct check *c, struct expr *e)
 	u64 value;
 
 	if (e->is_count) {
-		e->string.data = arena_printf(c->arena, "%u", o->npositional);
+		e->string.data = arena_printf(c->arena, "%u", o->input.npositional);
 		e->string.len = (u32)strlen(e->string.data);
-		e->type = check_literal_type(o->npositional, false);
+		e->type = check_literal_type(o->input.npositional, false);
 		e->is_comptime_known = true;
-		e->integer = o->npositional;
+		e->integer = o->input.npositional;
 		return;
 	}
 	if (!e->annotation) { /* the index; `integer` becomes the value */
@@ -55,7 +55,7 @@ static void check_positional(struct check *c, struct expr *e)
 		e->annotation = index;
 	}
 	value = (u64) * (s64 *)e->annotation;
-	text = value >= 1 && value <= o->npositional ? o->positional[value - 1] : "";
+	text = value >= 1 && value <= o->input.npositional ? o->input.positional[value - 1] : "";
 	e->string.data = text;
 	e->string.len = (u32)strlen(text);
 	e->is_comptime_known = true;

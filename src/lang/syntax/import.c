@@ -101,7 +101,7 @@ static bool is_new_file(struct parser *p, const char *path)
 
 void parse_import_file(struct parser *p, const struct import *import)
 {
-	const bool packed = p->pp.options->files != NULL;
+	const bool packed = p->pp.options->input.files != NULL;
 	const char *path = resolve(p, import);
 	struct stat st;
 

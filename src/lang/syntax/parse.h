@@ -10,6 +10,7 @@
 #ifndef PANTRACE_LANG_SYNTAX_PARSE_H
 #define PANTRACE_LANG_SYNTAX_PARSE_H
 
+#include "base/options.h"
 #include "lang/syntax/ast.h"
 
 #define LANG_MAX_SOURCE (1u << 20) /* bytes */
@@ -24,14 +25,21 @@ struct script_file {
 	const char *name, *text;
 };
 
-struct parse_options {
+/* What came with a script. */
+struct script_input {
 	const char *const *positional; /* $1 ... $N */
 	u32 npositional;
-	const char *const *include_dirs; /* -I */
-	u32 ninclude_dirs;
+	/* --name=value for getopt(); positional may hold such words, too */
+	const char *const *named;
+	u32 nnamed;
+	struct string_list include_dirs; /* -I */
 	/* these are all that there are; NULL = the file system's */
 	const struct script_file *files;
 	u32 nfiles;
+};
+
+struct parse_options {
+	struct script_input input;
 	bool have_btf; /* predefine BPFTRACE_HAVE_BTF */
 	bool system_headers; /* #include reads those that are installed */
 	/* Trees of the kernel's headers; NULL = those of the running kernel. */

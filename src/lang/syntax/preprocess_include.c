@@ -69,13 +69,13 @@ static int read_text(struct preprocessor *pp, const char *path, const char **ret
 	char *text;
 	int err;
 
-	for (u32 i = 0; i < pp->options->nfiles; i++)
-		if (str_eq(pp->options->files[i].name, path)) {
-			*ret = pp->options->files[i].text;
+	for (u32 i = 0; i < pp->options->input.nfiles; i++)
+		if (str_eq(pp->options->input.files[i].name, path)) {
+			*ret = pp->options->input.files[i].text;
 			*ret_len = strlen(*ret);
 			return 0;
 		}
-	if (pp->options->files)
+	if (pp->options->input.files)
 		return -ENOENT;
 	err = file_read(path, LANG_MAX_SOURCE, &text, ret_len);
 	if (err < 0)
@@ -373,11 +373,12 @@ void preprocess_include(struct preprocessor *pp, struct span at, const char *nam
 				     name),
 			&kind))
 		return;
-	for (u32 i = 0; *name != '/' && !kind.is_system && i < pp->options->ninclude_dirs; i++)
-		if (open_header(
-			    pp, at,
-			    arena_printf(pp->arena, "%s/%s", pp->options->include_dirs[i], name),
-			    &kind))
+	for (u32 i = 0;
+	     *name != '/' && !kind.is_system && i < pp->options->input.include_dirs.count; i++)
+		if (open_header(pp, at,
+				arena_printf(pp->arena, "%s/%s",
+					     pp->options->input.include_dirs.items[i], name),
+				&kind))
 			return;
 	if (*name != '/' && pp->options->system_headers) {
 		find_directories(pp);

@@ -89,8 +89,8 @@ static u32 substitute_positional(struct parser *p, struct span at, const char *s
 			    *digits ? *digits : ' ', *digits ? *digits : ' ');
 	if (p->failed)
 		return 0;
-	if (n <= p->options->npositional)
-		strbuf_addstr(out, p->options->positional[n - 1]);
+	if (n <= p->options->input.npositional)
+		strbuf_addstr(out, p->options->input.positional[n - 1]);
 	return (u32)(end - s) - 1 + braces;
 }
 
