@@ -4,6 +4,7 @@
  * in session.c: there fork() makes tables of the child's own, in a file beside its parent's.
  */
 #include "aggregate_session.h"
+#include "session.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,35 +66,6 @@ static struct pt_tables *tables_new(uint32_t nr)
 	return (struct pt_tables *)(arena + used - size);
 }
 
-static int file_open(const struct pt_spec *spec, uint32_t pid, char file[64])
-{
-	char path[sizeof(spec->directory) + 65];
-	int fd;
-
-	if (*spec->directory) {
-		snprintf(file, 64, "%u-%llx.pantrace", pid,
-			 (unsigned long long)__builtin_ia32_rdtsc());
-		snprintf(path, sizeof(path), "%s/%s", spec->directory, file);
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd >= 0 ||
-		    (errno != ENOENT && errno != EACCES && errno != EPERM && errno != EROFS))
-			return fd < 0 ? -errno : fd;
-	}
-	file[0] = 0;
-	fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-static void file_remove(const struct pt_spec *spec, const char *file)
-{
-	char path[sizeof(spec->directory) + 65];
-
-	if (!*file)
-		return;
-	snprintf(path, sizeof(path), "%s/%s", spec->directory, file);
-	unlink(path);
-}
-
 static void header_fill(struct pantrace_aggregates *header, const struct pt_spec *spec,
 			uint32_t pid, uint32_t parent)
 {
@@ -142,7 +114,7 @@ int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid
 		rc = state_get();
 	if (rc)
 		return rc;
-	fd = file_open(spec, pid, file);
+	fd = pt_session_file_make(spec, pid, file);
 	if (fd < 0)
 		return fd;
 	header_fill(&header, spec, pid, parent);
@@ -170,7 +142,7 @@ int pt_tables_make(unsigned int number, const struct pt_spec *spec, uint32_t pid
 out:
 	if (shm != MAP_FAILED)
 		munmap(shm, header.file_size);
-	file_remove(spec, file);
+	pt_session_file_remove(spec, file);
 	close(fd);
 	return rc;
 }

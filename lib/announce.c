@@ -104,6 +104,7 @@ static void announce(const struct pantrace_event *event, void *arg)
 	struct asking *const asking = arg;
 	struct pt_settings *const set = asking->set;
 	char full[2 * PT_RULE_GLOB];
+	int rc;
 
 	if (event == asking->last || set->deaf || *event->types == PANTRACE_T_GATE)
 		return;
@@ -113,7 +114,9 @@ static void announce(const struct pantrace_event *event, void *arg)
 	    !pt_announce_pending(set, event, full))
 		return;
 	/* one refusal is enough: nobody waits for it again */
-	set->deaf = ask(asking, event, full) != 0;
+	rc = ask(asking, event, full);
+	set->deaf = rc != 0;
+	set->unheard = rc && rc != -EBADMSG;
 }
 
 void pt_announce(void)
@@ -131,6 +134,19 @@ void pt_announce(void)
 			close(asking.fd);
 	}
 	errno = saved;
+}
+
+void pt_announce_refusal(const struct pt_spec *spec, int error)
+{
+	char text[128];
+	const int n = snprintf(text, sizeof(text), "pantrace %d %s refused %s\n%d\n",
+			       PANTRACE_PROTOCOL, PANTRACE_LIB_VERSION, spec->name, -error);
+	const int to = *spec->keeper ? dial(spec->keeper, KEEPER_S) : -1;
+
+	if (to < 0)
+		return;
+	send(to, text, (size_t)n, MSG_NOSIGNAL);
+	close(to);
 }
 
 void pt_announce_rings(const struct pt_settings *set, int fd)

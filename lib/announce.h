@@ -17,5 +17,7 @@ PT_HIDDEN void pt_announce(void);
  * be gone with the process. Only system calls.
  */
 PT_HIDDEN void pt_announce_rings(const struct pt_settings *set, int fd);
+/* That the process does not take part, because of ERROR. Only system calls. */
+PT_HIDDEN void pt_announce_refusal(const struct pt_spec *spec, int error);
 
 #endif

@@ -186,6 +186,7 @@ PT_HIDDEN bool pt_tracked_here(const struct pt_tracked *tracked);
 struct pt_spec {
 	char name[PANTRACE_SESSION_NAME];
 	char directory[512]; /* of ring files; "": memory only */
+	uint64_t directory_device, directory_inode; /* as the tool sees it; 0: of any */
 	char ask[108]; /* the recorder's socket, where filters are asked for; "": none */
 	char keeper[108]; /* the same, where rings without a name are handed over */
 	uint32_t mode, sub_size, nr_subs, per_thread, block_us;
@@ -223,6 +224,7 @@ struct pt_session_info {
 	bool untracked; /* this process does not record */
 	int error; /* why the rings could not be made, or 0 */
 	uint32_t events_on; /* events that the session has on */
+	bool unheard; /* events wait for a filter, and the recorder could not be reached */
 	char file[64]; /* its name in spec.directory, or "" */
 	struct pantrace_counts counts;
 };

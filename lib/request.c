@@ -68,6 +68,8 @@ static void session_line(struct pt_answer *answer, const struct pt_session_info 
 		info->untracked && info->state != PT_STOPPED ? "untracked" : states[info->state],
 		(unsigned long long)info->counts.events, (unsigned long long)info->counts.lost,
 		*info->file ? info->spec.directory : "-", *info->file ? "/" : "", info->file);
+	if (info->unheard)
+		pt_answer_add(answer, "unheard\n");
 	if (pantrace_refused() || pt_sites_nameless())
 		pt_answer_add(answer, "refused %u %u %d\n", pantrace_refused(), pt_sites_nameless(),
 			      -pt_sites_why());

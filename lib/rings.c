@@ -33,37 +33,49 @@ static uint32_t ring_generation;
 
 /* ---- the file ---- */
 
-static int file_open(struct pt_settings *set, uint32_t pid)
+/* The recorder may be on the other side of a mount, where this path is another directory. */
+static bool directory_is_meant(const struct pt_spec *spec)
 {
-	char path[sizeof(set->spec.directory) + sizeof(set->file) + 1];
-	int fd;
+	struct stat st;
 
-	set->file[0] = 0;
-	if (!*set->spec.directory) {
-		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
-		return fd < 0 ? -errno : fd;
+	return !spec->directory_inode ||
+	       (!stat(spec->directory, &st) && st.st_dev == spec->directory_device &&
+		st.st_ino == spec->directory_inode);
+}
+
+int pt_session_file_make(const struct pt_spec *spec, uint32_t pid, char file[PT_FILE_NAME])
+{
+	char path[sizeof(spec->directory) + PT_FILE_NAME];
+	int fd = -ENOENT;
+
+	if (*spec->directory && directory_is_meant(spec)) {
+		snprintf(file, PT_FILE_NAME, "%u-%llx.pantrace", pid,
+			 (unsigned long long)__builtin_ia32_rdtsc());
+		snprintf(path, sizeof(path), "%s/%s", spec->directory, file);
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0)
+			return fd;
+		fd = -errno;
 	}
-	snprintf(set->file, sizeof(set->file), "%u-%llx.pantrace", pid,
-		 (unsigned long long)__builtin_ia32_rdtsc());
-	snprintf(path, sizeof(path), "%s/%s", set->spec.directory, set->file);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0)
-		return fd;
-	fd = -errno;
-	set->file[0] = 0;
+	file[0] = 0;
+	/* a tool's, which is handed a descriptor */
+	if (!*spec->directory ||
+	    (*spec->name && (fd == -ENOENT || fd == -EACCES || fd == -EPERM || fd == -EROFS))) {
+		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	}
 	return fd;
 }
 
-/* A file that could not be had in full is not left behind. */
-static void file_remove(struct pt_settings *set)
+void pt_session_file_remove(const struct pt_spec *spec, char file[PT_FILE_NAME])
 {
-	char path[sizeof(set->spec.directory) + sizeof(set->file) + 1];
+	char path[sizeof(spec->directory) + PT_FILE_NAME];
 
-	if (!set->file[0])
+	if (!file[0])
 		return;
-	snprintf(path, sizeof(path), "%s/%s", set->spec.directory, set->file);
+	snprintf(path, sizeof(path), "%s/%s", spec->directory, file);
 	unlink(path);
-	set->file[0] = 0;
+	file[0] = 0;
 }
 
 /* Of the process, whichever thread asks. */
@@ -244,17 +256,13 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	}
 	if (set->spec.mode == PANTRACE_AGGREGATE)
 		return tables_make(set, pid, parent);
-	fd = file_open(set, pid);
-	/* a tool's directory may be on another's side of a mount or of permissions: it is handed a
-	 * descriptor */
-	if ((fd == -ENOENT || fd == -EACCES || fd == -EPERM || fd == -EROFS) && set != pt_settings)
-		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
+	fd = pt_session_file_make(&set->spec, pid, set->file);
 	if (fd < 0)
-		return fd == -1 ? -errno : fd;
+		return fd;
 	header_fill(set, &header, pid, parent);
 	rc = fstat(fd, &st) ? -errno : file_map(fd, &header, &shm);
 	if (rc < 0) {
-		file_remove(set);
+		pt_session_file_remove(&set->spec, set->file);
 		close(fd);
 		return rc;
 	}
@@ -280,16 +288,17 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 
 void pt_rings_refused(const struct pt_spec *spec, int error)
 {
-	char path[sizeof(spec->directory) + 64];
-	int fd;
+	char path[sizeof(spec->directory) + PT_FILE_NAME];
 
 	if (!*spec->directory)
 		return;
-	/* empty: a full file system has room for a name yet */
+	/*
+	 * empty: a full file system has room for a name yet; made by mknod(), as there may be no
+	 * descriptor left
+	 */
 	snprintf(path, sizeof(path), "%s/%d-0-%d.pantrace", spec->directory, (int)getpid(), -error);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0)
-		close(fd);
+	if (!directory_is_meant(spec) || (mknod(path, S_IFREG | 0600, 0) && errno != EEXIST))
+		pt_announce_refusal(spec, error);
 }
 
 void pt_sessions_of_child(void)

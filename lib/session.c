@@ -58,7 +58,7 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 		pt_clock_read(&set->spec.clock, !pt_control_confined());
 	set->error = 0;
 	set->refused_sites = set->refused_events = 0;
-	set->deaf = false;
+	set->begun = set->deaf = set->unheard = false;
 	set->fd = -1;
 	set->file[0] = 0;
 	/* free of charge where it is done already, and while there is one thread */
@@ -99,6 +99,8 @@ uint32_t pt_sessions_wanting(const struct pantrace_event *event)
 			if (set->error)
 				continue;
 			set->error = pt_rings_make(set, (uint32_t)getpid(), 0);
+			if (set->error && set->begun)
+				pt_rings_refused(&set->spec, set->error);
 			if (set->error)
 				continue;
 			set->state = PT_RUNNING;
@@ -170,7 +172,7 @@ static int rules_append(struct pt_settings *set, const void *arg)
 {
 	const int rc = pt_settings_rules(set, arg);
 
-	set->deaf = false; /* there may be a new recorder */
+	set->deaf = set->unheard = false; /* there may be a new recorder */
 	pt_sites_follow();
 	return rc;
 }
@@ -302,6 +304,7 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, c
 	set->state = PT_ARMED;
 	pt_sites_follow();
 	rc = set->error;
+	set->begun = !rc;
 	if (rc) {
 		*why = pt_refusal_reason(-rc);
 		set->state = PT_NONE;
@@ -405,6 +408,7 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 		.state = set->state,
 		.untracked = set->untracked,
 		.error = set->error,
+		.unheard = set->unheard,
 	};
 	memcpy(ret->file, set->file, sizeof(ret->file));
 	if (session->shm && set->state != PT_ARMED)

@@ -8,11 +8,15 @@
 
 #include "internal.h"
 
+#define PT_FILE_NAME 64
+
 /* What must outlive a fork: the state page is wiped in the child. Number 0 is the program's own. */
 struct pt_settings {
 	enum pt_session_state state;
 	bool burnt; /* a thread never left the rings: the slot is not used again */
+	bool begun; /* what goes wrong with it from now on, nobody waits to be told */
 	bool deaf; /* its recorder did not answer (announce.c) */
+	bool unheard; /* nor could it be reached */
 	bool untracked; /* this process is none of those that record */
 	bool stale; /* the sites are as they were in the parent */
 	uint32_t refused_sites, refused_events; /* that stay off: see struct pantrace_shm */
@@ -23,7 +27,7 @@ struct pt_settings {
 	uint64_t inode; /* of fd: the program may have closed it, and have got the number again */
 	uint64_t since; /* memory.c: when it first looked, ns; 0: not yet */
 	bool settled; /* and that the unused part was given back */
-	char file[64];
+	char file[PT_FILE_NAME];
 	struct pt_spec spec;
 	struct pt_rules rules;
 };
@@ -81,6 +85,14 @@ PT_HIDDEN void pt_environment_start(void);
  * signal handler, or the one thread left of many.
  */
 PT_HIDDEN int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent);
+/*
+ * A new file of the session, in FILE its name in the directory; "": it has none, as no directory is
+ * meant, or not the one that is here. A descriptor or a negative errno.
+ */
+PT_HIDDEN int pt_session_file_make(const struct pt_spec *spec, uint32_t pid,
+				   char file[PT_FILE_NAME]);
+/* One that could not be had in full is not left behind. */
+PT_HIDDEN void pt_session_file_remove(const struct pt_spec *spec, char file[PT_FILE_NAME]);
 /* No more events from when it returns; what was begun is published. */
 PT_HIDDEN void pt_rings_quiesce(struct pt_settings *set);
 /* After pt_rings_quiesce(). The file is closed, the memory given back. */

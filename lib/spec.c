@@ -139,6 +139,17 @@ static int take_directory(struct pt_description *to, struct pt_line *values)
 	return 0;
 }
 
+static int take_directory_id(struct pt_description *to, struct pt_line *values)
+{
+	struct pt_line device, inode;
+
+	return pt_word_next(values, &device) && pt_word_next(values, &inode) &&
+			       pt_word_number(&device, UINT64_MAX, &to->spec.directory_device) &&
+			       pt_word_number(&inode, UINT64_MAX, &to->spec.directory_inode)
+		       ? 0
+		       : -EINVAL;
+}
+
 static int take_mode(struct pt_description *to, struct pt_line *values)
 {
 	static const char *const names[] = {"discard", "overwrite", "block"};
@@ -344,7 +355,7 @@ static const struct {
 	{"mode", take_mode},	 {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block},	 {"threads", take_threads},   {"contexts", take_contexts},
 	{"clock", take_clock},	 {"enable", take_enable},     {"disable", take_disable},
-	{"keeper", take_keeper}, {"tracked", take_tracked},
+	{"keeper", take_keeper}, {"tracked", take_tracked},   {"directory-id", take_directory_id},
 };
 
 int pt_description_parse(const char *text, size_t n, struct pt_description *ret)

@@ -48,6 +48,8 @@
  *						be written (ETXTBSY shared, EPERM sealed, EACCES: no
  *						code of the process may be), events whose records
  *						did not fit; they stay off
+ *	unheard					behind a session's line: events wait for a filter,
+ *						and nobody could be asked (ask): "rules" brings it
  *	session NAME STATE EVENTS LOST FILE	armed (no site yet), running, stopped, untracked;
  *						FILE "-": see below
  *
@@ -61,6 +63,8 @@
  *	for all | for name GLOB | for pid N | for environment	who joins by itself when it starts
  *	directory PATH				of ring files; a process that cannot write there
  *						keeps its rings in memory
+ *	directory-id DEVICE INODE		of that directory: where the path leads to another
+ *						one, rings are kept in memory, too
  *	mode discard|overwrite|block
  *	sub-size N, subs N			of a ring (one a CPU)
  *	block N					the longest wait of an event
@@ -113,6 +117,8 @@
  *
  * Handing over rings (to the same socket; no answer)
  *	pantrace 1 0.1.0 keep SESSION		with the descriptor of their memory (SCM_RIGHTS)
+ *	pantrace 1 0.1.0 refused SESSION	then a line with an errno: the process does not take
+ *						part because of it, and has no directory to say so
  */
 #ifndef PANTRACE_PROTOCOL_H
 #define PANTRACE_PROTOCOL_H

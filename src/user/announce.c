@@ -17,7 +17,7 @@
 #define PEERS_MAX  256 /* that ask at the same time */
 #define GUESTS_MAX 32 /* of these of one other user: a program asks, and is gone */
 #define ROUNDS_MAX 32 /* then the recorder has other things to do */
-#define RINGS_MAX  4096 /* handed over at a time */
+#define RINGS_MAX  4096 /* handed over at a time; also of refusals */
 #define KNOWN_MAX \
 	16384 /* events whose answer is kept: a hostile program could make up any number */
 
@@ -38,6 +38,7 @@ struct announce {
 	VECTOR(struct rule) rules;
 	VECTOR(struct peer) peers;
 	VECTOR(struct announced_rings) rings; /* not taken yet */
+	VECTOR(struct announced_refusal) refusals;
 	struct arena arena;
 	struct hashmap known; /* "rule event-line" -> the answer, in arena */
 	u32 nr_known
@@ -103,8 +104,9 @@ int announce_fd(const struct announce *a)
 	return a->epoll;
 }
 
-/* "pantrace 1 VERSION announce SESSION\nevent ...\n": cuts it up. false: it is none. */
-static bool request_parse(char *text, const char **ret_session, const char **ret_line)
+/* "pantrace 1 VERSION VERB SESSION\nLINE\n": cuts it up. false: it is none. */
+static bool request_parse(char *text, const char **ret_verb, const char **ret_session,
+			  const char **ret_line)
 {
 	char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
 	char *word[5];
@@ -116,8 +118,9 @@ static bool request_parse(char *text, const char **ret_session, const char **ret
 	while (n < ARRAY_SIZE(word) && (word[n] = strsep(&text, " ")))
 		n++;
 	if (n != ARRAY_SIZE(word) || text || !str_eq(word[0], "pantrace") ||
-	    strtoul(word[1], NULL, 10) != PANTRACE_PROTOCOL || !str_eq(word[3], "announce"))
+	    strtoul(word[1], NULL, 10) != PANTRACE_PROTOCOL)
 		return false;
+	*ret_verb = word[3];
 	*ret_session = word[4];
 	*ret_line = line;
 	return true;
@@ -148,19 +151,16 @@ static const char *answer_make(struct announce *a, const struct rule *rule, cons
 	return answer;
 }
 
-/* The text to send, from now on known. *ret_rc is not 0 when the predicate does not fit, which is
- * said once. */
-static const char *answer_to(struct announce *a, char *request, bool trusted, struct diag *d,
-			     int *ret_rc)
+/* The text to send to one who has the event of LINE, from now on known. *ret_rc is not 0 when the
+ * predicate does not fit, which is said once. */
+static const char *answer_for(struct announce *a, const char *session, const char *line,
+			      bool trusted, struct diag *d, int *ret_rc)
 {
-	const char *session, *line, *name, *answer;
+	const char *name = line, *answer;
 	const struct rule *rule;
 	char *key, *event;
 	int rc = 0;
 
-	if (!request_parse(request, &session, &line))
-		return "error 74 not a request\n";
-	name = line;
 	for (int i = 0; i < 4 && *name; i++)
 		name += strcspn(name, " ") + (name[strcspn(name, " ")] == ' ');
 	event = xstrndup(name, strcspn(name, " "));
@@ -185,6 +185,45 @@ static const char *answer_to(struct announce *a, char *request, bool trusted, st
 	free(event);
 	free(key);
 	return answer ? answer : "error 28 too many events\n";
+}
+
+/* The text to send; NULL: none is waited for. */
+static const char *answer_to(struct announce *a, const struct peer *from, char *request,
+			     struct diag *d, int *ret_rc)
+{
+	const char *verb, *session, *line;
+
+	if (!request_parse(request, &verb, &session, &line))
+		return "error 74 not a request\n";
+	if (str_eq(verb, "announce"))
+		return answer_for(a, session, line, from->trusted, d, ret_rc);
+	if (str_eq(verb, "refused") && a->refusals.len < RINGS_MAX) {
+		struct announced_refusal r = {.pid = from->pid, .error = atoi(line)};
+
+		snprintf(r.session, sizeof(r.session), "%s", session);
+		vector_push(&a->refusals, r);
+	}
+	return NULL;
+}
+
+bool announce_refusal(struct announce *a, struct announced_refusal *ret)
+{
+	if (!a->refusals.len)
+		return false;
+	*ret = a->refusals.items[--a->refusals.len];
+	return true;
+}
+
+int announce_filters(struct announce *a, const char *session, const char *line, bool trusted,
+		     struct diag *d, struct strbuf *ret)
+{
+	int rc = 0;
+	const char *const answer = answer_for(a, session, line, trusted, d, &rc);
+
+	if (!str_starts(answer, "ok\n"))
+		return rc ? rc : -ENOENT;
+	strbuf_addstr(ret, answer + strlen("ok\n"));
+	return 0;
 }
 
 static void peer_end(struct announce *a, size_t i)
@@ -319,8 +358,8 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 		if (handed >= 0)
 			continue;
 		text[n] = '\0';
-		answer = answer_to(a, text, trusted, d, &rc);
-		if (send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		answer = answer_to(a, &a->peers.items[peer], text, d, &rc);
+		if (answer && send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 			break;
 	}
 	peer_end(a, peer);
@@ -379,6 +418,7 @@ void announce_close(struct announce *a)
 	for (size_t i = 0; i < a->rings.len; i++)
 		close(a->rings.items[i].fd);
 	vector_free(&a->rings);
+	vector_free(&a->refusals);
 	vector_free(&a->peers);
 	hashmap_release(&a->known);
 	arena_release(&a->arena);

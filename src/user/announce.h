@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/diag.h"
+#include "base/strbuf.h"
 
 struct announce;
 
@@ -34,6 +35,21 @@ struct announced_rings {
 };
 /* False: there are none. */
 bool announce_rings(struct announce *a, struct announced_rings *ret);
+/* A process that does not take part in a session, and had no other way to say so. */
+struct announced_refusal {
+	pid_t pid; /* as above */
+	int error; /* the errno */
+	char session[64];
+};
+/* False: there are none. */
+bool announce_refusal(struct announce *a, struct announced_refusal *ret);
+/*
+ * For a program that cannot reach the socket: appends to RET what it would be answered for the
+ * event of LINE ("event ..."). TRUSTED: it is root's or our own user's. 0, -ENOENT: nothing, or
+ * -EINVAL as announce_serve().
+ */
+int announce_filters(struct announce *a, const char *session, const char *line, bool trusted,
+		     struct diag *d, struct strbuf *ret);
 /*
  * How often an event stayed off, whosever it is: the predicate does not fit it, or there are too
  * many. NULL is fine.

@@ -204,7 +204,8 @@ int user_description_make(const struct user_session_options *o, const char *name
 	user_clock_read(runtime, &clock);
 	strbuf_addf(text, "name %s\n", name);
 	put_selection(text, o);
-	strbuf_addf(text, "directory %s\nmode %s\n", directory, user_mode_name(o->mode));
+	user_rings_lines(directory, text);
+	strbuf_addf(text, "mode %s\n", user_mode_name(o->mode));
 	if (o->sub_size)
 		strbuf_addf(text, "sub-size %" PRIu64 "\n", o->sub_size);
 	if (o->subs)
@@ -240,13 +241,29 @@ bool user_description_means(const char *text, const char *program)
 
 		means |= str_eq(rule, "for all") ||
 			 (str_starts(rule, "for name ") && glob_match(rule + 9, program));
-		if (str_starts(rule, "tracked ")) {
-			free(rule);
-			return false;
-		}
 		free(rule);
 	}
 	return means;
+}
+
+bool user_description_wants(const char *text, const char *event, u32 level)
+{
+	char *const name = xstrndup(event, strcspn(event, " "));
+	bool wants = false;
+
+	for (const char *line = text; *line; line = next_line(line)) {
+		char *const rule = xstrndup(line, strcspn(line, "\n")), *rest = rule;
+		char *const word = strsep(&rest, " "), *const glob = strsep(&rest, " ");
+		const bool exactly = rest && *rest == '=';
+		const u32 of = rest ? (u32)strtoul(rest + exactly, NULL, 10) : UINT32_MAX;
+
+		if (is_rule(line) && glob && glob_match(glob, name) &&
+		    (exactly ? level == of : level <= of))
+			wants = str_eq(word, "enable");
+		free(rule);
+	}
+	free(name);
+	return wants;
 }
 
 static u64 start_time(pid_t pid)

@@ -22,11 +22,10 @@ int user_description_make(const struct user_session_options *o, const char *name
  */
 int user_description_rules(bool on, const char *const *events, u32 n, const char *level,
 			   struct strbuf *text, struct diag *d);
-/*
- * Whether the session that TEXT describes is for programs of this name, whenever they begin. One
- * that tracks some processes is for nobody else.
- */
+/* Whether the session that TEXT describes is for programs of this name, whenever they begin. */
 bool user_description_means(const char *text, const char *program);
+/* Whether it has EVENT on, "PROVIDER:NAME", with anything behind a blank, of this level. */
+bool user_description_wants(const char *text, const char *event, u32 level);
 /*
  * Writes the file with such lines, in place of those about the same events. 0 or -errno; -E2BIG:
  * there are too many.

@@ -65,6 +65,15 @@ enum user_of user_is_of(pid_t pid, uid_t uid)
 	return has_uid(&status, uid) ? USER_OF_YES : USER_OF_NO;
 }
 
+pid_t user_inner_pid(pid_t pid)
+{
+	struct status status;
+	char name[24];
+
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	return status_read(name, &status) ? status.inner : 0;
+}
+
 bool user_is_confined(pid_t pid)
 {
 	struct status status;

@@ -20,6 +20,8 @@ enum user_of {
 
 /* Whether UID is one of the user ids (real, effective, saved) of a process of our pid namespace. */
 enum user_of user_is_of(pid_t pid, uid_t uid);
+/* Its number in its own pid namespace; 0: not known. */
+pid_t user_inner_pid(pid_t pid);
 /* Whether the first thread of a process is confined by seccomp. */
 bool user_is_confined(pid_t pid);
 

@@ -343,6 +343,16 @@ void user_warn_stays_off(const struct user_processes *p, struct diag *d)
 	}
 }
 
+bool user_is_refusal(const struct user_process *p)
+{
+	static const int others[] = {0, -EEXIST, -ETIMEDOUT, -EPROTONOSUPPORT, -EPIPE, -ECONNRESET};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (p->error == others[i])
+			return false;
+	return true;
+}
+
 void user_refusal_text(struct strbuf *text, pid_t pid, const char *name, const char *reason,
 		       int error)
 {

@@ -58,6 +58,8 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms);
 /* The first line of a request. */
 char *user_request(const char *verb, const char *session);
 void user_processes_release(struct user_processes *p);
+/* Whether the process said no to what a session wants of it. */
+bool user_is_refusal(const struct user_process *p);
 /*
  * "process PID (NAME) does not take part: REASON" is added to TEXT. ERROR: its errno; where seccomp
  * may be behind it, that is said, too. What others can write is escaped.

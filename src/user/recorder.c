@@ -21,6 +21,17 @@
 #define FILES_MAX      100000u /* in the directory of rings */
 #define SAID_MAX       50u /* programs that are named as they do not take part */
 
+/* Anybody can start a thousand programs: some are named, all count. */
+static void trouble_say(struct recorder *r, const char *text)
+{
+	if (++r->nr_said <= SAID_MAX)
+		fprintf(stderr, "WARNING: %s\n", text);
+	else if (r->nr_said == SAID_MAX + 1)
+		fputs("WARNING: there are more programs that do not take part, or not with all of "
+		      "their events\n",
+		      stderr);
+}
+
 /* ---- finding ---- */
 
 int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output,
@@ -142,37 +153,29 @@ static bool has_sites_of_other(const struct recorder *r)
 	return !r->output && r->consume && !r->session->trigger;
 }
 
-/* Anybody can start a thousand programs: some are named, all count. */
-static void trouble_say(struct recorder *r, const char *text)
+static void late_say(void *arg, const char *text)
 {
-	if (++r->nr_said <= SAID_MAX)
-		fprintf(stderr, "WARNING: %s\n", text);
-	else if (r->nr_said == SAID_MAX + 1)
-		fputs("WARNING: there are more programs that do not take part, or not with all of "
-		      "their events\n",
-		      stderr);
+	struct recorder *const r = arg;
+
+	r->nr_refused++;
+	if (!has_sites_of_other(r))
+		trouble_say(r, text);
 }
 
-/*
- * PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c); not
- * of another user's process.
- */
-static bool refusal_say(struct recorder *r, int directory, const char *name)
+void recorder_find_late(struct recorder *r, struct announce *announce)
+{
+	r->late = (struct latecomers){.announce = announce, .say = late_say, .arg = r};
+}
+
+static void refusal_say(struct recorder *r, pid_t pid, int error)
 {
 	struct strbuf said = STRBUF_INIT;
 	char path[32], *comm = NULL, reason[256];
-	int pid, error, n = 0;
-	struct stat st;
 	size_t len;
 
-	if (sscanf(name, "%d-0-%d.pantrace%n", &pid, &error, &n) != 2 || !n || name[n])
-		return false;
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
-	    !user_owner_good(&r->owners, st.st_uid, pid, r->pid_namespace))
-		return true;
 	r->nr_refused++;
 	if (is_told_by_other(r))
-		return true;
+		return;
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	if (!file_read(path, 64, &comm, &len))
 		comm[strcspn(comm, "\n")] = '\0';
@@ -184,6 +187,22 @@ static bool refusal_say(struct recorder *r, int directory, const char *name)
 	trouble_say(r, said.data);
 	strbuf_release(&said);
 	free(comm);
+}
+
+/*
+ * PID-0-ERRNO.pantrace: what is left of a process that could not make its rings (lib/rings.c); not
+ * of another user's process.
+ */
+static bool find_refusal(struct recorder *r, int directory, const char *name)
+{
+	int pid, error, n = 0;
+	struct stat st;
+
+	if (sscanf(name, "%d-0-%d.pantrace%n", &pid, &error, &n) != 2 || !n || name[n])
+		return false;
+	if (!fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    user_owner_good(&r->owners, st.st_uid, pid, r->pid_namespace))
+		refusal_say(r, pid, error);
 	return true;
 }
 
@@ -213,7 +232,7 @@ static int find_file(void *arg, int directory, const char *name)
 
 	if (!user_rings_name(name) || hashmap_gets(&r->known, name))
 		return 0;
-	if (refusal_say(r, directory, name)) {
+	if (find_refusal(r, directory, name)) {
 		hashmap_puts(&r->known, name, r);
 		return 0;
 	}
@@ -235,88 +254,6 @@ static void find_files(struct recorder *r)
 	close(directory);
 }
 
-static u64 mount_namespace_of(pid_t pid)
-{
-	char path[48];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
-	return stat(path, &st) ? 0 : st.st_ino;
-}
-
-/* Whether the session wants of the process what it has. */
-static bool is_running(const struct recorder *r, const struct user_process *p)
-{
-	char *line = xasprintf("session %s running ", r->session->name);
-	const bool yes = !p->error && p->text && strstr(p->text, line);
-
-	free(line);
-	return yes;
-}
-
-/*
- * Processes in containers do not see the session's description: those that began after it are told
- * of it here, and named, for what they did before is missing.
- */
-static void latecomers_start(struct recorder *r, const pid_t *pids, u32 n)
-{
-	const struct user_selection which = {.pids = pids, .nr_pids = n};
-	struct user_processes told = {0};
-	char *request = user_request("start", NULL);
-	char *message = xasprintf("%s%s", request, r->session->text);
-
-	user_connect(&told, &which);
-	user_ask(&told, message, ASK_MS);
-	for (size_t i = 0; i < told.all.len; i++) {
-		const struct user_process *const p = &told.all.items[i];
-		struct strbuf text = STRBUF_INIT;
-
-		if (!is_running(r, p))
-			continue;
-		r->nr_refused++;
-		strbuf_addf(&text, "process %d (", (int)p->pid);
-		escape_line(&text, p->name, strlen(p->name));
-		strbuf_addstr(&text, ") is in a container and was found after it had begun: its "
-				     "events before that are not recorded");
-		trouble_say(r, text.data);
-		strbuf_release(&text);
-	}
-	user_processes_release(&told);
-	free(message);
-	free(request);
-}
-
-/* Notes who is not in the session. True: some of them were told of it. */
-static bool latecomers_find(struct recorder *r, const struct user_processes *asked)
-{
-	const u64 here = mount_namespace_of(getpid());
-	struct hashmap still = {0};
-	VECTOR(pid_t) pids = {0};
-	bool any;
-
-	for (size_t i = 0; i < asked->all.len; i++) {
-		const struct user_process *const p = &asked->all.items[i];
-		const u64 key[] = {p->device, p->inode};
-		const bool is_new = !hashmap_get(&r->strangers, key, sizeof(key));
-
-		/* one that was too busy to answer this time is what it was */
-		if (!p->pid || (p->error != -ENOENT && (is_new || !p->error)))
-			continue;
-		*hashmap_put(&still, key, sizeof(key), NULL) = r;
-		/* at first: those were told as the session began */
-		if (is_new && r->started && mount_namespace_of(p->pid) != here &&
-		    user_description_means(r->session->text, p->name))
-			vector_push(&pids, p->pid);
-	}
-	hashmap_release(&r->strangers);
-	r->strangers = still; /* those who have ended are forgotten */
-	any = pids.len;
-	if (any)
-		latecomers_start(r, pids.items, (u32)pids.len);
-	vector_free(&pids);
-	return any;
-}
-
 static bool find_memory(struct recorder *r, int timeout_ms)
 {
 	struct user_processes asked = {0};
@@ -333,22 +270,34 @@ static bool find_memory(struct recorder *r, int timeout_ms)
 		source_add(r, p->fd, NULL, p);
 		p->fd = -1;
 	}
-	again = r->output && r->consume && latecomers_find(r, &asked);
+	again = r->late.say && latecomers_find(&r->late, r->session, &asked);
 	user_processes_release(&asked);
 	free(request);
 	return again;
 }
 
-void recorder_take(struct recorder *r, int fd, pid_t pid, uid_t uid)
+void recorder_take(struct recorder *const *recorders, size_t n, struct announce *a)
 {
-	const struct user_process peer = {.pid = pid, .uid = uid};
+	struct announced_refusal refusal;
+	struct announced_rings rings;
 
-	source_add(r, fd, NULL, &peer);
+	while (announce_rings(a, &rings)) {
+		const struct user_process peer = {.pid = rings.pid, .uid = rings.uid};
+
+		for (size_t i = 0; i < n; i++)
+			source_add(recorders[i], dup(rings.fd), NULL, &peer);
+		close(rings.fd);
+	}
+	while (announce_refusal(a, &refusal))
+		for (size_t i = 0; i < n; i++)
+			if (str_eq(refusal.session, recorders[i]->session->name))
+				refusal_say(recorders[i], refusal.pid, refusal.error);
 }
 
 void recorder_find(struct recorder *r, bool ask)
 {
 	find_files(r);
+	ask |= r->late.say && latecomers_look(&r->late, r->session);
 	if (ask) {
 		const int timeout_ms = r->nr_processes && r->started ? ASK_BRIEFLY_MS : ASK_MS;
 
@@ -423,11 +372,12 @@ void recorder_reap(struct recorder *r)
 		if (!s->ended && s->pidfd >= 0 && poll(&p, 1, 0) > 0)
 			s->ended = true;
 		/* in a flight recorder's session the last moments of the dead are what it is for */
-		if (!s->ended || !r->consume || source_drain(r, s, CTF_ALL))
+		if (!s->ended || (!r->consume && (r->output || !s->file)) ||
+		    source_drain(r, s, CTF_ALL))
 			continue;
 		stays_off_say(r, s);
 		r->lost += pantrace_reader_lost(s->reader);
-		if (s->file && !s->damaged)
+		if (s->file && !s->damaged && r->consume)
 			file_remove(r, s->file);
 		if (s->damaged)
 			continue;
@@ -453,7 +403,7 @@ void recorder_close(struct recorder *r)
 		source_release(r, &r->sources.items[i]);
 	vector_free(&r->sources);
 	hashmap_release(&r->known);
-	hashmap_release(&r->strangers);
+	latecomers_release(&r->late);
 	user_owners_release(&r->owners);
 	if (r->inotify >= 0)
 		close(r->inotify);

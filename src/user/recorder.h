@@ -13,6 +13,7 @@
 
 #include "base/shared_range.h"
 #include "trace/ctf/output.h"
+#include "user/latecomers.h"
 #include "user/owner.h"
 #include "user/session.h"
 
@@ -39,7 +40,7 @@ struct recorder {
 	u32 nr_said; /* warnings of them */
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
-	struct hashmap strangers; /* sockets of processes that are not in the session */
+	struct latecomers late;
 	struct user_owners owners;
 };
 
@@ -50,14 +51,20 @@ void recorder_unguard(struct shared_range *r);
 int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output,
 		  bool consume);
 /*
+ * From now on recorder_find() lets programs take part that did not find the session as they began:
+ * for its one recorder. ANNOUNCE may be NULL.
+ */
+void recorder_find_late(struct recorder *r, struct announce *announce);
+/*
  * Takes in rings that are new in the directory; ask: also those that processes keep in their
  * memory.
  */
 void recorder_find(struct recorder *r, bool ask);
 /*
- * Takes in rings that a process handed over (user/announce.h); FD is the recorder's from then on.
+ * What processes have told the socket of the recorders' sessions: rings that they handed over, and
+ * that they do not take part.
  */
-void recorder_take(struct recorder *r, int fd, pid_t pid, uid_t uid);
+void recorder_take(struct recorder *const *recorders, size_t n, struct announce *a);
 /*
  * One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is
  * lost by it).

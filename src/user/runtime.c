@@ -146,6 +146,16 @@ int user_rings_make(const char *base, const char *runtime, const char *name, cha
 	return rc;
 }
 
+void user_rings_lines(const char *directory, struct strbuf *text)
+{
+	struct stat st;
+
+	strbuf_addf(text, "directory %s\n", directory);
+	if (!stat(directory, &st))
+		strbuf_addf(text, "directory-id %" PRIu64 " %" PRIu64 "\n", (u64)st.st_dev,
+			    (u64)st.st_ino);
+}
+
 int user_rings_open(const char *path)
 {
 	const int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/diag.h"
+#include "base/strbuf.h"
 
 /* Our runtime directory. 0 or -ENAMETOOLONG. */
 int user_runtime(char *ret, size_t size);
@@ -30,6 +31,8 @@ int user_sessions_directory(void);
  */
 int user_rings_make(const char *base, const char *runtime, const char *name, char **ret,
 		    struct diag *d);
+/* The lines of a description that say where rings are to be. */
+void user_rings_lines(const char *directory, struct strbuf *text);
 /* An O_PATH descriptor, or -errno: -EPERM if it is not ours. */
 int user_rings_open(const char *path);
 /* What a program may have put there. */

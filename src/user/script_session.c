@@ -140,7 +140,7 @@ int script_session_open(struct script_session *s, pid_t pid, bool is_child, cons
 	else
 		strbuf_addstr(&s->head, "for all\n");
 	if (s->directory)
-		strbuf_addf(&s->head, "directory %s\n", s->directory);
+		user_rings_lines(s->directory, &s->head);
 	strbuf_addstr(&s->head, head);
 	return err;
 }

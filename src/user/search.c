@@ -17,18 +17,21 @@
 #include "base/file.h"
 #include "base/foreign.h"
 #include "base/glob.h"
+#include "base/hashmap.h"
 #include "user/owner.h"
 #include "user/process.h"
 #include "user/runtime.h"
 
-#define NAMES_MAX      100000u /* of a directory */
-#define NAMESPACES_MAX 4096u
+#define NAMES_MAX 100000u /* of a directory */
+#define VIEWS_MAX 4096u
 
 struct search {
 	struct user_processes *found;
 	const struct user_selection *which;
-	VECTOR(u64) namespaces; /* of mounts, seen already */
+	struct hashmap views; /* of files, seen already: mount namespace and root directory */
 	bool in_own; /* our own runtime directory is looked at */
+	/* of the only processes that are meant: their own numbers, by which sockets are named */
+	VECTOR(pid_t) numbers;
 };
 
 static bool name_wanted(const struct user_selection *which, const char *name)
@@ -73,6 +76,19 @@ static void stale_remove(struct search *s, int directory, const char *name, cons
 		foreign_remove(directory, name, 0);
 }
 
+/* Whether it may be the socket of a process that is meant. */
+static bool name_possible(const struct search *s, const char *name)
+{
+	const pid_t number = (pid_t)strtol(name, NULL, 10);
+
+	if (*name < '0' || *name > '9')
+		return false;
+	for (size_t i = 0; i < s->numbers.len; i++)
+		if (s->numbers.items[i] == number)
+			return true;
+	return !s->numbers.len;
+}
+
 /* One process can be seen in many mount namespaces, and have many sockets. */
 static bool is_known(const struct search *s, const struct user_process *p)
 {
@@ -115,7 +131,7 @@ static int socket_try(void *arg, int directory, const char *name)
 	struct search *const s = arg;
 	struct stat st, above;
 
-	if (*name < '0' || *name > '9' || fstat(directory, &above))
+	if (!name_possible(s, name) || fstat(directory, &above))
 		return 0;
 	p.place = foreign_socket(directory, name, &st);
 	if (p.place < 0) {
@@ -206,46 +222,50 @@ static void search_root(struct search *s, int root)
 	}
 }
 
-static u64 mount_namespace(const char *pid)
+/* Whether process PID sees files as another one that was looked at, or they cannot be told. */
+static bool seen(struct search *s, const char *pid)
 {
+	struct stat namespace, root;
+	bool is_new = false;
 	char path[64];
-	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/ns/mnt", pid);
-	return stat(path, &st) ? 0 : st.st_ino;
+	if (stat(path, &namespace))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%.20s/root", pid);
+	if (!stat(path, &root)) {
+		const u64 key[] = {namespace.st_ino, root.st_dev, root.st_ino};
+
+		hashmap_put(&s->views, key, sizeof(key), &is_new);
+	}
+	return !is_new;
 }
 
-static bool seen(struct search *s, u64 ns)
+static void search_view(struct search *s, pid_t pid)
 {
-	for (size_t i = 0; i < s->namespaces.len; i++)
-		if (s->namespaces.items[i] == ns)
-			return true;
-	vector_push(&s->namespaces, ns);
-	return false;
+	const int root = foreign_root(pid);
+
+	if (root < 0)
+		return;
+	search_root(s, root);
+	close(root);
 }
 
 static void search_containers(struct search *s)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
+	u32 views = 0;
 
-	seen(s, 0);
-	seen(s, mount_namespace("self"));
+	seen(s, "self");
 	while (dir && (entry = readdir(dir))) {
-		int root;
-
-		if (*entry->d_name < '0' || *entry->d_name > '9' ||
-		    seen(s, mount_namespace(entry->d_name)))
+		if (*entry->d_name < '0' || *entry->d_name > '9' || seen(s, entry->d_name))
 			continue;
-		if (s->namespaces.len > NAMESPACES_MAX) {
+		if (++views > VIEWS_MAX) {
 			s->found->unseen++;
 			break;
 		}
-		root = foreign_root((pid_t)atoi(entry->d_name));
-		if (root < 0)
-			continue;
-		search_root(s, root);
-		close(root);
+		search_view(s, (pid_t)atoi(entry->d_name));
 	}
 	if (dir)
 		closedir(dir);
@@ -272,6 +292,8 @@ void user_connect(struct user_processes *p, const struct user_selection *which)
 	if (user_runtime(path, sizeof(path)))
 		return;
 	raise_file_limit(p);
+	for (u32 i = 0; which && !which->nr_names && i < which->nr_pids; i++)
+		vector_push(&s.numbers, user_inner_pid(which->pids[i]));
 	own = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (own >= 0) {
 		s.in_own = true;
@@ -281,9 +303,12 @@ void user_connect(struct user_processes *p, const struct user_selection *which)
 	}
 	/* PANTRACE_RUNTIME names the one place that counts */
 	if (!secure_getenv("PANTRACE_RUNTIME")) {
-		if (!geteuid())
-			search_root(&s, -1);
-		search_containers(&s);
+		search_root(&s, -1);
+		for (size_t i = 0; i < s.numbers.len; i++)
+			search_view(&s, which->pids[i]);
+		if (!s.numbers.len)
+			search_containers(&s);
 	}
-	vector_free(&s.namespaces);
+	vector_free(&s.numbers);
+	hashmap_release(&s.views);
 }

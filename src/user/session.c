@@ -35,17 +35,6 @@ static bool same_output(const char *a, const char *b)
 
 /* ---- life ---- */
 
-/* Whether the process said no to what the session wants of it. */
-static bool is_refusal(const struct user_process *p)
-{
-	static const int others[] = {0, -EEXIST, -ETIMEDOUT, -EPROTONOSUPPORT, -EPIPE, -ECONNRESET};
-
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (p->error == others[i])
-			return false;
-	return true;
-}
-
 /* Those who refuse, with the reason of each. How many. */
 static u32 refusals(const struct user_processes *told, struct diag *d)
 {
@@ -53,7 +42,7 @@ static u32 refusals(const struct user_processes *told, struct diag *d)
 
 	for (size_t i = 0; i < told->all.len; i++) {
 		const struct user_process *const p = &told->all.items[i];
-		if (!is_refusal(p))
+		if (!user_is_refusal(p))
 			continue;
 		user_refusal_warn(p, d);
 		refused++;

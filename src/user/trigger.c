@@ -8,6 +8,7 @@
 #include "user/filter.h"
 
 #define QUIET_NS  1000000000ull
+#define ASK_NS	  5000000000ull /* programs that did not find the session are looked for */
 #define OPEN_MAX_ 65536 /* threads with a latency that has begun */
 
 /* ---- the text ---- */
@@ -211,7 +212,9 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 	if (o.ask)
 		predicates_announce(t, announce);
 	recorder_open(&t->recorder, &t->session, NULL, true);
+	recorder_find_late(&t->recorder, announce);
 	recorder_find(&t->recorder, true);
+	t->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
 	t->begun = true;
 	return 0;
 }
@@ -325,10 +328,13 @@ static bool fires(struct trigger *t, const struct happened *e)
 
 void triggers_look(struct triggers *t)
 {
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
 	happened_vector events = {0};
 
 	recorder_fd_clear(&t->recorder);
-	recorder_find(&t->recorder, false);
+	recorder_find(&t->recorder, now - t->asked_ns >= ASK_NS);
+	if (now - t->asked_ns >= ASK_NS)
+		t->asked_ns = now;
 	for (size_t i = 0; i < t->recorder.sources.len; i++)
 		collect(t->recorder.sources.items[i].reader, &events);
 	if (events.len)
@@ -339,7 +345,7 @@ void triggers_look(struct triggers *t)
 		for (size_t e = 0; e < events.len; e++)
 			one->fires += fires(one, &events.items[e]);
 		if (one->kind == TRIGGER_LATENCY)
-			one->fires += overdue(one, clock_now_ns(CLOCK_MONOTONIC));
+			one->fires += overdue(one, now);
 	}
 	vector_free(&events);
 	recorder_reap(&t->recorder);

@@ -40,7 +40,7 @@ struct triggers {
 	struct user_session session;
 	struct recorder recorder;
 	bool begun;
-	u64 quiet_until_ns; /* CLOCK_MONOTONIC */
+	u64 quiet_until_ns, asked_ns; /* CLOCK_MONOTONIC; when all processes were asked */
 	const char *fired; /* and not told yet */
 	/*
 	 * what is done then, for whoever lists the sessions; NULL = none. Set before

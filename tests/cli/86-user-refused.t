@@ -205,31 +205,6 @@ else
 	skip "programs that see another /dev/shm" "no mount namespaces"
 fi
 
-# ---- a program in a container, whose sockets and descriptions are its own, that starts after the recorder
-if unshare -mpf --mount-proc true 2>/dev/null; then
-	(
-		unset PANTRACE_RUNTIME
-		cp stays in-container-$$
-		__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$pantrace" record -n "in-container*" -u 'app:*' -o container >container.out 2>container.err &
-		recorder=$!
-		until_true grep -q ATTACHED container.out
-		unshare -mpf --kill-child --mount-proc sh -c "mount -t tmpfs none /run; mount -t tmpfs none /dev/shm; exec ./in-container-$$" &
-		inside=$!
-		until_true grep -q 'is in a container' container.err
-		sleep 0.5
-		kill -INT $recorder
-		wait $recorder
-		echo $? >container.rc
-		kill -KILL $inside
-		wait $inside 2>/dev/null
-	)
-	like "$(cat container.err)" 'WARNING: process [0-9]+ \(in-container-.*\) is in a container and was found after it had begun' "a program in a container that starts later is found and named"
-	is "$(cat container.rc)" 3 "what it did before is missing, and the exit code says it"
-	like "$(cat container.err)" '[1-9][0-9]* events of 1 process' "from then on it is recorded"
-else
-	skip "a container" "no namespaces"
-fi
-
 # ---- programs that are confined by seccomp
 cat >confined.c <<'C'
 #include <fcntl.h>

@@ -268,7 +268,12 @@ static int record(int argc, char **argv, struct record_options *o)
 	run.command = first < argc;
 	signals_take();
 	rc = run_all(&run, first < argc ? argv + first : NULL, &code);
-	rc = diag_close(&d, rc || run.failed ? EXIT_FAILED : EXIT_OK);
+	/* what another user's program was refused is told, too, and no failure of ours */
+	if (rc)
+		return diag_close(&d, EXIT_FAILED);
+	diag_tell(&d);
+	diag_release(&d);
+	rc = run.failed ? EXIT_FAILED : EXIT_OK;
 	if (!rc)
 		rc = code;
 	return rc ? rc : run.lost || run.damaged ? EXIT_LOST : EXIT_OK;

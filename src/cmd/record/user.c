@@ -222,6 +222,7 @@ static int begin(struct record_run *run, void **ret)
 		goto out;
 	}
 	recorder_open(&s->recorder, &s->session, s->output, s->output != NULL);
+	recorder_find_late(&s->recorder, s->announce);
 	recorder_find(&s->recorder, true);
 	s->flushed_ns = s->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
 	rc = watch(run, s, ask_needed(run->options) ? ask : NULL);
@@ -296,14 +297,13 @@ static int round_flight(struct record_run *run, struct user_state *s)
 
 static void serve(struct record_run *run, struct user_state *s)
 {
-	struct announced_rings rings;
+	struct recorder *const recorders[] = {&s->recorder, &s->triggers.recorder};
 
 	if (announce_serve(s->announce, run->diag)) {
 		diag_tell(run->diag);
 		run->failed = run->end = true;
 	}
-	while (announce_rings(s->announce, &rings))
-		recorder_take(&s->recorder, rings.fd, rings.pid, rings.uid);
+	recorder_take(recorders, s->triggers.begun ? 2 : 1, s->announce);
 }
 
 static int round_user(struct record_run *run, void *state)
@@ -315,14 +315,16 @@ static int round_user(struct record_run *run, void *state)
 
 	recorder_fd_clear(&s->recorder);
 	serve(run, s);
-	if (!s->output)
-		return round_flight(run, s);
 	/* half-made files are seen again when somebody looks again */
 	if (ask || now - s->looked_ns >= LOOK_NS) {
 		recorder_find(&s->recorder, ask);
 		recorder_reap(&s->recorder);
 		s->looked_ns = now;
 	}
+	if (ask)
+		s->asked_ns = now;
+	if (!s->output)
+		return round_flight(run, s);
 	if (run->rotate) {
 		rc = ctf_output_rotate(s->output);
 		if (rc == -EINVAL)
@@ -335,8 +337,6 @@ static int round_user(struct record_run *run, void *state)
 	output_trouble(s, rc < 0 ? rc : 0);
 	if (flush)
 		s->flushed_ns = now;
-	if (ask)
-		s->asked_ns = now;
 	ctf_output_tick(s->output, run->diag);
 	return rc;
 }

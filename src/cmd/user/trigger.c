@@ -103,12 +103,11 @@ static bool is_due(const struct watching *w, u64 fires)
 /* Those who ask for filters, and those whose rings are in their memory alone. */
 static void serve(struct watching *w)
 {
-	struct announced_rings rings;
+	struct recorder *const recorder = &w->triggers.recorder;
 
 	if (announce_serve(w->announce, &w->d))
 		w->failed = w->over = true;
-	while (announce_rings(w->announce, &rings))
-		recorder_take(&w->triggers.recorder, rings.fd, rings.pid, rings.uid);
+	recorder_take(&recorder, 1, w->announce);
 }
 
 static void look(struct watching *w)

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "user/latecomers.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "user/description.h"
+
+#define ASK_MS	  1000
+#define YOUNG_MAX 1024
+#define OLD	  33 /* looks */
+#define LOOK_NS	  50000000ull
+
+typedef VECTOR(pid_t) pid_vector;
+
+/* The line of the session in what the process said, or NULL. */
+static const char *session_line(const struct user_session *session, const struct user_process *p)
+{
+	char *word = xasprintf("session %s ", session->name);
+	const char *const line = p->error || !p->text ? NULL : strstr(p->text, word);
+	const char *const rest = line ? line + strlen(word) : NULL;
+
+	free(word);
+	return rest;
+}
+
+/* Whether it waits for filters, and could not ask for them. */
+static bool is_unheard(const struct user_session *session, const struct user_process *p)
+{
+	const char *const line = session_line(session, p);
+	const char *const next = line ? strchr(line, '\n') : NULL;
+
+	return next && str_starts(next, "\nunheard\n");
+}
+
+/*
+ * Whether it sees other files than we do: in a container, or below another root. RET_GONE may be
+ * NULL.
+ */
+static bool is_elsewhere(pid_t pid, bool *ret_gone)
+{
+	static const char *const places[] = {"ns/mnt", "root"};
+	struct stat here, there;
+	char path[48];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, places[i]);
+		if (stat(path, &there)) {
+			if (ret_gone)
+				*ret_gone |= errno == ENOENT;
+			continue;
+		}
+		snprintf(path, sizeof(path), "/proc/self/%s", places[i]);
+		if (!stat(path, &here) &&
+		    (here.st_dev != there.st_dev || here.st_ino != there.st_ino))
+			return true;
+	}
+	return false;
+}
+
+/* The lines of filters that the processes would be answered for the events that they have. */
+static void filters_make(struct latecomers *l, const struct user_session *session,
+			 const struct user_selection *which, struct strbuf *ret)
+{
+	struct user_processes listed = {0};
+	struct hashmap known = {0}; /* events */
+	struct diag d = DIAG_INIT;
+	char *request = user_request("list", NULL);
+
+	user_connect(&listed, which);
+	user_ask(&listed, request, ASK_MS);
+	for (size_t i = 0; i < listed.all.len; i++) {
+		const struct user_process *const p = &listed.all.items[i];
+		char *rest = p->error ? NULL : p->text, *line;
+
+		while (rest && (line = strsep(&rest, "\n"))) {
+			unsigned int level;
+			char *event;
+			bool is_new;
+			int n = 0;
+
+			if (sscanf(line, "event %*u %*u %u %n", &level, &n) != 1 || !n ||
+			    !user_description_wants(session->text, line + n, level))
+				continue;
+			/* as it would ask itself */
+			event = xasprintf("event 1 0 %u %s", level, line + n);
+			hashmap_put(&known, event, strlen(event), &is_new);
+			if (is_new)
+				announce_filters(l->announce, session->name, event,
+						 !p->uid || p->uid == geteuid(), &d, ret);
+			free(event);
+		}
+	}
+	diag_close(&d, 0);
+	hashmap_release(&known);
+	user_processes_release(&listed);
+	free(request);
+}
+
+static void say(struct latecomers *l, const struct user_process *p, const char *what)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, "process %d (", (int)p->pid);
+	escape_line(&text, p->name, strlen(p->name));
+	strbuf_addf(&text, ") %s: its events before that are not recorded", what);
+	l->say(l->arg, text.data);
+	strbuf_release(&text);
+}
+
+/* What one that was not in the session answered to "start". */
+static void start_say(struct latecomers *l, const struct user_session *session,
+		      const struct user_process *p)
+{
+	const char *const line = session_line(session, p);
+	struct strbuf text = STRBUF_INIT;
+
+	if (line && str_starts(line, "running "))
+		say(l, p,
+		    is_elsewhere(p->pid, NULL)
+			    ? "is in a container and was found after it had begun"
+			    : "does not see the session and was found after it had begun");
+	/* as a session begins those who refuse are named already */
+	if (!user_is_refusal(p) || (!l->started && session->refused))
+		return;
+	user_refusal_text(&text, p->pid, p->name,
+			  p->text && *p->text ? p->text : strerror(-p->error), -p->error);
+	l->say(l->arg, text.data);
+	strbuf_release(&text);
+}
+
+/* Those who are not in the session are told of it, others of their filters. */
+static void tell(struct latecomers *l, const struct user_session *session, const pid_vector *pids,
+		 bool start)
+{
+	const struct user_selection which = {.pids = pids->items, .nr_pids = (u32)pids->len};
+	struct user_processes told = {0};
+	char *request = user_request(start ? "start" : "rules", start ? NULL : session->name);
+	struct strbuf message = STRBUF_INIT;
+
+	strbuf_addf(&message, "%s%s", request, start ? session->text : "");
+	if (session->ask && l->announce)
+		filters_make(l, session, &which, &message);
+	user_connect(&told, &which);
+	user_ask(&told, message.data, ASK_MS);
+	for (size_t i = 0; i < told.all.len; i++) {
+		const struct user_process *const p = &told.all.items[i];
+
+		if (start)
+			start_say(l, session, p);
+		else if (!p->error)
+			say(l, p,
+			    "could not ask for the filter of its events, and was found later");
+	}
+	user_processes_release(&told);
+	strbuf_release(&message);
+	free(request);
+}
+
+/* NOTED: of the processes that are not in the session. */
+static bool take(struct latecomers *l, const struct user_session *session,
+		 const struct user_processes *asked, struct hashmap *noted)
+{
+	pid_vector late = {0}, unheard = {0};
+	bool any;
+
+	for (size_t i = 0; i < asked->all.len; i++) {
+		const struct user_process *const p = &asked->all.items[i];
+		const u64 key[] = {p->device, p->inode};
+		const bool is_new = !hashmap_get(&l->strangers, key, sizeof(key));
+
+		if (p->pid && is_unheard(session, p))
+			vector_push(&unheard, p->pid);
+		/* one that was too busy to answer this time is what it was */
+		if (!p->pid || (p->error != -ENOENT && (is_new || !p->error)))
+			continue;
+		*hashmap_put(noted, key, sizeof(key), NULL) = l;
+		if (is_new && user_description_means(session->text, p->name))
+			vector_push(&late, p->pid);
+	}
+	if (late.len)
+		tell(l, session, &late, true);
+	if (unheard.len)
+		tell(l, session, &unheard, false);
+	any = late.len || unheard.len;
+	vector_free(&late);
+	vector_free(&unheard);
+	return any;
+}
+
+bool latecomers_find(struct latecomers *l, const struct user_session *session,
+		     const struct user_processes *asked)
+{
+	struct hashmap still = {0};
+	const bool any = take(l, session, asked, &still);
+
+	hashmap_release(&l->strangers);
+	l->strangers = still; /* those who have ended are forgotten */
+	l->started = true;
+	return any;
+}
+
+/* Of our pid namespace; 0: not known. */
+static pid_t newest_process(void)
+{
+	char *text, *last;
+	pid_t pid = 0;
+	size_t len;
+
+	if (file_read("/proc/loadavg", 256, &text, &len))
+		return 0;
+	last = strrchr(text, ' ');
+	if (last)
+		pid = (pid_t)atoi(last + 1);
+	free(text);
+	return pid;
+}
+
+/* A program comes after its process, its namespaces, and its socket after the program. */
+static bool is_due(u32 age)
+{
+	return !(age & (age - 1));
+}
+
+static bool ask(struct latecomers *l, const struct user_session *session, const pid_vector *pids)
+{
+	const struct user_selection which = {.pids = pids->items, .nr_pids = (u32)pids->len};
+	struct user_processes asked = {0};
+	char *request = user_request("attach", session->name);
+	bool any;
+
+	user_connect(&asked, &which);
+	user_ask(&asked, request, ASK_MS);
+	any = take(l, session, &asked, &l->strangers);
+	user_processes_release(&asked);
+	free(request);
+	return any;
+}
+
+bool latecomers_look(struct latecomers *l, const struct user_session *session)
+{
+	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
+	const pid_t before = l->newest;
+	pid_vector elsewhere = {0};
+	size_t kept = 0;
+	pid_t newest;
+	bool any;
+
+	if (now - l->looked_ns < LOOK_NS)
+		return false;
+	l->looked_ns = now;
+	l->newest = newest = newest_process();
+	for (size_t i = 0; i < l->young.len; i++) {
+		struct newcomer *const n = &l->young.items[i];
+		bool gone = false;
+
+		if (is_due(++n->age) && is_elsewhere(n->pid, &gone))
+			vector_push(&elsewhere, n->pid);
+		if (!gone && n->age < OLD)
+			l->young.items[kept++] = *n;
+	}
+	l->young.len = kept;
+	any = elsewhere.len && ask(l, session, &elsewhere);
+	vector_free(&elsewhere);
+	if (!before || newest == before)
+		return any;
+	/* so many at once, or numbers that have begun anew, are left to when all are asked */
+	if (newest < before || newest - before > YOUNG_MAX || l->young.len > YOUNG_MAX)
+		return any;
+	for (pid_t pid = before + 1; pid <= newest; pid++)
+		vector_push(&l->young, ((struct newcomer){.pid = pid}));
+	return any;
+}
+
+void latecomers_release(struct latecomers *l)
+{
+	vector_free(&l->young);
+	hashmap_release(&l->strangers);
+}

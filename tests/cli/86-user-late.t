@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs that do not find the session as they begin: in containers, below another root, with no socket where it is looked for. What they
+# do is recorded, lost and counted, or they are named; the exit code says it.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/user-app.sh"
+cd "$work" || exit 1
+# Each test has events of its own: programs of others run, too.
+events=late$$
+cat >stays.c <<'C'
+/* Events until it is ended; then how many there were, in the file that is named. */
+#include <pantrace/pantrace.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile sig_atomic_t end, more;
+static void on_end(int signal) { (void)signal; end = 1; }
+static void on_more(int signal) { (void)signal; more = 1; }
+int main(int argc, char **argv)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	struct pantrace_event *made = NULL;
+	int i = 0;
+	FILE *count;
+
+	signal(SIGTERM, on_end);
+	signal(SIGUSR1, on_more);
+	for (; !end; i++) {
+		PANTRACE(EVENTS, said, i, PT_NAMED(odd, i % 2));
+		const struct pantrace_value value = {.value.i = i % 2};
+		if (more && !made)
+			made = pantrace_dynamic("EVENTS", "made", "odd:i32", 6);
+		if (made)
+			pantrace_dynamic_emit(made, &value);
+		nanosleep(&nap, NULL);
+	}
+	count = argc > 1 ? fopen(argv[1], "w") : NULL;
+	return !count || fprintf(count, "%d\n", i) < 0 || fclose(count);
+}
+C
+sed -i "s,EVENTS,$events," stays.c
+gcc -O2 -I"$top/include" stays.c "$lib/libpantrace.a" -o stays -lpthread || exit 1
+events() { "$pantrace" report "$1" 2>/dev/null | grep -c "$events:said"; }
+unset PANTRACE_RUNTIME # containers have another one, and all are looked at
+
+# container SETUP COMMAND: in namespaces of its own, after SETUP; its pid in $inside
+container()
+{
+	unshare -mpf --kill-child --mount-proc sh -c "$1; exec $2" &
+	inside=$!
+}
+own="mount -t tmpfs none /run; mount -t tmpfs none /dev/shm"
+
+if ! unshare -mpf --mount-proc true 2>/dev/null; then
+	skip "containers" "no namespaces"
+	done_testing
+	exit
+fi
+
+# ---- with all directories of its own, and a filter, that it cannot ask for
+start record -n 'stays' -u "$events:*" --filter 'args.odd == 1' -o filtered
+container "$own" ./stays
+until_true grep -q 'is in a container' "$work/trace.err"
+sleep 0.5
+stop
+kill -KILL $inside
+wait $inside 2>/dev/null
+like "$err" 'WARNING: process [0-9]+ \(stays\) is in a container and was found after it had begun: its events before that are not recorded' \
+	"a program in a container that starts later is found and named"
+is "$rc" 3 "what it did before is missing, and the exit code says it"
+like "$err" '[1-9][0-9]* events of 1 process' "from then on it is recorded"
+is "$("$pantrace" report filtered | grep -c 'odd=0\|odd = 0')" 0 "and the filter holds"
+
+# ---- an event that is made later in a program that cannot ask for its filter
+container "$own" ./stays
+until_true sh -c '"$0" user list | grep -q "$1:said"' "$pantrace" "$events"
+start record -n 'stays' -u "$events:*" --filter 'args.odd == 1' -o unheard
+kill -USR1 "$(pgrep -P $inside)"
+until_true grep -q 'could not ask' "$work/trace.err"
+sleep 0.3
+stop
+kill -KILL $inside
+wait $inside 2>/dev/null
+like "$err" 'process [0-9]+ \(stays\) could not ask for the filter of its events, and was found later: its events before that are not recorded' \
+	"a program that cannot ask for a filter is named"
+is "$rc" 3 "with code 3"
+"$pantrace" report unheard >unheard.txt
+grep -q "$events:made" unheard.txt
+ok "and gets it"
+is "$(grep -c 'odd = 0' unheard.txt)" 0 "which holds"
+
+# ---- below another root, in our own mount namespace
+mkdir -p root/dev/shm root/run root/proc
+gcc -O2 -static -I"$top/include" stays.c "$lib/libpantrace.a" -o root/stays -lpthread || exit 1
+mount -t proc none root/proc 2>/dev/null
+start record -n 'stays' -u "$events:*" -o below
+chroot root ./stays &
+inside=$!
+until_true grep -q 'is in a container' "$work/trace.err"
+stop
+kill -KILL $inside
+wait $inside 2>/dev/null
+is "$rc" 3 "a program below another root is found, too" || printf '# %s\n' "$err"
+like "$err" '[1-9][0-9]* events of 1 process' "and recorded"
+chroot root ./stays &
+inside=$!
+until_true [ -S root/run/pantrace/$inside ]
+run record -n 'stays' -u "$events:*" -o below2 -d 0.5
+is "$rc" 0 "nothing is missing of one that runs before" || printf '# %s\n' "$err"
+like "$err" '[1-9][0-9]* events of 1 process' "it is recorded"
+kill -KILL $inside
+wait $inside 2>/dev/null
+umount root/proc
+
+# ---- a directory that has the name of that of the rings, and is another one
+start record -n 'stays' -u "$events:*" -o other
+rings=$(sed -n 's/^directory //p' /run/pantrace/sessions/record-$tracer)
+unshare -m sh -c "mount -t tmpfs none /dev/shm; mkdir -p '$rings'; for i in 1 2 3; do timeout 0.2 ./stays '$work/count.'\$i; done; ls '$rings'" >other.files
+stop
+is "$rc" 0 "programs with an own directory of the session's name" || printf '# %s\n' "$err"
+is "$(events other)" "$(cat count.* | awk '{n += $1} END {print n}')" "hand their rings over: each event is there"
+is "$(cat other.files)" "" "nothing is left there"
+
+# ---- what such a program has to say when it cannot make rings
+run record -n 'stays' -u "$events:*" -o refuses -- unshare -m sh -c "mount -t tmpfs none /dev/shm; ulimit -f 8; timeout 0.2 ./stays; true"
+is "$rc" 3 "a short program that cannot make rings, nor leave a note in the directory" || printf '# %s\n' "$err"
+like "$err" 'process [0-9]+ \(.*\) does not take part: files of the program may not be as large' "is named"
+done_testing
