@@ -45,7 +45,6 @@ static void fuzz_elf(const u8 *data, size_t len)
 	if (elf_file_open_buffer(copy, len, "/nonexistent/fuzz", &f) < 0)
 		return;
 	elf_file_build_id(f);
-	elf_file_interpreter(f);
 	elf_file_find_symbol(f, "main", &s);
 	elf_file_find_symbol(f, "ns::f", &s);
 	elf_file_each_symbol(f, on_symbol, &sum);

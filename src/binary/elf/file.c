@@ -13,7 +13,6 @@ enum {
 	MAX_HEADER = 64, /* sizeof(Elf64_Ehdr) */
 	MAX_SEGMENTS = 1024,
 	MAX_NOTES = 1 << 20, /* bytes of one run */
-	MAX_INTERPRETER = 4096,
 	MAX_SECTIONS = 1 << 20, /* -ffunction-sections objects have tens of thousands */
 };
 
@@ -313,28 +312,9 @@ bool elf_file_is_dynamic(const struct elf_file *f)
 	return f->type == ET_DYN;
 }
 
-u16 elf_file_machine(const struct elf_file *f)
-{
-	return f->machine;
-}
-
 u64 elf_file_entry(const struct elf_file *f)
 {
 	return f->entry;
-}
-
-const char *elf_file_interpreter(struct elf_file *f)
-{
-	for (u32 i = 0; i < f->segment_count; i++) {
-		const struct elf_segment *s = &f->segments[i];
-		const char *name = s->type == PT_INTERP && s->file_size <= MAX_INTERPRETER
-					   ? elf_file_bytes(f, s->offset, s->file_size)
-					   : NULL;
-
-		if (name && memchr(name, 0, s->file_size))
-			return name;
-	}
-	return NULL;
 }
 
 const struct elf_section *elf_section_named(const struct elf_file *f, const char *name)

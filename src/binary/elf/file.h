@@ -27,7 +27,6 @@ const char *elf_file_path(const struct elf_file *f);
 char *elf_file_on_disk(const struct elf_file *f, u64 *ret_base);
 bool elf_file_is_64(const struct elf_file *f);
 bool elf_file_is_dynamic(const struct elf_file *f); /* ET_DYN */
-u16 elf_file_machine(const struct elf_file *f);
 /*
  * More places of separate debug files, separated by ':'; a relative one is also looked for beside
  * the file. The string must outlive f.
@@ -71,7 +70,6 @@ const void *elf_file_bytes(struct elf_file *f, u64 offset, u64 n);
 int elf_file_error(const struct elf_file *f);
 bool elf_file_is_executable_offset(struct elf_file *f, u64 offset); /* inside a PT_LOAD with PF_X */
 u64 elf_file_entry(const struct elf_file *f);
-const char *elf_file_interpreter(struct elf_file *f); /* PT_INTERP or NULL */
 
 /* ---- usdt.c ---- */
 struct usdt_note {

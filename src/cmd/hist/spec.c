@@ -7,6 +7,7 @@
 #include "kernel/tracefs/event_name.h"
 
 #define DEFAULT_SIZE 2048u /* the kernel's */
+#define WORD	     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 struct parser {
 	struct arena *arena;
@@ -23,18 +24,9 @@ static struct span span_of(const struct parser *p, const char *begin, size_t len
 	return (struct span){at, at + (u32)MAX(len, (size_t)1), p->spec->file};
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t word_length(const char *s)
 {
-	size_t n = 0;
-
-	while (is_word(s[n]))
-		n++;
-	return n;
+	return strspn(s, WORD);
 }
 
 /* ---- fields ---- */
@@ -89,12 +81,10 @@ static int parse_width(struct parser *p, struct hist_column *c)
 static int parse_form(struct parser *p, u32 column)
 {
 	struct hist_column *c = &p->spec->columns[column];
-	const char *begin = ++p->p, *word;
-	size_t n = 0;
+	const char *begin = ++p->p;
+	const size_t n = strspn(begin, WORD "-");
+	const char *word = arena_strndup(p->arena, begin, n);
 
-	while (is_word(begin[n]) || begin[n] == '-')
-		n++;
-	word = arena_strndup(p->arena, begin, n);
 	p->p += n;
 	if (str_eq(word, "string")) {
 		c->form = HIST_STRING;

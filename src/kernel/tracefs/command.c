@@ -274,6 +274,12 @@ static bool next_entry(const char **at, struct log_entry *e)
 	return false;
 }
 
+/* What the kernel has against a command. */
+struct tracefs_complaint {
+	char *text; /* "Field not found", malloc'ed */
+	size_t offset; /* in our command; SIZE_MAX = unknown */
+};
+
 /* *ret_only: the log holds nothing else. */
 static bool read_complaint(const char *directory, const struct tracefs_command *c,
 			   struct tracefs_complaint *ret, bool *ret_only)
@@ -302,14 +308,6 @@ static bool read_complaint(const char *directory, const struct tracefs_command *
 	free(log);
 	free(path);
 	return ret->text;
-}
-
-bool tracefs_complaint_read(const char *directory, const struct tracefs_command *c,
-			    struct tracefs_complaint *ret)
-{
-	bool only;
-
-	return read_complaint(directory, c, ret, &only);
 }
 
 /* ---- writing ---- */

@@ -57,18 +57,6 @@ void tracefs_command_release(struct tracefs_command *c);
 struct span tracefs_command_span(const struct tracefs_command *c, const struct diag *d,
 				 size_t offset);
 
-/* What the kernel has against a command. */
-struct tracefs_complaint {
-	char *text; /* "Field not found", malloc'ed */
-	size_t offset; /* in our command; SIZE_MAX = unknown */
-};
-/*
- * The newest entry of DIRECTORY/error_log about this command. False if there is none (or no such
- * file).
- */
-bool tracefs_complaint_read(const char *directory, const struct tracefs_command *c,
-			    struct tracefs_complaint *ret);
-
 /*
  * Writes the command to FILE of DIRECTORY (flags: O_APPEND to add, O_TRUNC to replace). A refusal
  * becomes a diagnostic that begins with `what` ("the filter of sched:sched_switch"), with the

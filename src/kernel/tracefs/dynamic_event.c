@@ -27,14 +27,13 @@ static const struct kind_row {
 	const char *file; /* where it is defined */
 	char letter; /* of the definition; 0 = none */
 	const char *what; /* in messages */
-	const char *profile; /* of hits */
 } kinds[] = {
-	[DYNAMIC_KPROBE] = {"kprobe_events", 'p', "the probe", "kprobe_profile"},
-	[DYNAMIC_KRETPROBE] = {"kprobe_events", 'r', "the return probe", "kprobe_profile"},
-	[DYNAMIC_UPROBE] = {"uprobe_events", 'p', "the probe", "uprobe_profile"},
-	[DYNAMIC_URETPROBE] = {"uprobe_events", 'r', "the return probe", "uprobe_profile"},
-	[DYNAMIC_EPROBE] = {"dynamic_events", 'e', "the event probe", NULL},
-	[DYNAMIC_SYNTHETIC] = {"synthetic_events", 0, "the synthetic event", NULL},
+	[DYNAMIC_KPROBE] = {"kprobe_events", 'p', "the probe"},
+	[DYNAMIC_KRETPROBE] = {"kprobe_events", 'r', "the return probe"},
+	[DYNAMIC_UPROBE] = {"uprobe_events", 'p', "the probe"},
+	[DYNAMIC_URETPROBE] = {"uprobe_events", 'r', "the return probe"},
+	[DYNAMIC_EPROBE] = {"dynamic_events", 'e', "the event probe"},
+	[DYNAMIC_SYNTHETIC] = {"synthetic_events", 0, "the synthetic event"},
 };
 
 struct dynamic_events *dynamic_events_new(struct kernel *k, struct diag *d)
@@ -225,43 +224,4 @@ const struct dynamic_event *dynamic_events_find(const struct dynamic_events *set
 			return e;
 	}
 	return NULL;
-}
-
-/*
- * "  NAME  HITS  MISSED", of uprobes "  PATH  NAME  HITS" (kernel/trace/trace_kprobe.c,
- * trace_uprobe.c: probes_profile_seq_show()).
- */
-int dynamic_event_counts(struct dynamic_events *set, const struct dynamic_event *e, u64 *ret_hits,
-			 u64 *ret_missed)
-{
-	const struct kind_row *row = &kinds[e->kind];
-	const bool is_user = e->kind == DYNAMIC_UPROBE || e->kind == DYNAMIC_URETPROBE;
-	char *path, *text, *line, *rest;
-	int err;
-
-	if (!row->profile)
-		return -ENOENT;
-	path = xasprintf("%s/%s", kernel_tracefs(set->kernel), row->profile);
-	err = file_read(path, (size_t)64 << 20, &text, NULL);
-	free(path);
-	if (err)
-		return err;
-	err = -ENOENT;
-	for (line = strtok_r(text, "\n", &rest); line && err; line = strtok_r(NULL, "\n", &rest)) {
-		unsigned long long hits = 0, missed = 0;
-		char name[128];
-		int n;
-
-		if (is_user)
-			n = sscanf(line, "%*s %127s %llu", name, &hits);
-		else
-			n = sscanf(line, "%127s %llu %llu", name, &hits, &missed);
-		if (n < 2 || !str_eq(name, e->name))
-			continue;
-		*ret_hits = hits;
-		*ret_missed = missed;
-		err = 0;
-	}
-	free(text);
-	return err;
 }

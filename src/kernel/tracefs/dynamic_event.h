@@ -70,11 +70,5 @@ const struct dynamic_event *dynamic_events_at(const struct dynamic_events *set, 
 /* The event that the kernel knows by these names, or NULL: to show the user's name. */
 const struct dynamic_event *dynamic_events_find(const struct dynamic_events *set, const char *group,
 						const char *name);
-/*
- * How often a probe fired, and how often the kernel could not follow (missed kretprobes):
- * kprobe_profile, uprobe_profile. -ENOENT.
- */
-int dynamic_event_counts(struct dynamic_events *set, const struct dynamic_event *e, u64 *ret_hits,
-			 u64 *ret_missed);
 
 #endif

@@ -121,7 +121,6 @@ int instance_set_tracer(struct instance *in, const char *tracer);
  */
 int instance_open_for_tracer(struct kernel *k, struct diag *d, const char *tracer, bool any_clock,
 			     struct instance **ret);
-int instance_tracing_on(struct instance *in, bool on);
 
 /* ---- events ---- */
 

@@ -92,11 +92,6 @@ int instance_set_option(struct instance *in, const char *option, bool on)
 		   : 0;
 }
 
-int instance_tracing_on(struct instance *in, bool on)
-{
-	return instance_write(in, "tracing_on", on ? "1" : "0");
-}
-
 /* ---- threads ---- */
 
 /* The list files take any number of words in one write, up to a page. */

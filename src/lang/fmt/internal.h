@@ -111,7 +111,11 @@ bool format_value(struct formatter *f, const struct expr *e, size_t max, bool is
 		  struct format_lines *out);
 void format_type(struct formatter *f, const struct type_name *t, size_t max,
 		 struct format_lines *out);
+/* Is it never put into parentheses? */
 bool format_is_primitive(const struct expr *e);
+/* Laid out anew, whatever stands within; is_bare: no parentheses of its own are needed. */
+void format_expr(struct formatter *f, const struct expr *e, size_t max, bool is_bare,
+		 struct format_lines *out);
 /* A token as it was written. */
 void format_source(struct formatter *f, struct span at, struct format_lines *out);
 

@@ -306,23 +306,18 @@ static void visit_typed(struct frame *f, struct expr *e)
 
 /* --- expansion --- */
 
-struct counter {
-	struct ast_walk walk;
-	u32 nodes;
-};
-
-static void count_node(struct ast_walk *w, struct expr **slot)
+static bool count_node(void *count, struct expr *e)
 {
-	container_of(w, struct counter, walk)->nodes++;
-	ast_walk_children(w, *slot);
+	++*(u32 *)count;
+	return true;
 }
 
-static u32 count_nodes(struct expr *e)
+static u32 count_nodes(const struct expr *e)
 {
-	struct counter c = {.walk = {.expr = count_node}};
+	u32 n = 0;
 
-	count_node(&c.walk, &e);
-	return c.nodes;
+	ast_each_expr_in((struct expr *)e, count_node, &n);
+	return n;
 }
 
 /* Counts what is about to be copied; false after the error. */
@@ -385,8 +380,7 @@ static void expand(struct frame *f, struct expr **slot, const struct macro *m)
 				       : diag_add_expansion(f->x->diag, m->span.file, call->span)};
 	const struct expr body = {.kind = EXPR_BLOCK, .block = m->body, .left = m->value};
 
-	if (is_recursive(f, m, call->span) ||
-	    !charge(f->x, call->span, count_nodes((struct expr *)&body)))
+	if (is_recursive(f, m, call->span) || !charge(f->x, call->span, count_nodes(&body)))
 		return;
 	*e = (struct expr){.kind = EXPR_BLOCK, .span = call->span, .in_parens = call->in_parens};
 	e->block = ast_clone_block(f->x->arena, m->body);

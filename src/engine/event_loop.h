@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that a run waits for, in one epoll: records, signals, the child, timers, processes
+ * that start. Only for the engine.
+ */
+#ifndef PANTRACE_ENGINE_EVENT_LOOP_H
+#define PANTRACE_ENGINE_EVENT_LOOP_H
+
+#include "engine/engine.h"
+#include "engine/run_signals.h"
+#include "engine/wakeup.h"
+
+#define DRAIN_NS 1000000000u /* how long records and actions may take once the run is over */
+
+enum waiting_for {
+	WAIT_RING,
+	WAIT_SIGNAL,
+	WAIT_PROCESS,
+	WAIT_CHILD,
+	WAIT_TIMER,
+	WAIT_WATCH,
+	WAIT_COUNTING,
+	WAIT_LATER,
+	WAIT_REPORTER,
+	WAIT_READER
+};
+
+struct loop {
+	struct engine *e;
+	int epoll, signals, process, timer;
+	u32 budget; /* records left in this round */
+	u32 read; /* records of the last round */
+	struct wakeup wakeup;
+	u64 round_ends;
+	u64 next_lost_check;
+	bool is_over;
+	struct run_signals run_signals;
+};
+
+/* Signals come through a descriptor from now on; run_signals_end() puts them back. */
+void loop_block_signals(struct loop *l);
+/* 0 or -errno. */
+int loop_open(struct loop *l);
+/* Waits for a descriptor, too; negative ones are left out. 0 or -errno. */
+int loop_add(struct loop *l, int fd, enum waiting_for what);
+int loop_add_watch(struct loop *l);
+/* Handles events until the run is over. */
+void loop_run(struct loop *l);
+/* Iterators run while their sequence file is read; its text is what bpf_seq_printf() wrote. */
+void loop_run_iterators(struct loop *l);
+/*
+ * Everything that was sent before the end is worth showing, but not at any price: a script whose
+ * actions are slow (system()) may have a backlog of minutes. What is given up is counted as lost.
+ */
+void loop_read_all(struct loop *l);
+void loop_close(struct loop *l);
+
+#endif
