@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Processes that a run is about: is there one, and when does it end? */
+/* Checks that a process exists, and reports when it ends. */
 #ifndef PANTRACE_BASE_PROCESS_H
 #define PANTRACE_BASE_PROCESS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Readers that stall: a pipe, socket or terminal that nobody reads keeps its writer for ever.
- * Whoever blocks signals to end in order would not end then.
+ * A pipe, socket or terminal that nobody reads blocks its writer for ever. A program that blocks
+ * signals to shut down in order would then never end; these functions let it.
  */
 #ifndef PANTRACE_BASE_STALL_H
 #define PANTRACE_BASE_STALL_H

@@ -300,7 +300,7 @@ static bool is_impatient(const struct engine *e)
 	return !e->was_asked && stall_signal_waits();
 }
 
-/* Until the shell has ended; what it left in the background may hold the pipe for ever. */
+/* Until the shell has ended; its background processes may hold the pipe open for ever. */
 static void follow_shell(const struct engine *e, pid_t pid, int fd, struct strbuf *out)
 {
 	const int pidfd = process_open(pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one record asks for. Only for src/engine. */
+/* Carries out what one record requests (print, exit, clear ...). Only for src/engine. */
 #ifndef PANTRACE_ENGINE_ACTIONS_H
 #define PANTRACE_ENGINE_ACTIONS_H
 

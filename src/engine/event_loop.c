@@ -179,8 +179,10 @@ void loop_close(struct loop *l)
 			close(fds[i]);
 }
 
-/* How long to sleep, in ms: for ever, but for what no descriptor tells (kernels without pidfd,
- * losses still to be said). */
+/*
+ * How long to sleep, in ms; -1 = until an event, unless there is something that no descriptor
+ * reports (kernels without pidfd, losses not reported yet).
+ */
 static int poll_timeout(const struct loop *l)
 {
 	const struct child *child = l->e->child;

@@ -241,7 +241,10 @@ static int exit_code(const struct engine *e, int err)
 	written = output_exit_code(e->out, e->env->diag);
 	if (written == EXIT_FAILED)
 		return EXIT_FAILED;
-	/* A script that says exit() knows better; who was ended by Ctrl-C ended well. */
+	/*
+	 * exit(n) of a script counts more than the end of the child; a run that Ctrl-C ended
+	 * succeeded.
+	 */
 	if (e->child && !e->options->is_compatible && !e->has_exit_code && !e->was_asked &&
 	    child_exit_code(e->child))
 		return child_exit_code(e->child);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Maps that traced programs count into themselves (lang/check/in_process.h): what they have is
- * added to what the kernel's map has whenever that is read. Such a map may be counted into by both.
+ * Maps that traced programs count into by themselves (lang/check/in_process.h): their counts are
+ * added to those in the kernel's map whenever the map is read. Programs in the kernel may count
+ * into the same map.
  */
 #ifndef PANTRACE_ENGINE_IN_PROCESS_MAPS_H
 #define PANTRACE_ENGINE_IN_PROCESS_MAPS_H

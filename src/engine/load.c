@@ -97,9 +97,9 @@ static u32 firings_of(const struct script *s, const struct script_program *p)
 }
 
 /*
- * The most that a script can send whose output comes from probes that run once and from timers,
- * without loops: its buffer needs no more, and making one of the usual size would be most of the
- * time that such a script takes. 0 = there is no such bound.
+ * An upper bound of what a script can send if all its output comes from timers and probes that run
+ * once, without loops. Its buffer needs no more, and creating one of the usual size would take most
+ * of such a run. 0 = no such bound.
  */
 static u64 most_bytes(const struct script *s)
 {

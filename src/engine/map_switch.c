@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Taking everything out of a map, exactly. A program looks an element up and then adds to it;
- * whoever reads and deletes the element in between loses what is added after. So maps that are
- * cleared as they are printed exist twice, and programs find the one in use through an array of
- * maps. Storing the other one there makes the kernel wait until every program that may still use
- * the first has ended (maybe_wait_bpf_programs() in kernel/bpf/syscall.c, 5.0): then it is at rest,
- * and is read and emptied at leisure.
+ * Takes all elements out of a map without losing an update. A program looks an element up and then
+ * adds to it; if the element is read and deleted in between, the addition is lost. So a map that is
+ * cleared when it is printed exists twice, and programs find the current one through an array of
+ * maps. To store the other one there makes the kernel wait until no program uses the first any more
+ * (maybe_wait_bpf_programs() in kernel/bpf/syscall.c, 5.0). Then the first one is read and emptied.
  */
 #include "base/clock.h"
 #include "engine/in_process_maps.h"

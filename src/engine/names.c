@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the values of records refer to: stacks in their maps, cgroups in their file systems,
- * symbols. */
+/*
+ * Resolves what values in records refer to: stacks in their maps, cgroups in their file systems,
+ * symbols.
+ */
 #include "engine/engine.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a script still needs when everything is attached. */
+/* The privileges that a script still needs when everything is attached. */
 #include "engine/in_process_maps.h"
 #include "engine/engine.h"
 

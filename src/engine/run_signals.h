@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How signals end a run. The first one ends it in order: probes are detached, `end` runs, maps are
- * printed. Another one, later, kills: whatever takes long, the kernel cleans up after us. But one
- * that comes with the first belongs to it: timeout(1) sends its signal to its child and then to the
+ * How signals end a run. The first signal ends it in order: probes are detached, `end` runs, maps
+ * are printed. A later one kills the process at once; the kernel cleans up. A second signal that
+ * comes together with the first does not count: timeout(1) sends one to its child and one to the
  * whole process group.
  */
 #ifndef PANTRACE_ENGINE_RUN_SIGNALS_H

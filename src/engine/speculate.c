@@ -6,7 +6,7 @@
 #define HELD_BYTES_MAX (64u << 20)
 #define HELD_MAX       65536u
 /*
- * Ids that were decided lately: what other CPUs still send for them is dropped instead of held for
+ * Ids that were decided recently: what other CPUs still send for them is dropped, not held for
  * ever.
  */
 #define DECIDED_MAX 4096u
@@ -71,7 +71,8 @@ void engine_hold(struct engine *e, u32 id, const void *data, u32 size)
 }
 
 /*
- * The table keeps its entries for ever: once in a while only what is of use is put into a new one.
+ * Entries are never removed from the table: now and then those that are still needed are copied
+ * into a new one.
  */
 static void compact(struct speculations *s)
 {

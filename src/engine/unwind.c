@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table that programs unwind user stacks by. It has two halves: while the process maps a new
- * library, its rows are written into the half that is not in use, then one word switches over.
+ * Fills the table by which programs unwind user stacks. The table has two halves: when the process
+ * maps a new library, its rows go into the unused half, then one word switches over.
  */
 #include "binary/debug/unwind.h"
 

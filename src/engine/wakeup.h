@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When the event ring is looked at. A program that sends to a reader who sleeps has to wake it: an
- * interrupt to itself, a task woken, on a virtual machine 2 to 3 us for the traced process. So
- * while events come often, the reader looks by itself every few milliseconds and says so in the
- * script's globals (wake_flags), which every program hands to bpf_ringbuf_submit(); when they
- * become rare, it goes back to being woken, and nothing ticks while nothing happens.
+ * Decides when the event ring is read. Waking a sleeping reader costs the traced process an
+ * interrupt to itself and a task wakeup, 2 to 3 us on a virtual machine. So while events come
+ * often, the reader polls every few milliseconds and sets a flag in the script's globals
+ * (wake_flags), which every program passes to bpf_ringbuf_submit(). When events become rare it goes
+ * back to sleeping until it is woken: an idle run has no timer.
  */
 #ifndef PANTRACE_ENGINE_WAKEUP_H
 #define PANTRACE_ENGINE_WAKEUP_H

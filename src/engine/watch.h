@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What processes map, as it happens, for scripts that print user stacks or symbols: by the time
- * they are printed the process may be gone, and with it /proc/PID/maps. A dummy perf event per CPU
- * reports exec, fork and executable mappings.
+ * Records which files processes map, for scripts that print user stacks or symbols: when those are
+ * printed, the process and its /proc/PID/maps may be gone. A dummy perf event per CPU reports exec,
+ * fork and executable mappings.
  */
 #ifndef PANTRACE_ENGINE_WATCH_H
 #define PANTRACE_ENGINE_WATCH_H

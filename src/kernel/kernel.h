@@ -73,9 +73,8 @@ void kernel_release(struct kernel *k);
 
 const struct kernel_features *kernel_features(struct kernel *k);
 /*
- * Pretend from now on that the kernel lacks something: the name of a feature ("ring_buffer") or of
- * a capability ("kprobe_multi"). For --no-feature: to try what older kernels get. 0, or -ENOENT: no
- * such name.
+ * Hides a feature ("ring_buffer") or a capability ("kprobe_multi") of the kernel from now on. For
+ * --no-feature, to test what older kernels get. 0, or -ENOENT: no such name.
  */
 int kernel_disable(struct kernel *k, const char *name);
 /* All those names, for "did you mean". */

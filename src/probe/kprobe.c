@@ -304,9 +304,9 @@ static void describe_arguments(struct probe_env *env, const struct probe_target 
 }
 
 /*
- * Since 6.14 multi-links hang on the function graph tracer, and programs see the registers that it
- * saved (ftrace_partial_regs()); before that, struct fprobe had a struct rethook for returns, and
- * all of them.
+ * Since 6.14 multi-links use the function graph tracer, and programs see only the registers that it
+ * saves (ftrace_partial_regs()). Before, struct fprobe had a struct rethook for returns, and
+ * programs saw all registers.
  */
 static bool has_partial_registers(struct probe_env *env)
 {
@@ -329,7 +329,7 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	const bool is_return = t->provider == &probe_kretprobe;
 	const bool at_entry = !t->address;
 
-	/* What is not there is no number: then one by one. */
+	/* A register that was not saved has no value: attach one by one. */
 	if (site->multi && (is_return ? use->at_return : use->at_entry) &&
 	    has_partial_registers(env))
 		site->multi = false;

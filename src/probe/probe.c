@@ -118,8 +118,9 @@ bool probe_complete(struct probe_env *env, const struct probe_request *r, struct
 }
 
 /*
- * `*:vfs_read`: every provider that can take the rest. One that finds nothing, or takes another
- * number of parts, is passed over in silence; if none finds anything, that is told once.
+ * `*:vfs_read`: every provider that can take the rest. A provider that finds nothing, or takes
+ * another number of parts, is skipped without a message; only if none finds anything is there an
+ * error.
  */
 static int expand_providers(struct probe_env *env, const struct probe_request *r,
 			    struct probe_targets *out)

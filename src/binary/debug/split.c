@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a unit has in each section is copied into an ELF file in memory under the name that the
- * section has in a program without split units. The addresses stay in the program: the part of its
- * .debug_addr that is the unit's goes along, without its header, which is where libdw looks when a
- * unit names no place.
+ * Copies the sections of a split unit into an ELF file in memory, under the names that they have in
+ * a program without split units. Addresses stay in the program, so the unit's part of its
+ * .debug_addr is copied, too, without the header: that is where libdw looks if a unit names no
+ * place.
  *
- * libdw would find .dwo files by itself, but it maps them, and opens whatever a program names.
+ * libdw could find .dwo files by itself, but it maps them, and it opens whatever path a program
+ * names.
  */
 #include "binary/debug/split.h"
 

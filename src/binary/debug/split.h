@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Split debug information (-gsplit-dwarf): a program has skeletons of its units; what is worth
- * knowing is in .dwo files that they name, or in a package of those (binary/debug/package.h). Each
- * unit becomes one in a file of its own for libdw. Shared by binary/debug/lines.c and
+ * Split debug information (-gsplit-dwarf): the program has skeleton units; the full units are in
+ * .dwo files that they name, or in a package of those (binary/debug/package.h). Each full unit is
+ * put into an ELF file of its own for libdw. Shared by binary/debug/lines.c and
  * binary/debug/package.c only.
  */
 #ifndef PANTRACE_BINARY_DEBUG_SPLIT_H

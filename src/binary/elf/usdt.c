@@ -37,8 +37,7 @@ static bool parse_note(struct elf_file *f, const void *desc, u32 len, u64 base_n
 	if (elf_file_offset(f, n.address, &n.offset) < 0 ||
 	    !elf_file_is_executable_offset(f, n.offset))
 		return false;
-	/* A semaphore that cannot be found would leave the probe off for ever: such a note is no
-	 * probe. */
+	/* Without its semaphore the probe would never fire: such a note is ignored. */
 	if (semaphore && elf_file_offset(f, semaphore + moved, &n.semaphore) < 0)
 		return false;
 	*ret = n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Libraries that run from within a ZIP archive, as Android's linker maps them: "ARCHIVE!/ENTRY".
- * Such an entry is stored as it is, and begins at a page.
+ * Libraries that are mapped from a ZIP archive, as Android's linker does: "ARCHIVE!/ENTRY". Such an
+ * entry is not compressed and begins at a page boundary.
  */
 #ifndef PANTRACE_BINARY_ELF_ZIP_H
 #define PANTRACE_BINARY_ELF_ZIP_H

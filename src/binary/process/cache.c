@@ -21,8 +21,10 @@ enum {
 	VDSO_MAX = 1 << 20, /* bytes */
 };
 
-/* How long an answer of /proc is believed. exec() happens at most so often; a burst of unknown
- * addresses costs one read per period. */
+/*
+ * How long an answer from /proc is trusted. A process is checked for exec() at most this often; a
+ * burst of unknown addresses costs one read per period.
+ */
 static const u64 check_period = 2 * MSEC, reread_period = 10 * MSEC, perf_map_period = 100 * MSEC;
 
 struct process_cache {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Addresses -> names, for the kernel and for processes, also such that have exited by the time of
- * the question (when they were noted in time by symbolizer_note_process()).
+ * Addresses -> names, of the kernel and of processes. Processes may have exited by then, if
+ * symbolizer_note_process() noted them in time.
  */
 #ifndef PANTRACE_BINARY_PROCESS_SYMBOLIZE_H
 #define PANTRACE_BINARY_PROCESS_SYMBOLIZE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way of records from the kernel to us: one BPF ring buffer, or one perf buffer per CPU where
- * the kernel is older than 5.8. Read in place; a record is valid until the handler returns.
+ * Reads the records that programs send: from one BPF ring buffer, or from one perf buffer per CPU
+ * before Linux 5.8. Records are read in place; a record is valid until the handler returns.
  */
 #ifndef PANTRACE_KERNEL_BPF_RING_H
 #define PANTRACE_KERNEL_BPF_RING_H

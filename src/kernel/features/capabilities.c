@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel offers, each by its own trial; for what it does not, the cause and the next step.
+/*
+ * Which tracing mechanisms the kernel offers, each found by a trial; if one is missing, the cause
+ * and the next step.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -132,7 +134,7 @@ static int try_bpf(struct kernel *k, const char *name, u32 number)
 {
 	int fd;
 
-	/* Whoever knows of a feature has loaded a program. */
+	/* A known feature means that a program was loaded. */
 	if (k->features_known && k->features.current_task)
 		return 0;
 	fd = kernel_try_program(BPF_PROG_TYPE_KPROBE, 0, NULL, 0, NULL, 0);
@@ -193,8 +195,11 @@ static int try_kprobe_link(struct kernel *k, const char *name, u32 attach_type)
 	attr.link_create.kprobe_multi.addrs = UINT64_MAX - 7;
 	attr.link_create.kprobe_multi.cnt = 1;
 	err = try_link(attach_type, &attr);
-	/* It went to read the addresses: the link exists (bpf_kprobe_multi_link_attach()). To look
-	 * for a name that there is not would take it through all of kallsyms. */
+	/*
+	 * The kernel tried to read the addresses: the link type exists
+	 * (bpf_kprobe_multi_link_attach()). A name that does not exist would make it search all of
+	 * kallsyms.
+	 */
 	return err == -EFAULT ? 0 : (err ? err : -EINVAL);
 }
 
@@ -220,7 +225,10 @@ static int try_uprobe_link(struct kernel *k, const char *name, u32 attach_type)
 	memset(&u, 0, sizeof(u));
 	memcpy((u8 *)&u + ALIGN_UP(at, (size_t)8), &m, sizeof(m));
 	err = try_link(attach_type, &u.attr);
-	/* "/" is no regular file; only who knows the link says so (kernel/trace/bpf_trace.c). */
+	/*
+	 * "/" is not a regular file, which only a kernel that has the link complains about
+	 * (kernel/trace/bpf_trace.c).
+	 */
 	return err == -EBADF ? 0 : (err ? err : -EINVAL);
 }
 

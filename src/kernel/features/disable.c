@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --no-feature: what an older kernel would lack is switched off here, so that the fallbacks can be
- * tried on any kernel. */
+/* --no-feature: hides a feature of this kernel, to test on any kernel what older ones get. */
 #include "kernel/kernel_internal.h"
 
 #define FEATURE(name)                                         \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What code the kernel accepts, by loading programs of a few instructions. What can stand together
- * in one program is tried together first, so that a kernel that has it all is asked few questions;
- * where it has instruction set version 4 (cpu_v4, 6.6), what is older is not asked by itself.
+ * Finds out which BPF features the kernel has, by loading programs of a few instructions. Questions
+ * that fit into one program are tried together first, so that a kernel with all features answers
+ * few of them. Where instruction set version 4 exists (cpu_v4, 6.6), older features are not tested.
  */
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What this kernel's ftrace can do, each asked by a trial: a file opened, a value written to an
- * instance made for it, a line in the kernel's own README. Never by version: distributions leave
- * out and port back.
+ * What this kernel's ftrace can do, each found by a trial: a file is opened, a value is written to
+ * an instance made for it, a line is found in the kernel's README. Never by version: distributions
+ * leave features out and backport others.
  */
 #ifndef PANTRACE_KERNEL_FEATURES_FTRACE_FEATURES_H
 #define PANTRACE_KERNEL_FEATURES_FTRACE_FEATURES_H

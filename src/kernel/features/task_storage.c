@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory of tasks for programs: how such a map is made, and whether it will hold anything. */
+/* BPF task storage: creates such a map, and tests whether the kernel allocates it. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>

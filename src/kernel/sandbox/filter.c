@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A list of what reading takes; all else is refused with EPERM, aloud. A refusal is either a fault
- * of this list or of more than that: silent, it would look like an empty file or a missing symbol.
+ * The system calls that a reader needs; all others fail with EPERM, and the run reports which call
+ * it was. A call that fails without a word would look like an empty file or a missing symbol,
+ * whether this list is wrong or somebody exploits the tracer.
  */
 #include "kernel/sandbox/filter.h"
 

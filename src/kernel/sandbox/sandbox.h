@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tracer gives up when everything is attached and only reading is left: capabilities, new
- * privileges by exec (no_new_privs), and, where it may, all system calls but those that reading
- * takes (seccomp(2)). What it reads, names of files and symbols and the files behind them, comes
- * from the traced world: who finds a fault there gets no more than a reader.
+ * Drops privileges once everything is attached and only reading is left: capabilities, new
+ * privileges by exec (no_new_privs) and, where possible, all system calls that reading does not
+ * need (seccomp(2)). The tracer reads names and files that the traced programs control: an
+ * exploited parser gains no more than a reader has.
  *
- * This holds for the calling thread and for what it starts; the filter holds for all threads. What
- * was started before is not concerned.
+ * Applies to the calling thread and the processes that it starts; the system-call filter applies to
+ * all threads. Processes that were started before are not affected.
  */
 #ifndef PANTRACE_KERNEL_SANDBOX_SANDBOX_H
 #define PANTRACE_KERNEL_SANDBOX_SANDBOX_H

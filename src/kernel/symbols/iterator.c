@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's iterator over its symbols (iter:ksym, Documentation/bpf/bpf_iterators.rst): a
- * program sees each of them as kallsyms does and writes what we want of it. That takes half the
- * time of /proc/kallsyms, for which the kernel formats each as a line. Where the members of struct
- * kallsym_iter lie stands in BTF.
+ * Reads symbols through the kernel's iterator over them (iter:ksym,
+ * Documentation/bpf/bpf_iterators.rst): a BPF program sees each symbol and writes the fields that
+ * we need. That takes half the time of /proc/kallsyms, for which the kernel formats each symbol as
+ * a line. BTF says where the members of struct kallsym_iter are.
  */
 #include <unistd.h>
 

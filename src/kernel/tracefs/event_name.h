@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of tracepoints as people write them: sched:sched_switch or sched/sched_switch, with or
- * without "tracepoint:" or "t:" before; and what is said of one that there is not.
+ * Parses tracepoint names as people write them: sched:sched_switch or sched/sched_switch, with or
+ * without "tracepoint:" or "t:" in front. Reports unknown events and fields with the nearest names.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_EVENT_NAME_H
 #define PANTRACE_KERNEL_TRACEFS_EVENT_NAME_H

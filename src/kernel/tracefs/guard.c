@@ -100,7 +100,7 @@ static void be_guard(struct kernel *k, const struct tracefs_owner *owner, int li
 	sigset_t all;
 
 	setsid();
-	/* Whoever asks everything here to end means the owner, and the owner ends the guard. */
+	/* A signal to all processes here is meant for the owner, and the owner ends the guard. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	keep_only(line);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What ftrace was told to do goes on when the one who told it is killed: probes fire, instances
- * fill. So a run that changes tracefs has a guard beside it: a process that sleeps until its owner
- * is gone, sweeps what that one left (kernel/tracefs/sweep.h), and ends. It is in a session of its
- * own, so that what kills a group of processes misses it; it has no files open but its end of a
- * line to the owner; it is called "pantrace: guard PID". If it is killed too, the next start
- * sweeps.
+ * ftrace keeps tracing after the process that set it up is killed: probes fire, buffers fill. So a
+ * run that changes tracefs forks a guard: a process that sleeps until its owner is gone, removes
+ * what the owner left (kernel/tracefs/sweep.h) and exits.
+ *
+ * The guard is in a session of its own, so that a kill of the process group misses it. It has no
+ * open file but its end of a socket to the owner. It is called "pantrace: guard PID". If it is
+ * killed, too, the next run sweeps.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_GUARD_H
 #define PANTRACE_KERNEL_TRACEFS_GUARD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a thing in tracefs is. All that pantrace makes there carries the process and the moment
- * that it started in its name, so that a later run knows what a killed one left, and a new process
- * with an old number is not taken for the owner:
+ * Who owns an object in tracefs. Everything that pantrace makes there has its process and the
+ * process's start time in the name: a later run recognises what a killed one left, and a new
+ * process with a reused PID is not taken for the owner.
  *
  *	instances/pantrace-PID-START	a ring buffer of its own
  *	events/pantrace_PID_START/x	a probe event

@@ -256,9 +256,9 @@ struct stale {
 };
 
 /*
- * One at a time: a value that is put back late, by a guard or a start that was overtaken, would be
- * written over the next run's. Who waited finds that the journal is removed. A holder that somebody
- * has stopped is not waited for. The lock is the journal's, which nobody else can open.
+ * One process at a time puts values back: a guard that comes late would overwrite what the next run
+ * has set. A waiter finds the journal removed. The wait is bounded, as the holder may be stopped.
+ * The lock is on the journal, which no other user can open.
  */
 static bool lock_journal(int fd)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What in tracefs is not as it is after boot, and how it is taken back: tracers, events, filters,
- * triggers, lists of functions and threads, options, sizes, probes, synthetic events, instances.
- * For `reset-ftrace`.
+ * Finds everything in tracefs that differs from the state after boot, and the command that resets
+ * it: tracers, events, filters, triggers, lists of functions and threads, options, sizes, probes,
+ * synthetic events, instances. For `reset-ftrace`.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_STATE_H
 #define PANTRACE_KERNEL_TRACEFS_STATE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Triggers of events: what takes one back, and all of an instance's. */
+/* Removes triggers of events: the command that removes one, and all triggers of an instance. */
 #ifndef PANTRACE_KERNEL_TRACEFS_TRIGGERS_H
 #define PANTRACE_KERNEL_TRACEFS_TRIGGERS_H
 

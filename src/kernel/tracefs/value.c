@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values of files in tracefs: what is read is not always what is written. */
+/*
+ * Reads and writes the values of files in tracefs, some of which read differently than they are
+ * written.
+ */
 #include <fcntl.h>
 #include <unistd.h>
 

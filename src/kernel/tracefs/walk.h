@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Going through a trace buffer's folders, and adding to its lists. Paths are absolute; a folder
- * that cannot be read is an empty one.
+ * Walks the directories of a trace buffer and appends to its list files. Paths are absolute; a
+ * directory that cannot be read counts as empty.
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_WALK_H
 #define PANTRACE_KERNEL_TRACEFS_WALK_H

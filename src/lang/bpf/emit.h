@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * IR -> eBPF: slots to stack or scratch, liveness, linear scan over r0-r9 with spilling, peephole,
- * instructions with relocations, and the BTF blob with function and line info that lets a verifier
- * complaint be shown at the script's own line.
+ * IR -> eBPF: places slots on the stack or in scratch memory, allocates r0-r9 with spilling, cleans
+ * up (peephole), and writes instructions with relocations and the BTF blob with function and line
+ * info that lets a verifier complaint be shown at the line of the script.
  */
 #ifndef PANTRACE_LANG_BPF_EMIT_H
 #define PANTRACE_LANG_BPF_EMIT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Programs that run in traced processes, as lib/vm.h wants them. */
+/* Writes the image of a program that the library runs inside of a traced process (lib/vm.h). */
 #ifndef PANTRACE_LANG_BPF_PROCESS_IMAGE_H
 #define PANTRACE_LANG_BPF_PROCESS_IMAGE_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builtins are rows: each function or variable of the language is one row with its signature,
- * check, lowering and documentation. The reference page and shell completion are generated from the
- * rows. One file per family: lang/builtin/process.c, lang/builtin/context.c, lang/builtin/time.c,
- * lang/builtin/string.c, lang/builtin/symbol.c, lang/builtin/output.c, builtin_aggregate.c,
- * lang/builtin/map.c, lang/builtin/type.c, lang/builtin/misc.c.
+ * Each function or variable of the language is one row with its signature, check, lowering and
+ * documentation. Help, the reference page and shell completion come from the rows. One file per
+ * family: lang/builtin/process.c, string.c, map.c ...
  */
 #ifndef PANTRACE_LANG_BUILTIN_BUILTIN_H
 #define PANTRACE_LANG_BUILTIN_BUILTIN_H

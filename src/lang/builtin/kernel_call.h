@@ -13,8 +13,8 @@ u32 kernel_function_id(const struct check *c, const char *name, const struct typ
 /* May programs of the probe that is being checked call it? Asked by trial. */
 bool kernel_function_allowed(const struct check *c, const char *name);
 /*
- * A call of a name that is none of ours: false if it is no such function either, and nothing was
- * said.
+ * Checks a call whose name is not a builtin. False, without a diagnostic, if the kernel has no such
+ * function either.
  */
 bool kernel_call_check(struct check *c, struct expr *call);
 void kernel_call_lower(struct lower *l, struct expr *call, struct value *ret);

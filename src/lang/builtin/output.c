@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Everything that reaches the user: printf and its family, print, cat, system, exit. All of it is
- * done later by the engine. */
+/*
+ * All output: printf and its family, print, cat, system, exit. Programs send records; the engine
+ * acts on them.
+ */
 #include "lang/builtin/util.h"
 #include "view/printf_format.h"
 #include "lang/lower/present.h"

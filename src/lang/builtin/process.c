@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is running: pid, comm, uid, the task and its relatives, CPU, cgroup. */
+/* The current task: pid, comm, uid, its relatives, CPU, cgroup. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -184,8 +184,8 @@ static void check_comm(struct check *c, struct expr *call)
 }
 
 /*
- * The name of a task by its pid in the initial namespace; what there is no task for is said, and
- * N/A.
+ * The name of a task by its PID in the initial namespace. If there is no such task: a warning, and
+ * "N/A".
  */
 static void lower_comm_of(struct lower *l, struct expr *call, struct value *ret)
 {

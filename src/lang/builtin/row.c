@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tools are written with: rows and tables, names of errors, argument vectors, the tracer's
- * own process id. */
+/*
+ * Builtins for the tools: rows and tables, names of errors, argument vectors, the tracer's own
+ * process id.
+ */
 #include "lang/builtin/util.h"
 #include "view/printf_format.h"
 #include "lang/lower/present.h"

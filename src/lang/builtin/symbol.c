@@ -96,7 +96,7 @@ static void check_percpu_kaddr(struct check *c, struct expr *call)
 			    "__per_cpu_offset");
 }
 
-/* per_cpu_ptr(): &variable + __per_cpu_offset[cpu]; 0 for a CPU that there is not. */
+/* per_cpu_ptr(): &variable + __per_cpu_offset[cpu]; 0 if there is no such CPU. */
 static void lower_percpu_kaddr(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct percpu_plan *plan = call->annotation;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Register allocation. Registers are given out by weight (how often a value is used, deeper loops
- * count more, divided by how long it lives): the heaviest first, each to a machine register that is
- * free wherever the value lives; copies and arguments prefer the register at their other end. Who
- * gets none is spilled: loaded before every use into a short-lived register of its own, stored
- * after every definition, and everything is allocated again.
+ * Register allocation by weight: how often a value is used (deeper loops count more) divided by how
+ * long it lives. The heaviest value gets a machine register first, one that is free wherever the
+ * value lives; copies and arguments prefer the register at their other end. A value that gets none
+ * is spilled: loaded before every use into a short-lived register of its own, stored after every
+ * definition, and everything is allocated again.
  *
- * For the verifier a spilled value is always stored and loaded with 8 bytes, so pointers stay
- * pointers. What a comparison proves about a spilled scalar would stay with the short-lived
- * register; so it is stored back on both ways out.
+ * Spilled values are always stored and loaded with 8 bytes, so that pointers stay pointers for the
+ * verifier. What a comparison proves about a spilled scalar would hold for the short-lived register
+ * only; so it is stored back on both ways out.
  */
 #ifndef PANTRACE_LANG_IR_REGALLOC_H
 #define PANTRACE_LANG_IR_REGALLOC_H

@@ -5,7 +5,7 @@
 
 /* Rounds of a while whose condition does not tell. */
 #define WHILE_GUESS 8
-/* The most that a bound is believed: beyond it the verifier has lost anyway. */
+/* The largest loop bound that counts: beyond it the verifier gives up anyway. */
 #define WHILE_MAX 1000
 /* A for over a map: its callback, and what makes the pair of key and value. */
 #define PAIR_STEPS 40

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a loop costs the verifier, which walks every round of a loop in place and every way through
- * each round: an estimate from the tree, before there is code.
+ * Estimates what a loop costs the verifier, which walks every round of a loop in place and every
+ * path through each round. Done on the tree, before there is code.
  */
 #ifndef PANTRACE_LANG_LOWER_LOOP_STEPS_H
 #define PANTRACE_LANG_LOWER_LOOP_STEPS_H

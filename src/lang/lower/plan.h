@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From symbols to BPF maps: kinds, sizes, storage types; and what follows from how programs use
- * things.
+ * Chooses the BPF maps of a script: kinds, sizes and storage types, from how its programs use each
+ * map.
  */
 #ifndef PANTRACE_LANG_LOWER_PLAN_H
 #define PANTRACE_LANG_LOWER_PLAN_H

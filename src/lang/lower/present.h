@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Printing of maps, and the pairs print(@m); clear(@m); that are done in one step.
- */
+/* Sends the records that print maps, also print(@m); clear(@m); as one step. */
 #ifndef PANTRACE_LANG_LOWER_PRESENT_H
 #define PANTRACE_LANG_LOWER_PRESENT_H
 

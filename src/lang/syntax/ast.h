@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The syntax tree. Built by parse.c, annotated by check.c (fields marked [check]), read by
- * lower_*.c. All nodes live in the compilation's arena. The tree covers the whole language of
- * bpftrace, current and older spellings; sugar (unroll, for over ranges, compound assignment) stays
- * visible as written.
+ * The syntax tree. Built by lang/syntax/, annotated by lang/check/ (fields marked [check]), read by
+ * lang/lower/ and lang/fmt/. All nodes live in the compilation's arena. The tree covers the whole
+ * language of bpftrace in its current and older spellings; sugar (unroll, for over ranges, compound
+ * assignment) stays visible as written.
  */
 #ifndef PANTRACE_LANG_SYNTAX_AST_H
 #define PANTRACE_LANG_SYNTAX_AST_H

@@ -86,7 +86,10 @@ const struct predefined_macro predefined_macros[] = {
 	{"__UINTMAX_C(c)", "c ## UL"},
 	{"__USER_LABEL_PREFIX__", ""}, {"__REGISTER_PREFIX__", ""},
 
-	/* What headers ask a compiler: as clang answers, a GCC of old without extensions. */
+	/*
+	 * What headers ask about the compiler, answered as clang does: an old GCC without
+	 * extensions.
+	 */
 	{"__GNUC__", "4"}, {"__GNUC_MINOR__", "2"}, {"__GNUC_PATCHLEVEL__", "1"},
 	{"__has_attribute(x)", "0"}, {"__has_builtin(x)", "0"}, {"__has_extension(x)", "0"},
 	{"__has_feature(x)", "0"}, {"__has_include(x)", "0"}, {"__has_include_next(x)", "0"},
