@@ -127,11 +127,10 @@ static void man_running(const struct command_spec *spec, FILE *out)
 	if (!spec->command)
 		return;
 	fprintf(out,
-		".SH RUNNING\nWhen tracing has begun, a line on standard error says what is "
-		"traced (\"Tracing ... Ctrl\\-C to end.\"), if that is a terminal.\n"
+		".SH RUNNING\nWhen tracing has begun, a line on standard error says what is traced "
+		"(\"Tracing ... Ctrl\\-C to end.\"), if that is a terminal.\n"
 		".PP\n\\fB\\-\\- COMMAND\\fR: %s. It starts when tracing has begun, so that "
-		"nothing "
-		"of it is missed.\n",
+		"nothing of it is missed.\n",
 		spec->command);
 	if (spec->fits_terminal)
 		fputs(".PP\nOn a terminal, rows that are wider are cut at its edge, where > marks "
@@ -172,8 +171,7 @@ void options_man(const struct command_spec *spec, FILE *out)
 	options_man_exit_status(out);
 	if (runs_commands(spec))
 		fputs("A traced command that ends by itself with another code than 0, or by a "
-		      "signal, passes that on instead of "
-		      "0 or 3.\n",
+		      "signal, passes that on instead of 0 or 3.\n",
 		      out);
 	fputs(".SH SEE ALSO\n.BR pantrace (8)\n", out);
 }

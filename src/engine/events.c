@@ -140,8 +140,7 @@ static void hint_map_full(const struct engine *e)
 			continue;
 		diag_hint(e->env->diag,
 			  "raise the size in the declaration of @%s (now %u), or max_map_keys in a "
-			  "config "
-			  "block for the maps without one (now %" PRIu64 ")",
+			  "config block for the maps without one (now %" PRIu64 ")",
 			  m->name, m->max_entries, usual);
 		return;
 	}

@@ -158,8 +158,7 @@ void engine_report_speculations(struct engine *e)
 			     s->dropped);
 		diag_hint(e->env->diag,
 			  "at most %u MB are held back for at most %u speculations: discard() what "
-			  "is "
-			  "not wanted",
+			  "is not wanted",
 			  HELD_BYTES_MAX >> 20, HELD_MAX);
 	}
 	if (s->without_id)

@@ -155,9 +155,8 @@ static bool report_limit(struct diag *d, const struct script_program *p, const c
 		   jumps ? "branches" : "steps");
 	if (loop)
 		diag_hint(d, "of loops within loops it walks every round of each: fewer rounds or "
-			     "less in them, or "
-			     "`for ($i : a..b)`, which it walks only a few times on Linux 5.17 and "
-			     "later");
+			     "less in them, or `for ($i : a..b)`, which it walks only a few times "
+			     "on Linux 5.17 and later");
 	else
 		diag_hint(d, "split the probe, or shorten strings and stacks");
 	return true;

@@ -205,8 +205,7 @@ int function_check_blacklist(struct probe_env *env, struct span at, const char *
 		return 0;
 	diag_error(env->diag, at,
 		   "%s cannot be probed: it is on the kernel's kprobe blacklist (probing it could "
-		   "crash the "
-		   "machine)",
+		   "crash the machine)",
 		   name);
 	diag_hint(env->diag, "probe one of its callers or callees instead; the list is "
 			     "/sys/kernel/debug/kprobes/blacklist");
@@ -253,8 +252,7 @@ void function_missing_hint(struct probe_env *env, const char *provider, const ch
 		kernel_each_traceable(env->kernel, find_near_listed, &f);
 	if (f.exists)
 		diag_hint(env->diag, "the function exists, but it is not traceable (marked "
-				     "notrace, or in a section that is "
-				     "not)");
+				     "notrace, or in a section that is not)");
 	else if (f.suffixed[0])
 		diag_hint(env->diag,
 			  "the compiler changed its name (and its arguments): it exists as '%s'",

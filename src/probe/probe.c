@@ -318,8 +318,7 @@ int probe_refuse(struct probe_env *env, struct span at, int err, const char *wha
 	diag_error(env->diag, at, "%s cannot be used here: %s", what, strerror(-err));
 	if (err == -EPERM || err == -EACCES) {
 		diag_hint(env->diag, "run as root, or with CAP_BPF, CAP_PERFMON and read access to "
-				     "tracefs; `pantrace doctor` shows what "
-				     "is missing");
+				     "tracefs; `pantrace doctor` shows what is missing");
 		diag_code(env->diag, EXIT_PRIVILEGE);
 	}
 	return err;

@@ -83,8 +83,7 @@ static int no_match(struct expand_arg *a)
 	if (str_starts(a->event, "sys_enter_") || str_starts(a->event, "sys_exit_")) {
 		diag_hint(a->env->diag,
 			  "system calls are tracepoint:syscalls:%s; rawtracepoint has sys_enter "
-			  "and sys_exit for "
-			  "all of them",
+			  "and sys_exit for all of them",
 			  a->event);
 		return -ENOENT;
 	}

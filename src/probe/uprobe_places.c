@@ -184,8 +184,7 @@ static int check_instruction(struct uprobe_expansion *a, u64 offset, const char 
 	if (has_no_caller(a, offset)) {
 		diag_error(a->env->diag, a->request->span,
 			   "a return probe on %s would crash the program: it begins there, and "
-			   "does not "
-			   "return",
+			   "does not return",
 			   place);
 		diag_hint(a->env->diag, "a uprobe can be there");
 		return -EINVAL;
@@ -252,8 +251,7 @@ int uprobe_add_address(struct uprobe_expansion *a)
 		diag_error(a->env->diag, NO_SPAN, "Could not resolve address: %s:0x%" PRIx64,
 			   a->path, a->address);
 		diag_hint(a->env->diag, "no symbol covers it, so nothing tells whether an "
-					"instruction begins there; --unsafe "
-					"attaches all the same");
+					"instruction begins there; --unsafe attaches all the same");
 		return -EINVAL;
 	}
 	err = known ? check_boundary(a, offset - into, into) : 0;

@@ -196,12 +196,10 @@ static int no_match(struct expand_arg *a, u32 processes)
 	diag_error(d, a->request->span, "No matches for user:%s:%s.", a->provider, a->name);
 	if (a->unreachable)
 		diag_hint(d, "the programs that have it are mapped from files that cannot be "
-			     "opened here, or have "
-			     "another version of libpantrace");
+			     "opened here, or have another version of libpantrace");
 	else if (a->env->child && a->request->pid == a->env->child && !a->nearest.best[0][0])
 		diag_hint(d, "the command of -c has no such event: it must be the program itself "
-			     "(not a shell that "
-			     "starts it), built with libpantrace");
+			     "(not a shell that starts it), built with libpantrace");
 	else if (!processes && a->request->pid > 0 && !a->nearest.best[0][0])
 		diag_hint(d, "process %d is not built with libpantrace, or does not answer",
 			  (int)a->request->pid);

@@ -60,8 +60,7 @@ int process_image(const struct script *script, const struct script_program *prog
 			   "the clock is a system call, and an event of a program makes none");
 		diag_hint(diag,
 			  "cat /sys/devices/system/clocksource/clocksource0/current_clocksource "
-			  "shows it "
-			  "(tsc and kvm-clock can be read without)");
+			  "shows it (tsc and kvm-clock can be read without)");
 		return err;
 	}
 	diag_error(diag, at < head.nr_insns ? program->code.spans[at] : NO_SPAN,

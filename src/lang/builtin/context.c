@@ -234,8 +234,7 @@ static void check_argument(struct check *c, struct expr *call)
 		if (c->unit->context.args)
 			check_hint(c,
 				   "this probe's arguments have names, as args.NAME: `pantrace "
-				   "list -v "
-				   "'%s'` shows them",
+				   "list -v '%s'` shows them",
 				   c->unit->ntargets ? c->unit->targets[0]->name : "");
 	} else if (argument_number(call) >= c->unit->context.argn_count) {
 		check_error(c, call->span, "%s: this probe has only %u arguments",

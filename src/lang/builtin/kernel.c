@@ -34,8 +34,7 @@ const struct builtin builtins_kernel[] = {
 	 "5.2", BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
 	{"kfunc_allowed", "bool kfunc_allowed(const string kfunc)",
 	 "May programs of this probe call that function of the kernel? Known when the script is "
-	 "compiled; such "
-	 "a function is called by its name: bpf_task_from_pid(1).",
+	 "compiled; such a function is called by its name: bpf_task_from_pid(1).",
 	 "5.13", BUILTIN_CALL, 1, 1, check_kfunc, builtin_lower_literal},
 	{0},
 };

@@ -289,10 +289,8 @@ const struct builtin builtins_net[] = {
 	 "int32 skboutput(const string path, struct sk_buff *skb, uint64 length, const uint64 "
 	 "offset)",
 	 "Writes the first `length` bytes of a packet, without the first `offset` ones, to a "
-	 "capture file for tcpdump "
-	 "and Wireshark, whose packets begin with the IP header (skip 14 bytes of Ethernet where "
-	 "they are there). 0, or "
-	 "a negative error.",
+	 "capture file for tcpdump and Wireshark, whose packets begin with the IP header (skip 14 "
+	 "bytes of Ethernet where they are there). 0, or a negative error.",
 	 "5.5", BUILTIN_CALL, 4, 4, check_skboutput, lower_skboutput},
 	{0},
 };

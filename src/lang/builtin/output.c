@@ -157,8 +157,7 @@ static void check_system(struct check *c, struct expr *call)
 		if (part->conversion == 'q') {
 			check_warning(c, e->span,
 				      "the quotes around %s end where its own begin: the shell "
-				      "reads this "
-				      "text as part of the command",
+				      "reads this text as part of the command",
 				      part->text);
 			check_hint(c, "write %s without quotes around it", part->text);
 			continue;
@@ -446,13 +445,10 @@ const struct builtin builtins_output[] = {
 	 OUTPUT, 1, 128, check_printf, lower_printf},
 	{"system", "void system(\"format\", ...)",
 	 "Runs a shell command and prints its output; events wait meanwhile. Texts that others "
-	 "choose (names of files, "
-	 "comm) belong behind %q, which quotes them as one argument (without quotes of yours "
-	 "around it); %s hands "
-	 "them to the shell as they are, which is warned of. The command has standard input and "
-	 "error of the tool and "
-	 "no other open file; what it leaves in the background is not waited for, nor what that "
-	 "prints then.",
+	 "choose (names of files, comm) belong behind %q, which quotes them as one argument "
+	 "(without quotes of yours around it); %s hands them to the shell as they are, which is "
+	 "warned of. The command has standard input and error of the tool and no other open file; "
+	 "what it leaves in the background is not waited for, nor what that prints then.",
 	 "", OUTPUT | BUILTIN_UNSAFE, 1, 128, check_system, lower_printf},
 	{"exit", "void exit([uint8 code])",
 	 "Ends the run after this probe: end probes run, maps are printed, code is the exit code.",

@@ -337,8 +337,7 @@ const struct builtin builtins_present[] = {
 	 "", OVER_MAP, 1, 2, check_trunc, lower_number},
 	{"normalize", "void normalize(@map, uint64 divisor)",
 	 "From now on the values of the map are divided when they are printed; what is counted "
-	 "does "
-	 "not change. print(@m, top, div) divides once more.",
+	 "does not change. print(@m, top, div) divides once more.",
 	 "", OVER_MAP, 2, 2, check_normalize, lower_number},
 	{"denormalize", "void denormalize(@map)", "Ends what normalize() began.", "", OVER_MAP, 1,
 	 1, check_normalize, lower_number},

@@ -424,8 +424,7 @@ const struct builtin builtins_process[] = {
 	 check_username, lower_username},
 	{"comm", "string comm([uint32 pid])",
 	 "Name of the current thread, at most 15 characters, or of the process with this number "
-	 "(in programs that may call "
-	 "bpf_task_from_pid; Linux 6.2).",
+	 "(in programs that may call bpf_task_from_pid; Linux 6.2).",
 	 "", VARIABLE_OR_CALL, 0, 1, check_comm, lower_comm},
 	{"cpid", "uint64 cpid", "Process id of the command started by -c; 0 without one.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_cpid, lower_cpid},

@@ -189,10 +189,8 @@ const struct builtin builtins_row[] = {
 	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 3, check_table, lower_table},
 	{"ranges", "void ranges(const string bounds, map m)",
 	 "Prints a map of counts by number as a distribution over ranges: ranges(\"KB/1 I/O: 1 8 "
-	 "64\", "
-	 "@m), or over the powers of a number: ranges(\"ms/1000 I/O: *2 1000000\", @m), where the "
-	 "keys "
-	 "are divided by 1000.",
+	 "64\", @m), or over the powers of a number: ranges(\"ms/1000 I/O: *2 1000000\", @m), "
+	 "where the keys are divided by 1000.",
 	 "", BUILTIN_CALL | BUILTIN_STATEMENT | BUILTIN_RAW_ARGS, 2, 2, check_table, lower_table},
 	{"meminfo", "meminfo_t meminfo(const string name)",
 	 "Prints a line of /proc/meminfo as it is when the event is shown, in MB: "

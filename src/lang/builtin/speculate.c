@@ -126,8 +126,7 @@ const struct builtin builtins_speculate[] = {
 	{"speculate", "void speculate(uint64 id)",
 	 "From here on this probe's output is held back under the id until commit(id) or "
 	 "discard(id). Changes of maps, exit() and system() are not; without an id (0) the output "
-	 "is "
-	 "dropped.",
+	 "is dropped.",
 	 "", STATEMENT, 1, 1, check_id, lower_speculate},
 	{"commit", "void commit(uint64 id)",
 	 "Prints what is held back under the id, in the order in which it happened.", "", STATEMENT,

@@ -222,8 +222,7 @@ const struct builtin builtins_statistics[] = {
 	{"llhist", "llhist_t llhist(int64 n, const base, const low, const high, const steps)",
 	 "A log-linear histogram (DTrace's llquantize): each power of base from base^low to "
 	 "base^(high+1) in linear buckets as wide as its upper end / steps, and one bucket for "
-	 "what "
-	 "is below and above.",
+	 "what is below and above.",
 	 "", AGGREGATION, 5, 5, check_llhist, lower_llhist},
 	{"stddev", "stddev_t stddev(int64 n)",
 	 "The standard deviation of all n as an integer; squares are summed in 128 bits.", "5.12",

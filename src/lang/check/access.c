@@ -35,8 +35,7 @@ void check_unreadable_hint(struct check *c, const struct type *t)
 {
 	if (type_is(t, TYPE_FLOAT) && is_user_event(c))
 		check_hint(c, "the language has no floating-point numbers; let the program give an "
-			      "integer, as in "
-			      "PT_NAMED(permille, (int)(ratio * 1000))");
+			      "integer, as in PT_NAMED(permille, (int)(ratio * 1000))");
 	else if (type_is(t, TYPE_FLOAT))
 		check_hint(c, "programs of the kernel cannot read floating-point registers");
 	else if (type_is_record(t))
@@ -303,8 +302,7 @@ void check_index(struct check *c, struct expr *e)
 	if (type_complete(c->types, t->element) < 0 || !t->element->size) {
 		check_error(c, e->span,
 			    "The array index operator [] cannot be used on a pointer to an unsized "
-			    "type "
-			    "(%s).",
+			    "type (%s).",
 			    check_type_text(c, t));
 		return;
 	}

@@ -66,14 +66,12 @@ void check_map_key(struct check *c, struct map_symbol *m, struct expr *const *ar
 		if (type_is(key, TYPE_NONE))
 			check_error(c, at,
 				    "@%s used as a map without an explicit key (scalar map), "
-				    "previously "
-				    "used with an explicit key (non-scalar map)",
+				    "previously used with an explicit key (non-scalar map)",
 				    m->name);
 		else
 			check_error(c, at,
 				    "@%s used as a map with an explicit key (non-scalar map), "
-				    "previously "
-				    "used without an explicit key (scalar map)",
+				    "previously used without an explicit key (scalar map)",
 				    m->name);
 		return;
 	}
@@ -117,8 +115,7 @@ void check_map_value(struct check *c, struct map_symbol *m, const struct type *v
 	if (!both) {
 		check_error(c, at,
 			    "Type mismatch for @%s: trying to assign value of type '%s' when map "
-			    "already "
-			    "has a type '%s'",
+			    "already has a type '%s'",
 			    m->name, check_type_text(c, value), check_type_text(c, m->value));
 		return;
 	}

@@ -36,8 +36,7 @@ static bool check_map_copy(struct check *c, struct map_symbol *to, struct expr *
 				c, value->span,
 				"Map value '%s' cannot be assigned from one map to another. The "
 				"function that returns this type must be called directly e.g. `@%s "
-				"= "
-				"%s;`.",
+				"= %s;`.",
 				check_type_text(c, t), to->name, examples[i].call);
 	if (check_aggregation_scalar(t))
 		check_hint(

@@ -77,8 +77,7 @@ static void explain_mismatch(struct expander *x, const struct expr *call, const 
 	if (m->nparams != call->nargs) {
 		diag_error(x->diag, m->span,
 			   "The closest definition of %s() has a different number of arguments. "
-			   "Expected: %u "
-			   "but got %u",
+			   "Expected: %u but got %u",
 			   m->name, m->nparams, call->nargs);
 		return;
 	}

@@ -133,8 +133,7 @@ static void parse_map_declaration(struct parser *p, struct span begin)
 	if (parse_peek(p, 0)->kind != TOKEN_MAP) {
 		parse_error(p, parse_span_since(p, begin),
 			    "syntax error, root-level let statements need to be map declarations, "
-			    "e.g. let @a = "
-			    "hash(2);");
+			    "e.g. let @a = hash(2);");
 		return;
 	}
 	m.name = parse_next(p).text;

@@ -84,8 +84,7 @@ static u32 substitute_positional(struct parser *p, struct span at, const char *s
 	else if (end == digits || *digits == '0' || (braces && *end != '}'))
 		parse_error(p, at,
 			    "invalid trailing character for positional param: %c. Try quoting this "
-			    "entire part if "
-			    "this is intentional e.g. \"$%c\".",
+			    "entire part if this is intentional e.g. \"$%c\".",
 			    *digits ? *digits : ' ', *digits ? *digits : ' ');
 	if (p->failed)
 		return 0;

@@ -292,8 +292,7 @@ static void check_target(struct parser *p, const struct expr *e)
 	else if (e->kind == EXPR_MEMBER)
 		parse_error(p, e->span,
 			    "syntax error, Tuples and records are immutable once created. Consider "
-			    "creating a new value "
-			    "and assigning it instead.");
+			    "creating a new value and assigning it instead.");
 	else
 		parse_error(p, e->span, "syntax error, invalid assignment target");
 	if (e->kind == EXPR_NAME)

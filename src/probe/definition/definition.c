@@ -157,8 +157,7 @@ static int check_function(struct definition *f, const struct probe_target *t)
 	if (!function_is_traceable(&f->env, t->function)) {
 		diag_error(f->diag, f->place.at,
 			   "%s is not in the list of functions that can be traced: the kernel "
-			   "marks it "
-			   "notrace",
+			   "marks it notrace",
 			   t->function);
 		diag_hint(f->diag, "probe one of its callers or callees; -F tries it all the same");
 		return -EINVAL;
