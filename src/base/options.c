@@ -16,6 +16,8 @@ struct parser {
 	void *values;
 };
 
+const struct option_spec options_none[] = {{0}};
+
 int parse_u64(const char *s, u64 *ret)
 {
 	char *end;
@@ -337,12 +339,21 @@ static int parse_short(struct parser *p, const char *word)
 	return OPTIONS_GO_ON;
 }
 
-int options_end(int argc, char **argv)
+int options_command(const struct command_spec *spec, int *argc, char **argv, char *const **ret)
 {
-	for (int i = 1; i < argc; i++)
-		if (str_eq(argv[i], "--"))
-			return i;
-	return argc;
+	int end = 1;
+
+	while (end < *argc && !str_eq(argv[end], "--"))
+		end++;
+	if (end + 1 == *argc)
+		return options_usage_error(spec, "a command is missing behind '--'");
+	*ret = NULL;
+	if (end < *argc) {
+		*ret = argv + end + 1;
+		argv[end] = NULL; /* as behind the last word of all */
+	}
+	*argc = end;
+	return OPTIONS_GO_ON;
 }
 
 void options_release(const struct command_spec *spec, void *values)
@@ -384,6 +395,8 @@ int options_parse(const struct command_spec *spec, int argc, char **argv, void *
 	*ret_first = argc - (int)arguments.len;
 	for (size_t i = 0; i < arguments.len; i++)
 		argv[*ret_first + (int)i] = arguments.items[i];
+	if (spec->takes_no_argument && arguments.len)
+		rc = options_usage_error(spec, "unexpected argument '%s'", argv[*ret_first]);
 out:
 	vector_free(&arguments);
 	return rc;

@@ -86,6 +86,7 @@ struct command_spec {
 	/* of tracers that take `-- COMMAND`: what becomes of it, as COMMAND_TRACED; else NULL */
 	const char *command;
 	bool fits_terminal; /* rows of its output are cut at the terminal's edge */
+	bool takes_no_argument;
 	bool stop_at_argument; /* everything after the first argument is the argument list */
 };
 
@@ -94,6 +95,8 @@ struct command_spec {
 
 #define OPTIONS_GO_ON (-1)
 
+extern const struct option_spec options_none[];
+
 /*
  * Fills in *values. Returns OPTIONS_GO_ON, or the exit code to end with (help printed on stdout: 0;
  * a usage error printed on stderr with the nearest option: EXIT_USAGE). argv is permuted so that
@@ -101,8 +104,11 @@ struct command_spec {
  */
 int options_parse(const struct command_spec *spec, int argc, char **argv, void *values,
 		  int *ret_first);
-/* Where `--` stands, behind which is a command to run; argc = nowhere. */
-int options_end(int argc, char **argv);
+/*
+ * Before options_parse() of a command that runs another: cuts `-- COMMAND...` off the words and
+ * notes it; NULL = there is none. OPTIONS_GO_ON, or the exit code of a usage error.
+ */
+int options_command(const struct command_spec *spec, int *argc, char **argv, char *const **ret);
 /* Frees what the lists in *values hold (not their words, which are argv's). */
 void options_release(const struct command_spec *spec, void *values);
 void options_help(const struct command_spec *spec, FILE *out);

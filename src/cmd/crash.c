@@ -7,12 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/escape.h"
 #include "base/foreign.h"
-#include "base/json.h"
 #include "cmd/user/user.h"
 #include "user/owner.h"
 #include "user/recorder.h"
+#include "view/sink.h"
 
 struct crash_options {
 	const char *output;
@@ -44,52 +43,35 @@ static const struct command_spec crash_spec = {
 		    "directory, after a power cut\n",
 	.details =
 		"The rings of a process are a file in memory (/dev/shm) or on a disk (--rings, "
-		"PANTRACE_RECORD). Whatever ended the "
-		"process, it holds every event that was published. Files are only read. A "
-		"process that still runs is read as well. Of a file that was looked for by its "
-		"process, the owner must be us, root, or the process's user; whose a process was "
-		"that has ended, only its files say: UID.\n",
+		"PANTRACE_RECORD). Whatever ended the process, it holds every event that was "
+		"published. Files are only read. A process that still runs is read as well. Of a "
+		"file that was looked for by its process, the owner must be us, root, or the "
+		"process's user; whose a process was that has ended, only its files say: UID.\n",
 	.fields = crash_fields,
 	.options = crash_table,
 };
 
 struct crash {
 	struct ctf_output *output;
-	struct strbuf out;
-	bool json;
+	struct sink sink;
 	u32 found, refused, damaged;
 	struct user_owners owners;
 	const char *pid; /* only files of this one, or NULL */
 };
 
-static void say(struct crash *c, const struct pantrace_shm *h, uid_t uid, u64 events, u64 lost,
+static const struct sink_column columns[] = {
+	{"pid", "PID", 8},  {"uid", "UID", 6},	       {"program", "PROGRAM", 16},
+	{.key = "session"}, {"events", "EVENTS", -12}, {"lost", "LOST", -12},
+	{.key = "damaged"}, {NULL, "RINGS", 0},	       {0}};
+
+static void say(struct sink *s, const struct pantrace_shm *h, uid_t uid, u64 events, u64 lost,
 		bool damaged)
 {
-	const size_t n = strnlen(h->comm, sizeof(h->comm));
-	struct json j = JSON_INIT(&c->out);
-
-	if (c->json) {
-		json_object(&j);
-		json_member_u64(&j, "pid", h->pid);
-		json_member_u64(&j, "uid", uid);
-		json_member_string(&j, "program", h->comm, n);
-		json_member_string(&j, "session", h->session,
-				   strnlen(h->session, sizeof(h->session)));
-		json_member_u64(&j, "events", events);
-		json_member_u64(&j, "lost", lost);
-		json_member_bool(&j, "damaged", damaged);
-		json_end(&j, '}');
-		json_end_line(&j);
-		return;
-	}
-	if (c->found == 1)
-		strbuf_addf(&c->out, "%-8s %-6s %-16s %12s %12s %s\n", "PID", "UID", "PROGRAM",
-			    "EVENTS", "LOST", "RINGS");
-	strbuf_addf(&c->out, "%-8u %-6u ", h->pid, (unsigned int)uid);
-	escape_line(&c->out, h->comm, n);
-	strbuf_addchars(&c->out, ' ', 16 - (int)n);
-	strbuf_addf(&c->out, " %12" PRIu64 " %12" PRIu64 " %s\n", events, lost,
-		    damaged ? "damaged" : "whole");
+	sink_row(s, SINK_NUMBER(h->pid), SINK_NUMBER(uid),
+		 SINK_STRING(h->comm, strnlen(h->comm, sizeof(h->comm))),
+		 SINK_STRING(h->session, strnlen(h->session, sizeof(h->session))),
+		 SINK_NUMBER(events), SINK_NUMBER(lost), SINK_BOOL(damaged),
+		 SINK_SHOWN(damaged ? "damaged" : "whole"));
 }
 
 /*
@@ -149,7 +131,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 
 		c->found++;
 		c->damaged += damaged;
-		say(c, pantrace_reader_header(reader), st.st_uid,
+		say(&c->sink, pantrace_reader_header(reader), st.st_uid,
 		    ctf_output_totals(c->output).events - before, pantrace_reader_lost(reader),
 		    damaged);
 		ctf_output_remove(c->output, source);
@@ -224,7 +206,8 @@ static int take_argument(struct crash *c, const char *argument, struct diag *d)
 int cmd_crash(int argc, char **argv)
 {
 	struct crash_options o = {0};
-	struct crash c = {.out = STRBUF_INIT};
+	struct strbuf out = STRBUF_INIT;
+	struct crash c = {.sink = {.columns = columns, .out = &out}};
 	struct diag d = DIAG_INIT;
 	char directory[64];
 	time_t now = time(NULL);
@@ -239,7 +222,7 @@ int cmd_crash(int argc, char **argv)
 	strftime(directory, sizeof(directory), "crash-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
 	if (!o.output)
 		o.output = directory;
-	c.json = o.json;
+	c.sink.format = sink_of(o.json);
 	rc = ctf_output_open(&(struct ctf_output_options){.directory = o.output}, &d, &c.output);
 	for (int i = first; i < argc && !rc; i++) {
 		rc = take_argument(&c, argv[i], &d);
@@ -248,12 +231,12 @@ int cmd_crash(int argc, char **argv)
 	}
 	if (c.output && ctf_output_close(c.output, 0) && !rc)
 		rc = EXIT_FAILED;
-	fwrite(c.out.data, 1, c.out.len, stdout);
+	fwrite(out.data, 1, out.len, stdout);
 	if (!c.found && !d.errors)
 		diag_error(&d, NO_SPAN, "there is no ring file that can be read");
 	else if (c.found && !o.json)
 		fprintf(stderr, "in %s\n", o.output);
 	user_owners_release(&c.owners);
-	strbuf_release(&c.out);
+	strbuf_release(&out);
 	return diag_close(&d, rc ? EXIT_FAILED : EXIT_OK);
 }

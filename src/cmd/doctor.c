@@ -45,7 +45,9 @@ static const struct {
 
 struct doctor {
 	struct kernel *kernel;
+	bool is_json;
 	struct strbuf out;
+	struct json json; /* into out */
 };
 
 /* First line of a small file without the newline; "" if it cannot be read. Malloc'ed. */
@@ -88,212 +90,194 @@ static const char *why_not(const struct kernel_answer *a)
 	return a->why ? a->why : a->error ? strerror(a->error) : "the kernel does not offer it";
 }
 
-/* ---- text ---- */
+/* ---- what stands before it, as text or as members of one object ---- */
 
-static void text_head(struct doctor *d)
+static void begin(struct doctor *d, const char *heading, const char *key, bool is_list)
+{
+	if (!d->is_json) {
+		strbuf_addf(&d->out, "\n%s\n", heading);
+		return;
+	}
+	json_key(&d->json, key);
+	if (is_list)
+		json_array(&d->json);
+	else
+		json_object(&d->json);
+}
+
+static void end(struct doctor *d, char close)
+{
+	if (d->is_json)
+		json_end(&d->json, close);
+}
+
+static void show_head(struct doctor *d)
 {
 	struct utsname u;
 	const u32 *cpus;
-	const struct kernel_answer *lockdown = kernel_ask(d->kernel, KERNEL_LOCKDOWN_NONE);
+	const struct kernel_answer *a = kernel_ask(d->kernel, KERNEL_LOCKDOWN_NONE);
+	const char *lockdown = a->yes ? "none" : why_not(a);
 
 	uname(&u);
-	strbuf_addf(&d->out, "pantrace %s on Linux %s %s, %u CPUs online, uid %u\n",
+	if (d->is_json) {
+		json_object(&d->json);
+		json_member_text(&d->json, "version", PANTRACE_VERSION);
+		json_member_text(&d->json, "release", u.release);
+		json_member_text(&d->json, "machine", u.machine);
+		json_member_text(&d->json, "lockdown", lockdown);
+		return;
+	}
+	strbuf_addf(&d->out, "pantrace %s on Linux %s %s, %u CPUs online, uid %u\nlockdown: %s\n",
 		    PANTRACE_VERSION, u.release, u.machine, kernel_online_cpus(d->kernel, &cpus),
-		    (unsigned int)geteuid());
-	strbuf_addf(&d->out, "lockdown: %s\n", lockdown->yes ? "none" : why_not(lockdown));
+		    (unsigned int)geteuid(), lockdown);
 }
 
-static void text_providers(struct doctor *d)
+/* doc: what is said where it works; NULL = nothing, and hints are. */
+static void show_answer(struct doctor *d, const char *name, int width, const char *doc,
+			const struct kernel_answer *a)
 {
-	strbuf_addstr(&d->out, "\nProbes\n");
-	for (u32 i = 0; probe_providers[i]; i++) {
-		const struct probe_provider *p = probe_providers[i];
-		const struct kernel_answer *a = provider_answer(d, p);
+	struct json *const j = &d->json;
 
-		if (a->yes)
-			strbuf_addf(&d->out, "  yes  %-14s %s\n", p->name, p->doc);
-		else
-			strbuf_addf(&d->out, "  NO   %-14s %s\n", p->name, why_not(a));
+	if (d->is_json) {
+		json_object(j);
+		json_member_text(j, "name", name);
+		json_member_bool(j, "available", a->yes);
+		json_member_s64(j, "errno", a->yes ? 0 : a->error);
+		json_member_text(j, "cause", a->yes ? NULL : why_not(a));
+		json_member_text(j, "hint", a->yes ? NULL : a->hint);
+		json_end(j, '}');
+		return;
 	}
+	if (a->yes && !doc)
+		strbuf_addf(&d->out, "  yes  %s\n", name);
+	else
+		strbuf_addf(&d->out, "  %-4s %-*s %s\n", a->yes ? "yes" : "NO", width, name,
+			    a->yes ? doc : why_not(a));
+	if (!a->yes && !doc && a->hint)
+		strbuf_addf(&d->out, "       %-*s -> %s\n", width, "", a->hint);
 }
 
-static void text_kernel(struct doctor *d)
+static void show_providers(struct doctor *d)
 {
-	strbuf_addstr(&d->out, "\nKernel\n");
-	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++) {
-		const struct kernel_answer *a = kernel_ask(d->kernel, (enum kernel_capability)c);
-		const char *name = kernel_capability_name((enum kernel_capability)c);
-
-		if (a->yes) {
-			strbuf_addf(&d->out, "  yes  %s\n", name);
-			continue;
-		}
-		strbuf_addf(&d->out, "  NO   %-22s %s\n", name, why_not(a));
-		if (a->hint)
-			strbuf_addf(&d->out, "       %-22s -> %s\n", "", a->hint);
-	}
+	begin(d, "Probes", "probes", true);
+	for (u32 i = 0; probe_providers[i]; i++)
+		show_answer(d, probe_providers[i]->name, 14, probe_providers[i]->doc,
+			    provider_answer(d, probe_providers[i]));
+	end(d, ']');
 }
 
-static void text_ftrace(struct doctor *d)
+static void show_kernel(struct doctor *d)
+{
+	begin(d, "Kernel", "kernel", true);
+	for (enum kernel_capability c = 0; c < KERNEL_CAPABILITY_COUNT; c++)
+		show_answer(d, kernel_capability_name(c), 22, NULL, kernel_ask(d->kernel, c));
+	end(d, ']');
+}
+
+static void show_feature(struct doctor *d, const struct ftrace_feature *f)
+{
+	if (d->is_json) {
+		json_object(&d->json);
+		json_member_text(&d->json, "name", f->name);
+		json_member_bool(&d->json, "available", f->yes);
+		json_member_s64(&d->json, "errno", f->error);
+		json_end(&d->json, '}');
+		return;
+	}
+	strbuf_addf(&d->out, "  %-4s %-24s %s", f->yes ? "yes" : "NO", f->name, f->doc);
+	if (!f->yes && f->error != ENOENT)
+		strbuf_addf(&d->out, " (%s)", strerror(f->error));
+	strbuf_addch(&d->out, '\n');
+}
+
+static void show_ftrace(struct doctor *d)
 {
 	struct ftrace_feature *f;
 	const size_t n = ftrace_features(d->kernel, &f);
 
-	if (n)
-		strbuf_addstr(&d->out, "\nFtrace\n");
-	for (size_t i = 0; i < n; i++) {
-		strbuf_addf(&d->out, "  %-4s %-24s %s", f[i].yes ? "yes" : "NO", f[i].name,
-			    f[i].doc);
-		if (!f[i].yes && f[i].error != ENOENT)
-			strbuf_addf(&d->out, " (%s)", strerror(f[i].error));
-		strbuf_addch(&d->out, '\n');
-	}
+	if (n || d->is_json)
+		begin(d, "Ftrace", "ftrace", true);
+	for (size_t i = 0; i < n; i++)
+		show_feature(d, &f[i]);
+	if (n || d->is_json)
+		end(d, ']');
 	free(f);
+}
+
+static void show_capabilities(struct doctor *d)
+{
+	const u64 held = effective_capabilities();
+
+	begin(d, "Privileges", "capabilities", false);
+	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++) {
+		const bool has = held >> capabilities[i].bit & 1;
+
+		if (d->is_json)
+			json_member_bool(&d->json, capabilities[i].name, has);
+		else
+			strbuf_addf(&d->out, "  %-4s %-22s %s\n", has ? "yes" : "NO",
+				    capabilities[i].name, capabilities[i].why);
+	}
+	end(d, '}');
 }
 
 /* What is kept when everything is attached; all else is given up. */
-static void text_reading(struct doctor *d)
+static void show_reading(struct doctor *d)
 {
-	strbuf_addstr(&d->out, "\nPrivileges while events are read\n");
-	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++)
-		strbuf_addf(&d->out, "  %-4s %-22s %s\n", c->needs ? "some" : "kept", c->name,
-			    c->why);
+	const bool can_filter = sandbox_can_filter();
+
+	begin(d, "Privileges while events are read", "reading", false);
+	if (d->is_json) {
+		json_key(&d->json, "capabilities");
+		json_object(&d->json);
+	}
+	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++) {
+		const char *how = c->needs ? "some" : "kept";
+
+		if (d->is_json)
+			json_member_text(&d->json, c->name, how);
+		else
+			strbuf_addf(&d->out, "  %-4s %-22s %s\n", how, c->name, c->why);
+	}
+	end(d, '}');
+	if (d->is_json) {
+		json_member_bool(&d->json, "no_new_privs", true);
+		json_member_bool(&d->json, "seccomp", can_filter);
+		json_end(&d->json, '}');
+		return;
+	}
 	strbuf_addf(
 		&d->out,
-		"  %-4s %-22s given up, and no program that is run gets new ones "
-		"(no_new_privs)\n"
+		"  %-4s %-22s given up, and no program that is run gets new ones (no_new_privs)\n"
 		"  %-4s %-22s only those that reading takes (seccomp), in scripts and tools "
-		"without "
-		"files or sockets of their own%s\n"
+		"without files or sockets of their own%s\n"
 		"  \"some\": by runs that need it. Scripts with system() or events of instrumented "
 		"programs keep all, as does --%s.\n",
-		"no", "all others", sandbox_can_filter() ? "some" : "NO", "system calls",
-		sandbox_can_filter() ? "" : "; this kernel cannot do it", SANDBOX_OPTION_NAME);
+		"no", "all others", can_filter ? "some" : "NO", "system calls",
+		can_filter ? "" : "; this kernel cannot do it", SANDBOX_OPTION_NAME);
 }
 
-static void text_privileges(struct doctor *d)
+static void show_settings(struct doctor *d)
 {
-	const u64 held = effective_capabilities();
-
-	strbuf_addstr(&d->out, "\nPrivileges\n");
-	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
-		strbuf_addf(&d->out, "  %-4s %-22s %s\n",
-			    held >> capabilities[i].bit & 1 ? "yes" : "NO", capabilities[i].name,
-			    capabilities[i].why);
-	text_reading(d);
-	strbuf_addstr(&d->out, "\nSettings\n");
+	begin(d, "Settings", "settings", false);
 	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
 		char *value = first_line(settings[i].path);
 
-		strbuf_addf(&d->out, "  %-36s", settings[i].name);
-		escape_line(&d->out, *value ? value : "?", *value ? strlen(value) : 1);
-		strbuf_addf(&d->out, "%*s(%s)\n", MAX(1, 9 - (int)strlen(value)), "",
-			    settings[i].meaning);
+		if (d->is_json) {
+			json_member_text(&d->json, settings[i].name, *value ? value : NULL);
+		} else {
+			strbuf_addf(&d->out, "  %-36s", settings[i].name);
+			escape_line(&d->out, *value ? value : "?", *value ? strlen(value) : 1);
+			strbuf_addf(&d->out, "%*s(%s)\n", MAX(1, 9 - (int)strlen(value)), "",
+				    settings[i].meaning);
+		}
 		free(value);
 	}
+	end(d, '}');
 }
-
-/* ---- JSON: one object ---- */
-
-static void json_answer(struct json *j, const char *name, const struct kernel_answer *a)
-{
-	json_object(j);
-	json_member_text(j, "name", name);
-	json_member_bool(j, "available", a->yes);
-	json_member_s64(j, "errno", a->yes ? 0 : a->error);
-	json_member_text(j, "cause", a->yes ? NULL : why_not(a));
-	json_member_text(j, "hint", a->yes ? NULL : a->hint);
-	json_end(j, '}');
-}
-
-static void json_answers(struct doctor *d, struct json *j)
-{
-	json_key(j, "probes");
-	json_array(j);
-	for (u32 i = 0; probe_providers[i]; i++)
-		json_answer(j, probe_providers[i]->name, provider_answer(d, probe_providers[i]));
-	json_end(j, ']');
-	json_key(j, "kernel");
-	json_array(j);
-	for (u32 c = 0; c < KERNEL_CAPABILITY_COUNT; c++)
-		json_answer(j, kernel_capability_name((enum kernel_capability)c),
-			    kernel_ask(d->kernel, (enum kernel_capability)c));
-	json_end(j, ']');
-}
-
-static void json_ftrace(struct doctor *d, struct json *j)
-{
-	struct ftrace_feature *f;
-	const size_t n = ftrace_features(d->kernel, &f);
-
-	json_key(j, "ftrace");
-	json_array(j);
-	for (size_t i = 0; i < n; i++) {
-		json_object(j);
-		json_member_text(j, "name", f[i].name);
-		json_member_bool(j, "available", f[i].yes);
-		json_member_s64(j, "errno", f[i].error);
-		json_end(j, '}');
-	}
-	json_end(j, ']');
-	free(f);
-}
-
-static void json_privileges(struct json *j)
-{
-	const u64 held = effective_capabilities();
-
-	json_key(j, "capabilities");
-	json_object(j);
-	for (u32 i = 0; i < ARRAY_SIZE(capabilities); i++)
-		json_member_bool(j, capabilities[i].name, held >> capabilities[i].bit & 1);
-	json_end(j, '}');
-	json_key(j, "reading");
-	json_object(j);
-	json_key(j, "capabilities");
-	json_object(j);
-	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++)
-		json_member_text(j, c->name, c->needs ? "some" : "kept");
-	json_end(j, '}');
-	json_member_bool(j, "no_new_privs", true);
-	json_member_bool(j, "seccomp", sandbox_can_filter());
-	json_end(j, '}');
-	json_key(j, "settings");
-	json_object(j);
-	for (u32 i = 0; i < ARRAY_SIZE(settings); i++) {
-		char *value = first_line(settings[i].path);
-
-		json_member_text(j, settings[i].name, *value ? value : NULL);
-		free(value);
-	}
-	json_end(j, '}');
-}
-
-static void json_all(struct doctor *d)
-{
-	const struct kernel_answer *lockdown = kernel_ask(d->kernel, KERNEL_LOCKDOWN_NONE);
-	struct json j = JSON_INIT(&d->out);
-	struct utsname u;
-
-	uname(&u);
-	json_object(&j);
-	json_member_text(&j, "version", PANTRACE_VERSION);
-	json_member_text(&j, "release", u.release);
-	json_member_text(&j, "machine", u.machine);
-	json_member_text(&j, "lockdown", lockdown->yes ? "none" : why_not(lockdown));
-	json_answers(d, &j);
-	json_ftrace(d, &j);
-	json_privileges(&j);
-	json_end(&j, '}');
-	json_end_line(&j);
-}
-
-struct doctor_options {
-	bool json;
-};
 
 static const struct option_spec options[] = {
-	{0, "json", NULL, "one JSON object", OPTION_FLAG, offsetof(struct doctor_options, json)},
+	{0, "json", NULL, "one JSON object", OPTION_FLAG, offsetof(struct doctor, is_json)},
 	{0},
 };
 
@@ -305,28 +289,28 @@ static const struct command_spec spec = {
 		    "about it\n"
 		    "pantrace doctor --json   # the same for programs",
 	.options = options,
+	.takes_no_argument = true,
 };
 
 int cmd_doctor(int argc, char **argv)
 {
-	struct doctor_options o = {0};
 	struct doctor d = {.out = STRBUF_INIT};
-	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+	int first, rc = options_parse(&spec, argc, argv, &d, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (first < argc)
-		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	d.kernel = kernel_new();
-	if (o.json) {
-		json_all(&d);
-	} else {
-		text_head(&d);
-		text_providers(&d);
-		text_kernel(&d);
-		text_ftrace(&d);
-		text_privileges(&d);
-	}
+	d.json = (struct json)JSON_INIT(&d.out);
+	show_head(&d);
+	show_providers(&d);
+	show_kernel(&d);
+	show_ftrace(&d);
+	show_capabilities(&d);
+	show_reading(&d);
+	show_settings(&d);
+	end(&d, '}');
+	if (d.is_json)
+		json_end_line(&d.json);
 	fwrite(d.out.data, 1, d.out.len, stdout);
 	strbuf_release(&d.out);
 	kernel_release(d.kernel);

@@ -71,7 +71,6 @@ static void print_probes(struct kernel *k)
 
 int cmd_info(int argc, char **argv)
 {
-	static const struct option_spec no_options[] = {{0}};
 	static const struct command_spec spec = {
 		.name = "info",
 		.synopsis = "",
@@ -79,7 +78,8 @@ int cmd_info(int argc, char **argv)
 		.examples =
 			"pantrace info | grep -i multi   # has the kernel multi-links?\n"
 			"pantrace doctor                 # the same in words, with what to do\n",
-		.options = no_options,
+		.options = options_none,
+		.takes_no_argument = true,
 	};
 	const struct kernel_features *f;
 	struct utsname u = {0};
@@ -88,8 +88,6 @@ int cmd_info(int argc, char **argv)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (first < argc)
-		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	k = kernel_new();
 	f = kernel_features(k);
 	uname(&u);

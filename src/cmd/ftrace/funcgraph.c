@@ -81,9 +81,8 @@ static const struct command_spec spec = {
 		"pantrace funcgraph -A -m 1 vfs_write             # what it was given\n",
 	.details = "FUNCTION may have wildcards (* ? [...]).\n"
 		   "function_graph makes the traced paths at least half as slow again. With -d the "
-		   "events stay in the kernel's "
-		   "buffer until the time is over, which costs less; those that it has no room "
-		   "for are counted and said.\n",
+		   "events stay in the kernel's buffer until the time is over, which costs less; "
+		   "those that it has no room for are counted and said.\n",
 	.fields = fields,
 	.options = options,
 	.command = COMMAND_TRACED,
@@ -355,7 +354,7 @@ static int check_options(struct funcgraph *f)
 int cmd_funcgraph(int argc, char **argv)
 {
 	struct funcgraph f = {0};
-	int first, rc = ftrace_options_command(&spec, &argc, argv, &f.o.common);
+	int first, rc = options_command(&spec, &argc, argv, &f.o.common.command);
 
 	if (rc == OPTIONS_GO_ON)
 		rc = options_parse(&spec, argc, argv, &f.o, &first);

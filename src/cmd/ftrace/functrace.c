@@ -50,9 +50,8 @@ static const struct command_spec spec = {
 		"pantrace functrace -s -p 181 ext4_file_write_iter   # with stacks, one process\n",
 	.details = "FUNCTION may have wildcards (* ? [...]).\n"
 		   "Tracing many functions makes the whole system slower. With -d the events stay "
-		   "in the kernel's buffer until "
-		   "the time is over, which costs less; those that it has no room for are counted "
-		   "and said.\n",
+		   "in the kernel's buffer until the time is over, which costs less; those that it "
+		   "has no room for are counted and said.\n",
 	.fields = fields,
 	.options = options,
 	.command = COMMAND_TRACED,
@@ -92,7 +91,7 @@ int cmd_functrace(int argc, char **argv)
 {
 	struct functrace_options o = {0};
 	struct ftrace_session s;
-	int first, rc = ftrace_options_command(&spec, &argc, argv, &o.common);
+	int first, rc = options_command(&spec, &argc, argv, &o.common.command);
 
 	if (rc == OPTIONS_GO_ON)
 		rc = options_parse(&spec, argc, argv, &o, &first);

@@ -91,9 +91,8 @@ static const struct command_spec uprobe_spec = {
 		"  pantrace uprobe -l bash                                # the functions of a "
 		"program\n",
 	.details = "DEFINITION is {p|r}:[NAME] FILE:FUNCTION[+OFFSET] [ARGUMENT...], or "
-		   "FILE:0xOFFSET (in the file), or "
-		   "FILE@SOURCE:LINE; p probes calls, r returns. FILE is a path, a program in "
-		   "$PATH, or a library as libc.\n"
+		   "FILE:0xOFFSET (in the file), or FILE@SOURCE:LINE; p probes calls, r returns. "
+		   "FILE is a path, a program in $PATH, or a library as libc.\n"
 		   "FUNCTION may have wildcards.\n" ARGUMENT_HELP,
 	.options = uprobe_options,
 	.command = COMMAND_TRACED,
@@ -170,7 +169,7 @@ static int run(const struct command_spec *spec, bool is_user, int argc, char **a
 {
 	struct probe_options o = {0};
 	struct ftrace_session s;
-	int first, rc = ftrace_options_command(spec, &argc, argv, &o.common);
+	int first, rc = options_command(spec, &argc, argv, &o.common.command);
 	bool user_stack;
 
 	if (rc == OPTIONS_GO_ON)

@@ -52,6 +52,7 @@ static const struct command_spec spec = {
 		   "lives, and instances\n"
 		   "of other programs (without -a) are left alone.",
 	.options = options,
+	.takes_no_argument = true,
 };
 
 struct reset {
@@ -274,8 +275,6 @@ int cmd_reset_ftrace(int argc, char **argv)
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (first < argc)
-		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	r.kernel = kernel_new();
 	if (!kernel_ask(r.kernel, KERNEL_TRACEFS)->yes ||
 	    access(kernel_tracefs(r.kernel), R_OK | X_OK | (r.o.dry_run ? 0 : W_OK))) {

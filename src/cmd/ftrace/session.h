@@ -56,12 +56,14 @@ struct ftrace_options {
 /* Rows of the option table; T: the command's struct, m: its member. */
 /* clang-format off */
 #define FTRACE_OPTION_ROWS(T, m) \
-	{'d', "duration", "SECONDS", "trace this long, then print: cheaper, buffered in the kernel", \
-	 OPTION_SECONDS, offsetof(T, m.duration_ns)}, \
+	{'d', "duration", "SECONDS", \
+	 "trace this long, then print: cheaper, buffered in the kernel", OPTION_SECONDS, \
+	 offsetof(T, m.duration_ns)}, \
 	{'p', "pid", "PID", "only this process: its threads, and those it starts", OPTION_PID, \
 	 offsetof(T, m.pid)}, \
 	{'L', "thread", "TID", "only this thread", OPTION_PID, offsetof(T, m.thread)}, \
-	{'H', "header", NULL, "print the columns' names first", OPTION_FLAG, offsetof(T, m.header)}, \
+	{'H', "header", NULL, "print the columns' names first", OPTION_FLAG, \
+	 offsetof(T, m.header)}, \
 	{'b', "buffer", "KB", "size of the kernel's buffer per CPU", OPTION_POSITIVE, \
 	 offsetof(T, m.buffer_kb)}, \
 	{'o', "output", "FILE", "write to a file", OPTION_STRING, offsetof(T, m.output)}, \
@@ -108,12 +110,6 @@ struct ftrace_session {
 };
 
 /*
- * Cuts `-- COMMAND...` off the words and notes it. OPTIONS_GO_ON, or the exit code of a usage
- * error.
- */
-int ftrace_options_command(const struct command_spec *spec, int *argc, char **argv,
-			   struct ftrace_options *o);
-/*
  * Checks the options' values, opens the buffer (for the tracer if not NULL), follows -p and -L
  * (tracer: functions, too). Returns 0 or the exit code; close in any case.
  */
@@ -128,7 +124,7 @@ void ftrace_session_expect(struct ftrace_session *s, const char *system, const c
 /* The text, and how to end it, if stderr is a terminal; nothing with -q. */
 void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
- * Reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit
+ * cmd/ftrace/loop.c: reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit
  * code.
  */
 int ftrace_session_run(struct ftrace_session *s);
@@ -141,6 +137,9 @@ int ftrace_session_close(struct ftrace_session *s, int rc);
 int ftrace_session_user_stacks(struct ftrace_session *s);
 /* Names of user addresses in stacks. */
 struct symbolizer *ftrace_session_symbols(struct ftrace_session *s);
+
+/* KiB of memory that is free or could be; 0 = unknown. */
+u64 ftrace_available_kb(void);
 
 /* ---- cmd/ftrace/names.c: for the session's own use ---- */
 void ftrace_names_open(struct ftrace_session *s);

@@ -30,35 +30,28 @@ static const struct option_spec options[] = {
 static const struct command_spec spec = {
 	.name = "tpoint",
 	.synopsis = "[options] TRACEPOINT[,TRACEPOINT...] [FILTER] [-- COMMAND [ARGUMENT...]]  |  "
-		    "[options] DEFINITION "
-		    "[FILTER]  |  -l [PATTERN]",
+		    "[options] DEFINITION [FILTER]  |  -l [PATTERN]",
 	.summary = "trace tracepoints: every event as the kernel prints it",
 	.examples =
 		"  pantrace tpoint block:block_rq_issue                         # every event, "
-		"until "
-		"Ctrl-C\n"
+		"until Ctrl-C\n"
 		"  pantrace tpoint -d 5 sched:sched_process_exec,sched:sched_process_exit   # two "
-		"of "
-		"them\n"
+		"of them\n"
 		"  pantrace tpoint -s block:block_rq_insert 'rwbs ~ \"*R*\"'      # reads, with "
-		"the "
-		"kernel's stack\n"
+		"the kernel's stack\n"
 		"  pantrace tpoint -p 181 'syscalls:sys_enter_*'                # system calls of "
 		"one process\n"
 		"  pantrace tpoint 'e:opens syscalls:sys_enter_openat file=+0($filename):ustring'  "
-		" # "
-		"what a field points to\n"
+		" # what a field points to\n"
 		"  pantrace tpoint -l 'block:*'                                 # what there is\n"
 		"  pantrace tpoint -v block:block_rq_issue                      # the fields of "
 		"one\n",
 	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
 		   "FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~ "
-		   "(a pattern of text), "
-		   "&& || ! and parentheses.\n"
+		   "(a pattern of text), && || ! and parentheses.\n"
 		   "DEFINITION is of an event probe: e:[NAME] SYSTEM:EVENT [ARGUMENT...], where "
-		   "ARGUMENT is [NAME=]$FIELD[:TYPE] "
-		   "or [NAME=]+OFFSET($FIELD)[:TYPE] for what a field points to (kernels since "
-		   "5.15); TYPE as in pantrace kprobe.\n",
+		   "ARGUMENT is [NAME=]$FIELD[:TYPE] or [NAME=]+OFFSET($FIELD)[:TYPE] for what a "
+		   "field points to (kernels since 5.15); TYPE as in pantrace kprobe.\n",
 	.fields = ftrace_event_fields,
 	.options = options,
 	.command = COMMAND_TRACED,
@@ -248,7 +241,7 @@ static int trace_probe(struct tpoint *t, const char *definition, const char *fil
 int cmd_tpoint(int argc, char **argv)
 {
 	struct tpoint t = {0};
-	int first, rc = ftrace_options_command(&spec, &argc, argv, &t.o.common);
+	int first, rc = options_command(&spec, &argc, argv, &t.o.common.command);
 
 	if (rc == OPTIONS_GO_ON)
 		rc = options_parse(&spec, argc, argv, &t.o, &first);

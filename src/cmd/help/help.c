@@ -202,21 +202,19 @@ int cmd_help(int argc, char **argv)
 
 int cmd_version(int argc, char **argv)
 {
-	static const struct option_spec no_options[] = {{0}};
 	static const struct command_spec spec = {
 		.name = "version",
 		.synopsis = "",
 		.summary = "print the version",
 		.examples =
 			"pantrace version   # for a report of a fault, with `pantrace doctor`\n",
-		.options = no_options,
+		.options = options_none,
+		.takes_no_argument = true,
 	};
 	int first, rc = options_parse(&spec, argc, argv, NULL, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (first < argc)
-		return options_usage_error(&spec, "unexpected argument '%s'", argv[first]);
 	printf("pantrace %s\n", PANTRACE_VERSION);
 	return EXIT_OK;
 }

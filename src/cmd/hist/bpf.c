@@ -132,8 +132,8 @@ static void add_predicate(struct hist_run *run, struct strbuf *out)
 	strbuf_addstr(out, "{\n");
 	if (run->control)
 		strbuf_addstr(out, "\tif (@paused) { return; }\n");
-	if (run->pid)
-		strbuf_addf(out, "\tif (pid != %d) { return; }\n", run->pid);
+	if (run->o->config.ends_with)
+		strbuf_addf(out, "\tif (pid != %d) { return; }\n", run->o->config.ends_with);
 }
 
 /* The thread that ends a latency is seldom the one that began it: -p is for the events that begin.
@@ -403,7 +403,7 @@ static bool wake(void *arg, struct engine *e)
 	struct hist_run *run = arg;
 
 	if (hist_control_tick(run->control)) {
-		report(run, e, &e->out->text, run->clears);
+		report(run, e, &e->out->text, run->o->clear);
 		output_flush(e->out);
 	}
 	return follow_orders(run, e);
@@ -438,23 +438,17 @@ int hist_run_bpf(struct hist_run *run)
 						 .wake = wake,
 						 .report = last_report};
 	struct strbuf script = STRBUF_INIT;
-	struct run_config r = {
-		.name = "hist",
-		.words = run->command,
-		.ends_with = run->pid,
-		.keep_privileges = run->keep_privileges,
-		.is_tool = true,
-		.quiet = true,
-		.output = run->output,
-		.duration_ns = run->duration_ns,
-		.reporter = &reporter,
-	};
+	struct run_config r = run->o->config;
 	int code = EXIT_FAILED;
 
 	for (u32 t = 0; t < run->ntables; t++)
 		run->tables[t].engine = "bpf";
 	read_kernel_names(run);
 	if (make_script(run, &script) == 0) {
+		r.name = "hist";
+		r.is_tool = r.quiet = true;
+		r.is_json = false; /* only the reports are */
+		r.reporter = &reporter;
 		r.text = script.data;
 		r.len = script.len;
 		code = run_script(&r);

@@ -14,15 +14,6 @@
 #include "probe/definition/definition.h"
 #include "view/width.h"
 
-struct hist_options {
-	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *engine, *output,
-		*name;
-	u64 interval_ns, duration_ns, top;
-	pid_t pid;
-	struct string_list definitions;
-	bool json, as_kernel, clear, keep_privileges;
-};
-
 #define O(field) offsetof(struct hist_options, field)
 static const struct option_spec hist_table[] = {
 	{0, NULL, NULL, "What to count", OPTION_HEADING, 0},
@@ -33,7 +24,7 @@ static const struct option_spec hist_table[] = {
 	{'e', "event", "DEFINITION",
 	 "make this dynamic event first: 'p:NAME FUNCTION FIELD=%di ...' (may be repeated)",
 	 OPTION_LIST, O(definitions)},
-	{'p', "pid", "PID", "only events of this process", OPTION_PID, O(pid)},
+	{'p', "pid", "PID", "only events of this process", OPTION_PID, O(config.ends_with)},
 	{0, "size", "ENTRIES", "room for so many keys (default 2048)", OPTION_STRING, O(size)},
 	{0, NULL, NULL, "Latency between two events", OPTION_HEADING, 0},
 	{0, "from", "EVENT", "from this event ...", OPTION_STRING, O(from)},
@@ -50,12 +41,12 @@ static const struct option_spec hist_table[] = {
 	{'i', "interval", "SECONDS", "a report each interval", OPTION_SECONDS, O(interval_ns)},
 	{'c', "clear", NULL, "count anew after each report", OPTION_FLAG, O(clear)},
 	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
-	 O(duration_ns)},
+	 O(config.duration_ns)},
 	{'K', "kernel-layout", NULL, "print as the kernel's hist files do", OPTION_FLAG,
 	 O(as_kernel)},
-	{'j', "json", NULL, "one JSON object per report", OPTION_FLAG, O(json)},
-	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
-	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(output)},
+	{'j', "json", NULL, "one JSON object per report", OPTION_FLAG, O(config.is_json)},
+	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(config.keep_privileges)},
+	{'o', "output", "FILE", "write to a file", OPTION_STRING, O(config.output)},
 	{0, NULL, NULL, "Running", OPTION_HEADING, 0},
 	{'n', "name", "NAME",
 	 "can be spoken to under this name: pantrace hist show|pause|continue|clear|stop NAME",
@@ -87,14 +78,12 @@ static const struct command_spec hist_command = {
 		    "  pantrace hist sched:sched_process_exec keys=filename -- make                "
 		    " while a command runs\n",
 	.details = "A specification is that of the kernel's triggers "
-		   "(Documentation/trace/histogram.rst): parts with colons or blanks "
-		   "between them. Keys are up to three fields of the event, common_pid, cpu, "
-		   "common_timestamp, stacktrace. Forms of keys: "
-		   ".hex .sym .sym-offset .log2 .buckets=N .execname .syscall .usecs, .string (the "
-		   "string that a pointer of the process "
-		   "points to); of values: .hex .percent .graph. name=NAME joins the histograms of "
-		   "several events. pause: starts "
-		   "paused (-n).",
+		   "(Documentation/trace/histogram.rst): parts with colons or blanks between them. "
+		   "Keys are up to three fields of the event, common_pid, cpu, common_timestamp, "
+		   "stacktrace. Forms of keys: .hex .sym .sym-offset .log2 .buckets=N .execname "
+		   ".syscall .usecs, .string (the string that a pointer of the process points to); "
+		   "of values: .hex .percent .graph. name=NAME joins the histograms of several "
+		   "events. pause: starts paused (-n).",
 	.options = hist_table,
 	.command = COMMAND_BESIDE,
 	.fits_terminal = true,
@@ -122,21 +111,21 @@ void hist_report(struct hist_run *run, struct strbuf *out)
 {
 	const size_t begin = out->len;
 
-	if (run->has_intervals && run->layout == HIST_COLUMNS)
+	if (run->o->interval_ns && !run->o->config.is_json && !run->o->as_kernel)
 		add_time(out);
 	for (u32 i = 0; i < run->ntables; i++) {
 		struct hist_table *t = &run->tables[i];
 
 		hist_table_sort(t);
-		if (run->layout == HIST_JSON)
-			hist_table_json(out, t, run->top);
-		else if (run->layout == HIST_AS_KERNEL)
+		if (run->o->config.is_json)
+			hist_table_json(out, t, run->o->top);
+		else if (run->o->as_kernel)
 			hist_table_kernel_text(out, t);
 		else
-			hist_table_text(out, t, run->top);
+			hist_table_text(out, t, run->o->top);
 		hist_table_clear(t);
 	}
-	if (run->layout != HIST_JSON && !run->output)
+	if (!run->o->config.is_json && !run->o->config.output)
 		text_fit(out, begin, terminal_width(STDOUT_FILENO));
 }
 
@@ -174,12 +163,12 @@ static void add_options(const struct hist_options *o, struct strbuf *text)
 			strbuf_addf(text, " %s%s", parts[i].word, parts[i].value);
 }
 
-static int add_spec(struct hist_run *run, const struct hist_options *o, struct strbuf *text)
+static int add_spec(struct hist_run *run, struct strbuf *text)
 {
 	struct hist_spec s;
 	int err;
 
-	add_options(o, text);
+	add_options(run->o, text);
 	err = hist_spec_parse(run->arena, run->diag, arena_strdup(run->arena, text->data), true,
 			      &s);
 	if (!err)
@@ -189,25 +178,24 @@ static int add_spec(struct hist_run *run, const struct hist_options *o, struct s
 }
 
 /* argv[first..last) */
-static int parse_specs(struct hist_run *run, const struct hist_options *o, char **argv, int first,
-		       int last)
+static int parse_specs(struct hist_run *run, char **argv, int first, int last)
 {
 	struct strbuf text = STRBUF_INIT;
 	bool in_filter = false;
 	int err = 0;
 
-	if (o->to)
-		strbuf_addstr(&text, o->to);
+	if (run->o->to)
+		strbuf_addstr(&text, run->o->to);
 	for (int i = first; i < last && !err; i++) {
 		if (text.len && !in_filter && !is_part(argv[i]))
-			err = add_spec(run, o, &text);
+			err = add_spec(run, &text);
 		if (text.len)
 			strbuf_addch(&text, ' ');
 		strbuf_addstr(&text, argv[i]);
 		in_filter = str_eq(argv[i], "if") || (in_filter && !strchr(argv[i], ':'));
 	}
 	if (!err && text.len)
-		err = add_spec(run, o, &text);
+		err = add_spec(run, &text);
 	if (!err && !run->specs.len) { /* '' */
 		diag_error(run->diag, NO_SPAN, "an event and keys are missing");
 		diag_hint(run->diag, "`pantrace hist --help` has examples");
@@ -217,8 +205,9 @@ static int parse_specs(struct hist_run *run, const struct hist_options *o, char 
 	return err;
 }
 
-static int parse_latency(struct hist_run *run, const struct hist_options *o)
+static int parse_latency(struct hist_run *run)
 {
+	const struct hist_options *o = run->o;
 	struct hist_latency *l = &run->latency;
 	char *from, *match;
 
@@ -250,15 +239,6 @@ static int parse_latency(struct hist_run *run, const struct hist_options *o)
 	return EXIT_OK;
 }
 
-/* The first word behind `--`; argc = none. */
-static int find_command(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (str_eq(argv[i], "--"))
-			return i + 1;
-	return argc;
-}
-
 /* *ret_kernel: the kernel's triggers count. */
 static int choose_engine(struct hist_run *run, const char *word, bool *ret_kernel)
 {
@@ -273,18 +253,19 @@ static int choose_engine(struct hist_run *run, const char *word, bool *ret_kerne
 	return -EOPNOTSUPP;
 }
 
-static int make_definitions(struct hist_run *run, const struct hist_options *o, bool kernel)
+static int make_definitions(struct hist_run *run, bool kernel)
 {
+	const struct string_list *definitions = &run->o->definitions;
 	int err = 0;
 
 	run->definitions =
-		arena_new_array(run->arena, struct hist_definition, o->definitions.count + 1);
+		arena_new_array(run->arena, struct hist_definition, definitions->count + 1);
 	if (kernel)
 		run->events = dynamic_events_new(run->kernel, run->diag);
-	for (u32 i = 0; i < o->definitions.count && !err; i++) {
+	for (u32 i = 0; i < definitions->count && !err; i++) {
 		struct hist_definition *definition = &run->definitions[run->ndefinitions++];
-		struct definition_request request = {.text = o->definitions.items[i],
-						     .pid = run->pid};
+		struct definition_request request = {.text = definitions->items[i],
+						     .pid = run->o->config.ends_with};
 		struct definition_result made = {0};
 
 		err = hist_definition_parse(run->arena, run->diag, run->types, request.text,
@@ -319,14 +300,15 @@ static void say_what(const struct hist_run *run)
 	fputs(". Ctrl-C to end.\n", stderr);
 }
 
-static int run_hist(struct hist_run *run, const struct hist_options *o)
+static int run_hist(struct hist_run *run)
 {
+	const struct hist_options *o = run->o;
 	int code = EXIT_FAILED;
 	bool kernel;
 	int err = choose_engine(run, o->engine, &kernel);
 
 	if (!err)
-		err = make_definitions(run, o, kernel);
+		err = make_definitions(run, kernel);
 	for (size_t i = 0; i < run->specs.len && !err; i++)
 		err = hist_resolve_spec(run, &run->specs.items[i]);
 	if (!err && run->latency.from_event)
@@ -370,16 +352,16 @@ static int send_order(int argc, char **argv)
 
 static int check_options(const struct hist_options *o, struct diag *d)
 {
-	if (o->json && o->as_kernel)
+	if (o->config.is_json && o->as_kernel)
 		return options_usage_error(
 			&hist_command, "--json and --kernel-layout are two formats; choose one");
 	if (o->engine && !str_eq(o->engine, "auto") && !str_eq(o->engine, "bpf") &&
 	    !str_eq(o->engine, "kernel"))
 		return options_usage_error(&hist_command,
 					   "--engine is kernel, bpf or auto, not '%s'", o->engine);
-	if (!o->pid || process_exists(o->pid))
+	if (!o->config.ends_with || process_exists(o->config.ends_with))
 		return EXIT_OK;
-	diag_error(d, NO_SPAN, "there is no process %d (-p)", (int)o->pid);
+	diag_error(d, NO_SPAN, "there is no process %d (-p)", (int)o->config.ends_with);
 	return EXIT_FAILED;
 }
 
@@ -389,33 +371,25 @@ int cmd_hist(int argc, char **argv)
 	struct diag diag = DIAG_INIT;
 	struct type_store types;
 	struct hist_options o = {0};
-	struct hist_run run = {.arena = &arena, .diag = &diag, .types = &types};
-	const int command = find_command(argc, argv), words = command < argc ? command - 1 : argc;
+	struct hist_run run = {.o = &o, .arena = &arena, .diag = &diag, .types = &types};
 	int first, rc = send_order(argc, argv);
 
 	if (rc >= 0)
 		return rc;
-	rc = options_parse(&hist_command, words, argv, &o, &first);
+	rc = options_command(&hist_command, &argc, argv, &o.config.words);
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(&hist_command, argc, argv, &o, &first);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	type_store_init(&types);
 	run.kernel = kernel_new();
-	run.command = command < argc ? argv + command : NULL;
-	run.layout = o.json ? HIST_JSON : o.as_kernel ? HIST_AS_KERNEL : HIST_COLUMNS;
-	run.clears = o.clear;
-	run.pid = o.pid;
-	run.top = o.top;
-	run.duration_ns = o.duration_ns;
-	run.output = o.output;
-	run.keep_privileges = o.keep_privileges;
-	run.has_intervals = o.interval_ns != 0;
 	rc = check_options(&o, &diag);
 	if (!rc)
-		rc = parse_latency(&run, &o);
-	if (!rc && first >= words && !o.to)
+		rc = parse_latency(&run);
+	if (!rc && first >= argc && !o.to)
 		rc = options_usage_error(&hist_command, "an event and keys are missing");
 	if (!rc)
-		rc = parse_specs(&run, &o, argv, first, words) ? EXIT_FAILED : run_hist(&run, &o);
+		rc = parse_specs(&run, argv, first, argc) ? EXIT_FAILED : run_hist(&run);
 	diag_tell(&diag);
 	vector_free(&run.specs);
 	free(o.definitions.items);

@@ -9,13 +9,11 @@
 
 #include <sys/types.h>
 
-#include "base/options.h"
 #include "cmd/hist/definition.h"
 #include "cmd/hist/spec.h"
+#include "engine/run_config.h"
 #include "kernel/tracefs/dynamic_event.h"
 #include "view/output.h"
-
-enum hist_layout { HIST_COLUMNS, HIST_AS_KERNEL, HIST_JSON };
 
 /* A latency from one event to the next one with the same number in a field. */
 struct hist_latency {
@@ -24,7 +22,18 @@ struct hist_latency {
 	struct span from_at, match_at;
 };
 
+/* The command line. */
+struct hist_options {
+	struct run_config config; /* of the BPF program; ends_with: -p */
+	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *engine, *name;
+	u64 interval_ns; /* reports by the clock, which carry the time; 0 = none but the last */
+	u64 top;
+	struct string_list definitions;
+	bool as_kernel, clear;
+};
+
 struct hist_run {
+	const struct hist_options *o;
 	struct arena *arena;
 	struct diag *diag;
 	struct kernel *kernel;
@@ -39,15 +48,6 @@ struct hist_run {
 	u32 ndefinitions;
 	/* made for this run, for the kernel's triggers; NULL = none */
 	struct dynamic_events *events;
-	pid_t pid;
-	char *const *command; /* NULL = none */
-	u64 duration_ns; /* 0 = until Ctrl-C */
-	u64 top;
-	bool clears; /* empty the tables after each report */
-	bool quiet, keep_privileges;
-	enum hist_layout layout;
-	const char *output; /* file; NULL = standard output */
-	bool has_intervals; /* reports by the clock; they carry the time */
 	struct hist_control *control;
 };
 

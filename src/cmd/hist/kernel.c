@@ -60,7 +60,7 @@ bool hist_kernel_can(struct hist_run *run, const char **ret_why)
 		*ret_why = hist->why ? hist->why : "there are none";
 	else if (run->latency.from_event && !synthetic->yes)
 		*ret_why = synthetic->why ? synthetic->why : "there are no synthetic events";
-	else if (run->pid)
+	else if (run->o->config.ends_with)
 		/* kernel/trace/trace.h, __event_trigger_test_discard(): before set_event_pid is
 		 * looked at */
 		*ret_why = "they count the events of every process (-p)";
@@ -350,7 +350,7 @@ static int loop(struct kernel_hist *k)
 		if (!run->control || over)
 			continue;
 		if (hist_control_tick(run->control)) {
-			err = report(k, &k->out.text, run->clears);
+			err = report(k, &k->out.text, run->o->clear);
 			output_flush(&k->out);
 		}
 		if (!err)
@@ -375,14 +375,14 @@ static int set_up(struct kernel_hist *k)
 						 .event = run->specs.items[i].event};
 	for (u32 t = 0; t < run->ntables; t++)
 		run->tables[t].engine = "kernel";
-	err = output_open(&k->out, run->output, OUTPUT_LINE, run->layout == HIST_JSON);
+	err = output_open(&k->out, run->o->config.output, OUTPUT_LINE, run->o->config.is_json);
 	if (err) {
-		diag_error(run->diag, NO_SPAN, "cannot write to %s: %s", run->output,
+		diag_error(run->diag, NO_SPAN, "cannot write to %s: %s", run->o->config.output,
 			   strerror(-err));
 		return err;
 	}
-	if (run->command) {
-		err = child_start_words(&k->child, run->command, run->diag);
+	if (run->o->config.words) {
+		err = child_start_words(&k->child, run->o->config.words, run->diag);
 		k->has_child = err == 0;
 	}
 	if (!err && run->latency.from_event)
@@ -413,15 +413,15 @@ static int count(struct kernel_hist *k)
 		err = child_release(&k->child, run->diag);
 	if (err)
 		return err;
-	if (run->duration_ns)
-		k->deadline = clock_now_ns(CLOCK_MONOTONIC) + run->duration_ns;
-	if (!run->keep_privileges)
+	if (run->o->config.duration_ns)
+		k->deadline = clock_now_ns(CLOCK_MONOTONIC) + run->o->config.duration_ns;
+	if (!run->o->config.keep_privileges)
 		sandbox_enter(SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES | SANDBOX_USER_FILES |
 			      (k->has_child ? SANDBOX_CHILD : 0));
 	err = loop(k);
 	/* Not stopped first: the write that stops it would be counted, too. */
 	if (!err)
-		err = report(k, &k->out.text, run->clears && run->has_intervals);
+		err = report(k, &k->out.text, run->o->clear && run->o->interval_ns);
 	return err;
 }
 
@@ -451,8 +451,8 @@ int hist_run_kernel(struct hist_run *run)
 	int err;
 
 	block_signals(&k);
-	if (run->pid)
-		k.process = process_open(run->pid);
+	if (run->o->config.ends_with)
+		k.process = process_open(run->o->config.ends_with);
 	err = set_up(&k);
 	if (!err)
 		err = count(&k);

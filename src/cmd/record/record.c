@@ -47,8 +47,7 @@ static const struct option_spec record_table[] = {
 	 O(session)},
 	{'T', "snapshot-when", "CONDITION",
 	 "with --mode overwrite, write a snapshot when: 'EVENTS', 'EVENTS /FIELD > 5/', "
-	 "'rate(EVENTS) > 100/s', "
-	 "'latency(FROM, TO) > 10ms' (may be repeated)",
+	 "'rate(EVENTS) > 100/s', 'latency(FROM, TO) > 10ms' (may be repeated)",
 	 OPTION_LIST, O(triggers)},
 	{'q', "quiet", NULL, "no summary", OPTION_FLAG, O(quiet)},
 	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG, O(keep_privileges)},
@@ -68,15 +67,13 @@ static const struct command_spec record_spec = {
 		    "pantrace record -u '*:*' --level warning -n nginx --rotate-size 1G --keep 10 "
 		    "-o trace\n",
 	.details = "babeltrace2 and Trace Compass open what is written. What a program's ring "
-		   "could not hold, or a full disk did not take, is lost, counted, and told "
-		   "at the end (exit code 3). So is a program that cannot take part: it is "
-		   "named.\n\n"
+		   "could not hold, or a full disk did not take, is lost, counted, and told at the "
+		   "end (exit code 3). So is a program that cannot take part: it is named.\n\n"
 		   "Signals: INT and TERM end the recording; USR1 writes a snapshot (--mode "
 		   "overwrite); USR2 begins a new chunk.\n\n"
 		   "With --session NAME the session stays when the recorder is killed: programs go "
-		   "on recording into their rings, and "
-		   "the same command goes on with it. Otherwise what a killed recorder left is "
-		   "removed by the next one.\n",
+		   "on recording into their rings, and the same command goes on with it. Otherwise "
+		   "what a killed recorder left is removed by the next one.\n",
 	.options = record_table,
 	.stop_at_argument = true,
 };

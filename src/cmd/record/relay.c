@@ -65,24 +65,20 @@ static const struct command_spec spec = {
 		"pantrace relay --listen tcp:127.0.0.1:7070 --max-bytes 10000000000 /srv/traces\n"
 		"pantrace report --live /srv/traces                        # what arrives\n",
 	.details =
-		"Each session of a host gets a directory of its host's name (HOST-2 and so on "
-		"for further ones), with one CTF trace for each process. "
-		"Nothing is written outside DIRECTORY. A recorder whose connection breaks "
-		"connects again and goes on where the relay's files end; "
-		"nothing is lost as long as the rings of the recorded programs hold. A connection "
-		"that says nothing for 10 seconds (1 where places are short), or stops within a "
-		"message "
-		"for 60, is closed. There are 512 places; one machine, or one user of the relay's "
-		"own, holds at most half of them.\n\n"
-		"The relay has no keys and no passwords of its own. Across machines use ssh "
-		"(--to ssh://), or put a TLS terminator that asks for "
-		"client certificates in front: stunnel with accept = 7443, connect = "
-		"/run/relay.sock, verifyPeer = yes and CAfile = the clients' "
-		"certificates; on each client stunnel with client = yes, accept = "
-		"127.0.0.1:7070, connect = STORE:7443, its cert, and "
-		"verifyPeer = yes; recorders then send --to tcp:127.0.0.1:7070. Any user of a "
-		"machine can connect to its loopback port; a Unix "
-		"socket is its owner's only.",
+		"Each session of a host gets a directory of its host's name (HOST-2 and so on for "
+		"further ones), with one CTF trace for each process. Nothing is written outside "
+		"DIRECTORY. A recorder whose connection breaks connects again and goes on where "
+		"the relay's files end; nothing is lost as long as the rings of the recorded "
+		"programs hold. A connection that says nothing for 10 seconds (1 where places are "
+		"short), or stops within a message for 60, is closed. There are 512 places; one "
+		"machine, or one user of the relay's own, holds at most half of them.\n\n"
+		"The relay has no keys and no passwords of its own. Across machines use ssh (--to "
+		"ssh://), or put a TLS terminator that asks for client certificates in front: "
+		"stunnel with accept = 7443, connect = /run/relay.sock, verifyPeer = yes and "
+		"CAfile = the clients' certificates; on each client stunnel with client = yes, "
+		"accept = 127.0.0.1:7070, connect = STORE:7443, its cert, and verifyPeer = yes; "
+		"recorders then send --to tcp:127.0.0.1:7070. Any user of a machine can connect to "
+		"its loopback port; a Unix socket is its owner's only.",
 	.options = options,
 };
 

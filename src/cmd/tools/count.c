@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
-#include "base/json.h"
 #include "cmd/ftrace/session.h"
 #include "cmd/ftrace/function_filter.h"
 #include "kernel/kernel.h"
 #include "kernel/symbols/ksyms.h"
+#include "view/sink.h"
 #include "view/value.h"
 
 #define PID_OFFSET 4 /* of common_pid */
@@ -39,7 +39,7 @@ struct counting {
 	u32 function_id;
 	pid_t self; /* whose calls are not counted */
 	u64 next_ns; /* CLOCK_MONOTONIC of the next report; 0 = only at the end */
-	bool has_header;
+	struct sink sink;
 };
 
 static int by_count(const void *a, const void *b)
@@ -73,20 +73,6 @@ static void forget(struct counting *c)
 	c->places = (struct hashmap){0};
 }
 
-/* time: of day, or NULL. */
-static void json_line(struct strbuf *out, const char *time, const struct counter *n)
-{
-	struct json j = JSON_INIT(out);
-
-	json_object(&j);
-	if (time)
-		json_member_text(&j, "time", time);
-	json_member_text(&j, "func", n->name);
-	json_member_u64(&j, "count", n->count);
-	json_end(&j, '}');
-	json_end_line(&j);
-}
-
 /* What was counted since the last report. */
 static void report(struct counting *c)
 {
@@ -100,18 +86,17 @@ static void report(struct counting *c)
 	first = r->top && c->counters.len > r->top ? c->counters.len - (size_t)r->top : 0;
 	if (r->timestamp)
 		time_text(&time, "%H:%M:%S", clock_now_ns(CLOCK_REALTIME));
-	if (r->timestamp && !c->session.options->json)
+	if (r->timestamp && !r->common.json)
 		strbuf_addf(out, "%s\n", time.data);
-	if (!c->has_header && !c->session.options->json)
-		strbuf_addf(out, "%-30s %8s\n", "FUNC", "COUNT");
-	c->has_header = true;
+	sink_header(&c->sink);
 	for (size_t i = first; i < c->counters.len; i++) {
 		const struct counter *n = &c->counters.items[i];
 
-		if (c->session.options->json)
-			json_line(out, r->timestamp ? time.data : NULL, n);
+		if (r->timestamp)
+			sink_row(&c->sink, SINK_STRING(time.data, time.len), SINK_TEXT(n->name),
+				 SINK_NUMBER(n->count));
 		else
-			strbuf_addf(out, "%-30s %8" PRIu64 "\n", n->name, n->count);
+			sink_row(&c->sink, SINK_TEXT(n->name), SINK_NUMBER(n->count));
 	}
 	strbuf_release(&time);
 	forget(c);
@@ -196,7 +181,13 @@ bool tool_count_is_better(const char *functions)
 
 int tool_count(const struct command_spec *spec, struct count_request *r)
 {
-	struct counting c = {.request = r, .self = getpid()};
+	static const struct sink_column columns[] = {
+		{.key = "time"}, {"func", "FUNC", 30}, {"count", "COUNT", -8}, {0}};
+	struct counting c = {.request = r,
+			     .self = getpid(),
+			     .sink = {.format = sink_of(r->common.json),
+				      .columns = columns + !r->timestamp,
+				      .out = &c.session.out.text}};
 	int rc;
 
 	r->common.quiet = r->common.only_counts = true;

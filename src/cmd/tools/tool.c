@@ -9,22 +9,20 @@
 #include "view/width.h"
 
 struct tool_values {
-	u64 duration_ns;
-	const char *output;
-	bool json, keep_privileges;
+	struct run_config run;
 	struct tool_given given;
 };
 
 /* Rows that every tool has. */
 static const struct option_spec common_options[] = {
 	{'d', "duration", "SECONDS", "end by itself after this time", OPTION_SECONDS,
-	 offsetof(struct tool_values, duration_ns)},
+	 offsetof(struct tool_values, run.duration_ns)},
 	{'j', "json", NULL, "one JSON object per row", OPTION_FLAG,
-	 offsetof(struct tool_values, json)},
+	 offsetof(struct tool_values, run.is_json)},
 	{'o', "output", "FILE", "write to a file", OPTION_STRING,
-	 offsetof(struct tool_values, output)},
+	 offsetof(struct tool_values, run.output)},
 	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG,
-	 offsetof(struct tool_values, keep_privileges)},
+	 offsetof(struct tool_values, run.keep_privileges)},
 };
 
 static struct option_spec *option_table(struct arena *a, const struct tool_spec *spec)
@@ -187,43 +185,37 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 	};
 	const char **words = arena_new_array(a, const char *, spec->options.len + 1);
 	struct row_style style = {0};
-	struct tool_values values = {0};
-	struct run_config r = {
-		.name = tool->name, .input = {.named = words}, .is_tool = true, .rows = &style};
+	struct tool_values values = {.run = {.name = tool->name,
+					     .input = {.named = words},
+					     .is_tool = true,
+					     .rows = &style}};
+	struct run_config *const r = &values.run;
 	struct tool_heatmap heatmap = {0};
 	const struct tool_run t = {.command = &command,
 				   .arena = a,
-				   .request = &r,
+				   .request = r,
 				   .words = words,
 				   .script = tool->text,
 				   .title = command_line(a, argc, argv),
 				   .heatmap = &heatmap};
-	const int words_end = options_end(argc, argv);
-	int first, rc = options_parse(&command, words_end, argv, &values, &first);
+	int first, rc = options_command(&command, &argc, argv, &r->words);
 
+	if (rc == OPTIONS_GO_ON)
+		rc = options_parse(&command, argc, argv, &values, &first);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (words_end + 1 == argc)
-		return options_usage_error(&command, "a command is missing behind '--'");
-	if (words_end < argc) {
-		r.words = argv + words_end + 1;
-		values.given.has_command = true;
-	}
+	values.given.has_command = r->words != NULL;
 	for (size_t i = 0; i < spec->hidden.len; i++)
 		vector_push(&style.hidden, spec->hidden.items[i]);
-	r.is_json = values.json;
-	r.keep_privileges = values.keep_privileges;
-	r.output = values.output;
-	r.duration_ns = values.duration_ns;
 	rc = tool_apply_options(&t, spec, &values.given);
 	if (!rc)
-		rc = tool_apply_arguments(&t, spec, words_end, argv, first, &values.given);
+		rc = tool_apply_arguments(&t, spec, argc, argv, first, &values.given);
 	if (!rc)
 		rc = follow_process(&t, spec, &values.given);
 	/* As with the originals: who says how long is in no hurry to see, and rows written together
 	 * are cheap. */
-	if (r.duration_ns && !has_interval(spec))
-		r.buffering = OUTPUT_FULL;
+	if (r->duration_ns && !has_interval(spec))
+		r->buffering = OUTPUT_FULL;
 	if (!rc && (is_given(spec, &values.given, TOOL_LIST) ||
 		    is_given(spec, &values.given, TOOL_FORMAT))) {
 		rc = tool_list_events(a, spec, values.given.arguments[0],
@@ -232,17 +224,18 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		   !values.given.arguments[0]) {
 		rc = options_usage_error(&command, "%s is missing", "TRACEPOINT");
 	} else if (!rc && counts_by_tracer(spec, &values.given)) {
-		rc = count_by_tracer(&command, spec, &values.given, &r);
+		rc = count_by_tracer(&command, spec, &values.given, r);
 	} else if (!rc && !(rc = tool_check(spec, &values.given))) {
 		if (isatty(STDERR_FILENO))
-			r.announcement = tool_announcement(
-				a, spec, &values.given, r.words ? r.words[0] : NULL, r.duration_ns);
-		style.width = values.json || values.output ? 0 : terminal_width(STDOUT_FILENO);
-		r.text = tool_text(a, spec, &values.given, tool->text);
-		r.len = r.text ? strlen(r.text) : 0;
-		rc = r.text ? tool_check_need(a, spec) : EXIT_FAILED;
+			r->announcement =
+				tool_announcement(a, spec, &values.given,
+						  r->words ? r->words[0] : NULL, r->duration_ns);
+		style.width = r->is_json || r->output ? 0 : terminal_width(STDOUT_FILENO);
+		r->text = tool_text(a, spec, &values.given, tool->text);
+		r->len = r->text ? strlen(r->text) : 0;
+		rc = r->text ? tool_check_need(a, spec) : EXIT_FAILED;
 		if (!rc)
-			rc = run_script(&r);
+			rc = run_script(r);
 	}
 	rc = tool_close_heatmap(&t, rc);
 	row_style_release(&style);

@@ -116,8 +116,7 @@ int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predic
 	if (!err && !l.events.len && !later) {
 		diag_error(diag, NO_SPAN,
 			   "no program that runs has events of these names, so that the filter "
-			   "cannot be "
-			   "checked against their fields");
+			   "cannot be checked against their fields");
 		diag_hint(diag,
 			  "start the program first; `pantrace user list` shows events and fields");
 		err = -ENOENT;

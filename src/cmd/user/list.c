@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/json.h"
 #include "cmd/user/user.h"
+#include "view/sink.h"
 
 #define ASK_MS 2000
 
@@ -267,39 +268,33 @@ static void events_of(struct user_process *process, const char *pattern, event_v
 	events->len = kept + 1;
 }
 
-static void print_event(struct strbuf *out, const struct user_process *p, const struct event *e,
-			bool json)
-{
-	struct json j = JSON_INIT(out);
+static const struct sink_column columns[] = {{"pid", "PID", 8},		 {.key = "uid"},
+					     {"program", "PROGRAM", 16}, {.key = "event"},
+					     {"sessions", "ON", -2},	 {"sites", "SITES", -5},
+					     {.key = "level"},		 {.key = "fields"},
+					     {NULL, "EVENT", 0},	 {0}};
 
-	if (json) {
-		json_object(&j);
-		json_member_s64(&j, "pid", p->pid);
-		json_member_u64(&j, "uid", p->uid);
-		json_member_text(&j, "program", p->name);
-		json_member_text(&j, "event", e->name);
-		json_member_u64(&j, "sessions", e->sessions);
-		json_member_u64(&j, "sites", e->sites);
-		json_member_u64(&j, "level", e->level);
-		json_key(&j, "fields");
-		json_array(&j);
-		fields_add(&(const struct medium){.json = &j}, e->fields);
-		json_end(&j, ']');
-		json_end(&j, '}');
-		json_end_line(&j);
-		return;
-	}
-	strbuf_addf(out, "%-8d ", (int)p->pid);
-	escape_line(out, p->name, strlen(p->name));
-	strbuf_addchars(out, ' ', 16 - (int)strlen(p->name));
-	strbuf_addf(out, " %2" PRIu64 " %5" PRIu64 " ", e->sessions, e->sites);
-	escape_line(out, e->name, strlen(e->name));
+static void fields_json(const void *fields, struct json *j)
+{
+	json_array(j);
+	fields_add(&(const struct medium){.json = j}, fields);
+	json_end(j, ']');
+}
+
+static void print_event(struct sink *s, const struct user_process *p, const struct event *e)
+{
+	struct strbuf shown = STRBUF_INIT;
+
+	escape_line(&shown, e->name, strlen(e->name));
 	if (*e->fields) {
-		strbuf_addstr(out, " (");
-		fields_add(&(const struct medium){.out = out}, e->fields);
-		strbuf_addch(out, ')');
+		strbuf_addstr(&shown, " (");
+		fields_add(&(const struct medium){.out = &shown}, e->fields);
+		strbuf_addch(&shown, ')');
 	}
-	strbuf_addch(out, '\n');
+	sink_row(s, SINK_NUMBER(p->pid), SINK_NUMBER(p->uid), SINK_TEXT(p->name),
+		 SINK_TEXT(e->name), SINK_NUMBER(e->sessions), SINK_NUMBER(e->sites),
+		 SINK_NUMBER(e->level), SINK_PARTS(fields_json, e->fields), SINK_SHOWN(shown.data));
+	strbuf_release(&shown);
 }
 
 int user_list(int argc, char **argv)
@@ -307,6 +302,7 @@ int user_list(int argc, char **argv)
 	struct list_options o = {0};
 	struct user_processes processes = {0};
 	struct strbuf out = STRBUF_INIT;
+	struct sink sink = {.columns = columns, .out = &out};
 	struct diag d = DIAG_INIT;
 	struct user_session_options which = {0};
 	char *request;
@@ -325,9 +321,9 @@ int user_list(int argc, char **argv)
 	user_ask(&processes, request, ASK_MS);
 	free(request);
 	user_warn(&processes, &d);
-	if (!o.json && processes.all.len)
-		strbuf_addf(&out, "%-8s %-16s %2s %5s %s\n", "PID", "PROGRAM", "ON", "SITES",
-			    "EVENT");
+	sink.format = sink_of(o.json);
+	if (processes.all.len)
+		sink_header(&sink);
 	for (size_t i = 0; i < processes.all.len; i++) {
 		struct user_process *const p = &processes.all.items[i];
 		event_vector events = {0};
@@ -335,7 +331,7 @@ int user_list(int argc, char **argv)
 		if (!p->error)
 			events_of(p, argv[first], &events);
 		for (size_t e = 0; e < events.len; e++)
-			print_event(&out, p, &events.items[e], o.json);
+			print_event(&sink, p, &events.items[e]);
 		shown += events.len;
 		vector_free(&events);
 	}

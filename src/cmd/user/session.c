@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "base/escape.h"
-#include "base/json.h"
 #include "cmd/user/user.h"
 #include "user/action.h"
 #include "user/snapshot.h"
+#include "view/sink.h"
 
 /* ---- start ---- */
 
@@ -81,64 +81,84 @@ static int named(const struct command_spec *spec, int argc, char **argv, void *v
 	return user_session_open(argv[first], d, ret) ? diag_close(d, EXIT_FAILED) : OPTIONS_GO_ON;
 }
 
-static const struct option_spec no_options[] = {{0}};
+static void stop(struct user_session *s, struct diag *d)
+{
+	user_session_tell(s, "stop", NULL, d);
+}
 
-static int tell(const struct command_spec *spec, const char *verb, int argc, char **argv)
+static void resume(struct user_session *s, struct diag *d)
+{
+	user_session_tell(s, "resume", NULL, d);
+}
+
+static void destroy(struct user_session *s, struct diag *d)
+{
+	user_session_tell(s, "destroy", NULL, d);
+	user_session_remove(s);
+}
+
+static void clear(struct user_session *s, struct diag *d)
+{
+	user_session_clear(s);
+}
+
+static void rotate(struct user_session *s, struct diag *d)
+{
+	user_session_rotate(s, d);
+}
+
+#define ORDER(verb, what, example, more)   \
+	{                                  \
+		{.name = "user " #verb,    \
+		 .synopsis = "SESSION",    \
+		 .summary = what,          \
+		 .examples = example,      \
+		 .details = more,          \
+		 .options = options_none}, \
+			verb               \
+	}
+
+static const struct {
+	struct command_spec spec;
+	void (*act)(struct user_session *s, struct diag *d);
+} orders[] = {
+	ORDER(stop, "the session's events off; the rings stay",
+	      "pantrace user stop black-box   # then look at it: pantrace user snapshot black-box "
+	      "-o DIR\n",
+	      NULL),
+	ORDER(resume, "the session's events on again after `user stop`",
+	      "pantrace user resume black-box   # goes on recording\n", NULL),
+	ORDER(destroy, "end a session: events off, rings and description gone",
+	      "pantrace user destroy black-box   # nothing of it is left\n", NULL),
+	ORDER(clear, "forget what a session recorded so far",
+	      "pantrace user clear black-box   # the next snapshot begins here\n",
+	      "Counts of events and losses go on. With a recorder, what it has not yet written is "
+	      "forgotten.\n"),
+	ORDER(rotate, "the recorder of a session begins a new chunk",
+	      "pantrace record --session web -u 'nginx:*' --rotate-size 1G -o DIR &\n"
+	      "pantrace user rotate web   # the chunk so far is complete, to be read or moved "
+	      "away\n",
+	      NULL),
+};
+
+int user_order(int argc, char **argv)
 {
 	struct diag d = DIAG_INIT;
 	struct user_session session;
-	int rc = named(spec, argc, argv, NULL, &d, &session);
+	size_t i = 0;
+	int rc;
 
+	while (!str_eq(orders[i].spec.name + strlen("user "), argv[0]))
+		i++;
+	rc = named(&orders[i].spec, argc, argv, NULL, &d, &session);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	user_session_tell(&session, verb, NULL, &d);
-	if (str_eq(verb, "destroy"))
-		user_session_remove(&session);
+	orders[i].act(&session, &d);
 	user_session_release(&session);
 	return diag_close(&d, EXIT_OK);
 }
 
-int user_stop(int argc, char **argv)
-{
-	static const struct command_spec spec = {
-		.name = "user stop",
-		.synopsis = "SESSION",
-		.summary = "the session's events off; the rings stay",
-		.examples = "pantrace user stop black-box   # then look at it: pantrace user "
-			    "snapshot black-box -o DIR\n",
-		.options = no_options,
-	};
-
-	return tell(&spec, "stop", argc, argv);
-}
-
-int user_resume(int argc, char **argv)
-{
-	static const struct command_spec spec = {
-		.name = "user resume",
-		.synopsis = "SESSION",
-		.summary = "the session's events on again after `user stop`",
-		.examples = "pantrace user resume black-box   # goes on recording\n",
-		.options = no_options,
-	};
-
-	return tell(&spec, "resume", argc, argv);
-}
-
-int user_destroy(int argc, char **argv)
-{
-	static const struct command_spec spec = {
-		.name = "user destroy",
-		.synopsis = "SESSION",
-		.summary = "end a session: events off, rings and description gone",
-		.examples = "pantrace user destroy black-box   # nothing of it is left\n",
-		.options = no_options,
-	};
-
-	return tell(&spec, "destroy", argc, argv);
-}
-
-/* ---- snapshot, clear, rotate ---- */
+/* ---- snapshot ---- */
 
 struct snapshot_options {
 	const char *output;
@@ -184,50 +204,6 @@ int user_snapshot_command(int argc, char **argv)
 		user_snapshot_say(&s, o.output, NULL);
 	user_session_release(&session);
 	return diag_close(&d, rc ? EXIT_FAILED : EXIT_OK);
-}
-
-int user_clear(int argc, char **argv)
-{
-	static const struct command_spec spec = {
-		.name = "user clear",
-		.synopsis = "SESSION",
-		.summary = "forget what a session recorded so far",
-		.examples = "pantrace user clear black-box   # the next snapshot begins here\n",
-		.details = "Counts of events and losses go on. With a recorder, what it has not "
-			   "yet written is forgotten.\n",
-		.options = no_options,
-	};
-	struct diag d = DIAG_INIT;
-	struct user_session session;
-	int rc = named(&spec, argc, argv, NULL, &d, &session);
-
-	if (rc != OPTIONS_GO_ON)
-		return rc;
-	user_session_clear(&session);
-	user_session_release(&session);
-	return diag_close(&d, EXIT_OK);
-}
-
-int user_rotate(int argc, char **argv)
-{
-	static const struct command_spec spec = {
-		.name = "user rotate",
-		.synopsis = "SESSION",
-		.summary = "the recorder of a session begins a new chunk",
-		.examples = "pantrace record --session web -u 'nginx:*' --rotate-size 1G -o DIR &\n"
-			    "pantrace user rotate web   # the chunk so far is complete, to be read "
-			    "or moved away\n",
-		.options = no_options,
-	};
-	struct diag d = DIAG_INIT;
-	struct user_session session;
-	int rc = named(&spec, argc, argv, NULL, &d, &session);
-
-	if (rc != OPTIONS_GO_ON)
-		return rc;
-	user_session_rotate(&session, &d);
-	user_session_release(&session);
-	return diag_close(&d, EXIT_OK);
 }
 
 /* ---- status ---- */
@@ -278,33 +254,16 @@ static bool status_parse(const char *text, const char *session, struct status_li
 	       !ret->state[strspn(ret->state, "abcdefghijklmnopqrstuvwxyz")];
 }
 
-static void status_row(struct strbuf *out, const struct user_session *s,
-		       const struct user_tracked *tracked, const struct user_process *p,
-		       const struct status_line *line, bool json)
-{
-	struct json j = JSON_INIT(out);
+static const struct sink_column status_columns[] = {
+	{.key = "session"},    {.key = "mode"},
+	{.key = "tracked"},    {.key = "recorder"},
+	{"pid", "PID", 8},     {"program", "PROGRAM", 16},
+	{"state", "STATE", 9}, {"events", "EVENTS", -12},
+	{"lost", "LOST", -12}, {0}};
 
-	if (json) {
-		json_object(&j);
-		json_member_text(&j, "session", s->name);
-		json_member_text(&j, "mode", user_mode_name(s->mode));
-		json_key(&j, "tracked");
-		user_tracked_json(tracked, &j);
-		json_member_s64(&j, "recorder", s->recorder_alive ? s->recorder : 0);
-		json_member_s64(&j, "pid", p->pid);
-		json_member_text(&j, "program", p->name);
-		json_member_text(&j, "state", line->state);
-		json_member_u64(&j, "events", line->events);
-		json_member_u64(&j, "lost", line->lost);
-		json_end(&j, '}');
-		json_end_line(&j);
-		return;
-	}
-	strbuf_addf(out, "  %-8d ", (int)p->pid);
-	escape_line(out, p->name, strlen(p->name));
-	strbuf_addchars(out, ' ', 16 - (int)strlen(p->name));
-	strbuf_addf(out, " %-9s %12" PRIu64 " %12" PRIu64 "\n", line->state, line->events,
-		    line->lost);
+static void tracked_add(const void *tracked, struct json *j)
+{
+	user_tracked_json(tracked, j);
 }
 
 static void tracked_show(struct strbuf *out, const struct user_tracked *tracked)
@@ -319,9 +278,10 @@ static void tracked_show(struct strbuf *out, const struct user_tracked *tracked)
 
 static void status_show(struct strbuf *out, const struct user_session *s, bool json, struct diag *d)
 {
+	struct sink sink = {
+		.format = sink_of(json), .columns = status_columns, .out = out, .indent = "  "};
 	struct user_processes told;
 	struct user_tracked tracked;
-	u32 shown = 0;
 
 	user_tracked_read(s->text, &tracked);
 	if (!json) {
@@ -338,18 +298,18 @@ static void status_show(struct strbuf *out, const struct user_session *s, bool j
 	}
 	user_session_tell(s, "status", &told, d);
 	for (size_t i = 0; i < told.all.len; i++) {
+		const struct user_process *p = &told.all.items[i];
 		struct status_line line;
 
-		if (told.all.items[i].error ||
-		    !status_parse(told.all.items[i].text, s->name, &line))
+		if (p->error || !status_parse(p->text, s->name, &line))
 			continue;
-		if (!json && !shown)
-			strbuf_addf(out, "  %-8s %-16s %-9s %12s %12s\n", "PID", "PROGRAM", "STATE",
-				    "EVENTS", "LOST");
-		status_row(out, s, &tracked, &told.all.items[i], &line, json);
-		shown++;
+		sink_row(&sink, SINK_TEXT(s->name), SINK_TEXT(user_mode_name(s->mode)),
+			 SINK_PARTS(tracked_add, &tracked),
+			 SINK_NUMBER(s->recorder_alive ? s->recorder : 0), SINK_NUMBER(p->pid),
+			 SINK_TEXT(p->name), SINK_TEXT(line.state), SINK_NUMBER(line.events),
+			 SINK_NUMBER(line.lost));
 	}
-	if (!json && !shown)
+	if (!json && !sink.has_header)
 		strbuf_addstr(out, "  no process takes part\n");
 	user_processes_release(&told);
 }

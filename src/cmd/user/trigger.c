@@ -7,13 +7,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/escape.h"
-#include "base/json.h"
 #include "cmd/user/user.h"
 #include "trace/ctf/output.h"
 #include "user/action.h"
 #include "user/runtime.h"
 #include "user/trigger.h"
+#include "view/sink.h"
 
 #define NAP_MS 20
 
@@ -58,8 +57,7 @@ static const struct command_spec spec = {
 	.examples =
 		"pantrace user trigger shop:error notify   # a line for each error\n"
 		"pantrace user trigger 'shop:order /args.id == 4711/' 'start web' notify   # "
-		"records "
-		"from this order on\n"
+		"records from this order on\n"
 		"pantrace user trigger 'latency(shop:begin, shop:end) > 10ms' 'snapshot black-box' "
 		"-o slow\n"
 		"pantrace user trigger 'rate(shop:error) > 100/s' 'rotate web' --every 10 &\n"
@@ -284,24 +282,6 @@ struct list_options {
 	bool json;
 };
 
-static void list_row(struct strbuf *out, const struct user_session *s, bool json)
-{
-	struct json j = JSON_INIT(out);
-
-	if (json) {
-		json_object(&j);
-		json_member_text(&j, "trigger", s->name);
-		json_member_s64(&j, "pid", s->recorder);
-		json_member_text(&j, "does", s->trigger);
-		json_end(&j, '}');
-		json_end_line(&j);
-		return;
-	}
-	strbuf_addf(out, "%-16s %-8d ", s->name, (int)s->recorder);
-	escape_line(out, s->trigger, strlen(s->trigger));
-	strbuf_addch(out, '\n');
-}
-
 int user_list_triggers(int argc, char **argv)
 {
 	static const struct option_spec list_table[] = {
@@ -322,29 +302,30 @@ int user_list_triggers(int argc, char **argv)
 		.examples = "pantrace user list-triggers\n",
 		.fields = list_fields,
 		.options = list_table,
+		.takes_no_argument = true,
 	};
+	static const struct sink_column columns[] = {
+		{"trigger", "TRIGGER", 16}, {"pid", "PID", 8}, {"does", "DOES", 0}, {0}};
 	struct list_options o = {0};
 	struct user_sessions sessions = {0};
 	struct strbuf out = STRBUF_INIT;
-	u32 shown = 0;
+	struct sink sink = {.columns = columns, .out = &out};
 	int first, rc = options_parse(&list_spec, argc, argv, &o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
-	if (argc > first)
-		return options_usage_error(&list_spec, "no arguments are taken");
+	sink.format = sink_of(o.json);
 	user_sessions_load(&sessions);
 	for (size_t i = 0; i < sessions.all.len; i++) {
 		const struct user_session *const s = &sessions.all.items[i];
 
 		if (!s->trigger || !s->recorder_alive)
 			continue;
-		if (!o.json && !shown++)
-			strbuf_addf(&out, "%-16s %-8s %s\n", "TRIGGER", "PID", "DOES");
-		list_row(&out, s, o.json);
+		sink_row(&sink, SINK_TEXT(s->name), SINK_NUMBER(s->recorder),
+			 SINK_TEXT(s->trigger));
 	}
 	fwrite(out.data, 1, out.len, stdout);
-	if (!shown && !o.json)
+	if (!out.len && !o.json)
 		fputs("there is no trigger\n", stderr);
 	strbuf_release(&out);
 	user_sessions_release(&sessions);
@@ -353,14 +334,13 @@ int user_list_triggers(int argc, char **argv)
 
 int user_remove_trigger(int argc, char **argv)
 {
-	static const struct option_spec none[] = {{0}};
 	static const struct command_spec remove_spec = {
 		.name = "user remove-trigger",
 		.synopsis = "TRIGGER",
 		.summary = "end a trigger",
 		.examples = "pantrace user remove-trigger watch-4711   # as `user list-triggers` "
 			    "names it\n",
-		.options = none,
+		.options = options_none,
 	};
 	struct user_session session;
 	struct diag d = DIAG_INIT;

@@ -14,17 +14,17 @@ static const struct {
 } subcommands[] = {
 	{"list", "instrumented processes and their events", user_list},
 	{"start", "begin a session that stays, without a recorder", user_start},
-	{"stop", "its events off; the rings stay", user_stop},
-	{"resume", "its events on again", user_resume},
+	{"stop", "its events off; the rings stay", user_order},
+	{"resume", "its events on again", user_order},
 	{"enable", "more events on in a session", user_enable},
 	{"disable", "events off in a session", user_disable},
 	{"track", "limit a session to some processes", user_track},
 	{"untrack", "some processes no longer in a session", user_untrack},
 	{"status", "sessions, their processes, counts of events", user_status},
 	{"snapshot", "write what the rings hold now", user_snapshot_command},
-	{"rotate", "the session's recorder begins a new chunk", user_rotate},
-	{"clear", "forget what was recorded so far", user_clear},
-	{"destroy", "end a session", user_destroy},
+	{"rotate", "the session's recorder begins a new chunk", user_order},
+	{"clear", "forget what was recorded so far", user_order},
+	{"destroy", "end a session", user_order},
 	{"trigger", "when an event comes: start, stop, rotate, snapshot a session, tell",
 	 user_trigger},
 	{"list-triggers", "triggers that are waited for", user_list_triggers},
@@ -34,8 +34,7 @@ static const struct {
 static void overview(FILE *out)
 {
 	fprintf(out, "Usage: pantrace user COMMAND [options]\n\nSessions of programs with "
-		     "tracepoints of their own "
-		     "(libpantrace).\n\n");
+		     "tracepoints of their own (libpantrace).\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		fprintf(out, "  %-14s %s\n", subcommands[i].name, subcommands[i].summary);
 	fprintf(out, "\nExamples:\n"
@@ -46,7 +45,6 @@ static void overview(FILE *out)
 		     "\n'pantrace user COMMAND --help' tells more.\n");
 }
 
-static const struct option_spec no_options[] = {{0}};
 static const struct command_spec overview_spec = {
 	.name = "user",
 	.synopsis = "COMMAND [options]",
@@ -57,15 +55,13 @@ static const struct command_spec overview_spec = {
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
 	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, "
-		   "snapshot, rotate, clear, destroy, trigger, "
-		   "list-triggers, remove-trigger. "
-		   "Each has a --help of its own.\n\n"
+		   "snapshot, rotate, clear, destroy, trigger, list-triggers, remove-trigger. Each "
+		   "has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
-		   "and `pantrace record --session NAME` "
-		   "writes what it collects. Processes are spoken to over their sockets in "
-		   "$XDG_RUNTIME_DIR/pantrace "
-		   "(root: /run/pantrace); only root and a process's own user are heard.\n",
-	.options = no_options,
+		   "and `pantrace record --session NAME` writes what it collects. Processes are "
+		   "spoken to over their sockets in $XDG_RUNTIME_DIR/pantrace (root: "
+		   "/run/pantrace); only root and a process's own user are heard.\n",
+	.options = options_none,
 };
 
 /*

@@ -14,17 +14,13 @@ int cmd_crash(int argc, char **argv);
 /* Each sub-command; argv[0] is its name. */
 int user_list(int argc, char **argv);
 int user_start(int argc, char **argv);
-int user_stop(int argc, char **argv);
-int user_resume(int argc, char **argv);
+int user_order(int argc, char **argv); /* stop, resume, destroy, clear, rotate */
 int user_snapshot_command(int argc, char **argv);
-int user_rotate(int argc, char **argv);
-int user_clear(int argc, char **argv);
 int user_status(int argc, char **argv);
 int user_enable(int argc, char **argv);
 int user_disable(int argc, char **argv);
 int user_track(int argc, char **argv);
 int user_untrack(int argc, char **argv);
-int user_destroy(int argc, char **argv);
 int user_trigger(int argc, char **argv);
 int user_list_triggers(int argc, char **argv);
 int user_remove_trigger(int argc, char **argv);
