@@ -17,7 +17,7 @@ for word in "$@"; do
 	cli) files="$files $(ls tests/cli/*.t | tr '\n' ' ')" ;;
 	differential) files="$files $(ls tests/differential/*.t | tr '\n' ' ')" ;;
 	lib) files="$files $(ls tests/lib/*.t | tr '\n' ' ')" ;;
-	vm) files="$files tests/vm/guest.t tests/vm/guest-newer.t" ;;
+	vm) files="$files tests/vm/guest.t tests/vm/guest-2.t tests/vm/guest-newer.t" ;;
 	*) files="$files $word" ;;
 	esac
 done
@@ -43,15 +43,25 @@ lane_of()
 	esac
 }
 
-# All queues run at once, the guests, which are the longest, first; they wait more than they work.
 log=$(mktemp -d)
-trap 'rm -rf "$log"' EXIT
+# The end of each tracer waits for the kernel's grace periods, several times: they are hurried meanwhile.
+hurry=/sys/kernel/rcu_expedited
+hurried=$(cat $hurry 2>/dev/null) || hurried=
+as_before()
+{
+	[ -z "$hurried" ] || echo "$hurried" 2>/dev/null >$hurry
+	rm -rf "$log"
+}
+[ -w $hurry ] && echo 1 2>/dev/null >$hurry || hurried=
+trap as_before EXIT
 # what runs in the background does not hear of Ctrl-C
-trap 'trap - INT TERM; kill 0; exit 1' INT TERM
+trap 'trap "" INT TERM; kill 0; exit 1' INT TERM
+
+# All queues run at once, the guests, which are the longest, first; they wait more than they work.
 for file in $files; do
 	echo "$file" >>"$log/$(lane_of "$file")"
 done
-for lane in guests:2 machine:1 programs:1 rest:2; do
+for lane in guests:3 machine:1 programs:1 rest:2; do
 	list=$log/${lane%:*}
 	[ -e "$list" ] || continue
 	# shellcheck disable=SC2046
@@ -69,9 +79,14 @@ for out in "$log"/*.out; do
 	status=1
 	sed -n '/^Test Summary Report/,$p' "$out"
 done
-sed -n 's/^Files=\([0-9]*\), Tests=\([0-9]*\), *\([0-9]*\) wallclock.*= *\([0-9.]*\) CPU.*/\1 \2 \3 \4/p' "$log"/*.out | awk '
-	{ files += $1; tests += $2; cpu += $4; if ($3 > seconds) seconds = $3 }
-	END { printf "check.sh: %d files, %d tests, %d s, %d s of CPU\n", files, tests, seconds, cpu; exit !tests }' || {
+
+# Where the time went, by queue. With several files at once the CPU that prove shows for one is that of its neighbours, too.
+for out in "$log"/*.out; do
+	sed -n "s/^Files=\([0-9]*\), Tests=\([0-9]*\), *\([0-9]*\) wallclock.*= *\([0-9.]*\) CPU.*/$(basename "$out" .out) \1 \2 \3 \4/p" "$out"
+done | awk '
+	function line(name, files, tests, seconds, cpu) { printf "check.sh: %-8s %3d files, %4d tests, %3d s, %3d s of CPU\n", name, files, tests, seconds, cpu }
+	{ line($1, $2, $3, $4, $5); files += $2; tests += $3; cpu += $5; if ($4 > seconds) seconds = $4 }
+	END { line("all", files, tests, seconds, cpu); exit !tests }' || {
 	echo "check.sh: no test ran"
 	status=1
 }

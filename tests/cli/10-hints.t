@@ -51,7 +51,7 @@ hinted hist ' ' keys=next_pid
 hinted hist --from sched:sched_waking --to sched:sched_switch --match zzzzzzzz
 hinted -e "tracepoint:sched:sched_switch { print(arg0); }"
 hinted -e "uprobe:$c:zzzzzzzzzzzz { }"
-hinted -e "uprobe:libc:memcpy { }"
+hinted -c true -e "uprobe:libc:memcpy { }" # a warning: it traces
 hinted -e "usdt:$programs/sdt.dyn:zzzzzzzzzzzz { }"
 hinted -e 'iter:zzzzzzzz { }'
 hinted hist ''

@@ -71,13 +71,13 @@ while time.time() < end:
         if not data: break
         out += data
     began = began or b"Ctrl-C to end." in out and time.time()
-    if began and not asked and (out.count(b"\n") > 30 or time.time() > began + 1.5):
+    if began and not asked and (out.count(b"\n") > 30 or time.time() > began + 0.5):
         os.kill(pid, signal.SIGINT)
         asked = True
 os.waitpid(pid, 0)
 sys.stdout.write(out.decode("utf-8", "replace").replace("\r\n", "\n"))
 P
-(while :; do cat "$long"; done) >/dev/null 2>&1 &
+(while :; do cat "$long"; sleep 0.01; done) >/dev/null 2>&1 &
 reader=$!
 for tool in $("$pantrace" help --words | sed -n 's/	tool$//p') tpoint uprobe hist; do
 	case $tool in

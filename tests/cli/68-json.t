@@ -90,7 +90,7 @@ if command -v trace-cmd >/dev/null; then
 fi
 
 c=$programs/calls.dyn
-# KIND (rare: there may be none; refused: this kernel may not have it); words.
+# KIND (rare: there may be none; refused: this kernel may not have it); words. SECONDS: few, or more where nothing happened in those.
 cat >"$work/table" <<T
 script|-f json -e BEGIN{printf("%s",str(\$1));@a["x,y","z"]=1;@a["x","y,z"]=2;@b=hist(-1);@c=1<<60;@d=(1,(uint8*)0);@e=avg(3);@f[kstack]=count();print(@c);time();exit()} a
 plain|list --json tracepoint:sched:*
@@ -102,36 +102,38 @@ plain|report --json -c $work/ctf
 plain|crash --json $program
 plain|user list --json
 plain|user status --json
-plain|hist -j -d 2 syscalls:sys_enter_openat -k common_pid.execname,filename.hex,flags.log2 -v dfd
-plain|hist -j -d 2 --engine bpf syscalls:sys_enter_openat -k common_pid.execname,stacktrace
-event|tpoint -j -d 1 sched:sched_process_exec
-event|tpoint -j -s -d 1 sched:sched_process_exec,syscalls:sys_enter_openat,raw_syscalls:*
-event|uprobe -j -d 1 p:$c:work n=\$arg1:s32 big=+0(\$arg2):x64
-event|uprobe -j -s -d 1 p:$c:work
-refused|kprobe -j -d 1 p:do_sys_openat2
-refused|functrace -j -d 1 do_sys_openat2
-refused|funcgraph -j -m 1 -d 1 do_sys_openat2
+plain|hist -j -d SECONDS syscalls:sys_enter_openat -k common_pid.execname,filename.hex,flags.log2 -v dfd
+plain|hist -j -d SECONDS --engine bpf syscalls:sys_enter_openat -k common_pid.execname,stacktrace
+event|tpoint -j -d SECONDS sched:sched_process_exec
+event|tpoint -j -s -d SECONDS sched:sched_process_exec,syscalls:sys_enter_openat,raw_syscalls:*
+event|uprobe -j -d SECONDS p:$c:work n=\$arg1:s32 big=+0(\$arg2):x64
+event|uprobe -j -s -d SECONDS p:$c:work
+refused|kprobe -j -d SECONDS p:do_sys_openat2
+refused|functrace -j -d SECONDS do_sys_openat2
+refused|funcgraph -j -m 1 -d SECONDS do_sys_openat2
 rare|reset-ftrace --json -d
 rare|reset-ftrace --json --stale
-plain|execsnoop -j -x -d 1
-plain|opensnoop -j -d 1
-plain|killsnoop -j -s -d 1
-plain|syscount -j -d 1
-plain|syscount -j -cv -d 1
-plain|perf-stat-hist -j syscalls:sys_exit_openat ret 1
-plain|cachestat -j -D 0.2 3
-plain|funccount -j -d 1 -u $c work
-plain|funccount -j -T -i 0.3 -d 1 -u $c work
-plain|funcslower -j -s -d 1 -u $c work 0
-rare|tcpretrans -j -s -d 1
-disk|iosnoop -j --duration 1
-disk|iolatency -j -T 0.3 3
-disk|bitesize -j -d 1
+plain|execsnoop -j -x -d SECONDS
+plain|opensnoop -j -d SECONDS
+plain|killsnoop -j -s -d SECONDS
+plain|syscount -j -d SECONDS
+plain|syscount -j -cv -d SECONDS
+plain|perf-stat-hist -j syscalls:sys_exit_openat ret SECONDS
+plain|cachestat -j -D SECONDS 3
+plain|funccount -j -d SECONDS -u $c work
+plain|funccount -j -T -i 0.3 -d SECONDS -u $c work
+plain|funcslower -j -s -d SECONDS -u $c work 0
+rare|tcpretrans -j -s -d SECONDS
+disk|iosnoop -j --duration SECONDS
+disk|iolatency -j -T SECONDS 3
+disk|bitesize -j -d SECONDS
 T
 [ ! -s "$work/k.dat" ] || echo "plain|report --json $work/k.dat" >>"$work/table"
 while IFS='|' read -r kind words <&3; do
 	[ "$kind" != disk ] || [ -n "$loop" ] || continue
-	for again in 1 2 3; do # a busy machine may have no event in a second
+	table_words=$words
+	for seconds in 0.3 2 20; do # on a busy machine there may be no event in the first ones
+		words=$(printf '%s\n' "$table_words" | sed "s/SECONDS/$seconds/")
 		case $words in
 		*'{'*) # a script is one word, then a name that no terminal should see
 			set -- -f json -e "$(printf '%s' "${words#*-e }" | sed 's/} a$/}/')" "$(printf 'c1 \302\233 bidi \342\200\256 raw \377')"
@@ -148,7 +150,7 @@ while IFS='|' read -r kind words <&3; do
 			;;
 		esac
 		rc=$?
-		[ ! -s "$work/out" ] && [ "$kind" != rare ] && [ "$kind" != refused ] && [ $again -lt 3 ] || break
+		[ ! -s "$work/out" ] && [ "$kind" != rare ] && [ "$kind" != refused ] && [ $seconds != 20 ] || break
 	done
 	if [ "$kind" = refused ] && [ $rc != 0 ] && [ $rc != 3 ]; then
 		skip "$words" "$(sed 1q "$work/err")"

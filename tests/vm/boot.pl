@@ -12,7 +12,14 @@ my $binary = $ENV{PANTRACE} // 'build/pantrace';
 my $timeout = $ENV{VM_TIMEOUT} // 5400;
 my $guest = $ENV{VM_GUEST} // 'older';
 my @tests = map { basename($_, '.sh') } grep { is_for_guest($_) } sort glob 'tests/vm/*.sh';
-@tests = split ' ', $ENV{VM_TESTS} if $ENV{VM_TESTS};
+# VM_PART=1/2: every second of them; a guest has one thread, and two work beside each other.
+my ($part, $parts) = split m{/}, $ENV{VM_PART} // '1/1';
+if ($ENV{VM_TESTS}) {
+	if ($part > 1) { print "1..0 # SKIP the tests of VM_TESTS run in one guest\n"; exit 0 }
+	@tests = split ' ', $ENV{VM_TESTS};
+} else {
+	@tests = @tests[grep { $_ % $parts == $part - 1 } 0 .. $#tests];
+}
 
 # A test says in its head in which guests it runs: "# guest: older newer". What has been seen in one need not be seen again in the
 # other but for a release: "# guest: older; check-all: newer".
@@ -23,6 +30,13 @@ sub is_for_guest
 	my ($head) = grep { /^# guest: / } <$f> or die "$file does not say in which guests it runs (# guest: ...)\n";
 	$head =~ s/; check-all:.*// if !$ENV{VM_ALL};
 	return $head =~ /\b\Q$guest\E\b/;
+}
+
+# "# modules: xfs": loaded for this test only, as each makes the kernel's lists of functions longer for all others.
+sub modules_of
+{
+	open my $f, '<', "tests/vm/$_[0].sh" or return;
+	return map { /^# modules: (.*)/ ? split(' ', $1) : () } <$f>;
 }
 
 sub bail { print "Bail out! @_\n"; exit 1 }
@@ -40,9 +54,8 @@ my ($release) = map { basename($_) } glob "$kernel/modules/*";
 my $root = "build/vm/root.$$";
 # Disks of its own drivers, which only one test wants, and loads.
 my $with_drivers = grep { $_ eq 'trace-drivers' } @tests;
-my @drivers = $with_drivers ? qw(sd_mod scsi_debug ata_piix) : ();
-my @modules = qw(loop virtio virtio_ring virtio_pci virtio_blk crc16 mbcache jbd2 crc32c_generic libcrc32c ext4
-		 veth dummy brd xfs nf_defrag_ipv4 mq_deadline);
+my %modules = (map { ($_ => [modules_of($_)]) } @tests);
+$modules{drivers} = [qw(sd_mod scsi_debug ata_piix)] if $with_drivers;
 remove_tree($root);
 make_path(map { "$root/$_" } qw(bin dev proc sys tmp tests programs root etc modules var/tmp lib/debug));
 system("cp /bin/busybox $root/bin/busybox") == 0 or bail('busybox');
@@ -57,8 +70,6 @@ for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(trace_live)) 
 	system("cp $unit $root/programs/ && strip -g $root/programs/" . basename($unit)) if -x $unit;
 }
 {
-	my @order;
-	my %seen;
 	my %files = map { my $n = basename($_); $n =~ s/\.ko(\.xz|\.zst)?$//; $n =~ tr/-/_/; ($n => $_) }
 		split /\n/, `find '$kernel/modules/$release' -name '*.ko*'`;
 	my %deps;
@@ -67,19 +78,25 @@ for my $unit (map { dirname($binary) . "/obj/release/unit/$_" } qw(trace_live)) 
 		my ($m, @d) = map { my $n = basename($_); $n =~ s/\.ko.*$//; $n =~ tr/-/_/; $n } split /[:\s]+/;
 		$deps{$m} = \@d;
 	}
-	my $need;
-	$need = sub { my $m = shift; return if $seen{$m}++; $need->($_) for @{$deps{$m} // []}; push @order, $m if $files{$m} };
-	$need->($_) for @modules;
-	my $loaded = @order;
-	$need->($_) for @drivers;
-	open my $o, '>', "$root/modules/order" or bail($!);
-	open my $d, '>', "$root/modules/drivers" or bail($!);
-	for my $m (@order) {
-		if ($files{$m} =~ /\.xz$/) { system("xz -dc $files{$m} > $root/modules/$m.ko") }
-		else { system("cp $files{$m} $root/modules/$m.ko") }
-		print $o "$m\n" if $loaded-- > 0;
-		print $d "$m\n" if $loaded < 0;
-	}
+	# modules/LIST: them and what they need, in the order in which they are loaded, without those that always are
+	my $write = sub {
+		my ($list, $have, @names) = @_;
+		my %seen = %$have;
+		open my $o, '>', "$root/modules/$list" or bail($!);
+		my $add;
+		$add = sub {
+			my $m = shift;
+			return if $seen{$m}++;
+			$add->($_) for @{$deps{$m} // []};
+			return unless $files{$m};
+			system($files{$m} =~ /\.xz$/ ? "xz -dc $files{$m} > $root/modules/$m.ko" : "cp $files{$m} $root/modules/$m.ko");
+			print $o "$m\n";
+		};
+		$add->($_) for @names;
+		return \%seen;
+	};
+	my $always = $write->('always', {}, qw(loop virtio virtio_ring virtio_pci virtio_blk));
+	$write->($_, $always, @{$modules{$_}}) for grep { @{$modules{$_}} } sort keys %modules;
 }
 open my $list, '>', "$root/tests/list" or bail($!);
 print $list "$_\n" for @tests;
@@ -92,11 +109,11 @@ remove_tree($root);
 # ---- boot
 # Without cmpxchg16b: QEMU 7.2 emulates it wrongly now and then (flags of another register), which newer kernels'
 # allocator does not survive. One thread for both CPUs: with two, a CPU that runs code which the other one patches (ftrace, kprobes)
-# now and then never sees the new bytes, and both hang.
-my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} // 'single'), '-cpu', $ENV{VM_CPU} // 'max,-cx16', '-smp', '2', '-m', $ENV{VM_MEMORY} // '1024',
+# now and then never sees the new bytes, and both hang. What makes emulation slow and shows no test anything is left out: five levels
+# of pages, guards of user memory, memory that is zeroed when it is had, long grace periods.
+my @qemu = ('qemu-system-x86_64', '-accel', 'tcg,thread=' . ($ENV{VM_THREADS} // 'single'), '-cpu', $ENV{VM_CPU} // 'max,-cx16,-la57,-smap,-smep,-umip', '-smp', '2', '-m', $ENV{VM_MEMORY} // '1024',
 	'-kernel', "$kernel/vmlinuz", '-initrd', $image, '-nographic', '-no-reboot', '-nodefaults', '-serial', 'stdio',
-	'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable nowatchdog',
-	# -icount shift=2,sleep=off: time is counted in instructions, so that a busy machine does not show in it.
+	'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 mitigations=off nokaslr no_timer_check tsc=reliable nowatchdog init_on_alloc=0 apparmor=0 rcupdate.rcu_expedited=1',
 	split ' ', $ENV{VM_QEMU} // '');
 my $disk = "build/vm/disk.$$";
 if ($with_drivers) {
@@ -125,7 +142,7 @@ my $buffer = '';
 my ($telling, @before) = (0);
 sub tell_failure { print STDERR "# $_\n" for @before, "not ok - @_"; @before = (); $telling = 1 }
 (my $console_log = basename($kernel)) =~ s/^(kernel)?/console/; # console.log, console-newer.log
-$console_log = "build/vm/$console_log.log";
+$console_log = "build/vm/$console_log" . ($part > 1 ? "-$part" : '') . '.log';
 open my $keep, '>', $console_log;
 $keep->autoflush(1);
 CONSOLE: while (1) {
@@ -136,7 +153,7 @@ CONSOLE: while (1) {
 	last unless $n;
 	while ($buffer =~ s/^([^\n]*)\n//) {
 		(my $line = $1) =~ s/\r//g;
-		print $keep "$line\n";
+		printf $keep "%7.1f %s\n", cpu_seconds(), $line;
 		if ($line =~ /@@ begin (\S+)$/)  { $current = $1; $plan{$1} = 0; $begun = time; $begun_cpu = cpu_seconds(); next }
 		if ($line =~ /^@@ end (\S+) (\d+)/) {
 			printf $keep "# $1: %d s, %.1f s of CPU\n", time - $begun, cpu_seconds() - $begun_cpu;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # cachestat by kprobes: a program that asks the kernel which pages are there before it uses them (tests/programs/pagecache.c) is the truth.
 # guest: older; check-all: newer
+# modules: ext4 crc32c_generic
 dd if=/dev/zero of=/tmp/disk bs=1M count=24 2>/dev/null
 losetup /dev/loop1 /tmp/disk
 mke2fs -q /dev/loop1 >/dev/null 2>&1 || mke2fs /dev/loop1 >/dev/null

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Names and addresses of kernel functions: what /proc/kallsyms and ftrace's list say is the truth.
 # guest: newer; check-all: older
+# modules: xfs
 sed -n 's/^\(ffffffff8[0-9a-f]*\) [tTwW] \([^[:space:]]*\)$/0x\1 \2/p' /proc/kallsyms | grep -v '_pfx_' |
 	awk '{ seen[$1]++; name[$1] = $2; order[NR] = $1 }
 		END { for (i = 1; i <= NR; i++) if (seen[order[i]] == 1) print order[i], name[order[i]] }' |

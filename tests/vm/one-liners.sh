@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lines of doc/one-liners.md that need kprobes or the function tracer.
 # guest: none; check-all: older
+# modules: ext4 crc32c_generic mq_deadline
 (
 	while :; do
 		cat /etc/passwd /proc/stat

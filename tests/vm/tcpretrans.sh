@@ -2,6 +2,7 @@
 # tcpretrans -l: tail loss probes, those that send the last segment again and those that send a new one. Truth: the kernel's own
 # counters (TCPLossProbes of /proc/net/netstat) and the socket's (tcpi_total_retrans).
 # guest: older
+# modules: veth
 unshare -n sleep 3000 &
 ns=$!
 apart() { [ "$(readlink /proc/$ns/ns/net)" != "$(readlink /proc/self/ns/net)" ] && [ "$(cat /proc/$ns/comm)" = sleep ]; }
