@@ -27,8 +27,7 @@ static struct child *children; /* shared with all who are forked from here */
 /* A recorder takes the rings of those who have ended by itself. */
 static bool is_ours(const struct pt_settings *set)
 {
-	return set != pt_settings && set->state == PT_RUNNING && set->file[0] &&
-	       !*set->spec.keeper && pt_session_of(set)->shm;
+	return set != pt_settings && set->file[0] && !*set->spec.keeper && pt_session_of(set)->shm;
 }
 
 static uint64_t pid_namespace(void)
@@ -38,19 +37,16 @@ static uint64_t pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
-void pt_children_prepare(void)
+void pt_children_prepare(const struct pt_settings *set)
 {
-	bool any = false;
 	void *memory;
 
-	for (unsigned int i = 0; i < PT_SESSIONS; i++)
-		any |= is_ours(&pt_settings[i]);
-	if (children || !any)
+	if (children || !is_ours(set))
 		return;
 	memory = mmap(NULL, CHILDREN * sizeof(*children), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
-		children = memory;
+		__atomic_store_n(&children, memory, __ATOMIC_RELEASE);
 }
 
 void pt_children_add(const struct pt_settings *set)
@@ -132,4 +128,19 @@ void pt_children_sweep(unsigned int most)
 		__atomic_store_n(&child->pid, 0, __ATOMIC_RELEASE);
 	}
 	errno = saved;
+}
+
+bool pt_children_expected(const struct pt_settings *set)
+{
+	return children && is_ours(set);
+}
+
+bool pt_children_noted(void)
+{
+	const struct child *const all = __atomic_load_n(&children, __ATOMIC_ACQUIRE);
+
+	for (unsigned int i = 0; all && i < CHILDREN; i++)
+		if (__atomic_load_n(&all[i].pid, __ATOMIC_RELAXED) > 0)
+			return true;
+	return false;
 }

@@ -24,12 +24,22 @@ void pt_code_close(int fd)
 struct segment {
 	uintptr_t address;
 	int protection; /* 0: not found */
+	unsigned long long loaded; /* objects since the program began */
 };
+
+static unsigned long long loaded_at_start;
+
+/* A page that is writable for a moment: a fork in between copies it so. */
+static struct {
+	void *page; /* NULL: none */
+	int protection;
+} open_page;
 
 static int segment_find(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct segment *const segment = arg;
 
+	segment->loaded = info->dlpi_adds;
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *const ph = &info->dlpi_phdr[i];
 
@@ -43,15 +53,23 @@ static int segment_find(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* mremap() of nothing duplicates shared memory, and refuses private. */
-static bool is_shared(void *page)
+void pt_code_begin(void)
+{
+	struct segment segment = {0};
+
+	dl_iterate_phdr(segment_find, &segment);
+	loaded_at_start = segment.loaded;
+}
+
+/* mremap() of nothing duplicates shared memory, and refuses private as invalid. */
+static int private_check(void *page)
 {
 	void *const twin = mremap(page, 0, PAGE, MREMAP_MAYMOVE);
 
 	if (twin == MAP_FAILED)
-		return false;
+		return errno == EINVAL ? 0 : -errno;
 	munmap(twin, PAGE);
-	return true;
+	return -ETXTBSY;
 }
 
 /* Memory that the program itself has made writable stays as it is. */
@@ -67,18 +85,27 @@ __attribute__((no_sanitize("address", "thread"))) static int write_in_place(unsi
 {
 	void *const page = (void *)((uintptr_t)code & ~(PAGE - 1));
 	struct segment segment = {.address = (uintptr_t)code};
+	int rc;
 
 	if (!dl_iterate_phdr(segment_find, &segment))
 		return -EFAULT;
-	if (is_shared(page))
-		return -ETXTBSY;
+	/* a thread that loads a library may be confined to what that takes */
+	if (segment.loaded != loaded_at_start && pt_control_helps() && !pt_control_is_helper())
+		return -EAGAIN;
+	rc = private_check(page);
+	if (rc)
+		return rc;
 	if (write_as_it_is(code, byte))
 		return 0;
-	if (mprotect(page, PAGE, segment.protection | PROT_WRITE))
-		return -errno;
-	__atomic_store_n(code, byte, __ATOMIC_RELEASE);
-	mprotect(page, PAGE, segment.protection);
-	return 0;
+	open_page.protection = segment.protection;
+	__atomic_store_n(&open_page.page, page, __ATOMIC_RELEASE);
+	rc = mprotect(page, PAGE, segment.protection | PROT_WRITE) ? -errno : 0;
+	if (!rc) {
+		__atomic_store_n(code, byte, __ATOMIC_RELEASE);
+		mprotect(page, PAGE, segment.protection);
+	}
+	__atomic_store_n(&open_page.page, NULL, __ATOMIC_RELEASE);
+	return rc;
 }
 
 int pt_code_write(int fd, unsigned char *code, unsigned char byte)
@@ -86,4 +113,11 @@ int pt_code_write(int fd, unsigned char *code, unsigned char byte)
 	if (fd >= 0 && pwrite(fd, &byte, 1, (off_t)(uintptr_t)code) == 1)
 		return 0;
 	return write_in_place(code, byte);
+}
+
+void pt_code_mend(void)
+{
+	if (open_page.page)
+		mprotect(open_page.page, PAGE, open_page.protection);
+	open_page.page = NULL;
 }

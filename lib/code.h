@@ -13,12 +13,16 @@
 
 /* What pt_code_write() wants, or -1, which is as good where only the second way is left. */
 PT_HIDDEN int pt_code_open(void);
+/* Before main(): what is loaded later is switched by threads that may have confined themselves. */
+PT_HIDDEN void pt_code_begin(void);
 PT_HIDDEN void pt_code_close(int fd);
 /*
  * 0, or why neither way works: -ETXTBSY the memory is shared with other processes, -EPERM it is
  * sealed, -EACCES the system has no code that is written (SELinux, PR_SET_MDWE), -EFAULT it is no
- * object's code.
+ * object's code. -EAGAIN: it is left to the helper.
  */
 PT_HIDDEN int pt_code_write(int fd, unsigned char *code, unsigned char byte);
+/* In a forked child, whose parent was in the midst of it: a page is not left writable. */
+PT_HIDDEN void pt_code_mend(void);
 
 #endif

@@ -133,6 +133,9 @@ extern PT_HIDDEN struct pt_state *pt_state; /* NULL before the first session, th
 PT_HIDDEN void pt_lock(void);
 PT_HIDDEN bool pt_trylock(void);
 PT_HIDDEN void pt_unlock(void);
+/* The same without a system call, for where the program ends. False: it is taken for long. */
+PT_HIDDEN bool pt_lock_quietly(void);
+PT_HIDDEN void pt_unlock_quietly(void);
 PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 
 /* session.c, rings.c, records.c */
@@ -302,6 +305,10 @@ PT_HIDDEN void pt_control_begin(void);
 PT_HIDDEN bool pt_control_confined(void);
 /* New rings, made by a thread of the program, want looking after. */
 PT_HIDDEN void pt_control_wake(void);
+/* main() is over: who ends the program may have confined itself. */
+PT_HIDDEN bool pt_control_ends(void);
+/* Whether the calling thread is the helper. */
+PT_HIDDEN bool pt_control_is_helper(void);
 /* Whether there is a helper, or will be one as soon as this returns to the program. */
 PT_HIDDEN bool pt_control_helps(void);
 
@@ -313,26 +320,6 @@ PT_HIDDEN int pt_file_size_set(int fd, uint64_t size);
  * errno.
  */
 PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
-
-/*
- * tend.c: what the helper does between requests, so that events need no system call. It looks again
- * after the process has run for some milliseconds: one that sleeps is not woken.
- */
-struct pt_tending {
-	int fd; /* readable when the process has run for a while; -1: by the clock alone */
-};
-PT_HIDDEN void pt_tending_begin(struct pt_tending *tending, bool with_fd);
-/*
- * From any thread: new rings want looking after. False: the helper has no timer, it is woken in
- * another way.
- */
-PT_HIDDEN bool pt_tend_soon(void);
-/* In a forked child: it has none of its parent's timers. */
-PT_HIDDEN void pt_tending_forget(void);
-/*
- * Does what there is to do. Milliseconds after which it is to be called again at the latest, or -1.
- */
-PT_HIDDEN int pt_tend(struct pt_tending *tending);
 
 /*
  * event.c: the record of EVENT, valid until the next call, or NULL when it would be too long. The
@@ -349,6 +336,8 @@ PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
 /* every site as the sessions want; the sites changed; lock held */
 PT_HIDDEN int pt_sites_follow(void);
+/* By the helper: what other threads left to it. */
+PT_HIDDEN void pt_sites_go_on(void);
 /* Events that are wanted and off, because their records did not fit. */
 PT_HIDDEN uint32_t pt_sites_nameless(void);
 /*

@@ -7,7 +7,7 @@
  *	when the rings are made		FIRST_ALL bytes in all, by whoever makes them: they are
  *					reserved only, for somebody waits
  *	a second later			of a process that says nothing all but IDLE_ALL bytes is
- *					given back; all further steps are the helper's (tend.c)
+ *					given back; all further steps are the helper's (control.c)
  *	once it says something		READY bytes of each ring, for threads go from CPU to CPU
  *	as a ring is used		AHEAD bytes more than what is written
  *

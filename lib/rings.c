@@ -283,6 +283,7 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 		pt_announce_rings(set, fd);
 	if (set != pt_settings && set->file[0])
 		fd_close(set); /* the name is enough, and descriptors are the program's */
+	pt_children_prepare(set);
 	return 0;
 }
 

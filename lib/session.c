@@ -16,7 +16,7 @@
 #define SUB_MIN	   4096u
 #define SUB_MAX	   (1u << 30)
 #define SUBS_MAX   (1u << 16)
-#define LOOK_AT	   16 /* children, each time that the helper looks */
+#define LOOK_AT	   32 /* children, each time that the helper looks */
 #define NR_THREADS 64u /* rings where threads have their own */
 
 struct pt_settings pt_settings[PT_SESSIONS];
@@ -370,6 +370,8 @@ unsigned int pt_sessions_follow(void)
 			watch |= PT_WATCH_TIME;
 		}
 		watch |= pt_memory_follow(set);
+		if (set->state == PT_RUNNING && pt_children_expected(set))
+			watch |= PT_WATCH_CHILDREN;
 	}
 	pt_children_sweep(LOOK_AT);
 	if (pt_running() && pt_threads_follow())

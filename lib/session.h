@@ -113,6 +113,7 @@ enum pt_watch { /* bits: when to look again */
 		PT_WATCH_NOTHING = 0,
 		PT_WATCH_WORK = 1, /* after the process has run for a while */
 		PT_WATCH_TIME = 2, /* after a second or so */
+		PT_WATCH_CHILDREN = 4, /* after the process has run for longer */
 };
 /* More memory for the rings that are used, less for others. */
 PT_HIDDEN enum pt_watch pt_memory_follow(struct pt_settings *set);

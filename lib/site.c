@@ -24,6 +24,7 @@ static struct pantrace_object *objects;
 static struct pantrace_event *dynamic; /* the newest; linked by pt_dynamic_next() */
 static uint32_t refused; /* sites that could not be written */
 static int refused_why; /* of the last of them, a negative errno */
+static bool left; /* some are for the helper to write */
 static uint32_t nameless; /* events for whose records there was no room */
 
 static unsigned char *site_code(const struct pantrace_site *site)
@@ -106,6 +107,8 @@ static int site_switch(int fd, const struct pantrace_site *site, bool on)
 	rc = pt_code_write(fd, code, to);
 	if (!rc)
 		return 1;
+	if (rc == -EAGAIN)
+		__atomic_store_n(&left, true, __ATOMIC_RELEASE);
 	/* the site stays as it is */
 	if (on) {
 		__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
@@ -151,6 +154,8 @@ static int follow(struct pantrace_object *first, bool only_first)
 	pt_code_close(fd);
 	if (changed)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	if (__atomic_load_n(&left, __ATOMIC_RELAXED))
+		pt_control_wake();
 	return rc && !changed ? rc : changed;
 }
 
@@ -160,6 +165,15 @@ int pt_sites_follow(void)
 	pt_announce();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	return follow(objects, false);
+}
+
+void pt_sites_go_on(void)
+{
+	if (!__atomic_exchange_n(&left, false, __ATOMIC_ACQ_REL))
+		return;
+	pt_lock();
+	follow(objects, false);
+	pt_unlock();
 }
 
 uint32_t pt_sites_nameless(void)
@@ -211,9 +225,12 @@ void pantrace_object_add(struct pantrace_object *object, const struct pantrace_s
 
 void pantrace_object_remove(struct pantrace_object *object)
 {
-	if (!pt_state)
+	const bool ends = pt_control_ends();
+
+	if (!pt_state || (ends && !pt_lock_quietly()))
 		return;
-	pt_lock();
+	if (!ends)
+		pt_lock();
 	if (object->users && !--object->users) {
 		for (struct pantrace_object **at = &objects; *at; at = &(*at)->next) {
 			if (*at == object) {
@@ -222,7 +239,10 @@ void pantrace_object_remove(struct pantrace_object *object)
 			}
 		}
 	}
-	pt_unlock();
+	if (ends)
+		pt_unlock_quietly();
+	else
+		pt_unlock();
 }
 
 void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx)

@@ -5,9 +5,12 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
-#define PAGE 4096ull
+#define PAGE   4096ull
+#define PAUSES (1u << 20) /* some 10 to 50 ms */
 
 struct pt_state *pt_state;
 
@@ -21,16 +24,33 @@ bool pt_trylock(void)
 
 void pt_lock(void)
 {
+	const struct timespec limit = {.tv_nsec = 10000000}; /* nobody may wake: see below */
+
 	if (pt_trylock())
 		return;
 	while (__atomic_exchange_n(&pt_state->lock, 2, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, &pt_state->lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+		syscall(SYS_futex, &pt_state->lock, FUTEX_WAIT_PRIVATE, 2, &limit, NULL, 0);
 }
 
 void pt_unlock(void)
 {
 	if (__atomic_exchange_n(&pt_state->lock, 0, __ATOMIC_RELEASE) == 2)
 		syscall(SYS_futex, &pt_state->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+bool pt_lock_quietly(void)
+{
+	for (unsigned int i = 0; i < PAUSES; i++) {
+		if (pt_trylock())
+			return true;
+		_mm_pause();
+	}
+	return false;
+}
+
+void pt_unlock_quietly(void)
+{
+	__atomic_store_n(&pt_state->lock, 0, __ATOMIC_RELEASE);
 }
 
 int pt_state_get(void)

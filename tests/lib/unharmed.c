@@ -8,6 +8,7 @@
 #include "../unit/tap.h"
 #include "client.h"
 #include "worker.h"
+#include <dirent.h>
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -84,7 +85,7 @@ static void from_thread(void)
 
 /*
  * e: a thousand events, b: twenty thousand, t: a thousand by a confined thread; c, C: the thread,
- * or all of them, are confined; q: ends
+ * or all of them, are confined; f: a child that says nothing; q: ends, x: returns from main()
  */
 static int obey(void)
 {
@@ -104,6 +105,12 @@ static int obey(void)
 			confine(SECCOMP_FILTER_FLAG_TSYNC);
 		if (c == 'q')
 			syscall(SYS_exit_group, 0); /* and nothing of a sanitizer's */
+		if (c == 'x')
+			return 0;
+		if (c == 'f' && !fork())
+			_exit(0);
+		if (c == 'f')
+			wait(NULL);
 		say('d');
 	}
 	return 0;
@@ -148,6 +155,20 @@ static void counts(pid_t pid, const char *session, long long *events, long long 
 	ask(pid, "status %s\n", session);
 	snprintf(format, sizeof(format), "ok\nsession %s running %%lld %%lld", session);
 	sscanf(answer, format, events, lost);
+}
+
+/* Files of rings in the directory. */
+static int rings_left(void)
+{
+	DIR *const d = opendir(directory);
+	const struct dirent *entry;
+	int n = 0;
+
+	while (d && (entry = readdir(d)))
+		n += strstr(entry->d_name, ".pantrace") != NULL;
+	if (d)
+		closedir(d);
+	return n;
 }
 
 static bool mounted(const char *path, const char *size)
@@ -314,14 +335,14 @@ static void confined_threads(const char *name, const char *spec)
 	is_int(finish(&c), 0, "and the program ends well");
 }
 
-/* Until the helper of PID sleeps: in poll(). */
+/* Until the helper of PID sleeps: in read(). */
 static void helper_sleeps(pid_t pid)
 {
 	char command[200];
 
 	snprintf(command, sizeof(command),
 		 "for i in $(seq 200); do for t in /proc/%d/task/*; do "
-		 "grep -qx pantrace $t/comm && grep -q '^7 ' $t/syscall && exit; done; sleep .05; "
+		 "grep -qx pantrace $t/comm && grep -q '^0 ' $t/syscall && exit; done; sleep .05; "
 		 "done",
 		 (int)pid);
 	usleep(1500000); /* until it has nothing to look after */
@@ -346,7 +367,63 @@ static void confined_all(void)
 	ok(!*answer, "it does not answer");
 	ok(order(&c, 'e'), "and lives");
 	is_int(finish(&c), 0, "and ends well");
+
+	c = start(self, "plain");
+	expect(&c, 'r');
+	helper_sleeps(c.pid);
+	ok(order(&c, 'C'), "all threads are confined");
+	for (int i = 0; i < 20; i++) {
+		kill(c.pid, SIGSTOP);
+		usleep(5000);
+		kill(c.pid, SIGCONT);
+		ok(order(&c, 'e'), "it is stopped, goes on, and lives");
+	}
+	is_int(finish(&c), 0, "and ends well");
 }
+
+#ifndef __SANITIZE_ADDRESS__ /* which does much at the end of a program */
+static bool socket_left(pid_t pid)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%d", directory, (int)pid);
+	return !access(path, F_OK);
+}
+
+/* main() is left by a thread that may not make a system call any more. */
+static void confined_end(void)
+{
+	struct child c = start(self, "plain"), other;
+	const int before = rings_left();
+	const pid_t pid = c.pid;
+
+	expect(&c, 'r');
+	said(ask(c.pid, "hello\n"), "ok\nlibrary", "there is a helper");
+	ok(order(&c, 'c'), "a thread that is confined");
+	ok(write(c.in, "x", 1) == 1, "returns from main()");
+	is_int(finish(&c), 0, "and ends well");
+	for (int i = 0; i < 100 && socket_left(pid); i++) {
+		usleep(100000);
+		other = start(self, "plain");
+		expect(&other, 'r');
+		finish(&other);
+	}
+	ok(!socket_left(pid), "the next programs remove its socket");
+
+	c = start(self, "plain");
+	expect(&c, 'r');
+	said(ask(c.pid, "start\nname s\ndirectory %s\nenable worker:*\n", directory),
+	     "s running 0 0 /", "a session");
+	for (int i = 0; i < 30; i++)
+		order(&c, 'f');
+	ok(order(&c, 'c'), "a thread that is confined and had children");
+	ok(write(c.in, "x", 1) == 1, "returns from main()");
+	is_int(finish(&c), 0, "and ends well");
+	/* a helper that a busy machine lets wait for long is not waited for */
+	ok(rings_left() - before <= 4, "few of the children's rings are left: %d",
+	   rings_left() - before - 1);
+}
+#endif
 
 static const struct {
 	const char *name, *spec;
@@ -390,5 +467,8 @@ confined:
 		confined_threads(sessions[i].name, sessions[i].spec);
 	}
 	confined_all();
+#ifndef __SANITIZE_ADDRESS__
+	confined_end();
+#endif
 	return tap_done();
 }
