@@ -29,7 +29,7 @@ static void wait_socket(pid_t pid, int most_ms)
 	for (int ms = 0; ms < most_ms && !found; ms++) {
 		struct user_processes processes = {0};
 
-		user_connect(&processes, &which);
+		user_ask(&processes, &which, NULL, 0);
 		found = processes.all.len;
 		user_processes_release(&processes);
 		if (!found)

@@ -103,8 +103,7 @@ int user_event_each(struct arena *arena, pid_t pid, struct diag *d,
 	char *request = user_request("list", NULL), *text, *line;
 	int err = 0;
 
-	user_connect(&processes, &which);
-	user_ask(&processes, request, ASK_MS);
+	user_ask(&processes, &which, request, ASK_MS);
 	if (d)
 		user_warn(&processes, d);
 	if (ret_processes)

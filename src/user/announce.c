@@ -10,14 +10,19 @@
 
 #include <pantrace/protocol.h>
 
+#include "base/file.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
 #include "user/filter.h"
+#include "user/proxy.h"
 
-#define PEERS_MAX  256 /* that ask at the same time */
-#define GUESTS_MAX 32 /* of these of one other user: a program asks, and is gone */
-#define ROUNDS_MAX 32 /* then the recorder has other things to do */
-#define RINGS_MAX  4096 /* handed over at a time; also of refusals */
+#define PEERS_MAX    256 /* that ask at the same time */
+#define GUESTS_MAX   32 /* of these of one other user: a program asks, and is gone */
+#define ROUNDS_MAX   32 /* then the recorder has other things to do */
+#define RINGS_MAX    64 /* handed over at a time; the others wait */
+#define REFUSALS_MAX 4096
+#define USERS_MAX    256 /* with a proxy of their own; those beyond have one in common */
+#define FRESH_MAX    16 /* proxies in place of others that stand still; then nobody new is heard */
 #define KNOWN_MAX \
 	16384 /* events whose answer is kept: a hostile program could make up any number */
 
@@ -32,11 +37,38 @@ struct peer {
 	bool trusted; /* our user or root: what it says may end the recording */
 };
 
+/* The proxy that serves other users' programs (user/proxy.h): one for each user. */
+struct guests {
+	uid_t uid; /* of all beyond USERS_MAX: the first one's */
+	int channel;
+	bool is_finished;
+};
+
+/* Between us and a proxy. To it: a connection, then that it is the proxy's alone, and the end. */
+struct guest_message {
+	enum {
+		GUEST_CONNECTION,
+		GUEST_ITS_OWN,
+		GUEST_END,
+		GUEST_RINGS,
+		GUEST_REFUSAL,
+		GUEST_STAYED_OFF
+	} kind;
+	pid_t pid;
+	uid_t uid;
+	u32 count;
+	struct announced_refusal refusal;
+};
+
 struct announce {
 	int listener, epoll;
 	char *path;
 	VECTOR(struct rule) rules;
 	VECTOR(struct peer) peers;
+	VECTOR(struct guests) guests;
+	u32 nr_fresh, unheard;
+	uid_t unheard_user; /* of one of these */
+	bool is_ending; /* in a proxy */
 	VECTOR(struct announced_rings) rings; /* not taken yet */
 	VECTOR(struct announced_refusal) refusals;
 	struct arena arena;
@@ -197,7 +229,7 @@ static const char *answer_to(struct announce *a, const struct peer *from, char *
 		return "error 74 not a request\n";
 	if (str_eq(verb, "announce"))
 		return answer_for(a, session, line, from->trusted, d, ret_rc);
-	if (str_eq(verb, "refused") && a->refusals.len < RINGS_MAX) {
+	if (str_eq(verb, "refused") && a->refusals.len < REFUSALS_MAX) {
 		struct announced_refusal r = {.pid = from->pid, .error = atoi(line)};
 
 		snprintf(r.session, sizeof(r.session), "%s", session);
@@ -260,26 +292,13 @@ static bool make_room(struct announce *a, const struct peer *p)
 	return a->peers.len < PEERS_MAX;
 }
 
-static void peer_accept(struct announce *a)
+/* False: it cannot be served. */
+static bool peer_add(struct announce *a, const struct peer *p)
 {
-	const int fd = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred user;
-	socklen_t size = sizeof(user);
-	struct peer p = {.fd = fd};
-
-	if (fd < 0)
-		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size))
-		goto out;
-	p.pid = user.pid;
-	p.uid = user.uid;
-	p.trusted = !p.uid || p.uid == geteuid();
-	if ((geteuid() && !p.trusted) || !make_room(a, &p) || watch(a, fd))
-		goto out;
-	vector_push(&a->peers, p);
-	return;
-out:
-	close(fd);
+	if (!make_room(a, p) || watch(a, p->fd))
+		return false;
+	vector_push(&a->peers, *p);
+	return true;
 }
 
 /*
@@ -318,10 +337,7 @@ static void rings_keep(struct announce *a, const struct peer *from, int fd)
 {
 	const struct announced_rings rings = {fd, from->pid, from->uid};
 
-	if (a->rings.len < RINGS_MAX)
-		vector_push(&a->rings, rings);
-	else
-		close(fd);
+	vector_push(&a->rings, rings);
 }
 
 bool announce_rings(struct announce *a, struct announced_rings *ret)
@@ -346,9 +362,12 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 		return 0;
 	trusted = a->peers.items[peer].trusted;
 	for (int i = 0; i < 64; i++) {
-		const ssize_t n = message_take(fd, text, sizeof(text), &handed);
 		const char *answer;
+		ssize_t n;
 
+		if (a->rings.len == RINGS_MAX)
+			return trusted ? rc : 0;
+		n = message_take(fd, text, sizeof(text), &handed);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return trusted ? rc : 0;
 		if (handed >= 0)
@@ -367,6 +386,208 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 	return trusted ? rc : 0;
 }
 
+/* ---- other users' programs ---- */
+
+/* What a connection of theirs brought goes on to the recorder. */
+static void guests_report(struct announce *a, int channel)
+{
+	const struct guest_message off = {.kind = GUEST_STAYED_OFF, .count = a->refused};
+	struct guest_message refusal = {.kind = GUEST_REFUSAL};
+	struct announced_rings rings;
+
+	while (announce_rings(a, &rings)) {
+		const struct guest_message m = {
+			.kind = GUEST_RINGS, .pid = rings.pid, .uid = rings.uid};
+
+		if (proxy_is_memory(rings.fd))
+			proxy_send(channel, &m, sizeof(m), rings.fd, true);
+		close(rings.fd);
+	}
+	while (announce_refusal(a, &refusal.refusal))
+		proxy_send(channel, &refusal, sizeof(refusal), -1, true);
+	if (a->refused)
+		proxy_send(channel, &off, sizeof(off), -1, true);
+	a->refused = 0;
+}
+
+/* The recorder's word. */
+static void guests_hear(struct announce *a, int channel, struct peer *coming)
+{
+	struct guest_message m;
+	int fd;
+
+	if (proxy_receive(channel, &m, sizeof(m), &fd, false) != sizeof(m))
+		_exit(0);
+	if (m.kind == GUEST_CONNECTION)
+		*coming = (struct peer){.fd = fd, .pid = m.pid, .uid = m.uid};
+	else if (m.kind == GUEST_END)
+		a->is_ending = true;
+	else if (!peer_add(a, coming))
+		close(coming->fd);
+}
+
+/* In the proxy. The tables are its own from here on. */
+static void __attribute__((noreturn)) guests_serve(struct announce *a, int channel)
+{
+	static const struct guest_message end = {.kind = GUEST_END};
+	struct epoll_event events[32];
+	struct peer coming = {.fd = -1};
+	struct diag d = DIAG_INIT;
+
+	a->peers.len = a->rings.len = a->refusals.len = 0;
+	a->refused = 0;
+	a->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (a->epoll < 0 || watch(a, channel))
+		_exit(1);
+	for (;;) {
+		const int n =
+			epoll_wait(a->epoll, events, ARRAY_SIZE(events), a->is_ending ? 0 : -1);
+
+		for (int i = 0; i < n; i++) {
+			if (events[i].data.fd == channel)
+				guests_hear(a, channel, &coming);
+			else
+				peer_serve(a, events[i].data.fd, &d);
+			guests_report(a, channel);
+		}
+		diag_release(&d);
+		if (n || !a->is_ending)
+			continue;
+		proxy_send(channel, &end, sizeof(end), -1, true);
+		a->is_ending = false;
+	}
+}
+
+static void guests_forget(struct announce *a, struct guests *g)
+{
+	close(g->channel);
+	*g = vector_last(&a->guests);
+	a->guests.len--;
+}
+
+/* NULL: there can be none. */
+static struct guests *guests_of(struct announce *a, uid_t uid)
+{
+	struct guests g = {.uid = uid};
+
+	for (size_t i = 0; i < a->guests.len; i++)
+		if (a->guests.items[i].uid == uid)
+			return &a->guests.items[i];
+	if (a->guests.len == USERS_MAX)
+		return &a->guests.items[0];
+	if (!proxy_fork(NULL, 0, &g.channel))
+		guests_serve(a, g.channel);
+	if (g.channel < 0)
+		return NULL;
+	if (watch(a, g.channel)) {
+		close(g.channel);
+		return NULL;
+	}
+	vector_push(&a->guests, g);
+	return &vector_last(&a->guests);
+}
+
+static bool guests_send(struct guests *g, const struct peer *p)
+{
+	struct guest_message m = {.kind = GUEST_CONNECTION, .pid = p->pid, .uid = p->uid};
+
+	if (proxy_send(g->channel, &m, sizeof(m), p->fd, false))
+		return false;
+	/* only now: who closes it last waits */
+	close(p->fd);
+	m.kind = GUEST_ITS_OWN;
+	proxy_send(g->channel, &m, sizeof(m), -1, false);
+	return true;
+}
+
+/* Hands a connection to the proxy; to a new one if that has ended, or stands still. */
+static void guests_take(struct announce *a, const struct peer *p)
+{
+	struct guests *g = guests_of(a, p->uid);
+
+	if (g && guests_send(g, p))
+		return;
+	if (g) {
+		guests_forget(a, g);
+		a->unheard_user = p->uid;
+		a->unheard++;
+		if (++a->nr_fresh == FRESH_MAX)
+			epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener, NULL);
+		g = guests_of(a, p->uid);
+	}
+	if (g && guests_send(g, p))
+		return;
+	a->unheard_user = p->uid;
+	a->unheard++;
+	proxy_close(p->fd);
+}
+
+/* What a proxy reports. */
+static void guests_read(struct announce *a, int channel)
+{
+	struct guests *g = a->guests.items;
+	struct guest_message m;
+	ssize_t n = 0;
+	int fd;
+
+	while (g < a->guests.items + a->guests.len && g->channel != channel)
+		g++;
+	if (g == a->guests.items + a->guests.len)
+		return;
+	while (a->rings.len < RINGS_MAX) {
+		n = proxy_receive(channel, &m, sizeof(m), &fd, false);
+		if (n != sizeof(m))
+			break;
+		if (m.kind == GUEST_RINGS && fd >= 0)
+			vector_push(&a->rings, (struct announced_rings){fd, m.pid, m.uid});
+		if (m.kind == GUEST_REFUSAL && a->refusals.len < REFUSALS_MAX)
+			vector_push(&a->refusals, m.refusal);
+		a->refused += m.kind == GUEST_RINGS ? fd < 0 : m.count;
+		g->is_finished |= m.kind == GUEST_END;
+	}
+	if (!n)
+		guests_forget(a, g);
+}
+
+/* ---- all of them ---- */
+
+static void peers_accept(struct announce *a)
+{
+	for (;;) {
+		const int fd = accept4(a->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct ucred user;
+		socklen_t size = sizeof(user);
+		struct peer p = {.fd = fd};
+
+		if (fd < 0 && (errno != EMFILE || !file_raise_limit()))
+			return;
+		if (fd < 0)
+			continue;
+		/* what comes with its messages needs room, too */
+		if (fd > getdtablesize() - 2 * RINGS_MAX)
+			file_raise_limit();
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size)) {
+			close(fd);
+			continue;
+		}
+		p.pid = user.pid;
+		p.uid = user.uid;
+		p.trusted = !p.uid || p.uid == geteuid();
+		if (!p.trusted && !geteuid())
+			guests_take(a, &p);
+		else if (!p.trusted || !peer_add(a, &p))
+			close(fd);
+	}
+}
+
+static bool is_guests_channel(const struct announce *a, int fd)
+{
+	for (size_t i = 0; i < a->guests.len; i++)
+		if (a->guests.items[i].channel == fd)
+			return true;
+	return false;
+}
+
 int announce_serve(struct announce *a, struct diag *d)
 {
 	struct epoll_event events[32];
@@ -374,22 +595,48 @@ int announce_serve(struct announce *a, struct diag *d)
 
 	/* a program asks again as soon as it has its answer: what follows at once is part of this
 	 * call, but the rings are to be read, too */
-	for (int round = 0; round < ROUNDS_MAX && !rc; round++) {
+	for (int round = 0; round < ROUNDS_MAX && !rc && a->rings.len < RINGS_MAX; round++) {
 		const int n = epoll_wait(a->epoll, events, ARRAY_SIZE(events), round > 0);
 
 		if (n <= 0)
 			break;
 		for (int i = 0; i < n; i++) {
+			const int fd = events[i].data.fd;
 			int one = 0;
 
-			if (events[i].data.fd == a->listener)
-				peer_accept(a);
+			if (fd == a->listener)
+				peers_accept(a);
+			else if (is_guests_channel(a, fd))
+				guests_read(a, fd);
 			else
-				one = peer_serve(a, events[i].data.fd, d);
+				one = peer_serve(a, fd, d);
 			rc = one ? one : rc;
 		}
 	}
 	return rc;
+}
+
+void announce_end(struct announce *a)
+{
+	static const struct guest_message end = {.kind = GUEST_END};
+
+	peers_accept(a);
+	for (size_t i = 0; i < a->guests.len; i++)
+		proxy_send(a->guests.items[i].channel, &end, sizeof(end), -1, false);
+}
+
+u32 announce_unheard(const struct announce *a, uid_t *ret_user)
+{
+	u32 unheard = a->unheard;
+
+	*ret_user = a->unheard_user;
+	for (size_t i = 0; i < a->guests.len; i++) {
+		if (a->guests.items[i].is_finished)
+			continue;
+		*ret_user = a->guests.items[i].uid;
+		unheard++;
+	}
+	return unheard;
 }
 
 u32 announce_refused(const struct announce *a)
@@ -403,10 +650,16 @@ void announce_close(struct announce *a)
 		return;
 	for (size_t i = 0; i < a->peers.len; i++)
 		close(a->peers.items[i].fd);
-	if (a->listener >= 0) {
+	for (size_t i = 0; i < a->guests.len; i++)
+		close(a->guests.items[i].channel);
+	vector_free(&a->guests);
+	if (a->listener >= 0)
 		unlink(a->path);
+	/* with whoever has come since */
+	if (a->listener >= 0 && !geteuid())
+		proxy_close(a->listener);
+	else if (a->listener >= 0)
 		close(a->listener);
-	}
 	if (a->epoll >= 0)
 		close(a->epoll);
 	for (size_t i = 0; i < a->rules.len; i++) {

@@ -27,7 +27,17 @@ int announce_fd(const struct announce *a);
  * fields (once each, and the event stays off).
  */
 int announce_serve(struct announce *a, struct diag *d);
-/* Rings that a process handed over, until the next announce_serve(). */
+/*
+ * Nobody comes any more: those who are here are heard to their end by further announce_serve(),
+ * until announce_unheard() is 0.
+ */
+void announce_end(struct announce *a);
+/* After that: how many programs of other users were not heard to their end; of whom one is. */
+u32 announce_unheard(const struct announce *a, uid_t *ret_user);
+/*
+ * Rings that a process handed over. As long as they are not taken, announce_serve() does not go on
+ * with others.
+ */
 struct announced_rings {
 	int fd; /* the caller's */
 	pid_t pid; /* in our pid namespace; 0 = it is not visible there */

@@ -169,8 +169,7 @@ static void find_memory(struct aggregates *c)
 	char *request = user_request("attach", c->session.name);
 	struct stat st;
 
-	user_connect(&asked, &which);
-	user_ask(&asked, request, ASK_MS);
+	user_ask(&asked, &which, request, ASK_MS);
 	for (size_t i = 0; i < asked.all.len; i++) {
 		const struct user_process *const p = &asked.all.items[i];
 

@@ -71,8 +71,7 @@ static void filters_make(struct latecomers *l, const struct user_session *sessio
 	struct diag d = DIAG_INIT;
 	char *request = user_request("list", NULL);
 
-	user_connect(&listed, which);
-	user_ask(&listed, request, ASK_MS);
+	user_ask(&listed, which, request, ASK_MS);
 	for (size_t i = 0; i < listed.all.len; i++) {
 		const struct user_process *const p = &listed.all.items[i];
 		char *rest = p->error ? NULL : p->text, *line;
@@ -145,8 +144,7 @@ static void tell(struct latecomers *l, const struct user_session *session, const
 	strbuf_addf(&message, "%s%s", request, start ? session->text : "");
 	if (session->ask && l->announce)
 		filters_make(l, session, &which, &message);
-	user_connect(&told, &which);
-	user_ask(&told, message.data, ASK_MS);
+	user_ask(&told, &which, message.data, ASK_MS);
 	for (size_t i = 0; i < told.all.len; i++) {
 		const struct user_process *const p = &told.all.items[i];
 
@@ -233,8 +231,7 @@ static bool ask(struct latecomers *l, const struct user_session *session, const 
 	char *request = user_request("attach", session->name);
 	bool any;
 
-	user_connect(&asked, &which);
-	user_ask(&asked, request, ASK_MS);
+	user_ask(&asked, &which, request, ASK_MS);
 	any = take(l, session, &asked, &l->strangers);
 	user_processes_release(&asked);
 	free(request);

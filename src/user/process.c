@@ -15,12 +15,15 @@
 #include "base/file.h"
 #include "base/foreign.h"
 #include "user/owner.h"
+#include "user/proxy.h"
 
-#define ANSWER_MAX  (32u << 20)
-#define ANSWERS_MAX (256u << 20) /* of all processes */
-#define LOOK_MS	    20 /* then we see who cannot answer */
-#define QUIET_MS    500 /* then only those are waited for that are running */
-#define THREADS_MAX 256
+#define ANSWER_MAX	(32u << 20)
+#define ANSWERS_MAX	(256u << 20) /* of all processes */
+#define LOOK_MS		20 /* then we see who cannot answer */
+#define QUIET_MS	500 /* then only those are waited for that are running */
+#define THREADS_MAX	256
+#define MESSAGE_FDS_MAX 253 /* the kernel's own limit */
+#define DESCRIPTORS_MAX 100000 /* of all processes */
 
 char *user_request(const char *verb, const char *session)
 {
@@ -32,12 +35,13 @@ char *user_request(const char *verb, const char *session)
  * A process hangs up on who connects and does not speak at once, which happens to us on a busy
  * machine: not the same as one that has ended. It is asked once more.
  */
-static bool ask_again(struct user_process *p, int error, const char *request)
+static bool ask_again(struct user_processes *all, struct user_process *p, int error,
+		      const char *request)
 {
 	if (p->again || p->text || (error != -EPIPE && error != -ECONNRESET))
 		return false;
 	p->again = true;
-	close(p->socket);
+	user_close_late(all, p->socket, p->uid);
 	p->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return p->socket >= 0 && !foreign_connect(p->socket, p->place) &&
 	       send(p->socket, request, strlen(request), MSG_NOSIGNAL) >= 0;
@@ -45,13 +49,8 @@ static bool ask_again(struct user_process *p, int error, const char *request)
 
 static void finish(struct user_process *p, int error)
 {
-	if (p->socket < 0) {
-		p->error = error;
-		return;
-	}
 	p->error = error;
-	close(p->socket);
-	p->socket = -1;
+	p->done = true;
 }
 
 static void text_add(struct user_process *p, const char *text)
@@ -63,8 +62,8 @@ static void text_add(struct user_process *p, const char *text)
 	p->text_size += n;
 }
 
-/* A descriptor that came along; only the last one is kept. */
-static void fd_take(struct user_process *p, struct msghdr *message)
+/* Descriptors that came along; only the first that is memory is of use. */
+static void fds_take(struct user_processes *all, struct user_process *p, struct msghdr *message)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
 		const size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -72,39 +71,52 @@ static void fd_take(struct user_process *p, struct msghdr *message)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		for (size_t i = 0; i < n; i++) {
-			if (p->fd >= 0)
-				close(p->fd);
-			memcpy(&p->fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			all->descriptors++;
+			if (p->fd < 0 && proxy_is_memory(fd))
+				p->fd = fd;
+			else
+				user_close_late(all, fd, p->uid);
 		}
 	}
 }
 
 /* One message of an answer; of all answers there may be ROOM bytes more. */
-static void answer_take(struct user_process *p, char *buffer, const char *request, size_t room)
+static void answer_take(struct user_processes *all, struct user_process *p, char *buffer,
+			const char *request, size_t room)
 {
+	/* for all that may come: what does not fit is closed at once */
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(4 * sizeof(int))];
+		char room[CMSG_SPACE(MESSAGE_FDS_MAX * sizeof(int))];
 	} ancillary;
 	struct iovec iov = {buffer, PANTRACE_MESSAGE_MAX};
 	struct msghdr message = {.msg_iov = &iov,
 				 .msg_iovlen = 1,
 				 .msg_control = &ancillary,
 				 .msg_controllen = sizeof(ancillary)};
-	const ssize_t n = recvmsg(p->socket, &message, MSG_CMSG_CLOEXEC);
 	char *newline;
+	ssize_t n;
 
+	if (proxy_has_descriptors(p->socket) &&
+	    (p->fd >= 0 || all->descriptors > DESCRIPTORS_MAX)) {
+		finish(p, -EBADMSG);
+		return;
+	}
+	n = recvmsg(p->socket, &message, MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n > 0)
-		fd_take(p, &message);
+	if (n >= 0)
+		fds_take(all, p, &message);
 	buffer[MAX(n, 0)] = '\0';
 	newline = n > 0 ? strchr(buffer, '\n') : NULL;
 	if (!newline || (message.msg_flags & MSG_TRUNC) ||
 	    MIN(room, ANSWER_MAX - p->text_size) < (size_t)n) {
 		const int error = n < 0 ? -errno : n ? -EBADMSG : -ECONNRESET;
 
-		if (!ask_again(p, error, request))
+		if (!ask_again(all, p, error, request))
 			finish(p, error);
 		return;
 	}
@@ -145,7 +157,7 @@ static struct silent *silent_find(const struct user_process *p)
 	return NULL;
 }
 
-static void silent_note(const struct user_process *p)
+void user_silent_note(const struct user_process *p)
 {
 	if (silent_find(p))
 		return;
@@ -209,7 +221,7 @@ static bool is_awaited(struct user_processes *p, bool after_a_while)
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
 
-		if (process->socket < 0)
+		if (process->done)
 			continue;
 		if (!process->hopeless)
 			process->hopeless = is_hopeless(process, after_a_while);
@@ -224,12 +236,13 @@ static void requests_send(struct user_processes *p, const char *request)
 {
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
+		const char *const message = process->message ? process->message : request;
 		int error = process->error;
 
 		process->hopeless = silent_find(process);
-		if (!error && send(process->socket, request, strlen(request), MSG_NOSIGNAL) < 0) {
+		if (!error && send(process->socket, message, strlen(message), MSG_NOSIGNAL) < 0) {
 			error = -errno;
-			if (ask_again(process, error, request))
+			if (ask_again(p, process, error, message))
 				continue;
 		}
 		if (error)
@@ -244,8 +257,10 @@ static bool answers_take(struct user_processes *p, struct pollfd *polls, char *b
 	u32 open = 0;
 
 	for (size_t i = 0; i < p->all.len; i++) {
-		polls[i] = (struct pollfd){p->all.items[i].socket, POLLIN, 0};
-		open += p->all.items[i].socket >= 0;
+		const bool done = p->all.items[i].done;
+
+		polls[i] = (struct pollfd){done ? -1 : p->all.items[i].socket, POLLIN, 0};
+		open += !done;
 	}
 	if (!open || poll(polls, p->all.len, ms) < 0)
 		return false;
@@ -253,15 +268,16 @@ static bool answers_take(struct user_processes *p, struct pollfd *polls, char *b
 		struct user_process *const process = &p->all.items[i];
 		const size_t before = process->text_size;
 
-		if (process->socket < 0 || !polls[i].revents)
+		if (process->done || !polls[i].revents)
 			continue;
-		answer_take(process, buffer, request, ANSWERS_MAX - p->answered);
+		answer_take(p, process, buffer, process->message ? process->message : request,
+			    ANSWERS_MAX - p->answered);
 		p->answered += process->text_size - before;
 	}
 	return true;
 }
 
-void user_ask(struct user_processes *p, const char *request, int timeout_ms)
+void user_exchange(struct user_processes *p, const char *request, int timeout_ms)
 {
 	struct pollfd *polls = xzalloc(sizeof(*polls) * (p->all.len + 1));
 	char *buffer = xmalloc(PANTRACE_MESSAGE_MAX + 1);
@@ -280,10 +296,11 @@ void user_ask(struct user_processes *p, const char *request, int timeout_ms)
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
 
-		if (process->socket < 0)
+		if (process->done)
 			continue;
-		if (now - start >= QUIET_MS || process->hopeless)
-			silent_note(process);
+		process->silent = now - start >= QUIET_MS || process->hopeless;
+		if (process->silent)
+			user_silent_note(process);
 		finish(process, -ETIMEDOUT);
 	}
 	free(buffer);
@@ -416,10 +433,21 @@ void user_warn(const struct user_processes *p, struct diag *d)
 	if (silent_ones > SILENT_NAMED)
 		diag_warning(d, NO_SPAN, "%u more processes do not answer",
 			     silent_ones - SILENT_NAMED);
+	if (p->left_out)
+		diag_warning(d, NO_SPAN,
+			     "programs of user %u are not asked: one of them answered with a "
+			     "descriptor that cannot be closed",
+			     (unsigned int)p->left_out_user);
 	if (p->unseen)
 		diag_warning(d, NO_SPAN,
 			     "not all sockets of programs were looked at: some user has made more "
 			     "of them than can be asked");
+}
+
+void user_close_late(struct user_processes *p, int fd, uid_t uid)
+{
+	if (fd >= 0)
+		vector_push(&p->open, (struct user_open){fd, uid});
 }
 
 void user_processes_release(struct user_processes *p)
@@ -429,14 +457,21 @@ void user_processes_release(struct user_processes *p)
 	for (size_t i = 0; i < p->all.len; i++) {
 		struct user_process *const process = &p->all.items[i];
 
-		if (process->socket >= 0)
-			close(process->socket);
+		user_close_late(p, process->socket, process->uid);
 		if (process->fd >= 0)
 			close(process->fd);
-		close(process->place);
+		if (process->place >= 0)
+			close(process->place);
 		free(process->text);
+		free(process->message);
 	}
 	vector_free(&p->all);
+	for (size_t i = 0; i < p->open.len; i++) {
+		if (p->closing)
+			*p->closing = p->open.items[i].uid;
+		close(p->open.items[i].fd);
+	}
+	vector_free(&p->open);
 	if (p->file_limit && !getrlimit(RLIMIT_NOFILE, &limit)) {
 		limit.rlim_cur = p->file_limit;
 		setrlimit(RLIMIT_NOFILE, &limit);

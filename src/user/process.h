@@ -23,10 +23,18 @@ struct user_process {
 	int error;
 	char *text; /* lines behind "ok", or of the error; NULL = none */
 	size_t text_size;
-	int fd; /* passed along, or -1; the caller may take it and put -1 here */
-	int socket;
+	int fd; /* memory that was passed along, or -1; the caller may take it and put -1 here */
+	int socket; /* -1: none, or it was a proxy's */
+	char *message; /* what it is asked, where that is its own; NULL = what all are asked */
 	bool again; /* was asked a second time */
 	bool hopeless; /* is not waited for */
+	bool done; /* has answered, or will not */
+	bool silent; /* it had time enough, and did not answer */
+};
+
+struct user_open {
+	int fd;
+	uid_t uid;
 };
 
 struct user_processes {
@@ -36,7 +44,15 @@ struct user_processes {
 	 */
 	u32 unseen;
 	size_t answered; /* bytes of all texts */
+	u32 descriptors; /* that came with them */
 	u64 file_limit; /* that was raised; 0 = none */
+	bool own_only; /* no sockets of other users */
+	/* sockets of a user whose descriptors cannot be closed: they are not asked any more */
+	u32 left_out;
+	uid_t left_out_user; /* of one of them */
+	/* what another user's program can make last long to close: closed with all this */
+	VECTOR(struct user_open) open;
+	uid_t *closing; /* whose is being closed, for who looks at us; NULL = nobody does */
 };
 
 /* Which processes are meant. Nothing given: all. */
@@ -48,13 +64,27 @@ struct user_selection {
 };
 
 /*
- * Connects to every process that is meant, once to each (user/search.c); stale sockets of our own
- * are removed. Then user_ask() sends a request to all and collects the answers, for at most
- * timeout_ms in all. It does not wait for processes that are stopped, nor for those that an earlier
- * request of this run got no answer from; after half a second only for those that are running.
+ * Sends a request to every process that is meant (NULL = all), once to each, and collects the
+ * answers, for at most timeout_ms in all. It does not wait for processes that are stopped, nor for
+ * those that an earlier request of this run got no answer from; after half a second only for those
+ * that are running. Stale sockets of our own are removed. A request of NULL: who is there. Root's
+ * tool does it in a process of its own (user/proxy.h).
  */
+void user_ask(struct user_processes *p, const struct user_selection *which, const char *request,
+	      int timeout_ms);
+/* The same of all, where EACH makes the request for a process, for free(). */
+void user_ask_each(struct user_processes *p,
+		   char *(*each)(const void *arg, const struct user_process *process),
+		   const void *arg, int timeout_ms);
+/* The two steps of it, in this process. */
 void user_connect(struct user_processes *p, const struct user_selection *which);
-void user_ask(struct user_processes *p, const char *request, int timeout_ms);
+void user_exchange(struct user_processes *p, const char *request, int timeout_ms);
+/* Not before the rest: FD, a descriptor that user UID can make last long, is closed. */
+void user_close_late(struct user_processes *p, int fd, uid_t uid);
+/* Whether a user's descriptors could not be closed: then the programs are not asked any more. */
+bool user_is_left_out(uid_t uid);
+/* Notes that an answer has to be waited for no more. */
+void user_silent_note(const struct user_process *p);
 /* The first line of a request. */
 char *user_request(const char *verb, const char *session);
 void user_processes_release(struct user_processes *p);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../lib/refusal.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/foreign.h"
@@ -18,6 +19,8 @@
 
 #define ASK_MS	       1000
 #define ASK_BRIEFLY_MS 20 /* while rings fill up; who is slow is asked again */
+#define LAST_MS	       1000
+#define ROUNDS_MAX     64
 #define FILES_MAX      100000u /* in the directory of rings */
 #define SAID_MAX       50u /* programs that are named as they do not take part */
 
@@ -260,8 +263,7 @@ static bool find_memory(struct recorder *r, int timeout_ms)
 	char *request = user_request("attach", r->session->name);
 	bool again;
 
-	user_connect(&asked, NULL);
-	user_ask(&asked, request, timeout_ms);
+	user_ask(&asked, NULL, request, timeout_ms);
 	for (size_t i = 0; i < asked.all.len; i++) {
 		struct user_process *const p = &asked.all.items[i];
 
@@ -276,22 +278,61 @@ static bool find_memory(struct recorder *r, int timeout_ms)
 	return again;
 }
 
-void recorder_take(struct recorder *const *recorders, size_t n, struct announce *a)
+/* What processes have told. How many. */
+static u32 told_take(struct recorder *const *recorders, size_t n, struct announce *a)
 {
 	struct announced_refusal refusal;
 	struct announced_rings rings;
+	u32 taken = 0;
 
-	while (announce_rings(a, &rings)) {
+	for (; announce_rings(a, &rings); taken++) {
 		const struct user_process peer = {.pid = rings.pid, .uid = rings.uid};
 
 		for (size_t i = 0; i < n; i++)
 			source_add(recorders[i], dup(rings.fd), NULL, &peer);
 		close(rings.fd);
 	}
-	while (announce_refusal(a, &refusal))
+	for (; announce_refusal(a, &refusal); taken++)
 		for (size_t i = 0; i < n; i++)
 			if (str_eq(refusal.session, recorders[i]->session->name))
 				refusal_say(recorders[i], refusal.pid, refusal.error);
+	return taken;
+}
+
+/* Those that have not been heard to their end. */
+static void unheard_say(struct recorder *r, const struct announce *a)
+{
+	uid_t user;
+	const u32 unheard = announce_unheard(a, &user);
+
+	if (!unheard)
+		return;
+	r->nr_refused += unheard;
+	fprintf(stderr,
+		"WARNING: programs of user %u may be missing: one of them handed over a descriptor "
+		"that cannot be closed\n",
+		(unsigned int)user);
+}
+
+int recorder_serve(struct recorder *const *recorders, size_t n, struct announce *a, bool last,
+		   struct diag *d)
+{
+	const u64 until = clock_now_ms(CLOCK_MONOTONIC) + LAST_MS;
+	int rc, round = 0;
+	uid_t user;
+	u32 taken;
+
+	if (last)
+		announce_end(a);
+	/* a program's rings are all that is left of it; a stranger's need not end */
+	do {
+		rc = announce_serve(a, d);
+		taken = told_take(recorders, n, a);
+	} while (!rc && clock_now_ms(CLOCK_MONOTONIC) < until &&
+		 (taken ? last || ++round < ROUNDS_MAX : last && announce_unheard(a, &user)));
+	if (last)
+		unheard_say(recorders[0], a);
+	return rc;
 }
 
 void recorder_find(struct recorder *r, bool ask)

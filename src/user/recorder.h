@@ -61,10 +61,12 @@ void recorder_find_late(struct recorder *r, struct announce *announce);
  */
 void recorder_find(struct recorder *r, bool ask);
 /*
- * What processes have told the socket of the recorders' sessions: rings that they handed over, and
- * that they do not take part.
+ * Answers who asks at the socket of the recorders' sessions, and takes what processes have told
+ * there: rings that they handed over, and that they do not take part. LAST: until all are heard, a
+ * second at most; who is not is told and counted. Returns what announce_serve() does.
  */
-void recorder_take(struct recorder *const *recorders, size_t n, struct announce *a);
+int recorder_serve(struct recorder *const *recorders, size_t n, struct announce *a, bool last,
+		   struct diag *d);
 /*
  * One round over all sources: 1 something was written, 0 nothing, -errno of the output (nothing is
  * lost by it).

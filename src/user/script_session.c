@@ -21,8 +21,7 @@ static void ask_all(pid_t pid, const char *request, struct diag *d)
 	const struct user_selection which = {.pids = &pid, .nr_pids = pid != 0};
 	struct user_processes processes = {0};
 
-	user_connect(&processes, &which);
-	user_ask(&processes, request, ASK_MS);
+	user_ask(&processes, &which, request, ASK_MS);
 	if (d)
 		user_warn_stays_off(&processes, d);
 	for (size_t i = 0; i < processes.all.len && d; i++) {

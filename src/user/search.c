@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,11 +117,16 @@ static bool peer_read(struct user_process *p, const struct stat *st)
 	return !p->pid || user_is_of(p->pid, p->uid) == USER_OF_YES;
 }
 
-static void process_release(struct user_process *p)
+/* Whether sockets of a user's are asked. */
+static bool user_wanted(struct search *s, uid_t uid)
 {
-	if (p->socket >= 0)
-		close(p->socket);
-	close(p->place);
+	if (s->found->own_only && uid != geteuid())
+		return false;
+	if (!user_is_left_out(uid))
+		return true;
+	s->found->left_out++;
+	s->found->left_out_user = uid;
+	return false;
 }
 
 static int socket_try(void *arg, int directory, const char *name)
@@ -140,7 +144,8 @@ static int socket_try(void *arg, int directory, const char *name)
 	}
 	p.device = st.st_dev;
 	p.inode = st.st_ino;
-	if (st.st_uid != above.st_uid || is_known(s, &p))
+	p.uid = st.st_uid;
+	if (st.st_uid != above.st_uid || is_known(s, &p) || !user_wanted(s, p.uid))
 		goto out;
 	p.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	s->found->unseen += p.socket < 0;
@@ -159,7 +164,8 @@ static int socket_try(void *arg, int directory, const char *name)
 	vector_push(&s->found->all, p);
 	return 0;
 out:
-	process_release(&p);
+	user_close_late(s->found, p.socket, p.uid);
+	close(p.place);
 	return 0;
 }
 
@@ -271,18 +277,6 @@ static void search_containers(struct search *s)
 		closedir(dir);
 }
 
-/* Two descriptors a process, until they are released: there may be more than the usual thousand. */
-static void raise_file_limit(struct user_processes *p)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-		return;
-	p->file_limit = limit.rlim_cur;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void user_connect(struct user_processes *p, const struct user_selection *which)
 {
 	struct search s = {.found = p, .which = which};
@@ -291,7 +285,6 @@ void user_connect(struct user_processes *p, const struct user_selection *which)
 
 	if (user_runtime(path, sizeof(path)))
 		return;
-	raise_file_limit(p);
 	for (u32 i = 0; which && !which->nr_names && i < which->nr_pids; i++)
 		vector_push(&s.numbers, user_inner_pid(which->pids[i]));
 	own = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -115,8 +115,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		request = user_request("start", NULL);
 		message = xasprintf("%s%s%s", request, s.text,
 				    o->ask && o->filters ? o->filters : "");
-		user_connect(&told, &o->which);
-		user_ask(&told, message, ASK_MS);
+		user_ask(&told, &o->which, message, ASK_MS);
 		user_warn(&told, d);
 		s.refused = refusals(&told, d);
 		/* who reads the rings learns it there, of programs that start later, too */
@@ -178,8 +177,7 @@ void user_session_ask_again(const struct user_session *s)
 	struct user_processes told = {0};
 	char *request = user_request("rules", s->name);
 
-	user_connect(&told, NULL);
-	user_ask(&told, request, 0);
+	user_ask(&told, NULL, request, 0);
 	user_processes_release(&told);
 	free(request);
 }
@@ -217,8 +215,7 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 	struct user_processes told = {0};
 	char *request = user_request(verb, s->name);
 
-	user_connect(&told, NULL);
-	user_ask(&told, request, ASK_MS);
+	user_ask(&told, NULL, request, ASK_MS);
 	user_warn(&told, d);
 	if (s->recorder != getpid())
 		user_warn_stays_off(&told, d);
@@ -229,48 +226,40 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 		user_processes_release(&told);
 }
 
-/* Tells process I of P, which has other numbers than we, in its own terms; it goes to TOLD. */
-static void track_elsewhere(struct user_processes *p, size_t i, const struct user_tracked *tracked,
-			    const char *request, struct user_processes *told)
+struct track {
+	const char *request;
+	const struct user_tracked *tracked;
+};
+
+/* A process that has other numbers than we is told in its own terms. */
+static char *track_message(const void *arg, const struct user_process *p)
 {
-	struct user_processes one = {0};
+	const struct track *const t = arg;
 	struct strbuf message = STRBUF_INIT;
 
-	strbuf_addstr(&message, request);
-	user_tracked_lines(tracked, p->all.items[i].pid, &message);
-	vector_push(&one.all, p->all.items[i]);
-	user_ask(&one, message.data, ASK_MS);
-	vector_push(&told->all, one.all.items[0]);
-	vector_free(&one.all);
-	strbuf_release(&message);
-	p->all.items[i] = p->all.items[--p->all.len];
+	strbuf_addstr(&message, t->request);
+	user_tracked_lines(t->tracked, user_tracked_elsewhere(p->pid) ? p->pid : 0, &message);
+	return strbuf_detach(&message);
 }
 
 int user_session_track(struct user_session *s, const struct user_tracked *tracked, struct diag *d)
 {
-	struct user_processes here = {0}, elsewhere = {0};
-	struct strbuf message = STRBUF_INIT;
+	struct user_processes told = {0};
+	struct strbuf lines = STRBUF_INIT;
 	char *request = user_request("track", s->name);
 	int rc;
 
-	strbuf_addstr(&message, request);
-	user_tracked_lines(tracked, 0, &message);
+	user_tracked_lines(tracked, 0, &lines);
 	/* described first, so that no program that starts meanwhile is forgotten */
-	rc = user_description_track(s, message.data + strlen(request));
+	rc = user_description_track(s, lines.data);
 	if (rc) {
 		diag_error(d, NO_SPAN, "%s: %s", s->file, strerror(-rc));
 	} else {
-		user_connect(&here, NULL);
-		for (size_t i = here.all.len; i-- > 0;)
-			if (user_tracked_elsewhere(here.all.items[i].pid))
-				track_elsewhere(&here, i, tracked, request, &elsewhere);
-		user_ask(&here, message.data, ASK_MS);
-		user_warn(&here, d);
-		user_warn(&elsewhere, d);
-		user_processes_release(&here);
-		user_processes_release(&elsewhere);
+		user_ask_each(&told, track_message, &(struct track){request, tracked}, ASK_MS);
+		user_warn(&told, d);
+		user_processes_release(&told);
 	}
-	strbuf_release(&message);
+	strbuf_release(&lines);
 	free(request);
 	return rc;
 }

@@ -306,6 +306,124 @@ ok "and not kept" || echo "# $before, then $(ls /proc/$tracer/fd | wc -l)"
 stop
 is "$rc $(babeltrace2 handed 2>/dev/null | grep -c counts:event)" "0 100" "rings of a stranger's short programs, which see no directory of rings" || echo "# $err"
 
+# ---- descriptors that are not to be closed: of a file whose owner does not answer, of a connection that waits to deliver
+cat >unclosed.py <<'END'
+"""unclosed KIND HOW PATH USER: as USER hands over (HOW: keep, or drop: unread) or answers with a descriptor of KIND fuse or linger"""
+import array, ctypes, os, socket, struct, sys, threading
+kind, how, path, user = *sys.argv[1:4], int(sys.argv[4])
+def attributes(node, mode):
+    return struct.pack("<6Q10I", node, 1 << 20, 8, 0, 0, 0, 0, 0, 0, mode, 1, user, user, 0, 4096, 0)
+def serve(fuse): # of what closing a file takes, nothing is answered
+    answers = {26: struct.pack("<IIIIHHII", 7, 31, 65536, 0, 16, 12, 65536, 1).ljust(64, b"\0"),
+               1: struct.pack("<QQQQII", 2, 1, 1000, 1000, 0, 0) + attributes(2, 0o100666), 14: struct.pack("<QII", 1, 0, 0)}
+    while True:
+        request = os.read(fuse, 1 << 17)
+        _, operation, number, node = struct.unpack_from("<IIQQ", request)
+        answer = answers.get(operation, b"")
+        if operation == 3:
+            answer = struct.pack("<QII", 1000, 0, 0) + attributes(node, 0o40777 if node == 1 else 0o100666)
+        if operation not in (2, 42, 25, 15):
+            os.write(fuse, struct.pack("<IiQ", 16 + len(answer), 0 if answer else -38, number) + answer)
+if kind == "fuse":
+    mount = path + ".mount" if how == "answer" else "/tmp/fuse.mount"
+    os.makedirs(mount)
+    fuse = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={fuse},rootmode=40000,user_id={user},group_id={user}".encode()
+    if ctypes.CDLL(None).mount(b"none", mount.encode(), b"fuse", 6, options):
+        sys.exit(77)
+    os.setgid(user); os.setuid(user)
+    threading.Thread(target=serve, args=(fuse,), daemon=True).start()
+    fd = os.open(mount + "/rings", os.O_RDWR)
+else:
+    listener = socket.socket(); listener.bind(("127.0.0.1", 0)); listener.listen(1)
+    to = socket.socket(); to.connect(listener.getsockname())
+    os.setgid(user); os.setuid(user)
+    to.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 10000)); to.setblocking(False)
+    try:
+        while True: to.send(b"x" * 65536)
+    except BlockingIOError: fd = to.detach()
+files = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if how == "answer":
+    s.bind(path); s.listen(8)
+    print("ready", flush=True)
+    while True:
+        client = s.accept()[0]
+        client.recv(65536)
+        client.sendmsg([b"ok\n"], files)
+else:
+    s.connect(path)
+    s.sendmsg([b"pantrace 1 x keep record-1\n"], files)
+    if kind == "linger": os.close(fd)
+    print("ready", flush=True)
+    s.recv(1) if how == "keep" else s.close()
+threading.Event().wait()
+END
+mkdir connections && mount -t fusectl none connections 2>/dev/null
+# abort: what waits for the owner of the FUSE file, himself included, goes on
+abort()
+{
+	for number in $(awk '$5 ~ "^/tmp/.*mount$" { sub(".*:", "", $3); print $3 }' /proc/self/mountinfo); do
+		echo 1 >connections/$number/abort
+	done
+	umount -l /tmp/fuse.mount /tmp/pantrace-$evil/91.mount 2>/dev/null
+	rm -rf /tmp/fuse.mount /tmp/pantrace-$evil/91*
+	kill -KILL $attacker
+	wait $attacker 2>/dev/null
+}
+# ends HOW: it does, within a bound that is no measure; HOW it was attacked
+ends()
+{
+	kill -INT $tracer
+	gone() { ! kill -0 $tracer; }
+	for _ in $(seq 600); do gone 2>/dev/null && break; sleep 0.05; done
+	gone 2>/dev/null
+	ok "root's recorder ends: $1" || abort
+	wait $tracer
+	rc=$? err=$(cat "$work/trace.err")
+}
+for kind in linger fuse; do
+	[ $kind = linger ] || [ -e /dev/fuse ] || { skip "$kind" "no /dev/fuse"; continue; }
+	rm -rf unclosed said
+	start record -u 'counts:event' -o unclosed
+	kill -STOP $tracer
+	python3 unclosed.py $kind keep /run/pantrace/ask-$tracer $evil >said 2>&1 </dev/null &
+	attacker=$!
+	until_true [ -s said ]
+	kill -CONT $tracer
+	unshare -m sh -c "mount -t tmpfs none /dev/shm; $as_nobody /tmp/counts 20"
+	ends "a descriptor of $kind was handed over"
+	is "$rc $("$pantrace" report unclosed | grep -c counts:event)" "3 20" "and others' rings were taken"
+	like "$err" "programs of user $evil may be missing: .* descriptor that cannot be closed" "whose it is, is said"
+	abort
+	rm -rf unclosed said
+	start record -u 'counts:event' -o unclosed
+	kill -STOP $tracer
+	python3 unclosed.py $kind drop /run/pantrace/ask-$tracer $evil >said 2>&1 </dev/null &
+	attacker=$!
+	until_true [ -s said ]
+	kill -CONT $tracer
+	ends "one of $kind was left in its queue"
+	abort
+	rm -rf unclosed said
+	install -d -o $evil -m 700 /tmp/pantrace-$evil
+	python3 unclosed.py $kind answer /tmp/pantrace-$evil/91 $evil >said 2>&1 </dev/null &
+	attacker=$!
+	until_true [ -s said ]
+	unshare -m sh -c "mount -t tmpfs none /dev/shm; exec $as_nobody /tmp/counts -1 1000" &
+	other=$!
+	start record -u 'counts:event' -o unclosed
+	sleep 1
+	ends "one of $kind came with an answer"
+	like "$("$pantrace" report unclosed | grep -c counts:event)" '^[1-9]' "and others' rings were taken"
+	timeout 30 "$pantrace" user list >out 2>err
+	is "$? $(grep -c counts:event out)" "0 1" "user list ends, and lists others' events"
+	kill -KILL $other
+	wait $other 2>/dev/null
+	abort
+done
+umount connections 2>/dev/null
+
 # ---- rings that lie about
 sleep 0 &
 dead=$!

@@ -52,7 +52,7 @@ static int ask(char **ret_text, bool slow)
 	user_connect(&processes, NULL);
 	if (slow && read(hung_up[0], &byte, 1) != 1)
 		return -1;
-	user_ask(&processes, "hello\n", 60000);
+	user_exchange(&processes, "hello\n", 60000);
 	if (processes.all.len == 1) {
 		error = processes.all.items[0].error;
 		*ret_text =

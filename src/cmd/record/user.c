@@ -295,15 +295,14 @@ static int round_flight(struct record_run *run, struct user_state *s)
 	return 0;
 }
 
-static void serve(struct record_run *run, struct user_state *s)
+static void serve(struct record_run *run, struct user_state *s, bool last)
 {
 	struct recorder *const recorders[] = {&s->recorder, &s->triggers.recorder};
 
-	if (announce_serve(s->announce, run->diag)) {
+	if (recorder_serve(recorders, s->triggers.begun ? 2 : 1, s->announce, last, run->diag)) {
 		diag_tell(run->diag);
 		run->failed = run->end = true;
 	}
-	recorder_take(recorders, s->triggers.begun ? 2 : 1, s->announce);
 }
 
 static int round_user(struct record_run *run, void *state)
@@ -314,7 +313,7 @@ static int round_user(struct record_run *run, void *state)
 	int rc;
 
 	recorder_fd_clear(&s->recorder);
-	serve(run, s);
+	serve(run, s, false);
 	/* half-made files are seen again when somebody looks again */
 	if (ask || now - s->looked_ns >= LOOK_NS) {
 		recorder_find(&s->recorder, ask);
@@ -373,7 +372,7 @@ static int end_user(struct record_run *run, void *state)
 	if (!s->stays)
 		user_session_tell(&s->session, "stop", NULL, run->diag);
 	recorder_fd_clear(&s->recorder);
-	serve(run, s);
+	serve(run, s, true);
 	recorder_find(&s->recorder, true);
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);

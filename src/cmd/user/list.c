@@ -316,9 +316,8 @@ int user_list(int argc, char **argv)
 	rc = user_session_options_from(&list_spec, &o.who, &which);
 	if (rc != OPTIONS_GO_ON)
 		goto out;
-	user_connect(&processes, &which.which);
 	request = user_request("list", NULL);
-	user_ask(&processes, request, ASK_MS);
+	user_ask(&processes, &which.which, request, ASK_MS);
 	free(request);
 	user_warn(&processes, &d);
 	sink.format = sink_of(o.json);

@@ -61,8 +61,7 @@ static int follow(struct user_session *s, const char *lines, struct diag *d)
 	/* described first, so that no program that starts meanwhile is forgotten */
 	request = user_request("rules", s->name);
 	message = xasprintf("%s%s", request, lines);
-	user_connect(&told, NULL);
-	user_ask(&told, message, ASK_MS);
+	user_ask(&told, NULL, message, ASK_MS);
 	user_warn(&told, d);
 	user_processes_release(&told);
 	free(message);

@@ -99,20 +99,19 @@ static bool is_due(const struct watching *w, u64 fires)
 }
 
 /* Those who ask for filters, and those whose rings are in their memory alone. */
-static void serve(struct watching *w)
+static void serve(struct watching *w, bool last)
 {
 	struct recorder *const recorder = &w->triggers.recorder;
 
-	if (announce_serve(w->announce, &w->d))
+	if (recorder_serve(&recorder, 1, w->announce, last, &w->d))
 		w->failed = w->over = true;
-	recorder_take(&recorder, 1, w->announce);
 }
 
 static void look(struct watching *w)
 {
 	u64 fires;
 
-	serve(w);
+	serve(w, false);
 	triggers_look(&w->triggers);
 	fires = w->triggers.all.items[0].fires;
 	if (is_due(w, fires)) {
@@ -216,7 +215,7 @@ static enum exit_code end(struct watching *w)
 
 	if (t->begun) {
 		user_session_tell(&t->session, "stop", NULL, &w->d);
-		serve(w);
+		serve(w, true);
 		recorder_find(&t->recorder, true);
 		lost = recorder_lost(&t->recorder);
 		whole = !lost && !t->session.refused && !t->recorder.nr_refused &&
