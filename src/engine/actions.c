@@ -38,12 +38,19 @@ void action_json_end(struct json *j)
 	json_end_line(j);
 }
 
-void action_json_text(struct engine *e, const char *type, const char *s, size_t n)
+void action_text(struct engine *e, const char *type, const char *s, size_t n, bool is_foreign)
 {
-	struct json j = action_json(e, type, "data");
+	struct json j;
 
-	json_string(&j, s, n);
-	action_json_end(&j);
+	if (e->out->is_json) {
+		j = action_json(e, type, "data");
+		json_string(&j, s, n);
+		action_json_end(&j);
+	} else if (is_foreign) {
+		escape_terminal(&e->out->text, s, n);
+	} else {
+		strbuf_add(&e->out->text, s, n);
+	}
 }
 
 void action_json_count(struct engine *e, const char *type, const char *what, u64 n)
@@ -149,7 +156,7 @@ static void do_printf(struct engine *e, const struct record *r)
 	if (r->action->stream)
 		print_message(e, r);
 	else
-		action_json_text(e, "printf", e->text.data, e->text.len);
+		action_text(e, "printf", e->text.data, e->text.len, false);
 }
 
 u64 record_u64(const struct record *r, u32 member)
@@ -161,19 +168,29 @@ u64 record_u64(const struct record *r, u32 member)
 				      : 0;
 }
 
+struct medium action_value_begin(struct engine *e, struct json *j)
+{
+	if (!e->out->is_json)
+		return (struct medium){.out = &e->out->text};
+	*j = action_json(e, "value", "data");
+	return (struct medium){.json = j};
+}
+
+void action_value_end(const struct medium *to)
+{
+	if (to->json)
+		action_json_end(to->json);
+	else
+		strbuf_addch(to->out, '\n');
+}
+
 void action_print_value(struct engine *e, const struct type *t, const u8 *value)
 {
-	struct strbuf *out = &e->out->text;
 	struct json j;
+	const struct medium to = action_value_begin(e, &j);
 
-	if (e->out->is_json) {
-		j = action_json(e, "value", "data");
-		value_json(&e->printer, &j, t, value);
-		action_json_end(&j);
-	} else {
-		value_text(&e->printer, out, t, value);
-		strbuf_addch(out, '\n');
-	}
+	value_add(&e->printer, &to, t, value);
+	action_value_end(&to);
 }
 
 static void do_print(struct engine *e, const struct record *r)
@@ -192,10 +209,9 @@ static void do_time(struct engine *e, const struct record *r)
 	if (e->out->is_json && e->options->is_tool) { /* of the report that follows */
 		strbuf_reset(&e->rows->report_time);
 		strbuf_add(&e->rows->report_time, e->text.data, strcspn(e->text.data, "\n"));
-	} else if (e->out->is_json)
-		action_json_text(e, "time", e->text.data, e->text.len);
-	else
-		strbuf_add(&e->out->text, e->text.data, e->text.len);
+	} else {
+		action_text(e, "time", e->text.data, e->text.len, false);
+	}
 }
 
 /* Payload: u64 count, then a buffer: u32 length, the strings with their NULs. */
@@ -221,12 +237,9 @@ static void do_join(struct engine *e, const struct record *r)
 		strbuf_add(&e->text, s, n);
 		s += n + 1;
 	}
-	if (e->out->is_json) {
-		action_json_text(e, "join", e->text.data, e->text.len);
-	} else {
-		escape_terminal(&e->out->text, e->text.data, e->text.len);
+	action_text(e, "join", e->text.data, e->text.len, true);
+	if (!e->out->is_json)
 		strbuf_addch(&e->out->text, '\n');
-	}
 }
 
 static void do_cat(struct engine *e, const struct record *r)
@@ -253,10 +266,7 @@ static void do_cat(struct engine *e, const struct record *r)
 			data.len += (size_t)n;
 	}
 	close(fd);
-	if (e->out->is_json)
-		action_json_text(e, "cat", data.data, data.len);
-	else
-		escape_terminal(&e->out->text, data.data, data.len);
+	action_text(e, "cat", data.data, data.len, true);
 	strbuf_release(&data);
 }
 
@@ -354,14 +364,10 @@ static void do_system(struct engine *e, const struct record *r)
 		diag_warning(e->env->diag, NO_SPAN, "cannot run a shell: %s", strerror(-err));
 		action_print_diagnostics(e);
 	}
-	if (e->out->is_json) {
-		action_json_text(e, "syscall", data.data, data.len);
-	} else {
-		strbuf_add(&e->out->text, data.data,
-			   data.len); /* the command is the script's own */
-		if (e->options->is_compatible || (data.len && data.data[data.len - 1] != '\n'))
-			strbuf_addch(&e->out->text, '\n');
-	}
+	action_text(e, "syscall", data.data, data.len, false); /* the command is the script's own */
+	if (!e->out->is_json &&
+	    (e->options->is_compatible || (data.len && data.data[data.len - 1] != '\n')))
+		strbuf_addch(&e->out->text, '\n');
 	strbuf_release(&data);
 }
 

@@ -20,11 +20,14 @@ u64 record_u64(const struct record *r, u32 member);
 /* {"type": TYPE, KEY: the beginning of a line of JSON; a value and action_json_end() follow. */
 struct json action_json(struct engine *e, const char *type, const char *key);
 void action_json_end(struct json *j);
-/* {"type": TYPE, "data": "text"} */
-void action_json_text(struct engine *e, const char *type, const char *s, size_t n);
+/* The text, or {"type": TYPE, "data": "text"}; is_foreign: escaped for the terminal. */
+void action_text(struct engine *e, const char *type, const char *s, size_t n, bool is_foreign);
+/* A value follows, which goes to what is returned: on a line, or in {"type": "value", "data": */
+struct medium action_value_begin(struct engine *e, struct json *j);
+void action_value_end(const struct medium *to);
 /* {"type": TYPE, "count": n, "data": {WHAT: n}} */
 void action_json_count(struct engine *e, const char *type, const char *what, u64 n);
-/* {"type": "value", "data": ...} or a line. */
+/* All three. */
 void action_print_value(struct engine *e, const struct type *t, const u8 *value);
 /* Messages go to stderr at once; what was printed before them must stand before them. */
 void action_print_diagnostics(struct engine *e);

@@ -64,6 +64,8 @@ void do_print_map_key(struct engine *e, const struct record *r)
 	const struct type *t = r->action->payload;
 	struct open_map *m = action_map(e, r->action);
 	struct map_row row;
+	struct medium to;
+	struct json j;
 	u8 *value;
 
 	if (!m || !t || !t->count)
@@ -78,15 +80,9 @@ void do_print_map_key(struct engine *e, const struct record *r)
 	map_row_read(m, r->payload + t->members[0].offset, value, &row); /* absent: zeros */
 	if (!row.value)
 		row.value = value;
-	if (e->out->is_json) {
-		struct json j = action_json(e, "value", "data");
-
-		map_value_json(&e->printer, &j, m->info->value, &row, 1);
-		action_json_end(&j);
-	} else {
-		map_value_text(&e->printer, &e->out->text, m->info->value, &row, 1);
-		strbuf_addch(&e->out->text, '\n');
-	}
+	to = action_value_begin(e, &j);
+	map_value_add(&e->printer, &to, m->info->value, &row, 1);
+	action_value_end(&to);
 	free(value);
 }
 

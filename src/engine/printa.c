@@ -92,7 +92,7 @@ static void add_argument(struct join *j, struct strbuf *out, struct type_member 
 	if (type_is_histogram(view->value) || type_is(view->value, TYPE_STATS) ||
 	    type_is(view->value, TYPE_TSERIES)) {
 		strbuf_addstr(out, type_is_histogram(view->value) ? "\n" : "");
-		map_value_text(&j->e->printer, out, view->value, row, 1);
+		map_value_add(&j->e->printer, &(struct medium){.out = out}, view->value, row, 1);
 		*own = (struct type){.kind = TYPE_STRING,
 				     .size = (u32)(out->len - member->offset) + 1};
 		strbuf_addch(out, 0);
@@ -125,10 +125,7 @@ static void print_row(struct join *j, const struct map_row *first)
 	strbuf_reset(text);
 	format_text(&j->e->printer, text, f, &payload, (const u8 *)data.data);
 	j->e->printer.raw = raw;
-	if (j->e->out->is_json)
-		action_json_text(j->e, "printf", text->data, text->len);
-	else
-		strbuf_add(&j->e->out->text, text->data, text->len);
+	action_text(j->e, "printf", text->data, text->len, false);
 	strbuf_release(&data);
 }
 

@@ -148,12 +148,6 @@ u64 map_row_number(const struct type *t, const struct map_row *row)
 	return row->total;
 }
 
-/* Where a value goes: as text, or as JSON where json is not NULL. */
-struct medium {
-	struct strbuf *out;
-	struct json *json;
-};
-
 /* A number of this type after division, in the medium's spelling. */
 static void add_number(const struct medium *to, const struct type *t, u64 v, u64 divisor)
 {
@@ -230,8 +224,8 @@ static const char *json_kind(const struct type *t)
 	return is_stats(t) ? "stats" : "map";
 }
 
-static void add_value(struct value_printer *p, const struct medium *to, const struct type *t,
-		      const struct map_row *row, u64 divisor)
+void map_value_add(struct value_printer *p, const struct medium *to, const struct type *t,
+		   const struct map_row *row, u64 divisor)
 {
 	switch (t->kind) {
 	case TYPE_COUNT:
@@ -264,22 +258,7 @@ static void add_value(struct value_printer *p, const struct medium *to, const st
 	default:
 		break;
 	}
-	if (to->json)
-		value_json(p, to->json, t, row->value);
-	else
-		value_text(p, to->out, t, row->value);
-}
-
-void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
-		    const struct map_row *row, u64 divisor)
-{
-	add_value(p, &(const struct medium){.out = out}, t, row, divisor);
-}
-
-void map_value_json(struct value_printer *p, struct json *j, const struct type *t,
-		    const struct map_row *row, u64 divisor)
-{
-	add_value(p, &(const struct medium){.json = j}, t, row, divisor);
+	value_add(p, to, t, row->value);
 }
 
 /*
@@ -299,7 +278,8 @@ static void print_text(struct value_printer *p, struct output *out, const struct
 			strbuf_addch(&out->text, ']');
 		}
 		strbuf_addstr(&out->text, type_is_bucketed(m->value) ? ":\n" : ": ");
-		map_value_text(p, &out->text, m->value, &m->rows[i], options->divisor);
+		map_value_add(p, &(struct medium){.out = &out->text}, m->value, &m->rows[i],
+			      options->divisor);
 		strbuf_addch(&out->text, '\n');
 	}
 }
@@ -341,7 +321,8 @@ static void print_json(struct value_printer *p, struct output *out, const struct
 			value_key_json(p, &key, m->key, m->rows[i].key);
 			add_json_key(&j, &seen, &key);
 		}
-		map_value_json(p, &j, m->value, &m->rows[i], options->divisor);
+		map_value_add(p, &(struct medium){.json = &j}, m->value, &m->rows[i],
+			      options->divisor);
 	}
 	if (!is_scalar)
 		json_end(&j, '}');

@@ -58,9 +58,7 @@ s64 map_average(const struct type *t, u64 total, u64 count);
 /* count, sum, min, max, avg, stddev as the one number that they print. */
 u64 map_row_number(const struct type *t, const struct map_row *row);
 /* One value of a row. */
-void map_value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
-		    const struct map_row *row, u64 divisor);
-void map_value_json(struct value_printer *p, struct json *j, const struct type *t,
-		    const struct map_row *row, u64 divisor);
+void map_value_add(struct value_printer *p, const struct medium *to, const struct type *t,
+		   const struct map_row *row, u64 divisor);
 
 #endif

@@ -440,12 +440,8 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	free(copy);
 }
 
-/*
- * Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. json: instead
- * of out, or NULL.
- */
-static void table_probe(struct value_printer *p, struct strbuf *out, struct json *json,
-			const u8 *key)
+/* Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. */
+static void table_probe(struct value_printer *p, const struct medium *to, const u8 *key)
 {
 	struct strbuf name = STRBUF_INIT;
 	const char *last;
@@ -453,10 +449,10 @@ static void table_probe(struct value_printer *p, struct strbuf *out, struct json
 	value_text(p, &name, type_simple(TYPE_PROBE_NAME), key);
 	last = strrchr(name.data, ':');
 	last = last ? last + 1 : name.data;
-	if (json)
-		json_text(json, last);
+	if (to->json)
+		json_text(to->json, last);
 	else
-		strbuf_addstr(out, last);
+		strbuf_addstr(to->out, last);
 	strbuf_release(&name);
 }
 
@@ -467,28 +463,21 @@ static u32 table_keys(const struct map_view *m)
 	return m->key_is_list && type_is(m->key, TYPE_TUPLE) ? m->key->count : 1;
 }
 
-/*
- * One cell of a table: the n-th part of the key, or the value behind the last. json: instead of
- * out, or NULL.
- */
-static void table_cell(struct value_printer *p, struct strbuf *out, struct json *json,
-		       const struct map_view *m, const struct map_row *row, u32 n)
+/* One cell of a table: the n-th part of the key, or the value behind the last. */
+static void table_cell(struct value_printer *p, const struct medium *to, const struct map_view *m,
+		       const struct map_row *row, u32 n)
 {
 	const bool is_part = m->key_is_list && type_is(m->key, TYPE_TUPLE);
 	const u32 nkeys = table_keys(m);
 	const struct type *t = is_part && n < nkeys ? m->key->members[n].type : m->key;
 	const u8 *data = is_part && n < nkeys ? row->key + m->key->members[n].offset : row->key;
 
-	if (n >= nkeys && json)
-		map_value_json(p, json, m->value, row, 0);
-	else if (n >= nkeys)
-		map_value_text(p, out, m->value, row, 0);
+	if (n >= nkeys)
+		map_value_add(p, to, m->value, row, 0);
 	else if (!is_part && type_is(t, TYPE_PROBE_NAME))
-		table_probe(p, out, json, data);
-	else if (json)
-		value_json(p, json, t, data);
+		table_probe(p, to, data);
 	else
-		value_text(p, out, t, data);
+		value_add(p, to, t, data);
 }
 
 static void table_text(const struct row_style *s, struct value_printer *p, struct strbuf *out,
@@ -503,7 +492,7 @@ static void table_text(const struct row_style *s, struct value_printer *p, struc
 		if (k)
 			strbuf_addch(out, ' ');
 		start = out->len;
-		table_cell(p, out, NULL, m, row, k);
+		table_cell(p, &(struct medium){.out = out}, m, row, k);
 		pad(out, &c->list[k], start, k == c->count - 1);
 	}
 	p->one_line = false;
@@ -526,7 +515,7 @@ static void table_json(struct row_style *s, struct value_printer *p, struct strb
 	row_report_time(s, &j);
 	for (u32 k = 0; k < c->count; k++) {
 		json_name(&j, c->list[k].name);
-		table_cell(p, NULL, &j, m, row, k);
+		table_cell(p, &(struct medium){.json = &j}, m, row, k);
 	}
 	json_end(&j, '}');
 	json_end_line(&j);

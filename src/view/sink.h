@@ -13,6 +13,12 @@
 
 #include "base/json.h"
 
+/* Where one value goes: to text, or to JSON where that is not NULL. */
+struct medium {
+	struct strbuf *out;
+	struct json *json;
+};
+
 struct sink_column {
 	const char *key; /* its name in JSON; NULL = only in text */
 	const char *title; /* its heading in text; NULL = only in JSON */

@@ -96,25 +96,31 @@ static void add_float(const struct value_printer *p, struct strbuf *out, const s
 		strbuf_addstr(out, "null");
 }
 
+void value_add(struct value_printer *p, const struct medium *to, const struct type *t,
+	       const void *data)
+{
+	if (to->json)
+		value_json(p, to->json, t, data);
+	else
+		value_text(p, to->out, t, data);
+}
+
 /* Calls fn for each printable member; those of anonymous structs and unions are taken as the outer
  * one's. */
 struct member_walk {
 	struct value_printer *p;
-	struct strbuf *out;
-	struct json *json; /* instead of out */
+	struct medium to;
 	bool any;
 };
 
 static void add_member(struct member_walk *w, const char *name, const struct type *t,
 		       const void *data)
 {
-	if (w->json) {
-		json_key(w->json, name);
-		value_json(w->p, w->json, t, data);
-		return;
-	}
-	strbuf_addf(w->out, "%s.%s = ", w->any ? ", " : "", name);
-	value_text(w->p, w->out, t, data);
+	if (w->to.json)
+		json_key(w->to.json, name);
+	else
+		strbuf_addf(w->to.out, "%s.%s = ", w->any ? ", " : "", name);
+	value_add(w->p, &w->to, t, data);
 }
 
 static void walk_members(struct member_walk *w, const struct type *t, const u8 *data)
@@ -134,7 +140,7 @@ static void walk_members(struct member_walk *w, const struct type *t, const u8 *
 			continue;
 		}
 		if (!m->name &&
-		    w->json) /* padding; there may be more of it, and names are unique */
+		    w->to.json) /* padding; there may be more of it, and names are unique */
 			continue;
 		if (m->bit_size)
 			bits = value_bit_field(m, data);
@@ -147,7 +153,7 @@ static void walk_members(struct member_walk *w, const struct type *t, const u8 *
 static void text_record(struct value_printer *p, struct strbuf *out, const struct type *t,
 			const u8 *data)
 {
-	struct member_walk w = {.p = p, .out = out};
+	struct member_walk w = {.p = p, .to = {.out = out}};
 	size_t start = out->len;
 
 	strbuf_addstr(out, "{ ");
@@ -254,7 +260,7 @@ static void json_list(struct value_printer *p, struct json *j, const struct type
 static void json_record(struct value_printer *p, struct json *j, const struct type *t,
 			const u8 *data)
 {
-	struct member_walk w = {.p = p, .json = j};
+	struct member_walk w = {.p = p, .to = {.json = j}};
 
 	json_object(j);
 	walk_members(&w, t, data);

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "binary/process/symbolize.h"
 #include "types/type.h"
+#include "view/sink.h"
 
 #define VALUE_MAX_FRAMES 1024u
 
@@ -54,6 +55,8 @@ void value_printer_release(struct value_printer *p);
 void value_text(struct value_printer *p, struct strbuf *out, const struct type *t,
 		const void *data);
 void value_json(struct value_printer *p, struct json *j, const struct type *t, const void *data);
+void value_add(struct value_printer *p, const struct medium *to, const struct type *t,
+	       const void *data);
 /* The members of a key list (@x[a, b]) or the key itself. JSON: without quotes, not escaped. */
 void value_key_text(struct value_printer *p, struct strbuf *out, const struct type *t, bool is_list,
 		    const void *data);

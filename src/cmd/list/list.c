@@ -438,29 +438,26 @@ const char *list_join_paths(struct arena *a, const struct string_list *dirs)
 /* ---- the command ---- */
 
 struct list_options {
-	int verbose;
-	bool json, everything;
-	pid_t pid;
-	const char *btf, *traceable;
-	struct string_list debug_dirs;
+	struct run_config config;
+	bool everything;
 };
 
 static const struct option_spec options[] = {
 	{'v', "verbose", NULL, "show the arguments of each probe with their types", OPTION_COUNT,
-	 offsetof(struct list_options, verbose)},
+	 offsetof(struct list_options, config.verbose)},
 	{0, "json", NULL, "one JSON object a line, with arguments", OPTION_FLAG,
-	 offsetof(struct list_options, json)},
+	 offsetof(struct list_options, config.is_json)},
 	{0, "all", NULL, "also what this kernel cannot attach", OPTION_FLAG,
 	 offsetof(struct list_options, everything)},
 	{'p', "pid", "PID", "look into the files of this process (uprobe, usdt)", OPTION_PID,
-	 offsetof(struct list_options, pid)},
+	 offsetof(struct list_options, config.pid)},
 	{0, "btf", "FILE", "take the kernel's types from this file", OPTION_STRING,
-	 offsetof(struct list_options, btf)},
+	 offsetof(struct list_options, config.btf)},
 	{0, "debuginfo", "DIR", "look for separate debug files there, too (may be repeated)",
-	 OPTION_LIST, offsetof(struct list_options, debug_dirs)},
+	 OPTION_LIST, offsetof(struct list_options, config.debug_dirs)},
 	{0, "traceable-functions", "FILE",
 	 "names of the functions that kprobes may be put on, instead of the kernel's list",
-	 OPTION_STRING, offsetof(struct list_options, traceable)},
+	 OPTION_STRING, offsetof(struct list_options, config.traceable)},
 	{0},
 };
 
@@ -479,38 +476,34 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
-int cmd_list(int argc, char **argv)
+int list_probes(const struct run_config *c, bool everything, const char *pattern)
 {
-	static char output
-		[64
-		 /* glibc takes the size of a buffer only with the buffer; used until exit() */
-		 << 10];
-	struct list_options o = {0};
+	/* glibc takes the size of a buffer only with the buffer; used until exit() */
+	static char output[64 << 10];
 	struct diag diag = DIAG_INIT;
 	struct arena arena = ARENA_INIT;
 	struct type_store types;
-	struct probe_env env = {.types = &types, .arena = &arena, .diag = &diag, .list_only = true};
-	struct lister l = {.env = &env, .out = stdout, .line = STRBUF_INIT};
-	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+	struct probe_env env = {
+		.types = &types, .arena = &arena, .diag = &diag, .list_only = true, .pid = c->pid};
+	struct lister l = {.env = &env,
+			   .out = stdout,
+			   .line = STRBUF_INIT,
+			   .everything = everything,
+			   .format = c->is_json && !c->is_compatible ? LIST_JSON
+				     : c->verbose		     ? LIST_VERBOSE
+								     : LIST_TEXT};
+	int rc;
 
-	if (rc != OPTIONS_GO_ON)
-		return rc;
-	if (argc - first > 1)
-		return options_usage_error(&spec, "one pattern at a time; quote it: '%s'",
-					   argv[first]);
-	if (o.json && first < argc && list_is_type(argv[first]))
+	if (l.format == LIST_JSON && pattern && list_is_type(pattern))
 		return options_usage_error(
-			&spec, "--json is for probes: '%s' is shown as C, with -v", argv[first]);
-	type_store_init(&types);
-	env.btf = btf_attach(&types, o.btf);
+			&spec, "--json is for probes: '%s' is shown as C, with -v", pattern);
 	env.kernel = kernel_new();
-	env.pid = o.pid;
-	env.debug_path = list_join_paths(&arena, &o.debug_dirs);
-	l.everything = o.everything;
-	l.format = o.json ? LIST_JSON : o.verbose ? LIST_VERBOSE : LIST_TEXT;
+	type_store_init(&types);
+	env.btf = btf_attach(&types, c->btf);
+	env.debug_path = list_join_paths(&arena, &c->debug_dirs);
 	setvbuf(stdout, output, _IOFBF, sizeof(output));
-	if (!o.traceable || !probe_use_functions(&env, o.traceable))
-		run(&l, first < argc ? argv[first] : NULL);
+	if (!c->traceable || !probe_use_functions(&env, c->traceable))
+		run(&l, pattern);
 	fflush(stdout);
 	rc = diag_close(&diag, EXIT_OK);
 	probe_env_release(&env);
@@ -518,6 +511,20 @@ int cmd_list(int argc, char **argv)
 	btf_release(env.btf);
 	type_store_release(&types);
 	arena_release(&arena);
-	free(o.debug_dirs.items);
+	return rc;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct list_options o = {0};
+	int first, rc = options_parse(&spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first > 1)
+		return options_usage_error(&spec, "one pattern at a time; quote it: '%s'",
+					   argv[first]);
+	rc = list_probes(&o.config, o.everything, first < argc ? argv[first] : NULL);
+	options_release(&spec, &o);
 	return rc;
 }

@@ -5,10 +5,15 @@
 
 #include <stdio.h>
 
-#include "base/options.h"
+#include "engine/run_config.h"
 #include "probe/probe.h"
 
 int cmd_list(int argc, char **argv);
+/*
+ * The names that the pattern matches (NULL = all), as far as the config says how and where; of
+ * everything also what this kernel cannot attach. Returns the exit code.
+ */
+int list_probes(const struct run_config *config, bool everything, const char *pattern);
 
 /* "a:b" of several folders; NULL if there are none. */
 const char *list_join_paths(struct arena *a, const struct string_list *dirs);

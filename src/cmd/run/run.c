@@ -212,50 +212,19 @@ static int read_script(struct run_options *o, const char *file, char **ret_text)
 }
 
 /* -l without a script. */
-static int list_pattern(const struct run_options *o, const char *pattern)
+static int list_pattern(const struct run_config *r, const char *pattern)
 {
-	const struct run_config *r = &o->run;
-	const bool is_compatible = r->is_compatible;
-	char **words = xreallocarray(NULL, r->debug_dirs.count + 8, 2 * sizeof(*words));
 	const bool is_readable = !r->traceable || !access(r->traceable, R_OK);
-	int n = 0, code;
-
-	words[n++] = "list";
+	int code;
 
 	if (pattern && strlen(pattern) > 3 && str_eq(pattern + strlen(pattern) - 3, ".bt"))
 		fprintf(stderr,
 			"WARNING: It appears that '%s' is a filename but the file does not exist. "
 			"Treating '%s' as a search pattern.\n",
 			pattern, pattern);
-	if (is_compatible)
-		words[n++] = "--all";
-	if (o->format && str_eq(o->format, "json") && !is_compatible)
-		words[n++] = "--json";
-	if (r->verbose)
-		words[n++] = "-v";
-	if (o->pid) {
-		words[n++] = "-p";
-		words[n++] = (char *)(uintptr_t)o->pid;
-	}
-	if (r->btf) {
-		words[n++] = "--btf";
-		words[n++] = (char *)(uintptr_t)r->btf;
-	}
-	if (r->traceable) {
-		words[n++] = "--traceable-functions";
-		words[n++] = (char *)(uintptr_t)r->traceable;
-	}
-	for (u32 i = 0; i < r->debug_dirs.count; i++) {
-		words[n++] = "--debuginfo";
-		words[n++] = (char *)(uintptr_t)r->debug_dirs.items[i];
-	}
-	if (pattern)
-		words[n++] = (char *)(uintptr_t)pattern;
-	words[n] = NULL;
-	code = cmd_list(n, words);
-	free(words);
+	code = list_probes(r, r->is_compatible, pattern);
 	/* Nothing found is no failure there. */
-	return is_compatible && is_readable && code == EXIT_FAILED ? EXIT_OK : code;
+	return r->is_compatible && is_readable && code == EXIT_FAILED ? EXIT_OK : code;
 }
 
 /* -c as bpftrace reads it: words between blanks, quotes are part of them. text is cut up. */
@@ -335,14 +304,14 @@ static int run_command(int argc, char **argv, bool is_compatible, const struct a
 		print_version(is_compatible);
 	else if (o.info)
 		rc = cmd_info(1, argv);
-	else if (r->list_only && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
-		rc = list_pattern(&o, first < argc ? argv[first] : NULL);
-	else if (!o.program && first >= argc)
+	else if (!r->list_only && !o.program && first >= argc)
 		rc = options_usage_error(
 			&run_spec,
 			"a script is needed: -e PROGRAM, a file, or - for standard input");
 	else if (read_words(&o) < 0)
 		rc = EXIT_FAILED;
+	else if (r->list_only && !o.program && (first >= argc || access(argv[first], R_OK) < 0))
+		rc = list_pattern(r, first < argc ? argv[first] : NULL);
 	else if (o.fmt || (o.mode && str_eq(o.mode, "format")))
 		rc = fmt_compatible(o.program, o.program ? NULL : argv[first], r->output);
 	else if (read_script(&o, argv[first], &text) < 0)

@@ -83,12 +83,6 @@ static void type_text(struct strbuf *out, unsigned long type, const char *extra,
 	}
 }
 
-/* Where a list of fields goes: as text, or as JSON where json is not NULL. */
-struct medium {
-	struct strbuf *out;
-	struct json *json;
-};
-
 /* "red=0,green=1": an enum's names. */
 static void values_add(const struct medium *to, const char *extra, size_t n)
 {
