@@ -124,8 +124,8 @@ void ftrace_session_expect(struct ftrace_session *s, const char *system, const c
 /* The text, and how to end it, if stderr is a terminal; nothing with -q. */
 void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
- * cmd/ftrace/loop.c: reads and prints until the duration is over, Ctrl-C, or the output is closed. Returns the exit
- * code.
+ * cmd/ftrace/loop.c: reads and prints until the duration is over, Ctrl-C, or the output is
+ * closed. Returns the exit code.
  */
 int ftrace_session_run(struct ftrace_session *s);
 /*
