@@ -139,15 +139,16 @@ static int take_directory(struct pt_description *to, struct pt_line *values)
 	return 0;
 }
 
-static int take_directory_id(struct pt_description *to, struct pt_line *values)
+/* A comment, as libraries before this one took it. */
+static void take_note(struct pt_description *to, struct pt_line *line)
 {
-	struct pt_line device, inode;
+	struct pt_line word, device, inode;
 
-	return pt_word_next(values, &device) && pt_word_next(values, &inode) &&
-			       pt_word_number(&device, UINT64_MAX, &to->spec.directory_device) &&
-			       pt_word_number(&inode, UINT64_MAX, &to->spec.directory_inode)
-		       ? 0
-		       : -EINVAL;
+	if (pt_word_next(line, &word) && pt_word_next(line, &word) &&
+	    pt_word_is(&word, "directory-id") && pt_word_next(line, &device) &&
+	    pt_word_next(line, &inode) &&
+	    pt_word_number(&device, UINT64_MAX, &to->spec.directory_device))
+		pt_word_number(&inode, UINT64_MAX, &to->spec.directory_inode);
 }
 
 static int take_mode(struct pt_description *to, struct pt_line *values)
@@ -355,7 +356,7 @@ static const struct {
 	{"mode", take_mode},	 {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block},	 {"threads", take_threads},   {"contexts", take_contexts},
 	{"clock", take_clock},	 {"enable", take_enable},     {"disable", take_disable},
-	{"keeper", take_keeper}, {"tracked", take_tracked},   {"directory-id", take_directory_id},
+	{"keeper", take_keeper}, {"tracked", take_tracked},
 };
 
 int pt_description_parse(const char *text, size_t n, struct pt_description *ret)
@@ -368,8 +369,12 @@ int pt_description_parse(const char *text, size_t n, struct pt_description *ret)
 		int rc = -EINVAL;
 
 		ret->line++;
-		if (line.at == line.end || *line.at == '#')
+		if (line.at == line.end)
 			continue;
+		if (*line.at == '#') {
+			take_note(ret, &line);
+			continue;
+		}
 		if (!pt_word_next(&line, &word))
 			return rc;
 		for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)

@@ -63,8 +63,9 @@
  *	for all | for name GLOB | for pid N | for environment	who joins by itself when it starts
  *	directory PATH				of ring files; a process that cannot write there
  *						keeps its rings in memory
- *	directory-id DEVICE INODE		of that directory: where the path leads to another
- *						one, rings are kept in memory, too
+ *	# directory-id DEVICE INODE		of that directory: where the path leads to another
+ *						one, rings are kept in memory, too (a comment to
+ *						libraries that do not know it)
  *	mode discard|overwrite|block
  *	sub-size N, subs N			of a ring (one a CPU)
  *	block N					the longest wait of an event

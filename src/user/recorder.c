@@ -165,8 +165,25 @@ static void late_say(void *arg, const char *text)
 		trouble_say(r, text);
 }
 
+static bool has_rings(void *arg, pid_t inner, u64 pid_namespace)
+{
+	const struct recorder *const r = arg;
+
+	for (size_t i = 0; i < r->sources.len; i++) {
+		const struct pantrace_shm *const h =
+			pantrace_reader_header(r->sources.items[i].reader);
+
+		if (h->pid == (u32)inner && h->pid_namespace == pid_namespace)
+			return true;
+	}
+	return false;
+}
+
 void recorder_find_late(struct recorder *r, struct announce *announce)
 {
+	r->absent = (struct absent){
+		.session = r->session, .has_rings = has_rings, .say = late_say, .arg = r};
+	absent_begin(&r->absent);
 	r->late = (struct latecomers){.announce = announce, .say = late_say, .arg = r};
 }
 
@@ -347,7 +364,16 @@ void recorder_find(struct recorder *r, bool ask)
 		for (size_t i = 0; i < r->sources.len; i++)
 			stays_off_say(r, &r->sources.items[i]);
 	}
+	if (r->late.say && r->started)
+		absent_look(&r->absent, false);
 	r->started = true;
+}
+
+void recorder_find_last(struct recorder *r)
+{
+	recorder_find(r, true);
+	if (r->late.say)
+		absent_look(&r->absent, true);
 }
 
 /* ---- writing ---- */
@@ -445,6 +471,7 @@ void recorder_close(struct recorder *r)
 	vector_free(&r->sources);
 	hashmap_release(&r->known);
 	latecomers_release(&r->late);
+	absent_release(&r->absent);
 	user_owners_release(&r->owners);
 	if (r->inotify >= 0)
 		close(r->inotify);

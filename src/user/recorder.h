@@ -13,6 +13,7 @@
 
 #include "base/shared_range.h"
 #include "trace/ctf/output.h"
+#include "user/absent.h"
 #include "user/latecomers.h"
 #include "user/owner.h"
 #include "user/session.h"
@@ -41,6 +42,7 @@ struct recorder {
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
 	struct latecomers late;
+	struct absent absent;
 	struct user_owners owners;
 };
 
@@ -51,8 +53,8 @@ void recorder_unguard(struct shared_range *r);
 int recorder_open(struct recorder *r, const struct user_session *session, struct ctf_output *output,
 		  bool consume);
 /*
- * From now on recorder_find() lets programs take part that did not find the session as they began:
- * for its one recorder. ANNOUNCE may be NULL.
+ * From now on recorder_find() lets programs take part that did not find the session as they began,
+ * and names those that cannot: for its one recorder. ANNOUNCE may be NULL.
  */
 void recorder_find_late(struct recorder *r, struct announce *announce);
 /*
@@ -60,6 +62,8 @@ void recorder_find_late(struct recorder *r, struct announce *announce);
  * memory.
  */
 void recorder_find(struct recorder *r, bool ask);
+/* The last time: all programs that cannot take part are named. */
+void recorder_find_last(struct recorder *r);
 /*
  * Answers who asks at the socket of the recorders' sessions, and takes what processes have told
  * there: rings that they handed over, and that they do not take part. LAST: until all are heard, a

@@ -152,7 +152,7 @@ void user_rings_lines(const char *directory, struct strbuf *text)
 
 	strbuf_addf(text, "directory %s\n", directory);
 	if (!stat(directory, &st))
-		strbuf_addf(text, "directory-id %" PRIu64 " %" PRIu64 "\n", (u64)st.st_dev,
+		strbuf_addf(text, "# directory-id %" PRIu64 " %" PRIu64 "\n", (u64)st.st_dev,
 			    (u64)st.st_ino);
 }
 

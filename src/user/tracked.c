@@ -323,6 +323,23 @@ void user_tracked_lines(const struct user_tracked *t, pid_t pid, struct strbuf *
 	}
 }
 
+bool user_tracked_has(const struct user_tracked *t, pid_t pid)
+{
+	for (enum user_attribute a = 0; a < USER_ATTRIBUTES; a++) {
+		u32 id = (u32)pid, at;
+
+		if (!t->limited[a])
+			continue;
+		/* the process's own ids are ours, unless it has a user namespace of its own */
+		if ((a == USER_VPID && !status_number(pid, NULL, &id)) ||
+		    ((a == USER_UID || a == USER_VUID) && !status_number(pid, "\nUid:", &id)) ||
+		    ((a == USER_GID || a == USER_VGID) && !status_number(pid, "\nGid:", &id)) ||
+		    !find(t, a, id, &at))
+			return false;
+	}
+	return !t->none;
+}
+
 /* ---- for people and programs ---- */
 
 static void id_text(enum user_attribute a, u32 id, struct strbuf *ret)

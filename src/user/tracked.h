@@ -58,6 +58,8 @@ void user_tracked_set(struct user_tracked *t, enum user_attribute attribute, boo
 void user_tracked_lines(const struct user_tracked *t, pid_t pid, struct strbuf *ret);
 /* Whether ids mean something else to process PID than to us. */
 bool user_tracked_elsewhere(pid_t pid);
+/* Whether process PID is in all sets, as far as that is seen from here. */
+bool user_tracked_has(const struct user_tracked *t, pid_t pid);
 /* "pid 12, 13; uid www-data"; "" where everybody is. */
 void user_tracked_text(const struct user_tracked *t, struct strbuf *ret);
 /* An object with a list for each set; a list of no pids: nobody. */

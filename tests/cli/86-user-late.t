@@ -126,4 +126,54 @@ is "$(cat other.files)" "" "nothing is left there"
 run record -n 'stays' -u "$events:*" -o refuses -- unshare -m sh -c "mount -t tmpfs none /dev/shm; ulimit -f 8; timeout 0.2 ./stays; true"
 is "$rc" 3 "a short program that cannot make rings, nor leave a note in the directory" || printf '# %s\n' "$err"
 like "$err" 'process [0-9]+ \(.*\) does not take part: files of the program may not be as large' "is named"
+
+# ---- programs that have no socket where sockets are looked for, and began before: they cannot be told
+cp stays mute
+mute() # SETUP...: a program that has none; its pid in $mute
+{
+	"$@" ./mute &
+	mute=$!
+	until_true grep -qx mute /proc/$mute/comm
+	sleep 0.3
+}
+named() # NAME REASON WHAT
+{
+	run record -n mute -u "$events:*" -o "$1" -d 0.3
+	is "$rc" 3 "$3" || printf '# %s\n' "$err"
+	like "$err" "process $mute \(mute\) does not take part: $2" "is named"
+	kill $mute
+	wait $mute 2>/dev/null
+}
+mute unshare -m sh -c 'mount -o bind,ro /run /run && exec "$1"' sh
+named read-only 'it has events that are asked for, but no socket where programs are looked for' "a program that may not make its socket"
+mute env PANTRACE_RUNTIME="$work/elsewhere"
+named elsewhere 'it has events that are asked for, but no socket' "one with a socket elsewhere"
+mute env PANTRACE_CONTROL=0
+named forbidden 'it was started with PANTRACE_CONTROL=0' "one that is not to be asked"
+mute env PANTRACE_CONTROL=0
+rm mute
+named deleted 'it was started with PANTRACE_CONTROL=0' "one whose file is deleted"
+cp stays mute
+mute env PANTRACE_CONTROL=0
+run record -n mute -u 'other:*' -o no-such -d 0.3
+is "$rc" 0 "one that has no such event misses nothing" || printf '# %s\n' "$err"
+run user start "late$$" -n mute -u "$events:*"
+like "$err" "process $mute \(mute\) does not take part: it was started with" "a session without a recorder names it as it begins"
+run user destroy "late$$"
+run record -n other -u "$events:*" -o not-meant -d 0.3
+is "$rc" 0 "nor does one that is not meant" || printf '# %s\n' "$err"
+run record -u "$events:*" --uid 65534 -o not-tracked -d 0.3
+is "$rc" 0 "by its name or its user" || printf '# %s\n' "$err"
+kill $mute
+wait $mute 2>/dev/null
+start record -n mute -u "$events:*" -o joins
+(unset PANTRACE_RUNTIME; exec unshare -m sh -c 'mount -o bind,ro /run /run && exec ./mute count.mute') &
+mute=$!
+until_true sh -c '[ -n "$(ls "$1")" ]' sh "$(sed -n 's/^directory //p' /run/pantrace/sessions/record-$tracer)"
+sleep 0.5
+kill $mute
+wait $mute
+stop
+is "$rc" 0 "one that begins later joins by itself" || printf '# %s\n' "$err"
+is "$(events joins)" "$(cat count.mute)" "and each event is there"
 done_testing

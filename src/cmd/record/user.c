@@ -373,7 +373,7 @@ static int end_user(struct record_run *run, void *state)
 		user_session_tell(&s->session, "stop", NULL, run->diag);
 	recorder_fd_clear(&s->recorder);
 	serve(run, s, true);
-	recorder_find(&s->recorder, true);
+	recorder_find_last(&s->recorder);
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);
 		run->lost = recorder_lost(&s->recorder);

@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "cmd/user/user.h"
+#include "user/absent.h"
 #include "user/action.h"
 #include "user/snapshot.h"
 #include "view/sink.h"
@@ -58,8 +59,10 @@ int user_start(int argc, char **argv)
 		if (!rc)
 			rc = user_session_create(&options, false, &d, &session);
 		rc = rc ? EXIT_FAILED : EXIT_OK;
-		if (!rc)
+		if (!rc) {
+			absent_warn(&session, &d);
 			user_session_release(&session);
+		}
 		rc = diag_close(&d, rc);
 	}
 	strbuf_release(&filters);

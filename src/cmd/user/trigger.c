@@ -216,7 +216,7 @@ static enum exit_code end(struct watching *w)
 	if (t->begun) {
 		user_session_tell(&t->session, "stop", NULL, &w->d);
 		serve(w, true);
-		recorder_find(&t->recorder, true);
+		recorder_find_last(&t->recorder);
 		lost = recorder_lost(&t->recorder);
 		whole = !lost && !t->session.refused && !t->recorder.nr_refused &&
 			!announce_refused(w->announce);

@@ -10,6 +10,7 @@
 
 #define BIT_PERFMON 38
 #define BIT_BPF	    39
+#define BIT_RESTORE 40
 
 /* Without CAP_BPF (5.8) bpf(2) asks for SYS_ADMIN, also for maps that are open. */
 const struct sandbox_capability sandbox_capabilities[] = {
@@ -26,6 +27,8 @@ const struct sandbox_capability sandbox_capabilities[] = {
 	 "files that are made meanwhile; tracefs; sockets of instrumented programs"},
 	{CAP_CHOWN, "CAP_CHOWN", SANDBOX_PROGRAMS, "rings belong to the programs that write them"},
 	{CAP_FOWNER, "CAP_FOWNER", SANDBOX_PROGRAMS, "the same"},
+	{BIT_RESTORE, "CAP_CHECKPOINT_RESTORE", SANDBOX_PROGRAMS,
+	 "the files that programs map, by mapping"},
 	{CAP_SYS_NICE, "CAP_SYS_NICE", SANDBOX_PROGRAMS, "a recorder goes before what it records"},
 	{0},
 };
