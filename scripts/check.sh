@@ -31,14 +31,19 @@ tests/programs/build.sh build/programs
 
 # lane_of FILE: the queue that it stands in. Tests on this kernel see each other's events and what others leave, so they run one after
 # the other, with the unit tests that use tracefs, and so do those that only record instrumented programs; a test that traces nothing,
-# or only its own child, says "# parallel: ..." in its head.
+# or only its own child, or nothing that others see says "# parallel: ..." in its head.
 lane_of()
 {
 	case $1 in
 	*/vm/*) echo guests ;;
 	*/unit/instance | */unit/trace_live) echo machine ;;
-	*/cli/8?-user-*) echo programs ;;
-	*/cli/* | */differential/*) if grep -q '^# parallel: ' "$1"; then echo rest; else echo machine; fi ;;
+	*/cli/* | */differential/*)
+		if grep -q '^# parallel: ' "$1"; then
+			echo rest
+		else
+			case $1 in */cli/8?-user-*) echo programs ;; *) echo machine ;; esac
+		fi
+		;;
 	*) echo rest ;;
 	esac
 }
@@ -61,7 +66,7 @@ trap 'trap "" INT TERM; kill 0; exit 1' INT TERM
 for file in $files; do
 	echo "$file" >>"$log/$(lane_of "$file")"
 done
-for lane in guests:3 machine:1 programs:1 rest:2; do
+for lane in guests:3 machine:1 programs:1 rest:3; do
 	list=$log/${lane%:*}
 	[ -e "$list" ] || continue
 	# shellcheck disable=SC2046

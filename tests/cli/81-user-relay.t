@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # relay: recordings that go elsewhere, breaks, bounds, refusals.
+# parallel: has directories of its own where programs and recorders meet
+. "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-lib.sh"
 

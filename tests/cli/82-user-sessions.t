@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sessions of instrumented programs: two recorders, a recorder that is killed, programs that start later or are killed,
 # flight recorders, triggers, what is left behind. The programs count what they publish; babeltrace2 counts what is read.
+# parallel: has directories of its own where programs and recorders meet
 . "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 export PANTRACE_RUNTIME="$work/runtime"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rotation by size and time into compressed archives loses no event between two; triggers by rate and latency; a live reader
 # beside a recording that comes through sshd. The programs count what they publish.
+# parallel: has directories of its own where programs and recorders meet
+. "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-lib.sh"
 cd "$work" || exit 1

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What events are called: fields of every type in `user list`, 10,000 events, more than there is room for, and addresses in a
 # library that has no events and is loaded in the middle of a recording.
+# parallel: has directories of its own where programs and recorders meet
+. "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-lib.sh"
 cd "$work" || exit 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events go on and off in a session that is there: in programs that run, in those that start later, and with its recorder.
+# parallel: has directories of its own where programs and recorders meet
 . "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 export PANTRACE_RUNTIME="$work/runtime"

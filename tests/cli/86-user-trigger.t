@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is done when an event comes: sessions start, stop, rotate, are written; a line is told; a script does anything else. The program
 # says each event as it publishes it.
+# parallel: has directories of its own where programs and recorders meet
 . "$(dirname "$0")/alone.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-app.sh"

@@ -2,10 +2,12 @@
 # Names and addresses of kernel functions: what /proc/kallsyms and ftrace's list say is the truth.
 # guest: newer; check-all: older
 # modules: xfs
-sed -n 's/^\(ffffffff8[0-9a-f]*\) [tTwW] \([^[:space:]]*\)$/0x\1 \2/p' /proc/kallsyms | grep -v '_pfx_' |
-	awk '{ seen[$1]++; name[$1] = $2; order[NR] = $1 }
-		END { for (i = 1; i <= NR; i++) if (seen[order[i]] == 1) print order[i], name[order[i]] }' |
-	awk 'NR % 397 == 5' >/tmp/some
+# Those of the kernel's own text that are the only one at their address; names of one address follow each other.
+awk 'function alone() { if (count == 1 && ++n % 397 == 5) print "0x" address, name }
+	NF == 3 && $2 ~ /^[tTwW]$/ && index($1, "ffffffff8") == 1 && $3 !~ /_pfx_/ {
+		if ($1 == address) { count++; next }
+		alone(); address = $1; name = $3; count = 1 }
+	END { alone() }' /proc/kallsyms >/tmp/some
 n=$(wc -l </tmp/some)
 [ "$n" -gt 50 ]
 ok "functions to ask for ($n)"
@@ -24,7 +26,8 @@ pantrace -q -e "BEGIN { $(cat /tmp/kaddr.bt) exit(); }" >/tmp/got 2>/tmp/err
 is "$(grep . /tmp/got | diff - /tmp/want)" "" "addresses of names"
 
 # modules: their symbols lie in their own memory
-sed 's/[[:space:]].*\[/ /; s/\]//' /sys/kernel/tracing/available_filter_functions | awk 'NF == 2 { print $2 ":" $1 }' | sort -u >/tmp/want
+cat /sys/kernel/tracing/available_filter_functions >/tmp/available
+awk 'NF > 1 { gsub(/[][]/, "", $NF); print $NF ":" $1 }' /tmp/available | sort -u >/tmp/want
 pantrace -l 'kprobe:*:*' 2>/dev/null | grep -v '^kprobe:vmlinux:' | sed 's/^kprobe://' | sort -u >/tmp/got
 n=$(wc -l </tmp/want)
 [ "$n" -gt 50 ]
@@ -41,27 +44,29 @@ awk '$3 == "_sinittext" { from = $1 } $3 == "_einittext" { to = $1 }
 		names[$1] = names[$1] " " $3
 	}
 	END { for (i = 0; i < n; i++) if (!(order[i] >= from && order[i] < to)) print order[i] names[order[i]] }' /proc/kallsyms >/tmp/functions
-sed 's/[[:space:]].*//' /sys/kernel/tracing/available_filter_functions | grep -v __ftrace_invalid >/tmp/ftrace
-# of_prefix PREFIX [not]: those that ftrace has (or has not) and one of whose names begins so, under what the kernel calls them if that does
-of_prefix()
-{
-	awk -v prefix="$1" -v want="${2:-}" 'FNR == NR { traced[$1]++; next }
-		{ own[$2]++; line[FNR] = $0; lines = FNR }
-		END {
-			for (l = 1; l <= lines; l++) {
-				n = split(line[l], w, " ")
-				for (i = 2; i <= n && index(w[i], prefix) != 1; i++) ;
-				if (i > n) continue
-				# several of one name, some of which are traced: not told apart here
-				if (traced[w[2]] && traced[w[2]] < own[w[2]]) continue
-				if (want == "not" ? !traced[w[2]] : traced[w[2]]) print w[i]
+awk '$1 !~ /__ftrace_invalid/ { print $1 }' /tmp/available >/tmp/ftrace
+# /tmp/want.PREFIX: those that ftrace has (of native_: has not) and one of whose names begins so, under what the kernel calls them if
+# that does
+awk -v all='tcp_ __x64_sys_r xfs_trans native_' 'BEGIN { prefixes = split(all, prefix, " ") }
+	FNR == NR { traced[$1]++; next }
+	{ own[$2]++ }
+	!/ (tcp_|__x64_sys_r|xfs_trans|native_)/ { next }
+	{ line[lines++] = $0 }
+	END {
+		for (l = 0; l < lines; l++) {
+			n = split(line[l], w, " ")
+			# several of one name, some of which are traced: not told apart here
+			if (traced[w[2]] && traced[w[2]] < own[w[2]]) continue
+			for (p = 1; p <= prefixes; p++) {
+				for (i = 2; i <= n && index(w[i], prefix[p]) != 1; i++) ;
+				if (i <= n && (prefix[p] == "native_" ? !traced[w[2]] : traced[w[2]])) print w[i] >"/tmp/want." prefix[p]
 			}
-		}' /tmp/ftrace /tmp/functions
-}
+		}
+	}' /tmp/ftrace /tmp/functions
 pantrace -l 'kprobe:tcp_*,kprobe:__x64_sys_r*,kprobe:xfs_trans*,kprobe:__x64_sys_getpp*' 2>/dev/null | sed 's/.*://' | sort -u >/tmp/all
 for prefix in tcp_ __x64_sys_r xfs_trans; do
 	grep "^$prefix" /tmp/all >/tmp/got
-	of_prefix $prefix | sort -u >/tmp/want
+	sort -u /tmp/want.$prefix >/tmp/want
 	is "$(diff /tmp/want /tmp/got | grep '^-[^-]')" "" "all that begin with $prefix, by any name ($(wc -l </tmp/want))"
 	is "$(diff /tmp/want /tmp/got | grep -c '^+[^+]' | grep -v '^[0-3]$')" "" "and hardly another"
 done
@@ -74,8 +79,7 @@ for probe in 'kprobe:__x64_sys_getppid' 'kprobe:__x64_sys_getpp*'; do
 done
 
 # What a pattern matches and the kernel does not let anybody trace is counted.
-of_prefix native_ not >/tmp/not
-n=$(wc -l </tmp/not)
+n=$(wc -l </tmp/want.native_)
 [ "$n" -gt 3 ]
 ok "functions that cannot be traced ($n)"
 pantrace -d ast -e 'kprobe:native_* { @ = 1; } kprobe:vfs_rea* { @ = 1; }' >/tmp/out 2>/tmp/err
