@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/glob.h"
 #include "base/hashmap.h"
-#include "user/filter.h"
 #include "user/proxy.h"
 
 #define PEERS_MAX    256 /* that ask at the same time */
@@ -63,6 +62,7 @@ struct guest_message {
 struct announce {
 	int listener, epoll;
 	char *path;
+	const struct user_filter_compiler *compiler;
 	VECTOR(struct rule) rules;
 	VECTOR(struct peer) peers;
 	VECTOR(struct guests) guests;
@@ -107,12 +107,13 @@ static int watch(struct announce *a, int fd)
 	return epoll_ctl(a->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-int announce_open(const char *path, struct diag *d, struct announce **ret)
+int announce_open(const char *path, const struct user_filter_compiler *compiler, struct diag *d,
+		  struct announce **ret)
 {
 	struct announce *a = xzalloc(sizeof(*a));
 	int rc;
 
-	*a = (struct announce){.arena = ARENA_INIT, .path = xstrdup(path)};
+	*a = (struct announce){.arena = ARENA_INIT, .path = xstrdup(path), .compiler = compiler};
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
 	a->listener = listen_at(path);
 	rc = a->listener < 0 ? a->listener : a->epoll < 0 ? -errno : watch(a, a->listener);
@@ -176,7 +177,7 @@ static const char *answer_make(struct announce *a, const struct rule *rule, cons
 	const char *answer = "error 22 the predicate does not fit the event\n";
 
 	strbuf_addstr(&text, "ok\n");
-	*ret_rc = user_filter_compile(line, predicate, d, &text);
+	*ret_rc = a->compiler->line(line, predicate, d, &text);
 	if (!*ret_rc && text.len <= PANTRACE_MESSAGE_MAX)
 		answer = arena_strdup(&a->arena, text.data);
 	strbuf_release(&text);

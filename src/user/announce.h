@@ -10,11 +10,13 @@
 #include "base/base.h"
 #include "base/diag.h"
 #include "base/strbuf.h"
+#include "user/filter.h"
 
 struct announce;
 
 /* Listens at PATH, a socket that is made anew. 0 or -errno with the reason in d. */
-int announce_open(const char *path, struct diag *d, struct announce **ret);
+int announce_open(const char *path, const struct user_filter_compiler *compiler, struct diag *d,
+		  struct announce **ret);
 /*
  * Events of SESSION that GLOB over "provider:name" means have this predicate; NULL = every event is
  * wanted. The first that fits counts.

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/glob.h"
-#include "user/filter.h"
 
 #define QUIET_NS  1000000000ull
 #define ASK_NS	  5000000000ull /* programs that did not find the session are looked for */
@@ -196,7 +195,7 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 		if (!one->predicate)
 			continue;
 		predicates = true;
-		rc = user_filter_lines(&event, 1, one->predicate, announce != NULL, d, &filters);
+		rc = t->compiler->lines(&event, 1, one->predicate, announce != NULL, d, &filters);
 	}
 	if (predicates && announce)
 		o.ask = like->ask;

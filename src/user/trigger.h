@@ -37,6 +37,7 @@ struct trigger {
 
 struct triggers {
 	VECTOR(struct trigger) all;
+	const struct user_filter_compiler *compiler; /* of predicates; set before it begins */
 	struct user_session session;
 	struct recorder recorder;
 	bool begun;

@@ -98,13 +98,13 @@ like "$err" "there is no event 'sched:sched_swich'" "an unknown tracepoint is sa
 like "$err" "did you mean 'sched:sched_switch'" "with the nearest"
 run tpoint sched:sched_switch 'next_comm ~ '
 is "$(sed -n 2,3p "$work/err")" 'next_comm ~ 
-           ~' "a bad filter is shown at its place"
+            ~' "a bad filter is shown at its place"
 is "$rc" 1 "and refused"
 run tpoint sched:sched_switch 'next_pid = 1'
 is "$(sed -n 2,3p "$work/err")" 'next_pid = 1
          ~' "a bad operator, too"
 run tpoint sched:sched_switch 'next_pid == 1 && nextcomm == "x"'
-like "$err" '^filter:1:18-26: ERROR: the filter of sched:sched_switch: Field not found$' "an unknown field too"
+like "$err" '^filter:1:18-26: ERROR: the event sched:sched_switch has no field .nextcomm.$' "an unknown field too"
 is "$(sed -n 3p "$work/err")" '                 ~~~~~~~~' "under its name"
 
 # head ends after its lines, and so does the tool

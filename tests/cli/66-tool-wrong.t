@@ -58,7 +58,7 @@ cat >"$work/table" <<TABLE
 1|next_comm|perf-stat-hist sched:sched_switch next_comm 1
 2|'a;b'|perf-stat-hist sched:sched_switch a;b 1
 1|nxt_pid|perf-stat-hist -f nxt_pid>1 sched:sched_switch next_pid 1
-2|'next_pid;'|perf-stat-hist -f next_pid; sched:sched_switch next_pid 1
+2|next_pid;|perf-stat-hist -f next_pid; sched:sched_switch next_pid 1
 2|'0'|perf-stat-hist -P 0 sched:sched_switch next_pid 1
 2|'1'|perf-stat-hist -P 1 sched:sched_switch next_pid 1
 2|'x'|perf-stat-hist -P x sched:sched_switch next_pid 1

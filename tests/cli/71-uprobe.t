@@ -102,7 +102,7 @@ run uprobe "p:$calls:wrk"
 like "$err" "No matches for uprobe $calls:wrk" "an unknown function"
 like "$err" "did you mean 'work'" "with the nearest"
 run uprobe "p:$calls:work n=\$arg1" 'm == 1'
-like "$err" "^filter:1:1-2: ERROR: the filter of .*: Field not found" "an unknown field of a filter"
+like "$err" "^filter:1:1-2: ERROR: the event work has no field 'm'" "an unknown field of a filter"
 run uprobe "p:/no/such/file:main"
 like "$err" "file" "no such file"
 run uprobe "r:$calls:work \$arg1"

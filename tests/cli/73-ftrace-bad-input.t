@@ -79,7 +79,7 @@ if [ "$memory" -lt $((16777216 * $(nproc))) ]; then
 	like "$err" 'more than the [0-9]+ KB of memory that are free' "and why"
 fi
 run tpoint sched:sched_switch 'next_pid =='
-like "$err" '^filter:1:[0-9]+-[0-9]+: ERROR: the filter of sched:sched_switch: ' "half a filter, at its place"
+like "$err" '^filter:1:[0-9]+-[0-9]+: ERROR: syntax error, unexpected end of file' "half a filter, at its place"
 run tpoint sched:sched_switch 'next_comm == 3 && (next_pid > 1'
 like "$err" '^ *~+' "another half, marked"
 run tpoint 'sched:no_such_*'

@@ -74,8 +74,10 @@ run report --kernel-clock x86-tsc --seconds -E "$first" recordings
 unlike "$out" 'sched_process_exit:.*comm=traced ' "--end: what came later is left out"
 like "$out" 'sched_process_exec:.*traced' "--end: what came before is there"
 run report --kernel-clock x86-tsc -w 'i>5' recordings
-is "$rc" 1 "--where is refused"
-like "$err" '--where is for CTF traces' "--where: and why"
+is "$rc" 0 "--where with both"
+unlike "$out" 'sched_|i = [0-5] ' "--where: what has no such field is left out"
+run report --kernel-clock x86-tsc -c -w 'comm == "traced" && prio > 0' recordings
+like "$out" '^ +[1-9][0-9]*  sched:sched_process_exit$' "--where: of the kernel's events"
 
 if both local; then
 	run report recordings

@@ -66,8 +66,7 @@ is "$(ls "$PANTRACE_RUNTIME"/ask-* 2>/dev/null)" "" "nothing is left"
 
 run record -u 'shop:*' --filter 'args.status >= 500' -o unfit -- sh -c './shop; sleep 30'
 is "$rc" 1 "an event without such a field ends the recording"
-like "$err" "The event has no field named 'status'" "and that is said"
-like "$err" "user-filter:shop:other" "with the event"
+like "$err" "the event shop:other has no field 'status'" "and that is said, with the event"
 run record -u 'shop:request' --filter 'args.status >=' -o syntax -- ./shop
 is "$rc" 1 "a predicate that is none"
 run user start later -u 'shop:request' --filter 'args.status >= 500'

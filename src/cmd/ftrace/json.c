@@ -34,11 +34,8 @@ void ftrace_json_event(struct ftrace_session *s, const struct raw_event *e, stru
 	const struct event_json_names names = {
 		.kernel = s->text.context.symbols, .user = user_name, .arg = s};
 	struct json j = JSON_INIT(out);
-	s32 pid = 0;
 
-	if (e->event.size >= 8)
-		memcpy(&pid, e->event.data + 4, sizeof(pid));
-	ftrace_json_begin(s, e, e->event.time, pid, &j);
+	ftrace_json_begin(s, e, e->event.time, page_event_pid(&e->event), &j);
 	if (e->lost == PAGE_LOST_UNKNOWN) {
 		json_key(&j, "lost");
 		json_null(&j);

@@ -43,14 +43,14 @@ static const struct option_spec uprobe_options[] = {
 	{0},
 };
 
-#define ARGUMENT_HELP                                                                            \
-	"ARGUMENT is [NAME=]WHERE[:TYPE]; WHERE is $argN, $retval, %register, $stackN, $comm, "  \
-	"@symbol, or\n"                                                                          \
-	"+OFFSET(WHERE) for what is at an address; TYPE is u8 to u64, s8 to s64, x8 to x64, "    \
-	"string, ustring\n"                                                                      \
-	"(a user's string, in kernel probes), symbol, or TYPE[N].\n"                             \
-	"FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~, && || ! " \
-	"and parentheses.\n"
+#define ARGUMENT_HELP                                                                              \
+	"ARGUMENT is [NAME=]WHERE[:TYPE]; WHERE is $argN, $retval, %register, $stackN, $comm, "    \
+	"@symbol, or\n"                                                                            \
+	"+OFFSET(WHERE) for what is at an address; TYPE is u8 to u64, s8 to s64, x8 to x64, "      \
+	"string, ustring\n"                                                                        \
+	"(a user's string, in kernel probes), symbol, or TYPE[N].\n"                               \
+	"FILTER is a condition on fields (-v shows them), comm, tid and cpu: == != < <= > >= & ~ " \
+	"(a pattern of text), && || ! and parentheses.\n"
 
 static const struct command_spec kprobe_spec = {
 	.name = "kprobe",

@@ -5,6 +5,7 @@
 
 #include "kernel/tracefs/event_probe.h"
 #include "kernel/tracefs/tracefs.h"
+#include "lang/predicate/predicate.h"
 
 int ftrace_probes_show(struct ftrace_session *s)
 {
@@ -22,18 +23,33 @@ int ftrace_probes_show(struct ftrace_session *s)
 
 int ftrace_probes_filter(struct ftrace_session *s, const char *definition, const char *filter)
 {
-	struct tracefs_command c = TRACEFS_COMMAND_INIT;
 	int err = 0;
 
-	tracefs_command_from(&c, &s->diag, "filter", filter);
 	for (size_t i = 0; i < dynamic_events_count(s->events) && !err; i++) {
 		const struct dynamic_event *e = dynamic_events_at(s->events, i);
 
-		err = instance_set_filter(s->instance, e->group, e->name, &c);
+		err = ftrace_filter_set(s, e->group, e->name, e->shown, filter);
 	}
 	if (err)
 		diag_hint(&s->diag, "`pantrace %s -v '%s'` shows the fields", s->spec->name,
 			  definition);
+	return err;
+}
+
+int ftrace_filter_set(struct ftrace_session *s, const char *system, const char *event,
+		      const char *shown, const char *filter)
+{
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	struct predicate_event e;
+	int err;
+
+	predicate_event_live(&s->diag.arena, s->kernel, system, event, shown, &e);
+	if (shown)
+		e.hint = NULL; /* the definition shows it */
+	err = predicate_to_kernel(filter, &e, &s->diag, &c);
+	if (!err)
+		err = instance_set_filter(s->instance, system, event, &c);
+	predicate_event_release(&e);
 	tracefs_command_release(&c);
 	return err;
 }

@@ -47,8 +47,8 @@ static const struct command_spec spec = {
 		"  pantrace tpoint -v block:block_rq_issue                      # the fields of "
 		"one\n",
 	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
-		   "FILTER is ftrace's: comparisons of fields (-v shows them) with == != < > & ~ "
-		   "(a pattern of text), && || ! and parentheses.\n"
+		   "FILTER is a condition on fields (-v shows them), comm, tid and cpu: == != < <= > "
+		   ">= & ~ (a pattern of text), && || ! and parentheses.\n"
 		   "DEFINITION is of an event probe: e:[NAME] SYSTEM:EVENT [ARGUMENT...], where "
 		   "ARGUMENT is [NAME=]$FIELD[:TYPE] or [NAME=]+OFFSET($FIELD)[:TYPE] for what a "
 		   "field points to (kernels since 5.15); TYPE as in pantrace kprobe.\n",
@@ -166,31 +166,13 @@ static int show(struct tpoint *t, const char *list)
 
 /* ---- tracing ---- */
 
-/* What its filter may have meant instead. */
-static void hint_filter(struct tpoint *t, const struct event_name *e, const char *filter)
-{
-	char *name = xasprintf("%s:%s", e->system, e->event), *format;
-
-	if (!tracefs_event_format(t->session.kernel, e->system, e->event, &format)) {
-		event_filter_hint(&t->session.diag, name, format, filter);
-		free(format);
-	}
-	free(name);
-}
-
 static int apply_filter(struct tpoint *t, const char *filter)
 {
-	struct ftrace_session *s = &t->session;
-	struct tracefs_command c = TRACEFS_COMMAND_INIT;
 	int err = 0;
 
-	tracefs_command_from(&c, &s->diag, "filter", filter);
 	for (size_t i = 0; i < t->events.len && !err; i++)
-		err = instance_set_filter(s->instance, t->events.items[i].system,
-					  t->events.items[i].event, &c);
-	if (err)
-		hint_filter(t, &t->events.items[0], filter);
-	tracefs_command_release(&c);
+		err = ftrace_filter_set(&t->session, t->events.items[i].system,
+					t->events.items[i].event, NULL, filter);
 	return err;
 }
 

@@ -99,32 +99,15 @@ static void add_counts(struct hist_run *run, struct strbuf *out, const struct hi
 }
 
 /* What is no field of an event is a variable: the latency, and everything of a dynamic event. */
-static void add_filter_text(struct strbuf *out, const struct hist_spec *s, const char *filter)
+static void add_filter(struct hist_run *run, struct strbuf *out, const struct hist_spec *s)
 {
-	const char *field = s->definition ? "args." : "args.latency", *p;
-
-	while ((s->definition || s->has_latency) && (p = strstr(filter, field))) {
-		strbuf_add(out, filter, (size_t)(p - filter));
-		strbuf_addch(out, '$');
-		filter = p + strlen("args.");
-	}
-	strbuf_addstr(out, filter);
-}
-
-static int add_filter(struct hist_run *run, struct strbuf *out, const struct hist_spec *s)
-{
-	const char *why, *filter = tool_filter(run->arena, s->filter, &why);
-	const u32 len = (u32)strlen(s->filter);
-
-	if (!filter) {
-		diag_error(run->diag, (struct span){s->filter_at, s->filter_at + len, s->file},
-			   "the filter is wrong: %s", why);
-		return -EINVAL;
-	}
 	strbuf_addstr(out, "\tif (!");
-	add_filter_text(out, s, filter);
+	predicate_script(s->condition, run->diag,
+			 s->definition	  ? "*"
+			 : s->has_latency ? "latency"
+					  : NULL,
+			 out);
 	strbuf_addstr(out, ") { return; }\n");
-	return 0;
 }
 
 static void add_predicate(struct hist_run *run, struct strbuf *out)
@@ -179,8 +162,8 @@ static int add_histogram(struct hist_run *run, struct strbuf *out, u32 i)
 	}
 	if (s->definition)
 		strbuf_addstr(out, s->definition->assignments);
-	if (s->filter)
-		err = add_filter(run, out, s);
+	if (s->condition)
+		add_filter(run, out, s);
 	add_counts(run, out, s, run->table_of[i]);
 	strbuf_addstr(out, "}\n");
 	return err;

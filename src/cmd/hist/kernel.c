@@ -65,6 +65,10 @@ bool hist_kernel_can(struct hist_run *run, const char **ret_why)
 		 * looked at */
 		*ret_why = "they count the events of every process (-p)";
 	for (size_t i = 0; i < run->specs.len && !*ret_why; i++)
+		if (run->specs.items[i].condition &&
+		    !predicate_kernel_can(run->specs.items[i].condition, run->diag))
+			*ret_why = "the condition";
+	for (size_t i = 0; i < run->specs.len && !*ret_why; i++)
 		for (u32 c = 0; c < run->specs.items[i].nkeys; c++)
 			if (run->specs.items[i].is_user_string[c])
 				*ret_why = ".string";
@@ -121,9 +125,9 @@ static void make_trigger(struct tracefs_command *t, const struct kernel_hist *k,
 	tracefs_command_add(t, ":size=%" PRIu64, s->size);
 	add_shared_name(t, k, s);
 	tracefs_command_add(t, "%s", order);
-	if (s->filter) {
+	if (s->condition) {
 		tracefs_command_add(t, " if ");
-		tracefs_command_user(t, s->filter, strlen(s->filter), s->file, s->filter_at);
+		predicate_kernel(s->condition, NULL, k->run->diag, t); /* asked before */
 	}
 }
 

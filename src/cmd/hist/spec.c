@@ -305,7 +305,6 @@ static int parse_filter(struct parser *p)
 		return -EINVAL;
 	}
 	p->spec->filter = p->p;
-	p->spec->filter_at = (u32)(p->p - p->spec->text);
 	p->p += strlen(p->p);
 	return 0;
 }
@@ -491,48 +490,27 @@ static int resolve_column(struct hist_spec *s, struct diag *d, struct type_store
 		 : unknown_field(s, d, s->places[column], c->name, record);
 }
 
-/* Words of filters that are no fields of the event: kernel/trace/trace_events_filter.c */
-static bool is_filter_word(const char *name)
+static int resolve_filter(struct hist_spec *s, struct diag *d, const struct type *record)
 {
-	static const char *const words[] = {"comm",	  "COMM",	 "cpu",	      "CPU",
-					    "common_pid", "common_comm", "common_cpu"};
+	struct predicate_event event = {
+		.name = s->shown    ? s->shown
+			: s->system ? arena_printf(&d->arena, "%s:%s", s->system, s->event)
+				    : s->event,
+		.hint = arena_printf(&d->arena, "`pantrace list -v '%s%s%s'` shows its fields",
+				     s->system ? s->system : "", s->system ? ":" : "", s->event)};
+	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (str_eq(words[i], name))
-			return true;
-	return false;
-}
-
-/* The kernel refuses a trigger with a wrong filter without a word on the place. */
-static int resolve_filter(struct hist_spec *s, struct diag *d, struct type_store *store,
-			  const struct type *record)
-{
-	const char *p = s->filter;
-	char name[64];
-	u32 offset;
-
-	while (p && *p) {
-		const size_t n = word_length(p);
-
-		if (*p == '"' || *p == '\'') {
-			const char *end = strchr(p + 1, *p);
-
-			p = end ? end + 1 : p + strlen(p);
-			continue;
-		}
-		if (n && n < sizeof(name) && !isdigit((unsigned char)*p)) {
-			const u32 at = (u32)(p - s->text);
-
-			memcpy(name, p, n);
-			name[n] = '\0';
-			if (!is_filter_word(name) && !(s->has_latency && str_eq(name, "latency")) &&
-			    !type_find_member(store, record, name, &offset))
-				return unknown_field(s, d, (struct span){at, at + (u32)n, s->file},
-						     name, record);
-		}
-		p += MAX(n, (size_t)1);
-	}
-	return 0;
+	if (!s->filter)
+		return 0;
+	for (u32 i = 0; i < record->count; i++)
+		if (record->members[i].name)
+			vector_push(&event.fields, record->members[i].name);
+	if (s->has_latency)
+		vector_push(&event.fields, "latency");
+	s->condition = predicate_parse(d, "filter", s->filter);
+	err = s->condition ? predicate_bind(s->condition, &event, d) : -EINVAL;
+	predicate_event_release(&event);
+	return err;
 }
 
 int hist_spec_resolve(struct hist_spec *s, struct diag *d, struct type_store *store,
@@ -542,7 +520,7 @@ int hist_spec_resolve(struct hist_spec *s, struct diag *d, struct type_store *st
 
 	for (u32 c = 0; c < s->ncolumns && !err; c++)
 		err = resolve_column(s, d, store, record, c);
-	return err ? err : resolve_filter(s, d, store, record);
+	return err ? err : resolve_filter(s, d, record);
 }
 
 /* ---- back to text ---- */

@@ -12,6 +12,7 @@
 #define PANTRACE_CMD_HIST_SPEC_H
 
 #include "base/diag.h"
+#include "lang/predicate/predicate.h"
 #include "types/type.h"
 #include "view/hist_table.h"
 
@@ -51,7 +52,7 @@ struct hist_spec {
 	const char *shown; /* the event's name in titles; NULL = system:event */
 	bool has_latency; /* set before it is resolved: `latency` is a field */
 	const char *filter; /* the text behind "if"; NULL = none */
-	u32 filter_at; /* its byte in `text` */
+	struct expr *condition; /* it, resolved (lang/predicate/) */
 };
 
 /*

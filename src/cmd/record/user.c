@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cmd/record/record.h"
+#include "lang/predicate/process.h"
 #include "user/runtime.h"
 #include "user/snapshot.h"
 #include "user/trigger.h"
@@ -73,7 +74,7 @@ static int announce_begin(struct record_run *run, struct user_state *s, char pat
 	if (rc)
 		return rc;
 	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
-	return announce_open(path, run->diag, &s->announce);
+	return announce_open(path, &predicate_for_processes, run->diag, &s->announce);
 }
 
 /* A predicate has to be compiled for programs that start later. */
@@ -95,7 +96,7 @@ static int announce_again(struct record_run *run, struct user_state *s)
 		return 0;
 	announce_close(s->announce);
 	s->announce = NULL;
-	rc = announce_open(s->session.keeper, run->diag, &s->announce);
+	rc = announce_open(s->session.keeper, &predicate_for_processes, run->diag, &s->announce);
 	if (rc || !s->session.ask || !s->session.predicate)
 		return rc;
 	announce_add(s->announce, s->session.name, "*", s->session.predicate);
@@ -178,6 +179,7 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 	user_session_options_from(NULL, &o->what, &like);
 	like.environment =
 		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	s->triggers.compiler = &predicate_for_processes;
 	rc = triggers_begin(&s->triggers, &like, s->announce, run->diag);
 	return rc;
 }

@@ -3,32 +3,115 @@
 
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "cmd/report/dat.h"
+#include "base/foreign.h"
+#include "base/glob.h"
+#include "kernel/tracefs/event_name.h"
+#include "lang/predicate/recorded.h"
+#include "trace/dat/recording.h"
+#include "trace/ftrace/event_field.h"
 #include "trace/ftrace/event_json.h"
-#include "trace/dat/trace_dat.h"
-
-struct kernel_source {
-	struct page_merge events;
-	struct raw_event head;
-	s64 ns; /* of the head, since the epoch */
-	bool has;
-	s64 origin_ns; /* of the clock's 0 */
-	u64 frequency; /* of its ticks */
-};
 
 struct report_kernel {
 	struct report_kernel_options options;
 	char *path;
-	struct trace_dat *file;
-	struct trace_text text;
-	VECTOR(struct kernel_source) sources;
+	struct dat_recording recording;
 	char *host;
+	int name_width; /* of instances, in columns */
 	char **names; /* by event id: "system:name" once it was met */
+	u64 *counts; /* by event id: not printed, but counted */
 	u8 *is_wanted; /* by event id: 0 = not yet asked, 1 = no, 2 = yes */
 	struct strbuf line;
 };
+
+bool report_kernel_is(const char *path)
+{
+	const int fd = foreign_open(path, NULL);
+	char head[16];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	return n > 0 && trace_dat_is(head, (size_t)n);
+}
+
+/* ---- which events ---- */
+
+/* An unknown one only if none is named. */
+static bool is_named(const struct string_list *events, const struct event_info *info)
+{
+	bool yes = !events->count;
+	char *full;
+
+	if (!info || yes)
+		return yes;
+	full = xasprintf("%s:%s", info->system, info->name);
+	for (u32 i = 0; i < events->count && !yes; i++) {
+		const char *const glob = event_name_bare(events->items[i]);
+
+		yes = glob_match(glob, full) || glob_match(glob, info->name);
+	}
+	free(full);
+	return yes;
+}
+
+struct asked {
+	struct report_kernel *kernel;
+	const struct raw_event *event;
+	const struct event_info *info;
+};
+
+static struct field_value look_up(void *arg, const char *name, bool only_field)
+{
+	const struct asked *const a = arg;
+	struct task_names *const tasks = a->kernel->recording.text.tasks;
+	struct field_value v = {0};
+
+	if (a->info)
+		v = event_field(a->info, &a->event->event, name);
+	if (v.kind || only_field)
+		return v;
+	if (str_eq(name, "cpu")) {
+		v.kind = FIELD_INTEGER;
+		v.integer = a->event->cpu;
+	} else if (str_eq(name, "tid")) {
+		v.kind = FIELD_INTEGER;
+		v.integer = (u64)page_event_pid(&a->event->event);
+	} else if (str_eq(name, "pid")) {
+		v.integer = (u64)task_tgid(tasks, page_event_pid(&a->event->event));
+		v.kind = v.integer ? FIELD_INTEGER : FIELD_NONE; /* it may not be known */
+	} else if (str_eq(name, "comm")) {
+		v.kind = FIELD_TEXT;
+		v.text = task_name(tasks, page_event_pid(&a->event->event), &v.size);
+	}
+	return v;
+}
+
+static bool wants(void *arg, const struct raw_event *event)
+{
+	struct report_kernel *const k = arg;
+	const struct report_selection *const selection = k->options.selection;
+	const u32 id = page_event_id(&event->event);
+	struct asked asked = {.kernel = k, .event = event};
+
+	if (!k->is_wanted[id])
+		k->is_wanted[id] =
+			is_named(&selection->events, event_table_get(k->recording.text.events, id))
+				? 2
+				: 1;
+	if (k->is_wanted[id] == 1)
+		return false;
+	if (selection->nr_where)
+		asked.info = event_table_get(k->recording.text.events, id);
+	for (size_t i = 0; i < selection->nr_where; i++)
+		if (!predicate_holds(selection->where[i], look_up, &asked))
+			return false;
+	return true;
+}
 
 /* ---- where its times lie ---- */
 
@@ -50,7 +133,7 @@ static bool is_of_this_boot(const struct report_kernel *k)
 	if (uname(&u) || stat(k->path, &st))
 		return false;
 	name = xasprintf("%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
-	same = str_eq(name, trace_dat_uname(k->file));
+	same = str_eq(name, trace_dat_uname(k->recording.file));
 	free(name);
 	return same && (s64)st.st_mtim.tv_sec * 1000000000 >
 			       clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME);
@@ -78,19 +161,19 @@ static const struct ctf_trace *same_clock(const struct report_kernel *k, const c
 	return NULL;
 }
 
-static int place(struct report_kernel *k, size_t buffer, struct diag *d, struct kernel_source *s)
+static int place(struct report_kernel *k, struct dat_source *s, struct diag *d)
 {
 	static const struct {
 		const char *name;
 		clockid_t id;
 	} clocks[] = {{"mono", CLOCK_MONOTONIC}, {"boot", CLOCK_BOOTTIME}, {"tai", CLOCK_TAI}};
-	const char *clock = k->options.clock ?: trace_dat_buffer(k->file, buffer)->clock;
+	const char *clock =
+		k->options.clock ?: trace_dat_buffer(k->recording.file, s->buffer)->clock;
 	const struct ctf_trace *same = same_clock(k, clock);
 	s64 date_ns;
 
-	s->frequency = 1000000000;
-	s->origin_ns = trace_dat_offset(k->file);
-	if (trace_dat_date(k->file, buffer, &date_ns) && !k->options.clock &&
+	s->origin_ns = trace_dat_offset(k->recording.file);
+	if (trace_dat_date(k->recording.file, s->buffer, &date_ns) && !k->options.clock &&
 	    !str_eq(clock, "x86-tsc") && !str_eq(clock, "counter")) {
 		s->origin_ns += date_ns;
 		return 0;
@@ -117,60 +200,26 @@ static int place(struct report_kernel *k, size_t buffer, struct diag *d, struct 
 	return -ENODATA;
 }
 
-static s64 since_epoch(const struct kernel_source *s, u64 time)
-{
-	if (s->frequency == 1000000000)
-		return (s64)((u64)s->origin_ns + time);
-	return (s64)((u64)s->origin_ns +
-		     (u64)((unsigned __int128)time * 1000000000u / s->frequency));
-}
-
 /* ---- events ---- */
-
-static void advance(struct report_kernel *k, struct kernel_source *s)
-{
-	while ((s->has = page_merge_next(&s->events, &s->head))) {
-		const u32 id = page_event_id(&s->head.event);
-
-		if (!k->is_wanted[id])
-			k->is_wanted[id] = report_dat_matches(&k->options.events,
-							      event_table_get(k->text.events, id))
-						   ? 2
-						   : 1;
-		if (k->is_wanted[id] == 2)
-			break;
-	}
-	if (s->has)
-		s->ns = since_epoch(s, s->head.event.time);
-}
-
-static struct kernel_source *oldest(const struct report_kernel *k)
-{
-	struct kernel_source *best = NULL;
-
-	for (size_t i = 0; i < k->sources.len; i++) {
-		struct kernel_source *s = &k->sources.items[i];
-
-		if (s->has && (!best || s->ns < best->ns))
-			best = s;
-	}
-	return best;
-}
 
 bool report_kernel_time(const struct report_kernel *k, s64 *ret_ns)
 {
-	const struct kernel_source *s = oldest(k);
+	const struct dat_source *s = dat_recording_oldest(&k->recording);
 
 	if (s)
 		*ret_ns = s->ns;
 	return s;
 }
 
-static const char *name_of(struct report_kernel *k, u32 id, const struct event_info *info)
+static const char *name_of(struct report_kernel *k, u32 id)
 {
-	if (!k->names[id])
+	const struct event_info *info;
+
+	if (!k->names[id]) {
+		info = event_table_get(k->recording.text.events, id);
 		k->names[id] = info ? xasprintf("%s:%s", info->system, info->name)
 				    : xasprintf("unknown event %u", id);
+	}
 	return k->names[id];
 }
 
@@ -181,7 +230,7 @@ static void text_of(struct report_kernel *k, struct event_info *info, const stru
 	const size_t n = info->name_len;
 
 	strbuf_reset(&k->line);
-	trace_text_body(&k->text, info, e, &k->line);
+	trace_text_body(&k->recording.text, info, e, &k->line);
 	while (k->line.len && k->line.data[k->line.len - 1] == '\n')
 		k->line.len--;
 	*ret = k->line.data;
@@ -202,57 +251,104 @@ struct field_adder {
 static void add_fields(void *arg, struct json *j)
 {
 	const struct field_adder *a = arg;
-	const struct event_json_names names = {.kernel = a->kernel->text.context.symbols};
+	const struct event_json_names names = {.kernel = a->kernel->recording.text.context.symbols};
 
 	event_json_add(j, a->info, a->event, &names);
 }
 
-int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer, const char **ret_name)
+static int print_on_time_line(struct report_kernel *k, const struct dat_source *s,
+			      struct ctf_printer *printer)
 {
-	struct kernel_source *s = oldest(k);
-	const struct page_event *e = &s->head.event;
-	const u32 id = page_event_id(e);
-	struct event_info *info = event_table_get(k->text.events, id);
-	struct ctf_ready_event ready = {
-		.ns = s->ns, .host = k->host, .cpu = s->head.cpu, .text = ""};
+	const struct page_event *e = &s->event.event;
+	struct event_info *info = event_table_get(k->recording.text.events, page_event_id(e));
 	struct field_adder adder = {k, info, e};
+	struct ctf_ready_event ready = {.ns = s->ns,
+					.host = k->host,
+					.name = name_of(k, page_event_id(e)),
+					.cpu = s->event.cpu,
+					.pid = page_event_pid(e),
+					.text = ""};
+
+	ready.task = task_name(k->recording.text.tasks, ready.pid, NULL);
+	if (info) {
+		text_of(k, info, &s->event, &ready.text, &ready.size);
+		ready.fields = add_fields;
+		ready.arg = &adder;
+	}
+	return ctf_print_ready(printer, &ready);
+}
+
+static int print_columns(struct report_kernel *k, struct dat_source *s, struct ctf_printer *printer)
+{
+	struct strbuf *const out = ctf_print_out(printer);
+	s64 date_ns = 0;
+
+	if (k->recording.sources.len > 1)
+		strbuf_addf(out, "%*s%s ", k->name_width, s->name, *s->name ? ":" : " ");
+	if (k->options.style == REPORT_TRACE_CMD) {
+		trace_dat_date(k->recording.file, s->buffer, &date_ns);
+		s->event.event.time += (u64)(trace_dat_offset(k->recording.file) + date_ns);
+		trace_text_trace_cmd(&k->recording.text, &s->event, out);
+	} else {
+		trace_text_event(&k->recording.text, &s->event, out);
+	}
+	return ctf_print_added(printer);
+}
+
+int report_kernel_next(struct report_kernel *k, struct ctf_printer *printer)
+{
+	struct dat_source *s = dat_recording_oldest(&k->recording);
 	int rc = 0;
 
-	*ret_name = ready.name = name_of(k, id, info);
-	if (printer) {
-		if (e->size >= 8)
-			memcpy(&ready.pid, e->data + 4, sizeof(ready.pid));
-		ready.task = task_name(k->text.tasks, ready.pid, NULL);
-		if (info) {
-			text_of(k, info, &s->head, &ready.text, &ready.size);
-			ready.fields = add_fields;
-			ready.arg = &adder;
-		}
-		rc = ctf_print_ready(printer, &ready);
-	}
-	advance(k, s);
+	if (!printer)
+		k->counts[page_event_id(&s->event.event)]++;
+	else
+		rc = k->options.style == REPORT_TIME_LINE ? print_on_time_line(k, s, printer)
+							  : print_columns(k, s, printer);
+	dat_recording_advance(&k->recording, s);
 	return rc;
+}
+
+void report_kernel_skip(struct report_kernel *k)
+{
+	dat_recording_advance(&k->recording, dat_recording_oldest(&k->recording));
+}
+
+void report_kernel_counts(struct report_kernel *k,
+			  void (*fn)(void *arg, const char *name, u64 count), void *arg)
+{
+	for (u32 id = 0; id < 65536; id++)
+		if (k->counts[id])
+			fn(arg, name_of(k, id), k->counts[id]);
 }
 
 u64 report_kernel_lost(const struct report_kernel *k, struct diag *d, bool *ret_gaps)
 {
-	u64 lost = 0, gaps = 0, damaged = 0;
+	const struct dat_loss loss = dat_recording_loss(&k->recording);
 
-	for (size_t i = 0; i < k->sources.len; i++) {
-		lost += k->sources.items[i].events.lost;
-		gaps += k->sources.items[i].events.gaps;
-		damaged += k->sources.items[i].events.damaged;
-	}
-	if (gaps)
+	if (loss.gaps)
 		diag_warning(d, NO_SPAN,
 			     "%s: events were lost at %" PRIu64
 			     " place%s; how many, the recording does not say",
-			     k->path, gaps, gaps == 1 ? "" : "s");
-	if (damaged)
+			     k->path, loss.gaps, loss.gaps == 1 ? "" : "s");
+	if (loss.damaged)
 		diag_error(d, NO_SPAN, "%s: %" PRIu64 " pages could not be read to their end",
-			   k->path, damaged);
-	*ret_gaps |= gaps != 0;
-	return lost;
+			   k->path, loss.damaged);
+	*ret_gaps |= loss.gaps != 0;
+	return loss.events;
+}
+
+/* Alone its times are shown as they were recorded. */
+static int prepare_source(struct report_kernel *k, struct dat_source *s, struct diag *d)
+{
+	const char *const clock = trace_dat_buffer(k->recording.file, s->buffer)->clock;
+
+	if (k->options.style == REPORT_TIME_LINE)
+		return place(k, s, d);
+	k->name_width = MAX(k->name_width, (int)strlen(s->name));
+	if (str_eq(clock, "counter") || str_eq(clock, "x86-tsc") || str_eq(clock, "uptime"))
+		k->recording.text.options.counter = true;
+	return 0;
 }
 
 int report_kernel_open(const char *path, const struct report_kernel_options *options,
@@ -265,48 +361,39 @@ int report_kernel_open(const char *path, const struct report_kernel_options *opt
 	k->path = xstrdup(path);
 	k->names = xzalloc(65536 * sizeof(*k->names));
 	k->is_wanted = xzalloc(65536);
+	k->counts = xzalloc(65536 * sizeof(*k->counts));
 	k->line = (struct strbuf)STRBUF_INIT;
-	rc = trace_dat_open(path, d, &k->file);
+	rc = dat_recording_open(path, d, &k->recording);
 	if (!rc) {
-		trace_dat_text(k->file, &k->text);
-		k->text.context.raw_strings = options->raw;
-		k->host = host_of(trace_dat_uname(k->file));
+		k->recording.text.context.raw_strings = options->raw;
+		k->recording.wants = wants;
+		k->recording.arg = k;
+		k->host = host_of(trace_dat_uname(k->recording.file));
 	}
-	for (size_t i = 0; !rc && i < trace_dat_buffers(k->file); i++) {
-		struct kernel_source s = {0};
-
-		if (!trace_dat_buffer(k->file, i)->cpus)
-			continue;
-		rc = place(k, i, d, &s);
-		if (!rc)
-			rc = trace_dat_events(k->file, i, &s.events);
-		if (rc)
-			break;
-		vector_push(&k->sources, s);
-		advance(k, &vector_last(&k->sources));
-	}
-	if (rc)
+	for (size_t i = 0; !rc && i < k->recording.sources.len; i++)
+		rc = prepare_source(k, &k->recording.sources.items[i], d);
+	if (rc) {
 		report_kernel_close(k);
-	else
-		*ret = k;
-	return rc;
+		return rc;
+	}
+	dat_recording_begin(&k->recording);
+	*ret = k;
+	return 0;
 }
 
 struct event_table *report_kernel_table(const struct report_kernel *k)
 {
-	return k->text.events;
+	return k->recording.text.events;
 }
 
 void report_kernel_close(struct report_kernel *k)
 {
-	for (size_t i = 0; i < k->sources.len; i++)
-		page_merge_release(&k->sources.items[i].events);
-	vector_free(&k->sources);
+	dat_recording_close(&k->recording);
 	for (u32 id = 0; id < 65536; id++)
 		free(k->names[id]);
-	trace_dat_close(k->file);
 	strbuf_release(&k->line);
 	free(k->is_wanted);
+	free(k->counts);
 	free(k->names);
 	free(k->host);
 	free(k->path);

@@ -9,8 +9,9 @@
 #include "base/foreign.h"
 #include "base/glob.h"
 #include "base/nearest.h"
-#include "cmd/report/dat.h"
+#include "cmd/report/kernel.h"
 #include "kernel/tracefs/event_name.h"
+#include "lang/predicate/recorded.h"
 #include "trace/dat/trace_dat.h"
 
 #define METADATA_MOST (4u << 20) /* bytes of one that are read for names */
@@ -106,30 +107,67 @@ static bool trace_has_field(const struct ctf_metadata *m, const char *name, size
 	return yes;
 }
 
-static void check_field(const struct ctf_set *set, const char *name, struct diag *d)
+struct field_check {
+	const struct report_names *in;
+	struct diag *diag;
+};
+
+/* Of an event of the kernel, or what each has. */
+static bool kernel_has_field(struct event_table *t, const char *name, struct nearest *near)
 {
+	bool yes = false;
+
+	for (u32 id = 0; id < 65536 && !yes; id++) {
+		const struct event_info *info = event_table_met(t, id);
+
+		for (u32 i = 0; info && i < info->record->count && !yes; i++) {
+			const char *const field = info->record->members[i].name;
+
+			yes = field && str_eq(field, name);
+			if (field)
+				nearest_offer(near, field);
+		}
+	}
+	return yes;
+}
+
+static bool is_variable(const char *name)
+{
+	return str_eq(name, "comm") || str_eq(name, "pid") || str_eq(name, "tid") ||
+	       str_eq(name, "cpu");
+}
+
+static void check_field(void *arg, const char *name)
+{
+	const struct field_check *const c = arg;
+	const struct ctf_set *const set = c->in->set;
 	struct nearest near;
 
+	if (is_variable(name))
+		return;
 	nearest_init(&near, name);
-	for (u32 i = 0; i < ctf_set_traces(set); i++)
+	for (u32 i = 0; set && i < ctf_set_traces(set); i++)
 		if (trace_has_field(ctf_set_trace(set, i)->metadata, name, strcspn(name, ".["),
 				    &near))
 			return;
-	diag_warning(d, NO_SPAN, "no event in what was read has a field '%s'", name);
-	nearest_hint(&near, d, "");
+	for (size_t i = 0; i < c->in->nr_kernels; i++)
+		if (kernel_has_field(c->in->kernels[i], name, &near))
+			return;
+	diag_warning(c->diag, NO_SPAN, "no event in what was read has a field '%s'", name);
+	nearest_hint(&near, c->diag, "");
 }
 
-void report_names_check(const struct report_names *in, const struct string_list *events,
-			const struct ctf_condition *conditions, size_t count, struct diag *d)
+void report_names_check(const struct report_names *in, const struct report_selection *selection,
+			struct diag *d)
 {
-	const bool has_traces = in->set && ctf_set_traces(in->set);
+	struct field_check check = {in, d};
 
-	if (!has_traces && !in->nr_kernels)
+	if ((!in->set || !ctf_set_traces(in->set)) && !in->nr_kernels)
 		return;
-	for (u32 i = 0; i < events->count; i++)
-		check_event(in, events->items[i], d);
-	for (size_t i = 0; i < count && has_traces; i++)
-		check_field(in->set, conditions[i].field, d);
+	for (u32 i = 0; i < selection->events.count; i++)
+		check_event(in, selection->events.items[i], d);
+	for (size_t i = 0; i < selection->nr_where; i++)
+		predicate_names(selection->where[i], check_field, &check);
 }
 
 /* ---- all of them ---- */
@@ -211,7 +249,7 @@ void report_names_each(const char *path, int (*fn)(void *arg, const char *name),
 	struct names n = {.fn = fn, .arg = arg};
 	int directory;
 
-	if (report_dat_is(path)) {
+	if (report_kernel_is(path)) {
 		each_of_dat(&n, path);
 		return;
 	}

@@ -2,8 +2,7 @@
 #ifndef PANTRACE_CMD_REPORT_NAMES_H
 #define PANTRACE_CMD_REPORT_NAMES_H
 
-#include "base/options.h"
-#include "trace/ctf/filter.h"
+#include "cmd/report/kernel.h"
 #include "trace/ftrace/event_table.h"
 
 /* Where names may stand: traces, and recordings of the kernel. */
@@ -17,8 +16,8 @@ struct report_names {
  * Names that were asked for, of events (globs) and of fields in conditions, which nothing of these
  * declares: a warning for each in d, with the nearest name. To be called when all is read.
  */
-void report_names_check(const struct report_names *in, const struct string_list *events,
-			const struct ctf_condition *conditions, size_t count, struct diag *d);
+void report_names_check(const struct report_names *in, const struct report_selection *selection,
+			struct diag *d);
 /*
  * Calls fn("shop:order") for each event that a recording declares: a trace.dat, or a directory with
  * metadata of CTF traces. Reads no event, and of a directory only so much that nobody waits for it:

@@ -13,10 +13,11 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "cmd/report/report.h"
-#include "cmd/report/dat.h"
 #include "cmd/report/kernel.h"
 #include "cmd/report/names.h"
-#include "trace/ctf/filter.h"
+#include "cmd/report/time.h"
+#include "lang/predicate/recorded.h"
+#include "trace/ctf/field.h"
 #include "trace/ctf/print.h"
 #include "trace/ctf/symbols.h"
 
@@ -31,8 +32,9 @@ struct arguments {
 static const struct option_spec options[] = {
 	{'e', "event", "GLOB", "only events whose name matches, as in 'app:*'; may be repeated",
 	 OPTION_LIST, offsetof(struct arguments, events)},
-	{'w', "where", "FIELD=VALUE",
-	 "only events whose field is so: = and != take globs, < <= > >= numbers; may be repeated",
+	{'w', "where", "CONDITION",
+	 "only events for which this holds, as between the slashes of a script; "
+	 "FIELD=VALUE takes * and ?; may be repeated",
 	 OPTION_LIST, offsetof(struct arguments, where)},
 	{'b', "begin", "TIME",
 	 "from this time on: HH:MM:SS, YYYY-MM-DD HH:MM:SS, or seconds since the epoch",
@@ -73,6 +75,7 @@ static const struct command_spec spec = {
 		"pantrace report trace                          # every event, by time, of all "
 		"processes in it\n"
 		"pantrace report -e 'shop:*' -w 'seconds>=0.5' trace  # some of them\n"
+		"pantrace report -w 'prev_comm ~ \"make*\" && cpu == 1' trace.dat   # of the kernel's, too\n"
 		"pantrace report --count trace                  # how many of each kind\n"
 		"pantrace report --json trace | jq .fields      # for programs\n"
 		"pantrace report --live trace                   # as it is being recorded\n"
@@ -88,6 +91,10 @@ static const struct command_spec spec = {
 		"searched for them. Files may be compressed: "
 		"ring_0.zst, ring_0.gz. A stream that is damaged is read up to the damage, "
 		"which is named; the others are read to their end.\n\n"
+		"CONDITION compares fields with constants or with each other: == != < <= > >= & | + - ~ "
+		"(a pattern of text), && || ! and parentheses. What is no field is comm, pid, tid or "
+		"cpu, or the label of an enum. An event that lacks a field passes only if the rest "
+		"decides.\n\n"
 		"Addresses (ip, callstack_user) get names when the trace says which files were "
 		"loaded where, and the files, or their debug files, "
 		"are found: under --files DIRECTORY, under /usr/lib/debug/.build-id, or at "
@@ -114,7 +121,9 @@ struct report {
 	struct ctf_symbols *symbols;
 	struct diag diag;
 	VECTOR(struct report_kernel *) kernels;
-	VECTOR(struct ctf_condition) where;
+	VECTOR(const struct expr *) where;
+	struct report_selection selection;
+	enum report_style style;
 	s64 begin_ns, end_ns;
 	u64 printed;
 	struct hashmap counts;
@@ -137,56 +146,6 @@ static void on_signal(int number)
 }
 
 /* ---- what is asked for ---- */
-
-/* "56.789": all nine digits count, which a double would not keep of seconds since the epoch. */
-static int seconds_parse(const char *text, s64 *ret)
-{
-	u64 seconds, unit = 100000000, rest = 0;
-	char *end;
-
-	errno = 0;
-	seconds = strtoull(text, &end, 10);
-	if (end == text || *text == '-' || errno || seconds > INT64_MAX / 1000000000)
-		return -EINVAL;
-	if (*end == '.')
-		for (end++; *end >= '0' && *end <= '9'; end++, unit /= 10)
-			rest += (u64)(*end - '0') * unit;
-	*ret = (s64)(seconds * 1000000000 + rest);
-	return *end ? -EINVAL : 0;
-}
-
-/* "12:34:56.789" is of the day of the first event. */
-static int time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret)
-{
-	const time_t day = (time_t)(day_of_ns / 1000000000);
-	const char *colon = strrchr(text, ':');
-	struct tm tm = {0};
-	s64 seconds;
-	int end = 0;
-
-	if (seconds_parse(colon ? colon + 1 : text, &seconds))
-		return -EINVAL;
-	if (!colon) {
-		*ret = seconds;
-		return 0;
-	}
-	if (!(utc ? gmtime_r(&day, &tm) : localtime_r(&day, &tm)))
-		return -EINVAL;
-	if (sscanf(text, "%d-%d-%d%*[ T]%d:%d:%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		   &tm.tm_hour, &tm.tm_min, &end) == 5 &&
-	    end) {
-		tm.tm_year -= 1900;
-		tm.tm_mon--;
-	} else if (sscanf(text, "%d:%d:%n", &tm.tm_hour, &tm.tm_min, &end) != 2 || !end) {
-		return -EINVAL;
-	}
-	if (text + end != colon + 1)
-		return -EINVAL;
-	tm.tm_sec = 0;
-	tm.tm_isdst = -1;
-	*ret = (s64)(utc ? timegm(&tm) : mktime(&tm)) * 1000000000 + seconds;
-	return 0;
-}
 
 /* The recording whose next event is the oldest of all and not younger than this; NULL: none. */
 static struct report_kernel *kernel_before(struct report *r, s64 until_ns, s64 *ret_ns)
@@ -216,9 +175,10 @@ static int window(struct report *r)
 	else if (!kernel_before(r, INT64_MAX, &day))
 		day = (s64)time(NULL) * 1000000000;
 	if (r->arguments->begin &&
-	    time_parse(r->arguments->begin, r->arguments->utc, day, &r->begin_ns))
+	    report_time_parse(r->arguments->begin, r->arguments->utc, day, &r->begin_ns))
 		return options_usage_error(&spec, "'%s' is no time", r->arguments->begin);
-	if (r->arguments->end && time_parse(r->arguments->end, r->arguments->utc, day, &r->end_ns))
+	if (r->arguments->end &&
+	    report_time_parse(r->arguments->end, r->arguments->utc, day, &r->end_ns))
 		return options_usage_error(&spec, "'%s' is no time", r->arguments->end);
 	return 0;
 }
@@ -226,25 +186,28 @@ static int window(struct report *r)
 static int conditions(struct report *r)
 {
 	for (u32 i = 0; i < r->arguments->where.count; i++) {
-		struct ctf_condition one;
+		const struct expr *e = predicate_recorded(&r->diag, r->arguments->where.items[i]);
 
-		if (ctf_condition_parse(r->arguments->where.items[i], &one))
-			return options_usage_error(&spec,
-						   "'%s' is not FIELD=VALUE, nor FIELD<NUMBER",
-						   r->arguments->where.items[i]);
-		vector_push(&r->where, one);
+		if (!e)
+			return -EINVAL;
+		vector_push(&r->where, e);
 	}
+	r->selection.where = r->where.items;
+	r->selection.nr_where = r->where.len;
 	return 0;
 }
 
-static int format_parse(const struct arguments *a, enum ctf_format *ret)
+static int format_parse(const struct report *r, enum ctf_format *ret)
 {
+	const struct arguments *const a = r->arguments;
 	static const char *const names[] = {"text", "babeltrace", "json"};
 
 	*ret = a->json ? CTF_FORMAT_JSON : CTF_FORMAT_TEXT;
 	if (a->json && a->format && !str_eq(a->format, "json") && !str_eq(a->format, "trace-cmd"))
 		return options_usage_error(&spec, "--json and -f %s are two formats; choose one",
 					   a->format);
+	if (r->style == REPORT_TRACE_CMD)
+		return 0;
 	if (a->format && str_eq(a->format, "trace-cmd"))
 		return options_usage_error(
 			&spec,
@@ -268,11 +231,16 @@ static void tell(struct report *r)
 	diag_tell(&r->diag);
 }
 
-static void count(struct report *r, const char *name)
+static void count(struct report *r, const char *name, u64 n)
 {
 	void **at = hashmap_put(&r->counts, name, strlen(name) + 1, NULL);
 
-	*at = (void *)((uintptr_t)*at + 1);
+	*at = (void *)((uintptr_t)*at + n);
+}
+
+static void count_kernel(void *arg, const char *name, u64 n)
+{
+	count(arg, name, n);
 }
 
 /* Word of loaded objects is for symbols; people who want to see it ask for it. */
@@ -281,12 +249,26 @@ static bool is_for_us(const struct report *r, const struct ctf_event *event)
 	return r->hides_objects && event->stream->trace->is_ours && event->class->stream_id == 1;
 }
 
+/* The script's variables are what contexts of events are called so. */
+static struct field_value look_up(void *arg, const char *name, bool only_field)
+{
+	static const char *const contexts[][2] = {
+		{"comm", "procname"}, {"pid", "vpid"}, {"tid", "vtid"}, {"cpu", "cpu_id"}};
+	const struct ctf_event *const event = arg;
+	struct field_value v = ctf_event_field(event, name);
+
+	for (size_t i = 0; !v.kind && !only_field && i < ARRAY_SIZE(contexts); i++)
+		if (str_eq(name, contexts[i][0]))
+			v = ctf_event_field(event, contexts[i][1]);
+	return v;
+}
+
 static bool passes(struct report *r, const struct ctf_event *event)
 {
 	if (event->ns < r->begin_ns || event->ns > r->end_ns || !ctf_print_wants(r->printer, event))
 		return false;
 	for (size_t i = 0; i < r->where.len; i++)
-		if (!ctf_condition_holds(&r->where.items[i], event))
+		if (!predicate_holds(r->where.items[i], look_up, (void *)(uintptr_t)event))
 			return false;
 	return true;
 }
@@ -298,14 +280,23 @@ static bool enough(const struct report *r)
 
 static int kernel_event(struct report *r, struct report_kernel *k, s64 ns)
 {
-	const bool shown = ns >= r->begin_ns && ns <= r->end_ns;
-	const char *name;
-	int rc;
+	if (ns < r->begin_ns || ns > r->end_ns) {
+		report_kernel_skip(k);
+		return 0;
+	}
+	r->printed++;
+	return report_kernel_next(k, r->arguments->count ? NULL : r->printer);
+}
 
-	rc = report_kernel_next(k, shown && !r->arguments->count ? r->printer : NULL, &name);
-	r->printed += shown;
-	if (shown && r->arguments->count)
-		count(r, name);
+/* Those that are not younger. */
+static int kernel_events(struct report *r, s64 until_ns)
+{
+	struct report_kernel *kernel;
+	int rc = 0;
+	s64 ns;
+
+	while (!rc && !interrupted && !enough(r) && (kernel = kernel_before(r, until_ns, &ns)))
+		rc = kernel_event(r, kernel, ns);
 	return rc;
 }
 
@@ -319,18 +310,10 @@ static int events(struct report *r)
 
 	while (!rc && !interrupted) {
 		const bool has = ctf_set_next(r->set, &event, &r->diag) > 0;
-		struct report_kernel *kernel;
 		struct ctf_cursor c;
-		s64 ns;
 
-		if (r->kernels.len &&
-		    (kernel = kernel_before(r, has ? event.ns : INT64_MAX, &ns))) {
-			if (enough(r))
-				return 0;
-			rc = kernel_event(r, kernel, ns);
-			continue;
-		}
-		if (!has)
+		rc = kernel_events(r, has ? event.ns : INT64_MAX);
+		if (!has || rc)
 			break;
 		c = ctf_event_cursor(&event);
 		if (is_for_us(r, &event) || (!all && !passes(r, &event))) {
@@ -341,7 +324,7 @@ static int events(struct report *r)
 			return 0;
 		r->printed++;
 		if (r->arguments->count) {
-			count(r, event.class->name);
+			count(r, event.class->name, 1);
 			ctf_set_skip(r->set, &event, &r->diag);
 			continue;
 		}
@@ -378,10 +361,13 @@ static int by_count(const void *a, const void *b)
 
 static void counts_print(struct report *r)
 {
-	struct hashmap_entry *rows = xreallocarray(NULL, r->counts.len + 1, sizeof(*rows));
 	struct strbuf out = STRBUF_INIT;
 	struct json j = JSON_INIT(&out);
+	struct hashmap_entry *rows;
 
+	for (size_t i = 0; i < r->kernels.len; i++)
+		report_kernel_counts(r->kernels.items[i], count_kernel, r);
+	rows = xreallocarray(NULL, r->counts.len + 1, sizeof(*rows));
 	if (r->counts.len)
 		memcpy(rows, r->counts.entries, r->counts.len * sizeof(*rows));
 	qsort(rows, r->counts.len, sizeof(*rows), by_count);
@@ -452,7 +438,7 @@ static void recordings_in(const char *path, path_list *ret)
 		if (n < 5 || !str_eq(e->d_name + n - 4, ".dat"))
 			continue;
 		file = xasprintf("%s/%s", path, e->d_name);
-		if (report_dat_is(file))
+		if (report_kernel_is(file))
 			vector_push(ret, file);
 		else
 			free(file);
@@ -496,8 +482,7 @@ static int add_directory(struct report *r, const char *path, path_list *recordin
 static int kernels_check(struct report *r)
 {
 	const struct arguments *a = r->arguments;
-	const char *what = r->where.len					  ? "--where"
-			   : a->live					  ? "--live"
+	const char *what = a->live					  ? "--live"
 			   : a->format && str_eq(a->format, "babeltrace") ? "--format babeltrace"
 									  : NULL;
 
@@ -512,7 +497,8 @@ static int kernels_check(struct report *r)
 static int add_paths(struct report *r, char **paths, bool is_json)
 {
 	const struct report_kernel_options how = {
-		.events = r->arguments->events,
+		.style = r->style,
+		.selection = &r->selection,
 		.raw = is_json,
 		.clock = r->arguments->kernel_clock,
 		.set = r->set,
@@ -521,7 +507,7 @@ static int add_paths(struct report *r, char **paths, bool is_json)
 	int rc = 0;
 
 	for (; *paths && !rc; paths++) {
-		if (report_dat_is(*paths))
+		if (r->style != REPORT_TIME_LINE || report_kernel_is(*paths))
 			vector_push(&recordings, xstrdup(*paths));
 		else if (!(rc = refuse_kind(r, *paths)))
 			rc = add_directory(r, *paths, &recordings);
@@ -548,7 +534,7 @@ static void check_names(struct report *r)
 	report_names_check(&(struct report_names){.set = r->set,
 						  .kernels = tables,
 						  .nr_kernels = r->kernels.len},
-			   &r->arguments->events, r->where.items, r->where.len, &r->diag);
+			   &r->selection, &r->diag);
 	free(tables);
 }
 
@@ -561,13 +547,14 @@ static enum exit_code run(struct report *r, char **paths)
 		.events = r->arguments->events.items,
 		.nr_events = r->arguments->events.count,
 	};
-	int rc = format_parse(r->arguments, &print.format);
+	int rc = format_parse(r, &print.format);
 
 	if (rc)
 		return (enum exit_code)rc;
-	rc = conditions(r);
-	if (rc)
-		return (enum exit_code)rc;
+	if (conditions(r)) {
+		tell(r);
+		return EXIT_USAGE;
+	}
 	if (add_paths(r, paths, print.format == CTF_FORMAT_JSON)) {
 		tell(r);
 		return EXIT_FAILED;
@@ -594,36 +581,35 @@ static enum exit_code run(struct report *r, char **paths)
 	return end(r, rc);
 }
 
-/* A trace.dat that is printed as the kernel would, or one that was to be and is not there. */
-static bool is_single_dat(const struct arguments *a, char **paths)
+/*
+ * A trace.dat alone is printed as the kernel would, unless a time line is asked for; so is one that
+ * was to be and is not there.
+ */
+static enum report_style style_of(const struct arguments *a, char **paths)
 {
-	const bool wanted = a->format && str_eq(a->format, "trace-cmd");
+	const bool trace_cmd = a->format && str_eq(a->format, "trace-cmd");
 
-	return !paths[1] && (report_dat_is(*paths) || (wanted && access(*paths, R_OK))) &&
-	       !a->json && !a->begin && !a->end && !a->utc && !a->seconds && !a->kernel_clock &&
-	       !a->live && !a->where.count && (!a->format || wanted);
+	if (paths[1] || !(report_kernel_is(*paths) || (trace_cmd && access(*paths, R_OK))) ||
+	    a->json || a->begin || a->end || a->utc || a->seconds || a->kernel_clock || a->live ||
+	    (a->format && !trace_cmd))
+		return REPORT_TIME_LINE;
+	return trace_cmd ? REPORT_TRACE_CMD : REPORT_COLUMNS;
 }
 
 static int report(const struct arguments *a, char **paths)
 {
-	struct report r = {.arguments = a, .diag = DIAG_INIT};
+	struct report r = {.arguments = a,
+			   .diag = DIAG_INIT,
+			   .selection = {.events = a->events},
+			   .style = style_of(a, paths)};
 	const struct sigaction action = {.sa_handler = on_signal};
 	int rc;
 
-	if (is_single_dat(a, paths))
-		return report_dat(
-			*paths, &(struct report_dat_options){
-					.events = a->events,
-					.limit = a->limit,
-					.count = a->count,
-					.trace_cmd = a->format && str_eq(a->format, "trace-cmd")});
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	r.set = ctf_set_new(
 		&(struct ctf_options){.live = a->live, .hold_ns = (s64)a->hold_ms * 1000000});
 	rc = run(&r, paths);
-	for (size_t i = 0; i < r.where.len; i++)
-		ctf_condition_release(&r.where.items[i]);
 	vector_free(&r.where);
 	for (size_t i = 0; i < r.kernels.len; i++)
 		report_kernel_close(r.kernels.items[i]);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/strbuf.h"
 #include "cmd/tools/tools.h"
 #include "kernel/tracefs/event_name.h"
 #include "kernel/tracefs/tracefs.h"
@@ -86,13 +87,11 @@ static int check_field(const struct tool_checker *c, const char *name)
 
 static int check_filter(const struct tool_checker *c, const char *filter)
 {
-	char *word = c->format ? event_filter_unknown(c->format, filter) : NULL;
+	struct strbuf unused = STRBUF_INIT;
+	const int err = tool_filter(c->spec, c->given, c->kernel, filter, c->diag, &unused);
 
-	if (!word)
-		return 0;
-	event_field_refuse(c->diag, NO_SPAN, c->event, c->format, word);
-	free(word);
-	return -ENOENT;
+	strbuf_release(&unused);
+	return err;
 }
 
 static int check_one(struct tool_checker *c, const struct tool_option *o, const char *value)
@@ -157,7 +156,7 @@ int tool_check(const struct tool_spec *spec, const struct tool_given *given)
 
 	if (!rc)
 		rc = check_all(&c);
-	diag.command = spec->name;
+	diag.command = diag.sources.len ? NULL : spec->name; /* a filter is shown as it was given */
 	free(c.format);
 	kernel_release(c.kernel);
 	return diag_close(&diag, rc ? EXIT_FAILED : EXIT_OK);

@@ -60,7 +60,7 @@ static bool is_text(enum tool_effect effect)
 static void define(const struct tool_texter *t, struct strbuf *out, const char *prefix,
 		   const struct tool_option *o, const char *value)
 {
-	const char *why;
+	struct diag d = DIAG_INIT; /* it was checked before */
 
 	if (!value || o->effect == TOOL_COMMAND || o->effect == TOOL_PROBES ||
 	    o->effect == TOOL_EVENTS)
@@ -69,10 +69,11 @@ static void define(const struct tool_texter *t, struct strbuf *out, const char *
 	if (is_text(o->effect))
 		add_quoted(out, value);
 	else if (o->effect == TOOL_FILTER)
-		strbuf_addstr(out, tool_filter(t->arena, value, &why));
+		tool_filter(t->spec, t->given, t->kernel, value, &d, out);
 	else
 		strbuf_addstr(out, *value && o->effect != TOOL_NUMBERS ? value : "1");
 	strbuf_addch(out, '\n');
+	diag_release(&d);
 }
 
 static int found(void *arg, const char *category, const char *event)

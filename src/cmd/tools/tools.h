@@ -186,10 +186,14 @@ const char *tool_announcement(struct arena *a, const struct tool_spec *spec,
 int tool_list_events(struct arena *a, const struct tool_spec *spec, const char *list,
 		     bool with_format);
 /*
- * A filter as ftrace takes it ("prev_pid == 0 && next_comm ~ \"k*\"") as an expression of the
- * language: the names become fields of args. NULL with *ret_why (cmd/tools/filter.c).
+ * A condition (lang/predicate/) on the event that one of the arguments names, as an expression of
+ * the language (cmd/tools/filter.c). 0 or -errno with a diagnostic.
  */
-const char *tool_filter(struct arena *a, const char *text, const char **ret_why);
+struct diag;
+struct kernel;
+struct strbuf;
+int tool_filter(const struct tool_spec *spec, const struct tool_given *given, struct kernel *kernel,
+		const char *text, struct diag *d, struct strbuf *out);
 
 /* `pantrace NAME ARGS...` or a link named NAME. Returns the exit code. */
 int cmd_tool(const struct embedded_tool *tool, int argc, char **argv);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cmd/user/user.h"
+#include "lang/predicate/process.h"
 #include "trace/ctf/output.h"
 #include "user/action.h"
 #include "user/runtime.h"
@@ -169,7 +170,7 @@ static int announce_begin(struct watching *w, char path[512])
 	if (rc)
 		return rc;
 	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
-	return announce_open(path, &w->d, &w->announce);
+	return announce_open(path, &predicate_for_processes, &w->d, &w->announce);
 }
 
 static int begin(struct watching *w, char **words, int n, struct user_session_options *like)
@@ -201,6 +202,7 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 	like->keeper = ask;
 	like->ask = one.predicate ? ask : NULL;
 	w->triggers.note = note.data;
+	w->triggers.compiler = &predicate_for_processes;
 	if (!rc)
 		rc = triggers_begin(&w->triggers, like, w->announce, &w->d);
 	strbuf_release(&note);

@@ -3,7 +3,7 @@
 
 #include "base/nearest.h"
 #include "base/process.h"
-#include "user/filter.h"
+#include "lang/predicate/process.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -126,8 +126,8 @@ int user_session_filter(const struct user_session_arguments *a, struct user_sess
 
 	if (!a->filter)
 		return 0;
-	rc = user_filter_lines(a->events.items, a->events.count, a->filter, o->ask != NULL, d,
-			       lines);
+	rc = predicate_for_processes.lines(a->events.items, a->events.count, a->filter,
+					   o->ask != NULL, d, lines);
 	o->filters = lines->data;
 	o->predicate = a->filter;
 	return rc;

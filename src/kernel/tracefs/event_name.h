@@ -32,12 +32,5 @@ int event_fields_each(const char *format, int (*fn)(void *arg, const char *name,
 /* There is no such field: with the nearest ones. event: "SYSTEM:EVENT". */
 void event_field_refuse(struct diag *d, struct span at, const char *event, const char *format,
 			const char *field);
-/*
- * Which names in a filter of ftrace's are no fields of the event: a hint with the nearest ones, or
- * with the command that shows all.
- */
-void event_filter_hint(struct diag *d, const char *event, const char *format, const char *filter);
-/* The first name in a filter that is no field of the event, malloc'ed; NULL = all are known. */
-char *event_filter_unknown(const char *format, const char *filter);
 
 #endif

@@ -121,10 +121,10 @@ static void format_args(struct formatter *f, const struct expr *e, size_t max,
 static int precedence_of(enum op op)
 {
 	static const int rows[] = {
-		[OP_LOR] = 1,  [OP_LAND] = 2, [OP_OR] = 3,  [OP_XOR] = 4, [OP_AND] = 5,
-		[OP_EQ] = 6,   [OP_NE] = 6,   [OP_LT] = 7,  [OP_GT] = 7,  [OP_LE] = 7,
-		[OP_GE] = 7,   [OP_SHL] = 8,  [OP_SHR] = 8, [OP_ADD] = 9, [OP_SUB] = 9,
-		[OP_MUL] = 10, [OP_DIV] = 10, [OP_MOD] = 10};
+		[OP_LOR] = 1, [OP_LAND] = 2, [OP_OR] = 3,    [OP_XOR] = 4, [OP_AND] = 5,
+		[OP_EQ] = 6,  [OP_NE] = 6,   [OP_MATCH] = 6, [OP_LT] = 7,  [OP_GT] = 7,
+		[OP_LE] = 7,  [OP_GE] = 7,   [OP_SHL] = 8,   [OP_SHR] = 8, [OP_ADD] = 9,
+		[OP_SUB] = 9, [OP_MUL] = 10, [OP_DIV] = 10,  [OP_MOD] = 10};
 
 	return op < ARRAY_SIZE(rows) ? rows[op] : 0;
 }

@@ -4,11 +4,11 @@
 #include "lang/syntax/ast_walk.h"
 
 const char *const op_names[] = {
-	[OP_NONE] = "",	   [OP_ADD] = "+",   [OP_SUB] = "-",   [OP_MUL] = "*",	   [OP_DIV] = "/",
-	[OP_MOD] = "%",	   [OP_AND] = "&",   [OP_OR] = "|",    [OP_XOR] = "^",	   [OP_SHL] = "<<",
-	[OP_SHR] = ">>",   [OP_LAND] = "&&", [OP_LOR] = "||",  [OP_EQ] = "==",	   [OP_NE] = "!=",
-	[OP_LT] = "<",	   [OP_LE] = "<=",   [OP_GT] = ">",    [OP_GE] = ">=",	   [OP_NOT] = "!",
-	[OP_BITNOT] = "~", [OP_NEG] = "-",   [OP_DEREF] = "*", [OP_ADDRESS] = "&",
+	[OP_NONE] = "",	  [OP_ADD] = "+",    [OP_SUB] = "-",  [OP_MUL] = "*",	[OP_DIV] = "/",
+	[OP_MOD] = "%",	  [OP_AND] = "&",    [OP_OR] = "|",   [OP_XOR] = "^",	[OP_SHL] = "<<",
+	[OP_SHR] = ">>",  [OP_LAND] = "&&",  [OP_LOR] = "||", [OP_EQ] = "==",	[OP_NE] = "!=",
+	[OP_LT] = "<",	  [OP_LE] = "<=",    [OP_GT] = ">",   [OP_GE] = ">=",	[OP_NOT] = "!",
+	[OP_MATCH] = "~", [OP_BITNOT] = "~", [OP_NEG] = "-",  [OP_DEREF] = "*", [OP_ADDRESS] = "&",
 };
 
 /* --- walking --- */

@@ -70,6 +70,7 @@ enum op {
 	OP_LE,
 	OP_GT,
 	OP_GE,
+	OP_MATCH, /* text ~ "pattern*"; trees as written only: else a comparison or a call */
 	OP_NOT,
 	OP_BITNOT,
 	OP_NEG,

@@ -35,6 +35,7 @@ enum op parse_binary_operator(const struct token *t, int *ret_precedence)
 		{'&', OP_AND, 5},
 		{PUNCT('=', '='), OP_EQ, 6},
 		{PUNCT('!', '='), OP_NE, 6},
+		{'~', OP_MATCH, 6},
 		{'<', OP_LT, 7},
 		{'>', OP_GT, 7},
 		{PUNCT('<', '='), OP_LE, 7},
@@ -67,6 +68,66 @@ static bool closes_predicate(struct parser *p)
 	return after->kind == TOKEN_PUNCT && after->punct == '{';
 }
 
+static struct expr *new_constant(struct parser *p, enum expr_kind kind, const struct expr *like)
+{
+	struct expr *e = parse_new(p, kind, like->span);
+
+	e->name_span = like->span;
+	return e;
+}
+
+static struct expr *new_call(struct parser *p, const char *name, const struct expr *like, u32 nargs)
+{
+	struct expr *e = new_constant(p, EXPR_CALL, like);
+
+	e->name = name;
+	e->nargs = nargs;
+	e->args = arena_new_array(p->arena, struct expr *, nargs);
+	e->args[0] = like->left;
+	e->args[1] = like->right;
+	return e;
+}
+
+/*
+ * text ~ "pattern": "x" is a comparison, "x*" and "*x*" are calls of strncmp() and strcontains(),
+ * for which all executors are fit.
+ */
+static struct expr *parse_match(struct parser *p, struct expr *e)
+{
+	struct expr *const pattern = e->right;
+	const char *const text = pattern->kind == EXPR_STRING ? pattern->string.data : NULL;
+	const u32 len = pattern->string.len;
+	const bool head = text && len && text[0] == '*';
+	const bool tail = text && len > 1 && text[len - 1] == '*';
+	struct expr *zero;
+
+	if (!text) {
+		parse_error(p, pattern->span, "syntax error, ~ takes a pattern in quotes");
+		return e;
+	}
+	pattern->string.len = len - head - tail;
+	pattern->string.data = arena_strndup(p->arena, text + head, pattern->string.len);
+	if (strpbrk(pattern->string.data, "*?[") || (head && !tail && len > 1)) {
+		parse_error(p, pattern->span,
+			    "a pattern here is \"text\", \"text*\" or \"*text*\"");
+		return e;
+	}
+	e->op = OP_EQ;
+	if (!pattern->string.len && head) {
+		e = new_constant(p, EXPR_BOOL, e);
+		e->integer = 1;
+	} else if (head) {
+		e = new_call(p, "strcontains", e, 2);
+	} else if (tail) {
+		e->left = new_call(p, "strncmp", e, 3);
+		e->left->args[2] = new_constant(p, EXPR_INTEGER, pattern);
+		e->left->args[2]->integer = pattern->string.len;
+		zero = new_constant(p, EXPR_INTEGER, pattern);
+		e->right = zero;
+	}
+	return e;
+}
+
 static struct expr *parse_binary(struct parser *p, int min_precedence)
 {
 	struct expr *left;
@@ -88,6 +149,8 @@ static struct expr *parse_binary(struct parser *p, int min_precedence)
 		e->left = left;
 		e->right = parse_binary(p, precedence + 1);
 		left = parse_node(p, e, MAX(left_height, p->height));
+		if (op == OP_MATCH && !p->failed && !p->options->as_written)
+			left = parse_match(p, e);
 	}
 	parse_leave(p);
 	return left;

@@ -451,6 +451,22 @@ static void finish(struct parser *p, struct ast *ret)
 	ret->why_passed_over = p->why_passed_over;
 }
 
+static void release(struct parser *p)
+{
+	preprocess_release(&p->pp);
+	vector_free(&p->tokens);
+	hashmap_release(&p->defined);
+	hashmap_release(&p->enumerators);
+	hashmap_release(&p->imported);
+	vector_free(&p->configs);
+	vector_free(&p->imports);
+	vector_free(&p->maps);
+	vector_free(&p->macros);
+	vector_free(&p->subprograms);
+	vector_free(&p->probes);
+	vector_free(&p->items);
+}
+
 int parse_script(struct arena *arena, struct type_store *types, struct diag *diag, u16 file,
 		 const struct parse_options *options, struct ast *ret)
 {
@@ -475,20 +491,37 @@ int parse_script(struct arena *arena, struct type_store *types, struct diag *dia
 		ast_functions_to_macros(arena, &ast);
 		p.failed = ast_expand_macros(arena, diag, &ast) < 0;
 	}
-	preprocess_release(&p.pp);
-	vector_free(&p.tokens);
-	hashmap_release(&p.defined);
-	hashmap_release(&p.enumerators);
-	hashmap_release(&p.imported);
-	vector_free(&p.configs);
-	vector_free(&p.imports);
-	vector_free(&p.maps);
-	vector_free(&p.macros);
-	vector_free(&p.subprograms);
-	vector_free(&p.probes);
-	vector_free(&p.items);
+	release(&p);
 	if (p.failed)
 		return -EINVAL;
 	*ret = ast;
+	return 0;
+}
+
+int parse_expression(struct arena *arena, struct diag *diag, u16 file, struct expr **ret)
+{
+	const struct parse_options options = {.as_written = true};
+	struct type_store types;
+	struct parser p = {.arena = arena,
+			   .types = &types,
+			   .diag = diag,
+			   .options = &options,
+			   .file = file,
+			   .failed_token = {.kind = TOKEN_ERROR, .span = NO_SPAN}};
+	struct expr *e = NULL;
+
+	if (diag->sources.items[file].len > LANG_MAX_SOURCE)
+		return -EINVAL;
+	type_store_init(&types);
+	preprocess_init(&p.pp, arena, diag, file, &options);
+	parse_as_text(&p);
+	e = parse_expr(&p);
+	if (!p.failed && parse_peek(&p, 0)->kind != TOKEN_END)
+		parse_unexpected(&p, "an operator");
+	release(&p);
+	type_store_release(&types);
+	if (p.failed || p.pp.failed)
+		return -EINVAL;
+	*ret = e;
 	return 0;
 }

@@ -55,5 +55,10 @@ struct parse_options {
 /* Parses diag->sources[file]. Returns 0, or -EINVAL with diagnostics. */
 int parse_script(struct arena *arena, struct type_store *types, struct diag *diag, u16 file,
 		 const struct parse_options *options, struct ast *ret);
+/*
+ * Parses diag->sources[file] as one expression, as it is written (parse_options): names stay names,
+ * and ~ stays an operator. Returns 0, or -EINVAL with a diagnostic.
+ */
+int parse_expression(struct arena *arena, struct diag *diag, u16 file, struct expr **ret);
 
 #endif

@@ -395,7 +395,7 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 		p->has_last = had_last;
 		return 0;
 	}
-	return p->out.len < CHUNK ? p->error : ctf_print_flush(p);
+	return ctf_print_added(p);
 }
 
 static void ready_json(const struct ctf_ready_event *e, struct strbuf *out)
@@ -433,6 +433,16 @@ int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *e)
 		strbuf_add(&p->out, e->text, e->size);
 		strbuf_addch(&p->out, '\n');
 	}
+	return ctf_print_added(p);
+}
+
+struct strbuf *ctf_print_out(struct ctf_printer *p)
+{
+	return &p->out;
+}
+
+int ctf_print_added(struct ctf_printer *p)
+{
 	return p->out.len < CHUNK ? p->error : ctf_print_flush(p);
 }
 

@@ -3,19 +3,11 @@
 
 #include <sys/types.h>
 
-/* Little endian, sign or not; up to 8 bytes. */
-static u64 load(const struct type *t, const u8 *data)
-{
-	const u32 unused = t->size < 8 ? 64 - t->size * 8 : 0;
-	u64 v = 0;
-
-	memcpy(&v, data, MIN(t->size, (u32)sizeof(v)));
-	return t->is_signed && t->size ? (u64)((s64)(v << unused) >> unused) : v;
-}
+#include "trace/ftrace/event_field.h"
 
 static void add_number(struct json *j, const struct type *t, const u8 *data)
 {
-	const u64 v = load(t, data);
+	const u64 v = event_number(t, data);
 
 	if (t->kind == TYPE_POINTER)
 		json_hex(j, v);
@@ -52,39 +44,20 @@ static bool is_text(const struct type *t)
 	return t->kind != TYPE_ARRAY || t->element->is_char;
 }
 
-/* The value lies elsewhere in the record: a u32 says where, length << 16 | offset. */
-static void add_located(struct json *j, const struct type_member *m, const struct page_event *e)
-{
-	u32 word, offset, len;
-
-	memcpy(&word, e->data + m->offset, sizeof(word));
-	offset = (word & 0xffff) + (m->is_rel_loc ? m->offset + 4 : 0);
-	len = word >> 16;
-	if (offset > e->size || len > e->size - offset)
-		json_null(j);
-	else if (!len && is_text(m->type)) /* not even a NUL: a probe could not read it */
-		json_null(j);
-	else if (m->type->kind == TYPE_ARRAY)
-		add_array(j, m->type->element, e->data + offset, len);
-	else
-		add_text(j, e->data + offset, len);
-}
-
 static void add_value(struct json *j, const struct type_member *m, const struct page_event *e)
 {
-	const u32 size = m->is_data_loc || m->is_rel_loc ? 4 : m->type->size;
+	const bool is_located = m->is_data_loc || m->is_rel_loc;
+	u32 size;
+	const u8 *const data = event_member_bytes(m, e, &size);
 
-	if (m->offset > e->size || size > e->size - m->offset)
-		json_null(j);
-	else if (m->is_data_loc || m->is_rel_loc)
-		add_located(j, m, e);
+	if (!data || (is_located && !size && is_text(m->type)))
+		json_null(j); /* not even a NUL: a probe could not read it */
 	else if (m->type->kind == TYPE_ARRAY)
-		add_array(j, m->type->element, e->data + m->offset,
-			  size ? size : e->size - m->offset);
-	else if (m->type->kind == TYPE_STRING)
-		add_text(j, e->data + m->offset, size);
+		add_array(j, m->type->element, data, size);
+	else if (is_located || m->type->kind == TYPE_STRING)
+		add_text(j, data, size);
 	else if (size == 1 || size == 2 || size == 4 || size == 8)
-		add_number(j, m->type, e->data + m->offset);
+		add_number(j, m->type, data);
 	else
 		json_null(j);
 }

@@ -285,6 +285,11 @@ struct event_info *event_table_get(struct event_table *t, u32 id)
 	return e == &none ? NULL : e;
 }
 
+struct event_info *event_table_met(struct event_table *t, u32 id)
+{
+	return id < IDS && t->by_id[id] != &none ? t->by_id[id] : NULL;
+}
+
 struct event_info *event_table_find(struct event_table *t, const char *system, const char *name)
 {
 	if (t->kernel && str_eq(system, "ftrace") && !t->own_known) {

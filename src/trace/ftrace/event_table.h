@@ -45,6 +45,8 @@ void event_table_release(struct event_table *t);
 int event_table_expect(struct event_table *t, const char *system, const char *name);
 /* NULL: no such event. Remembered, also that there is none. */
 struct event_info *event_table_get(struct event_table *t, u32 id);
+/* The same, but only one that was asked for before. */
+struct event_info *event_table_met(struct event_table *t, u32 id);
 /* By name; live or recorded. */
 struct event_info *event_table_find(struct event_table *t, const char *system, const char *name);
 /*

@@ -70,19 +70,10 @@ void trace_text_time(u64 ns, struct strbuf *out)
 	text_end(out, put_time(text_room(out, 64), ns));
 }
 
-static s32 record_pid(const struct page_event *e)
-{
-	s32 pid = 0;
-
-	if (e->size >= 8)
-		memcpy(&pid, e->data + 4, sizeof(pid));
-	return pid;
-}
-
 /* trace_print_context() */
 void trace_text_head(struct trace_text *t, const struct raw_event *e, struct strbuf *out)
 {
-	const s32 pid = record_pid(&e->event);
+	const s32 pid = page_event_pid(&e->event);
 	char *p = text_room(out, 256);
 	size_t len;
 	const char *comm = task_name(t->tasks, pid, &len);
@@ -427,7 +418,7 @@ void trace_text_event(struct trace_text *t, const struct raw_event *e, struct st
  * print format. */
 void trace_text_trace_cmd(struct trace_text *t, const struct raw_event *e, struct strbuf *out)
 {
-	const s32 pid = record_pid(&e->event);
+	const s32 pid = page_event_pid(&e->event);
 	struct event_info *info = event_table_get(t->events, page_event_id(&e->event));
 	char *p, *end;
 	size_t len;

@@ -80,4 +80,14 @@ static inline u32 page_event_id(const struct page_event *e)
 	return e->size >= 2 ? (u32)e->data[0] | (u32)e->data[1] << 8 : 0;
 }
 
+/* The thread of a record (common_pid); 0 if it is too short. */
+static inline s32 page_event_pid(const struct page_event *e)
+{
+	s32 pid = 0;
+
+	if (e->size >= 8)
+		memcpy(&pid, e->data + 4, sizeof(pid));
+	return pid;
+}
+
 #endif

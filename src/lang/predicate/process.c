@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-#include "user/filter.h"
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lang/predicate/process.h"
 
 #include "base/glob.h"
 #include "lang/bpf/process_image.h"
+#include "lang/predicate/predicate.h"
 #include "probe/user_event.h"
 
 static int image_make(const struct script *script, struct diag *diag, struct strbuf *ret)
@@ -22,6 +23,22 @@ static void add_line(const struct user_event *event, const struct strbuf *image,
 	strbuf_add_hex(ret, image->data, image->len);
 	/* a program with other fields under this name must not be judged by them */
 	strbuf_addf(ret, " %" PRIu64 "\n", event->hash);
+}
+
+/* The condition with the names of this event's fields resolved. */
+static int bind_to(const struct user_event *event, const char *predicate, struct diag *diag,
+		   struct strbuf *ret)
+{
+	struct predicate_event e = {
+		.name = arena_printf(&diag->arena, "%s:%s", event->provider, event->name),
+		.hint = "`pantrace user list` shows events and fields"};
+	int err;
+
+	for (u32 i = 0; i < event->nfields; i++)
+		vector_push(&e.fields, event->fields[i].name);
+	err = predicate_to_script(predicate, &e, diag, NULL, ret);
+	predicate_event_release(&e);
+	return err;
 }
 
 static int compile(const struct user_event *event, const char *predicate, struct diag *diag,
@@ -44,14 +61,18 @@ static int compile(const struct user_event *event, const char *predicate, struct
 						       .probe_read_kernel = true,
 						       .cpu_v4 = true,
 						       .strncmp = true}};
-	const char *text = arena_printf(&diag->arena, "user-filter:%s:%s /%s/ { return 1 }",
-					event->provider, event->name, predicate);
-	int err;
+	struct strbuf condition = STRBUF_INIT;
+	const char *text;
+	int err = bind_to(event, predicate, diag, &condition);
 
+	text = arena_printf(&diag->arena, "user-filter:%s:%s /%s/ { return 1 }", event->provider,
+			    event->name, condition.len ? condition.data : "1");
+	strbuf_release(&condition);
 	type_store_init(&types);
 	env.btf = btf_attach(&types, NULL);
-	err = script_compile(&arena, diag_add_source(diag, "filter", text, strlen(text)), &options,
-			     &script);
+	if (!err)
+		err = script_compile(&arena, diag_add_source(diag, "filter", text, strlen(text)),
+				     &options, &script);
 	if (!err)
 		err = image_make(&script, diag, &image);
 	if (!err)
@@ -70,7 +91,7 @@ static int compile(const struct user_event *event, const char *predicate, struct
 	return err;
 }
 
-int user_filter_compile(const char *line, const char *predicate, struct diag *diag,
+static int compile_line(const char *line, const char *predicate, struct diag *diag,
 			struct strbuf *ret)
 {
 	struct arena arena = ARENA_INIT;
@@ -107,8 +128,8 @@ static int line_event(void *arg, struct user_event *event)
 	return 0;
 }
 
-int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predicate, bool later,
-		      struct diag *diag, struct strbuf *ret)
+static int compile_lines(const char *const *globs, u32 nr_globs, const char *predicate, bool later,
+			 struct diag *diag, struct strbuf *ret)
 {
 	struct lines l = {.arena = ARENA_INIT, .globs = globs, .nr_globs = nr_globs};
 	int err = user_event_each(&l.arena, 0, diag, line_event, &l, NULL);
@@ -128,3 +149,5 @@ int user_filter_lines(const char *const *globs, u32 nr_globs, const char *predic
 	arena_release(&l.arena);
 	return err;
 }
+
+const struct user_filter_compiler predicate_for_processes = {compile_line, compile_lines};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PANTRACE_CMD_REPORT_TIME_H
+#define PANTRACE_CMD_REPORT_TIME_H
+
+#include "base/base.h"
+
+/*
+ * "2026-01-31 12:34:56.789", seconds since the epoch, or "12:34:56.789", which is of the day of
+ * day_of_ns: nanoseconds since the epoch. 0 or -EINVAL.
+ */
+int report_time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PANTRACE_TRACE_CTF_FIELD_H
+#define PANTRACE_TRACE_CTF_FIELD_H
+
+#include "trace/ctf/trace.h"
+#include "trace/field_value.h"
+
+/*
+ * A field of the event, of its contexts or of its packet, as it is shown; members behind dots.
+ */
+struct field_value ctf_event_field(const struct ctf_event *event, const char *name);
+
+#endif

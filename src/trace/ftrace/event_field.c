@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/ftrace/event_field.h"
+
+u64 event_number(const struct type *t, const u8 *data)
+{
+	const u32 unused = t->size < 8 ? 64 - t->size * 8 : 0;
+	u64 v = 0;
+
+	memcpy(&v, data, MIN(t->size, (u32)sizeof(v)));
+	return t->is_signed && t->size ? (u64)((s64)(v << unused) >> unused) : v;
+}
+
+const u8 *event_member_bytes(const struct type_member *m, const struct page_event *e, u32 *ret_size)
+{
+	const bool is_located = m->is_data_loc || m->is_rel_loc;
+	u32 size = is_located ? 4 : m->type->size, offset = m->offset, word;
+
+	if (offset > e->size || size > e->size - offset)
+		return NULL;
+	if (is_located) { /* a u32 says where: length << 16 | offset */
+		memcpy(&word, e->data + offset, sizeof(word));
+		offset = (word & 0xffff) + (m->is_rel_loc ? offset + 4 : 0);
+		size = word >> 16;
+		if (offset > e->size || size > e->size - offset)
+			return NULL;
+	} else if (!size && m->type->kind == TYPE_ARRAY) {
+		size = e->size - offset; /* what is behind the others */
+	}
+	*ret_size = size;
+	return e->data + offset;
+}
+
+static bool is_text(const struct type_member *m)
+{
+	if (m->type->kind == TYPE_ARRAY)
+		return m->type->element->is_char;
+	return m->is_data_loc || m->is_rel_loc || m->type->kind == TYPE_STRING;
+}
+
+struct field_value event_field(const struct event_info *info, const struct page_event *e,
+			       const char *name)
+{
+	struct field_value v = {0};
+
+	for (u32 i = 0; i < info->record->count; i++) {
+		const struct type_member *m = &info->record->members[i];
+		const u8 *data;
+		u32 size;
+
+		if (!m->name || !str_eq(m->name, name))
+			continue;
+		data = event_member_bytes(m, e, &size);
+		if (data && is_text(m)) {
+			v.kind = FIELD_TEXT;
+			v.text = (const char *)data;
+			v.size = strnlen(v.text, size);
+		} else if (data && (size == 1 || size == 2 || size == 4 || size == 8)) {
+			v.kind = FIELD_INTEGER;
+			v.is_signed = m->type->is_signed;
+			v.integer = event_number(m->type, data);
+		}
+		break;
+	}
+	return v;
+}
