@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Conditions on events: as the kernel's filter, as a script's text, as an answer about a recording. */
+/* Conditions on events: as the kernel's filter, a script's text, an answer about a recording. */
 #include "lang/predicate/recorded.h"
 
 #include "tap.h"

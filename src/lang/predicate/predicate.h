@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Conditions on events, wherever a person writes one: filters of the ftrace commands, of hist, of
- * tools and of programs' events, triggers, report -w. All are predicates of the script language, and
- * come to the same three ends:
+ * tools and of programs' events, triggers, report -w. All are predicates of the script language,
+ * and come to the same three ends:
  *
  *	text of a script	compiled for the kernel, or for the interpreter in the program
  *	the kernel's own filter	predicate/kernel.c
@@ -28,9 +28,9 @@ struct predicate_event {
 };
 
 /*
- * SYSTEM:EVENT of the running kernel, shown under another name if that is not NULL; everything is in
- * the arena but the list, which predicate_event_release() frees. An event whose format cannot be read
- * is open.
+ * SYSTEM:EVENT of the running kernel, shown under another name if that is not NULL; everything is
+ * in the arena but the list, which predicate_event_release() frees. An event whose format cannot be
+ * read is open.
  */
 void predicate_event_live(struct arena *a, struct kernel *k, const char *system, const char *event,
 			  const char *shown, struct predicate_event *ret);
@@ -65,7 +65,7 @@ int predicate_kernel(const struct expr *e, const struct predicate_event *event, 
 		     struct tracefs_command *out);
 /* Whether they can say it. d: the one that it was parsed with; nothing is added. */
 bool predicate_kernel_can(const struct expr *e, struct diag *d);
-/* The three steps in one; sets of CPUs ("CPUS{1-3}"), which are the kernel's alone, pass through. */
+/* The three steps in one. Sets of CPUs ("CPUS{1-3}") are the kernel's alone and pass through. */
 int predicate_to_kernel(const char *text, const struct predicate_event *event, struct diag *d,
 			struct tracefs_command *out);
 

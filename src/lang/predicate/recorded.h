@@ -2,9 +2,9 @@
 /*
  * Conditions on the events of a recording, whose kinds have different fields of different types: a
  * name is looked up in each event. What an event does not have makes a comparison neither true nor
- * false, and an event passes only if the whole is true. A recording has numbers with fractions, too;
- * a word that is no field is text to compare with, as the label of an enum (kind == READ). The short
- * spelling FIELD=VALUE, FIELD!=VALUE takes the value as it stands, * and ? allowed.
+ * false, and an event passes only if the whole is true. A recording has numbers with fractions,
+ * too; a word that is no field is text to compare with, as the label of an enum (kind == READ). The
+ * short spelling FIELD=VALUE, FIELD!=VALUE takes the value as it stands, * and ? allowed.
  */
 #ifndef PANTRACE_LANG_PREDICATE_RECORDED_H
 #define PANTRACE_LANG_PREDICATE_RECORDED_H
