@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of trace_dat: its parts (trace_dat.c), the pages of its CPUs (trace/dat/pages.c). */
+/* Inside of trace_dat: the file (trace_dat.c), its parts (contents.c), its pages (pages.c). */
 #ifndef PANTRACE_TRACE_DAT_INTERNAL_H
 #define PANTRACE_TRACE_DAT_INTERNAL_H
 
@@ -8,6 +8,24 @@
 
 /* A section or a chunk is unpacked into memory: more than this is not believed. */
 #define TRACE_DAT_UNPACKED_MAX (1u << 29)
+
+/* In version 6 the parts stand in this order, too. */
+enum section_id {
+	OPTION_DONE = 0,
+	OPTION_DATE = 1,
+	OPTION_BUFFER = 3,
+	OPTION_TRACECLOCK = 4,
+	OPTION_UNAME = 5,
+	OPTION_OFFSET = 7,
+	OPTION_CPUCOUNT = 8,
+	OPTION_STRINGS = 15,
+	OPTION_HEADER_INFO = 16,
+	OPTION_FTRACE_EVENTS = 17,
+	OPTION_EVENT_FORMATS = 18,
+	OPTION_KALLSYMS = 19,
+	OPTION_PRINTK = 20,
+	OPTION_CMDLINES = 21,
+};
 
 enum codec { CODEC_NONE, CODEC_ZLIB, CODEC_ZSTD };
 
@@ -52,5 +70,13 @@ bool trace_dat_read_into(struct trace_dat *t, u64 offset, void *to, u64 n);
 /* Exactly to_len bytes, or false. */
 bool trace_dat_unpack(const struct trace_dat *t, const void *from, size_t from_len, void *to,
 		      size_t to_len);
+
+/* Says so; -EINVAL. */
+int trace_dat_damaged(struct trace_dat *t, const char *what);
+/* OPTION_HEADER_INFO to OPTION_CMDLINES are such parts. 0 or -errno with a diagnostic. */
+bool trace_dat_has_part(u16 id);
+int trace_dat_read_part(struct trace_dat *t, u16 id, struct cursor *c);
+/* Options that are text in both versions; others are ignored. */
+void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t size);
 
 #endif

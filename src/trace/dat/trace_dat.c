@@ -10,29 +10,6 @@
 #define MAX_BUFFERS	4096
 #define MAX_BUFFER_HEAD (2u << 20) /* of another buffer of version 6 */
 
-enum section_id {
-	OPTION_DONE = 0,
-	OPTION_DATE = 1,
-	OPTION_BUFFER = 3,
-	OPTION_TRACECLOCK = 4,
-	OPTION_UNAME = 5,
-	OPTION_OFFSET = 7,
-	OPTION_CPUCOUNT = 8,
-	OPTION_STRINGS = 15,
-	OPTION_HEADER_INFO = 16,
-	OPTION_FTRACE_EVENTS = 17,
-	OPTION_EVENT_FORMATS = 18,
-	OPTION_KALLSYMS = 19,
-	OPTION_PRINTK = 20,
-	OPTION_CMDLINES = 21,
-};
-
-static int damaged(struct trace_dat *t, const char *what)
-{
-	diag_error(t->diag, NO_SPAN, "%s: damaged or cut off: %s", t->path, what);
-	return -EINVAL;
-}
-
 bool trace_dat_read_into(struct trace_dat *t, u64 offset, void *to, u64 n)
 {
 	u64 done = 0;
@@ -77,18 +54,18 @@ static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct curs
 
 	*ret_owned = NULL;
 	if (offset > t->len || t->len - offset < sizeof(head))
-		return damaged(t, "a section is beyond its end");
+		return trace_dat_damaged(t, "a section is beyond its end");
 	if (!trace_dat_read_into(t, offset, head, sizeof(head)))
 		return -EINVAL;
 	if (cursor_u16(&c) != id)
-		return damaged(t, "a section is not where it should be");
+		return trace_dat_damaged(t, "a section is not where it should be");
 	flags = cursor_u16(&c);
 	cursor_u32(&c);
 	size = cursor_u64(&c);
 	if (size > t->len - offset - sizeof(head))
-		return damaged(t, "a section goes beyond its end");
+		return trace_dat_damaged(t, "a section goes beyond its end");
 	if (size > TRACE_DAT_UNPACKED_MAX)
-		return damaged(t, "a section is larger than anything it could hold");
+		return trace_dat_damaged(t, "a section is larger than anything it could hold");
 	packed = trace_dat_read(t, offset + sizeof(head), size);
 	if (!packed)
 		return -EINVAL;
@@ -101,7 +78,7 @@ static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct curs
 	if (ret->failed || from > ret->len - ret->pos || unpacked > TRACE_DAT_UNPACKED_MAX) {
 		free(packed);
 		*ret_owned = NULL;
-		return damaged(t, "a compressed section");
+		return trace_dat_damaged(t, "a compressed section");
 	}
 	to = xmalloc(unpacked + 1ull);
 	*ret_owned = to;
@@ -109,136 +86,11 @@ static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct curs
 		free(to);
 		free(packed);
 		*ret_owned = NULL;
-		return damaged(t, "a compressed section cannot be unpacked");
+		return trace_dat_damaged(t, "a compressed section cannot be unpacked");
 	}
 	free(packed);
 	*ret = cursor_of(to, unpacked);
 	return 0;
-}
-
-/* ---- what the sections hold ---- */
-
-static const char *text_of(struct trace_dat *t, struct cursor *c, u64 size)
-{
-	const char *p = size > c->len ? NULL : cursor_bytes(c, size);
-
-	if (!p)
-		c->failed = true;
-	return p ? arena_strndup(&t->arena, p, size) : "";
-}
-
-static int read_headers(struct trace_dat *t, struct cursor *c)
-{
-	const char *page, *event;
-
-	if (!str_eq(cursor_string(c) ?: "", "header_page"))
-		return damaged(t, "no header_page");
-	page = text_of(t, c, cursor_u64(c));
-	if (!str_eq(cursor_string(c) ?: "", "header_event"))
-		return damaged(t, "no header_event");
-	event = text_of(t, c, cursor_u64(c));
-	if (c->failed || page_layout_parse(page, event, &t->layout))
-		return damaged(t, "header_page");
-	return 0;
-}
-
-static int read_formats_of(struct trace_dat *t, struct cursor *c, const char *system)
-{
-	u32 count = cursor_u32(c);
-
-	while (count-- && !c->failed) {
-		const u64 size = cursor_u64(c);
-		const char *text = size > c->len ? NULL : cursor_bytes(c, size);
-
-		if (text)
-			event_table_add(t->events, system, text, size);
-		else
-			c->failed = true;
-	}
-	return c->failed ? damaged(t, "the formats of its events") : 0;
-}
-
-static int read_ftrace_formats(struct trace_dat *t, struct cursor *c)
-{
-	return read_formats_of(t, c, "ftrace");
-}
-
-static int read_formats(struct trace_dat *t, struct cursor *c)
-{
-	u32 systems = cursor_u32(c);
-	int err = 0;
-
-	while (systems-- && !err && !c->failed) {
-		const char *system = cursor_string(c);
-
-		if (system)
-			err = read_formats_of(t, c, system);
-	}
-	return err ? err : c->failed ? damaged(t, "the formats of its events") : 0;
-}
-
-static int read_kallsyms(struct trace_dat *t, struct cursor *c)
-{
-	const u32 size = cursor_u32(c);
-	const void *text = cursor_bytes(c, size);
-
-	if (!text)
-		return damaged(t, "the kernel's symbols");
-	ksyms_release(t->symbols);
-	t->symbols = ksyms_new(xstrndup(text, size), strnlen(text, size));
-	return 0;
-}
-
-static int read_printk(struct trace_dat *t, struct cursor *c)
-{
-	const u32 size = cursor_u32(c);
-	const char *text = text_of(t, c, size);
-
-	if (c->failed)
-		return damaged(t, "the kernel's strings");
-	string_table_release(t->strings);
-	t->strings = string_table_new(text);
-	return 0;
-}
-
-static int read_cmdlines(struct trace_dat *t, struct cursor *c)
-{
-	const u64 size = cursor_u64(c);
-	const char *text = text_of(t, c, size);
-
-	if (c->failed)
-		return damaged(t, "the names of its threads");
-	task_names_add_cmdlines(t->tasks, text);
-	return 0;
-}
-
-/* "local global [mono] boot": the one in brackets. */
-static const char *chosen_clock(struct trace_dat *t, const char *text)
-{
-	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
-
-	return close ? arena_strndup(&t->arena, open + 1, (size_t)(close - open - 1)) : "";
-}
-
-/* Options that are text in both versions. */
-static void read_text_option(struct trace_dat *t, u16 id, const char *data, size_t size)
-{
-	const char *text;
-
-	if (id != OPTION_UNAME && id != OPTION_TRACECLOCK && id != OPTION_DATE &&
-	    id != OPTION_OFFSET)
-		return;
-	text = arena_strndup(&t->arena, data, size);
-	if (id == OPTION_UNAME) {
-		t->uname = text;
-	} else if (id == OPTION_TRACECLOCK) {
-		t->clock = chosen_clock(t, text);
-	} else if (id == OPTION_DATE) { /* in microseconds */
-		t->date_ns = (s64)(strtoull(text, NULL, 0) * 1000u);
-		t->has_date = true;
-	} else {
-		t->offset_ns = (s64)strtoull(text, NULL, 0);
-	}
 }
 
 /* ---- version 7 ---- */
@@ -255,7 +107,7 @@ static int read_buffer(struct trace_dat *t, struct cursor *c)
 	b.page_size = cursor_u32(c);
 	cpus = cursor_u32(c);
 	if (c->failed || cpus > MAX_CPUS || t->buffers.len >= MAX_BUFFERS)
-		return damaged(t, "a buffer");
+		return trace_dat_damaged(t, "a buffer");
 	b.shown.name = arena_strdup(&t->arena, name);
 	b.shown.clock = arena_strdup(&t->arena, clock);
 	while (cpus-- && !c->failed) {
@@ -265,7 +117,7 @@ static int read_buffer(struct trace_dat *t, struct cursor *c)
 		d.size = cursor_u64(c);
 		if (c->failed || d.offset > t->len || d.size > t->len - d.offset) {
 			vector_free(&b.cpus);
-			return damaged(t, "the data of a CPU goes beyond its end");
+			return trace_dat_damaged(t, "the data of a CPU goes beyond its end");
 		}
 		b.shown.bytes += d.size;
 		if (d.size)
@@ -276,15 +128,6 @@ static int read_buffer(struct trace_dat *t, struct cursor *c)
 	return 0;
 }
 
-static const struct {
-	u16 id;
-	int (*read)(struct trace_dat *t, struct cursor *c);
-} sections[] = {
-	{OPTION_HEADER_INFO, read_headers},   {OPTION_FTRACE_EVENTS, read_ftrace_formats},
-	{OPTION_EVENT_FORMATS, read_formats}, {OPTION_KALLSYMS, read_kallsyms},
-	{OPTION_PRINTK, read_printk},	      {OPTION_CMDLINES, read_cmdlines},
-};
-
 static int read_option(struct trace_dat *t, u16 id, struct cursor *c)
 {
 	struct cursor contents;
@@ -293,18 +136,15 @@ static int read_option(struct trace_dat *t, u16 id, struct cursor *c)
 
 	if (id == OPTION_BUFFER)
 		return read_buffer(t, c);
-	read_text_option(t, id, (const char *)c->data, c->len);
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		if (sections[i].id != id)
-			continue;
-		err = section_contents(t, cursor_u64(c), id, &contents, &owned);
-		if (err)
-			return err;
-		err = sections[i].read(t, &contents);
-		free(owned);
+	trace_dat_text_option(t, id, (const char *)c->data, c->len);
+	if (!trace_dat_has_part(id))
+		return 0;
+	err = section_contents(t, cursor_u64(c), id, &contents, &owned);
+	if (err)
 		return err;
-	}
-	return 0;
+	err = trace_dat_read_part(t, id, &contents);
+	free(owned);
+	return err;
 }
 
 /* One options section; *ret_next is where the next one is, 0 = none. */
@@ -322,7 +162,7 @@ static int read_options(struct trace_dat *t, u64 offset, u64 *ret_next)
 		struct cursor option = cursor_of(data, size);
 
 		if (!data) {
-			err = damaged(t, "its options");
+			err = trace_dat_damaged(t, "its options");
 		} else if (id == OPTION_DONE) {
 			*ret_next = cursor_u64(&option);
 			break;
@@ -341,7 +181,7 @@ static int read_v7(struct trace_dat *t, struct cursor *c)
 	int err = 0;
 
 	if (c->failed || !version)
-		return damaged(t, "its head");
+		return trace_dat_damaged(t, "its head");
 	t->codec = str_eq(codec, "zstd")   ? CODEC_ZSTD
 		   : str_eq(codec, "zlib") ? CODEC_ZLIB
 					   : CODEC_NONE;
@@ -353,7 +193,7 @@ static int read_v7(struct trace_dat *t, struct cursor *c)
 	/* A chain: it may only go on, or it would go round. */
 	for (u64 before = 0; !err && next; before++) {
 		if (before > 1000)
-			return damaged(t, "its options have no end");
+			return trace_dat_damaged(t, "its options have no end");
 		err = read_options(t, next, &next);
 	}
 	return err;
@@ -386,7 +226,7 @@ static int read_flyrecord(struct trace_dat *t, struct cursor *c, u32 cpus, const
 	b.shown.cpus = (u32)b.cpus.len;
 	if (c->failed || t->buffers.len >= MAX_BUFFERS) {
 		vector_free(&b.cpus);
-		return damaged(t, "the data of a CPU goes beyond its end");
+		return trace_dat_damaged(t, "the data of a CPU goes beyond its end");
 	}
 	vector_push(&t->buffers, b);
 	return 0;
@@ -407,14 +247,14 @@ static int read_v6_options(struct trace_dat *t, struct cursor *c, named_buffers 
 		const char *data;
 
 		if (c->failed)
-			return damaged(t, "its options");
+			return trace_dat_damaged(t, "its options");
 		if (id == OPTION_DONE)
 			return 0;
 		size = cursor_u32(c);
 		data = cursor_bytes(c, size);
 		if (!data)
-			return damaged(t, "its options");
-		read_text_option(t, id, data, size);
+			return trace_dat_damaged(t, "its options");
+		trace_dat_text_option(t, id, data, size);
 		if (id == OPTION_BUFFER && size > 8 && more->len < MAX_BUFFERS) {
 			struct named_buffer b = {
 				.name = arena_strndup(&t->arena, data + 8, size - 8)};
@@ -442,7 +282,7 @@ static int read_v6_data(struct trace_dat *t, struct cursor *c, u32 cpus, const c
 			   "%s: a latency recording, which is text: it has no events", t->path);
 		return -ENOTSUP;
 	}
-	return damaged(t, "no data");
+	return trace_dat_damaged(t, "no data");
 }
 
 /* Another buffer: what stands before its data is short. */
@@ -455,7 +295,7 @@ static int read_v6_buffer(struct trace_dat *t, const struct named_buffer *b, u32
 	int err;
 
 	if (b->offset >= t->len)
-		return damaged(t, "a buffer is beyond its end");
+		return trace_dat_damaged(t, "a buffer is beyond its end");
 	n = MIN(t->len - b->offset, (u64)MAX_BUFFER_HEAD);
 	head = trace_dat_read(t, b->offset, n);
 	if (!head)
@@ -471,15 +311,15 @@ static int read_v6(struct trace_dat *t, struct cursor *c)
 {
 	named_buffers more = {0};
 	u32 cpus;
-	int err = read_headers(t, c);
+	int err = 0;
 
-	for (size_t i = 1; i < ARRAY_SIZE(sections) && !err; i++)
-		err = sections[i].read(t, c);
+	for (u16 id = OPTION_HEADER_INFO; id <= OPTION_CMDLINES && !err; id++)
+		err = trace_dat_read_part(t, id, c);
 	if (err)
 		return err;
 	cpus = cursor_u32(c);
 	if (c->failed || cpus > MAX_CPUS)
-		return damaged(t, "its number of CPUs");
+		return trace_dat_damaged(t, "its number of CPUs");
 	err = read_v6_data(t, c, cpus, "", &more);
 	for (size_t i = 0; i < more.len && !err; i++)
 		err = read_v6_buffer(t, &more.items[i], cpus);
@@ -511,7 +351,7 @@ static int read_head(struct trace_dat *t, struct cursor c)
 	long_size = cursor_u8(&c);
 	t->page_size = cursor_u32(&c);
 	if (c.failed)
-		return damaged(t, "its head");
+		return trace_dat_damaged(t, "its head");
 	t->version = (u32)strtoul(version, NULL, 10);
 	if ((t->version != 6 && t->version != 7) || endian || long_size != 8) {
 		diag_error(t->diag, NO_SPAN,
