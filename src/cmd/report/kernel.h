@@ -6,8 +6,8 @@
  *	- from its date (trace-cmd's --date),
  *	- from a CTF trace of the same machine with the same clock: x86-tsc for ours, mono for
  *	LTTng's,
- *	- of clocks mono, boot and tai, from this machine as it runs, if it was recorded here since it
- *	started.
+ *	- of clocks mono, boot and tai, from this machine as it runs, if it was recorded here since
+ *	it started.
  */
 #ifndef PANTRACE_CMD_REPORT_KERNEL_H
 #define PANTRACE_CMD_REPORT_KERNEL_H
