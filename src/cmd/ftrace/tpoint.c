@@ -46,12 +46,13 @@ static const struct command_spec spec = {
 		"  pantrace tpoint -l 'block:*'                                 # what there is\n"
 		"  pantrace tpoint -v block:block_rq_issue                      # the fields of "
 		"one\n",
-	.details = "TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
-		   "FILTER is a condition on fields (-v shows them), comm, tid and cpu: == != < <= > "
-		   ">= & ~ (a pattern of text), && || ! and parentheses.\n"
-		   "DEFINITION is of an event probe: e:[NAME] SYSTEM:EVENT [ARGUMENT...], where "
-		   "ARGUMENT is [NAME=]$FIELD[:TYPE] or [NAME=]+OFFSET($FIELD)[:TYPE] for what a "
-		   "field points to (kernels since 5.15); TYPE as in pantrace kprobe.\n",
+	.details =
+		"TRACEPOINT is SYSTEM:EVENT, both may have wildcards.\n"
+		"FILTER is a condition on fields (-v shows them), comm, tid and cpu: == != < <= > "
+		">= & ~ (a pattern of text), && || ! and parentheses.\n"
+		"DEFINITION is of an event probe: e:[NAME] SYSTEM:EVENT [ARGUMENT...], where "
+		"ARGUMENT is [NAME=]$FIELD[:TYPE] or [NAME=]+OFFSET($FIELD)[:TYPE] for what a "
+		"field points to (kernels since 5.15); TYPE as in pantrace kprobe.\n",
 	.fields = ftrace_event_fields,
 	.options = options,
 	.command = COMMAND_TRACED,
