@@ -40,64 +40,42 @@ void open_map_init(struct open_map *m, const struct script_map *info, int fd, u3
 	};
 }
 
-int map_lookup(const struct open_map *m, const void *key, void *value)
+/* One of the commands on a single element. value: also the next key (attr.next_key). */
+static int element(const struct open_map *m, enum bpf_cmd command, const void *key,
+		   const void *value, u64 flags)
 {
 	union bpf_attr attr = {0};
-	int r;
 
 	attr.map_fd = (u32)m->fd;
 	attr.key = pointer_u64(key);
 	attr.value = pointer_u64(value);
-	r = sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
+	attr.flags = flags;
+	return MIN(sys_bpf((int)command, &attr, sizeof(attr)), 0);
+}
+
+int map_lookup(const struct open_map *m, const void *key, void *value)
+{
+	return element(m, BPF_MAP_LOOKUP_ELEM, key, value, 0);
 }
 
 int map_update(const struct open_map *m, const void *key, const void *value)
 {
-	union bpf_attr attr = {0};
-	int r;
-
-	attr.map_fd = (u32)m->fd;
-	attr.key = pointer_u64(key);
-	attr.value = pointer_u64(value);
-	r = sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
+	return element(m, BPF_MAP_UPDATE_ELEM, key, value, BPF_ANY);
 }
 
 int map_insert(const struct open_map *m, const void *key, const void *value)
 {
-	union bpf_attr attr = {0};
-	int r;
-
-	attr.map_fd = (u32)m->fd;
-	attr.key = pointer_u64(key);
-	attr.value = pointer_u64(value);
-	attr.flags = BPF_NOEXIST;
-	r = sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
+	return element(m, BPF_MAP_UPDATE_ELEM, key, value, BPF_NOEXIST);
 }
 
 int map_delete(const struct open_map *m, const void *key)
 {
-	union bpf_attr attr = {0};
-	int r;
-
-	attr.map_fd = (u32)m->fd;
-	attr.key = pointer_u64(key);
-	r = sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
+	return element(m, BPF_MAP_DELETE_ELEM, key, NULL, 0);
 }
 
 static int map_next_key(const struct open_map *m, const void *key, void *next)
 {
-	union bpf_attr attr = {0};
-	int r;
-
-	attr.map_fd = (u32)m->fd;
-	attr.key = pointer_u64(key);
-	attr.next_key = pointer_u64(next);
-	r = sys_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr));
-	return r < 0 ? r : 0;
+	return element(m, BPF_MAP_GET_NEXT_KEY, key, next, 0);
 }
 
 static void reserve(const struct open_map *m, struct map_elements *e, size_t n)

@@ -54,7 +54,7 @@ static bool wants(const struct compilation *k, const char *stage)
 static int pass_in_process(struct compilation *k)
 {
 	if (k->options->in_process)
-		in_process_choose(k->arena, &k->script->ast);
+		in_process_choose(&k->script->ast);
 	return 0;
 }
 

@@ -105,19 +105,6 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	return -EINVAL;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t,
-		    const struct probe_use *use, struct span at, struct probe_context *ret)
-{
-	*ret = (struct probe_context){
-		.kind = CONTEXT_PERF_EVENT,
-		.program_type = BPF_PROG_TYPE_PERF_EVENT,
-		.space = SPACE_UNKNOWN,
-		.has_cookie = kernel_features(env->kernel)->attach_cookie,
-		.layout_key = t->provider->name,
-	};
-	return 0;
-}
-
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
@@ -162,7 +149,7 @@ const struct probe_provider probe_software = {
 	.needs = KERNEL_PERF_SOFTWARE,
 	.ends_in_count = true,
 	.expand = expand,
-	.describe = describe,
+	.describe = probe_describe_sampled,
 	.attach = attach,
 	.asks = true,
 	.each = each,
@@ -176,7 +163,7 @@ const struct probe_provider probe_hardware = {
 	.needs = KERNEL_PERF_HARDWARE,
 	.ends_in_count = true,
 	.expand = expand,
-	.describe = describe,
+	.describe = probe_describe_sampled,
 	.attach = attach,
 	.asks = true,
 	.each = each,

@@ -343,6 +343,19 @@ const struct type *probe_arguments_type(struct probe_env *env, const struct type
 	return t;
 }
 
+int probe_describe_sampled(struct probe_env *env, const struct probe_target *t,
+			   const struct probe_use *use, struct span at, struct probe_context *ret)
+{
+	*ret = (struct probe_context){
+		.kind = CONTEXT_PERF_EVENT,
+		.program_type = BPF_PROG_TYPE_PERF_EVENT,
+		.space = SPACE_UNKNOWN,
+		.has_cookie = kernel_features(env->kernel)->attach_cookie,
+		.layout_key = t->provider->name,
+	};
+	return 0;
+}
+
 void probe_describe_registers(struct probe_context *ret, bool stack_arguments)
 {
 	ret->kind = CONTEXT_REGISTERS;

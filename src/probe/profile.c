@@ -92,19 +92,6 @@ static int expand_rate(struct probe_env *env, const struct probe_request *r,
 	return 0;
 }
 
-static int describe(struct probe_env *env, const struct probe_target *t,
-		    const struct probe_use *use, struct span at, struct probe_context *ret)
-{
-	*ret = (struct probe_context){
-		.kind = CONTEXT_PERF_EVENT,
-		.program_type = BPF_PROG_TYPE_PERF_EVENT,
-		.space = SPACE_UNKNOWN,
-		.has_cookie = kernel_features(env->kernel)->attach_cookie,
-		.layout_key = t->provider->name,
-	};
-	return 0;
-}
-
 static struct perf_event_attr clock_attr(const struct probe_target *t)
 {
 	struct perf_event_attr attr = {
@@ -202,7 +189,7 @@ const struct probe_provider probe_profile = {
 	.is_timer = true,
 	.ends_in_count = true,
 	.expand = expand_rate,
-	.describe = describe,
+	.describe = probe_describe_sampled,
 	.attach = attach_profile,
 	.asks = true,
 	.each = each_rate,
@@ -218,7 +205,7 @@ const struct probe_provider probe_interval = {
 	.is_slow = true,
 	.ends_in_count = true,
 	.expand = expand_rate,
-	.describe = describe,
+	.describe = probe_describe_sampled,
 	.attach = attach_interval,
 	.each = each_rate,
 };

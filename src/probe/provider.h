@@ -99,6 +99,9 @@ int probe_refuse(struct probe_env *env, struct span at, int err, const char *wha
  */
 const struct type *probe_arguments_type(struct probe_env *env, const struct type *function,
 					const char *name);
+/* describe() of events that are sampled: nothing but registers. */
+int probe_describe_sampled(struct probe_env *env, const struct probe_target *t,
+			   const struct probe_use *use, struct span at, struct probe_context *ret);
 void probe_describe_registers(struct probe_context *ret, bool stack_arguments);
 /* Is bpf_get_attach_cookie allowed in this program type (with this attach type)? Found by trial. */
 bool probe_has_cookie(struct probe_env *env, u32 program_type, u32 expected_attach_type,

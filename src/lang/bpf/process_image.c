@@ -4,8 +4,7 @@
 #include "lib/vm.h"
 
 /* Its one map is the scratch memory. */
-static void add_code(const struct script *script, const struct script_program *program,
-		     struct strbuf *ret)
+static void add_code(const struct script_program *program, struct strbuf *ret)
 {
 	for (u32 i = 0; i < program->code.count; i++) {
 		struct bpf_insn insn = program->code.insns[i];
@@ -45,7 +44,7 @@ int process_image(const struct script *script, const struct script_program *prog
 		return -E2BIG;
 	}
 	strbuf_add(ret, &head, sizeof(head));
-	add_code(script, program, ret);
+	add_code(program, ret);
 	err = pt_vm_load(ret->data + start, ret->len - start, &vm, &at);
 	if (!err) {
 		pt_vm_unload(vm);

@@ -60,7 +60,7 @@ static void check_static_assert(struct check *c, struct expr *call)
 	call->type = type_none();
 	if (!check_arg_literal_string(c, call, 1) || !check_known(c, call->args[0]))
 		return;
-	if (!check_constant(c, call->args[0], &condition)) {
+	if (!check_constant(call->args[0], &condition)) {
 		check_error(c, call->span,
 			    "static_assert() needs a condition that is known when the script is "
 			    "compiled");

@@ -40,7 +40,7 @@ static struct text lower_text(struct lower *l, struct expr *e)
 		type = type_string(l->types, l->script->config.max_strlen);
 		from = lower_scalar(l, e);
 		lower_slot(l, type, "text", &slot);
-		lower_read_string(l, slot, 0, type->size, from, builtin_space(e), e->span);
+		lower_read_string(l, slot, 0, type->size, from, builtin_space(e));
 		t.value = value_memory(type, slot, 0, SPACE_BPF);
 		t.size = type->size;
 	} else {
@@ -74,7 +74,7 @@ static void check_strncmp(struct check *c, struct expr *call)
 	call->type = type_int(8, false);
 	check_text(c, call, 0);
 	check_text(c, call, 1);
-	if (!check_constant(c, call->args[2], &n) || n < 0)
+	if (!check_constant(call->args[2], &n) || n < 0)
 		check_error(c, call->span, "Builtin strncmp requires a non-negative literal");
 	else
 		call->annotation = (void *)(uintptr_t)(n + 1);
@@ -116,8 +116,8 @@ static ir_reg text_length(struct lower *l, const struct text *t)
 	ir_reg copy, length;
 
 	lower_slot(l, type_string(l->types, t->size + 1), "strlen", &copy);
-	length = ir_move(l->f, lower_read_string(l, copy, 0, t->size + 1, t->address, SPACE_KERNEL,
-						 NO_SPAN));
+	length =
+		ir_move(l->f, lower_read_string(l, copy, 0, t->size + 1, t->address, SPACE_KERNEL));
 	ir_branch_imm(l->f, IR_SLT, length, 1, short_text, end);
 	ir_switch_to(l->f, short_text);
 	ir_assign_const(l->f, length, 1);
@@ -459,7 +459,7 @@ static ir_reg lower_bytes(struct lower *l, struct expr *e, u32 n)
 		return builtin_spill(l, lower_scalar(l, e), "memcmp");
 	address = lower_scalar(l, e);
 	slot = ir_slot_address(l->f, ir_slot(l->f, ALIGN_UP(n, 8), 8, "memcmp"));
-	result = lower_read(l, slot, 0, n, address, 0, builtin_space(e), e->span);
+	result = lower_read(l, slot, 0, n, address, 0, builtin_space(e));
 	lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, e->span);
 	return slot;
 }

@@ -24,7 +24,7 @@ static ir_reg append(struct lower *l, ir_reg dst, struct expr *e, u32 max)
 	lower_expr(l, e, &v);
 	m = lower_materialise(l, &v, e->span);
 	n = lower_read_string(l, dst, 0, MIN(m.type->size, max) + 1, builtin_address(l, &m),
-			      SPACE_KERNEL, e->span);
+			      SPACE_KERNEL);
 	return builtin_bound(l, ir_binary_imm(l->f, IR_SUB, n, 1), max);
 }
 

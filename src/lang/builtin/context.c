@@ -288,8 +288,7 @@ static void lower_stack_argument(struct lower *l, struct expr *call, struct valu
 	while (first < 32 && arch_argument_offset(first) >= 0)
 		first++;
 	result = lower_read(l, slot, 0, 8, saved_register(l, arch_sp_offset(), 8),
-			    arch_stack_argument_offset(first + n), l->unit->context.space,
-			    call->span);
+			    arch_stack_argument_offset(first + n), l->unit->context.space);
 	lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 	*ret = value_register(call->type, ir_load(l->f, slot, 0, 8, false));
 }

@@ -63,7 +63,7 @@ static void check_signal(struct check *c, struct expr *call)
 	if (!check_arg_integer(c, call, 0))
 		return;
 	if ((call->args[0]->kind == EXPR_INTEGER || call->args[0]->is_comptime_known) &&
-	    check_constant(c, call->args[0], &number) && (number < 1 || number > 64))
+	    check_constant(call->args[0], &number) && (number < 1 || number > 64))
 		check_error(c, call->span, "%lld is not a valid signal, allowed range: [1,64]",
 			    (long long)number);
 }
@@ -108,8 +108,7 @@ static void lower_write_user(struct lower *l, struct expr *call, struct value *r
 	ir_zero(l->f, slot, 0, ALIGN_UP(n, 8));
 	lower_expr(l, source, &v);
 	if (source->type->kind == TYPE_POINTER) {
-		lower_read(l, slot, 0, n, lower_to_register(l, &v), 0, builtin_space(source),
-			   call->span);
+		lower_read(l, slot, 0, n, lower_to_register(l, &v), 0, builtin_space(source));
 	} else {
 		v = lower_materialise(l, &v, call->span);
 		ir_copy(l->f, slot, 0, v.reg, v.constant, MIN(n, source->type->size));

@@ -135,7 +135,7 @@ static void lower_macaddr(struct lower *l, struct expr *call, struct value *ret)
 	if (type_is(arg->type, TYPE_STRING) && v.kind == VALUE_MEMORY &&
 	    (v.space == SPACE_KERNEL || v.space == SPACE_USER || v.space == SPACE_UNKNOWN)) {
 		/* As a string it would lose its last byte, and end at a zero. */
-		result = lower_read(l, slot, 0, MAC_BYTES, v.reg, v.constant, v.space, call->span);
+		result = lower_read(l, slot, 0, MAC_BYTES, v.reg, v.constant, v.space);
 		lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 	} else if (is_bytes(arg->type)) {
 		v = lower_materialise(l, &v, call->span);
@@ -143,7 +143,7 @@ static void lower_macaddr(struct lower *l, struct expr *call, struct value *ret)
 			MAC_BYTES);
 	} else {
 		result = lower_read(l, slot, 0, MAC_BYTES, lower_to_register(l, &v), 0,
-				    builtin_space(arg), call->span);
+				    builtin_space(arg));
 		lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 	}
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);

@@ -71,7 +71,6 @@ static void check_path(struct check *c, struct expr *call)
 struct walk {
 	struct lower *l;
 	const struct path_offsets *o;
-	struct span at;
 	ir_reg word; /* address of an 8-byte slot that reads go through */
 	/* filled from PATH_SIZE downwards; room for a second name behind, for the verifier */
 	ir_reg buffer;
@@ -94,7 +93,7 @@ static void set(struct walk *w, enum walk_variable v, ir_reg value)
 /* The pointer (or integer of `size` bytes) at base + offset in kernel memory. */
 static ir_reg follow(struct walk *w, ir_reg base, u32 offset, u32 size)
 {
-	lower_read(w->l, w->word, 0, size, base, offset, SPACE_KERNEL, w->at);
+	lower_read(w->l, w->word, 0, size, base, offset, SPACE_KERNEL);
 	return ir_load(w->l->f, w->word, 0, size, false);
 }
 
@@ -171,7 +170,7 @@ static void finish(struct walk *w, const struct type *type, ir_reg string, struc
 
 static struct walk walk_new(struct lower *l, struct expr *call)
 {
-	struct walk w = {.l = l, .o = call->annotation, .at = call->span};
+	struct walk w = {.l = l, .o = call->annotation};
 
 	w.word = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "path.word"));
 	w.buffer =
@@ -213,41 +212,41 @@ static void walk_up(struct walk *w, ir_reg path)
 	ir_switch_to(f, done);
 }
 
-static ir_reg read_pointer(struct lower *l, ir_reg base, u32 offset, struct span at)
+static ir_reg read_pointer(struct lower *l, ir_reg base, u32 offset)
 {
 	ir_reg word = ir_slot_address(l->f, ir_slot(l->f, 8, 8, "path.pointer"));
 
-	lower_read(l, word, 0, 8, base, offset, SPACE_KERNEL, at);
+	lower_read(l, word, 0, 8, base, offset, SPACE_KERNEL);
 	return ir_load(l->f, word, 0, 8, false);
 }
 
 /* Address of the current task's working directory (a struct path). */
-static ir_reg cwd_path(struct lower *l, const struct path_offsets *o, struct span at)
+static ir_reg cwd_path(struct lower *l, const struct path_offsets *o)
 {
 	ir_reg task = ir_call(l->f, BPF_FUNC_get_current_task, 0, NULL);
 
-	return ir_binary_imm(l->f, IR_ADD, read_pointer(l, task, o->task_fs, at), o->fs_pwd);
+	return ir_binary_imm(l->f, IR_ADD, read_pointer(l, task, o->task_fs), o->fs_pwd);
 }
 
 /* Address of the struct path of an open file; one at address 0 (nothing can be read there) if fd is
  * not open. */
-static ir_reg fd_path(struct lower *l, const struct path_offsets *o, ir_reg fd, struct span at)
+static ir_reg fd_path(struct lower *l, const struct path_offsets *o, ir_reg fd)
 {
 	struct ir_function *f = l->f;
 	const u32 open = ir_block_new(f, "fd.open"), end = ir_block_new(f, "fd.end");
 	ir_reg table, array, limit, file = ir_reg_new(f), word, task;
 
 	task = ir_call(f, BPF_FUNC_get_current_task, 0, NULL);
-	table = read_pointer(l, read_pointer(l, task, o->task_files, at), o->files_fdt, at);
+	table = read_pointer(l, read_pointer(l, task, o->task_files), o->files_fdt);
 	word = ir_slot_address(f, ir_slot(f, 8, 8, "fd.limit"));
-	lower_read(l, word, 0, 4, table, o->fdt_max, SPACE_KERNEL, at);
+	lower_read(l, word, 0, 4, table, o->fdt_max, SPACE_KERNEL);
 	limit = ir_load(f, word, 0, 4, false);
 	ir_assign_const(f, file, 0);
 	ir_branch(f, IR_LT, fd, limit, open, end); /* unsigned: negative numbers are out too */
 	ir_switch_to(f, open);
-	array = ir_binary(f, IR_ADD, read_pointer(l, table, o->fdt_fd, at),
+	array = ir_binary(f, IR_ADD, read_pointer(l, table, o->fdt_fd),
 			  ir_binary_imm(f, IR_SHL, fd, 3));
-	ir_assign(f, file, read_pointer(l, array, 0, at));
+	ir_assign(f, file, read_pointer(l, array, 0));
 	ir_jump(f, end);
 	ir_switch_to(f, end);
 	return ir_binary_imm(f, IR_ADD, file, o->file_path);
@@ -259,7 +258,7 @@ static void lower_cwd(struct lower *l, struct expr *call, struct value *ret)
 	ir_reg string;
 
 	lower_slot(l, call->type, "path", &string);
-	walk_up(&w, cwd_path(l, w.o, call->span));
+	walk_up(&w, cwd_path(l, w.o));
 	finish(&w, call->type, string, ret);
 }
 
@@ -269,7 +268,7 @@ static void lower_fdpath(struct lower *l, struct expr *call, struct value *ret)
 	ir_reg fd = lower_scalar(l, call->args[0]), string;
 
 	lower_slot(l, call->type, "path", &string);
-	walk_up(&w, fd_path(l, w.o, fd, call->span));
+	walk_up(&w, fd_path(l, w.o, fd));
 	finish(&w, call->type, string, ret);
 }
 
@@ -315,10 +314,10 @@ static void lower_abspath(struct lower *l, struct expr *call, struct value *ret)
 	put_relative(&w, string, n);
 	ir_branch_imm(f, IR_EQ, ir_extend(f, fd, 4, true), AT_FDCWD, here, there);
 	ir_switch_to(f, here);
-	ir_assign(f, path, cwd_path(l, w.o, call->span));
+	ir_assign(f, path, cwd_path(l, w.o));
 	ir_jump(f, walk);
 	ir_switch_to(f, there);
-	ir_assign(f, path, fd_path(l, w.o, fd, call->span));
+	ir_assign(f, path, fd_path(l, w.o, fd));
 	ir_jump(f, walk);
 	ir_switch_to(f, walk);
 	walk_up(&w, path);

@@ -55,7 +55,7 @@ static void check_normalize(struct check *c, struct expr *call)
 	if (!by)
 		return;
 	check_integer_argument(c, call, 1);
-	if (by->is_comptime_known && check_constant(c, by, &value) && value < 1)
+	if (by->is_comptime_known && check_constant(by, &value) && value < 1)
 		check_error(c, by->span,
 			    "normalize() expects a divisor of at least 1 (%lld provided)",
 			    (long long)value);

@@ -204,7 +204,7 @@ static void lower_comm_of(struct lower *l, struct expr *call, struct value *ret)
 	task = ir_call_kernel(l->f, f->from_pid, 1, &pid);
 	ir_branch_imm(l->f, IR_EQ, task, 0, missing, found);
 	ir_switch_to(l->f, found);
-	lower_read(l, slot, 0, COMM_SIZE, task, f->offset, SPACE_KERNEL, call->span);
+	lower_read(l, slot, 0, COMM_SIZE, task, f->offset, SPACE_KERNEL);
 	ir_call_kernel(l->f, f->release, 1, &task);
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, missing);
@@ -251,8 +251,7 @@ static void lower_cpid(struct lower *l, struct expr *call, struct value *ret)
 		*ret = value_constant(call->type, 0);
 	else
 		*ret = value_register(
-			call->type,
-			builtin_global(l, offsetof(struct script_globals, child_pid), call->span));
+			call->type, builtin_global(l, offsetof(struct script_globals, child_pid)));
 }
 
 static void check_has_cpid(struct check *c, struct expr *call)
@@ -341,17 +340,17 @@ static void lower_relative(struct lower *l, struct expr *call, struct value *ret
 	task = call->nargs ? lower_scalar(l, call->args[0])
 			   : ir_call(l->f, BPF_FUNC_get_current_task, 0, NULL);
 	lower_slot(l, type_int(8, false), "task", &slot);
-	lower_read(l, slot, 0, 8, task, o->link, SPACE_KERNEL, call->span);
+	lower_read(l, slot, 0, 8, task, o->link, SPACE_KERNEL);
 	link = ir_load(l->f, slot, 0, 8, false);
 	if (call->type->kind != TYPE_STRING) {
-		result = lower_read(l, slot, 0, 4, link, o->member, SPACE_KERNEL, call->span);
+		result = lower_read(l, slot, 0, 4, link, o->member, SPACE_KERNEL);
 		lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 		*ret = value_register(call->type, ir_load(l->f, slot, 0, 4, false));
 		return;
 	}
 	lower_slot(l, call->type, call->builtin->name, &slot);
 	/* The kernel pads task->comm, so the whole array may be copied. */
-	result = lower_read(l, slot, 0, COMM_SIZE, link, o->member, SPACE_KERNEL, call->span);
+	result = lower_read(l, slot, 0, COMM_SIZE, link, o->member, SPACE_KERNEL);
 	lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
 }

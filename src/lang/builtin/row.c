@@ -123,9 +123,8 @@ static void check_tracer_pid(struct check *c, struct expr *call)
 
 static void lower_tracer_pid(struct lower *l, struct expr *call, struct value *ret)
 {
-	*ret = value_register(
-		call->type,
-		builtin_global(l, offsetof(struct script_globals, self_pid), call->span));
+	*ret = value_register(call->type,
+			      builtin_global(l, offsetof(struct script_globals, self_pid)));
 }
 
 /* ---- argv ---- */
@@ -155,7 +154,7 @@ static void lower_argv(struct lower *l, struct expr *call, struct value *ret)
 	lower_loop_begin(l, &loop, ir_const(f, ARGV_COUNT), ARGV_COUNT);
 	lower_read(l, slot, 0, 8,
 		   ir_binary(f, IR_ADD, pointers, ir_binary_imm(f, IR_SHL, loop.index, 3)), 0,
-		   SPACE_USER, call->span);
+		   SPACE_USER);
 	pointer = ir_load(f, slot, 0, 8, false);
 	ir_branch_imm(f, IR_EQ, pointer, 0, done, word);
 	ir_switch_to(f, word);

@@ -94,7 +94,7 @@ static void check_stack(struct check *c, struct expr *call)
 			    name, call->args[0]->name);
 	if (limit_at < call->nargs && (limit_at || call->args[0]->kind != EXPR_NAME)) {
 		check_expr(c, call->args[limit_at]);
-		if (!check_constant(c, call->args[limit_at], &depth)) {
+		if (!check_constant(call->args[limit_at], &depth)) {
 			depth = DEFAULT_DEPTH;
 			check_error(c, call->span, "%s: invalid limit value", name);
 		}
@@ -295,7 +295,7 @@ static ir_reg get_stack(struct lower *l, ir_reg stack, u32 offset, u32 depth, bo
  * the kernel has not put it in, the stack is taken one place further on, and the first two places
  * are written here.
  */
-static ir_reg get_entry_stack(struct lower *l, ir_reg stack, u32 depth, struct span at)
+static ir_reg get_entry_stack(struct lower *l, ir_reg stack, u32 depth)
 {
 	const u32 offset = FRAMES_OFFSET, readable = ir_block_new(l->f, "entry"),
 		  missing = ir_block_new(l->f, "entry.missing"),
@@ -306,7 +306,7 @@ static ir_reg get_entry_stack(struct lower *l, ir_reg stack, u32 depth, struct s
 	lower_slot(l, type_int(8, false), "caller", &word);
 	failed = lower_read(l, word, 0, 8,
 			    ir_load(l->f, lower_context(l), arch_sp_offset(), 8, false), 0,
-			    SPACE_USER, at);
+			    SPACE_USER);
 	ir_branch_imm(l->f, IR_EQ, failed, 0, readable, end);
 	ir_switch_to(l->f, readable);
 	caller = ir_load(l->f, word, 0, 8, false);
@@ -360,7 +360,7 @@ static ir_reg capture(struct lower *l, struct expr *call, bool user)
 		return id;
 	}
 	bytes = user && l->unit->context.entry && depth > 1
-			? get_entry_stack(l, stack, depth, call->span)
+			? get_entry_stack(l, stack, depth)
 			: get_stack(l, stack, FRAMES_OFFSET, depth, user);
 	/* A task without user space, or an interrupted vsyscall, has no stack: id 0, which prints
 	 * as empty. */

@@ -69,7 +69,7 @@ static void check_length(struct check *c, struct expr *call, struct read_plan *p
 		plan->is_sized = true;
 		return;
 	}
-	if (!check_constant(c, call->args[1], &n))
+	if (!check_constant(call->args[1], &n))
 		return;
 	if (n < 0 && call->args[1]->type->is_signed) {
 		check_error(c, call->span, "%s cannot use negative length (%lld)",
@@ -180,14 +180,13 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 		length = builtin_bound(l, lower_scalar(l, call->args[1]), size);
 		lower_slot(l, call->type, "str", &slot);
 		ir_store_imm(l->f, slot, 0, 1, 0); /* a length of 0 reads nothing */
-		result = lower_read_string_sized(l, slot, size, length, from, space, call->span);
+		result = lower_read_string_sized(l, slot, length, from, space);
 	} else {
 		/* One byte more: a string that fills its size without a NUL has been cut. */
 		lower_slot(l, type_string(l->types, size + 1), "str", &slot);
 		if (is_short)
 			ir_zero(l->f, slot, 0, ALIGN_UP(size + 1, 8));
-		result = lower_read_string(l, slot, 0, size + plan->is_whole, from, space,
-					   call->span);
+		result = lower_read_string(l, slot, 0, size + plan->is_whole, from, space);
 	}
 	lower_helper_error(l,
 			   space == SPACE_USER ? BPF_FUNC_probe_read_user_str
@@ -242,7 +241,7 @@ static void lower_buf(struct lower *l, struct expr *call, struct value *ret)
 		size = ir_const(l->f, plan->max);
 	lower_slot(l, call->type, "buf", &slot);
 	ir_store(l->f, slot, 0, 4, size);
-	result = builtin_read_sized(l, ir_binary_imm(l->f, IR_ADD, slot, 4), size, from, space);
+	result = lower_read_sized(l, ir_binary_imm(l->f, IR_ADD, slot, 4), size, from, space);
 	lower_helper_error(
 		l, space == SPACE_USER ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel,
 		result, call->span);
@@ -344,15 +343,14 @@ static void lower_join(struct lower *l, struct expr *call, struct value *ret)
 			  fits = ir_block_new(l->f, "join.fits");
 		ir_reg from, length, to;
 
-		lower_read(l, pointer, 0, 8, argv, i * 8, space, call->span);
+		lower_read(l, pointer, 0, 8, argv, i * 8, space);
 		from = ir_load(l->f, pointer, 0, 8, false);
 		ir_branch_imm(l->f, IR_EQ, from, 0, done, next);
 		ir_switch_to(l->f, next);
 		ir_branch_imm(l->f, IR_LE, used, room - max_string, fits, done);
 		ir_switch_to(l->f, fits);
 		to = ir_binary(l->f, IR_ADD, data, used);
-		length = string_length(
-			l, lower_read_string(l, to, 0, max_string, from, space, call->span));
+		length = string_length(l, lower_read_string(l, to, 0, max_string, from, space));
 		ir_assign(l->f, used,
 			  ir_binary(l->f, IR_ADD, used, builtin_bound(l, length, max_string)));
 		ir_assign(l->f, count, ir_binary_imm(l->f, IR_ADD, count, 1));

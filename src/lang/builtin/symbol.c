@@ -112,7 +112,7 @@ static void lower_percpu_kaddr(struct lower *l, struct expr *call, struct value 
 	offset = ir_binary(l->f, IR_ADD, ir_binary_imm(l->f, IR_SHL, cpu, 3),
 			   ir_const(l->f, plan->offsets));
 	lower_slot(l, type_int(8, false), "percpu", &slot);
-	lower_read(l, slot, 0, 8, offset, 0, SPACE_KERNEL, call->span);
+	lower_read(l, slot, 0, 8, offset, 0, SPACE_KERNEL);
 	offset = ir_load(l->f, slot, 0, 8, false);
 	ir_assign(l->f, r, ir_binary(l->f, IR_ADD, offset, ir_const(l->f, plan->base)));
 	ir_jump(l->f, end);

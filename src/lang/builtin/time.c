@@ -86,7 +86,7 @@ static void check_u64(struct check *c, struct expr *call)
 
 static void lower_elapsed(struct lower *l, struct expr *call, struct value *ret)
 {
-	ir_reg start = builtin_global(l, offsetof(struct script_globals, start_ns), call->span);
+	ir_reg start = builtin_global(l, offsetof(struct script_globals, start_ns));
 	ir_reg now = ir_call(l->f, BPF_FUNC_ktime_get_ns, 0, NULL);
 
 	*ret = value_register(call->type, ir_binary(l->f, IR_SUB, now, start));
@@ -104,7 +104,7 @@ static void check_strftime(struct check *c, struct expr *call)
 	if (ns->type->alias && str_eq(ns->type->alias, "nsecs_monotonic_t"))
 		check_error(c, call->span, "strftime() can not take a monotonic timestamp");
 	if (ns->is_comptime_known || ns->kind == EXPR_INTEGER) {
-		if (check_constant(c, call->args[1], &value) && value < 0 && ns->type->is_signed)
+		if (check_constant(call->args[1], &value) && value < 0 && ns->type->is_signed)
 			check_error(c, call->span,
 				    "strftime() does not accept negative timestamps");
 	}

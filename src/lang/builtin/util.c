@@ -188,7 +188,7 @@ void builtin_global_set(struct lower *l, u32 offset, ir_reg value)
 	ir_switch_to(l->f, end);
 }
 
-ir_reg builtin_global(struct lower *l, u32 offset, struct span at)
+ir_reg builtin_global(struct lower *l, u32 offset)
 {
 	const u32 found = ir_block_new(l->f, "global"), end = ir_block_new(l->f, "global.end");
 	ir_reg value, element = globals(l);
@@ -216,34 +216,6 @@ ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max)
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
 	return bounded;
-}
-
-ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
-			  enum address_space space)
-{
-	u32 kernel, user, end;
-	ir_reg result;
-
-	if (!l->features->probe_read_kernel)
-		return ir_call_n(l->f, BPF_FUNC_probe_read, dst, size, from);
-	if (space == SPACE_USER)
-		return ir_call_n(l->f, BPF_FUNC_probe_read_user, dst, size, from);
-	if (space != SPACE_UNKNOWN)
-		return ir_call_n(l->f, BPF_FUNC_probe_read_kernel, dst, size, from);
-	/* The upper half of the address space is the kernel's on every 64-bit machine. */
-	kernel = ir_block_new(l->f, "read.kernel");
-	user = ir_block_new(l->f, "read.user");
-	end = ir_block_new(l->f, "read.end");
-	result = ir_reg_new(l->f);
-	ir_branch_imm(l->f, IR_SLT, from, 0, kernel, user);
-	ir_switch_to(l->f, kernel);
-	ir_assign(l->f, result, ir_call_n(l->f, BPF_FUNC_probe_read_kernel, dst, size, from));
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, user);
-	ir_assign(l->f, result, ir_call_n(l->f, BPF_FUNC_probe_read_user, dst, size, from));
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
-	return result;
 }
 
 ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm)

@@ -46,7 +46,7 @@ bool builtin_is_number(const struct type *t);
 /* An internal map, made on first use. Returns its index in script.maps. */
 u32 builtin_map(struct script *s, enum map_role role);
 /* A field of struct script_globals. */
-ir_reg builtin_global(struct lower *l, u32 offset, struct span at);
+ir_reg builtin_global(struct lower *l, u32 offset);
 void builtin_global_set(struct lower *l, u32 offset, ir_reg value);
 /* A 64-bit slot that holds r; its address. */
 ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
@@ -55,11 +55,6 @@ ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
  * of.
  */
 ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max);
-/*
- * probe_read of size bytes (a register bounded by the caller) from an address; the helper's result.
- */
-ir_reg builtin_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
-			  enum address_space space);
 /* dst = a cond imm ? 1 : 0. */
 ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm);
 /* The address of a value in memory. */

@@ -248,7 +248,7 @@ static bool check_special_index(struct check *c, struct expr *e, const struct ty
 	}
 	if (!type_is(t, TYPE_TUPLE))
 		return false;
-	if (!check_constant(c, e->args[0], &index)) {
+	if (!check_constant(e->args[0], &index)) {
 		check_error(c, e->span, "Tuples must be indexed by a constant");
 		return true;
 	}
@@ -306,7 +306,7 @@ void check_index(struct check *c, struct expr *e)
 			    check_type_text(c, t));
 		return;
 	}
-	if (type_is(t, TYPE_ARRAY) && check_constant(c, index, &value)) {
+	if (type_is(t, TYPE_ARRAY) && check_constant(index, &value)) {
 		if (value < 0 || (t->count && value >= t->count)) {
 			check_error(c, e->span,
 				    "the index %" PRId64 " is out of bounds for array of size %u",

@@ -5,36 +5,19 @@
 
 static bool check_count(struct check *c, struct expr *call, const struct builtin *b)
 {
-	const u32 n = call->nargs;
+	const u32 n = call->nargs, limit = n < b->min_args ? b->min_args : b->max_args;
+	const char *how = b->min_args == b->max_args ? "requires"
+			  : n < b->min_args	     ? "requires at least"
+						     : "takes up to";
 
 	if (n >= b->min_args && (n <= b->max_args || b->max_args == 255))
 		return true;
-	if (b->min_args == b->max_args) {
-		if (b->min_args == 0)
-			check_error(c, call->span, "%s() requires no arguments (%u provided)",
-				    b->name, n);
-		else if (b->min_args == 1)
-			check_error(c, call->span, "%s() requires one argument (%u provided)",
-				    b->name, n);
-		else
-			check_error(c, call->span, "%s() requires %u arguments (%u provided)",
-				    b->name, b->min_args, n);
-	} else if (n < b->min_args) {
-		if (b->min_args == 1)
-			check_error(c, call->span,
-				    "%s() requires at least one argument (%u provided)", b->name,
-				    n);
-		else
-			check_error(c, call->span,
-				    "%s() requires at least %u arguments (%u provided)", b->name,
-				    b->min_args, n);
-	} else if (b->max_args == 1) {
-		check_error(c, call->span, "%s() takes up to one argument (%u provided)", b->name,
-			    n);
-	} else {
-		check_error(c, call->span, "%s() takes up to %u arguments (%u provided)", b->name,
-			    b->max_args, n);
-	}
+	if (limit < 2)
+		check_error(c, call->span, "%s() %s %s (%u provided)", b->name, how,
+			    limit ? "one argument" : "no arguments", n);
+	else
+		check_error(c, call->span, "%s() %s %u arguments (%u provided)", b->name, how,
+			    limit, n);
 	check_hint(c, "%s", b->signature);
 	return false;
 }

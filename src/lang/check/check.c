@@ -44,22 +44,41 @@ static char *format_text(struct check *c, const char *fmt, va_list ap)
 	return text;
 }
 
-void check_error(struct check *c, struct span at, const char *fmt, ...)
+static void say(struct check *c, enum diag_level level, struct span at, const char *fmt, va_list ap)
 {
-	va_list ap;
 	const char *text;
 
 	c->said = false;
 	if (!c->final)
 		return;
-	va_start(ap, fmt);
 	text = format_text(c, fmt, ap);
-	va_end(ap);
-	c->failed = true;
-	if (was_said(c->diag, DIAG_ERROR, at, text) || c->diag->errors >= CHECK_MAX_ERRORS)
+	c->failed |= level == DIAG_ERROR;
+	if (was_said(c->diag, level, at, text) ||
+	    (level == DIAG_ERROR && c->diag->errors >= CHECK_MAX_ERRORS))
 		return;
-	diag_error(c->diag, at, "%s", text);
+	if (level == DIAG_ERROR)
+		diag_error(c->diag, at, "%s", text);
+	else
+		diag_warning(c->diag, at, "%s", text);
 	c->said = true;
+}
+
+void check_error(struct check *c, struct span at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, DIAG_ERROR, at, fmt, ap);
+	va_end(ap);
+}
+
+void check_warning(struct check *c, struct span at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, DIAG_WARNING, at, fmt, ap);
+	va_end(ap);
 }
 
 void check_hint(struct check *c, const char *fmt, ...)
@@ -77,23 +96,6 @@ void check_hint_nearest(struct check *c, const char *word, const char *const *ca
 {
 	if (c->final && c->said)
 		diag_hint_nearest(c->diag, word, candidates, n);
-}
-
-void check_warning(struct check *c, struct span at, const char *fmt, ...)
-{
-	va_list ap;
-	const char *text;
-
-	c->said = false;
-	if (!c->final)
-		return;
-	va_start(ap, fmt);
-	text = format_text(c, fmt, ap);
-	va_end(ap);
-	if (was_said(c->diag, DIAG_WARNING, at, text))
-		return;
-	diag_warning(c->diag, at, "%s", text);
-	c->said = true;
 }
 
 /* An error inside e already says why it has no type. */
@@ -195,7 +197,7 @@ int check_units(struct check *c)
 	return c->failed ? -EINVAL : 0;
 }
 
-bool check_constant(struct check *c, struct expr *e, s64 *ret)
+bool check_constant(struct expr *e, s64 *ret)
 {
 	if (!e->is_comptime_known || !e->type || !type_is_integer(e->type))
 		return false;
@@ -267,7 +269,7 @@ bool check_arg_constant(struct check *c, struct expr *call, u32 n, s64 *ret)
 {
 	struct expr *arg = call->args[n];
 
-	if (check_constant(c, arg, ret))
+	if (check_constant(arg, ret))
 		return true;
 	if (check_known(c, arg))
 		check_error(c, arg->span, "%s() expects a int literal (%s provided)", call->name,

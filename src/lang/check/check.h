@@ -145,7 +145,7 @@ void check_warning(struct check *c, struct span at, const char *fmt, ...) PRINTF
  */
 bool check_known(struct check *c, struct expr *e);
 /* A compile-time integer (literal, folded expression, positional parameter). */
-bool check_constant(struct check *c, struct expr *e, s64 *ret);
+bool check_constant(struct expr *e, s64 *ret);
 /* "int", "string", "pointer" ...: as upstream's messages call a kind of type. */
 const char *check_kind_text(struct check *c, const struct type *t);
 /* The n-th argument must be ...; false + error if not. */

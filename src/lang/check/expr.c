@@ -324,19 +324,18 @@ const struct type *check_unevaluated(struct check *c, struct expr *e)
 	return check_known(c, e) ? e->type : NULL;
 }
 
+/* Of sizeof and offsetof: the type, or the type of the expression; NULL while it is unknown. */
+static const struct type *type_operand(struct check *c, struct expr *e)
+{
+	return e->type_name ? check_type_name(c, e->type_name) : check_unevaluated(c, e->left);
+}
+
 void check_sizeof(struct check *c, struct expr *e)
 {
-	const struct type *t;
+	const struct type *t = type_operand(c, e);
 
-	if (e->type_name) {
-		t = check_type_name(c, e->type_name);
-		if (!t)
-			return;
-	} else {
-		t = check_unevaluated(c, e->left);
-		if (!t)
-			return;
-	}
+	if (!t)
+		return;
 	/* An enumerator by itself is a 64-bit number, however small its enum. */
 	if (e->left && type_is(t, TYPE_ENUM) && e->left->is_comptime_known)
 		set_constant(e, type_int(8, false), 8);
@@ -346,19 +345,12 @@ void check_sizeof(struct check *c, struct expr *e)
 
 void check_offsetof(struct check *c, struct expr *e)
 {
-	const struct type *t;
+	const struct type *t = type_operand(c, e);
 	const char *path = e->name;
 	u32 total = 0;
 
-	if (e->type_name) {
-		t = check_type_name(c, e->type_name);
-		if (!t)
-			return;
-	} else {
-		t = check_unevaluated(c, e->left);
-		if (!t)
-			return;
-	}
+	if (!t)
+		return;
 	while (*path) {
 		const size_t n = strcspn(path, ".");
 		const char *name = arena_strndup(c->arena, path, n);

@@ -215,7 +215,7 @@ static bool is_user_probe(const struct probe *p)
 	return p->nattach;
 }
 
-void in_process_choose(struct arena *arena, struct ast *ast)
+void in_process_choose(struct ast *ast)
 {
 	struct hashmap bound = {0};
 	struct uses u = {.bound = &bound};

@@ -10,7 +10,7 @@
 #include "lang/syntax/ast.h"
 
 /* Marks the probes of the script that can (probe.in_process). Before names and types are known. */
-void in_process_choose(struct arena *arena, struct ast *ast);
+void in_process_choose(struct ast *ast);
 /*
  * A probe that must run in the kernel: what the program can tell of its predicate, as a probe whose
  * body is `return 1`; NULL: nothing. An event for which it says no costs no trap.

@@ -304,7 +304,7 @@ void check_unroll(struct check *c, struct stmt *s)
 	s64 n = 0;
 
 	check_expr(c, s->condition);
-	if (!check_constant(c, s->condition, &n))
+	if (!check_constant(s->condition, &n))
 		check_error(c, s->condition->span, "invalid unroll value");
 	else if (n > UNROLL_MAX)
 		check_error(c, s->condition->span, "unroll maximum value is %d", UNROLL_MAX);

@@ -348,7 +348,7 @@ static void check_return(struct check *c, struct stmt *s)
 }
 
 /* Is there a reason to evaluate e other than its value? */
-static bool has_effect(const struct check *c, const struct expr *e)
+static bool has_effect(const struct expr *e)
 {
 	static const char *const calls[] = {"delete",	     "find",	 "signal",
 					    "signal_thread", "override", "skboutput",
@@ -374,7 +374,7 @@ static void check_expression(struct check *c, struct stmt *s)
 	check_expr(c, e);
 	if (e->kind == EXPR_MAP || e->kind == EXPR_INDEX || e->kind == EXPR_VARIABLE)
 		check_known(c, e);
-	if (c->final && !has_effect(c, e) && !type_is(e->type, TYPE_NONE) &&
+	if (c->final && !has_effect(e) && !type_is(e->type, TYPE_NONE) &&
 	    !type_is(e->type, TYPE_VOID))
 		check_warning(c, e->span, "Return value discarded.");
 }

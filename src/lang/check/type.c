@@ -194,7 +194,7 @@ static const struct type *sized_type(struct check *c, const struct type_name *n,
 		if (!n->counts[0])
 			size = 0;
 		else if (check_expr(c, n->counts[0]),
-			 !check_constant(c, n->counts[0], &size) || size < 1 || size > 1 << 20) {
+			 !check_constant(n->counts[0], &size) || size < 1 || size > 1 << 20) {
 			check_error(c, n->span, "Invalid size for type \"%s\"", name);
 			return NULL;
 		}
@@ -279,7 +279,7 @@ const struct type *check_type_name(struct check *c, const struct type_name *n)
 
 		if (n->counts[i]) {
 			check_expr(c, n->counts[i]);
-			if (!check_constant(c, n->counts[i], &count) || count < 0 ||
+			if (!check_constant(n->counts[i], &count) || count < 0 ||
 			    count > MAX_ARRAY_ELEMENTS) {
 				check_error(c, n->span, "Invalid number of array elements");
 				return NULL;

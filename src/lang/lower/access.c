@@ -34,8 +34,7 @@ ir_reg lower_location(struct lower *l, const struct location *loc)
 		lower_helper_error(
 			l,
 			space == SPACE_USER ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel,
-			lower_read(l, slot, 0, loc->size, address, loc->value, space, f->span),
-			f->span);
+			lower_read(l, slot, 0, loc->size, address, loc->value, space), f->span);
 		return ir_load(f, slot, 0, loc->size, loc->is_signed);
 	default:
 		return ir_const(f, 0);
@@ -100,7 +99,7 @@ static void lower_args_member(struct lower *l, struct expr *e, struct value *ret
 	v = value_memory(e->type, lower_context(l), e->member_offset, SPACE_CONTEXT);
 	v.bit_offset = e->member->bit_offset;
 	v.bit_size = e->member->bit_size;
-	*ret = checked_pointer(l, lower_fetch(l, &v, e->span));
+	*ret = checked_pointer(l, lower_fetch(l, &v));
 }
 
 /* The place that an expression of pointer or aggregate type means. */
@@ -117,7 +116,7 @@ static struct value place_of(struct lower *l, struct expr *e)
 }
 
 /* p->q with p a pointer to pointers: follows all but the last. */
-static struct value follow(struct lower *l, struct value v, struct span at)
+static struct value follow(struct lower *l, struct value v)
 {
 	while (type_is(v.type, TYPE_POINTER)) {
 		const struct type *t = check_field_type(l->check, v.type, v.space, false);
@@ -135,7 +134,7 @@ void lower_member(struct lower *l, struct expr *e, struct value *ret)
 		lower_args_member(l, e, ret);
 		return;
 	}
-	v = follow(l, place_of(l, e->left), e->span);
+	v = follow(l, place_of(l, e->left));
 	v.type = e->type;
 	v.constant += e->member_offset;
 	v.length = 0;
@@ -144,7 +143,7 @@ void lower_member(struct lower *l, struct expr *e, struct value *ret)
 	/* Members of our own tuples are padded when they are stored; those of copied C structs are
 	 * as they were. */
 	v.is_zero_padded = v.space == SPACE_BPF && !type_is(e->member->type, TYPE_ARRAY);
-	*ret = lower_fetch(l, &v, e->span);
+	*ret = lower_fetch(l, &v);
 	if (v.space == SPACE_CONTEXT)
 		*ret = checked_pointer(l, *ret);
 }
@@ -204,7 +203,7 @@ void lower_index(struct lower *l, struct expr *e, struct value *ret)
 		v.constant += e->member_offset;
 		v.is_zero_padded = true;
 		v.length = 0;
-		*ret = lower_fetch(l, &v, e->span);
+		*ret = lower_fetch(l, &v);
 		return;
 	}
 	lower_expr(l, e->args[0], &index);
@@ -217,7 +216,7 @@ void lower_index(struct lower *l, struct expr *e, struct value *ret)
 		}
 		v = value_memory(element, base.reg,
 				 base.constant + index.constant * (s64)element->size, base.space);
-		*ret = lower_fetch(l, &v, e->span);
+		*ret = lower_fetch(l, &v);
 		return;
 	}
 	if (base.space == SPACE_CONTEXT || base.space == SPACE_TRUSTED)
@@ -232,7 +231,7 @@ void lower_index(struct lower *l, struct expr *e, struct value *ret)
 			  ir_binary_imm(l->f, IR_MUL, lower_to_register(l, &index), element->size));
 	v.length = 0;
 	v.is_zero_padded = false;
-	*ret = lower_fetch(l, &v, e->span);
+	*ret = lower_fetch(l, &v);
 }
 
 void lower_deref(struct lower *l, struct expr *e, struct value *ret)
@@ -241,7 +240,7 @@ void lower_deref(struct lower *l, struct expr *e, struct value *ret)
 	const struct value v = value_memory(e->type, lower_scalar(l, e->left), 0,
 					    type_is(t, TYPE_POINTER) ? t->space : e->left->space);
 
-	*ret = lower_fetch(l, &v, e->span);
+	*ret = lower_fetch(l, &v);
 }
 
 void lower_address_of(struct lower *l, struct expr *e, struct value *ret)
@@ -263,7 +262,7 @@ void lower_address_of(struct lower *l, struct expr *e, struct value *ret)
 	}
 	v = place_of(l, of->left);
 	if (of->kind == EXPR_MEMBER) {
-		v = follow(l, v, e->span);
+		v = follow(l, v);
 		v.constant += of->member_offset;
 	} else {
 		const ir_reg index = lower_scalar(l, of->args[0]);

@@ -121,7 +121,7 @@ void lower_binary(struct lower *l, struct expr *e, struct value *ret)
 
 	lower_expr(l, e->left, &left);
 	if (left.kind == VALUE_MEMORY) /* read before the other operand is */
-		left = lower_fetch(l, &left, e->span);
+		left = lower_fetch(l, &left);
 	lower_expr(l, e->right, &right);
 	*ret = lower_arithmetic(l, e->op, &left, &right, e->type, e->is_unsigned_literal, e->span);
 }
@@ -152,7 +152,7 @@ static void compare_scalars(struct lower *l, struct expr *e, u32 then, u32 other
 
 	lower_expr(l, e->left, &left);
 	if (left.kind == VALUE_MEMORY)
-		left = lower_fetch(l, &left, e->span);
+		left = lower_fetch(l, &left);
 	lower_expr(l, e->right, &right);
 	if (left.kind == VALUE_CONSTANT) {
 		const struct value v = left;

@@ -61,9 +61,9 @@ void lower_zero(struct lower *l, ir_reg dst, s64 offset, u32 size);
 ir_reg lower_address(struct lower *l, ir_reg base, s64 offset);
 /* lower_read_string() of a whole char array. */
 ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_reg from,
-			enum address_space space, struct span at);
+			enum address_space space);
 /* Scalars are loaded (bit-fields cut out), aggregates stay where they are. */
-struct value lower_fetch(struct lower *l, const struct value *memory, struct span at);
+struct value lower_fetch(struct lower *l, const struct value *memory);
 /* Slots taken since mark may be used again. */
 u32 lower_slot_mark(const struct lower *l);
 void lower_slot_release(struct lower *l, u32 mark);

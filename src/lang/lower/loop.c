@@ -78,7 +78,7 @@ static void forget_changed(struct lower *l, const struct stmt *s)
 
 	if (!s->forgotten || !s->forgotten[0] || !l->features->map_value_address)
 		return;
-	unknown = builtin_global(l, offsetof(struct script_globals, start_ns), s->span);
+	unknown = builtin_global(l, offsetof(struct script_globals, start_ns));
 	for (struct variable_symbol **v = s->forgotten; *v; v++)
 		if ((*v)->is_captured || (*v)->annotation == l->f)
 			forget_number(l, *v, unknown);

@@ -67,7 +67,7 @@ static void stop_when_over(struct lower *l, const struct unit *u)
 	if (!l->script->has_exit || !unit_provider(u)->is_timer)
 		return;
 	body = ir_block_new(l->f, "running");
-	over = builtin_global(l, offsetof(struct script_globals, is_over), l->f->span);
+	over = builtin_global(l, offsetof(struct script_globals, is_over));
 	ir_branch_imm(l->f, IR_NE, over, 0, l->return_block, body);
 	ir_switch_to(l->f, body);
 }

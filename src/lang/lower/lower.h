@@ -105,15 +105,17 @@ u32 lower_slot(struct lower *l, const struct type *t, const char *label, ir_reg 
  * are zero (the helper does that). Returns the helper's result.
  */
 ir_reg lower_read(struct lower *l, ir_reg dst, s64 dst_offset, u32 size, ir_reg from,
-		  s64 from_offset, enum address_space space, struct span at);
+		  s64 from_offset, enum address_space space);
 /*
  * probe_read_*_str, at most size bytes with NUL. Returns the length with NUL or a negative error.
  */
 ir_reg lower_read_string(struct lower *l, ir_reg dst, s64 dst_offset, u32 size, ir_reg from,
-			 enum address_space space, struct span at);
-/* Same with a size in a register (already bounded by max_size for the verifier). */
-ir_reg lower_read_string_sized(struct lower *l, ir_reg dst, u32 max_size, ir_reg size, ir_reg from,
-			       enum address_space space, struct span at);
+			 enum address_space space);
+/* The same two with a size in a register, which the caller has bounded for the verifier. */
+ir_reg lower_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
+			enum address_space space);
+ir_reg lower_read_string_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
+			       enum address_space space);
 /*
  * Copies/converts v into memory that holds a value of type `to` (C layout of type.h): integers are
  * truncated or extended, strings zero-padded or cut, remote structs read, tuples member by member.

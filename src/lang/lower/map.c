@@ -301,8 +301,7 @@ static void add_cpu(struct lower *l, const struct type *t, ir_reg element, const
 }
 
 /* Over all possible CPUs; without bpf_map_lookup_percpu_elem (5.19) the checker has refused it. */
-static void read_aggregation(struct lower *l, struct map_symbol *m, ir_reg key, struct value *ret,
-			     struct span at)
+static void read_aggregation(struct lower *l, struct map_symbol *m, ir_reg key, struct value *ret)
 {
 	struct ir_function *f = l->f;
 	const u32 cpus = MAX(kernel_possible_cpus(l->check->options->env->kernel), 1u);
@@ -340,7 +339,7 @@ void lower_map_read(struct lower *l, struct map_symbol *m, ir_reg key, struct va
 		if (!l->features->percpu_lookup)
 			lower_error(l, at,
 				    "Missing required kernel feature: map_lookup_percpu_elem");
-		read_aggregation(l, m, key, ret, at);
+		read_aggregation(l, m, key, ret);
 		return;
 	}
 	element = lower_map_lookup(l, m, key);

@@ -104,21 +104,27 @@ static const struct read_helpers read_strings = {
 	BPF_FUNC_probe_read_str, BPF_FUNC_probe_read_kernel_str, BPF_FUNC_probe_read_user_str};
 
 ir_reg lower_read(struct lower *l, ir_reg dst, s64 dst_offset, u32 size, ir_reg from,
-		  s64 from_offset, enum address_space space, struct span at)
+		  s64 from_offset, enum address_space space)
 {
 	return call_read(l, &read_bytes, lower_address(l, dst, dst_offset), ir_const(l->f, size),
 			 lower_address(l, from, from_offset), space);
 }
 
+ir_reg lower_read_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
+			enum address_space space)
+{
+	return call_read(l, &read_bytes, dst, size, from, space);
+}
+
 ir_reg lower_read_string(struct lower *l, ir_reg dst, s64 dst_offset, u32 size, ir_reg from,
-			 enum address_space space, struct span at)
+			 enum address_space space)
 {
 	return call_read(l, &read_strings, lower_address(l, dst, dst_offset), ir_const(l->f, size),
 			 from, space);
 }
 
-ir_reg lower_read_string_sized(struct lower *l, ir_reg dst, u32 max_size, ir_reg size, ir_reg from,
-			       enum address_space space, struct span at)
+ir_reg lower_read_string_sized(struct lower *l, ir_reg dst, ir_reg size, ir_reg from,
+			       enum address_space space)
 {
 	return call_read(l, &read_strings, dst, size, from, space);
 }
@@ -130,7 +136,7 @@ void lower_copy(struct lower *l, ir_reg dst, s64 dst_offset, ir_reg src, s64 src
 	if (size <= INLINE_BYTES)
 		ir_copy(l->f, dst, dst_offset, src, src_offset, size);
 	else
-		lower_read(l, dst, dst_offset, size, src, src_offset, SPACE_KERNEL, NO_SPAN);
+		lower_read(l, dst, dst_offset, size, src, src_offset, SPACE_KERNEL);
 }
 
 void lower_zero(struct lower *l, ir_reg dst, s64 offset, u32 size)
@@ -168,14 +174,14 @@ static void store_scalar(struct lower *l, ir_reg dst, s64 offset, const struct t
  * again.
  */
 ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_reg from,
-			enum address_space space, struct span at)
+			enum address_space space)
 {
 	const u32 full = ir_block_new(l->f, "chars.full"), end = ir_block_new(l->f, "chars");
-	const ir_reg result = lower_read_string(l, dst, offset, size, from, space, at);
+	const ir_reg result = lower_read_string(l, dst, offset, size, from, space);
 
 	ir_branch_imm(l->f, IR_EQ, result, size, full, end);
 	ir_switch_to(l->f, full);
-	lower_read(l, dst, offset + size - 1, 1, from, size - 1, space, at);
+	lower_read(l, dst, offset + size - 1, 1, from, size - 1, space);
 	ir_jump(l->f, end);
 	ir_switch_to(l->f, end);
 	return result;
@@ -183,7 +189,7 @@ ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_re
 
 /* dst gets the text of v, cut to its size, and zeros after it. */
 static void store_string(struct lower *l, ir_reg dst, s64 offset, const struct type *to,
-			 const struct value *v, struct span at)
+			 const struct value *v)
 {
 	const enum address_space space = is_local(v->space) ? SPACE_KERNEL : v->space;
 	const u32 n = MIN(to->size, v->type->size);
@@ -193,9 +199,9 @@ static void store_string(struct lower *l, ir_reg dst, s64 offset, const struct t
 
 		lower_zero(l, dst, offset, to->size);
 		if (v->space == SPACE_BPF || n < v->type->size)
-			lower_read_string(l, dst, offset, n, from, space, at);
+			lower_read_string(l, dst, offset, n, from, space);
 		else
-			lower_read_chars(l, dst, offset, n, from, space, at);
+			lower_read_chars(l, dst, offset, n, from, space);
 		return;
 	}
 	if (to->size > n)
@@ -206,7 +212,7 @@ static void store_string(struct lower *l, ir_reg dst, s64 offset, const struct t
 }
 
 static void store_plain(struct lower *l, ir_reg dst, s64 offset, const struct type *to,
-			const struct value *v, struct span at)
+			const struct value *v)
 {
 	const u32 n = MIN(to->size, v->type->size);
 
@@ -216,7 +222,7 @@ static void store_plain(struct lower *l, ir_reg dst, s64 offset, const struct ty
 		lower_copy(l, dst, offset, v->reg, v->constant, n);
 	else
 		lower_read(l, dst, offset, n, v->reg, v->constant,
-			   is_local(v->space) ? SPACE_KERNEL : v->space, at);
+			   is_local(v->space) ? SPACE_KERNEL : v->space);
 }
 
 static void store_members(struct lower *l, ir_reg dst, s64 offset, const struct type *to,
@@ -225,7 +231,7 @@ static void store_members(struct lower *l, ir_reg dst, s64 offset, const struct 
 	u32 used = 0;
 
 	if (type_equal(to, v->type)) {
-		store_plain(l, dst, offset, to, v, at);
+		store_plain(l, dst, offset, to, v);
 		return;
 	}
 	for (u32 i = 0; i < to->count; i++)
@@ -263,11 +269,11 @@ void lower_store_value(struct lower *l, ir_reg dst, s64 dst_offset, const struct
 		return;
 	}
 	if (type_is(to, TYPE_STRING))
-		store_string(l, dst, dst_offset, to, v, at);
+		store_string(l, dst, dst_offset, to, v);
 	else if ((type_is(to, TYPE_TUPLE) || type_is(to, TYPE_RECORD)) && to->kind == v->type->kind)
 		store_members(l, dst, dst_offset, to, v, at);
 	else
-		store_plain(l, dst, dst_offset, to, v, at);
+		store_plain(l, dst, dst_offset, to, v);
 }
 
 struct value lower_materialise(struct lower *l, const struct value *v, struct span at)
@@ -299,12 +305,12 @@ static ir_reg load_scalar(struct lower *l, const struct value *v, u32 size, bool
 	lower_slot(l, &word, "read", &slot);
 	lower_helper_error(
 		l, v->space == SPACE_USER ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel,
-		lower_read(l, slot, 0, size, v->reg, v->constant, v->space, at), at);
+		lower_read(l, slot, 0, size, v->reg, v->constant, v->space), at);
 	return ir_load(l->f, slot, 0, size, is_signed);
 }
 
 /* Of a packed struct: up to nine bytes from the one that the field begins in. */
-static ir_reg load_crossing_bits(struct lower *l, const struct value *v, u32 bytes, struct span at)
+static ir_reg load_crossing_bits(struct lower *l, const struct value *v, u32 bytes)
 {
 	static const struct type room = {.kind = TYPE_ARRAY, .size = 16};
 	ir_reg slot, low, high;
@@ -314,7 +320,7 @@ static ir_reg load_crossing_bits(struct lower *l, const struct value *v, u32 byt
 	if (is_local(v->space))
 		ir_copy(l->f, slot, 0, v->reg, v->constant, bytes);
 	else
-		lower_read(l, slot, 0, bytes, v->reg, v->constant, v->space, at);
+		lower_read(l, slot, 0, bytes, v->reg, v->constant, v->space);
 	low = ir_binary_imm(l->f, IR_SHR, ir_load(l->f, slot, 0, 8, false), v->bit_offset);
 	if (bytes <= 8)
 		return low;
@@ -330,7 +336,7 @@ static ir_reg load_bits(struct lower *l, const struct value *v, u32 size, struct
 	ir_reg r;
 
 	if (end > 8 * size)
-		r = load_crossing_bits(l, v, (end + 7) / 8, at);
+		r = load_crossing_bits(l, v, (end + 7) / 8);
 	else
 		r = ir_binary_imm(l->f, IR_SHR, load_scalar(l, v, size, false, at), v->bit_offset);
 	return ir_binary_imm(l->f, IR_SHR, ir_binary_imm(l->f, IR_SHL, r, keep), keep);
@@ -360,7 +366,7 @@ ir_reg lower_to_register(struct lower *l, const struct value *v)
 	}
 }
 
-struct value lower_fetch(struct lower *l, const struct value *memory, struct span at)
+struct value lower_fetch(struct lower *l, const struct value *memory)
 {
 	if (!type_is_scalar(memory->type))
 		return *memory;

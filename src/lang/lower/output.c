@@ -212,9 +212,9 @@ static ir_reg store_tail(struct lower *l, ir_reg record, s64 offset, const struc
 	}
 	ir_store_imm(f, record, offset, 1, 0);
 	if (v->space == SPACE_BPF && !v->is_zero_padded)
-		n = lower_read_string(l, record, offset, max, from, space, at);
+		n = lower_read_string(l, record, offset, max, from, space);
 	else
-		n = lower_read_chars(l, record, offset, max, from, space, at);
+		n = lower_read_chars(l, record, offset, max, from, space);
 	return bounded(l, n, 1, max);
 }
 
@@ -240,7 +240,7 @@ static ir_reg wake_flags(struct lower *l, struct span at)
 	if (!l->features->map_value_address)
 		return ir_const(l->f, 0);
 	l->script->maps.items[map].map_flags |= BPF_F_MMAPABLE;
-	return builtin_global(l, offsetof(struct script_globals, wake_flags), at);
+	return builtin_global(l, offsetof(struct script_globals, wake_flags));
 }
 
 static void send_copy(struct lower *l, const struct action *a, const struct value *values, u32 n,
@@ -307,7 +307,7 @@ void lower_send(struct lower *l, u32 action, const struct value *values, u32 nva
 	for (u32 i = 0; i < nvalues; i++) {
 		local[i] = values[i];
 		if (values[i].kind == VALUE_MEMORY && type_is_scalar(values[i].type))
-			local[i] = lower_fetch(l, &values[i], at);
+			local[i] = lower_fetch(l, &values[i]);
 	}
 	if (l->features->ring_buffer && !a->has_tail)
 		send_in_place(l, a, local, nvalues, at);

@@ -281,7 +281,7 @@ ir_reg lower_unwind(struct lower *l, ir_reg frames, u32 depth, u32 none, struct 
 	const ir_reg pid = ir_binary_imm(f, IR_SHR, builtin_current_ids(l), 32);
 	ir_reg target, callback = ir_reg_new(f);
 
-	target = builtin_global(l, offsetof(struct script_globals, unwind_pid), at);
+	target = builtin_global(l, offsetof(struct script_globals, unwind_pid));
 	ir_branch(f, IR_EQ, pid, target, known, unknown);
 	ir_switch_to(f, unknown);
 	lower_runtime_error(l, no_data, at);
@@ -289,7 +289,7 @@ ir_reg lower_unwind(struct lower *l, ir_reg frames, u32 depth, u32 none, struct 
 	ir_switch_to(f, known);
 	ir_zero(f, state, 0, STATE_SIZE);
 	ir_store(f, state, STATE_TABLE, 8,
-		 builtin_global(l, offsetof(struct script_globals, unwind_table), at));
+		 builtin_global(l, offsetof(struct script_globals, unwind_table)));
 	ir_store(f, state, STATE_FRAMES, 8, frames);
 	ir_store_imm(f, frames, COUNT, 8, 0);
 	first_registers(l, state, none);

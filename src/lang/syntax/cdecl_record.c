@@ -175,8 +175,7 @@ static void parse_members(struct parser *p, member_list *members)
 	}
 }
 
-static void define_record(struct parser *p, struct type *t, const char *key, struct span at,
-			  struct c_attributes *a)
+static void define_record(struct parser *p, struct type *t, const char *key, struct c_attributes *a)
 {
 	member_list members = {0};
 
@@ -301,7 +300,7 @@ const struct type *cdecl_tagged(struct parser *p)
 	} else {
 		if (key && !hashmap_gets(&p->types->named, key))
 			hashmap_puts(&p->types->named, key, t); /* for pointers to itself */
-		define_record(p, t, key, word.span, &a);
+		define_record(p, t, key, &a);
 		if (p->failed && key && hashmap_gets(&p->types->named, key) == t)
 			hashmap_puts(&p->types->named, key, NULL); /* not a type without members */
 	}

@@ -90,20 +90,28 @@ static bool is_absent(int err)
 	return err == -ENOENT || err == -ENOTDIR || err == -EISDIR;
 }
 
+/* 1: read; 0: there is no such file; -errno with a diagnostic. */
+static int read_file(struct preprocessor *pp, struct span at, const char *path,
+		     const char **ret_text, size_t *ret_len)
+{
+	const int err = read_text(pp, path, ret_text, ret_len);
+
+	if (is_absent(err))
+		return 0;
+	if (!err)
+		return 1;
+	diag_error(pp->diag, at, "cannot read '%s': %s", path, strerror(-err));
+	fail(pp);
+	return err;
+}
+
 bool preprocess_open(struct preprocessor *pp, struct span at, const char *path)
 {
 	const char *text;
 	size_t len;
-	const int err = read_text(pp, path, &text, &len);
+	const int read = read_file(pp, at, path, &text, &len);
 
-	if (is_absent(err))
-		return false;
-	if (err < 0) {
-		diag_error(pp->diag, at, "cannot read '%s': %s", path, strerror(-err));
-		fail(pp);
-		return true;
-	}
-	return preprocess_open_text(pp, at, path, text, len);
+	return read > 0 ? preprocess_open_text(pp, at, path, text, len) : read < 0;
 }
 
 const struct included_file *preprocess_included(const struct preprocessor *pp, u16 source)
@@ -210,19 +218,14 @@ static bool open_header(struct preprocessor *pp, struct span at, const char *pat
 	struct included_file *f = hashmap_gets(&pp->included, path);
 	const char *text;
 	size_t len;
-	int err;
+	int read;
 
 	if (f && was_read(pp, f))
 		return true;
 	if (!f) {
-		err = read_text(pp, path, &text, &len);
-		if (is_absent(err))
-			return false;
-		if (err < 0) {
-			diag_error(pp->diag, at, "cannot read '%s': %s", path, strerror(-err));
-			fail(pp);
-			return true;
-		}
+		read = read_file(pp, at, path, &text, &len);
+		if (read <= 0)
+			return read < 0;
 		f = arena_memdup(pp->arena, kind, sizeof(*f));
 		f->path = arena_strdup(pp->arena, path);
 		remember(pp, f, text, len);

@@ -117,10 +117,11 @@ static void end_of_statement(struct parser *p)
 		parse_expect(p, ';');
 }
 
-static struct stmt *parse_if_stmt(struct parser *p, struct stmt *s, struct expr **ret_value)
+/* `if` and blocks: a statement, or the value of the block around it if they end it and have one. */
+static struct stmt *value_or_stmt(struct parser *p, struct expr *e, struct expr **ret_value)
 {
-	struct expr *e = parse_if(p);
 	const u32 height = p->height;
+	struct stmt *s;
 
 	if (p->failed)
 		return NULL;
@@ -133,19 +134,16 @@ static struct stmt *parse_if_stmt(struct parser *p, struct stmt *s, struct expr 
 	return s;
 }
 
+static struct stmt *parse_if_stmt(struct parser *p, struct stmt *s, struct expr **ret_value)
+{
+	return value_or_stmt(p, parse_if(p), ret_value);
+}
+
 static struct stmt *parse_block_stmt(struct parser *p, struct stmt *s, struct expr **ret_value)
 {
-	struct expr *e = block_expr(p);
-	const u32 height = p->height;
+	struct stmt *block = value_or_stmt(p, block_expr(p), ret_value);
 
-	if (p->failed)
-		return NULL;
-	if (parse_is(p, '}') && has_value(e)) {
-		*ret_value = e;
-		return NULL;
-	}
-	s = ast_statement_of(p->arena, e);
-	return done(p, s, height);
+	return block ? done(p, block, p->height) : NULL;
 }
 
 static struct stmt *parse_while(struct parser *p, struct stmt *s, struct expr **ret_value)
