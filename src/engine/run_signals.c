@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 /*
@@ -32,6 +33,18 @@ static void *end_at_once(void *arg)
 	pthread_sigmask(SIG_SETMASK, &p->old, NULL);
 	poll(&stop, 1, -1);
 	return NULL;
+}
+
+int run_signals_open(struct run_signals *p)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+	sigemptyset(&p->ours);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaddset(&p->ours, ends[i]);
+	sigprocmask(SIG_BLOCK, &p->ours, &p->old);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &p->ours, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 void run_signals_begin(struct run_signals *p)

@@ -20,6 +20,11 @@ struct run_signals {
 	bool is_losing; /* the thread is there */
 };
 
+/*
+ * What asks a run to end is blocked from here on, and a reader that leaves is no signal. Returns a
+ * signalfd, readable once it is asked; it does not block.
+ */
+int run_signals_open(struct run_signals *p);
 /* From here on a signal is impatience. The signals of p->ours stay blocked in this thread. */
 void run_signals_begin(struct run_signals *p);
 /*

@@ -130,7 +130,7 @@ static void add_number(struct strbuf *out, const struct hist_column *c, u64 n)
 	if (c->is_signed)
 		strbuf_addf(out, "%lld", (long long)n);
 	else
-		strbuf_addf(out, "%llu", (unsigned long long)n);
+		strbuf_addf(out, "%" PRIu64, n);
 }
 
 static void add_symbol(struct strbuf *out, const struct hist_table *t, u64 address,
@@ -140,9 +140,9 @@ static void add_symbol(struct strbuf *out, const struct hist_table *t, u64 addre
 	const char *name = t->symbol ? t->symbol(t->arg, address, &offset) : NULL;
 
 	if (!name)
-		strbuf_addf(out, "0x%llx", (unsigned long long)address);
+		strbuf_addf(out, "0x%" PRIx64, address);
 	else if (with_offset)
-		strbuf_addf(out, "%s+0x%llx", name, (unsigned long long)offset);
+		strbuf_addf(out, "%s+0x%" PRIx64, name, offset);
 	else
 		strbuf_addstr(out, name);
 }
@@ -161,8 +161,8 @@ static void add_percent(struct strbuf *out, u64 value, u64 sum)
 {
 	const unsigned __int128 hundredths = sum ? (unsigned __int128)value * 10000 / sum : 0;
 
-	strbuf_addf(out, "%llu.%02llu%%", (unsigned long long)(hundredths / 100),
-		    (unsigned long long)(hundredths % 100));
+	strbuf_addf(out, "%" PRIu64 ".%02" PRIu64 "%%", (u64)(hundredths / 100),
+		    (u64)(hundredths % 100));
 }
 
 static void add_cell(struct strbuf *out, const struct hist_table *t, const struct hist_row *r,
@@ -174,23 +174,23 @@ static void add_cell(struct strbuf *out, const struct hist_table *t, const struc
 
 	switch (c->form) {
 	case HIST_HEX:
-		strbuf_addf(out, "%llx", (unsigned long long)cell->number);
+		strbuf_addf(out, "%" PRIx64, cell->number);
 		return;
 	case HIST_SYM:
 	case HIST_SYM_OFFSET:
-		strbuf_addf(out, "[%llx] ", (unsigned long long)cell->number);
+		strbuf_addf(out, "[%" PRIx64 "] ", cell->number);
 		add_symbol(out, t, cell->number, c->form == HIST_SYM_OFFSET);
 		return;
 	case HIST_LOG2:
-		strbuf_addf(out, "~ 2^%llu", (unsigned long long)cell->number);
+		strbuf_addf(out, "~ 2^%" PRIu64, cell->number);
 		return;
 	case HIST_BUCKETS:
-		strbuf_addf(out, "~ %llu-%llu", (unsigned long long)cell->number,
-			    (unsigned long long)(cell->number + c->width - 1));
+		strbuf_addf(out, "~ %" PRIu64 "-%" PRIu64, cell->number,
+			    cell->number + c->width - 1);
 		return;
 	case HIST_EXECNAME:
 		escape_line(out, cell->text, strlen(cell->text));
-		strbuf_addf(out, " [%llu]", (unsigned long long)cell->number);
+		strbuf_addf(out, " [%" PRIu64 "]", cell->number);
 		return;
 	case HIST_SYSCALL:
 		name = t->syscall ? t->syscall(t->arg, cell->number) : NULL;
@@ -277,7 +277,7 @@ static void measure(struct layout *l, u64 top)
 				l->widths[c] = MAX(l->widths[c],
 						   (int)strlen(cell_text(l, &t->rows.items[i], c)));
 	}
-	n = snprintf(NULL, 0, "%llu", (unsigned long long)hits);
+	n = snprintf(NULL, 0, "%" PRIu64, hits);
 	l->widths[t->ncolumns] = MAX(n, (int)strlen("HITCOUNT"));
 }
 
@@ -340,7 +340,7 @@ static void add_row(struct strbuf *out, struct layout *l, const struct hist_row 
 		add_padded(out, cell_text(l, r, c), l->widths[c], is_right(&t->columns[c]));
 		strbuf_addstr(out, "  ");
 	}
-	strbuf_addf(out, "%*llu", l->widths[t->ncolumns], (unsigned long long)r->hits);
+	strbuf_addf(out, "%*" PRIu64, l->widths[t->ncolumns], r->hits);
 	for (u32 c = t->nkeys; c < t->ncolumns; c++) {
 		strbuf_addstr(out, "  ");
 		add_padded(out, cell_text(l, r, c), l->widths[c], is_right(&t->columns[c]));
@@ -363,8 +363,8 @@ void hist_table_text(struct strbuf *out, const struct hist_table *t, u64 top)
 	add_header(out, &l);
 	for (size_t i = first_row(t, top); i < t->rows.len; i++)
 		add_row(out, &l, &t->rows.items[i]);
-	strbuf_addf(out, "Totals: %llu hits, %zu entries, %llu dropped\n",
-		    (unsigned long long)t->hits, t->rows.len, (unsigned long long)t->dropped);
+	strbuf_addf(out, "Totals: %" PRIu64 " hits, %zu entries, %" PRIu64 " dropped\n", t->hits,
+		    t->rows.len, t->dropped);
 	strbuf_release(&l.scratch);
 	free(l.widths);
 }
@@ -377,34 +377,35 @@ static void add_kernel_key(struct strbuf *out, const struct hist_table *t, const
 {
 	const struct hist_column *c = &t->columns[column];
 	const struct hist_cell *cell = &r->cells[column];
-	const unsigned long long n = cell->number;
+	const u64 n = cell->number;
 	struct strbuf text = STRBUF_INIT;
 	const char *name;
 
 	strbuf_addf(out, "%s: ", c->name);
 	switch (c->form) {
 	case HIST_HEX:
-		strbuf_addf(out, "%llx", n);
+		strbuf_addf(out, "%" PRIx64, n);
 		break;
 	case HIST_SYM:
 	case HIST_SYM_OFFSET:
 		add_symbol(&text, t, cell->number, c->form == HIST_SYM_OFFSET);
-		strbuf_addf(out, c->form == HIST_SYM ? "[%llx] %-45s" : "[%llx] %-55s", n,
+		strbuf_addf(out,
+			    c->form == HIST_SYM ? "[%" PRIx64 "] %-45s" : "[%" PRIx64 "] %-55s", n,
 			    text.data);
 		break;
 	case HIST_LOG2:
-		strbuf_addf(out, "~ 2^%-2llu", n);
+		strbuf_addf(out, "~ 2^%-2" PRIu64, n);
 		break;
 	case HIST_BUCKETS:
-		strbuf_addf(out, "~ %llu-%llu", n, n + (unsigned long long)c->width - 1);
+		strbuf_addf(out, "~ %" PRIu64 "-%" PRIu64, n, n + c->width - 1);
 		break;
 	case HIST_EXECNAME:
 		escape_line(&text, cell->text, strlen(cell->text));
-		strbuf_addf(out, "%-16s[%10llu]", text.data, n);
+		strbuf_addf(out, "%-16s[%10" PRIu64 "]", text.data, n);
 		break;
 	case HIST_SYSCALL:
 		name = t->syscall ? t->syscall(t->arg, cell->number) : NULL;
-		strbuf_addf(out, "%-30s[%3llu]", name ? name : "unknown_syscall", n);
+		strbuf_addf(out, "%-30s[%3" PRIu64 "]", name ? name : "unknown_syscall", n);
 		break;
 	case HIST_STRING:
 		escape_line(&text, cell->text, strlen(cell->text));
@@ -415,7 +416,7 @@ static void add_kernel_key(struct strbuf *out, const struct hist_table *t, const
 		add_stacks(out, t, r, "         ");
 		break;
 	default:
-		strbuf_addf(out, "%10llu", n);
+		strbuf_addf(out, "%10" PRIu64, n);
 		break;
 	}
 	strbuf_release(&text);
@@ -428,11 +429,11 @@ static void add_kernel_value(struct strbuf *out, const struct hist_table *t,
 
 	strbuf_addf(out, "  %s: ", c->name);
 	if (c->form == HIST_HEX)
-		strbuf_addf(out, "%10llx", (unsigned long long)r->cells[column].number);
+		strbuf_addf(out, "%10" PRIx64, r->cells[column].number);
 	else if (c->form == HIST_PERCENT || c->form == HIST_GRAPH)
 		add_cell(out, t, r, column);
 	else
-		strbuf_addf(out, "%10llu", (unsigned long long)r->cells[column].number);
+		strbuf_addf(out, "%10" PRIu64, r->cells[column].number);
 }
 
 void hist_table_kernel_text(struct strbuf *out, const struct hist_table *t)
@@ -448,13 +449,15 @@ void hist_table_kernel_text(struct strbuf *out, const struct hist_table *t)
 				strbuf_addstr(out, ", ");
 			add_kernel_key(out, t, r, c);
 		}
-		strbuf_addf(out, " } hitcount: %10llu", (unsigned long long)r->hits);
+		strbuf_addf(out, " } hitcount: %10" PRIu64, r->hits);
 		for (u32 c = t->nkeys; c < t->ncolumns; c++)
 			add_kernel_value(out, t, r, c);
 		strbuf_addch(out, '\n');
 	}
-	strbuf_addf(out, "\nTotals:\n    Hits: %llu\n    Entries: %zu\n    Dropped: %llu\n",
-		    (unsigned long long)t->hits, t->rows.len, (unsigned long long)t->dropped);
+	strbuf_addf(out,
+		    "\nTotals:\n    Hits: %" PRIu64 "\n    Entries: %zu\n    Dropped: %" PRIu64
+		    "\n",
+		    t->hits, t->rows.len, t->dropped);
 }
 
 /* ---- JSON ---- */

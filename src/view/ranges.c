@@ -78,7 +78,7 @@ static void count(struct ranges *r, const struct map_view *m)
 static void add_scaled(struct strbuf *out, const struct ranges *r, u64 value, int width)
 {
 	if (r->divisor == 1 || r->is_list)
-		strbuf_addf(out, "%*llu", width, (unsigned long long)(value / r->divisor));
+		strbuf_addf(out, "%*" PRIu64, width, value / r->divisor);
 	else
 		strbuf_addf(out, "%*.3f", width, (double)value / (double)r->divisor);
 }
@@ -117,7 +117,7 @@ static void print_text(const struct row_style *s, const struct ranges *r, struct
 		add_scaled(out, r, r->lower[i], 12);
 		if (i + 1 < r->n)
 			add_scaled(&end, r, r->lower[i + 1], 0);
-		strbuf_addf(out, " -> %-12s: %-8llu ", end.data, (unsigned long long)r->counts[i]);
+		strbuf_addf(out, " -> %-12s: %-8" PRIu64 " ", end.data, r->counts[i]);
 		print_bar(out, r->counts[i], most, full);
 		strbuf_release(&end);
 	}

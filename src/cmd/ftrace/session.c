@@ -2,9 +2,7 @@
 #include "cmd/ftrace/session.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -159,19 +157,6 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 	return err ? err : follow(s, tracer != NULL);
 }
 
-/* From the start: what is switched on must be taken back. */
-static int open_signals(struct run_signals *p)
-{
-	sigemptyset(&p->ours);
-	sigaddset(&p->ours, SIGINT);
-	sigaddset(&p->ours, SIGTERM);
-	sigaddset(&p->ours, SIGHUP);
-	sigaddset(&p->ours, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &p->ours, &p->old);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &p->ours, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /*
  * Before anything is traced: what the thread does is left out. Without it all is read between
  * lines.
@@ -261,7 +246,7 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 		return rc;
 	if (start_command(s) || open_process(s))
 		return (int)diag_exit_code(&s->diag);
-	s->signals = open_signals(&s->run_signals);
+	s->signals = run_signals_open(&s->run_signals); /* what is switched on must be taken back */
 	open_reader(s);
 	if (open_instance(s, tracer))
 		return diag_exit_code(&s->diag);

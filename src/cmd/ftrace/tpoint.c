@@ -224,6 +224,7 @@ static int trace_probe(struct tpoint *t, const char *definition, const char *fil
 int cmd_tpoint(int argc, char **argv)
 {
 	struct tpoint t = {0};
+	bool is_definition;
 	int first, rc = options_command(&spec, &argc, argv, &t.o.common.command);
 
 	if (rc == OPTIONS_GO_ON)
@@ -237,22 +238,18 @@ int cmd_tpoint(int argc, char **argv)
 	if (t.o.common.json && (t.o.list || t.o.format))
 		return options_usage_error(&spec, "--json is for events; pantrace list --json "
 						  "'tracepoint:SYSTEM:EVENT' has their fields");
-	if (first < argc && !t.o.list && ftrace_probes_is_definition(argv[first])) {
-		rc = ftrace_session_open(&t.session, &spec, &t.o.common, NULL);
-		if (!rc)
-			rc = trace_probe(&t, argv[first], argv[first + 1]);
-		rc = ftrace_session_close(&t.session, rc);
-	} else if (t.o.list || t.o.format) {
-		if (t.o.format && first == argc)
-			return options_usage_error(&spec,
-						   "-v shows the fields of which tracepoint?");
+	is_definition = first < argc && !t.o.list && ftrace_probes_is_definition(argv[first]);
+	if (first == argc && !t.o.list)
+		return options_usage_error(&spec,
+					   t.o.format ? "-v shows the fields of which tracepoint?"
+						      : "which tracepoint?");
+	if ((t.o.list || t.o.format) && !is_definition) {
 		rc = show(&t, argv[first]);
-	} else if (first == argc) {
-		rc = options_usage_error(&spec, "which tracepoint?");
 	} else {
 		rc = ftrace_session_open(&t.session, &spec, &t.o.common, NULL);
 		if (!rc)
-			rc = trace(&t, argv[first], argv[first + 1]);
+			rc = (is_definition ? trace_probe : trace)(&t, argv[first],
+								   argv[first + 1]);
 		rc = ftrace_session_close(&t.session, rc);
 	}
 	release_events(&t);

@@ -72,8 +72,8 @@ static const char *key_of(struct arena *a, const struct hist_spec *s, u32 column
 	case HIST_LOG2:
 		return arena_printf(a, "ceil_log2((uint64)%s)", number);
 	case HIST_BUCKETS:
-		return arena_printf(a, "(uint64)%s / %llu * %llu", number,
-				    (unsigned long long)c->width, (unsigned long long)c->width);
+		return arena_printf(a, "(uint64)%s / %" PRIu64 " * %" PRIu64, number, c->width,
+				    c->width);
 	default:
 		return number;
 	}
@@ -179,8 +179,8 @@ static int make_script(struct hist_run *run, struct strbuf *out)
 		size = MAX(size, run->specs.items[i].size);
 		paused = paused || run->specs.items[i].is_paused;
 	}
-	strbuf_addf(out, "config = { print_maps_on_exit = false; max_map_keys = %llu; }\n%s",
-		    (unsigned long long)size, log2_function);
+	strbuf_addf(out, "config = { print_maps_on_exit = false; max_map_keys = %" PRIu64 "; }\n%s",
+		    size, log2_function);
 	if (run->control)
 		strbuf_addf(out, "begin { @paused = %d; }\n", paused);
 	if (run->latency.from_event)

@@ -12,9 +12,7 @@
 
 #include <ctype.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,6 +20,7 @@
 #include "kernel/sandbox/sandbox.h"
 #include "cmd/hist/text.h"
 #include "engine/child.h"
+#include "engine/run_signals.h"
 #include "kernel/tracefs/dynamic_event.h"
 #include "kernel/tracefs/instance.h"
 #include "kernel/tracefs/tracefs.h"
@@ -46,7 +45,7 @@ struct kernel_hist {
 	bool has_child;
 	struct output out;
 	int signals;
-	sigset_t old_mask;
+	struct run_signals run_signals;
 	u64 deadline; /* CLOCK_MONOTONIC ns; 0 = none */
 };
 
@@ -394,18 +393,6 @@ static int set_up(struct kernel_hist *k)
 	return err;
 }
 
-static void block_signals(struct kernel_hist *k)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, &k->old_mask);
-	k->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int count(struct kernel_hist *k)
 {
 	struct hist_run *run = k->run;
@@ -443,7 +430,7 @@ static void take_back(struct kernel_hist *k)
 		close(k->signals);
 	if (k->process >= 0)
 		close(k->process);
-	sigprocmask(SIG_SETMASK, &k->old_mask, NULL);
+	run_signals_end(&k->run_signals);
 }
 
 int hist_run_kernel(struct hist_run *run)
@@ -454,7 +441,7 @@ int hist_run_kernel(struct hist_run *run)
 	u64 dropped = 0;
 	int err;
 
-	block_signals(&k);
+	k.signals = run_signals_open(&k.run_signals);
 	if (run->o->config.ends_with)
 		k.process = process_open(run->o->config.ends_with);
 	err = set_up(&k);

@@ -535,7 +535,7 @@ static void add_column(struct strbuf *out, const struct hist_spec *s, u32 column
 	else if (c->form != HIST_STACK)
 		strbuf_addstr(out, hist_form_words[c->form]);
 	if (c->form == HIST_BUCKETS)
-		strbuf_addf(out, "=%llu", (unsigned long long)c->width);
+		strbuf_addf(out, "=%" PRIu64, c->width);
 }
 
 const char *hist_spec_title(struct arena *a, const struct hist_spec *s)
@@ -565,7 +565,7 @@ const char *hist_spec_title(struct arena *a, const struct hist_spec *s)
 			    i ? "," : ":sort=", c == HIST_BY_HITS ? "hitcount" : s->columns[c].name,
 			    s->sorts[i].is_descending ? ".descending" : "");
 	}
-	strbuf_addf(&out, ":size=%llu", (unsigned long long)s->size);
+	strbuf_addf(&out, ":size=%" PRIu64, s->size);
 	if (s->filter)
 		strbuf_addf(&out, " if %s", s->filter);
 	title = arena_strdup(a, out.data);

@@ -152,21 +152,31 @@ static void add_macros(const struct tool_texter *t, struct strbuf *out)
 
 /* ---- names ---- */
 
+const struct tool_option *tool_find_option(const struct tool_spec *spec,
+					   const struct tool_given *given, const char *name,
+					   const char **ret_value)
+{
+	const struct {
+		const struct tool_option *rows;
+		size_t n;
+		const char *const *values;
+	} lists[] = {{spec->options.items, spec->options.len, given->options},
+		     {spec->arguments.items, spec->arguments.len, given->arguments}};
+
+	*ret_value = NULL;
+	for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
+		for (size_t i = 0; i < lists[l].n; i++)
+			if (str_eq(lists[l].rows[i].long_name, name)) {
+				*ret_value = lists[l].values[i];
+				return &lists[l].rows[i];
+			}
+	return NULL;
+}
+
 static const struct tool_option *find(const struct tool_texter *t, const char *name,
 				      const char **ret_value)
 {
-	for (size_t i = 0; i < t->spec->options.len; i++)
-		if (str_eq(t->spec->options.items[i].long_name, name)) {
-			*ret_value = t->given->options[i];
-			return &t->spec->options.items[i];
-		}
-	for (size_t i = 0; i < t->spec->arguments.len; i++)
-		if (str_eq(t->spec->arguments.items[i].long_name, name)) {
-			*ret_value = t->given->arguments[i];
-			return &t->spec->arguments.items[i];
-		}
-	*ret_value = NULL;
-	return NULL;
+	return tool_find_option(t->spec, t->given, name, ret_value);
 }
 
 /* A prefix, in which <NAME> is the text of an option. */

@@ -115,13 +115,10 @@ static bool takes_command(const struct tool_spec *spec)
 static const char *given_text(const struct tool_spec *spec, const struct tool_given *given,
 			      const char *name)
 {
-	for (size_t i = 0; i < spec->options.len; i++)
-		if (str_eq(spec->options.items[i].long_name, name))
-			return given->options[i];
-	for (size_t i = 0; i < spec->arguments.len; i++)
-		if (str_eq(spec->arguments.items[i].long_name, name))
-			return given->arguments[i];
-	return NULL;
+	const char *value;
+
+	tool_find_option(spec, given, name, &value);
+	return value;
 }
 
 /* -p: what is traced ends with the process. */
@@ -161,12 +158,12 @@ static int count_by_tracer(const struct command_spec *command, const struct tool
  * exactly (-p). */
 static bool counts_by_tracer(const struct tool_spec *spec, const struct tool_given *g)
 {
-	for (size_t i = 0; i < spec->options.len; i++)
-		if (str_eq(spec->options.items[i].long_name, "function-tracer"))
-			return g->options[i] ||
-			       (!given_text(spec, g, "user") && !given_text(spec, g, "pid") &&
-				tool_count_is_better(given_text(spec, g, "functions")));
-	return false;
+	const char *asked;
+
+	if (!tool_find_option(spec, g, "function-tracer", &asked))
+		return false;
+	return asked || (!given_text(spec, g, "user") && !given_text(spec, g, "pid") &&
+			 tool_count_is_better(given_text(spec, g, "functions")));
 }
 
 static int run_tool(struct arena *a, const struct embedded_tool *tool, const struct tool_spec *spec,

@@ -163,6 +163,10 @@ struct tool_given {
 int tool_parse(struct arena *a, const char *text, struct tool_spec *ret);
 void tool_spec_release(struct tool_spec *spec);
 
+/* An option or argument by its long name, and what was given for it (NULL = nothing). */
+const struct tool_option *tool_find_option(const struct tool_spec *spec,
+					   const struct tool_given *given, const char *name,
+					   const char **ret_value);
 /* Does the kernel have what the tool needs? 0, or the exit code after a message on stderr. */
 int tool_check_need(struct arena *a, const struct tool_spec *spec);
 /*

@@ -3,11 +3,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cmd/user/user.h"
+#include "engine/run_signals.h"
 #include "lang/predicate/process.h"
 #include "trace/ctf/output.h"
 #include "user/action.h"
@@ -130,20 +130,6 @@ static void look(struct watching *w)
 	diag_tell(&w->d);
 }
 
-/* Readable once we are to end; from here on nothing ends us before what we began is taken back. */
-static int signals_open(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 static void wait_and_look(struct watching *w, int signals)
 {
 	const u64 until = clock_now_ns(CLOCK_MONOTONIC) + w->o->duration_ns;
@@ -249,7 +235,8 @@ int user_trigger(int argc, char **argv)
 	struct trigger_options o = {0};
 	struct watching w = {.o = &o, .d = DIAG_INIT};
 	struct user_session_options like = {0};
-	int signals, first, rc = options_parse(&spec, argc, argv, &o, &first);
+	struct run_signals signals;
+	int asked, first, rc = options_parse(&spec, argc, argv, &o, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
@@ -261,16 +248,16 @@ int user_trigger(int argc, char **argv)
 						    .condition = argv[first],
 						    .json = o.json,
 						    .quiet = o.quiet};
-		signals = signals_open();
+		asked = run_signals_open(&signals);
 		user_sessions_sweep(&w.d);
 		w.failed = begin(&w, argv + first, argc - first, &like) != 0;
 		diag_tell(&w.d);
 		if (!w.failed && isatty(STDERR_FILENO))
 			fprintf(stderr, "Waiting for %s. Ctrl-C to end.\n", argv[first]);
 		if (!w.failed)
-			wait_and_look(&w, signals);
+			wait_and_look(&w, asked);
 		rc = end(&w);
-		close(signals);
+		close(asked);
 	}
 	diag_release(&w.d);
 	user_session_arguments_release(&o.who);
