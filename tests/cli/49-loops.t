@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Loops within loops: the kernel's verifier takes them, and what they count is what arithmetic says.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 need_root
 

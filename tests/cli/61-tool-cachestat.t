@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A process reads a file of 32 MB that is in the cache, and writes 16 MB of it; one that asks the kernel what is there before each access.
+# parallel: looks at its own processes
 . "$(dirname "$0")/lib.sh"
 need_root
 

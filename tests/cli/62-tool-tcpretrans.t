@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Connections to an address behind which a network namespace drops everything: their SYNs are sent again.
+# parallel: looks at its own connections
 . "$(dirname "$0")/lib.sh"
 need_root
 ns=pantrace$$

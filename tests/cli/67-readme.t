@@ -37,12 +37,11 @@ while IFS= read -r command; do
 	'') continue ;;
 	*'-o trace'*) rm -rf trace ;;
 	esac
-	timeout --preserve-status -k 30 -s INT 1 sh -c "exec $command" >"$work/out" 2>"$work/err" </dev/null
-	rc=$?
+	run_a_moment 1 "exec $command"
 	if [ $rc -eq 5 ]; then
 		skip "$command" "$(head -1 "$work/err")"
 	else
-		[ $rc -eq 0 ] || [ $rc -eq 130 ] && ! grep -q 'ERROR' "$work/err"
+		[ $rc -eq 0 ] || [ $rc -eq 130 ] || [ $rc -eq 124 ] && ! grep -q 'ERROR' "$work/err"
 		ok "$command" || { echo "# exit code $rc"; sed 's/^/# /' "$work/err" | head -5; }
 	fi
 done <commands
