@@ -87,6 +87,11 @@ $(GEN)/system_constants.h: scripts/constants.sh src/lang/syntax/constant_headers
 	$(Q)CC='$(CC)' $^ > $@.tmp && mv $@.tmp $@
 $(OBJ)/src/lang/syntax/constants.o: $(GEN)/system_constants.h
 
+$(GEN)/machine_macros.h: scripts/predefined.sh
+	@mkdir -p $(@D)
+	$(Q)CC='$(CC)' $< > $@.tmp && mv $@.tmp $@
+$(OBJ)/src/lang/syntax/predefined.o: $(GEN)/machine_macros.h
+
 unit: $(UNIT_BINS)
 $(OBJ)/unit/%: tests/unit/%.c $(CORE)
 	@mkdir -p $(@D)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table has what tells about the machine: architecture and ABI, byte order, sizes, limits and
- * names of types. Values are those of the compiler that this is built with, for the machine that it
- * is built for. Left out is what tells about a compiler: optimisations, extensions of the
- * instruction set, atomics, floating-point formats; and the plain words `linux` and `unix`.
+ * What tells about the machine comes from the compiler that this is built with, through
+ * scripts/predefined.sh: architecture and ABI, byte order, sizes, limits and names of types. What
+ * tells about a compiler is left out (optimisations, extensions of the instruction set, atomics,
+ * floating-point formats), and so are the plain words `linux` and `unix`.
  */
 #include "lang/syntax/predefined.h"
 
@@ -11,79 +11,9 @@
 
 #include "base/base.h"
 
-#define TEXT(x)	 #x
-#define VALUE(x) TEXT(x)
-#define P(name)                    \
-	{                          \
-#name, VALUE(name) \
-	}
-
 /* clang-format off */
 const struct predefined_macro predefined_macros[] = {
-	/* the machine */
-	P(__LP64__), P(_LP64), P(__CHAR_BIT__), P(__BIGGEST_ALIGNMENT__), P(__ELF__),
-	P(__linux__), P(__linux), P(__gnu_linux__), P(__unix__), P(__unix), P(__BYTE_ORDER__),
-	P(__FLOAT_WORD_ORDER__), P(__ORDER_LITTLE_ENDIAN__), P(__ORDER_BIG_ENDIAN__),
-	P(__ORDER_PDP_ENDIAN__), P(__STDC__), P(__STDC_HOSTED__), P(__STDC_VERSION__),
-	P(__STDC_UTF_16__), P(__STDC_UTF_32__),
-#ifdef __x86_64__
-	P(__x86_64__), P(__x86_64), P(__amd64__), P(__amd64), P(__SIZEOF_FLOAT80__),
-	P(__SIZEOF_FLOAT128__),
-#endif
-#ifdef __aarch64__
-	P(__aarch64__), P(__AARCH64EL__), P(__ARM_64BIT_STATE), P(__ARM_ARCH), P(__ARM_PCS_AAPCS64),
-#endif
-#ifdef __riscv
-	P(__riscv), P(__riscv_xlen),
-#endif
-#ifdef __CHAR_UNSIGNED__
-	P(__CHAR_UNSIGNED__),
-#endif
-	/* types: sizes, names, limits, widths */
-	P(__SIZEOF_SHORT__), P(__SIZEOF_INT__), P(__SIZEOF_LONG__), P(__SIZEOF_LONG_LONG__),
-	P(__SIZEOF_INT128__), P(__SIZEOF_FLOAT__), P(__SIZEOF_DOUBLE__),
-	P(__SIZEOF_LONG_DOUBLE__), P(__SIZEOF_POINTER__), P(__SIZEOF_SIZE_T__),
-	P(__SIZEOF_PTRDIFF_T__), P(__SIZEOF_WCHAR_T__), P(__SIZEOF_WINT_T__),
-	P(__CHAR16_TYPE__), P(__CHAR32_TYPE__), P(__INT8_TYPE__), P(__INT16_TYPE__),
-	P(__INT32_TYPE__), P(__INT64_TYPE__), P(__UINT8_TYPE__), P(__UINT16_TYPE__),
-	P(__UINT32_TYPE__), P(__UINT64_TYPE__), P(__INTMAX_TYPE__), P(__UINTMAX_TYPE__),
-	P(__INTPTR_TYPE__), P(__UINTPTR_TYPE__), P(__PTRDIFF_TYPE__), P(__SIZE_TYPE__),
-	P(__WCHAR_TYPE__), P(__WINT_TYPE__), P(__INT_FAST8_TYPE__),
-	P(__INT_FAST16_TYPE__), P(__INT_FAST32_TYPE__), P(__INT_FAST64_TYPE__),
-	P(__INT_LEAST8_TYPE__), P(__INT_LEAST16_TYPE__), P(__INT_LEAST32_TYPE__),
-	P(__INT_LEAST64_TYPE__), P(__UINT_FAST8_TYPE__), P(__UINT_FAST16_TYPE__),
-	P(__UINT_FAST32_TYPE__), P(__UINT_FAST64_TYPE__), P(__UINT_LEAST8_TYPE__),
-	P(__UINT_LEAST16_TYPE__), P(__UINT_LEAST32_TYPE__), P(__UINT_LEAST64_TYPE__),
-	P(__SCHAR_MAX__), P(__SHRT_MAX__), P(__INT_MAX__), P(__LONG_MAX__), P(__LONG_LONG_MAX__),
-	P(__WCHAR_MAX__), P(__WINT_MAX__), P(__SIZE_MAX__), P(__PTRDIFF_MAX__),
-	P(__INTMAX_MAX__), P(__UINTMAX_MAX__), P(__INTPTR_MAX__), P(__UINTPTR_MAX__),
-	P(__SIG_ATOMIC_MAX__), P(__INT8_MAX__), P(__INT16_MAX__), P(__INT32_MAX__),
-	P(__INT64_MAX__), P(__UINT8_MAX__), P(__UINT16_MAX__), P(__UINT32_MAX__),
-	P(__UINT64_MAX__), P(__INT_FAST8_MAX__), P(__INT_FAST16_MAX__), P(__INT_FAST32_MAX__),
-	P(__INT_FAST64_MAX__), P(__INT_LEAST8_MAX__), P(__INT_LEAST16_MAX__),
-	P(__INT_LEAST32_MAX__), P(__INT_LEAST64_MAX__), P(__UINT_FAST8_MAX__),
-	P(__UINT_FAST16_MAX__), P(__UINT_FAST32_MAX__), P(__UINT_FAST64_MAX__),
-	P(__UINT_LEAST8_MAX__), P(__UINT_LEAST16_MAX__), P(__UINT_LEAST32_MAX__),
-	P(__UINT_LEAST64_MAX__),
-#ifdef __WINT_MIN__ /* of GCC only */
-	P(__WINT_MIN__), P(__WCHAR_MIN__), P(__SIG_ATOMIC_MIN__), P(__SIG_ATOMIC_TYPE__),
-#endif
-	P(__SCHAR_WIDTH__), P(__SHRT_WIDTH__), P(__INT_WIDTH__), P(__LONG_WIDTH__),
-	P(__LONG_LONG_WIDTH__), P(__WCHAR_WIDTH__), P(__WINT_WIDTH__), P(__SIZE_WIDTH__),
-	P(__PTRDIFF_WIDTH__), P(__INTMAX_WIDTH__), P(__INTPTR_WIDTH__), P(__SIG_ATOMIC_WIDTH__),
-	P(__INT_FAST8_WIDTH__), P(__INT_FAST16_WIDTH__), P(__INT_FAST32_WIDTH__),
-	P(__INT_FAST64_WIDTH__), P(__INT_LEAST8_WIDTH__), P(__INT_LEAST16_WIDTH__),
-	P(__INT_LEAST32_WIDTH__), P(__INT_LEAST64_WIDTH__),
-	{"__INT8_C(c)", "c"},
-	{"__INT16_C(c)", "c"},
-	{"__INT32_C(c)", "c"},
-	{"__INT64_C(c)", "c ## L"},
-	{"__INTMAX_C(c)", "c ## L"},
-	{"__UINT8_C(c)", "c"},
-	{"__UINT16_C(c)", "c"},
-	{"__UINT32_C(c)", "c ## U"},
-	{"__UINT64_C(c)", "c ## UL"},
-	{"__UINTMAX_C(c)", "c ## UL"},
+#include "machine_macros.h"
 	{"__USER_LABEL_PREFIX__", ""}, {"__REGISTER_PREFIX__", ""},
 
 	/*
