@@ -74,8 +74,11 @@ static bool joins(const struct pt_description *description, bool environment)
 	return false;
 }
 
-/* A file that others than root and ourselves could have written says nothing. */
-static void join_file(int directory, const char *name, struct reading *reading, bool environment)
+/*
+ * A file that others than root and ourselves could have written says nothing. False: there is no
+ * descriptor to read it with.
+ */
+static bool join_file(int directory, const char *name, struct reading *reading, bool environment)
 {
 	const int fd =
 		openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -85,23 +88,24 @@ static void join_file(int directory, const char *name, struct reading *reading, 
 	int rc;
 
 	if (fd < 0)
-		return;
+		return errno != EMFILE;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 022) &&
 	    (!st.st_uid || st.st_uid == geteuid()))
 		n = read(fd, reading->text, sizeof(reading->text));
 	close(fd);
 	if (n <= 0)
-		return;
+		return true;
 	rc = pt_description_parse_file(reading->text, (size_t)n, &reading->description);
 	/* who is meant, and where the rings would be, stands before what may not be understood */
 	if (!joins(&reading->description, environment) || rc == -EXDEV)
-		return;
+		return true;
 	if (!rc)
 		rc = pt_session_start(&reading->description.spec, &reading->description.rules,
 				      &why);
 	/* -EEXIST: it was told already */
 	if (rc && rc != -EEXIST)
 		pt_rings_refused(&reading->description.spec, rc);
+	return true;
 }
 
 struct entry64 {
@@ -114,7 +118,7 @@ struct entry64 {
 
 static void join_directory(const char *runtime, struct reading **reading)
 {
-	char path[512], entries[2048] __attribute__((aligned(8)));
+	char path[512], file[sizeof(path) + 256], entries[2048] __attribute__((aligned(8)));
 	struct stat st;
 	long n;
 	int fd;
@@ -126,7 +130,7 @@ static void join_directory(const char *runtime, struct reading **reading)
 		return;
 	if (fstat(fd, &st) || (st.st_mode & 022) || (st.st_uid && st.st_uid != geteuid()))
 		goto out;
-	while ((n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+	while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
 		for (long at = 0; at < n;) {
 			const struct entry64 *const entry = (const void *)(entries + at);
 
@@ -140,11 +144,19 @@ static void join_directory(const char *runtime, struct reading **reading)
 				*reading = NULL;
 				goto out;
 			}
-			join_file(fd, entry->name, *reading, false);
+			if (fd >= 0 && join_file(fd, entry->name, *reading, false))
+				continue;
+			/* the program may have one descriptor and no more: first this, then that */
+			if (fd >= 0)
+				close(fd);
+			fd = -1;
+			snprintf(file, sizeof(file), "%s/%s", path, entry->name);
+			join_file(AT_FDCWD, file, *reading, false);
 		}
 	}
 out:
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* PANTRACE_SESSION=FILE:FILE... */

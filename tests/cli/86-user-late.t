@@ -176,4 +176,16 @@ wait $mute
 stop
 is "$rc" 0 "one that begins later joins by itself" || printf '# %s\n' "$err"
 is "$(events joins)" "$(cat count.mute)" "and each event is there"
+
+# ---- a program that has one descriptor to spare, or none
+start record -n stays -u "$events:*" -o few
+rm -f count.few
+(ulimit -n 4 && exec timeout 0.3 ./stays count.few)
+stop
+if [ "$rc" = 0 ]; then
+	is "$(events few)" "$(cat count.few)" "a program with one descriptor to spare is recorded"
+else
+	like "$rc: $(printf '%s' "$err" | tr '\n' ' ')" '^3: .*process [0-9]+ .* does not take part: the program has no descriptor left' \
+		"a program with one descriptor to spare is named"
+fi
 done_testing
