@@ -35,12 +35,11 @@ struct answer {
 
 /* ---- who does not come to an end ---- */
 
-static struct left {
+static VECTOR(struct left {
 	pid_t pid;
 	uid_t *closing; /* a page that we share with it */
 	u64 since_ms;
-} left[LEFT_MAX];
-static u32 nr_left;
+}) left;
 static VECTOR(uid_t) left_out;
 
 bool user_is_left_out(uid_t uid)
@@ -55,13 +54,15 @@ static void left_look(void)
 {
 	const u64 now = clock_now_ms(CLOCK_MONOTONIC);
 
-	for (u32 i = nr_left; i--;) {
-		if (waitpid(left[i].pid, NULL, WNOHANG)) {
-			munmap(left[i].closing, sizeof(uid_t));
-			left[i] = left[--nr_left];
-		} else if (now - left[i].since_ms > CLOSE_MS && *left[i].closing &&
-			   !user_is_left_out(*left[i].closing)) {
-			vector_push(&left_out, *left[i].closing);
+	for (size_t i = left.len; i--;) {
+		const struct left *const one = &left.items[i];
+
+		if (waitpid(one->pid, NULL, WNOHANG)) {
+			munmap(one->closing, sizeof(uid_t));
+			left.items[i] = left.items[--left.len];
+		} else if (now - one->since_ms > CLOSE_MS && *one->closing &&
+			   !user_is_left_out(*one->closing)) {
+			vector_push(&left_out, *one->closing);
 		}
 	}
 }
@@ -70,11 +71,11 @@ static void left_look(void)
 static bool left_room(void)
 {
 	left_look();
-	for (int ms = 0; nr_left == LEFT_MAX && ms < CLOSE_MS; ms += 10) {
+	for (int ms = 0; left.len >= LEFT_MAX && ms < CLOSE_MS; ms += 10) {
 		usleep(10000);
 		left_look();
 	}
-	return nr_left < LEFT_MAX;
+	return left.len < LEFT_MAX;
 }
 
 /* ---- here and there ---- */
@@ -182,35 +183,69 @@ static bool answers_take(struct user_processes *p, int channel, u64 until_ms)
 	return false;
 }
 
+static int begin(struct user_asking *a, const struct question *q)
+{
+	if (geteuid())
+		return -EPERM;
+	if (!left_room())
+		return -EAGAIN;
+	*a = (struct user_asking){.closing = mmap(NULL, sizeof(*a->closing), PROT_READ | PROT_WRITE,
+						  MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+				  .until_ms = clock_now_ms(CLOCK_MONOTONIC) + (u64)q->timeout_ms +
+					      SEARCH_MS};
+	if (a->closing == MAP_FAILED)
+		return -errno;
+	a->pid = proxy_fork(NULL, 0, &a->channel);
+	if (!a->pid)
+		ask_as_proxy(a->channel, a->closing, q);
+	if (a->pid < 0)
+		munmap(a->closing, sizeof(*a->closing));
+	return MIN(a->pid, 0);
+}
+
+int user_ask_begin(struct user_asking *a, const struct user_selection *which, const char *request,
+		   int timeout_ms)
+{
+	const int rc = begin(
+		a,
+		&(struct question){.which = which, .request = request, .timeout_ms = timeout_ms});
+
+	a->is_begun = !rc;
+	return rc;
+}
+
+bool user_ask_ready(const struct user_asking *a)
+{
+	struct pollfd poll_channel = {a->channel, POLLIN, 0};
+
+	return a->is_begun &&
+	       (poll(&poll_channel, 1, 0) > 0 || clock_now_ms(CLOCK_MONOTONIC) > a->until_ms);
+}
+
+void user_ask_end(struct user_asking *a, struct user_processes *p)
+{
+	raise_file_limit(p);
+	a->is_begun = false;
+	if (!answers_take(p, a->channel, a->until_ms)) {
+		p->unseen++;
+		kill(a->pid, SIGKILL);
+	}
+	close(a->channel);
+	vector_push(&left, ((struct left){a->pid, a->closing, clock_now_ms(CLOCK_MONOTONIC)}));
+}
+
 static void ask(struct user_processes *p, const struct question *q)
 {
-	uid_t *closing;
-	int channel = -1;
-	pid_t pid = -EAGAIN;
+	struct user_asking a;
 
-	raise_file_limit(p);
-	closing = geteuid() || !left_room() ? MAP_FAILED
-					    : mmap(NULL, sizeof(*closing), PROT_READ | PROT_WRITE,
-						   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (closing != MAP_FAILED)
-		pid = proxy_fork(NULL, 0, &channel);
-	if (!pid)
-		ask_as_proxy(channel, closing, q);
-	if (pid < 0) {
-		p->own_only = !geteuid();
-		p->unseen += p->own_only;
-		ask_here(p, q);
-		if (closing != MAP_FAILED)
-			munmap(closing, sizeof(*closing));
+	if (!begin(&a, q)) {
+		user_ask_end(&a, p);
 		return;
 	}
-	if (!answers_take(p, channel,
-			  clock_now_ms(CLOCK_MONOTONIC) + (u64)q->timeout_ms + SEARCH_MS)) {
-		p->unseen++;
-		kill(pid, SIGKILL);
-	}
-	close(channel);
-	left[nr_left++] = (struct left){pid, closing, clock_now_ms(CLOCK_MONOTONIC)};
+	raise_file_limit(p);
+	p->own_only = !geteuid();
+	p->unseen += p->own_only;
+	ask_here(p, q);
 }
 
 void user_ask(struct user_processes *p, const struct user_selection *which, const char *request,

@@ -21,6 +21,7 @@
 #define ANSWERS_MAX	(256u << 20) /* of all processes */
 #define LOOK_MS		20 /* then we see who cannot answer */
 #define QUIET_MS	500 /* then only those are waited for that are running */
+#define REASON_MAX	(size_t)300 /* of its text */
 #define THREADS_MAX	256
 #define MESSAGE_FDS_MAX 253 /* the kernel's own limit */
 #define DESCRIPTORS_MAX 100000 /* of all processes */
@@ -370,13 +371,19 @@ bool user_is_refusal(const struct user_process *p)
 	return true;
 }
 
+/* What a process says of itself: it may say anything. */
+static void reason_add(struct strbuf *text, const char *reason)
+{
+	escape_line(text, reason, MIN(strcspn(reason, "\n"), REASON_MAX));
+}
+
 void user_refusal_text(struct strbuf *text, pid_t pid, const char *name, const char *reason,
 		       int error)
 {
 	strbuf_addf(text, "process %d (", (int)pid);
 	escape_line(text, name, strlen(name));
 	strbuf_addstr(text, ") does not take part: ");
-	escape_line(text, reason, strcspn(reason, "\n"));
+	reason_add(text, reason);
 	if ((error == EPERM || error == EACCES || error == ENOSYS) && user_is_confined(pid))
 		strbuf_addstr(text, " (it is confined by seccomp: its filter refuses system calls "
 				    "that its part of the recording takes)");
@@ -412,9 +419,10 @@ void user_warn(const struct user_processes *p, struct diag *d)
 
 	for (size_t i = 0; i < p->all.len; i++) {
 		const struct user_process *const process = &p->all.items[i];
-		struct strbuf name = STRBUF_INIT;
+		struct strbuf name = STRBUF_INIT, reason = STRBUF_INIT;
 
 		escape_line(&name, process->name, strlen(process->name));
+		reason_add(&reason, process->text ? process->text : "");
 		if (process->error == -ETIMEDOUT && !was_told(process) &&
 		    ++silent_ones <= SILENT_NAMED)
 			diag_warning(
@@ -426,9 +434,9 @@ void user_warn(const struct user_processes *p, struct diag *d)
 					: "it is stopped, or too busy");
 		else if (process->error == -EPROTONOSUPPORT)
 			diag_warning(d, NO_SPAN, "process %d (%s) is not controlled: %s",
-				     (int)process->pid, name.data,
-				     process->text ? process->text : "");
+				     (int)process->pid, name.data, reason.data ? reason.data : "");
 		strbuf_release(&name);
+		strbuf_release(&reason);
 	}
 	if (silent_ones > SILENT_NAMED)
 		diag_warning(d, NO_SPAN, "%u more processes do not answer",

@@ -72,6 +72,21 @@ struct user_selection {
  */
 void user_ask(struct user_processes *p, const struct user_selection *which, const char *request,
 	      int timeout_ms);
+/*
+ * The same, while the caller goes on: 0 or -errno, then there is only user_ask(). Once it is ready,
+ * end() takes the answers.
+ */
+struct user_asking {
+	bool is_begun;
+	pid_t pid;
+	int channel;
+	uid_t *closing;
+	u64 until_ms;
+};
+int user_ask_begin(struct user_asking *a, const struct user_selection *which, const char *request,
+		   int timeout_ms);
+bool user_ask_ready(const struct user_asking *a);
+void user_ask_end(struct user_asking *a, struct user_processes *p);
 /* The same of all, where EACH makes the request for a process, for free(). */
 void user_ask_each(struct user_processes *p,
 		   char *(*each)(const void *arg, const struct user_process *process),

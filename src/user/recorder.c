@@ -274,25 +274,70 @@ static void find_files(struct recorder *r)
 	close(directory);
 }
 
-static bool find_memory(struct recorder *r, int timeout_ms)
+/* True: some were told of the session, and may have rings now. */
+static bool memory_take(struct recorder *r, struct user_processes *asked)
 {
-	struct user_processes asked = {0};
-	char *request = user_request("attach", r->session->name);
 	bool again;
 
-	user_ask(&asked, NULL, request, timeout_ms);
-	for (size_t i = 0; i < asked.all.len; i++) {
-		struct user_process *const p = &asked.all.items[i];
+	for (size_t i = 0; i < asked->all.len; i++) {
+		struct user_process *const p = &asked->all.items[i];
 
 		if (p->error || p->fd < 0)
 			continue;
 		source_add(r, p->fd, NULL, p);
 		p->fd = -1;
 	}
-	again = r->late.say && latecomers_find(&r->late, r->session, &asked);
-	user_processes_release(&asked);
-	free(request);
+	again = r->late.say && latecomers_find(&r->late, r->session, asked);
+	if (asked->left_out && !r->left_out_told) {
+		r->left_out_told = true;
+		r->nr_refused++;
+		fprintf(stderr,
+			"WARNING: programs of user %u are not asked for rings any more: one of "
+			"them answered with a descriptor that cannot be closed\n",
+			(unsigned int)asked->left_out_user);
+	}
+	user_processes_release(asked);
 	return again;
+}
+
+static bool find_memory(struct recorder *r, int timeout_ms)
+{
+	struct user_processes asked = {0};
+	char *request = user_request("attach", r->session->name);
+
+	user_ask(&asked, NULL, request, timeout_ms);
+	free(request);
+	return memory_take(r, &asked);
+}
+
+static void all_stays_off_say(struct recorder *r)
+{
+	for (size_t i = 0; i < r->sources.len; i++)
+		stays_off_say(r, &r->sources.items[i]);
+}
+
+void recorder_look(struct recorder *r, bool ask)
+{
+	struct user_processes asked = {0};
+	char *request;
+
+	find_files(r);
+	ask |= r->late.say && latecomers_look(&r->late, r->session);
+	if (user_ask_ready(&r->asking)) {
+		user_ask_end(&r->asking, &asked);
+		ask |= memory_take(r, &asked);
+		all_stays_off_say(r);
+	}
+	if (r->late.say)
+		absent_look(&r->absent, false);
+	if (!ask || r->asking.is_begun)
+		return;
+	request = user_request("attach", r->session->name);
+	if (user_ask_begin(&r->asking, NULL, request, ASK_MS)) {
+		find_memory(r, ASK_BRIEFLY_MS);
+		all_stays_off_say(r);
+	}
+	free(request);
 }
 
 /* What processes have told. How many. */
@@ -354,6 +399,12 @@ int recorder_serve(struct recorder *const *recorders, size_t n, struct announce 
 
 void recorder_find(struct recorder *r, bool ask)
 {
+	struct user_processes asked = {0};
+
+	if (r->asking.is_begun) {
+		user_ask_end(&r->asking, &asked);
+		memory_take(r, &asked);
+	}
 	find_files(r);
 	ask |= r->late.say && latecomers_look(&r->late, r->session);
 	if (ask) {
@@ -361,8 +412,7 @@ void recorder_find(struct recorder *r, bool ask)
 
 		if (find_memory(r, timeout_ms))
 			find_memory(r, timeout_ms);
-		for (size_t i = 0; i < r->sources.len; i++)
-			stays_off_say(r, &r->sources.items[i]);
+		all_stays_off_say(r);
 	}
 	if (r->late.say && r->started)
 		absent_look(&r->absent, false);

@@ -36,6 +36,8 @@ struct recorder {
 	u64 pid_namespace;
 	u64 lost; /* by processes that have ended */
 	bool started; /* the first look around is done */
+	bool left_out_told;
+	struct user_asking asking;
 	u32 nr_processes, nr_damaged;
 	u32 nr_refused; /* processes that could not make their rings, or not switch all on */
 	u32 nr_said; /* warnings of them */
@@ -64,6 +66,8 @@ void recorder_find_late(struct recorder *r, struct announce *announce);
 void recorder_find(struct recorder *r, bool ask);
 /* The last time: all programs that cannot take part are named. */
 void recorder_find_last(struct recorder *r);
+/* The same without a wait: what processes answer is taken by a later call. */
+void recorder_look(struct recorder *r, bool ask);
 /*
  * Answers who asks at the socket of the recorders' sessions, and takes what processes have told
  * there: rings that they handed over, and that they do not take part. LAST: until all are heard, a

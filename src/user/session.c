@@ -18,6 +18,8 @@
 
 #define ASK_MS	     2000
 #define SESSIONS_MAX 65536
+/* Anybody can make a thousand sockets that refuse: some are named, the others counted. */
+#define REFUSALS_NAMED 20u
 
 static bool name_good(const char *name)
 {
@@ -42,11 +44,13 @@ static u32 refusals(const struct user_processes *told, struct diag *d)
 
 	for (size_t i = 0; i < told->all.len; i++) {
 		const struct user_process *const p = &told->all.items[i];
-		if (!user_is_refusal(p))
-			continue;
-		user_refusal_warn(p, d);
-		refused++;
+
+		if (user_is_refusal(p) && refused++ < REFUSALS_NAMED)
+			user_refusal_warn(p, d);
 	}
+	if (refused > REFUSALS_NAMED)
+		diag_warning(d, NO_SPAN, "%u more processes do not take part",
+			     refused - REFUSALS_NAMED);
 	return refused;
 }
 

@@ -219,4 +219,10 @@ stop
 grep -qs "pantrace: guard $tracer" /proc/[0-9]*/cmdline && [ "$rc" -le 3 ]; ok "many probes: the run has ended (code $rc), the guard removes them"
 until_true nothing_left
 is "$(left)" "" "and then they are"
+if unshare -mpf --mount-proc true 2>/dev/null; then
+	unshare -mpf --mount-proc "$pantrace" uprobe -d 0.1 'p:libc:str*' >/dev/null 2>"$work/err"
+	is "$(grep -c 'pantrace_1_' $t/uprobe_events)" 0 "the first process of a container, which takes the guard along, removes them itself" || cat "$work/err"
+else
+	skip "the first process of a container" "no pid namespaces"
+fi
 done_testing

@@ -38,7 +38,8 @@ gcc -O2 -std=gnu17 -D_GNU_SOURCE -I"$top/include" counts.c "$lib/libpantrace.a" 
 ok "a program is instrumented" || { done_testing; exit; }
 
 cat >speaker.c <<'END'
-/* speaker PATH HOW: listens at PATH; stale: has ended; silent: never answers; orphan: a child of the one that did listen() answers */
+/* speaker PATH HOW: listens at PATH; stale: has ended; silent: never answers; orphan: a child of the one that did listen() answers;
+ * forged, refuses: says so */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,7 +47,7 @@ cat >speaker.c <<'END'
 #include <unistd.h>
 int main(int argc, char **argv)
 {
-	const char answer[] = "ok\nevent 1 0 6 evil:event\n";
+	const char *answer = "ok\nevent 1 0 6 evil:event\n";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	char text[65536];
@@ -57,13 +58,17 @@ int main(int argc, char **argv)
 		return perror(argv[1]), 1;
 	if (*argv[2] == 's' && argv[2][1] == 't')
 		return 0;
+	if (*argv[2] == 'f')
+		answer = "error 93 old\nERROR: forged\n";
+	if (*argv[2] == 'r')
+		answer = "error 1 no\nERROR: forged\n";
 	listen(fd, 8);
 	if (*argv[2] == 'o' && fork())
 		return 0;
 	while (*argv[2] != 's') {
 		client = accept(fd, NULL, NULL);
 		if (recv(client, text, sizeof(text), 0) > 0)
-			send(client, answer, sizeof(answer) - 1, MSG_NOSIGNAL);
+			send(client, answer, strlen(answer), MSG_NOSIGNAL);
 		close(client);
 	}
 	return pause();
@@ -215,6 +220,24 @@ is "$(grep -c "does not answer" err) $(grep -o 'WARNING: [0-9]* more processes d
 kill -CONT $one
 kill -KILL $silent $one $crowd
 wait $silent $one $crowd 2>/dev/null
+
+# ---- what a refusal says is one line, and a crowd of them is counted
+crowd=
+for i in $(seq 23); do
+	$as_evil /tmp/speaker /tmp/pantrace-$evil/7$i refuses &
+	crowd="$crowd $!"
+	until_true [ -S /tmp/pantrace-$evil/7$i ]
+done
+$as_evil /tmp/speaker /tmp/pantrace-$evil/6 forged &
+crowd="$crowd $!"
+until_true [ -S /tmp/pantrace-$evil/6 ]
+run user start refused -u 'counts:event'
+is "$rc" 3 "user start: programs that refuse make its code 3"
+is "$(printf '%s\n' "$err" | grep -c '^ERROR')" 0 "a process's reason is not a message of its own"
+is "$(printf '%s\n' "$err" | grep -c 'speaker) does not take part: no$') $(printf '%s\n' "$err" | grep -c 'WARNING: [0-9]* more processes do not take part')" "20 1" "of a crowd that refuses some are named" || echo "# $err"
+run user destroy refused
+kill -KILL $crowd
+wait $crowd 2>/dev/null
 
 # ---- rings that name another's process
 cat >forge.c <<'END'
@@ -417,7 +440,7 @@ for kind in linger fuse; do
 	ends "one of $kind came with an answer"
 	like "$("$pantrace" report unclosed | grep -c counts:event)" '^[1-9]' "and others' rings were taken"
 	timeout 30 "$pantrace" user list >out 2>err
-	is "$? $(grep -c counts:event out)" "0 1" "user list ends, and lists others' events"
+	is "$? $(grep -c "^$other .*counts:event" out)" "0 1" "user list ends, and lists others' events"
 	kill -KILL $other
 	wait $other 2>/dev/null
 	abort

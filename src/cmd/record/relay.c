@@ -85,7 +85,7 @@ static const struct command_spec spec = {
 /* Who may hold how many places. */
 struct sender {
 	struct in_addr address; /* 0 = none: a socket with a name, or ssh */
-	uid_t user; /* on loopback; -1 = not known */
+	uid_t user; /* of this machine; -1 = of another, or not known */
 };
 
 struct connection {
@@ -239,7 +239,8 @@ static uid_t user_of(const struct sockaddr_in *peer, const struct sockaddr_in *o
 	if (send(fd, &request, sizeof(request), 0) == sizeof(request) &&
 	    recv(fd, &answer, sizeof(answer), MSG_DONTWAIT) >=
 		    (ssize_t)(sizeof(answer.head) + sizeof(answer.body)) &&
-	    answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
+	    answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+	    answer.body.id.idiag_dport == own->sin_port) /* not one that listens at that port */
 		user = answer.body.idiag_uid;
 	close(fd);
 	return user;
@@ -255,10 +256,10 @@ static struct sender source_of(int fd)
 	    getsockname(fd, (struct sockaddr *)&own, &own_size))
 		return source;
 	source.address = peer.sin_addr;
-	if (ntohl(peer.sin_addr.s_addr) >> 24 == 127) { /* all of these are this machine */
+	source.user = user_of(&peer, &own);
+	/* this machine, whichever of its addresses it is */
+	if (source.user != (uid_t)-1 || ntohl(peer.sin_addr.s_addr) >> 24 == 127)
 		source.address.s_addr = htonl(INADDR_LOOPBACK);
-		source.user = user_of(&peer, &own);
-	}
 	return source;
 }
 

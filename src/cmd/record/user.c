@@ -115,7 +115,6 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 	bool exists = false;
 	int rc;
 
-	user_sessions_sweep(run->diag);
 	user_sessions_load(&all);
 	for (size_t i = 0; o->session && i < all.all.len; i++)
 		exists |= str_eq(all.all.items[i].name, o->session);
@@ -209,6 +208,8 @@ static int begin(struct record_run *run, void **ret)
 
 	where_to(NULL, run->options, &s->where);
 	s->where.directory = run->directory;
+	/* before our socket is there: a killed recorder may have had our number, in a container */
+	user_sessions_sweep(run->diag);
 	rc = announce_begin(run, s, ask);
 	if (!rc)
 		rc = session_begin(run, s, ask);
@@ -318,7 +319,7 @@ static int round_user(struct record_run *run, void *state)
 	serve(run, s, false);
 	/* half-made files are seen again when somebody looks again */
 	if (ask || now - s->looked_ns >= LOOK_NS) {
-		recorder_find(&s->recorder, ask);
+		recorder_look(&s->recorder, ask);
 		recorder_reap(&s->recorder);
 		s->looked_ns = now;
 	}

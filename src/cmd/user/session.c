@@ -58,10 +58,12 @@ int user_start(int argc, char **argv)
 		rc = user_session_filter(&o.what, &options, &d, &filters);
 		if (!rc)
 			rc = user_session_create(&options, false, &d, &session);
-		rc = rc ? EXIT_FAILED : EXIT_OK;
 		if (!rc) {
 			absent_warn(&session, &d);
+			rc = session.refused ? EXIT_LOST : EXIT_OK;
 			user_session_release(&session);
+		} else {
+			rc = EXIT_FAILED;
 		}
 		rc = diag_close(&d, rc);
 	}

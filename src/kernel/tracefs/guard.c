@@ -163,7 +163,8 @@ bool guard_take_over(struct kernel *k)
 {
 	struct pollfd end = {.fd = k->guard_line};
 
-	if (!k->guard_pid || poll(&end, 1, 0)) /* readable: its end of the line is closed */
+	/* readable: its end of the line is closed; the first of a pid namespace takes it along */
+	if (!k->guard_pid || poll(&end, 1, 0) || getpid() == 1)
 		return false;
 	close(k->guard_line); /* without a word, as if we had been killed */
 	k->guard_pid = 0;
