@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Predicates that run in the traced program, as this room needs them: whoever begins sessions passes
- * their compiler down (lang/predicate/process.h).
+ * Predicates that run in the traced program, as this room needs them: whoever begins sessions
+ * passes their compiler down (lang/predicate/process.h).
  */
 #ifndef PANTRACE_USER_FILTER_H
 #define PANTRACE_USER_FILTER_H
@@ -12,9 +12,9 @@
 struct user_filter_compiler {
 	/*
 	 * Appends the line "filter PROVIDER:NAME HEX HASH" (pantrace/protocol.h) of PREDICATE for
-	 * the event that LINE describes ("event ...", as a program's answer to list has it). 0, or
-	 * -errno with a diagnostic at its place: unknown field, types that do not fit, what only the
-	 * kernel could do; -EBADMSG: LINE is none.
+	 * the event that LINE describes ("event ...", as a program's answer to list has it). 0,
+	 * or -errno with a diagnostic at its place: unknown field, types that do not fit, what only
+	 * the kernel could do; -EBADMSG: LINE is none.
 	 */
 	int (*line)(const char *line, const char *predicate, struct diag *diag, struct strbuf *ret);
 	/*

@@ -11,8 +11,8 @@
 /* -v: their formats, with the names that the user gave. Returns the exit code. */
 int ftrace_probes_show(struct ftrace_session *s);
 /*
- * A condition (lang/predicate/) as the filter of an event that is called so in tracefs, and is shown
- * under another name if that is not NULL. 0 or -errno with a diagnostic.
+ * A condition (lang/predicate/) as the filter of an event that is called so in tracefs, and is
+ * shown under another name if that is not NULL. 0 or -errno with a diagnostic.
  */
 int ftrace_filter_set(struct ftrace_session *s, const char *system, const char *event,
 		      const char *shown, const char *filter);

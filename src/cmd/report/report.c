@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pantrace report: what CTF traces say, ours and other people's. */
-#include <dirent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "cmd/report/report.h"
+#include "cmd/report/inputs.h"
 #include "cmd/report/kernel.h"
 #include "cmd/report/names.h"
 #include "cmd/report/time.h"
@@ -75,7 +74,8 @@ static const struct command_spec spec = {
 		"pantrace report trace                          # every event, by time, of all "
 		"processes in it\n"
 		"pantrace report -e 'shop:*' -w 'seconds>=0.5' trace  # some of them\n"
-		"pantrace report -w 'prev_comm ~ \"make*\" && cpu == 1' trace.dat   # of the kernel's, too\n"
+		"pantrace report -w 'prev_comm ~ \"make*\" && cpu == 1' trace.dat   # and of the "
+		"kernel\n"
 		"pantrace report --count trace                  # how many of each kind\n"
 		"pantrace report --json trace | jq .fields      # for programs\n"
 		"pantrace report --live trace                   # as it is being recorded\n"
@@ -423,61 +423,6 @@ static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struc
 
 /* ---- traces ---- */
 
-typedef VECTOR(char *) path_list;
-
-/* NAME.dat in a directory. */
-static void recordings_in(const char *path, path_list *ret)
-{
-	DIR *dir = opendir(path);
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		const size_t n = strlen(e->d_name);
-		char *file;
-
-		if (n < 5 || !str_eq(e->d_name + n - 4, ".dat"))
-			continue;
-		file = xasprintf("%s/%s", path, e->d_name);
-		if (report_kernel_is(file))
-			vector_push(ret, file);
-		else
-			free(file);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-/* What is neither a directory nor a file is not opened: a FIFO would be waited for. */
-static int refuse_kind(struct report *r, const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) || S_ISDIR(st.st_mode))
-		return 0;
-	if (S_ISREG(st.st_mode))
-		diag_error(&r->diag, NO_SPAN, "'%s' is no trace.dat", path);
-	else
-		diag_error(&r->diag, NO_SPAN, "'%s' is neither a directory nor a file", path);
-	diag_hint(&r->diag, "a trace is a directory with a file named metadata (CTF), or a "
-			    "trace.dat");
-	return -EINVAL;
-}
-
-/* A directory may have CTF traces, recordings of the kernel, or both; nothing is an error. */
-static int add_directory(struct report *r, const char *path, path_list *recordings)
-{
-	const size_t before = recordings->len;
-	struct diag nothing = DIAG_INIT;
-	int rc;
-
-	recordings_in(path, recordings);
-	rc = ctf_set_add(r->set, path, recordings->len > before ? &nothing : &r->diag);
-	if (rc != -ENOENT && recordings->len > before)
-		diag_tell(&nothing);
-	diag_release(&nothing);
-	return rc == -ENOENT && recordings->len > before ? 0 : rc;
-}
-
 /* What only CTF has. */
 static int kernels_check(struct report *r)
 {
@@ -503,25 +448,20 @@ static int add_paths(struct report *r, char **paths, bool is_json)
 		.clock = r->arguments->kernel_clock,
 		.set = r->set,
 	};
-	path_list recordings = {0};
+	struct report_recordings recordings = {0};
 	int rc = 0;
 
-	for (; *paths && !rc; paths++) {
-		if (r->style != REPORT_TIME_LINE || report_kernel_is(*paths))
-			vector_push(&recordings, xstrdup(*paths));
-		else if (!(rc = refuse_kind(r, *paths)))
-			rc = add_directory(r, *paths, &recordings);
-	}
-	for (size_t i = 0; i < recordings.len; i++) {
+	for (; *paths && !rc; paths++)
+		rc = report_input_add(*paths, r->style != REPORT_TIME_LINE, r->set, &recordings,
+				      &r->diag);
+	for (size_t i = 0; i < recordings.paths.len && !rc; i++) {
 		struct report_kernel *k;
 
-		if (!rc)
-			rc = report_kernel_open(recordings.items[i], &how, &r->diag, &k);
+		rc = report_kernel_open(recordings.paths.items[i], &how, &r->diag, &k);
 		if (!rc)
 			vector_push(&r->kernels, k);
-		free(recordings.items[i]);
 	}
-	vector_free(&recordings);
+	report_recordings_release(&recordings);
 	return rc ? rc : kernels_check(r);
 }
 

@@ -55,7 +55,7 @@ struct ctf_ready_event {
 };
 /* 0, or -errno of a write. */
 int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *event);
-/* For lines of other styles: what is appended here is printed, too. ctf_print_added() after each. */
+/* For lines of other styles: what is appended here is printed. ctf_print_added() after each. */
 struct strbuf *ctf_print_out(struct ctf_printer *p);
 int ctf_print_added(struct ctf_printer *p);
 int ctf_print_flush(struct ctf_printer *p);

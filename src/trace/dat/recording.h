@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The events of a trace.dat, of all of its buffers in one order: the one way by which it is read. */
+/* The events of a trace.dat, of all of its buffers in one order. */
 #ifndef PANTRACE_TRACE_DAT_RECORDING_H
 #define PANTRACE_TRACE_DAT_RECORDING_H
 
