@@ -113,3 +113,13 @@ int write_all(int fd, const void *data, size_t len)
 	}
 	return 0;
 }
+
+int directory_make(int at, const char *name)
+{
+	int fd;
+
+	if (mkdirat(at, name, 0700) && errno != EEXIST)
+		return -errno;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}

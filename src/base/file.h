@@ -17,6 +17,8 @@ int file_map(const char *path, const void **ret_data, size_t *ret_len);
 void file_unmap(const void *data, size_t len);
 /* After EMFILE: lets this process have more descriptors. False: no more are allowed. */
 bool file_raise_limit(void);
+/* A directory, made with mode 0700 if it is not there; its last part is no link. -errno. */
+int directory_make(int at, const char *name);
 /* Writes the whole buffer; restarts on EINTR. Returns 0 or -errno. */
 int write_all(int fd, const void *data, size_t len);
 

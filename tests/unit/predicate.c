@@ -171,8 +171,8 @@ static void test_recorded(void)
 		"big < 0",
 	};
 	static const char *const refused[] = {
-		"n ==", "@x == 1",	  "$x", "n = 5 && s == \"x\"",
-		"*n",	"strlen(s) == 1", "",	"n ? 1 : 0",
+		"n ==", "n ~ 5",	  "@x == 1", "$x",	  "n = 5 && s == \"x\"",
+		"*n",	"strlen(s) == 1", "",	     "n ? 1 : 0",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)

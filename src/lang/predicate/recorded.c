@@ -174,6 +174,10 @@ static bool prepare(struct diag *d, struct expr *e)
 			return refuse(d, e);
 		return prepare(d, e->left);
 	case EXPR_BINARY:
+		if (e->op == OP_MATCH && e->right->kind != EXPR_STRING) {
+			diag_error(d, e->right->span, "~ takes a pattern in quotes");
+			return false;
+		}
 		return prepare(d, e->left) && prepare(d, e->right);
 	case EXPR_CALL: /* texts are texts already */
 		if (!str_eq(e->name, "str") || !e->nargs)

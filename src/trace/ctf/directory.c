@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/foreign.h"
 #include "trace/ctf/sink.h"
 
@@ -29,16 +30,6 @@ static struct directory_sink *of(struct ctf_sink *sink)
 	return container_of(sink, struct directory_sink, sink);
 }
 
-static int directory_at(int at, const char *name)
-{
-	int fd;
-
-	if (mkdirat(at, name, 0700) && errno != EEXIST)
-		return -errno;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int begin(struct ctf_sink *sink, struct ctf_source *s)
 {
 	struct directory_sink *d = of(sink);
@@ -52,7 +43,7 @@ static int begin(struct ctf_sink *sink, struct ctf_source *s)
 			return -errno;
 		snprintf(s->name, sizeof(s->name), "%.48s-%u", name, i);
 	}
-	s->directory = directory_at(d->chunk, s->name);
+	s->directory = directory_make(d->chunk, s->name);
 	return MIN(s->directory, 0);
 }
 
@@ -212,7 +203,7 @@ static int chunk(struct ctf_sink *sink, u32 number)
 	snprintf(name, sizeof(name), "chunk-%06u", number);
 	if (mkdirat(d->root, name, 0700))
 		return -errno;
-	fd = directory_at(d->root, name);
+	fd = directory_make(d->root, name);
 	if (fd < 0)
 		return fd;
 	if (d->chunk >= 0)
@@ -262,7 +253,7 @@ static const struct ctf_sink_ops directory_ops = {
 
 int ctf_directory_open(const char *path, struct diag *d)
 {
-	const int fd = directory_at(AT_FDCWD, path);
+	const int fd = directory_make(AT_FDCWD, path);
 
 	if (fd < 0) {
 		diag_error(d, NO_SPAN, "cannot write traces into '%s': %s", path, strerror(-fd));

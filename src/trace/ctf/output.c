@@ -312,11 +312,6 @@ void ctf_output_remove(struct ctf_output *o, struct ctf_source *s)
 	free(s);
 }
 
-int ctf_output_fd(const struct ctf_output *o)
-{
-	return o->sink->ops->fd ? o->sink->ops->fd(o->sink) : -1;
-}
-
 const char *ctf_output_name(const struct ctf_output *o)
 {
 	return o->name;

@@ -87,8 +87,6 @@ int ctf_output_tick(struct ctf_output *o, struct diag *d);
  * options.
  */
 int ctf_output_rotate(struct ctf_output *o);
-/* For poll(): readable when the relay answers. -1 = none. */
-int ctf_output_fd(const struct ctf_output *o);
 /* The directory that is being written, for messages ("to" for a relay). */
 const char *ctf_output_name(const struct ctf_output *o);
 struct ctf_output_totals ctf_output_totals(struct ctf_output *o);

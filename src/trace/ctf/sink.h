@@ -51,7 +51,6 @@ struct ctf_sink_ops {
 	/* the next one begins; all traces have ended */
 	int (*chunk)(struct ctf_sink *sink, u32 number);
 	int (*tick)(struct ctf_sink *sink, struct diag *d);
-	int (*fd)(const struct ctf_sink *sink);
 	/* Everything there is, sent and settled; NULL: nothing to do. */
 	int (*finish)(struct ctf_sink *sink, u32 timeout_ms);
 	int (*close)(struct ctf_sink *sink);

@@ -422,11 +422,6 @@ void trace_dat_close(struct trace_dat *t)
 	free(t);
 }
 
-u32 trace_dat_version(const struct trace_dat *t)
-{
-	return t->version;
-}
-
 const char *trace_dat_uname(const struct trace_dat *t)
 {
 	return t->uname;

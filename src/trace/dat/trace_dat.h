@@ -38,7 +38,6 @@ bool trace_dat_is(const void *data, size_t len);
 /* Diagnostics name the file. 0 or -errno. */
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret);
 void trace_dat_close(struct trace_dat *t);
-u32 trace_dat_version(const struct trace_dat *t);
 /* "Linux HOST RELEASE MACHINE"; "" = not recorded */
 const char *trace_dat_uname(const struct trace_dat *t);
 /* What is to be added to all times (trace-cmd's --ts-offset); 0 = nothing. */

@@ -476,11 +476,6 @@ static int tick(struct ctf_sink *sink, struct diag *d)
 	return r->refused ? -EPROTO : 0;
 }
 
-static int sink_fd(const struct ctf_sink *sink)
-{
-	return container_of(sink, const struct relay_sink, sink)->fd;
-}
-
 static int finish(struct ctf_sink *sink, u32 timeout_ms)
 {
 	struct relay_sink *r = of(sink);
@@ -523,7 +518,6 @@ static const struct ctf_sink_ops relay_ops = {
 	.end = end,
 	.chunk = chunk,
 	.tick = tick,
-	.fd = sink_fd,
 	.finish = finish,
 	.close = close_,
 };

@@ -88,16 +88,6 @@ static void acknowledge(struct relay_peer *p)
 
 /* ---- directories ---- */
 
-static int directory_at(int at, const char *name)
-{
-	int fd;
-
-	if (mkdirat(at, name, 0700) && errno != EEXIST)
-		return -errno;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Whether the directory is this session's; a new one becomes it. */
 static int claim(int directory, const u8 session[16])
 {
@@ -129,7 +119,7 @@ static int session_directory(struct relay_peer *p, const char *host)
 
 		snprintf(p->host, sizeof(p->host), i > 1 ? "%s-%u" : "%s", host, i);
 		existed = !fstatat(p->relay->directory, p->host, &st, AT_SYMLINK_NOFOLLOW);
-		fd = directory_at(p->relay->directory, p->host);
+		fd = directory_make(p->relay->directory, p->host);
 		if (fd < 0)
 			return fd;
 		/*
@@ -197,7 +187,7 @@ static int chunk(struct relay_peer *p)
 	if (p->sources.len)
 		return refuse(p, EPROTO, "a new chunk while traces are open");
 	snprintf(name, sizeof(name), "chunk-%06u", p->in.number);
-	fd = directory_at(p->root, name);
+	fd = directory_make(p->root, name);
 	if (fd < 0)
 		return refuse(p, -fd, "cannot make %s: %s", name, strerror(-fd));
 	if (p->chunk >= 0)
@@ -269,7 +259,7 @@ static int open_source(struct relay_peer *p)
 	s->id = p->head.source;
 	s->notes = -1;
 	vector_push(&p->sources, s);
-	s->directory = directory_at(p->chunk >= 0 ? p->chunk : p->root, p->in.name);
+	s->directory = directory_make(p->chunk >= 0 ? p->chunk : p->root, p->in.name);
 	rc = s->directory < 0 ? s->directory : notes_read(p, s);
 	if (rc)
 		return refuse(p, -rc, "cannot write the trace %s: %s", p->in.name, strerror(-rc));

@@ -434,13 +434,3 @@ size_t raw_buffer_pending(const struct raw_buffer *rb)
 {
 	return page_reader_pending(rb->reader);
 }
-
-const struct page_layout *raw_buffer_layout(const struct raw_buffer *rb)
-{
-	return &rb->layout;
-}
-
-u32 raw_buffer_cpus(const struct raw_buffer *rb)
-{
-	return (u32)rb->cpus.len;
-}

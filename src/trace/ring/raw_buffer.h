@@ -86,8 +86,5 @@ void raw_buffer_skip(struct raw_buffer *rb);
 /* Bytes of pages in memory, with events that were not yet given out. */
 size_t raw_buffer_pending(const struct raw_buffer *rb);
 int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret);
-const struct page_layout *raw_buffer_layout(const struct raw_buffer *rb);
-/* How many CPUs it has (their numbers may have holes). */
-u32 raw_buffer_cpus(const struct raw_buffer *rb);
 
 #endif
