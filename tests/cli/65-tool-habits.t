@@ -15,7 +15,7 @@ loop=$(losetup -f --show "$work/image" 2>/dev/null) || loop=
 		"$programs/calls.dyn" 20
 		[ -z "$loop" ] || dd if="$loop" of=/dev/null bs=4k count=200 iflag=direct
 		dd if="$work/image" of=/dev/null bs=4k count=200
-		sleep 0.02
+		sleep 0.04
 	done
 ) >/dev/null 2>&1 &
 noise=$!

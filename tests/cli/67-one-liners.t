@@ -18,7 +18,7 @@ loop=$(losetup -f --show "$work/image" 2>/dev/null) || loop=
 		[ -z "$loop" ] || dd if="$loop" of=/dev/null bs=4k count=100 iflag=direct
 		echo 3 >/proc/self/oom_score_adj
 		cat /proc/self/stat "$work/image"
-		sleep 0.01
+		sleep 0.03
 	done
 ) >/dev/null 2>&1 &
 noise=$!

@@ -105,7 +105,7 @@ plain|user status --json
 plain|hist -j -d SECONDS syscalls:sys_enter_openat -k common_pid.execname,filename.hex,flags.log2 -v dfd
 plain|hist -j -d SECONDS --engine bpf syscalls:sys_enter_openat -k common_pid.execname,stacktrace
 event|tpoint -j -d SECONDS sched:sched_process_exec
-event|tpoint -j -s -d SECONDS sched:sched_process_exec,syscalls:sys_enter_openat,raw_syscalls:*
+event|tpoint -j -s -d 0.1 sched:sched_process_exec,syscalls:sys_enter_openat,raw_syscalls:*
 event|uprobe -j -d SECONDS p:$c:work n=\$arg1:s32 big=+0(\$arg2):x64
 event|uprobe -j -s -d SECONDS p:$c:work
 refused|kprobe -j -d SECONDS p:do_sys_openat2

@@ -123,7 +123,7 @@ is "$? $(events slept)" "0 500000" "blocking: a recorder that slept catches up"
 # ---- 200 programs are killed at random moments, one is not
 mkdir killed
 start record -u 'counts:event' --sub-size 1M -o kills
-./counts healthy -1 200 &
+./counts healthy -1 2000 &
 healthy=$!
 python3 - <<'EOF'
 import os, random, signal, subprocess, time
