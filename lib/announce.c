@@ -70,7 +70,11 @@ static int answer_take(struct pt_settings *set, size_t n)
 		return -EBADMSG;
 	text++;
 	rc = pt_description_parse(text, n - (size_t)(text - reply), &description);
-	return rc ? rc : pt_settings_rules(set, &description.rules);
+	if (!rc)
+		rc = pt_settings_rules(set, &description.rules);
+	if (rc) /* a filter that is not for here, or one too many */
+		pt_rings_refused(&set->spec, rc);
+	return rc;
 }
 
 static int ask(struct asking *asking, const struct pantrace_event *event, const char *full)

@@ -93,7 +93,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Does what there is to do. Milliseconds after which it is to be done again at the latest, or -1. */
+/* Does what there is to do. Milliseconds until it is to be done again at the latest, or -1. */
 static int tend(void)
 {
 	const unsigned int watch = pt_sessions_follow();

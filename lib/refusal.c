@@ -21,7 +21,7 @@ const char *pt_refusal_reason(int error)
 		{ENOMEM, "the program may not map as much memory as its rings take"},
 		{EOPNOTSUPP,
 		 "its filter or count asks for nsecs, which takes a system call with this "
-		 "machine's clock source, as far as /sys tells, and an event makes none"},
+		 "machine's clock source, and an event makes none"},
 		{ESRCH, "there is no /proc where it runs, from which the contexts procname, "
 			"user_stack and the counts of threads are taken"},
 	};

@@ -60,6 +60,13 @@ void pt_answer_add(struct pt_answer *answer, const char *format, ...)
 
 static const char *const states[] = {"none", "armed", "running", "stopped"};
 
+static void refused_line(struct pt_answer *answer)
+{
+	if (pantrace_refused() || pt_sites_nameless())
+		pt_answer_add(answer, "refused %u %u %d\n", pantrace_refused(), pt_sites_nameless(),
+			      -pt_sites_why());
+}
+
 static void session_line(struct pt_answer *answer, const struct pt_session_info *info)
 {
 	pt_answer_add(
@@ -70,9 +77,7 @@ static void session_line(struct pt_answer *answer, const struct pt_session_info 
 		*info->file ? info->spec.directory : "-", *info->file ? "/" : "", info->file);
 	if (info->unheard)
 		pt_answer_add(answer, "unheard\n");
-	if (pantrace_refused() || pt_sites_nameless())
-		pt_answer_add(answer, "refused %u %u %d\n", pantrace_refused(), pt_sites_nameless(),
-			      -pt_sites_why());
+	refused_line(answer);
 }
 
 /* Its number, or 0. */
@@ -141,6 +146,7 @@ static int do_list(const char *name, const char *text, size_t n, struct pt_answe
 	pt_sites_each(list_site, &listing);
 	listing_flush(&listing);
 	pt_unlock();
+	refused_line(answer);
 	return 0;
 }
 

@@ -27,7 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE 4096ull
+#define PAGE	  4096ull
+#define SWEEP_MAX 16 /* other children, in each child */
 
 static uint32_t ring_generation;
 
@@ -334,6 +335,8 @@ void pt_sessions_of_child(void)
 		pt_rings_refused(&set->spec, set->error);
 		set->state = PT_NONE;
 	}
+	/* those before it: here, and not by its parent, it is known that no filter forbids it */
+	pt_children_sweep(SWEEP_MAX);
 	pt_unlock();
 }
 

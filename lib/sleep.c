@@ -139,8 +139,9 @@ bool pt_sleep_until_run(uint64_t ns)
 
 bool pt_sleep_ends_soon(void)
 {
-	return !__atomic_load_n(&sleeper.asleep, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&sleeper.runs, __ATOMIC_RELAXED);
+	return __atomic_load_n(&sleeper.run, __ATOMIC_RELAXED) >= 0 &&
+	       (!__atomic_load_n(&sleeper.asleep, __ATOMIC_RELAXED) ||
+		__atomic_load_n(&sleeper.runs, __ATOMIC_RELAXED));
 }
 
 void pt_sleep_begin(bool own_table)

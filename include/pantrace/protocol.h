@@ -25,7 +25,7 @@
  *	further lines: a description, or part of one
  *
  *	hello					process, library, its sessions
- *	list					its events
+ *	list					its events, and a line "refused" as of a session
  *	start					with a whole description
  *	rules SESSION				with enable and disable lines, which follow the
  *						others

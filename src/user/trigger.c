@@ -8,7 +8,8 @@
 
 #define QUIET_NS  1000000000ull
 #define ASK_NS	  5000000000ull /* programs that did not find the session are looked for */
-#define OPEN_MAX_ 65536 /* threads with a latency that has begun */
+#define OPEN_MAX_ 65536 /* latencies that have begun */
+#define CHAINS	  8192
 
 /* ---- the text ---- */
 
@@ -129,6 +130,7 @@ void trigger_release(struct trigger *t)
 	free(t->end);
 	free(t->predicate);
 	vector_free(&t->open);
+	free(t->chains);
 }
 
 /* ---- watching ---- */
@@ -276,25 +278,69 @@ static bool rate_passed(struct trigger *t, const struct happened *e)
 	return ++t->count == t->limit + 1;
 }
 
+static u32 *latency_chain(struct trigger *t, u32 pid, u32 tid)
+{
+	const u32 key[] = {pid, tid};
+
+	if (!t->chains)
+		t->chains = xzalloc(CHAINS * sizeof(*t->chains));
+	return &t->chains[hash_bytes(key, sizeof(key)) % CHAINS];
+}
+
+static void latency_begin(struct trigger *t, const struct happened *e)
+{
+	u32 *const chain = latency_chain(t, e->pid, e->tid);
+	u32 place = t->free;
+
+	if (place) {
+		t->free = t->open.items[place - 1].next;
+	} else if (t->open.len == OPEN_MAX_) {
+		t->unwatched++;
+		return;
+	} else {
+		vector_push(&t->open, (struct trigger_open){0});
+		place = (u32)t->open.len;
+	}
+	t->open.items[place - 1] = (struct trigger_open){e->pid, e->tid, e->ns, *chain};
+	*chain = place;
+}
+
+/* Its place is another one's from here on. */
+static void latency_take(struct trigger *t, u32 *link)
+{
+	const u32 place = *link;
+	struct trigger_open *const o = &t->open.items[place - 1];
+
+	*link = o->next;
+	o->next = t->free;
+	t->free = place;
+}
+
+/* The end of the one that the thread began first. */
+static bool latency_end(struct trigger *t, const struct happened *e)
+{
+	u32 *found = NULL;
+	u64 began;
+
+	for (u32 *link = latency_chain(t, e->pid, e->tid); *link;
+	     link = &t->open.items[*link - 1].next)
+		if (t->open.items[*link - 1].pid == e->pid &&
+		    t->open.items[*link - 1].tid == e->tid)
+			found = link;
+	if (!found)
+		return false;
+	began = t->open.items[*found - 1].ns;
+	latency_take(t, found);
+	return e->ns - began > t->limit;
+}
+
 static bool latency_passed(struct trigger *t, const struct happened *e)
 {
-	bool late = false;
-
-	if (is(t->end, e)) {
-		for (size_t i = 0; i < t->open.len; i++) {
-			struct trigger_open *const o = &t->open.items[i];
-
-			if (o->pid != e->pid || o->tid != e->tid)
-				continue;
-			late = e->ns - o->ns > t->limit;
-			*o = vector_last(&t->open);
-			t->open.len--;
-			break;
-		}
-	} else if (is(t->event, e) && t->open.len < OPEN_MAX_) {
-		vector_push(&t->open, (struct trigger_open){e->pid, e->tid, e->ns});
-	}
-	return late;
+	if (is(t->end, e))
+		return latency_end(t, e);
+	if (is(t->event, e))
+		latency_begin(t, e);
+	return false;
 }
 
 /* How many ends are overdue; each is told once. */
@@ -302,12 +348,17 @@ static u32 overdue(struct trigger *t, u64 now)
 {
 	u32 late = 0;
 
-	for (size_t i = 0; i < t->open.len; i++) {
-		if (now < t->open.items[i].ns || now - t->open.items[i].ns <= t->limit)
-			continue;
-		late++;
-		t->open.items[i--] = vector_last(&t->open);
-		t->open.len--;
+	for (u32 i = 0; t->chains && i < CHAINS; i++) {
+		for (u32 *link = &t->chains[i]; *link;) {
+			struct trigger_open *const o = &t->open.items[*link - 1];
+
+			if (now < o->ns || now - o->ns <= t->limit) {
+				link = &o->next;
+				continue;
+			}
+			late++;
+			latency_take(t, link);
+		}
 	}
 	return late;
 }
@@ -372,6 +423,25 @@ const char *triggers_round(struct triggers *t)
 	t->fired = NULL;
 	t->quiet_until_ns = now + QUIET_NS;
 	return fired;
+}
+
+u64 triggers_missed(struct triggers *t, struct diag *d)
+{
+	u64 lost, unwatched = 0;
+
+	recorder_find_last(&t->recorder);
+	lost = recorder_lost(&t->recorder);
+	for (size_t i = 0; i < t->all.len; i++)
+		unwatched += t->all.items[i].unwatched;
+	if (lost)
+		diag_warning(d, NO_SPAN, "%" PRIu64 " events were lost before they were looked at",
+			     lost);
+	if (unwatched)
+		diag_warning(d, NO_SPAN,
+			     "%" PRIu64 " latencies were not watched: %d others had begun and not "
+			     "ended",
+			     unwatched, OPEN_MAX_);
+	return lost + unwatched + t->session.refused + t->recorder.nr_refused;
 }
 
 void triggers_end(struct triggers *t, struct diag *d)

@@ -21,6 +21,7 @@ enum trigger_kind { TRIGGER_EVENT, TRIGGER_RATE, TRIGGER_LATENCY };
 struct trigger_open {
 	u32 pid, tid;
 	u64 ns;
+	u32 next; /* + 1, in its chain or of the free ones; 0: none */
 };
 
 struct trigger {
@@ -32,6 +33,9 @@ struct trigger {
 	u64 window_ns; /* rate */
 	u64 window_begin, count; /* rate: of the present window, time of the events */
 	VECTOR(struct trigger_open) open; /* latency: begun and not ended */
+	u32 *chains; /* of these, by a hash of their thread; their places + 1 */
+	u32 free;
+	u64 unwatched; /* for which there was no place */
 	u64 fires; /* how often the condition held */
 };
 
@@ -65,6 +69,11 @@ void triggers_look(struct triggers *t);
  * second.
  */
 const char *triggers_round(struct triggers *t);
+/*
+ * Before the end: how many events, latencies or processes could not be watched; 0: the conditions
+ * were decided by all that happened. Says it in D.
+ */
+u64 triggers_missed(struct triggers *t, struct diag *d);
 void triggers_end(struct triggers *t, struct diag *d);
 void trigger_release(struct trigger *t);
 

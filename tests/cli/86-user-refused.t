@@ -123,6 +123,15 @@ if unshare -m sh -c "$no_proc" 2>/dev/null; then
 		is "$out" well "works"
 		like "$err" 'WARNING: process [0-9]+ \(app\): 1 place in its code stays off: the memory may not be written: .*PR_SET_MDWE' "and is named"
 		is "$(printf '%s\n' "$err" | grep -c 'stays off')" 1 "once"
+		unshare -m sh -c "$no_proc; exec ./under ./stays" &
+		stays=$!
+		ready $stays
+		run user start off -u 'app:*'
+		run user list 'app:*'
+		like "$err" "WARNING: process $stays .*1 place in its code stays off: the memory may not be written" "user list says it, too"
+		run user destroy off
+		kill $stays
+		wait $stays 2>/dev/null
 	else
 		skip "a program whose code cannot be written" "needs Linux 6.3"
 	fi
@@ -176,10 +185,22 @@ if unshare -m mount --bind hpet $source 2>/dev/null; then
 	run record -u 'app:*' --filter 'nsecs > 5' -o time-later -d 0.3
 	is "$rc" 3 "a program whose machine it is"
 	like "$err" "process $stays \(stays\) does not take part: .*asks for nsecs" "does not take part, and is named"
+	run record -u 'app:*' --filter 'nsecs > 5' -o time-begins -- unshare -m sh -c "mount --bind hpet $source; exec ./app"
+	is "$rc" 3 "one that begins there"
+	like "$err" "does not take part: .*asks for nsecs" "is named, too"
 	kill $stays
 	wait $stays 2>/dev/null
 else
 	skip "filters that ask for the time" "cannot mount over $source"
+fi
+
+# ---- without /sys the clock itself says what it is
+if [ "$(cat $source)" = tsc ] && unshare -m mount -t tmpfs none /sys 2>/dev/null; then
+	run record -u 'app:*' --filter 'nsecs > 5' -o no-sys -- unshare -m sh -c "mount -t tmpfs none /sys; ./app"
+	is "$rc" 0 "a filter with nsecs of a program that sees no /sys" || echo "# $err"
+	is "$("$pantrace" report no-sys | grep -c app:said)" 10 "has its events"
+else
+	skip "programs without /sys" "the clock is not the time stamp counter, or /sys cannot be mounted over"
 fi
 
 # ---- rings that have no name where the recorder looks: the program sees another /dev/shm, or none

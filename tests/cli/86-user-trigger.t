@@ -159,6 +159,41 @@ steps 49 50
 wait $script
 is "$(grep -c 'script has 50' script.out)" 1 "a script's function is called for an event"
 
+# ---- what its rings cannot hold is told, and makes the exit code 3
+cat >burst.c <<'EOC'
+#include <pantrace/pantrace.h>
+#include <stdio.h>
+
+/* A line of input: many events at once, and as many latencies that begin. */
+int main(void)
+{
+	while (getchar() > 0) {
+		for (int i = 0; i < 300000; i++)
+			PANTRACE(burst, at, i, "sixteen bytes .");
+		puts("done");
+		fflush(stdout);
+	}
+}
+EOC
+gcc -O2 -std=gnu17 -D_GNU_SOURCE -I"$top/include" burst.c "$lib/libpantrace.a" -lpthread -o burst
+mkfifo in.burst
+./burst <in.burst >said.burst &
+burst=$!
+exec 6>in.burst
+ready $burst
+"$pantrace" record -u 'burst:*' -p $burst --mode overwrite -T 'rate(burst:at) > 1000000000/s' -o flight 2>flight.err &
+flight=$!
+watches() { "$pantrace" user list -p $burst burst:at --json | grep -q '"sessions":2'; }
+until_true watches
+echo >&6
+until_true grep -q done said.burst
+kill -INT $flight
+wait $flight
+is "$?" 3 "a flight recorder whose trigger did not see all"
+like "$(cat flight.err)" '[1-9][0-9]* events were lost before they were looked at' "says so"
+exec 6>&-
+wait $burst
+
 # ---- what is refused
 run user trigger step:at 'stop nowhere'
 like "$err" "there is no session 'nowhere'" "a session that is not there"

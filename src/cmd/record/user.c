@@ -389,6 +389,8 @@ static int end_user(struct record_run *run, void *state)
 	}
 	run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused +
 		       announce_refused(s->announce);
+	if (s->triggers.begun)
+		run->damaged += triggers_missed(&s->triggers, run->diag);
 	if (announce_refused(s->announce) && !run->failed)
 		fprintf(stderr,
 			"WARNING: %u events of programs stayed off: the predicate does not fit "

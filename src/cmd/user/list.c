@@ -314,6 +314,7 @@ int user_list(int argc, char **argv)
 	user_ask(&processes, &which.which, request, ASK_MS);
 	free(request);
 	user_warn(&processes, &d);
+	user_warn_stays_off(&processes, &d);
 	sink.format = sink_of(o.json);
 	if (processes.all.len)
 		sink_header(&sink);

@@ -199,19 +199,11 @@ static enum exit_code end(struct watching *w)
 {
 	struct triggers *const t = &w->triggers;
 	bool whole = true;
-	u64 lost;
 
 	if (t->begun) {
 		user_session_tell(&t->session, "stop", NULL, &w->d);
 		serve(w, true);
-		recorder_find_last(&t->recorder);
-		lost = recorder_lost(&t->recorder);
-		whole = !lost && !t->session.refused && !t->recorder.nr_refused &&
-			!announce_refused(w->announce);
-		if (lost)
-			diag_warning(&w->d, NO_SPAN,
-				     "%" PRIu64 " events were lost before they were looked at",
-				     lost);
+		whole = !triggers_missed(t, &w->d) && !announce_refused(w->announce);
 	}
 	triggers_end(t, &w->d);
 	announce_close(w->announce);
