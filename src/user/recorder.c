@@ -17,12 +17,14 @@
 #include "user/description.h"
 #include "user/runtime.h"
 
-#define ASK_MS	       1000
-#define ASK_BRIEFLY_MS 20 /* while rings fill up; who is slow is asked again */
-#define LAST_MS	       1000
-#define ROUNDS_MAX     64
-#define FILES_MAX      100000u /* in the directory of rings */
-#define SAID_MAX       50u /* programs that are named as they do not take part */
+#define ASK_MS		  1000
+#define ASK_BRIEFLY_MS	  20 /* while rings fill up; who is slow is asked again */
+#define PROCESS_RINGS_MAX 64 /* that another user's process may hand over */
+#define USER_RINGS_MAX	  4096
+#define LAST_MS		  1000
+#define ROUNDS_MAX	  64
+#define FILES_MAX	  100000u /* in the directory of rings */
+#define SAID_MAX	  50u /* programs that are named as they do not take part */
 
 /* Anybody can start a thousand programs: some are named, all count. */
 static void trouble_say(struct recorder *r, const char *text)
@@ -108,6 +110,32 @@ static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t o
 }
 
 /*
+ * Whether another user's process may have one more: a program has one for each time it joins, and
+ * again after execve(). Who has more is named, once.
+ */
+static bool has_room(struct recorder *r, const struct user_process *peer)
+{
+	u32 of_process = 0, of_user = 0;
+
+	if (!peer || !peer->uid || peer->uid == geteuid())
+		return true;
+	for (size_t i = 0; i < r->sources.len; i++) {
+		of_process += r->sources.items[i].peer == peer->pid && peer->pid;
+		of_user += r->sources.items[i].uid == peer->uid;
+	}
+	if (of_process < PROCESS_RINGS_MAX && of_user < USER_RINGS_MAX)
+		return true;
+	r->nr_refused++;
+	if (!r->crowded_told)
+		fprintf(stderr,
+			"WARNING: process %d of user %u hands over more rings than a program has; "
+			"they are not read\n",
+			(int)peer->pid, (unsigned int)peer->uid);
+	r->crowded_told = true;
+	return false;
+}
+
+/*
  * Takes FD over. PEER: NULL for a file NAME. -EAGAIN: half made yet; other errors: it is not read.
  */
 static int source_add(struct recorder *r, int fd, const char *name, const struct user_process *peer)
@@ -127,6 +155,7 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 	h = pantrace_reader_header(source.reader);
 	if (strncmp(h->session, r->session->name, sizeof(h->session)) != 0 ||
 	    known_rings(r, source.reader) || !owner_good(r, h, st.st_uid, peer) ||
+	    !has_room(r, peer) ||
 	    (r->output && ctf_output_add(r->output, source.reader, &source.output))) {
 		recorder_unguard(source.range);
 		pantrace_reader_close(source.reader);
@@ -139,6 +168,8 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 		source.ended = source.pidfd < 0 && errno == ESRCH;
 	}
 	source.file = name ? xstrdup(name) : NULL;
+	source.peer = peer ? peer->pid : 0;
+	source.uid = peer ? peer->uid : 0;
 	vector_push(&r->sources, source);
 	r->nr_processes++;
 	return 0;

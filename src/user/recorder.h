@@ -24,6 +24,8 @@ struct recorder_source {
 	struct ctf_source *output;
 	char *file; /* name in the session's directory, or NULL */
 	int pidfd; /* -1: its end is not seen */
+	pid_t peer; /* who handed it over; 0 = nobody, or not visible */
+	uid_t uid; /* of that */
 	bool ended, damaged;
 	u32 stays_off; /* of what the session wants of it, as far as that is said */
 };
@@ -36,7 +38,7 @@ struct recorder {
 	u64 pid_namespace;
 	u64 lost; /* by processes that have ended */
 	bool started; /* the first look around is done */
-	bool left_out_told;
+	bool left_out_told, crowded_told;
 	struct user_asking asking;
 	u32 nr_processes, nr_damaged;
 	u32 nr_refused; /* processes that could not make their rings, or not switch all on */

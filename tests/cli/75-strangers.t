@@ -447,6 +447,41 @@ for kind in linger fuse; do
 done
 umount connections 2>/dev/null
 
+# ---- one that hands over more rings than a program has
+start record -u 'counts:event' -o crowded
+as_root=/dev/shm/pantrace-0/record-$tracer
+./counts -1 10000 &
+model=$!
+a_ring() { ls $as_root/$model-*.pantrace; }
+until_true a_ring >/dev/null
+cat >many.py <<'END'
+import array, os, socket, sys
+rings = bytearray(open(sys.argv[2], "rb").read())
+os.setgid(int(sys.argv[4])); os.setuid(int(sys.argv[4]))
+at, pid_at = (int(x) for x in sys.argv[3].split())
+rings[pid_at:pid_at + 4] = os.getpid().to_bytes(4, "little")
+for i in range(100):
+    rings[at:at + 4] = (i + 1).to_bytes(4, "little")
+    fd = os.memfd_create("rings"); os.write(fd, rings)
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])
+    s.sendmsg([b"pantrace 1 x keep record\n"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+    s.close(); os.close(fd)
+print("ready", flush=True)
+sys.stdin.read()
+END
+printf '#include <stddef.h>\n#include <stdio.h>\n#include <pantrace/ring.h>\nint main(void) { printf("%%zu %%zu", offsetof(struct pantrace_shm, uuid), offsetof(struct pantrace_shm, pid)); }' >at.c
+gcc -I"$top/include" at.c -o at
+mkfifo stays
+sleep 100 >stays &
+sleeper=$!
+python3 many.py /run/pantrace/ask-$tracer "$(a_ring)" "$(./at)" $evil <stays >said-many 2>&1 &
+many=$!
+until_true grep -q . said-many
+stop
+is "$rc $(printf '%s\n' "$err" | grep -c "process $many of user $evil hands over more rings than a program has")" "3 1" "it is named, and the others are not read" || sed 's/^/# /' said-many
+like "$err" "in crowded" "the recording ends" || echo "# $err"
+kill $many $sleeper $model
+
 # ---- rings that lie about
 sleep 0 &
 dead=$!
