@@ -280,11 +280,11 @@ is "$rc" 1 "a process without rings"
 # ---- programs of other users and in containers, found and joined by root
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	unset PANTRACE_RUNTIME
-	program=/tmp/pantrace-counts-$$
+	program=/tmp/counts-$$ # 15 characters at most: the name of a process
 	install -m 755 counts $program
 	mkdir -m 777 other
 	chmod 755 "$work"
-	start record -n "$(basename $program | cut -c 1-15)*" -u 'counts:event' -o user
+	start record -n "$(basename $program)*" -u 'counts:event' -o user
 	setpriv --reuid=65534 --regid=65534 --clear-groups $program other/n 2000 100
 	stop
 	is "$(events user)" 2000 "another user's program that starts later joins root's session"
@@ -292,7 +292,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	inside=$!
 	listed() { "$pantrace" user list counts:event | grep -q counts; }
 	until_true listed
-	run record -n "$(basename $program | cut -c 1-15)*" -u 'counts:event' -d 3 -o container
+	run record -n "$(basename $program)*" -u 'counts:event' -d 3 -o container
 	[ "$(events container)" -gt 1000 ]
 	ok "a program in a container, whose rings are handed over" || echo "# $err"
 	kill -KILL $(pgrep -P $inside) 2>/dev/null
