@@ -22,6 +22,7 @@
 #define REFUSALS_MAX 4096
 #define USERS_MAX    256 /* with a proxy of their own; those beyond have one in common */
 #define FRESH_MAX    16 /* proxies in place of others that stand still; then nobody new is heard */
+#define REQUEST_MAX  8192
 #define KNOWN_MAX \
 	16384 /* events whose answer is kept: a hostile program could make up any number */
 
@@ -251,8 +252,11 @@ int announce_filters(struct announce *a, const char *session, const char *line, 
 		     struct diag *d, struct strbuf *ret)
 {
 	int rc = 0;
-	const char *const answer = answer_for(a, session, line, trusted, d, &rc);
+	/* it could not ask with a longer one either */
+	const bool fits = strlen(line) < REQUEST_MAX - 128;
+	const char *const answer = fits ? answer_for(a, session, line, trusted, d, &rc) : "";
 
+	a->refused += !fits;
 	if (!str_starts(answer, "ok\n"))
 		return rc ? rc : -ENOENT;
 	strbuf_addstr(ret, answer + strlen("ok\n"));
@@ -352,7 +356,7 @@ bool announce_rings(struct announce *a, struct announced_rings *ret)
 /* All that one asks now, up to a number after which it is another's turn. */
 static int peer_serve(struct announce *a, int fd, struct diag *d)
 {
-	char text[8192];
+	char text[REQUEST_MAX];
 	size_t peer = 0;
 	bool trusted;
 	int rc = 0, handed;

@@ -254,9 +254,10 @@ void user_ask(struct user_processes *p, const struct user_selection *which, cons
 	ask(p, &(struct question){.which = which, .request = request, .timeout_ms = timeout_ms});
 }
 
-void user_ask_each(struct user_processes *p,
+void user_ask_each(struct user_processes *p, const struct user_selection *which,
 		   char *(*each)(const void *arg, const struct user_process *process),
 		   const void *arg, int timeout_ms)
 {
-	ask(p, &(struct question){.each = each, .arg = arg, .timeout_ms = timeout_ms});
+	ask(p,
+	    &(struct question){.which = which, .each = each, .arg = arg, .timeout_ms = timeout_ms});
 }

@@ -10,12 +10,24 @@
 #include "base/file.h"
 #include "user/description.h"
 
-#define ASK_MS	  1000
-#define YOUNG_MAX 1024
-#define OLD	  33 /* looks */
-#define LOOK_NS	  50000000ull
+#define ASK_MS	       1000
+#define ASK_BRIEFLY_MS 20
+#define YOUNG_MAX      1024
+#define OLD	       33 /* looks */
+#define LOOK_NS	       50000000ull
+
+#define WAIT_MS 3000 /* in all, and a twentieth of the time: rings fill up meanwhile */
 
 typedef VECTOR(pid_t) pid_vector;
+
+/* How long an answer is waited for: any user can start programs that do not answer. */
+static int patience(const struct latecomers *l)
+{
+	const u64 now = clock_now_ms(CLOCK_MONOTONIC);
+	const u64 may = WAIT_MS + (l->began_ms ? now - l->began_ms : 0) / 20;
+
+	return l->waited_ms < may ? ASK_MS : ASK_BRIEFLY_MS;
+}
 
 /* The line of the session in what the process said, or NULL. */
 static const char *session_line(const struct user_session *session, const struct user_process *p)
@@ -62,40 +74,71 @@ static bool is_elsewhere(pid_t pid, bool *ret_gone)
 	return false;
 }
 
-/* The lines of filters that the processes would be answered for the events that they have. */
-static void filters_make(struct latecomers *l, const struct user_session *session,
-			 const struct user_selection *which, struct strbuf *ret)
+/* What is told to those found late. */
+struct notice {
+	const char *text;
+	struct hashmap filters; /* of the events of each, by PID: struct strbuf */
+};
+
+/* One process's events are no reason why another's request should be longer. */
+static char *notice_for(const void *arg, const struct user_process *p)
+{
+	const struct notice *const n = arg;
+	const struct strbuf *const filters = hashmap_get(&n->filters, &p->pid, sizeof(p->pid));
+
+	return xasprintf("%s%s", n->text, filters ? filters->data : "");
+}
+
+static void notice_release(struct notice *n)
+{
+	hashmap_each (&n->filters, e) {
+		strbuf_release(e->value);
+		free(e->value);
+	}
+	hashmap_release(&n->filters);
+}
+
+/* The lines of filters that a process would be answered for the events that it has. */
+static struct strbuf *filters_make(struct latecomers *l, const struct user_session *session,
+				   const struct user_process *p, struct diag *d)
+{
+	struct strbuf *const ret = xmalloc(sizeof(*ret));
+	char *rest = p->error ? NULL : p->text, *line;
+
+	*ret = (struct strbuf)STRBUF_INIT;
+	while (rest && (line = strsep(&rest, "\n"))) {
+		unsigned int level;
+		char *event;
+		int n = 0;
+
+		if (sscanf(line, "event %*u %*u %u %n", &level, &n) != 1 || !n ||
+		    !user_description_wants(session->text, line + n, level))
+			continue;
+		/* as it would ask itself */
+		event = xasprintf("event 1 0 %u %s", level, line + n);
+		announce_filters(l->announce, session->name, event, !p->uid || p->uid == geteuid(),
+				 d, ret);
+		free(event);
+	}
+	return ret;
+}
+
+static void filters_add(struct latecomers *l, const struct user_session *session,
+			const struct user_selection *which, struct notice *ret)
 {
 	struct user_processes listed = {0};
-	struct hashmap known = {0}; /* events */
 	struct diag d = DIAG_INIT;
 	char *request = user_request("list", NULL);
 
-	user_ask(&listed, which, request, ASK_MS);
+	user_ask(&listed, which, request, patience(l));
 	for (size_t i = 0; i < listed.all.len; i++) {
 		const struct user_process *const p = &listed.all.items[i];
-		char *rest = p->error ? NULL : p->text, *line;
 
-		while (rest && (line = strsep(&rest, "\n"))) {
-			unsigned int level;
-			char *event;
-			bool is_new;
-			int n = 0;
-
-			if (sscanf(line, "event %*u %*u %u %n", &level, &n) != 1 || !n ||
-			    !user_description_wants(session->text, line + n, level))
-				continue;
-			/* as it would ask itself */
-			event = xasprintf("event 1 0 %u %s", level, line + n);
-			hashmap_put(&known, event, strlen(event), &is_new);
-			if (is_new)
-				announce_filters(l->announce, session->name, event,
-						 !p->uid || p->uid == geteuid(), &d, ret);
-			free(event);
-		}
+		if (p->pid)
+			*hashmap_put(&ret->filters, &p->pid, sizeof(p->pid), NULL) =
+				filters_make(l, session, p, &d);
 	}
 	diag_close(&d, 0);
-	hashmap_release(&known);
 	user_processes_release(&listed);
 	free(request);
 }
@@ -111,25 +154,48 @@ static void say(struct latecomers *l, const struct user_process *p, const char *
 	strbuf_release(&text);
 }
 
+static void refusal_say(struct latecomers *l, const struct user_process *p)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	user_refusal_text(&text, p->pid, p->name,
+			  p->text && *p->text ? p->text : strerror(-p->error), -p->error);
+	l->say(l->arg, text.data);
+	strbuf_release(&text);
+}
+
 /* What one that was not in the session answered to "start". */
 static void start_say(struct latecomers *l, const struct user_session *session,
 		      const struct user_process *p)
 {
 	const char *const line = session_line(session, p);
-	struct strbuf text = STRBUF_INIT;
 
-	if (line && str_starts(line, "running "))
+	if (line && str_starts(line, "running ") && (l->started || !session->untold))
 		say(l, p,
 		    is_elsewhere(p->pid, NULL)
 			    ? "is in a container and was found after it had begun"
 			    : "does not see the session and was found after it had begun");
+	if (p->error == -ETIMEDOUT && l->started)
+		say(l, p, "was found after it had begun, and is stopped or too busy to answer");
 	/* as a session begins those who refuse are named already */
-	if (!user_is_refusal(p) || (!l->started && session->refused))
+	if (user_is_refusal(p) && (l->started || !session->refused))
+		refusal_say(l, p);
+}
+
+/* What one answered that was told of its filters. */
+static void rules_say(struct latecomers *l, const struct user_process *p)
+{
+	const u64 key[] = {p->device, p->inode};
+	bool is_new;
+
+	if (!p->error)
+		say(l, p, "could not ask for the filter of its events, and was found later");
+	if (!user_is_refusal(p))
 		return;
-	user_refusal_text(&text, p->pid, p->name,
-			  p->text && *p->text ? p->text : strerror(-p->error), -p->error);
-	l->say(l->arg, text.data);
-	strbuf_release(&text);
+	/* it is told again each time that all are asked */
+	hashmap_put(&l->refused, key, sizeof(key), &is_new);
+	if (is_new)
+		refusal_say(l, p);
 }
 
 /* Those who are not in the session are told of it, others of their filters. */
@@ -139,23 +205,23 @@ static void tell(struct latecomers *l, const struct user_session *session, const
 	const struct user_selection which = {.pids = pids->items, .nr_pids = (u32)pids->len};
 	struct user_processes told = {0};
 	char *request = user_request(start ? "start" : "rules", start ? NULL : session->name);
-	struct strbuf message = STRBUF_INIT;
+	char *const text = xasprintf("%s%s", request, start ? session->text : "");
+	struct notice notice = {.text = text};
 
-	strbuf_addf(&message, "%s%s", request, start ? session->text : "");
 	if (session->ask && l->announce)
-		filters_make(l, session, &which, &message);
-	user_ask(&told, &which, message.data, ASK_MS);
+		filters_add(l, session, &which, &notice);
+	user_ask_each(&told, &which, notice_for, &notice, patience(l));
 	for (size_t i = 0; i < told.all.len; i++) {
 		const struct user_process *const p = &told.all.items[i];
 
 		if (start)
 			start_say(l, session, p);
-		else if (!p->error)
-			say(l, p,
-			    "could not ask for the filter of its events, and was found later");
+		else
+			rules_say(l, p);
 	}
 	user_processes_release(&told);
-	strbuf_release(&message);
+	notice_release(&notice);
+	free(text);
 	free(request);
 }
 
@@ -193,9 +259,11 @@ static bool take(struct latecomers *l, const struct user_session *session,
 bool latecomers_find(struct latecomers *l, const struct user_session *session,
 		     const struct user_processes *asked)
 {
+	const u64 begin = clock_now_ms(CLOCK_MONOTONIC);
 	struct hashmap still = {0};
 	const bool any = take(l, session, asked, &still);
 
+	l->waited_ms += clock_now_ms(CLOCK_MONOTONIC) - begin;
 	hashmap_release(&l->strangers);
 	l->strangers = still; /* those who have ended are forgotten */
 	l->started = true;
@@ -231,7 +299,7 @@ static bool ask(struct latecomers *l, const struct user_session *session, const 
 	char *request = user_request("attach", session->name);
 	bool any;
 
-	user_ask(&asked, &which, request, ASK_MS);
+	user_ask(&asked, &which, request, patience(l));
 	any = take(l, session, &asked, &l->strangers);
 	user_processes_release(&asked);
 	free(request);
@@ -249,7 +317,8 @@ bool latecomers_look(struct latecomers *l, const struct user_session *session)
 
 	if (now - l->looked_ns < LOOK_NS)
 		return false;
-	l->looked_ns = now;
+	if (!l->began_ms)
+		l->began_ms = now / 1000000;
 	l->newest = newest = newest_process();
 	for (size_t i = 0; i < l->young.len; i++) {
 		struct newcomer *const n = &l->young.items[i];
@@ -262,6 +331,8 @@ bool latecomers_look(struct latecomers *l, const struct user_session *session)
 	}
 	l->young.len = kept;
 	any = elsewhere.len && ask(l, session, &elsewhere);
+	l->waited_ms += (clock_now_ns(CLOCK_MONOTONIC) - now) / 1000000;
+	l->looked_ns = clock_now_ns(CLOCK_MONOTONIC);
 	vector_free(&elsewhere);
 	if (!before || newest == before)
 		return any;
@@ -277,4 +348,5 @@ void latecomers_release(struct latecomers *l)
 {
 	vector_free(&l->young);
 	hashmap_release(&l->strangers);
+	hashmap_release(&l->refused);
 }

@@ -20,8 +20,10 @@ struct latecomers {
 	struct announce
 		*announce; /* makes filters for those who cannot reach it; NULL = nobody does */
 	struct hashmap strangers; /* sockets of processes that are not in the session */
+	struct hashmap refused; /* sockets of those that do not take their filters */
 	bool started; /* the first look around is done */
 	u64 looked_ns; /* CLOCK_MONOTONIC */
+	u64 began_ms, waited_ms; /* the first look; for answers since then */
 	pid_t newest; /* process at that time */
 	VECTOR(struct newcomer) young;
 	/* a person must read TEXT, and the recording is not whole */

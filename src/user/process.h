@@ -87,8 +87,8 @@ int user_ask_begin(struct user_asking *a, const struct user_selection *which, co
 		   int timeout_ms);
 bool user_ask_ready(const struct user_asking *a);
 void user_ask_end(struct user_asking *a, struct user_processes *p);
-/* The same of all, where EACH makes the request for a process, for free(). */
-void user_ask_each(struct user_processes *p,
+/* The same, where EACH makes the request for a process, for free(). */
+void user_ask_each(struct user_processes *p, const struct user_selection *which,
 		   char *(*each)(const void *arg, const struct user_process *process),
 		   const void *arg, int timeout_ms);
 /* The two steps of it, in this process. */

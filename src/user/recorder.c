@@ -305,6 +305,19 @@ static void find_files(struct recorder *r)
 	close(directory);
 }
 
+/* Once. */
+static void unseen_say(struct recorder *r, const struct user_processes *asked)
+{
+	if (!asked->unseen || r->is_unseen_said)
+		return;
+	r->is_unseen_said = true;
+	r->nr_refused++;
+	if (!is_told_by_other(r) && !has_sites_of_other(r))
+		fputs("WARNING: programs may be missing: some user has made more sockets or "
+		      "directories for them than can be looked at\n",
+		      stderr);
+}
+
 /* True: some were told of the session, and may have rings now. */
 static bool memory_take(struct recorder *r, struct user_processes *asked)
 {
@@ -318,6 +331,7 @@ static bool memory_take(struct recorder *r, struct user_processes *asked)
 		source_add(r, p->fd, NULL, p);
 		p->fd = -1;
 	}
+	unseen_say(r, asked);
 	again = r->late.say && latecomers_find(&r->late, r->session, asked);
 	if (asked->left_out && !r->left_out_told) {
 		r->left_out_told = true;

@@ -43,6 +43,7 @@ struct recorder {
 	u32 nr_processes, nr_damaged;
 	u32 nr_refused; /* processes that could not make their rings, or not switch all on */
 	u32 nr_said; /* warnings of them */
+	bool is_unseen_said; /* that there are programs that were not looked at */
 	VECTOR(struct recorder_source) sources;
 	struct hashmap known; /* names of files that were looked at */
 	struct latecomers late;

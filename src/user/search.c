@@ -21,13 +21,22 @@
 #include "user/process.h"
 #include "user/runtime.h"
 
-#define NAMES_MAX 100000u /* of a directory */
-#define VIEWS_MAX 4096u
+#define NAMES_MAX      100000u /* of a directory; of another user's directories of sockets */
+#define VIEW_NAMES_MAX 1000000u /* of directories as another user's processes see them */
+#define VIEWS_MAX      4096u /* of a user's processes */
+
+/* What was looked at for a user: who lays out more than can be looked at hides nobody else. */
+struct share {
+	u32 views;
+	size_t names, view_names;
+};
 
 struct search {
 	struct user_processes *found;
 	const struct user_selection *which;
 	struct hashmap views; /* of files, seen already: mount namespace and root directory */
+	struct hashmap directories; /* of sockets, seen already, in whatever view */
+	struct hashmap shares; /* by user */
 	bool in_own; /* our own runtime directory is looked at */
 	/* of the only processes that are meant: their own numbers, by which sockets are named */
 	VECTOR(pid_t) numbers;
@@ -75,6 +84,46 @@ static void stale_remove(struct search *s, int directory, const char *name, cons
 		foreign_remove(directory, name, 0);
 }
 
+static struct share *share_of(struct search *s, uid_t uid)
+{
+	bool is_new;
+	void **const share = hashmap_put(&s->shares, &uid, sizeof(uid), &is_new);
+
+	if (is_new)
+		*share = xzalloc(sizeof(struct share));
+	return *share;
+}
+
+static bool is_trusted(uid_t uid)
+{
+	return !uid || uid == geteuid();
+}
+
+struct each {
+	int (*fn)(void *arg, int directory, const char *name);
+	void *arg;
+	size_t names;
+};
+
+static int each_name(void *arg, int directory, const char *name)
+{
+	struct each *const e = arg;
+
+	e->names++;
+	return e->fn(e->arg, directory, name);
+}
+
+/* Calls FN for the names in DIRECTORY, as long as they are at most MOST with those *USED. */
+static void search_names(struct search *s, int directory, size_t *used, size_t most,
+			 int (*fn)(void *arg, int directory, const char *name), void *arg)
+{
+	struct each each = {fn, arg, 0};
+
+	s->found->unseen += foreign_each(directory, MIN(most - *used, (size_t)NAMES_MAX), each_name,
+					 &each) == -E2BIG;
+	*used += each.names;
+}
+
 /* Whether it may be the socket of a process that is meant. */
 static bool name_possible(const struct search *s, const char *name)
 {
@@ -120,7 +169,8 @@ static bool peer_read(struct user_process *p, const struct stat *st)
 /* Whether sockets of a user's are asked. */
 static bool user_wanted(struct search *s, uid_t uid)
 {
-	if (s->found->own_only && uid != geteuid())
+	/* who is not root has no business with others' programs, nor trusts them */
+	if ((s->found->own_only || geteuid()) && uid != geteuid())
 		return false;
 	if (!user_is_left_out(uid))
 		return true;
@@ -173,10 +223,16 @@ out:
 static void search_directory(struct search *s, int directory)
 {
 	struct stat st;
+	bool is_new;
 
-	if (!fstat(directory, &st) && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
-	    foreign_each(directory, NAMES_MAX, socket_try, s) == -E2BIG)
-		s->found->unseen++;
+	if (fstat(directory, &st) || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return;
+	/* one that is mounted in many places is looked at once */
+	hashmap_put(&s->directories, (u64[]){st.st_dev, st.st_ino}, 2 * sizeof(u64), &is_new);
+	if (is_new)
+		search_names(s, directory,
+			     is_trusted(st.st_uid) ? &(size_t){0} : &share_of(s, st.st_uid)->names,
+			     NAMES_MAX, socket_try, s);
 }
 
 static const struct place {
@@ -207,10 +263,10 @@ static int place_try(void *arg, int directory, const char *name)
 }
 
 /*
- * Directories below ROOT where processes of all users keep their sockets. -1: our own root
- * directory, whose links are root's.
+ * Directories below ROOT where processes of all users keep their sockets, as a process of UID sees
+ * it. -1: our own root directory, whose links are root's.
  */
-static void search_root(struct search *s, int root)
+static void search_root(struct search *s, int root, uid_t uid)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		struct place_search p = {s, &places[i]};
@@ -222,8 +278,10 @@ static void search_root(struct search *s, int root)
 			continue;
 		if (!i)
 			place_try(&p, parent, places[i].prefix);
-		else if (foreign_each(parent, NAMES_MAX, place_try, &p) == -E2BIG)
-			s->found->unseen++;
+		else
+			search_names(s, parent,
+				     is_trusted(uid) ? &(size_t){0} : &share_of(s, uid)->view_names,
+				     VIEW_NAMES_MAX, place_try, &p);
 		close(parent);
 	}
 }
@@ -250,29 +308,30 @@ static bool seen(struct search *s, const char *pid)
 static void search_view(struct search *s, pid_t pid)
 {
 	const int root = foreign_root(pid);
+	struct stat st;
+	char path[24];
 
-	if (root < 0)
-		return;
-	search_root(s, root);
-	close(root);
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (root < 0 || stat(path, &st))
+		goto out;
+	if (++share_of(s, st.st_uid)->views > VIEWS_MAX)
+		s->found->unseen++;
+	else
+		search_root(s, root, st.st_uid);
+out:
+	if (root >= 0)
+		close(root);
 }
 
 static void search_containers(struct search *s)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	u32 views = 0;
 
 	seen(s, "self");
-	while (dir && (entry = readdir(dir))) {
-		if (*entry->d_name < '0' || *entry->d_name > '9' || seen(s, entry->d_name))
-			continue;
-		if (++views > VIEWS_MAX) {
-			s->found->unseen++;
-			break;
-		}
-		search_view(s, (pid_t)atoi(entry->d_name));
-	}
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name >= '0' && *entry->d_name <= '9' && !seen(s, entry->d_name))
+			search_view(s, (pid_t)atoi(entry->d_name));
 	if (dir)
 		closedir(dir);
 }
@@ -296,7 +355,7 @@ void user_connect(struct user_processes *p, const struct user_selection *which)
 	}
 	/* PANTRACE_RUNTIME names the one place that counts */
 	if (!secure_getenv("PANTRACE_RUNTIME")) {
-		search_root(&s, -1);
+		search_root(&s, -1, 0);
 		for (size_t i = 0; i < s.numbers.len; i++)
 			search_view(&s, which->pids[i]);
 		if (!s.numbers.len)
@@ -304,4 +363,8 @@ void user_connect(struct user_processes *p, const struct user_selection *which)
 	}
 	vector_free(&s.numbers);
 	hashmap_release(&s.views);
+	hashmap_release(&s.directories);
+	hashmap_each (&s.shares, e)
+		free(e->value);
+	hashmap_release(&s.shares);
 }

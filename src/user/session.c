@@ -119,7 +119,10 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		request = user_request("start", NULL);
 		message = xasprintf("%s%s%s", request, s.text,
 				    o->ask && o->filters ? o->filters : "");
-		user_ask(&told, &o->which, message, ASK_MS);
+		/* of more events than one message has room for: each is told of its own */
+		s.untold = recorder && !o->which.nr_pids && strlen(message) > PANTRACE_MESSAGE_MAX;
+		if (!s.untold)
+			user_ask(&told, &o->which, message, ASK_MS);
 		user_warn(&told, d);
 		s.refused = refusals(&told, d);
 		/* who reads the rings learns it there, of programs that start later, too */
@@ -259,7 +262,8 @@ int user_session_track(struct user_session *s, const struct user_tracked *tracke
 	if (rc) {
 		diag_error(d, NO_SPAN, "%s: %s", s->file, strerror(-rc));
 	} else {
-		user_ask_each(&told, track_message, &(struct track){request, tracked}, ASK_MS);
+		user_ask_each(&told, NULL, track_message, &(struct track){request, tracked},
+			      ASK_MS);
 		user_warn(&told, d);
 		user_processes_release(&told);
 	}

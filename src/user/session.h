@@ -55,6 +55,7 @@ struct user_session {
 	bool anonymous;
 	u32 mode;
 	u32 refused; /* processes that said no as it began: they are named */
+	bool untold; /* those that ran as it began are told by its recorder (user/latecomers.h) */
 };
 
 /* "overwrite", "block=5ms" (sets block_us). 0 or -EINVAL. */

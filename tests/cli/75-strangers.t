@@ -120,6 +120,33 @@ ok "nor what is there itself"
 ok "our own stale socket is removed, and no file"
 rm -rf /tmp/pantrace-7 /tmp/pantrace-$evil /tmp/pantrace-4345 /run/user/4344 /run/user/$evil
 
+# ---- who is not root asks no other user's programs
+$as_evil mkdir -m 755 /tmp/pantrace-$evil
+$as_evil sh -c "umask 0; exec /tmp/speaker /tmp/pantrace-$evil/1 answers" &
+speaker=$!
+until_true [ -S /tmp/pantrace-$evil/1 ]
+run user list
+like "$out" 'evil:event' "root's tool asks another user's program"
+is "$($as_nobody timeout 20 "$pantrace" user list 2>&1 | grep evil)" "" "another user's does not"
+kill $speaker
+rm -rf /tmp/pantrace-$evil
+
+# ---- more directories and names than can be looked at, as a container of theirs has them
+./counts -1 1000 &
+honest=$!
+$as_evil unshare -Urm sh -c 'mount -t tmpfs none /tmp && mkdir /tmp/pantrace-1 && cd /tmp/pantrace-1 && seq 100001 | xargs touch || exit
+	for i in $(seq 2 100); do mkdir /tmp/pantrace-$i && mount --bind . /tmp/pantrace-$i || exit; done
+	: >/tmp/pantrace-1/made; exec sleep 100' &
+many=$!
+until_true [ -e /proc/$many/root/tmp/pantrace-1/made ]
+run user list
+like "$out" 'counts:event' "one who has a hundred thousand names in a hundred places hides no others"
+run record -u 'counts:event' -o unseen -d 0.2
+is "$rc" 3 "a recording says that it may not be whole" || echo "# $err"
+like "$err" 'programs may be missing: some user has made more sockets or directories' "and why"
+kill $many $honest
+wait $many $honest 2>/dev/null
+
 # ---- descriptions in a directory that another user has made in our place
 install -d -o $evil -g $evil -m 755 /tmp/pantrace-65534 /tmp/pantrace-65534/sessions
 install -d -o 65534 -m 755 /tmp/mine

@@ -90,6 +90,36 @@ grep -q "$events:made" unheard.txt
 ok "and gets it"
 is "$(grep -c 'odd = 0' unheard.txt)" 0 "which holds"
 
+# ---- one with more events than one request has filters is no reason why another should get none
+cat >crowd.c <<'C'
+#include <pantrace/pantrace.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	char name[16];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "e%d", i);
+		pantrace_dynamic("EVENTS", name, "odd:i32", 6);
+	}
+	return pause();
+}
+C
+sed -i "s,EVENTS,$events," crowd.c
+gcc -O2 -I"$top/include" crowd.c "$lib/libpantrace.a" -o crowd -lpthread || exit 1
+container "$own" ./crowd
+crowd=$inside
+container "$own" ./stays
+until_true sh -c '"$0" user list | grep -q "$1:said" && "$0" user list | grep -q "$1:e999"' "$pantrace" "$events"
+start record -n 'stays' -n crowd -u "$events:*" --filter 'args.odd == 1' -o crowded
+sleep 0.5
+stop
+kill -KILL $inside $crowd
+wait $inside $crowd 2>/dev/null
+like "$err" '[1-9][0-9]* events of 1 process' "a program gets its filters, whatever others have" || printf '# %s\n' "$err"
+like "$err" 'process [0-9]+ \(crowd\) does not take part: Message too long' "who does not take them is named"
+
 # ---- below another root, in our own mount namespace
 mkdir -p root/dev/shm root/run root/proc
 gcc -O2 -static -I"$top/include" stays.c "$lib/libpantrace.a" -o root/stays -lpthread || exit 1
