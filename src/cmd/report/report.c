@@ -393,12 +393,11 @@ static void counts_print(struct report *r)
 static enum exit_code end(struct report *r, int rc)
 {
 	struct ctf_loss loss = ctf_set_loss(r->set);
-	const unsigned int errors = r->diag.errors;
 	bool gaps = false;
 
 	for (size_t i = 0; i < r->kernels.len; i++)
 		loss.events += report_kernel_lost(r->kernels.items[i], &r->diag, &gaps);
-	loss.damaged += r->diag.errors - errors;
+	loss.damaged += r->diag.errors;
 	tell(r);
 	if (rc && rc != -EPIPE)
 		complain("report", "cannot write: %s", strerror(-rc));
