@@ -44,7 +44,7 @@ LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -liberty -lpthread -lm -l
 
 SRC	  := $(sort $(shell find src -name '*.c'))
 OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o \
-	     $(OBJ)/lib/reader.o $(OBJ)/lib/clock.o $(OBJ)/lib/ctf.o $(OBJ)/lib/ctf_packet.o $(OBJ)/lib/vm.o $(OBJ)/lib/vm_check.o $(OBJ)/lib/vm_simplify.o $(OBJ)/lib/aggregate.o $(OBJ)/lib/event.o $(OBJ)/lib/refusal.o # the library's readers are the tool's too
+	     $(OBJ)/lib/reader.o $(OBJ)/lib/field_size.o $(OBJ)/lib/clock.o $(OBJ)/lib/ctf.o $(OBJ)/lib/ctf_packet.o $(OBJ)/lib/vm.o $(OBJ)/lib/vm_check.o $(OBJ)/lib/vm_simplify.o $(OBJ)/lib/aggregate.o $(OBJ)/lib/event.o $(OBJ)/lib/refusal.o # the library's readers are the tool's too
 CORE	  := $(OBJ)/libcore.a
 UNIT	  := $(sort $(wildcard tests/unit/*.c))
 UNIT_BINS := $(UNIT:tests/unit/%.c=$(OBJ)/unit/%)

@@ -11,8 +11,7 @@
 #include <pantrace/protocol.h>
 
 #include "base/file.h"
-#include "base/glob.h"
-#include "base/hashmap.h"
+#include "user/announce_answers.h"
 #include "user/proxy.h"
 
 #define PEERS_MAX    256 /* that ask at the same time */
@@ -23,12 +22,6 @@
 #define USERS_MAX    256 /* with a proxy of their own; those beyond have one in common */
 #define FRESH_MAX    16 /* proxies in place of others that stand still; then nobody new is heard */
 #define REQUEST_MAX  8192
-#define KNOWN_MAX \
-	16384 /* events whose answer is kept: a hostile program could make up any number */
-
-struct rule {
-	char *session, *glob, *predicate;
-};
 
 struct peer {
 	int fd;
@@ -63,8 +56,7 @@ struct guest_message {
 struct announce {
 	int listener, epoll;
 	char *path;
-	const struct user_filter_compiler *compiler;
-	VECTOR(struct rule) rules;
+	struct answers answers;
 	VECTOR(struct peer) peers;
 	VECTOR(struct guests) guests;
 	u32 nr_fresh, unheard;
@@ -72,11 +64,6 @@ struct announce {
 	bool is_ending; /* in a proxy */
 	VECTOR(struct announced_rings) rings; /* not taken yet */
 	VECTOR(struct announced_refusal) refusals;
-	struct arena arena;
-	struct hashmap known; /* "rule event-line" -> the answer, in arena */
-	u32 nr_known
-		[2]; /* of strangers, of trusted programs: those do not use up what these need */
-	u32 refused;
 };
 
 static int listen_at(const char *path)
@@ -114,7 +101,7 @@ int announce_open(const char *path, const struct user_filter_compiler *compiler,
 	struct announce *a = xzalloc(sizeof(*a));
 	int rc;
 
-	*a = (struct announce){.arena = ARENA_INIT, .path = xstrdup(path), .compiler = compiler};
+	*a = (struct announce){.path = xstrdup(path), .answers = ANSWERS_INIT(compiler)};
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
 	a->listener = listen_at(path);
 	rc = a->listener < 0 ? a->listener : a->epoll < 0 ? -errno : watch(a, a->listener);
@@ -129,8 +116,7 @@ int announce_open(const char *path, const struct user_filter_compiler *compiler,
 
 void announce_add(struct announce *a, const char *session, const char *glob, const char *predicate)
 {
-	vector_push(&a->rules, ((struct rule){xstrdup(session), xstrdup(glob),
-					      predicate ? xstrdup(predicate) : NULL}));
+	answers_add(&a->answers, session, glob, predicate);
 }
 
 int announce_fd(const struct announce *a)
@@ -160,67 +146,6 @@ static bool request_parse(char *text, const char **ret_verb, const char **ret_se
 	return true;
 }
 
-static const struct rule *rule_of(const struct announce *a, const char *session, const char *event)
-{
-	for (size_t i = 0; i < a->rules.len; i++)
-		if (str_eq(a->rules.items[i].session, session) &&
-		    glob_match(a->rules.items[i].glob, event))
-			return &a->rules.items[i];
-	return NULL;
-}
-
-/* "ok" with the filter, or "error". */
-static const char *answer_make(struct announce *a, const struct rule *rule, const char *line,
-			       struct diag *d, int *ret_rc)
-{
-	const char *predicate = rule->predicate ? rule->predicate : "1";
-	struct strbuf text = STRBUF_INIT;
-	const char *answer = "error 22 the predicate does not fit the event\n";
-
-	strbuf_addstr(&text, "ok\n");
-	*ret_rc = a->compiler->line(line, predicate, d, &text);
-	if (!*ret_rc && text.len <= PANTRACE_MESSAGE_MAX)
-		answer = arena_strdup(&a->arena, text.data);
-	strbuf_release(&text);
-	return answer;
-}
-
-/* The text to send to one who has the event of LINE, from now on known. *ret_rc is not 0 when the
- * predicate does not fit, which is said once. */
-static const char *answer_for(struct announce *a, const char *session, const char *line,
-			      bool trusted, struct diag *d, int *ret_rc)
-{
-	const char *name = line, *answer;
-	const struct rule *rule;
-	char *key, *event;
-	int rc = 0;
-
-	for (int i = 0; i < 4 && *name; i++)
-		name += strcspn(name, " ") + (name[strcspn(name, " ")] == ' ');
-	event = xstrndup(name, strcspn(name, " "));
-	rule = rule_of(a, session, event);
-	if (!rule) {
-		free(event);
-		return "error 2 no such session\n";
-	}
-	key = xasprintf("%zu %s", (size_t)(rule - a->rules.items), line);
-	answer = hashmap_gets(&a->known, key);
-	if (!answer && a->nr_known[trusted] < KNOWN_MAX) {
-		answer = answer_make(a, rule, line, d, &rc);
-		hashmap_puts(&a->known, key, (void *)answer);
-		a->nr_known[trusted]++;
-		if (rc &&
-		    rc != -EBADMSG) { /* that is no event, and says nothing about the predicate */
-			*ret_rc = -EINVAL;
-			a->refused++;
-		}
-	}
-	a->refused += !answer;
-	free(event);
-	free(key);
-	return answer ? answer : "error 28 too many events\n";
-}
-
 /* The text to send; NULL: none is waited for. */
 static const char *answer_to(struct announce *a, const struct peer *from, char *request,
 			     struct diag *d, int *ret_rc)
@@ -230,7 +155,7 @@ static const char *answer_to(struct announce *a, const struct peer *from, char *
 	if (!request_parse(request, &verb, &session, &line))
 		return "error 74 not a request\n";
 	if (str_eq(verb, "announce"))
-		return answer_for(a, session, line, from->trusted, d, ret_rc);
+		return answer_for(&a->answers, session, line, from->trusted, d, ret_rc);
 	if (str_eq(verb, "refused") && a->refusals.len < REFUSALS_MAX) {
 		struct announced_refusal r = {.pid = from->pid, .error = atoi(line)};
 
@@ -254,9 +179,10 @@ int announce_filters(struct announce *a, const char *session, const char *line, 
 	int rc = 0;
 	/* it could not ask with a longer one either */
 	const bool fits = strlen(line) < REQUEST_MAX - 128;
-	const char *const answer = fits ? answer_for(a, session, line, trusted, d, &rc) : "";
+	const char *const answer =
+		fits ? answer_for(&a->answers, session, line, trusted, d, &rc) : "";
 
-	a->refused += !fits;
+	a->answers.refused += !fits;
 	if (!str_starts(answer, "ok\n"))
 		return rc ? rc : -ENOENT;
 	strbuf_addstr(ret, answer + strlen("ok\n"));
@@ -396,7 +322,7 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 /* What a connection of theirs brought goes on to the recorder. */
 static void guests_report(struct announce *a, int channel)
 {
-	const struct guest_message off = {.kind = GUEST_STAYED_OFF, .count = a->refused};
+	const struct guest_message off = {.kind = GUEST_STAYED_OFF, .count = a->answers.refused};
 	struct guest_message refusal = {.kind = GUEST_REFUSAL};
 	struct announced_rings rings;
 
@@ -410,9 +336,9 @@ static void guests_report(struct announce *a, int channel)
 	}
 	while (announce_refusal(a, &refusal.refusal))
 		proxy_send(channel, &refusal, sizeof(refusal), -1, true);
-	if (a->refused)
+	if (a->answers.refused)
 		proxy_send(channel, &off, sizeof(off), -1, true);
-	a->refused = 0;
+	a->answers.refused = 0;
 }
 
 /* The recorder's word. */
@@ -440,7 +366,7 @@ static void __attribute__((noreturn)) guests_serve(struct announce *a, int chann
 	struct diag d = DIAG_INIT;
 
 	a->peers.len = a->rings.len = a->refusals.len = 0;
-	a->refused = 0;
+	a->answers.refused = 0;
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (a->epoll < 0 || watch(a, channel))
 		_exit(1);
@@ -547,7 +473,7 @@ static void guests_read(struct announce *a, int channel)
 			vector_push(&a->rings, (struct announced_rings){fd, m.pid, m.uid});
 		if (m.kind == GUEST_REFUSAL && a->refusals.len < REFUSALS_MAX)
 			vector_push(&a->refusals, m.refusal);
-		a->refused += m.kind == GUEST_RINGS ? fd < 0 : m.count;
+		a->answers.refused += m.kind == GUEST_RINGS ? fd < 0 : m.count;
 		g->is_finished |= m.kind == GUEST_END;
 	}
 	if (!n)
@@ -646,7 +572,7 @@ u32 announce_unheard(const struct announce *a, uid_t *ret_user)
 
 u32 announce_refused(const struct announce *a)
 {
-	return a ? a->refused : 0;
+	return a ? a->answers.refused : 0;
 }
 
 void announce_close(struct announce *a)
@@ -667,19 +593,12 @@ void announce_close(struct announce *a)
 		close(a->listener);
 	if (a->epoll >= 0)
 		close(a->epoll);
-	for (size_t i = 0; i < a->rules.len; i++) {
-		free(a->rules.items[i].session);
-		free(a->rules.items[i].glob);
-		free(a->rules.items[i].predicate);
-	}
-	vector_free(&a->rules);
 	for (size_t i = 0; i < a->rings.len; i++)
 		close(a->rings.items[i].fd);
 	vector_free(&a->rings);
 	vector_free(&a->refusals);
 	vector_free(&a->peers);
-	hashmap_release(&a->known);
-	arena_release(&a->arena);
+	answers_release(&a->answers);
 	free(a->path);
 	free(a);
 }
