@@ -30,23 +30,39 @@ static void *const YES = &(char){1}, *const NO = &(char){0};
 
 /* ---- files ---- */
 
+/* The inode of a namespace of process PID, 0: it is gone. */
+static u64 namespace_of(pid_t pid, const char *kind)
+{
+	char path[48];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
 /*
- * What the process's list of mounts says of a device. A file of a FUSE file system is read by a
- * program of its user's, which need not answer; one that no list has may be such.
+ * What a list of mounts says of a device. A file of a FUSE file system is read by a program of its
+ * user's, which need not answer; one that no list has may be such. The list is the process's, or
+ * ours where it has a user namespace of its own: there it mounts what it likes (an overlay over
+ * FUSE), and leaves out what others have.
  */
 static bool device_good(struct absent *a, pid_t pid, const struct process_mapping *m)
 {
-	char device[32], path[32], *text, *line, *save;
+	const bool is_own = namespace_of(pid, "user") != namespace_of(getpid(), "user");
+	const pid_t of = is_own ? getpid() : pid;
+	char device[32], path[32], *text, *line, *save, *key;
 	void **good;
 	bool is_new;
 	size_t len;
 
 	snprintf(device, sizeof(device), " %u:%u ", m->major, m->minor);
-	good = hashmap_put(&a->devices, device, strlen(device), &is_new);
+	key = xasprintf("%" PRIu64 "%s", namespace_of(of, "mnt"), device);
+	good = hashmap_put(&a->devices, key, strlen(key), &is_new);
+	free(key);
 	if (!is_new)
 		return *good == YES;
 	*good = NO;
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)of);
 	if (file_read(path, MOUNTS_MAX, &text, &len))
 		return false;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -110,23 +126,22 @@ static int mapping_look(void *arg, const struct process_mapping *m)
 	const struct {
 		u64 device, inode;
 	} key = {(u64)m->major << 32 | m->minor, m->inode};
-	bool is_new;
-	void **known;
+	void *known;
 	int fd;
 
 	if (m->kind != MAPPING_FILE && m->kind != MAPPING_DELETED)
 		return 0;
-	known = hashmap_put(&of->a->files, &key, sizeof(key), &is_new);
-	if (!is_new)
-		return *known == YES;
-	*known = NO;
+	known = hashmap_get(&of->a->files, &key, sizeof(key));
+	if (known)
+		return known == YES;
+	/* what cannot be read by way of this process may be so by another's */
 	fd = device_good(of->a, of->pid, m) ? mapped_open(of->pid, m) : -1;
 	if (fd < 0)
 		return 0;
-	if (has_events(of->a, fd))
-		*known = YES;
+	known = has_events(of->a, fd) ? YES : NO;
+	*hashmap_put(&of->a->files, &key, sizeof(key), NULL) = known;
 	close(fd);
-	return *known == YES;
+	return known == YES;
 }
 
 /* ---- processes ---- */
