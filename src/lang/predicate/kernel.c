@@ -24,9 +24,8 @@ static int refuse(struct translator *t, const struct expr *e)
 		return -EINVAL;
 	diag_error(t->diag, e->span, "the kernel's filters cannot say this");
 	diag_hint(t->diag,
-		  "they compare a field with a constant, as in 'prio < 100 && comm ~ \"k*\"'; a "
-		  "script can do more: pantrace -e 'tracepoint:%s /CONDITION/ { ... }'",
-		  t->event->name);
+		  "they compare a field with a constant, as in 'prio < 100 && comm ~ \"k*\"'; "
+		  "scripts can say more: `pantrace help language`");
 	return -EINVAL;
 }
 

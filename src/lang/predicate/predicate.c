@@ -94,8 +94,9 @@ struct expr *predicate_parse(struct diag *d, const char *name, const char *text)
 		diag_error(d, NO_SPAN, "the %s is empty", name);
 	} else if (parse_expression(&d->arena, d, diag_add_source(d, name, copy, strlen(copy)),
 				    &e)) {
-		if (has_assignment(copy))
-			diag_hint(d, "'==' compares");
+		diag_hint(d, has_assignment(copy)
+				     ? "'==' compares"
+				     : "`pantrace help language` shows what a condition can say");
 	}
 	return e;
 }
