@@ -79,13 +79,13 @@ cp kept "$ring"
 "$pantrace" report plain 2>/dev/null | head -n "$lines" | cmp - "$work/out"
 ok "what was printed before is true"
 
-# A recording by trace-cmd of what an instance's buffers hold.
+# A recording by trace-cmd of what an instance's buffers hold. On one CPU, as above.
 instance=/sys/kernel/tracing/instances/cut_short.$$
 record_dat()
 {
 	command -v trace-cmd >/dev/null && mkdir "$instance" 2>/dev/null || return
 	trap 'rmdir "$instance" 2>/dev/null; rm -rf "$work"' EXIT
-	sh -c "echo \$\$ >$instance/set_event_pid; echo 1 >$instance/events/raw_syscalls/enable; exec dd if=/dev/zero of=/dev/null bs=1 count=9000" 2>/dev/null
+	sh -c "echo \$\$ >$instance/set_event_pid; echo 1 >$instance/events/raw_syscalls/enable; exec taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=9000" 2>/dev/null
 	echo 0 >"$instance/tracing_on"
 	trace-cmd extract -B "$(basename "$instance")" -o t.dat >/dev/null 2>&1
 	trace-cmd convert -i t.dat -o 6.dat --file-version 6 >/dev/null 2>&1

@@ -101,7 +101,10 @@ static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_
 	uint64_t wide;
 	int32_t value;
 	uint16_t count;
+	static long cpus;
 
+	if (!cpus) /* it reads a file */
+		cpus = sysconf(_SC_NPROCESSORS_CONF);
 #define NEXT(context, size, into) \
 	if (mask >> (context)&1 && (memcpy(into, at, size), at += (size), true))
 	NEXT(PANTRACE_CONTEXT_VPID, 4, &value)
@@ -114,7 +117,7 @@ static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_
 		at += 16;
 	}
 	NEXT(PANTRACE_CONTEXT_CPU_ID, 4, &value)
-	wrong[PANTRACE_CONTEXT_CPU_ID] += value < 0 || value >= sysconf(_SC_NPROCESSORS_CONF);
+	wrong[PANTRACE_CONTEXT_CPU_ID] += value < 0 || value >= cpus;
 	NEXT(PANTRACE_CONTEXT_CONTEXT_SWITCHES, 8, &wide)
 	wrong[PANTRACE_CONTEXT_CONTEXT_SWITCHES] += wide > 1000000;
 	NEXT(PANTRACE_CONTEXT_PAGE_FAULTS, 8, &wide)
