@@ -284,7 +284,7 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 {
 	char text[REQUEST_MAX];
 	size_t peer = 0;
-	bool trusted;
+	bool trusted, is_over = false;
 	int rc = 0, handed;
 
 	while (peer < a->peers.len && a->peers.items[peer].fd != fd)
@@ -292,27 +292,25 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 	if (peer == a->peers.len) /* it had to make room */
 		return 0;
 	trusted = a->peers.items[peer].trusted;
-	for (int i = 0; i < 64; i++) {
+	/* after so many the others have their turn */
+	for (int i = 0; i < 64 && !is_over && a->rings.len < RINGS_MAX; i++) {
+		const ssize_t n = message_take(fd, text, sizeof(text), &handed);
 		const char *answer;
-		ssize_t n;
 
-		if (a->rings.len == RINGS_MAX)
-			return trusted ? rc : 0;
-		n = message_take(fd, text, sizeof(text), &handed);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return trusted ? rc : 0;
-		if (handed >= 0)
-			rings_keep(a, &a->peers.items[peer], handed);
-		if (n <= 0)
 			break;
 		if (handed >= 0)
+			rings_keep(a, &a->peers.items[peer], handed);
+		is_over = n <= 0;
+		if (is_over || handed >= 0)
 			continue;
 		text[n] = '\0';
 		answer = answer_to(a, &a->peers.items[peer], text, d, &rc);
-		if (answer && send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-			break;
+		is_over =
+			answer && send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0;
 	}
-	peer_end(a, peer);
+	if (is_over)
+		peer_end(a, peer);
 	/* another user's program may be wrong about its own events only */
 	return trusted ? rc : 0;
 }
@@ -476,8 +474,13 @@ static void guests_read(struct announce *a, int channel)
 		a->answers.refused += m.kind == GUEST_RINGS ? fd < 0 : m.count;
 		g->is_finished |= m.kind == GUEST_END;
 	}
-	if (!n)
-		guests_forget(a, g);
+	if (n)
+		return;
+	if (!g->is_finished) {
+		a->unheard++;
+		a->unheard_user = g->uid;
+	}
+	guests_forget(a, g);
 }
 
 /* ---- all of them ---- */

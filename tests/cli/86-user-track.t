@@ -83,7 +83,7 @@ import json, sys
 for line in sys.stdin:
     row = json.loads(line)
     assert row["tracked"] == {"pid": [int(sys.argv[1])]}, row
-    assert (row["state"] == "untracked") == (row["pid"] == int(sys.argv[2])), row' "$one" "$two"
+    assert (row["state"] == "untracked") == (row["pid"] != int(sys.argv[1])), row' "$one"
 ok "and as JSON"
 run user track box -p "$two"
 is "$(recorded)" "$(sorted $one $two)" "the next track adds"

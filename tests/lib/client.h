@@ -19,7 +19,7 @@ static int dial(pid_t pid)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	const struct timeval limit = {.tv_sec = 3};
+	const struct timeval limit = {.tv_sec = 10};
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d", directory, (int)pid);
 	/* it is ready soon after main() begins */

@@ -45,7 +45,11 @@ host=$!
 exec 3>"$dir/in" 4<"$dir/answers"
 printf a >&3
 dd bs=1 count=1 <&4 >"$dir/out" 2>/dev/null
-like "$("$tool" user list)" 'plugin:speaks' "it is there"
+for _ in $(seq 100); do # its socket comes a moment after it
+	"$tool" user list >"$dir/list" 2>/dev/null && break
+	sleep 0.1
+done
+like "$(cat "$dir/list")" 'plugin:speaks' "it is there"
 printf u >&3
 printf b >&3
 dd bs=1 count=2 <&4 >"$dir/out" 2>/dev/null
