@@ -148,9 +148,9 @@ static void hint_map_full(const struct engine *e)
 }
 
 /*
- * A program is not called while it is still at work on the same CPU, for what happens in an
- * interrupt or in a thread that came in between (kernel/trace/bpf_trace.c,
- * kernel/bpf/trampoline.c). Linux 5.12 and later count it.
+ * A program is not called while it, or any other on a tracepoint or perf event, is still at work on
+ * the same CPU, for what happens in an interrupt or in a thread that came in between
+ * (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). Linux 5.12 and later count it.
  */
 static u64 missed_events(const struct engine *e)
 {
@@ -172,8 +172,9 @@ static void report_missed(struct engine *e)
 	if (!n)
 		return;
 	diag_warning(e->env->diag, NO_SPAN,
-		     "%" PRIu64 " events were missed: they came while the program for them was at "
-		     "work on the same CPU",
+		     "%" PRIu64
+		     " events were missed: they came while the program for them, or one of "
+		     "another tracer, was at work on the same CPU",
 		     n);
 	diag_hint(e->env->diag, "a shorter program, or a filter, misses less");
 }
