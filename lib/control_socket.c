@@ -83,14 +83,6 @@ static int socket_bind(int fd, const char *directory)
 	return rc;
 }
 
-struct entry64 {
-	uint64_t inode;
-	int64_t offset;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
-
 /* What a process left that has ended; a name of another pid namespace's process is asked, too. */
 static bool socket_sweep(int directory, const char *path, const char *name)
 {

@@ -376,4 +376,13 @@ PT_HIDDEN bool pt_rseq_here(void); /* whether the calling thread has rseq */
 PT_HIDDEN bool pt_record_slowly(struct pt_session *session, uint32_t generation, void *record,
 				size_t size);
 
+/* An entry of a directory, as getdents64(2) writes it: opendir() would allocate. */
+struct entry64 {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
 #endif

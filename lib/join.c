@@ -108,14 +108,6 @@ static bool join_file(int directory, const char *name, struct reading *reading, 
 	return true;
 }
 
-struct entry64 {
-	uint64_t inode;
-	int64_t offset;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
-
 static void join_directory(const char *runtime, struct reading **reading)
 {
 	char path[512], file[sizeof(path) + 256], entries[2048] __attribute__((aligned(8)));

@@ -384,14 +384,6 @@ static void prepare(int32_t tid, uint32_t wants)
 	serve(known);
 }
 
-struct entry64 {
-	uint64_t inode;
-	int64_t offset;
-	unsigned short size;
-	unsigned char type;
-	char name[];
-};
-
 static int prepare_all(uint32_t wants)
 {
 	char entries[2048] __attribute__((aligned(8)));
