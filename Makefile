@@ -23,7 +23,7 @@ BIN := $(O)/pantrace-$(BUILD)
 endif
 
 CC	 ?= gcc
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers -Werror
 CPPFLAGS := -D_GNU_SOURCE -I. -Isrc -Iinclude -I$(GEN) -DPANTRACE_VERSION='"$(shell cat VERSION)"'
 CFLAGS_release := -O2 -g
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined

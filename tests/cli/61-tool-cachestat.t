@@ -6,7 +6,8 @@
 need_root
 
 file=${TMPDIR:-/var/tmp}/pantrace-cachestat.$$
-trap 'rm -rf "$work" "$file" "$file.ahead"' EXIT
+layers=$file.layers
+trap 'rm -rf "$work" "$file" "$file.ahead" "$layers"' EXIT
 dd if=/dev/urandom of="$file" bs=1M count=32 2>/dev/null
 sync "$file"
 cat >"$work/io.py" <<'P'
@@ -113,8 +114,8 @@ judged cold bytes some # the process ends before a row is due
 every=0.2
 
 # Another file system above it; and one whose pages are memory and no cache.
-mkdir "$work/lower" "$work/upper" "$work/inner" "$work/merged"
-cp "$file" "$work/lower/f"
+mkdir -p "$layers/lower" "$layers/upper" "$layers/inner" "$layers/merged"
+cp "$file" "$layers/lower/f"
 cat >"$work/inside" <<'S'
 set -e
 mount -t overlay overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/inner" "$1/merged"
@@ -123,11 +124,11 @@ export HELD_BY
 shift
 exec "$@"
 S
-inside="unshare -m sh $work/inside $work" where=$work/merged/f
-if unshare -m sh "$work/inside" "$work" true 2>/dev/null; then
+inside="unshare -m sh $work/inside $layers" where=$layers/merged/f
+if unshare -m sh "$work/inside" "$layers" true 2>/dev/null; then
 	judged cold bytes map send
 else
-	skip "overlay" "no overlay can be mounted on $work"
+	skip "overlay" "no overlay can be mounted on $layers"
 fi
 cp "$file" "/dev/shm/pantrace-cachestat.$$"
 inside='' where=/dev/shm/pantrace-cachestat.$$
