@@ -90,8 +90,8 @@ static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 {
 	const uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
 	const uint64_t had = __atomic_load_n(&ring->had, __ATOMIC_ACQUIRE);
-	const uint64_t ticks =
-		(uint64_t)((unsigned __int128)session->block_us * session->shm->tsc_hz / 1000000);
+	const uint64_t hz = __atomic_load_n(&session->shm->tsc_hz, __ATOMIC_RELAXED);
+	const uint64_t ticks = (uint64_t)((unsigned __int128)session->block_us * hz / 1000000);
 	const uint64_t since = __rdtsc();
 
 	if (session->mode != PANTRACE_BLOCK || !session->block_us ||

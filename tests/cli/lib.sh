@@ -55,15 +55,15 @@ stop()
 # as soon as it traces and has shown something; after SECONDS in any case. Output in $work/out and $work/err, code in $rc; 124: it was ended.
 run_a_moment()
 {
-	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 timeout -s INT -k 120 "$1" sh -c "$2" >"$work/out" 2>"$work/err" </dev/null &
-	runner=$! rc='' traced=0
-	while [ $traced -lt 5 ] && kill -0 $runner 2>/dev/null; do
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 timeout -s KILL 180 sh -c "$2" >"$work/out" 2>"$work/err" </dev/null &
+	runner=$! rc='' traced=0 looks=0
+	while [ $traced -lt 5 ] && [ $((looks += 1)) -le "${1}0" ] && kill -0 $runner 2>/dev/null; do
 		sleep 0.1
 		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED "$work/out" || continue
 		traced=$((traced + 1))
 		[ "$(grep -vc __BPFTRACE_NOTIFY_PROBES_ATTACHED "$work/out")" = 0 ] || break
 	done
-	[ $traced = 0 ] || ! kill -INT $runner 2>/dev/null || rc=124
+	! kill -INT $runner 2>/dev/null || rc=124
 	wait $runner
 	set -- $?
 	case $1 in 0 | 130) rc=${rc:-$1} ;; *) rc=$1 ;; esac
