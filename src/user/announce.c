@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/announce.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@
 #define REFUSALS_MAX 4096
 #define USERS_MAX    256 /* with a proxy of their own; those beyond have one in common */
 #define FRESH_MAX    16 /* proxies in place of others that stand still; then nobody new is heard */
+#define ROOM_MS	     200 /* a proxy that takes nothing for so long stands still */
 #define REQUEST_MAX  8192
 
 struct peer {
@@ -416,16 +418,30 @@ static struct guests *guests_of(struct announce *a, uid_t uid)
 	return &vector_last(&a->guests);
 }
 
-static bool guests_send(struct guests *g, const struct peer *p)
+static bool guests_tell(const struct guests *g, const struct guest_message *m, int fd)
+{
+	struct pollfd room = {g->channel, POLLOUT, 0};
+	int rc = proxy_send(g->channel, m, sizeof(*m), fd, false);
+
+	/* many come at once, and a busy machine has not let it run yet */
+	if (rc == -EAGAIN && poll(&room, 1, ROOM_MS) > 0)
+		rc = proxy_send(g->channel, m, sizeof(*m), fd, false);
+	return !rc;
+}
+
+static bool guests_send(struct announce *a, const struct guests *g, const struct peer *p)
 {
 	struct guest_message m = {.kind = GUEST_CONNECTION, .pid = p->pid, .uid = p->uid};
 
-	if (proxy_send(g->channel, &m, sizeof(m), p->fd, false))
+	if (!guests_tell(g, &m, p->fd))
 		return false;
 	/* only now: who closes it last waits */
 	close(p->fd);
 	m.kind = GUEST_ITS_OWN;
-	proxy_send(g->channel, &m, sizeof(m), -1, false);
+	if (!guests_tell(g, &m, -1)) {
+		a->unheard_user = p->uid;
+		a->unheard++;
+	}
 	return true;
 }
 
@@ -434,7 +450,7 @@ static void guests_take(struct announce *a, const struct peer *p)
 {
 	struct guests *g = guests_of(a, p->uid);
 
-	if (g && guests_send(g, p))
+	if (g && guests_send(a, g, p))
 		return;
 	if (g) {
 		guests_forget(a, g);
@@ -444,7 +460,7 @@ static void guests_take(struct announce *a, const struct peer *p)
 			epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener, NULL);
 		g = guests_of(a, p->uid);
 	}
-	if (g && guests_send(g, p))
+	if (g && guests_send(a, g, p))
 		return;
 	a->unheard_user = p->uid;
 	a->unheard++;

@@ -58,7 +58,9 @@ pid_t proxy_fork(const int *keep, u32 nr_keep, int *ret_channel)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	/* the first only until privileges are given up */
+	if (setsockopt(ends[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	pid = fork();
 	if (!pid) {
 		child_begin(parent, keep, nr_keep, ends[1]);

@@ -9,6 +9,7 @@ import sys
 import time
 
 tool, directory = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it, and so would they until they begin
 commands = (
     ["-e", "interval:ms:1 { printf(\"%0100d\\n\", 1) }"],
     ["-e", "interval:ms:1 { @[nsecs] = count() } end { print(1) }"],
