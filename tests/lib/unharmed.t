@@ -46,7 +46,8 @@ exec 3>"$dir/in" 4<"$dir/answers"
 printf a >&3
 dd bs=1 count=1 <&4 >"$dir/out" 2>/dev/null
 for _ in $(seq 100); do # its socket comes a moment after it
-	"$tool" user list >"$dir/list" 2>/dev/null && break
+	"$tool" user list >"$dir/list" 2>/dev/null
+	! grep -q plugin:speaks "$dir/list" || break
 	sleep 0.1
 done
 like "$(cat "$dir/list")" 'plugin:speaks' "it is there"
