@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/nearest.h"
 #include "base/stall.h"
+#include "cmd/cache.h"
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
 #include "cmd/fmt.h"
@@ -42,6 +43,7 @@ const struct command commands[] = {
 	{"tpoint", "trace tracepoints: every event as the kernel prints it", cmd_tpoint},
 	{"kprobe", "trace calls or returns of kernel functions", cmd_kprobe},
 	{"uprobe", "trace calls or returns of functions of programs and libraries", cmd_uprobe},
+	{"cache", "programs and definitions of probes that are kept by build-id", cmd_cache},
 	{"reset-ftrace", "show what ftrace has switched on, and switch it off", cmd_reset_ftrace},
 	{"info", "the same as bpftrace --info", cmd_info},
 	{"help", "this overview, or a command's help", cmd_help},

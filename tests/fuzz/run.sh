@@ -122,6 +122,10 @@ seeds()
 		sed -n 's/^[[:space:]]*check("\([^"]*\)".*/\1/p' tests/unit/definition.c | tr '#' / | split -a 4 -l 1 - "$corpus/unit-"
 		grep -oh '[pr][0-9]*:[a-zA-Z_0-9]* [^" ]*[^"]*' tests/cli/*probe*.t tests/vm/*probe*.sh tests/cli/*hist*.t tests/vm/*hist*.sh 2>/dev/null | split -a 4 -l 1 - "$corpus/test-"
 		;;
+	cache)
+		sed -n 's/^[[:space:]]*{"\([^"]*\)", .*/\1/p' tests/unit/name_filter.c tests/unit/cache_entries.c | unquote | split -a 4 -l 1 - "$corpus/unit-"
+		sed -n 's/.*"\([#p%].*\)\\n".*/\1/p' tests/unit/cache_entries.c | unquote >"$corpus/text"
+		;;
 	hist)
 		grep -oh "keys=[^\"']*" tests/cli/*.t tests/vm/*.sh doc/*.md src/cmd/*.c | sort -u | split -a 4 -l 1 - "$corpus/test-"
 		;;
