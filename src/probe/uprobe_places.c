@@ -62,7 +62,7 @@ int uprobe_add_matching(void *arg, const struct elf_symbol *s)
 
 	if (!s->is_function && !s->is_ifunc)
 		return 0;
-	if (!(a->demangled && user_name_matches(a->function, s->name)) &&
+	if (!(a->demangled && mangled_name_matches(a->function, s->name)) &&
 	    !glob_match(a->function, s->name))
 		return 0;
 	/* Of an indirect function the symbol is only its resolver; without a size nothing says that

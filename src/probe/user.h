@@ -56,8 +56,6 @@ void user_describe_types(struct probe_env *env, const struct probe_target *t,
 void user_describe_function(struct probe_env *env, const struct probe_target *t,
 			    const struct probe_use *use, struct probe_context *ret);
 /* ---- user_names.c ---- */
-/* Does a pattern like "ns::f" or "ns::f(int)" mean this mangled name? */
-bool user_name_matches(const char *pattern, const char *mangled);
 /*
  * Is a symbol of a file the only function of its name? Local ones of several sources may share it.
  * 0, or -EINVAL with a diagnostic that says where they are. written: as in the request.

@@ -7,48 +7,6 @@
 #include "binary/debug/lines.h"
 #include "binary/process/maps.h"
 
-/* The name in "int ns::f<int>(int)": names of templates have the return type before them. */
-static char *behind_return_type(char *name)
-{
-	char *start = name;
-	int depth = 0;
-
-	for (char *p = name; *p && (depth || *p != '('); p++) {
-		if (str_starts(p, "operator"))
-			break;
-		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
-		if (!depth && *p == ' ')
-			start = p + 1;
-	}
-	return start;
-}
-
-/* "ns::f" also names ns::f(int) and ns::f<T>(T). */
-bool user_name_matches(const char *pattern, const char *mangled)
-{
-	char *name, *paren, *bare;
-	bool found;
-
-	if (!str_starts(mangled, "_Z") && !str_starts(mangled, "_R") && !str_starts(mangled, "_D"))
-		return false;
-	name = demangle(mangled);
-	if (!name)
-		return false;
-	bare = behind_return_type(name);
-	found = glob_match(pattern, name) || glob_match(pattern, bare);
-	paren = strchr(bare, '(');
-	if (!found && paren) {
-		*paren = '\0';
-		found = glob_match(pattern, bare);
-	}
-	if (!found && (paren = strchr(bare, '<'))) {
-		*paren = '\0';
-		found = glob_match(pattern, bare);
-	}
-	free(name);
-	return found;
-}
-
 /* ---- one of several ---- */
 
 #define SHOWN 8u /* places that are named */
@@ -128,7 +86,7 @@ static int each_symbol(void *arg, const struct elf_symbol *s)
 	bool is_new;
 	int err;
 
-	if (!s->is_function || !(a->language ? user_name_matches(a->function_glob, s->name)
+	if (!s->is_function || !(a->language ? mangled_name_matches(a->function_glob, s->name)
 					     : glob_match(a->function_glob, s->name)))
 		return 0;
 	hashmap_put(&a->seen, s->name, strlen(s->name), &is_new);
@@ -136,7 +94,7 @@ static int each_symbol(void *arg, const struct elf_symbol *s)
 		return 0;
 	if (a->language && (readable = demangle(s->name)))
 		strbuf_addf(&sb, "%s:%s:%s:\"%s\"", a->listing->provider->name, a->path,
-			    a->language, behind_return_type(readable));
+			    a->language, demangled_name(readable));
 	else
 		strbuf_addf(&sb, "%s:%s:%s", a->listing->provider->name, a->path, s->name);
 	err = a->listing->fn(a->listing->arg, sb.data);

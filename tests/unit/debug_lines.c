@@ -71,21 +71,29 @@ static pid_t stop_at(const char *path, u64 address, struct user_regs_struct *reg
 	return pid;
 }
 
+/* Of chains, which is what parameters at an entry are. */
 static s64 value_at(pid_t pid, const struct user_regs_struct *regs, const struct location *l)
 {
-	u64 raw = 0, shift = 64 - 8 * (u64)l->size, base;
+	const u64 shift = 64 - 8 * (u64)l->size;
+	u64 v = 0;
 
-	if (l->kind == LOCATION_CONSTANT)
-		return l->value;
-	if (l->kind == LOCATION_REGISTER) {
-		memcpy(&raw, (const char *)regs + l->offset, 8);
-	} else {
-		memcpy(&base, (const char *)regs + l->base, 8);
-		if (!l->size)
-			return (s64)(base + (u64)l->value);
-		raw = (u64)ptrace(PTRACE_PEEKDATA, pid, (void *)(base + (u64)l->value), NULL);
+	for (u32 i = 0; i < l->access->count; i++) {
+		const struct access_step *s = &l->access->steps[i];
+
+		if (s->op == ACCESS_REGISTER)
+			memcpy(&v, (const char *)regs + s->offset, 8);
+		else if (s->op == ACCESS_CONSTANT)
+			v = (u64)s->value;
+		else if (s->op == ACCESS_ADD)
+			v += (u64)s->value;
+		else if (s->op != ACCESS_EXTEND)
+			ok(false, "an unexpected step");
 	}
-	return l->is_signed ? (s64)(raw << shift) >> shift : (s64)(raw << shift >> shift);
+	if (!l->size)
+		return (s64)v;
+	if (l->access->result == ACCESS_PLACE)
+		v = (u64)ptrace(PTRACE_PEEKDATA, pid, (void *)v, NULL);
+	return l->is_signed ? (s64)(v << shift) >> shift : (s64)(v << shift >> shift);
 }
 
 static void test_parameters(const char *path, const char *how)

@@ -4,7 +4,7 @@
 
 #include "binary/debug/internal.h"
 
-static const char *name_of(Dwarf_Die *die)
+const char *debug_linkage_name(Dwarf_Die *die)
 {
 	static const unsigned int linkage[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name};
 	Dwarf_Attribute a;
@@ -12,7 +12,81 @@ static const char *name_of(Dwarf_Die *die)
 	for (size_t i = 0; i < ARRAY_SIZE(linkage); i++)
 		if (dwarf_attr_integrate(die, linkage[i], &a))
 			return dwarf_formstring(&a);
-	return dwarf_diename(die);
+	return NULL;
+}
+
+/* DWARF 5 may say it as an offset. */
+bool debug_entry_of(Dwarf_Die *die, u64 *ret)
+{
+	Dwarf_Addr address, base, start, end;
+	Dwarf_Attribute a;
+	Dwarf_Word offset;
+	ptrdiff_t at = 0;
+
+	if (dwarf_attr(die, DW_AT_entry_pc, &a)) {
+		if (dwarf_formaddr(&a, ret) == 0)
+			return true;
+		if (dwarf_formudata(&a, &offset) == 0 && dwarf_lowpc(die, &address) == 0) {
+			*ret = address + offset;
+			return true;
+		}
+	}
+	if (dwarf_lowpc(die, ret) == 0)
+		return true;
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start < end) {
+			*ret = start;
+			return true;
+		}
+	return false;
+}
+
+static bool copy_begins(Dwarf_Die *scope, u64 address, Dwarf_Die *ret)
+{
+	Dwarf_Die child;
+	u64 entry;
+
+	for (int more = dwarf_child(scope, &child); more == 0; more = debug_next_sibling(&child)) {
+		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine ||
+		    !debug_entry_of(&child, &entry) || entry != address)
+			continue;
+		*ret = child;
+		return true;
+	}
+	return false;
+}
+
+u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret)
+{
+	Dwarf_Die *around = NULL, innermost;
+	int depth = dwarf_getscopes(unit, address, &around);
+
+	*ret = NULL;
+	if (depth <= 0)
+		return 0;
+	innermost = around[0];
+	while (with_entries && copy_begins(&innermost, address, &innermost))
+		;
+	/* The first list goes on with what is around the inlined function's own definition. */
+	depth = dwarf_getscopes_die(&innermost, ret);
+	free(around);
+	return depth > 0 ? (u32)depth : 0;
+}
+
+const char *debug_declared_in(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	Dwarf_Files *files;
+	Dwarf_Word file;
+	Dwarf_Die unit;
+	size_t n;
+
+	/* dwarf_decl_file() takes the number 0 for none, which it is no longer in DWARF 5. */
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &a) || dwarf_formudata(&a, &file) ||
+	    dwarf_cu_info(a.cu, NULL, NULL, &unit, NULL, NULL, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &n) || file >= n)
+		return NULL;
+	return dwarf_filesrc(files, file, NULL, NULL);
 }
 
 /* Where an inlined function was called. */
@@ -37,29 +111,26 @@ u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, 
 		     struct debug_inline *ret_outer)
 {
 	struct debug_inline at = {0};
-	Dwarf_Die unit, *around = NULL, *nest = NULL;
-	u32 n = 0;
-	int depth;
+	Dwarf_Die unit, *nest;
+	u32 n = 0, depth;
 
 	*ret_outer = at;
 	if (debug_line_at(f, address, &at.file, &at.line) == -ENODATA ||
 	    !debug_unit_at(f, address, &unit))
 		return 0;
-	/* The first list goes on with what is around the inlined function's own definition. */
-	depth = dwarf_getscopes(&unit, address, &around);
-	if (depth > 0)
-		depth = dwarf_getscopes_die(&around[0], &nest);
-	for (int i = 0; i < depth && n < max; i++) {
+	depth = debug_scopes_at(&unit, address, false, &nest);
+	for (u32 i = 0; i < depth && n < max; i++) {
 		if (dwarf_tag(&nest[i]) == DW_TAG_subprogram)
 			break;
 		if (dwarf_tag(&nest[i]) != DW_TAG_inlined_subroutine)
 			continue;
-		at.function = name_of(&nest[i]);
+		at.function = debug_linkage_name(&nest[i]);
+		if (!at.function)
+			at.function = dwarf_diename(&nest[i]);
 		if (at.function)
 			ret[n++] = at;
 		call_site(&unit, &nest[i], &at.file, &at.line);
 	}
-	free(around);
 	free(nest);
 	*ret_outer = (struct debug_inline){.file = at.file, .line = at.line};
 	return n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by binary/debug/lines.c, binary/debug/function.c and binary/debug/type.c. */
+/* Shared by the files of this folder only. */
 #ifndef PANTRACE_BINARY_DEBUG_INTERNAL_H
 #define PANTRACE_BINARY_DEBUG_INTERNAL_H
 
@@ -13,6 +13,29 @@ Dwarf *debug_dwarf(struct elf_file *f);
 bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret);
 /* Calls fn for each compilation unit until it returns non-zero, which is the result. */
 int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg);
+/* The unit that has the line table: the program's own, where `unit` is split off. */
+void debug_line_unit(struct elf_file *f, const Dwarf_Die *unit, Dwarf_Die *ret);
+/*
+ * The scopes around an address, innermost first, as the code lies: an inlined copy is followed by
+ * what it is inlined in. malloc'ed; the number of them, or 0. with_entries: optimised code may say
+ * that a copy begins at the address without having code there; then that counts, too.
+ */
+u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret);
+/* Where a function, or an inlined copy, begins. */
+bool debug_entry_of(Dwarf_Die *die, u64 *ret);
+/* The file that a DIE's declaration is in, NULL = unknown. */
+const char *debug_declared_in(Dwarf_Die *die);
+/* The next child of the same parent; 0, or not: there is none. Damaged trees do not go back. */
+static inline int debug_next_sibling(Dwarf_Die *die)
+{
+	const void *const before = die->addr;
+
+	return dwarf_siblingof(die, die) == 0 && (uintptr_t)die->addr > (uintptr_t)before ? 0 : 1;
+}
+/* "lib/a.c" is an end of "/src/lib/a.c", "b/a.c" and ".c" are none. */
+bool debug_path_ends_with(const char *path, const char *end);
+/* The linkage name, NULL if it has none. */
+const char *debug_linkage_name(Dwarf_Die *die);
 /* die NULL = void. */
 const struct type *debug_convert_type(struct elf_file *f, struct type_store *types, Dwarf_Die *die);
 /* As the source spells it, "const char*", "struct foo*"; NULL if it has no short spelling. */

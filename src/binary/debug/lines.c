@@ -106,6 +106,15 @@ bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 	return true;
 }
 
+void debug_line_unit(struct elf_file *f, const Dwarf_Die *unit, Dwarf_Die *ret)
+{
+	const struct debug *d = f->dwarf;
+
+	*ret = *unit;
+	if (d && d->split)
+		debug_split_skeleton(d->split, unit, ret);
+}
+
 /* ---- lines ---- */
 
 int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *ret_line)
@@ -128,7 +137,7 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 	return 0;
 }
 
-static bool path_ends_with(const char *path, const char *end)
+bool debug_path_ends_with(const char *path, const char *end)
 {
 	size_t n = strlen(path), m = strlen(end);
 
@@ -137,7 +146,7 @@ static bool path_ends_with(const char *path, const char *end)
 }
 
 struct find_line {
-	const struct debug *debug;
+	struct elf_file *file_of;
 	const char *file;
 	u32 column; /* 0 = any */
 	u32 wanted, best; /* best: the line that will be taken; 0 = none yet */
@@ -163,12 +172,11 @@ static u64 scope_of(Dwarf_Die *unit, u64 address)
 static int each_row(struct find_line *q, Dwarf_Die *unit,
 		    void (*fn)(struct find_line *, Dwarf_Die *, u32, u64))
 {
-	Dwarf_Die skeleton = *unit;
+	Dwarf_Die skeleton;
 	Dwarf_Lines *lines;
 	size_t count;
 
-	if (q->debug->split)
-		debug_split_skeleton(q->debug->split, unit, &skeleton);
+	debug_line_unit(q->file_of, unit, &skeleton);
 	if (dwarf_getsrclines(&skeleton, &lines, &count) != 0)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
@@ -189,7 +197,7 @@ static int each_row(struct find_line *q, Dwarf_Die *unit,
 				  column != (int)q->column))
 			continue;
 		file = dwarf_linesrc(line, NULL, NULL);
-		if (file && path_ends_with(file, q->file))
+		if (file && debug_path_ends_with(file, q->file))
 			fn(q, unit, (u32)number, address);
 	}
 	return 0;
@@ -227,12 +235,11 @@ static int choose_address_in(void *arg, Dwarf_Die *unit)
 int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line)
 {
-	struct find_line q = {.file = file, .wanted = line, .column = column};
+	struct find_line q = {.file_of = f, .file = file, .wanted = line, .column = column};
 	int result = 0;
 
 	if (!debug_dwarf(f))
 		return -ENODATA;
-	q.debug = f->dwarf;
 	debug_each_unit(f, choose_line_in, &q);
 	if (!q.best)
 		return -ENOENT;

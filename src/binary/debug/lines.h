@@ -41,9 +41,8 @@ struct debug_function {
 	const char *name; /* as in the source */
 	const struct type *args; /* struct with a member per parameter; NULL = none */
 	/*
-	 * Same index as members; where the parameter is when the function is entered.
-	 * LOCATION_NONE: it was optimised out or is in a floating-point register. LOCATION_MEMORY
-	 * with size 0: a struct on the stack, i.e. only its address.
+	 * Same index as members; how the parameter is fetched when the function is entered:
+	 * LOCATION_ACCESS, or LOCATION_NONE, whose access says why.
 	 */
 	const struct location *locations;
 	const char *const *spellings; /* same index: the types as in the source, "const char*" */

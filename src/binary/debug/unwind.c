@@ -39,8 +39,13 @@ struct reader {
 	const u8 *data;
 	u64 len, address; /* of the section */
 	u64 start, end, bias; /* what is wanted */
+	bool is_debug_frame; /* else .eh_frame */
+	/* Only the entry that covers `start`, from its beginning on, and of rows only the CFA. */
+	bool only_cfa;
 	struct cie cie;
 };
+
+#define DEBUG_FRAME_CIE UINT32_MAX
 
 static u64 uleb(struct cursor *c)
 {
@@ -156,7 +161,7 @@ static void add_row(struct reader *r, u64 address, const struct frame *f)
 {
 	struct unwind_row row = {.address = address + r->bias};
 
-	if (address < r->start || address >= r->end)
+	if ((address < r->start && !r->only_cfa) || address >= r->end)
 		return;
 	if (r->cie.is_signal) {
 		row.kind = UNWIND_SIGNAL;
@@ -170,8 +175,12 @@ static void add_row(struct reader *r, u64 address, const struct frame *f)
 		row.kind = f->cfa_register == SP ? UNWIND_SP : UNWIND_BP;
 		row.cfa_offset = (s32)f->cfa_offset;
 	}
-	if (f->bp_saved && (f->bp_offset < INT16_MIN || f->bp_offset >= 0))
+	if (!r->only_cfa && f->bp_saved && (f->bp_offset < INT16_MIN || f->bp_offset >= 0))
 		row.kind = UNWIND_NONE;
+	if (r->only_cfa) {
+		vector_push(&r->rows->list, row);
+		return;
+	}
 	if (f->return_undefined || f->bp_unknown || row.kind == UNWIND_NONE)
 		row = (struct unwind_row){.address = row.address};
 	else if (f->bp_saved)
@@ -385,14 +394,17 @@ static bool read_cie(struct reader *r, u64 offset)
 	if (!len || len > c.len - c.pos) /* the 64-bit form is not used for .eh_frame */
 		return false;
 	c.len = c.pos + len;
-	if (cursor_u32(&c) != 0)
+	if (cursor_u32(&c) != (r->is_debug_frame ? DEBUG_FRAME_CIE : 0))
 		return false;
 	version = cursor_u8(&c);
 	augmentation = cursor_string(&c);
+	if (version == 4 && (cursor_u8(&c) != 8 || cursor_u8(&c) != 0))
+		return false; /* bytes of an address and of a segment */
 	cie.code_factor = uleb(&c);
 	cie.data_factor = sleb(&c);
 	if ((version == 1 ? cursor_u8(&c) : uleb(&c)) != RETURN_ADDRESS || c.failed ||
-	    (version != 1 && version != 3) || (*augmentation && *augmentation != 'z'))
+	    (version != 1 && version != 3 && version != 4) ||
+	    (*augmentation && *augmentation != 'z'))
 		return false;
 	cie.has_augmentation = *augmentation == 'z';
 	if (cie.has_augmentation) {
@@ -428,7 +440,8 @@ static void read_fde(struct reader *r, struct cursor c)
 	bool is_signal;
 	u64 start, size, len;
 
-	if (back > id_at || !read_cie(r, id_at - back))
+	if ((!r->is_debug_frame && back > id_at) ||
+	    !read_cie(r, r->is_debug_frame ? back : id_at - back))
 		return;
 	start = encoded(r, &c, r->cie.encoding);
 	size = encoded(r, &c, r->cie.encoding & 0x0f);
@@ -438,7 +451,8 @@ static void read_fde(struct reader *r, struct cursor c)
 			return;
 		c.pos += len;
 	}
-	if (c.failed || !size || start >= r->end || size > r->end - start + (1 << 20))
+	if (c.failed || !size || start >= r->end || size > r->end - start + (1 << 20) ||
+	    (r->only_cfa && (start > r->start || size <= r->start - start)))
 		return;
 	run(r, r->cie.instructions, start, &f, NULL);
 	initial = f;
@@ -449,20 +463,11 @@ static void read_fde(struct reader *r, struct cursor c)
 	r->cie.is_signal = is_signal;
 }
 
-int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64 end, u64 bias)
+static int read_entries(struct reader *r)
 {
-	const struct elf_section *s = elf_section_named(f, ".eh_frame");
-	struct reader r = {.rows = rows, .start = start, .end = end, .bias = bias};
-	struct cursor c;
+	struct cursor c = cursor_of(r->data, r->len);
+	const u32 cie = r->is_debug_frame ? DEBUG_FRAME_CIE : 0;
 
-	if (!f->is_64 || f->machine != EM_X86_64)
-		return -ENODATA;
-	r.data = elf_section_bytes(f, s);
-	if (!r.data)
-		return -ENODATA;
-	r.len = s->size;
-	r.address = s->address;
-	c = cursor_of(r.data, r.len);
 	while (c.pos + 4 <= c.len && !c.failed) {
 		const u64 len = cursor_u32(&c), at = c.pos;
 		struct cursor entry = c;
@@ -473,9 +478,57 @@ int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64
 			return -EBADMSG;
 		entry.len = c.pos + len;
 		c.pos += len;
-		if (memcmp(r.data + at, &(u32){0}, 4) != 0)
-			read_fde(&r, entry);
+		if (memcmp(r->data + at, &cie, 4) != 0)
+			read_fde(r, entry);
+		if (r->only_cfa && r->rows->list.len)
+			break;
 	}
+	return 0;
+}
+
+/* The entries of a section that is not compressed. */
+static int read_section(struct reader *r, struct elf_file *f, const char *name)
+{
+	const struct elf_section *s = elf_section_named(f, name);
+
+	if (!f->is_64 || f->machine != EM_X86_64 || !s || s->flags & SHF_COMPRESSED)
+		return -ENODATA;
+	r->data = elf_section_bytes(f, s);
+	if (!r->data)
+		return -ENODATA;
+	r->len = s->size;
+	r->address = s->address;
+	r->cie.is_known = false;
+	return read_entries(r);
+}
+
+int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64 end, u64 bias)
+{
+	struct reader r = {.rows = rows, .start = start, .end = end, .bias = bias};
+
+	return read_section(&r, f, ".eh_frame");
+}
+
+int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret)
+{
+	struct unwind_rows rows = {0};
+	struct reader r = {.rows = &rows, .start = address, .end = address + 1, .only_cfa = true};
+	struct unwind_row row = {0};
+
+	read_section(&r, f, ".eh_frame");
+	r.is_debug_frame = true;
+	if (!rows.list.len)
+		read_section(&r, f, ".debug_frame");
+	if (!rows.list.len && elf_debug_file(f))
+		read_section(&r, f->debug, ".debug_frame");
+	/* In the order of addresses; what lies behind the entry is no row of it. */
+	for (size_t i = 0; i < rows.list.len; i++)
+		if (rows.list.items[i].address <= address)
+			row = rows.list.items[i];
+	unwind_release(&rows);
+	if (row.kind != UNWIND_SP && row.kind != UNWIND_BP && row.kind != UNWIND_BP_DEREF)
+		return -ENODATA;
+	*ret = row;
 	return 0;
 }
 

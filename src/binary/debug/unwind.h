@@ -37,6 +37,11 @@ struct unwind_rows {
  * -EBADMSG.
  */
 int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64 end, u64 bias);
+/*
+ * Where the frame's address (CFA) is found at one virtual address: the kind and cfa_offset of *ret;
+ * UNWIND_SP, UNWIND_BP or UNWIND_BP_DEREF. .debug_frame counts, too. 0 or -ENODATA.
+ */
+int unwind_cfa_at(struct elf_file *f, u64 address, struct unwind_row *ret);
 /* All code that a process has mapped by now. 0 or -errno (-ESRCH). */
 int unwind_read_process(struct unwind_rows *rows, pid_t pid);
 /* By address, no two of one address, no two neighbours with the same rule. */

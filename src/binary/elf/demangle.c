@@ -4,6 +4,7 @@
 
 #undef ARRAY_SIZE /* base.h has its own */
 
+#include "base/glob.h"
 #include "binary/elf/internal.h"
 
 enum { MAX_MANGLED = 16384 };
@@ -27,4 +28,54 @@ char *demangle(const char *mangled)
 char *demangle_without_parameters(const char *mangled)
 {
 	return demangle_with(mangled, 0);
+}
+
+char *demangled_name(char *demangled)
+{
+	char *start = demangled;
+	int depth = 0;
+
+	for (char *p = demangled; *p && (depth || *p != '('); p++) {
+		if (str_starts(p, "operator"))
+			break;
+		depth += *p == '<' ? 1 : *p == '>' ? -1 : 0;
+		if (!depth && *p == ' ')
+			start = p + 1;
+	}
+	return start;
+}
+
+/* Rust's "<main::deep::P>::show" as it is written, "main::deep::P::show". */
+static bool matches_unbracketed(const char *pattern, char *name)
+{
+	char *close = *name == '<' ? strstr(name, ">::") : NULL;
+
+	if (!close)
+		return false;
+	memmove(close, close + 1, strlen(close));
+	return glob_match(pattern, name + 1);
+}
+
+bool mangled_name_matches(const char *pattern, const char *mangled)
+{
+	char *name = demangle(mangled), *end, *bare;
+	bool found;
+
+	if (!name)
+		return false;
+	bare = demangled_name(name);
+	found = glob_match(pattern, name) || glob_match(pattern, bare);
+	end = strchr(bare, '(');
+	if (!found && end) {
+		*end = '\0';
+		found = glob_match(pattern, bare);
+	}
+	if (!found && *bare != '<' && (end = strchr(bare, '<'))) {
+		*end = '\0';
+		found = glob_match(pattern, bare);
+	}
+	if (!found)
+		found = matches_unbracketed(pattern, bare);
+	free(name);
+	return found;
 }

@@ -112,5 +112,9 @@ int binary_each_path(const char *glob, pid_t pid, int (*fn)(void *arg, const cha
 /* ---- demangle.c ---- */
 /* C++ (Itanium), Rust (legacy and v0) and D names; malloc'ed or NULL if it is not mangled. */
 char *demangle(const char *mangled);
+/* The name in "int ns::f<int>(int)": names of templates have the return type before them. */
+char *demangled_name(char *demangled);
+/* Does a name or glob, as people write it, mean this one? "ns::f": also ns::f(int), ns::f<T>(T). */
+bool mangled_name_matches(const char *pattern, const char *mangled);
 
 #endif

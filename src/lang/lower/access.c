@@ -1,12 +1,125 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Members, indexes, pointers, and the arguments of the probe. */
+#include "arch/arch.h"
 #include "lang/lower/internal.h"
+
+/* Memory at an address; zeroes where there is none. */
+static ir_reg read_at(struct lower *l, ir_reg address, s64 offset, u8 size, bool is_signed)
+{
+	const enum address_space space = l->unit->context.space;
+	ir_reg slot;
+
+	lower_slot(l, type_int(8, false), "argument", &slot);
+	lower_helper_error(
+		l, space == SPACE_USER ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel,
+		lower_read(l, slot, 0, size, address, offset, space), l->f->span);
+	return ir_load(l->f, slot, 0, size, is_signed);
+}
+
+/*
+ * Where a virtual address of the file is in this process: as far from the instruction that is
+ * probed as in the file.
+ */
+static ir_reg static_address(struct lower *l, const struct location *loc, s64 address)
+{
+	const s64 distance = (s64)((u64)address - loc->address);
+
+	return lower_address(l, ir_load(l->f, lower_context(l), arch_ip_offset(), 8, false),
+			     distance);
+}
+
+/* 1 or 0. */
+static ir_reg lower_test(struct lower *l, enum ir_cond cond, ir_reg a, ir_reg b)
+{
+	const u32 no = ir_block_new(l->f, "no"), end = ir_block_new(l->f, "tested");
+	const ir_reg r = ir_move(l->f, ir_const(l->f, 1));
+
+	ir_branch(l->f, cond, a, b, end, no);
+	ir_switch_to(l->f, no);
+	ir_assign_const(l->f, r, 0);
+	ir_jump(l->f, end);
+	ir_switch_to(l->f, end);
+	return r;
+}
+
+static ir_reg lower_step_of_two(struct lower *l, u8 op, ir_reg a, ir_reg b)
+{
+	static const enum ir_op operations[] = {
+		[ACCESS_PLUS] = IR_ADD,
+		[ACCESS_MINUS] = IR_SUB,
+		[ACCESS_TIMES] = IR_MUL,
+		[ACCESS_AND] = IR_AND,
+		[ACCESS_OR] = IR_OR,
+		[ACCESS_XOR] = IR_XOR,
+		[ACCESS_SHIFT_LEFT] = IR_SHL,
+		[ACCESS_SHIFT_RIGHT] = IR_SHR,
+		[ACCESS_SHIFT_SIGNED] = IR_SAR,
+	};
+	static const enum ir_cond conditions[] = {
+		[ACCESS_EQUAL - ACCESS_EQUAL] = IR_EQ,
+		[ACCESS_NOT_EQUAL - ACCESS_EQUAL] = IR_NE,
+		[ACCESS_LESS - ACCESS_EQUAL] = IR_SLT,
+		[ACCESS_LESS_EQUAL - ACCESS_EQUAL] = IR_SLE,
+		[ACCESS_GREATER - ACCESS_EQUAL] = IR_SGT,
+		[ACCESS_GREATER_EQUAL - ACCESS_EQUAL] = IR_SGE,
+	};
+
+	return op >= ACCESS_EQUAL ? lower_test(l, conditions[op - ACCESS_EQUAL], a, b)
+				  : ir_binary(l->f, operations[op], a, b);
+}
+
+static ir_reg lower_access(struct lower *l, const struct location *loc)
+{
+	const struct access *a = loc->access;
+	ir_reg stack[ACCESS_MAX_STACK];
+	struct ir_function *f = l->f;
+	u32 n = 0;
+
+	for (u32 i = 0; i < a->count; i++) {
+		const struct access_step *s = &a->steps[i];
+		ir_reg *top = n ? &stack[n - 1] : NULL;
+
+		switch (s->op) {
+		case ACCESS_REGISTER:
+			stack[n++] = ir_load(f, lower_context(l), s->offset, 8, false);
+			break;
+		case ACCESS_CONSTANT:
+			stack[n++] = ir_const(f, s->value);
+			break;
+		case ACCESS_STATIC:
+			stack[n++] = static_address(l, loc, s->value);
+			break;
+		case ACCESS_ADD:
+			*top = lower_address(l, *top, s->value);
+			break;
+		case ACCESS_DEREF:
+			*top = read_at(l, *top, 0, s->size, false);
+			break;
+		case ACCESS_EXTEND:
+			*top = ir_extend(f, *top, s->size, s->is_signed);
+			break;
+		case ACCESS_NEGATE:
+			*top = ir_binary(f, IR_SUB, ir_const(f, 0), *top);
+			break;
+		case ACCESS_NOT:
+			*top = ir_binary(f, IR_XOR, *top, ir_const(f, -1));
+			break;
+		default:
+			n--;
+			stack[n - 1] = lower_step_of_two(l, s->op, stack[n - 1], stack[n]);
+		}
+	}
+	if (!loc->size)
+		return stack[0];
+	if (a->result == ACCESS_VALUE)
+		return ir_extend(f, stack[0], loc->size, loc->is_signed);
+	return read_at(l, stack[0], 0, loc->size, loc->is_signed);
+}
 
 ir_reg lower_location(struct lower *l, const struct location *loc)
 {
-	const enum address_space space = l->unit->context.space;
 	struct ir_function *f = l->f;
-	ir_reg base, address, slot;
+	ir_reg base, address;
 
 	switch (loc->kind) {
 	case LOCATION_CONTEXT:
@@ -30,12 +143,9 @@ ir_reg lower_location(struct lower *l, const struct location *loc)
 		}
 		if (!loc->size) /* a struct: it is where its address says */
 			return lower_address(l, address, loc->value);
-		lower_slot(l, type_int(8, false), "argument", &slot);
-		lower_helper_error(
-			l,
-			space == SPACE_USER ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel,
-			lower_read(l, slot, 0, loc->size, address, loc->value, space), f->span);
-		return ir_load(f, slot, 0, loc->size, loc->is_signed);
+		return read_at(l, address, loc->value, loc->size, loc->is_signed);
+	case LOCATION_ACCESS:
+		return lower_access(l, loc);
 	default:
 		return ir_const(f, 0);
 	}

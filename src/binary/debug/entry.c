@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where functions begin, by any of their names: the code itself, and its inlined copies. */
+#include <dwarf.h>
+
+#include "base/glob.h"
+#include "base/hashmap.h"
+#include "binary/debug/internal.h"
+#include "binary/debug/variable.h"
+#include "binary/elf/internal.h"
+
+enum { MAX_DEPTH = 64 };
+
+/* A copy that is shown after the functions themselves. */
+struct copy {
+	Dwarf_Die die, function; /* the copy; what has its code */
+};
+
+struct search {
+	struct elf_file *file;
+	const char *name;
+	bool is_glob;
+	int (*fn)(void *arg, const struct debug_entry *e);
+	void *arg;
+	u32 found;
+	u64 budget; /* of DIEs that are looked at: damaged trees have no end */
+	struct hashmap seen; /* addresses of functions that were shown */
+	struct hashmap matches; /* where a function is described -> "" matches, NULL does not */
+	VECTOR(struct copy) copies;
+	Dwarf_Die function; /* that is walked through */
+};
+
+static bool matches(const struct search *q, const char *name)
+{
+	if (!name)
+		return false;
+	return q->is_glob ? glob_match(q->name, name) : str_eq(q->name, name);
+}
+
+static bool matches_any(const struct search *q, const char *name, const char *linkage)
+{
+	return matches(q, name) || matches(q, linkage) ||
+	       (linkage && mangled_name_matches(q->name, linkage));
+}
+
+/* Copies are many, the functions that they are of are few. */
+static bool is_wanted(struct search *q, Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die origin = *die;
+	bool is_new;
+	void **slot;
+
+	if (dwarf_attr(die, DW_AT_abstract_origin, &a))
+		dwarf_formref_die(&a, &origin);
+	slot = hashmap_put(&q->matches, &origin.addr, sizeof(origin.addr), &is_new);
+	if (is_new && matches_any(q, dwarf_diename(die), debug_linkage_name(die)))
+		*slot = (void *)(uintptr_t) "";
+	return *slot != NULL;
+}
+
+static char *qualified_name(const char *linkage)
+{
+	char *name = linkage ? demangle(linkage) : NULL, *bare, *copy;
+
+	if (!name)
+		return NULL;
+	bare = demangled_name(name);
+	bare[*bare == '<' ? strlen(bare) : strcspn(bare, "(")] = '\0';
+	copy = xstrdup(bare);
+	free(name);
+	return copy;
+}
+
+static void call_place(Dwarf_Die *die, struct debug_entry *e)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die unit;
+	Dwarf_Files *files;
+	Dwarf_Word file, line;
+	size_t n;
+
+	if (!dwarf_attr(die, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) ||
+	    !dwarf_attr(die, DW_AT_call_file, &a) || dwarf_formudata(&a, &file) ||
+	    !dwarf_diecu(die, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &n) ||
+	    file >= n)
+		return;
+	e->call_file = dwarf_filesrc(files, file, NULL, NULL);
+	e->call_line = (u32)line;
+}
+
+static int show(struct search *q, struct debug_entry *e)
+{
+	char *qualified = qualified_name(e->linkage);
+	struct elf_symbol s;
+	u64 into;
+	int result;
+
+	e->qualified = qualified ? qualified : e->name;
+	if (!e->symbol && !e->is_inlined && elf_file_symbol_at(q->file, e->address, &s, &into) &&
+	    !into)
+		e->symbol = s.name;
+	q->found++;
+	result = q->fn(q->arg, e);
+	free(qualified);
+	return result;
+}
+
+static void describe(Dwarf_Die *die, struct debug_entry *e)
+{
+	Dwarf_Addr end;
+	int line;
+
+	e->name = dwarf_diename(die);
+	e->linkage = debug_linkage_name(die);
+	e->file = debug_declared_in(die);
+	e->line = dwarf_decl_line(die, &line) == 0 && line > 0 ? (u32)line : 0;
+	e->dwarf = dwarf_cu_getdwarf(die->cu);
+	e->offset = dwarf_dieoffset(die);
+	e->end = dwarf_highpc(die, &end) == 0 ? end : 0;
+}
+
+static int show_function(struct search *q, Dwarf_Die *die, u64 address, const char *symbol)
+{
+	struct debug_entry e = {.address = address, .symbol = symbol};
+	bool is_new;
+
+	hashmap_put(&q->seen, &address, sizeof(address), &is_new);
+	if (!is_new)
+		return 0;
+	if (die)
+		describe(die, &e);
+	if (!e.name)
+		e.name = symbol;
+	return e.name ? show(q, &e) : 0;
+}
+
+static int show_copy(struct search *q, struct copy *c)
+{
+	struct debug_entry e = {.is_inlined = true, .caller = dwarf_diename(&c->function)};
+
+	if (!debug_entry_of(&c->die, &e.address))
+		return 0;
+	describe(&c->die, &e);
+	debug_entry_of(&c->function, &e.caller_address);
+	call_place(&c->die, &e);
+	return e.name ? show(q, &e) : 0;
+}
+
+/* ---- the tree ---- */
+
+static int walk(struct search *q, Dwarf_Die *parent, u32 depth)
+{
+	Dwarf_Die child;
+	int result = 0;
+
+	for (int more = dwarf_child(parent, &child); more == 0 && !result;
+	     more = debug_next_sibling(&child)) {
+		const int tag = dwarf_tag(&child);
+		const Dwarf_Die around = q->function;
+		u64 address;
+
+		if (!q->budget--)
+			return -EBADMSG;
+		switch (tag) {
+		case DW_TAG_subprogram:
+			if (!debug_entry_of(&child, &address))
+				continue;
+			if (is_wanted(q, &child))
+				result = show_function(q, &child, address, NULL);
+			q->function = child;
+			break;
+		case DW_TAG_inlined_subroutine:
+			if (is_wanted(q, &child))
+				vector_push(&q->copies, (struct copy){child, q->function});
+			break;
+		case DW_TAG_lexical_block:
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+			break;
+		default:
+			continue;
+		}
+		if (!result && depth < MAX_DEPTH && dwarf_haschildren(&child))
+			result = walk(q, &child, depth + 1);
+		q->function = around;
+	}
+	return result;
+}
+
+static int walk_unit(void *arg, Dwarf_Die *unit)
+{
+	struct search *q = arg;
+	const int result = walk(q, unit, 0);
+
+	return result == -EBADMSG ? 0 : result;
+}
+
+/* Names that only the symbol table knows: aliases, versions of a function, what has no DWARF. */
+static int on_symbol(void *arg, const struct elf_symbol *s)
+{
+	struct search *q = arg;
+	Dwarf_Die unit, *scopes = NULL, *function = NULL;
+	u64 entry;
+	u32 n;
+	int result;
+
+	if ((!s->is_function && !s->is_ifunc) || !s->address || !matches_any(q, s->name, s->name) ||
+	    hashmap_get(&q->seen, &s->address, sizeof(s->address)))
+		return 0;
+	n = debug_unit_at(q->file, s->address, &unit)
+		    ? debug_scopes_at(&unit, s->address, false, &scopes)
+		    : 0;
+	for (u32 i = 0; i < n && !function; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram &&
+		    debug_entry_of(&scopes[i], &entry) && entry == s->address)
+			function = &scopes[i];
+	result = show_function(q, function, s->address, s->name);
+	free(scopes);
+	return result;
+}
+
+/* An honest tree has fewer DIEs than bytes; packed sections are larger than they look. */
+static u64 budget_of(struct elf_file *f)
+{
+	return 8 * (f->image.len + (f->debug ? f->debug->image.len : 0)) + (1 << 16);
+}
+
+int debug_each_entry(struct elf_file *f, const char *name,
+		     int (*fn)(void *arg, const struct debug_entry *e), void *arg)
+{
+	struct search q = {
+		.file = f, .name = name, .is_glob = glob_has_wildcard(name), .fn = fn, .arg = arg};
+	const bool has_dwarf = debug_dwarf(f) != NULL;
+	int result;
+
+	q.budget = budget_of(f);
+	result = debug_each_unit(f, walk_unit, &q);
+	if (!result)
+		result = elf_file_each_symbol(f, on_symbol, &q);
+	for (size_t i = 0; i < q.copies.len && !result; i++)
+		result = show_copy(&q, &q.copies.items[i]);
+	hashmap_release(&q.seen);
+	hashmap_release(&q.matches);
+	vector_free(&q.copies);
+	if (result || q.found)
+		return result;
+	return has_dwarf ? -ENOENT : -ENODATA;
+}
+
+/* ---- lines ---- */
+
+/* Is the code at the address the copy's own, not that of something inlined into it? */
+static bool is_own(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
+{
+	Dwarf_Die *scopes;
+	const u32 n = debug_scopes_at(unit, address, true, &scopes);
+	bool found = false;
+
+	for (u32 i = 0; i < n; i++) {
+		const int tag = dwarf_tag(&scopes[i]);
+
+		if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+			continue;
+		found = scopes[i].addr == copy->addr;
+		break;
+	}
+	free(scopes);
+	return found;
+}
+
+int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line,
+		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_nearest)
+{
+	Dwarf_Die die, unit, table;
+	u64 lowest = UINT64_MAX;
+	u32 nearest = 0;
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (!e->dwarf || !e->file)
+		return -ENODATA;
+	if (!dwarf_offdie((Dwarf *)(uintptr_t)e->dwarf, e->offset, &die) ||
+	    !dwarf_diecu(&die, &unit, NULL, NULL))
+		return -ENOENT;
+	debug_line_unit(f, &unit, &table);
+	if (dwarf_getsrclines(&table, &lines, &count))
+		return -ENODATA;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Line *row = dwarf_onesrcline(lines, i);
+		bool is_statement, is_end = false;
+		const char *file;
+		Dwarf_Addr address;
+		int number;
+
+		if (dwarf_lineno(row, &number) || number < (int)line ||
+		    dwarf_linebeginstatement(row, &is_statement) || !is_statement ||
+		    dwarf_lineendsequence(row, &is_end) || is_end || dwarf_lineaddr(row, &address))
+			continue;
+		if ((u32)number == line ? address >= lowest : nearest && (u32)number >= nearest)
+			continue;
+		file = dwarf_linesrc(row, NULL, NULL);
+		if (!file || !debug_path_ends_with(e->file, file) ||
+		    dwarf_haspc(&die, address) != 1 || !is_own(&unit, &die, address))
+			continue;
+		if ((u32)number == line)
+			lowest = address;
+		else
+			nearest = (u32)number;
+	}
+	if (ret_nearest)
+		*ret_nearest = nearest;
+	return lowest == UINT64_MAX ? -ENOENT : fn(arg, lowest);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The variables that the source sees at an address. */
+#include "binary/debug/variable.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+
+#include "binary/debug/access.h"
+#include "binary/elf/internal.h"
+
+enum { MAX_RANGES = 64, MAX_SCOPES = 256, MAX_NAMESPACES = 16 };
+
+struct walk {
+	struct access_site site;
+	struct type_store *types;
+	u32 which;
+	const char *only; /* this name; NULL = all */
+	int (*fn)(void *arg, const struct debug_variable *v);
+	void *arg;
+	VECTOR(const char *) taken; /* names of the frame's inner blocks */
+	/* of the scope that is walked: */
+	u32 frame, depth;
+	const char *function;
+	bool is_static;
+};
+
+static bool has_flag(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute a;
+	bool is_set = false;
+
+	return dwarf_attr_integrate(die, name, &a) && !dwarf_formflag(&a, &is_set) && is_set;
+}
+
+static const char *keep(struct walk *w, const char *s)
+{
+	return s ? arena_strdup(&w->types->arena, s) : NULL;
+}
+
+static bool is_taken(const struct walk *w, const char *name)
+{
+	for (size_t i = 0; i < w->taken.len; i++)
+		if (str_eq(w->taken.items[i], name))
+			return true;
+	return false;
+}
+
+static enum debug_variable_kind kind_of(const struct walk *w, Dwarf_Die *die)
+{
+	if (dwarf_tag(die) == DW_TAG_formal_parameter)
+		return DEBUG_PARAMETER;
+	if (!w->is_static)
+		return DEBUG_LOCAL;
+	return has_flag(die, DW_AT_external) ? DEBUG_GLOBAL : DEBUG_FILE_STATIC;
+}
+
+static void fetch(struct walk *w, Dwarf_Die *die, struct debug_variable *v)
+{
+	struct debug_range ranges[MAX_RANGES];
+	bool by_convention;
+
+	v->access = access_of(&w->site, die, &by_convention);
+	if (by_convention && v->kind == DEBUG_PARAMETER)
+		v->access = access_by_convention(&w->site, die, w->types);
+	v->range_count = access_ranges(die, ranges, MAX_RANGES);
+	v->ranges = arena_memdup(&w->types->arena, ranges, v->range_count * sizeof(*ranges));
+}
+
+static int offer(struct walk *w, Dwarf_Die *die, const char *name)
+{
+	struct debug_variable v = {
+		.kind = kind_of(w, die),
+		.is_artificial = has_flag(die, DW_AT_artificial),
+		.is_hidden = is_taken(w, name),
+		.frame = w->frame,
+		.depth = w->depth,
+		.function = w->function,
+	};
+	Dwarf_Die memory, *type = debug_type_of(die, &memory);
+	int line;
+
+	v.name = keep(w, name);
+	if (!v.is_hidden)
+		vector_push(&w->taken, v.name);
+	v.file = keep(w, debug_declared_in(die));
+	v.line = dwarf_decl_line(die, &line) == 0 && line > 0 ? (u32)line : 0;
+	v.type = debug_convert_type(w->site.file, w->types, type);
+	v.spelling = debug_spell_type(w->types, type);
+	fetch(w, die, &v);
+	return w->fn(w->arg, &v);
+}
+
+/* One child of a scope; 0 if it is no variable, or not asked for. */
+static int offer_child(struct walk *w, Dwarf_Die *child, u32 parameter)
+{
+	const int tag = dwarf_tag(child);
+	char unnamed[16];
+	const char *name;
+
+	if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter)
+		return 0;
+	name = dwarf_diename(child);
+	if (!name && tag == DW_TAG_formal_parameter) {
+		snprintf(unnamed, sizeof(unnamed), "arg%u", parameter);
+		name = unnamed;
+	}
+	if (!name || (w->only && !str_eq(name, w->only)))
+		return 0;
+	/* `extern int x;` in a block: the variable itself is elsewhere. */
+	if (dwarf_hasattr(child, DW_AT_declaration))
+		return 0;
+	return offer(w, child, name);
+}
+
+static int offer_children(struct walk *w, Dwarf_Die *scope)
+{
+	Dwarf_Die child;
+	u32 parameters = 0;
+	int result = 0;
+
+	for (int more = dwarf_child(scope, &child); more == 0 && !result;
+	     more = debug_next_sibling(&child)) {
+		result = offer_child(w, &child, parameters);
+		parameters += dwarf_tag(&child) == DW_TAG_formal_parameter;
+	}
+	return result;
+}
+
+/* ---- blocks ---- */
+
+/* What the compiler dropped from a copy altogether is still in the function's own description. */
+static int offer_dropped(struct walk *w, Dwarf_Die *scope)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die origin;
+	Dwarf_Die child;
+	u32 parameters = 0;
+	int result = 0;
+
+	if (!dwarf_attr(scope, DW_AT_abstract_origin, &a) || !dwarf_formref_die(&a, &origin))
+		return 0;
+	for (int more = dwarf_child(&origin, &child); more == 0 && !result;
+	     more = debug_next_sibling(&child)) {
+		const char *name = dwarf_diename(&child);
+
+		if (name && !is_taken(w, name))
+			result = offer_child(w, &child, parameters);
+		parameters += dwarf_tag(&child) == DW_TAG_formal_parameter;
+	}
+	return result;
+}
+
+static int walk_blocks(struct walk *w, Dwarf_Die *unit, u32 last_frame)
+{
+	Dwarf_Die *scopes;
+	const u32 n = MIN(debug_scopes_at(unit, w->site.address, true, &scopes), (u32)MAX_SCOPES);
+	int result = 0;
+	u32 frame = 0;
+
+	w->frame = w->depth = 0;
+	for (u32 i = 0; i < n && !result && frame <= last_frame; i++) {
+		const int tag = dwarf_tag(&scopes[i]);
+		const bool is_function =
+			tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+
+		if (tag != DW_TAG_lexical_block && !is_function)
+			continue;
+		w->function = NULL;
+		for (u32 k = i; k < n && !w->function; k++)
+			if (dwarf_tag(&scopes[k]) == DW_TAG_subprogram ||
+			    dwarf_tag(&scopes[k]) == DW_TAG_inlined_subroutine)
+				w->function = keep(w, dwarf_diename(&scopes[k]));
+		w->frame = frame;
+		result = offer_children(w, &scopes[i]);
+		if (!result && is_function)
+			result = offer_dropped(w, &scopes[i]);
+		w->depth++;
+		if (is_function) {
+			w->taken.len = 0;
+			w->depth = 0;
+			frame++;
+		}
+		if (tag == DW_TAG_subprogram)
+			break;
+	}
+	free(scopes);
+	return result;
+}
+
+/* ---- statics ---- */
+
+static bool is_namespace(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module;
+}
+
+static int walk_statics(struct walk *w, Dwarf_Die *scope, bool only_external, u32 depth)
+{
+	Dwarf_Die child;
+	int result = 0;
+
+	for (int more = dwarf_child(scope, &child); more == 0 && !result;
+	     more = debug_next_sibling(&child)) {
+		const int tag = dwarf_tag(&child);
+
+		if (is_namespace(tag) && depth < MAX_NAMESPACES)
+			result = walk_statics(w, &child, only_external, depth + 1);
+		else if (tag == DW_TAG_variable &&
+			 (!only_external || has_flag(&child, DW_AT_external)))
+			result = offer_child(w, &child, 0);
+	}
+	return result;
+}
+
+struct externals {
+	struct walk *walk;
+	const void *own; /* the unit whose statics have been shown */
+};
+
+static int walk_unit(void *arg, Dwarf_Die *unit)
+{
+	struct externals *e = arg;
+
+	return unit->addr == e->own ? 0 : walk_statics(e->walk, unit, true, 0);
+}
+
+static int walk(struct walk *w, struct elf_file *f, u64 address)
+{
+	Dwarf_Die unit;
+	int result = 0;
+
+	if (!debug_dwarf(f))
+		return -ENODATA;
+	if (!debug_unit_at(f, address, &unit))
+		return -ENOENT;
+	access_site_init(&w->site, f, &w->types->arena, &unit, address);
+	if (w->which & DEBUG_LOCALS)
+		result = walk_blocks(w, &unit, w->which & DEBUG_CALLERS ? UINT32_MAX : 0);
+	w->taken.len = 0;
+	w->frame = w->depth = 0;
+	w->function = NULL;
+	w->is_static = true;
+	if (!result && w->which & DEBUG_STATICS)
+		result = walk_statics(w, &unit, false, 0);
+	if (!result && w->which & DEBUG_EXTERNALS) {
+		struct externals e = {w, w->which & DEBUG_STATICS ? unit.addr : NULL};
+
+		result = debug_each_unit(f, walk_unit, &e);
+	}
+	w->is_static = false;
+	vector_free(&w->taken);
+	return result;
+}
+
+int debug_each_variable(struct elf_file *f, u64 address, struct type_store *types, u32 which,
+			int (*fn)(void *arg, const struct debug_variable *v), void *arg)
+{
+	struct walk w = {.types = types, .which = which, .fn = fn, .arg = arg};
+
+	return walk(&w, f, address);
+}
+
+static int take(void *arg, const struct debug_variable *v)
+{
+	*(struct debug_variable *)arg = *v;
+	return 1;
+}
+
+int debug_variable_named(struct elf_file *f, u64 address, struct type_store *types,
+			 const char *name, struct debug_variable *ret)
+{
+	static const u32 order[] = {DEBUG_LOCALS, DEBUG_STATICS, DEBUG_EXTERNALS,
+				    DEBUG_LOCALS | DEBUG_CALLERS};
+	int found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order) && !found; i++) {
+		struct walk w = {
+			.types = types, .which = order[i], .only = name, .fn = take, .arg = ret};
+
+		found = walk(&w, f, address);
+	}
+	return found > 0 ? 0 : found ? found : -ENOENT;
+}
