@@ -17,6 +17,7 @@
 #include "cmd/ftrace/functrace.h"
 #include "cmd/list/list.h"
 #include "cmd/ftrace/probe_commands.h"
+#include "cmd/probe/probe.h"
 #include "cmd/record/relay.h"
 #include "cmd/report/report.h"
 #include "cmd/ftrace/reset_ftrace.h"
@@ -43,6 +44,7 @@ const struct command commands[] = {
 	{"tpoint", "trace tracepoints: every event as the kernel prints it", cmd_tpoint},
 	{"kprobe", "trace calls or returns of kernel functions", cmd_kprobe},
 	{"uprobe", "trace calls or returns of functions of programs and libraries", cmd_uprobe},
+	{"probe", "probes at source lines, with local variables, that stay", cmd_probe},
 	{"cache", "programs and definitions of probes that are kept by build-id", cmd_cache},
 	{"reset-ftrace", "show what ftrace has switched on, and switch it off", cmd_reset_ftrace},
 	{"info", "the same as bpftrace --info", cmd_info},

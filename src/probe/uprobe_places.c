@@ -42,16 +42,17 @@ static int add_alias(struct uprobe_expansion *a, const struct elf_symbol *s, u64
 	return 0;
 }
 
-/*
- * Nobody calls the code that a program begins with: a return probe there would put its own address
- * where argc is (arch_uretprobe_hijack_return_addr() in arch/x86/kernel/uprobes.c).
- */
-static bool has_no_caller(const struct uprobe_expansion *a, u64 offset)
+bool user_has_no_caller(struct elf_file *f, u64 offset)
 {
 	u64 entry;
 
-	return a->provider == &probe_uretprobe && elf_file_entry(a->file) &&
-	       !elf_file_offset(a->file, elf_file_entry(a->file), &entry) && entry == offset;
+	return elf_file_entry(f) && !elf_file_offset(f, elf_file_entry(f), &entry) &&
+	       entry == offset;
+}
+
+static bool has_no_caller(const struct uprobe_expansion *a, u64 offset)
+{
+	return a->provider == &probe_uretprobe && user_has_no_caller(a->file, offset);
 }
 
 int uprobe_add_matching(void *arg, const struct elf_symbol *s)
@@ -147,9 +148,7 @@ int uprobe_no_symbol(struct uprobe_expansion *a)
 	return -ENOENT;
 }
 
-/* Does an instruction begin `into` bytes behind the start of a function? The kernel would not
- * notice, the program would crash. */
-static bool is_boundary(struct elf_file *f, u64 start, u64 into)
+bool user_is_boundary(struct elf_file *f, u64 start, u64 into)
 {
 	const u8 *code = into && into <= MAX_FUNCTION ? elf_file_bytes(f, start, into) : NULL;
 	u64 at = 0;
@@ -164,7 +163,7 @@ static int check_boundary(struct uprobe_expansion *a, u64 start, u64 into)
 {
 	struct diag *d = a->env->diag;
 
-	if (is_boundary(a->file, start, into))
+	if (user_is_boundary(a->file, start, into))
 		return 0;
 	if (a->env->unsafe) {
 		diag_warning(d, a->request->span,

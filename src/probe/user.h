@@ -55,6 +55,18 @@ void user_describe_types(struct probe_env *env, const struct probe_target *t,
 /* args and retval of the function that begins there, if debug info knows it. */
 void user_describe_function(struct probe_env *env, const struct probe_target *t,
 			    const struct probe_use *use, struct probe_context *ret);
+/* ---- uprobe_places.c ---- */
+/*
+ * Does an instruction begin `into` bytes behind the start of a function? The kernel would not
+ * notice, the program would crash.
+ */
+bool user_is_boundary(struct elf_file *f, u64 start, u64 into);
+/*
+ * Nobody calls the code that a program begins with: a return probe there would put its own address
+ * where argc is (arch_uretprobe_hijack_return_addr() in arch/x86/kernel/uprobes.c).
+ */
+bool user_has_no_caller(struct elf_file *f, u64 offset);
+
 /* ---- user_names.c ---- */
 /*
  * Is a symbol of a file the only function of its name? Local ones of several sources may share it.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Definitions of probes: any text as what ftrace's probe_events take, up to the words that the
- * kernel would be told, and as the same of `hist -e`, up to the words of the language. The kernel
- * is told nothing.
+ * kernel would be told, as the same of `hist -e`, up to the words of the language, and as what
+ * `probe` takes. The kernel is told nothing.
  */
 #include "probe/definition/definition.c"
 #include "cmd/hist/definition.h"
@@ -33,16 +33,30 @@ static void for_ftrace(const char *text, bool is_user)
 	f.file = diag_add_source(&d, "definition", text, strlen(text));
 	if (!parse(&f)) {
 		place.is_return = f.is_return;
-		for (size_t i = f.first_argument; i < f.words.len; i++) {
+		for (size_t i = f.first_argument; i < f.words.list.len; i++) {
 			place.at_entry = i & 1;
-			definition_argument(&place, &f.words.items[i], &command);
+			definition_argument(&place, &f.words.list.items[i], &command);
 		}
 		if (!is_user)
 			kernel_request(&f, &r, parts);
 	}
 	tracefs_command_release(&command);
-	vector_free(&f.words);
+	vector_free(&f.words.list);
 	arena_release(&f.arena);
+	diag_release(&d);
+}
+
+/* As `perf probe` has them. */
+static void for_probe(const char *text)
+{
+	struct point_definition def;
+	struct diag d = DIAG_INIT;
+	struct arena a = ARENA_INIT;
+
+	if (!point_parse(&a, &d, text, &def) && def.point.pattern)
+		point_pattern_matches(def.point.pattern, text);
+	point_definition_release(&def);
+	arena_release(&a);
 	diag_release(&d);
 }
 
@@ -67,6 +81,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 	for_ftrace(text, true);
 	for_ftrace(text, false);
 	for_language(text);
+	for_probe(text);
 	free(text);
 	return 0;
 }

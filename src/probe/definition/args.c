@@ -8,7 +8,7 @@
 #include "binary/elf/file.h"
 #include "probe/definition/internal.h"
 
-struct translation {
+struct raw_argument {
 	const struct argument_place *place;
 	const struct definition_word *word;
 	struct strbuf out;
@@ -26,7 +26,8 @@ bool definition_is_argument(const char *word)
 }
 
 /* at: the offset in the word. */
-static void refuse(struct translation *t, size_t at, size_t len, const char *what, const char *hint)
+static void refuse(struct raw_argument *t, size_t at, size_t len, const char *what,
+		   const char *hint)
 {
 	struct span s = t->word->at;
 
@@ -48,7 +49,7 @@ static size_t name_length(const char *s)
 }
 
 /* "%edi" -> "%di", of type x32. Returns the bytes that were taken. */
-static size_t translate_register(struct translation *t, const char *p)
+static size_t translate_register(struct raw_argument *t, const char *p)
 {
 	static const char *const types[] = {[1] = "x8", [2] = "x16", [4] = "x32"};
 	const size_t n = name_length(p + 1), at = (size_t)(p - t->word->text);
@@ -79,7 +80,7 @@ static size_t translate_register(struct translation *t, const char *p)
 }
 
 /* "$arg1" of a user function: by the calling convention. */
-static size_t translate_dollar(struct translation *t, const char *p)
+static size_t translate_dollar(struct raw_argument *t, const char *p)
 {
 	const size_t n = name_length(p + 1), at = (size_t)(p - t->word->text);
 	const struct arch_register *r;
@@ -112,7 +113,7 @@ static size_t translate_dollar(struct translation *t, const char *p)
 
 /* "@counter" of a user program: the kernel takes "@+OFFSET", counted from the mapping of the probed
  * file (kernel/trace/trace_uprobe.c, translate_user_vaddr()). */
-static size_t translate_symbol(struct translation *t, const char *p)
+static size_t translate_symbol(struct raw_argument *t, const char *p)
 {
 	const size_t n = name_length(p + 1), at = (size_t)(p - t->word->text);
 	struct elf_symbol s;
@@ -143,7 +144,7 @@ static size_t translate_symbol(struct translation *t, const char *p)
 int definition_argument(const struct argument_place *place, const struct definition_word *w,
 			struct tracefs_command *out)
 {
-	struct translation t = {.place = place, .word = w, .out = STRBUF_INIT};
+	struct raw_argument t = {.place = place, .word = w, .out = STRBUF_INIT};
 	const char *p = w->text;
 
 	while (*p && !t.err) {

@@ -17,7 +17,7 @@ struct definition {
 	struct arena arena;
 	struct type_store types;
 	struct probe_env env;
-	VECTOR(struct definition_word) words;
+	struct words words;
 	u16 file; /* the definition as a source of the diag */
 	bool is_return;
 	const char *modifier; /* "10" of "r10:" */
@@ -34,19 +34,6 @@ static struct definition_word word_at(struct definition *f, size_t begin, size_t
 		.text = arena_strndup(&f->arena, f->request->text + begin, end - begin),
 		.at = {(u32)begin, (u32)end, f->file},
 	};
-}
-
-static void split(struct definition *f)
-{
-	const char *const text = f->request->text;
-
-	for (size_t i = 0; text[i];) {
-		const size_t begin = i + strspn(text + i, " \t\n");
-
-		i = begin + strcspn(text + begin, " \t\n");
-		if (i > begin)
-			vector_push(&f->words, word_at(f, begin, i));
-	}
 }
 
 /* "p", "r", "r10" and what follows the colon. False: the first word is the place itself. */
@@ -105,26 +92,29 @@ static int parse(struct definition *f)
 	size_t at = 0;
 	char *percent;
 
-	split(f);
-	if (!f->words.len)
+	if (words_split(&f->arena, f->diag, f->request->text, f->file, &f->words))
+		return -EINVAL;
+	if (!f->words.list.len)
 		return malformed(f, NO_SPAN, "the definition is empty");
 	f->modifier = "";
-	first = &f->words.items[0];
+	first = &f->words.list.items[0];
 	has_kind = split_kind(f, first);
-	if (has_kind && f->words.len > 1 && !definition_is_argument(f->words.items[1].text)) {
+	if (has_kind && f->words.list.len > 1 &&
+	    !definition_is_argument(f->words.list.items[1].text)) {
 		if (take_name(f, *first))
 			return -EINVAL;
 		at = 1;
 	} else if (!*first->text) {
 		return malformed(f, first->at, "the definition names no function");
 	}
-	f->place = f->words.items[at];
+	f->place = f->words.list.items[at];
 	f->first_argument = at + 1;
 	percent = strstr(f->place.text, "%return");
 	if (percent && !percent[7] && !f->request->is_user) {
 		f->place = word_at(f, f->place.at.begin, f->place.at.end - 7);
 		f->is_return = true;
 	}
+	f->place.text = word_plain(&f->arena, f->place.text, strlen(f->place.text), NULL);
 	f->result->is_return = f->is_return;
 	return 0;
 }
@@ -303,8 +293,8 @@ static int add_arguments(struct definition *f, const struct probe_target *t,
 	};
 	int err = 0;
 
-	for (size_t i = f->first_argument; i < f->words.len && !err; i++)
-		err = definition_argument(&place, &f->words.items[i], c);
+	for (size_t i = f->first_argument; i < f->words.list.len && !err; i++)
+		err = definition_argument(&place, &f->words.list.items[i], c);
 	return err;
 }
 
@@ -394,7 +384,7 @@ static void definition_open(struct definition *f, struct kernel *k, struct diag 
 
 static void definition_close(struct definition *f)
 {
-	vector_free(&f->words);
+	vector_free(&f->words.list);
 	probe_env_release(&f->env);
 	btf_release(f->env.btf);
 	type_store_release(&f->types);

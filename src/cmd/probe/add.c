@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -a and -D: definitions become events, or what the kernel would be told of them. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/hashmap.h"
+#include "base/json.h"
+#include "cmd/probe/probe.h"
+#include "kernel/tracefs/lasting_event.h"
+#include "kernel/tracefs/owner.h"
+
+#define SUFFIX_MAX 1024 /* of names: _1, _2 ... */
+
+/* An event that is to be made, or was. */
+struct new_event {
+	const struct translation *of;
+	const struct translated_place *place;
+	const char *group, *name;
+	bool is_first; /* of its name: further ones are more places of the event */
+	bool is_made;
+};
+
+struct adding {
+	struct probe_command *command;
+	struct translator *translator;
+	struct arena arena;
+	struct translation *translations;
+	u32 count;
+	struct hashmap taken; /* "GROUP/NAME" */
+	VECTOR(struct new_event) events;
+};
+
+/* ---- names ---- */
+
+static int note_taken(void *arg, const struct lasting_event *e)
+{
+	struct adding *a = arg;
+	char *key = xasprintf("%s/%s", e->group, e->name);
+
+	hashmap_puts(&a->taken, key, a);
+	free(key);
+	return 0;
+}
+
+static bool is_taken(struct adding *a, const char *group, const char *name)
+{
+	char *key = xasprintf("%s/%s", group, name);
+	const bool yes = hashmap_gets(&a->taken, key) != NULL;
+
+	free(key);
+	return yes;
+}
+
+/* The name with a number, cut to what the kernel takes. */
+static const char *numbered(struct adding *a, const char *name, u32 number)
+{
+	char end[16] = "";
+
+	if (number)
+		snprintf(end, sizeof(end), "_%u", number);
+	return arena_printf(&a->arena, "%.*s%s", (int)(EVENT_NAME_MAX - strlen(end)), name, end);
+}
+
+static int refuse_taken(struct adding *a, const struct translation *t, const char *name)
+{
+	struct diag *d = &a->command->diag;
+
+	diag_error(d, t->definition.point.at, "event \"%s\" already exists.", name);
+	diag_hint(d,
+		  "remove it by `pantrace probe -d %s:%s`, or allow one more of that name by -f, "
+		  "or give another name as in 'NAME=%s'",
+		  t->group, name, t->definition.point.text);
+	return -EEXIST;
+}
+
+static const char *free_name(struct adding *a, const struct translation *t, bool allow_suffix)
+{
+	const char *name = numbered(a, t->event, 0);
+
+	if (!is_taken(a, t->group, name))
+		return name;
+	if (!allow_suffix) {
+		refuse_taken(a, t, name);
+		return NULL;
+	}
+	for (u32 i = 1; i < SUFFIX_MAX; i++) {
+		name = numbered(a, t->event, i);
+		if (!is_taken(a, t->group, name))
+			return name;
+	}
+	diag_error(&a->command->diag, t->definition.point.at,
+		   "there are %u events of the name %s already", SUFFIX_MAX, t->event);
+	return NULL;
+}
+
+/*
+ * The events of one definition. Several places are one event, as long as its arguments have the
+ * same names and types.
+ */
+static int name_events(struct adding *a, const struct translation *t)
+{
+	const size_t first = a->events.len;
+	struct tracefs_owner owner;
+	const char *rest;
+
+	if (tracefs_owner_parse(t->group, &owner, &rest)) {
+		diag_error(&a->command->diag, t->definition.point.at,
+			   "groups of this name are those of running tracers");
+		return -EINVAL;
+	}
+	if (strlen(t->event) > EVENT_NAME_MAX && t->definition.point.event) {
+		diag_error(&a->command->diag, t->definition.point.at,
+			   "the event's name has %zu characters, the kernel takes %d",
+			   strlen(t->event), EVENT_NAME_MAX);
+		return -E2BIG;
+	}
+	for (size_t i = 0; i < t->places.len; i++) {
+		struct new_event e = {.of = t, .place = &t->places.items[i], .group = t->group};
+
+		for (size_t n = first; n < a->events.len && !e.name; n++)
+			if (str_eq(a->events.items[n].place->signature, e.place->signature))
+				e.name = a->events.items[n].name;
+		if (!e.name) {
+			e.is_first = true;
+			e.name = free_name(a, t, a->command->o.force || i);
+			if (!e.name)
+				return -EEXIST;
+			char *key = xasprintf("%s/%s", e.group, e.name);
+
+			hashmap_puts(&a->taken, key, a);
+			free(key);
+		}
+		vector_push(&a->events, e);
+	}
+	return 0;
+}
+
+/* ---- translation ---- */
+
+static int translate_all(struct adding *a, const struct string_list *more)
+{
+	struct probe_command *p = a->command;
+	const u32 words = p->words.count;
+	int err = 0;
+
+	a->translations = xzalloc((words + more->count) * sizeof(*a->translations));
+	for (u32 i = 0; i < words + more->count && !err; i++) {
+		const char *text =
+			i < more->count ? more->items[i] : p->words.items[i - more->count];
+
+		err = translate(a->translator, text, &a->translations[a->count++]);
+	}
+	for (u32 i = 0; i < a->count && !err; i++)
+		err = name_events(a, &a->translations[i]);
+	return err;
+}
+
+static void release(struct adding *a)
+{
+	for (u32 i = 0; i < a->count; i++)
+		translation_release(&a->translations[i]);
+	free(a->translations);
+	vector_free(&a->events);
+	hashmap_release(&a->taken);
+	translator_release(a->translator);
+	arena_release(&a->arena);
+}
+
+/* ---- -D ---- */
+
+static char letter_of(const struct new_event *e)
+{
+	return e->of->is_return ? 'r' : 'p';
+}
+
+/* "ftrace.event.kprobes.vfs_read.probe = 'vfs_read+0 count=%dx:x64'" */
+static void print_bootconfig(struct adding *a, struct strbuf *out)
+{
+	for (size_t i = 0; i < a->events.len; i++) {
+		const struct new_event *e = &a->events.items[i];
+
+		if (!e->is_first)
+			continue;
+		strbuf_addf(out, "ftrace.event.kprobes.%s.probe = ", e->name);
+		for (size_t n = i; n < a->events.len; n++) {
+			const struct new_event *other = &a->events.items[n];
+
+			if (other->of == e->of && str_eq(other->name, e->name))
+				strbuf_addf(out, "%s'%s'", n > i ? ", " : "",
+					    other->place->command.text.data);
+		}
+		strbuf_addch(out, '\n');
+	}
+}
+
+static void print_json(const struct new_event *e, struct strbuf *out)
+{
+	struct json j = JSON_INIT(out);
+	const char *const tail = e->place->command.text.data;
+
+	json_object(&j);
+	json_member_text(&j, "group", e->group);
+	json_member_text(&j, "event", e->name);
+	json_member_bool(&j, "is_user", e->of->is_user);
+	json_member_bool(&j, "is_return", e->of->is_return);
+	json_member_text(&j, "definition", tail);
+	json_end(&j, '}');
+	json_end_line(&j);
+}
+
+static void print_definitions(struct adding *a)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	for (size_t i = 0; i < a->events.len; i++) {
+		const struct new_event *e = &a->events.items[i];
+
+		if (a->command->o.json)
+			print_json(e, &out);
+		else if (!a->command->o.bootconfig)
+			strbuf_addf(&out, "%c:%s/%s %s\n", letter_of(e), e->group, e->name,
+				    e->place->command.text.data);
+	}
+	if (a->command->o.bootconfig && !a->command->o.json)
+		print_bootconfig(a, &out);
+	fwrite(out.data, 1, out.len, stdout);
+	strbuf_release(&out);
+}
+
+/* ---- -a ---- */
+
+static int make_event(struct adding *a, struct new_event *e)
+{
+	struct probe_command *p = a->command;
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	char *what = xasprintf("the probe '%s'", e->name);
+	int err;
+
+	tracefs_command_add(&c, "%c:%s/%s ", letter_of(e), e->group, e->name);
+	tracefs_command_join(&c, &e->place->command);
+	err = lasting_event_define(p->kernel, &p->diag, e->of->is_user, &c, what);
+	e->is_made = !err;
+	tracefs_command_release(&c);
+	free(what);
+	return err;
+}
+
+/* All of them, or none. */
+static int make_all(struct adding *a)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < a->events.len && !err; i++)
+		err = make_event(a, &a->events.items[i]);
+	for (size_t i = a->events.len; err && i-- > 0;) {
+		const struct new_event *e = &a->events.items[i];
+		int left;
+
+		if (!e->is_made || !e->is_first)
+			continue;
+		left = lasting_event_remove(a->command->kernel, e->of->is_user, e->group, e->name);
+		if (left && left != -ENOENT)
+			diag_warning(&a->command->diag, NO_SPAN,
+				     "the event %s:%s, which was added before, is still there: %s",
+				     e->group, e->name, strerror(-left));
+	}
+	return err;
+}
+
+/* "  probe_demo:handle    (on handle:4 in /tmp/demo with len)" */
+static void tell_event(struct adding *a, const struct new_event *e, struct strbuf *out)
+{
+	const struct point_definition *def = &e->of->definition;
+	char *name = xasprintf("%s:%s", e->group, e->name);
+
+	strbuf_addf(out, "  %-20s (on ", name);
+	escape_line(out, e->of->shown, strlen(e->of->shown));
+	for (size_t i = 0; i < def->arguments.len; i++) {
+		strbuf_addstr(out, i ? " " : " with ");
+		escape_line(out, def->arguments.items[i].text,
+			    strlen(def->arguments.items[i].text));
+	}
+	strbuf_addstr(out, ")\n");
+	free(name);
+}
+
+static void tell_made(struct adding *a)
+{
+	const struct new_event *last = NULL;
+	struct strbuf out = STRBUF_INIT;
+	u32 count = 0;
+
+	for (size_t i = 0; i < a->events.len; i++) {
+		const struct new_event *e = &a->events.items[i];
+
+		if (a->command->o.json)
+			print_json(e, &out);
+		if (!e->is_first)
+			continue;
+		last = e;
+		count++;
+	}
+	if (a->command->o.json) {
+		fwrite(out.data, 1, out.len, stdout);
+		strbuf_release(&out);
+		return;
+	}
+	strbuf_addf(&out, "Added new event%s:\n", count > 1 ? "s" : "");
+	for (size_t i = 0; i < a->events.len; i++)
+		if (a->events.items[i].is_first)
+			tell_event(a, &a->events.items[i], &out);
+	if (last)
+		strbuf_addf(&out,
+			    "\nYou can now use it in all tools, such as:\n\n"
+			    "\tpantrace tpoint %s:%s\n"
+			    "\tperf record -e %s:%s -aR sleep 1\n\n",
+			    last->group, last->name, last->group, last->name);
+	if (!a->command->o.quiet)
+		fwrite(out.data, 1, out.len, stderr);
+	strbuf_release(&out);
+}
+
+/* ---- both ---- */
+
+static int run(struct probe_command *p, const struct string_list *definitions, bool is_live)
+{
+	struct translate_config config = probe_target_of(p);
+	struct adding a = {.command = p};
+	int err = -EINVAL;
+
+	config.is_live = is_live;
+	a.translator = translator_new(p->kernel, &p->diag, &config);
+	/* Names that are taken count only where something is made. */
+	if (a.translator && is_live)
+		lasting_events_each(p->kernel, note_taken, &a);
+	if (a.translator)
+		err = translate_all(&a, definitions);
+	if (!err && is_live && !p->o.dry_run)
+		err = make_all(&a);
+	if (!err && is_live)
+		tell_made(&a);
+	else if (!err)
+		print_definitions(&a);
+	else if (is_live)
+		diag_hint(&p->diag, "no event was added");
+	release(&a);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+int probe_add(struct probe_command *p)
+{
+	return run(p, &p->o.add, true);
+}
+
+int probe_define(struct probe_command *p)
+{
+	return run(p, &p->o.definition, false);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* -l and -d: the probe events that there are. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/glob.h"
+#include "base/json.h"
+#include "cmd/probe/probe.h"
+#include "kernel/tracefs/lasting_event.h"
+
+/* An event of the kernel: its places are those of all its lines. */
+struct standing {
+	struct lasting_event first;
+	bool is_chosen, is_removed;
+};
+
+struct events {
+	struct arena arena;
+	VECTOR(struct standing) list;
+};
+
+static int collect(void *arg, const struct lasting_event *e)
+{
+	struct events *all = arg;
+	struct standing s = {.first = *e};
+
+	s.first.group = arena_strdup(&all->arena, e->group);
+	s.first.name = arena_strdup(&all->arena, e->name);
+	s.first.place = arena_strdup(&all->arena, e->place);
+	s.first.arguments = arena_strdup(&all->arena, e->arguments);
+	vector_push(&all->list, s);
+	return 0;
+}
+
+static int read_events(struct probe_command *p, struct events *ret)
+{
+	const int err = lasting_events_each(p->kernel, collect, ret);
+	const struct kernel_answer *a;
+
+	if (!err)
+		return 0;
+	a = kernel_ask(p->kernel, KERNEL_TRACEFS);
+	diag_error(&p->diag, NO_SPAN, "the kernel's probes cannot be read: %s",
+		   !a->yes && a->why ? a->why : strerror(-err));
+	if (geteuid()) {
+		diag_hint(&p->diag, "run it as root");
+		diag_code(&p->diag, EXIT_PRIVILEGE);
+	}
+	return err;
+}
+
+static void release(struct events *all)
+{
+	vector_free(&all->list);
+	arena_release(&all->arena);
+}
+
+/* "[GROUP:]EVENT", both with wildcards. */
+static bool matches(const char *pattern, const struct lasting_event *e)
+{
+	const char *const colon = strchr(pattern, ':');
+	char *group;
+	bool yes;
+
+	if (!colon)
+		return glob_match(pattern, e->name);
+	group = xstrndup(pattern, (size_t)(colon - pattern));
+	yes = glob_match(group, e->group) && glob_match(colon + 1, e->name);
+	free(group);
+	return yes;
+}
+
+/* ---- -l ---- */
+
+/* "len=%dx:s32 buf=+0(%si):string": "len buf" */
+static void add_names(struct strbuf *out, const char *arguments)
+{
+	const char *prefix = " with ";
+
+	for (const char *p = arguments; *p;) {
+		const size_t word = strcspn(p, " "), name = strcspn(p, "= ");
+
+		strbuf_addstr(out, prefix);
+		escape_line(out, p, name < word ? name : word);
+		prefix = " ";
+		p += word;
+		p += strspn(p, " ");
+	}
+}
+
+static void list_text(const struct lasting_event *e, struct strbuf *out)
+{
+	const char *const colon = e->is_user ? strrchr(e->place, ':') : NULL;
+	char *name = xasprintf("%s:%s", e->group, e->name);
+
+	strbuf_addf(out, "  %-20s (on ", name);
+	if (colon)
+		escape_line(out, colon + 1, strlen(colon + 1));
+	else
+		escape_line(out, e->place, strlen(e->place));
+	if (e->is_return)
+		strbuf_addstr(out, "%return");
+	if (colon) {
+		strbuf_addstr(out, " in ");
+		escape_line(out, e->place, (size_t)(colon - e->place));
+	}
+	add_names(out, e->arguments);
+	strbuf_addstr(out, ")\n");
+	free(name);
+}
+
+static void list_json(const struct lasting_event *e, struct strbuf *out)
+{
+	struct json j = JSON_INIT(out);
+
+	json_object(&j);
+	json_member_text(&j, "group", e->group);
+	json_member_text(&j, "event", e->name);
+	json_member_bool(&j, "is_user", e->is_user);
+	json_member_bool(&j, "is_return", e->is_return);
+	json_member_text(&j, "place", e->place);
+	json_member_text(&j, "arguments", e->arguments);
+	json_end(&j, '}');
+	json_end_line(&j);
+}
+
+int probe_list(struct probe_command *p)
+{
+	struct events all = {0};
+	struct strbuf out = STRBUF_INIT;
+	const int err = read_events(p, &all);
+
+	for (size_t i = 0; i < all.list.len; i++) {
+		const struct lasting_event *e = &all.list.items[i].first;
+
+		if (*p->o.list && !matches(p->o.list, e))
+			continue;
+		if (p->o.json)
+			list_json(e, &out);
+		else
+			list_text(e, &out);
+	}
+	fwrite(out.data, 1, out.len, stdout);
+	strbuf_release(&out);
+	release(&all);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- -d ---- */
+
+static bool is_same(const struct lasting_event *a, const struct lasting_event *b)
+{
+	return str_eq(a->group, b->group) && str_eq(a->name, b->name);
+}
+
+/* All that the patterns name, each once. False: a pattern names none. */
+static bool choose(struct probe_command *p, struct events *all)
+{
+	bool all_hit = true;
+
+	for (u32 i = 0; i < p->o.del.count; i++) {
+		bool hit = false;
+
+		for (size_t n = 0; n < all->list.len; n++) {
+			struct standing *s = &all->list.items[n];
+
+			if (!matches(p->o.del.items[i], &s->first))
+				continue;
+			hit = true;
+			s->is_chosen = !n || !is_same(&s->first, &s[-1].first);
+		}
+		if (!hit) {
+			diag_error(&p->diag, NO_SPAN, "\"%s\" does not hit any event.",
+				   p->o.del.items[i]);
+			diag_hint(&p->diag, "`pantrace probe -l` lists them");
+			all_hit = false;
+		}
+	}
+	return all_hit;
+}
+
+static void remove_event(struct probe_command *p, struct standing *s, struct strbuf *out)
+{
+	const struct lasting_event *e = &s->first;
+	const int err =
+		p->o.dry_run ? 0 : lasting_event_remove(p->kernel, e->is_user, e->group, e->name);
+
+	if (err) {
+		diag_error(&p->diag, NO_SPAN, "Failed to delete event %s:%s: %s", e->group, e->name,
+			   strerror(-err));
+		if (err == -EBUSY)
+			diag_hint(&p->diag, "somebody traces it, or has switched it on");
+		if (err == -EACCES || err == -EPERM)
+			diag_code(&p->diag, EXIT_PRIVILEGE);
+		return;
+	}
+	s->is_removed = true;
+	if (p->o.json)
+		list_json(e, out);
+	else
+		strbuf_addf(out, "Removed event: %s:%s\n", e->group, e->name);
+}
+
+int probe_delete(struct probe_command *p)
+{
+	struct events all = {0};
+	struct strbuf out = STRBUF_INIT;
+	int err = read_events(p, &all);
+
+	if (!err && !choose(p, &all))
+		err = -ENOENT;
+	for (size_t i = 0; i < all.list.len && !err; i++)
+		if (all.list.items[i].is_chosen)
+			remove_event(p, &all.list.items[i], &out);
+	if (p->o.json)
+		fwrite(out.data, 1, out.len, stdout);
+	else if (!p->o.quiet)
+		fwrite(out.data, 1, out.len, stderr);
+	strbuf_release(&out);
+	release(&all);
+	return err ? EXIT_FAILED : EXIT_OK;
+}

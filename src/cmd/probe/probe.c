@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/probe/probe.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define TEXT(field) OPTION_STRING, offsetof(struct probe_options, field)
+#define FLAG(field) OPTION_FLAG, offsetof(struct probe_options, field)
+#define LIST(field) OPTION_LIST, offsetof(struct probe_options, field)
+
+static const struct option_spec options[] = {
+	{0, NULL, NULL, "what to do", OPTION_HEADING, 0},
+	{'a', "add", "DEFINITION", "add a probe; also without the option", LIST(add)},
+	{'D', "definition", "DEFINITION", "only print what the kernel would be told",
+	 LIST(definition)},
+	{'d', "del", "[GROUP:]EVENT", "remove probes; wildcards are fine", LIST(del)},
+	{'l', "list", "[GROUP:]EVENT", "the probes that there are, or these", OPTION_OPTIONAL,
+	 offsetof(struct probe_options, list)},
+	{0, NULL, NULL, "where", OPTION_HEADING, 0},
+	{'x', "exec", "FILE", "a program or library", TEXT(exec)},
+	{'m', "module", "MODULE", "a module of the kernel", TEXT(module)},
+	{'k', "vmlinux", "FILE", "the kernel's file with debug information", TEXT(vmlinux)},
+	{'s', "source", "DIRECTORY", "where the source is", TEXT(source)},
+	{0, "symfs", "DIRECTORY", "look for all files below this one", TEXT(symfs)},
+	{0, "target-ns", "PID", "FILE is as this process sees it", OPTION_PID,
+	 offsetof(struct probe_options, target_ns)},
+	{0, NULL, NULL, "how", OPTION_HEADING, 0},
+	{'n', "dry-run", NULL, "change nothing", FLAG(dry_run)},
+	{'f', "force", NULL, "also events of a name that is taken: _1, _2 ... is added to it",
+	 FLAG(force)},
+	{0, "max-probes", "NUMBER", "places of one definition (128)", OPTION_POSITIVE,
+	 offsetof(struct probe_options, max_probes)},
+	{0, "no-inlines", NULL, "only functions themselves, not where they are inlined",
+	 FLAG(no_inlines)},
+	{0, "externs", NULL, "$vars: variables of other source files, too", FLAG(externs)},
+	{0, "bootconfig", NULL, "-D: as the kernel's bootconfig has it", FLAG(bootconfig)},
+	{'q', "quiet", NULL, "only errors", FLAG(quiet)},
+	{'v', "verbose", NULL, "say more", OPTION_COUNT, offsetof(struct probe_options, verbose)},
+	{0, "json", NULL, "-a, -D, -l, -d: an object a line", FLAG(json)},
+	{0},
+};
+
+static const struct command_spec spec = {
+	.name = "probe",
+	.synopsis = "[options] DEFINITION...  |  -l [EVENT]  |  -d EVENT",
+	.summary = "probes at functions and source lines, with local variables, that stay",
+	.examples =
+		"  pantrace probe -x ./app 'parse len buf:string'        # parameters\n"
+		"  pantrace probe -x ./app 'parse.c:42 p->next->id'      # at a source line\n"
+		"  pantrace probe -x ./app 'parse%return $retval:s32'    # what it returns\n"
+		"  pantrace probe -x ./app -a 'hit=parse:7 $vars'        # all that lives there\n"
+		"  pantrace probe 'vfs_read file->f_path.dentry->d_name.name:string'\n"
+		"  pantrace probe -x ./app -D 'parse $params'            # for the kernel\n"
+		"  pantrace probe -l                                     # those that there are\n"
+		"  pantrace probe -d 'probe_app:*'                       # remove them\n",
+	.details =
+		"DEFINITION is [[GROUP:]EVENT=]POINT [ARGUMENT...].\n"
+		"POINT is FUNCTION[@SOURCE][+OFFSET|%return|:LINE|;PATTERN], SOURCE:LINE, "
+		"SOURCE;PATTERN, 0xADDRESS or %sdt_PROVIDER:EVENT. The LINE of a FUNCTION counts "
+		"SOURCE;PATTERN, 0xADDRESS or %sdt_PROVIDER:EVENT. The LINE of a FUNCTION "
+		"backslash, or quotes around a name, take the meaning from special characters: "
+		"'ns::f(int)'.\n"
+		"ARGUMENT is [NAME=]VALUE[:TYPE][@user]; VALUE is a variable with its members "
+		"(p->next, p.in, p[2]), $params, $vars, $retval, $argN, $comm, $stackN, %register, "
+		"@symbol, +OFFSET(VALUE) or \\NUMBER; TYPE is u, s, x (the variable's size), u8 "
+		"to x64, string, ustring, symbol, or TYPE[N].\n"
+		"A probe that was added stays until -d removes it or the machine stops: all tools "
+		"can use its event, as in `pantrace tpoint probe_app:hit` or `perf record -e "
+		"probe_app:hit`.\n",
+	.options = options,
+};
+
+/* Modes exclude each other. */
+static const struct probe_mode {
+	char letter;
+	int (*run)(struct probe_command *p);
+	size_t offset; /* of its option: a list, or a string */
+	bool is_list;
+	bool takes_word; /* the value of its option may stand apart */
+} modes[] = {
+	{'a', probe_add, offsetof(struct probe_options, add), true, false},
+	{'D', probe_define, offsetof(struct probe_options, definition), true, false},
+	{'d', probe_delete, offsetof(struct probe_options, del), true, false},
+	{'l', probe_list, offsetof(struct probe_options, list), false, true},
+};
+
+static bool is_chosen(const struct probe_options *o, const struct probe_mode *m)
+{
+	const void *const field = (const char *)o + m->offset;
+
+	return m->is_list ? ((const struct string_list *)field)->count > 0
+			  : *(const char *const *)field != NULL;
+}
+
+/* The one that was asked for; NULL: an error was said. Without any, what is no option is added. */
+static const struct probe_mode *choose_mode(const struct probe_options *o)
+{
+	const struct probe_mode *chosen = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (!is_chosen(o, &modes[i]))
+			continue;
+		if (chosen) {
+			options_usage_error(&spec, "switch `%c' cannot be used with switch `%c'",
+					    modes[i].letter, chosen->letter);
+			return NULL;
+		}
+		chosen = &modes[i];
+	}
+	return chosen ? chosen : &modes[0];
+}
+
+static bool is_module_file(const char *path)
+{
+	return str_ends(path, ".ko") || strstr(path, ".ko.");
+}
+
+/* A path instead of an option: the first word, if it is absolute. */
+static void take_target(struct probe_command *p)
+{
+	struct probe_options *o = &p->o;
+
+	if (!p->words.count || p->words.items[0][0] != '/' || o->exec || o->module)
+		return;
+	if (is_module_file(p->words.items[0]))
+		o->module = p->words.items[0];
+	else
+		o->exec = p->words.items[0];
+	p->words.items++;
+	p->words.count--;
+}
+
+static int check(struct probe_command *p, const struct probe_mode *m)
+{
+	struct probe_options *o = &p->o;
+
+	if (o->verbose && o->quiet)
+		return options_usage_error(&spec, "-v and -q are exclusive.");
+	if (o->exec && (o->vmlinux || o->module))
+		return options_usage_error(&spec, "-x is of programs, -%c of the kernel",
+					   o->vmlinux ? 'k' : 'm');
+	if (o->bootconfig && m->letter != 'D')
+		return options_usage_error(&spec, "--bootconfig is for -D only");
+	if (o->bootconfig && o->exec)
+		return options_usage_error(&spec, "bootconfig has probes of the kernel only");
+	if (o->vmlinux && m->letter == 'a' && !o->dry_run)
+		return options_usage_error(
+			&spec, "-k is another kernel's file: it goes with -D, -L, -V and -F");
+	if (m->letter == 'l' && o->exec)
+		return options_usage_error(&spec, "Don't use --list with --exec.");
+	if (p->words.count && m->takes_word) {
+		const char **field = (const char **)((char *)o + m->offset);
+
+		if (**field || p->words.count > 1)
+			return options_usage_error(&spec, "unexpected argument '%s'",
+						   p->words.items[p->words.count - 1]);
+		*field = p->words.items[0];
+	} else if (p->words.count && m->letter != 'a') {
+		return options_usage_error(&spec, "unexpected argument '%s'", p->words.items[0]);
+	}
+	if (m->letter == 'a' && !p->words.count && !o->add.count)
+		return options_usage_error(&spec, "what shall be probed?");
+	return OPTIONS_GO_ON;
+}
+
+struct translate_config probe_target_of(const struct probe_command *p)
+{
+	return (struct translate_config){
+		.file = p->o.exec,
+		.pid = p->o.target_ns,
+		.vmlinux = p->o.vmlinux,
+		.module = p->o.module,
+		.symfs = p->o.symfs,
+		.source = p->o.source,
+		.max_probes = (u32)MIN(p->o.max_probes, (u64)1 << 20),
+		.no_inlines = p->o.no_inlines,
+		.externs = p->o.externs,
+	};
+}
+
+int cmd_probe(int argc, char **argv)
+{
+	struct probe_command p = {.spec = &spec, .diag = DIAG_INIT};
+	const struct probe_mode *mode;
+	int first, rc = options_parse(&spec, argc, argv, &p.o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	p.words = (struct string_list){(const char **)argv + first, (u32)(argc - first)};
+	take_target(&p);
+	mode = choose_mode(&p.o);
+	rc = mode ? check(&p, mode) : EXIT_USAGE;
+	if (rc == OPTIONS_GO_ON) {
+		p.kernel = kernel_new();
+		p.diag.no_warnings = p.o.quiet;
+		rc = mode->run(&p);
+		rc = diag_close(&p.diag, rc);
+		kernel_release(p.kernel);
+	}
+	options_release(&spec, &p.o);
+	return rc;
+}

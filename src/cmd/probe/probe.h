@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `pantrace probe`: probe events in terms of the source, which stay until they are removed; the
+ * options, output and files of `perf probe`. Each mode is a row of the table in probe.c and a file.
+ */
+#ifndef PANTRACE_CMD_PROBE_PROBE_H
+#define PANTRACE_CMD_PROBE_PROBE_H
+
+#include "base/diag.h"
+#include "base/options.h"
+#include "kernel/kernel.h"
+#include "probe/definition/translate.h"
+
+struct probe_options {
+	/* modes */
+	struct string_list add, definition, del;
+	const char *list;
+	/* the target */
+	const char *vmlinux, *module, *exec, *source, *symfs;
+	pid_t target_ns;
+	/* how */
+	bool dry_run, force, quiet, bootconfig, no_inlines, externs, json;
+	int verbose;
+	u64 max_probes;
+};
+
+/* A run of the command. */
+struct probe_command {
+	const struct command_spec *spec;
+	struct probe_options o;
+	struct kernel *kernel;
+	struct diag diag;
+	struct string_list words; /* what is no option */
+};
+
+int cmd_probe(int argc, char **argv);
+
+/* The modes: each does its work and returns the exit code; diagnostics go to p->diag. */
+int probe_add(struct probe_command *p);
+int probe_define(struct probe_command *p);
+int probe_list(struct probe_command *p);
+int probe_delete(struct probe_command *p);
+
+/* The options as they say where definitions are looked up; what it points to is p's. */
+struct translate_config probe_target_of(const struct probe_command *p);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From definitions in terms of the source (probe/definition/point.h) to what the kernel takes:
+ * places as file offsets or as symbols and offsets, variables as fetch arguments. Nothing is
+ * written here.
+ *
+ *	struct translator *t = translator_new(k, d, &config);
+ *	struct translation result;
+ *	if (t && !translate(t, "handle:4 len buf:string", &result)) ... result.places.items[0] ...
+ *	translation_release(&result);
+ *	translator_release(t);
+ */
+#ifndef PANTRACE_PROBE_DEFINITION_TRANSLATE_H
+#define PANTRACE_PROBE_DEFINITION_TRANSLATE_H
+
+#include "kernel/kernel.h"
+#include "kernel/tracefs/command.h"
+#include "probe/definition/point.h"
+
+struct elf_file;
+
+struct translate_config {
+	const char *file; /* program or library: any name of it; NULL = the kernel */
+	pid_t pid; /* FILE is as this process sees it; 0 = none */
+	const char *vmlinux; /* kernel: another one's file; NULL = the running one */
+	const char *module; /* kernel: its name or the path of its .ko; NULL = none */
+	const char *symfs; /* files are looked for below this folder; NULL = none */
+	const char *debug_path; /* more places of debug files; NULL = none */
+	const char *source; /* folder of the source; NULL = as the debug info says */
+	u32 max_probes; /* places of one definition; 0 = 128 */
+	bool no_inlines; /* only functions themselves, no inlined copies */
+	bool externs; /* $vars: also variables of other source files */
+	bool is_live; /* the kernel is going to be told: what it cannot take is refused */
+};
+
+struct translated_place {
+	struct tracefs_command command; /* "PLACE ARGS", what stands behind the event's name */
+	const char *signature; /* names and types of the arguments: alike = one event */
+	const char *function; /* that has the code, or its inlined copy; NULL = unknown */
+};
+
+struct translation {
+	struct point_definition definition;
+	bool is_user, is_return;
+	const char *group; /* as given, or by the target: "probe_demo" */
+	const char *event; /* as given, or by the point: "handle_L4" */
+	const char *shown; /* the point as messages have it: "handle:4 in /tmp/demo" */
+	VECTOR(struct translated_place) places;
+};
+
+struct translator;
+
+/*
+ * d and everything that config points to must outlive it; nothing is shown of what it costs to
+ * look for a file that is not there: NULL with a diagnostic.
+ */
+struct translator *translator_new(struct kernel *k, struct diag *d,
+				  const struct translate_config *config);
+void translator_release(struct translator *t); /* NULL is fine */
+/* The file of the target: a program, or vmlinux; NULL: the running kernel's symbols only. */
+struct elf_file *translator_file(struct translator *t);
+/*
+ * Translates one definition; text must outlive d. 0, or -errno with a diagnostic. To be released in
+ * any case; its strings live as long as t.
+ */
+int translate(struct translator *t, const char *text, struct translation *ret);
+void translation_release(struct translation *r);
+
+#endif

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# probe: definitions as the kernel gets them, events that stay until they are removed, all of a definition or nothing of it,
+# and what is wrong at its place.
+. "$(dirname "$0")/lib.sh"
+need_root
+t=/sys/kernel/tracing
+[ -e $t/uprobe_events ] || { echo "1..0 # SKIP needs uprobes"; exit 0; }
+cp "$programs/probed.dyn" "$work/probed"
+chmod 755 "$work" "$work/probed"
+app=$work/probed
+entry=0x$(nm "$app" | sed -n 's/^0*\([0-9a-f]*\) T handle$/\1/p')
+
+# As the kernel gets it: offsets from the program headers.
+is "$($pantrace probe -x "$app" -D handle)" "p:probe_probed/handle $app:$entry" "a function"
+is "$($pantrace probe -x "$app" -D 'my:ev=handle%return $retval:s32')" "r:my/ev__return $app:$entry \$retval:s32" "a return"
+is "$($pantrace probe -x "$app" -D 'handle a=%edi b=$arg2 %dx:s32 i=\5')" "p:probe_probed/handle $app:$entry a=%di:x32 b=%si %dx:s32 i=\5" "registers"
+is "$($pantrace probe "$app" -D handle)" "p:probe_probed/handle $app:$entry" "an absolute path is the target"
+
+# They stay, are listed, are used by others, and go.
+err=$($pantrace probe -x "$app" handle 'back=handle%return $retval:s32' 2>&1)
+is "$?" 0 "two are added"
+like "$err" "^Added new events:$" "it is said"
+like "$err" "^  probe_probed:handle  \(on handle in $app\)$" "each with its place"
+like "$err" '^  probe_probed:back__return \(on handle%return in .* with \$retval:s32\)$' "and its arguments"
+like "$($pantrace probe -l)" "^  probe_probed:handle  \(on .* in $app\)$" "-l lists them"
+is "$($pantrace probe -l --json 'probe_probed:back*' | jq -r '[.event, .is_return, .arguments] | join(" ")')" \
+	'back__return true arg1=$retval:s32' "as JSON, too, and by a pattern"
+$pantrace probe -q -x "$app" handle 2>"$work/err"
+is "$?" 1 "a name that is taken is refused"
+like "$(cat "$work/err")" 'event "handle" already exists' "with the reason"
+$pantrace probe -q -f -x "$app" handle
+is "$($pantrace probe -l 'probe_probed:handle*' | wc -l)" 2 "-f adds a number"
+is "$($pantrace probe -d 'probe_probed:handle*' 2>&1)" "$(printf 'Removed event: probe_probed:handle\nRemoved event: probe_probed:handle_1')" "-d takes patterns"
+$pantrace probe -q -d probe_probed:back__return
+is "$(grep -c probe_probed $t/uprobe_events)" 0 "nothing is left"
+$pantrace probe -d probe_probed:none 2>"$work/err"
+is "$?" 1 "what is not there cannot be removed"
+like "$(cat "$work/err")" '"probe_probed:none" does not hit any event' "it is said"
+
+# All or nothing.
+$pantrace probe -q -x "$app" 'one=handle' 'two=handle x=%nothing' 2>"$work/err"
+is "$?" 1 "the second is refused by the kernel"
+like "$(cat "$work/err")" '^two=handle x=%nothing$' "at its place"
+is "$(grep -c probe_probed $t/uprobe_events)" 0 "and the first is not there any more"
+$pantrace probe -q -n -x "$app" handle
+is "$(grep -c probe_probed $t/uprobe_events)" 0 "-n changes nothing"
+
+# What is wrong: perf's words, with a place.
+refused()
+{
+	$pantrace probe -x "$app" -D "$1" >"$work/out" 2>"$work/err"
+	is "$?" "$2" "$1: the code"
+	like "$(cat "$work/err")" "$3" "$1: the reason"
+}
+refused 'handle:x' 2 "There is non-digit char in line number"
+refused 'handle+x' 2 "There is non-digit character in offset"
+refused 'handle:4+4' 2 "Offset can't be used with line number"
+refused 'handle;a*:4' 1 "."
+refused 'handle+4;a' 2 "Lazy pattern can't be used with offset"
+refused 'handle:4%return' 2 "Offset/Line/Lazy pattern can't be used with return probe"
+refused 'handle@a.c@b.c' 2 "SRC@SRC is not allowed"
+refused 'handle%foo' 2 "%foo is not supported"
+refused 'handle%return n' 2 "You can't specify local variable for kretprobe"
+refused 'a-b=handle' 2 "a-b is bad for event name -it must follow C symbol-naming rule"
+refused 'handle n[x]' 2 "Array index must be a number"
+refused '0xzz' 2 "Invalid absolute address"
+refused 'nosuch' 1 "Probe point 'nosuch' not found"
+refused "'handle" 2 "the quote is not closed"
+refused "handle $(seq -s ' $comm' 130)" 2 "Too many probe arguments"
+refused handle+99999 1 "Offset 99999 is bigger than the size of handle"
+
+$pantrace probe -a x -l 2>"$work/err"
+is "$?" 2 "modes exclude each other"
+like "$(cat "$work/err")" "switch \`l' cannot be used with switch \`a'" "in perf's words"
+done_testing
