@@ -56,8 +56,9 @@ static const struct command_spec spec = {
 	.details =
 		"DEFINITION is [[GROUP:]EVENT=]POINT [ARGUMENT...].\n"
 		"POINT is FUNCTION[@SOURCE][+OFFSET|%return|:LINE|;PATTERN], SOURCE:LINE, "
-		"SOURCE;PATTERN, 0xADDRESS or %sdt_PROVIDER:EVENT. The LINE of a FUNCTION counts "
 		"SOURCE;PATTERN, 0xADDRESS or %sdt_PROVIDER:EVENT. The LINE of a FUNCTION "
+		"counts from its own; a PATTERN is one of the text of lines. FUNCTION may "
+		"have wildcards. A "
 		"backslash, or quotes around a name, take the meaning from special characters: "
 		"'ns::f(int)'.\n"
 		"ARGUMENT is [NAME=]VALUE[:TYPE][@user]; VALUE is a variable with its members "

@@ -128,7 +128,7 @@ static int add_demangled(void *arg, const struct elf_symbol *s)
 {
 	struct finder *f = arg;
 
-	if (!s->is_function || !user_name_matches(f->point->function, s->name))
+	if (!s->is_function || !mangled_name_matches(f->point->function, s->name))
 		return 0;
 	return add_symbol(f, s);
 }
