@@ -9,11 +9,11 @@
 
 #include "base/file.h"
 #include "base/glob.h"
-#include "cmd/report/names.h"
 #include "kernel/tracefs/tracefs.h"
 #include "lang/builtin/builtin.h"
 #include "probe/probe.h"
 #include "probe/user_event.h"
+#include "trace/recording.h"
 #include "types/tracefs_format.h"
 #include "user/session.h"
 
@@ -240,7 +240,7 @@ static void user_events(struct lister *s)
 	user_event_each(&s->arena, 0, NULL, offer_user_event, s, NULL);
 }
 
-static int offer_recorded(void *arg, const char *name)
+static int offer_recorded(void *arg, const char *name, const char *short_name)
 {
 	return offer_part(arg, name);
 }
@@ -250,7 +250,7 @@ static void recorded_events(struct lister *s)
 {
 	for (size_t i = 1; i < s->c->nr_words; i++)
 		if (s->c->words[i][0] != '-')
-			report_names_each(s->c->words[i], offer_recorded, s);
+			recording_names(s->c->words[i], offer_recorded, s);
 }
 
 /* ---- a script ---- */

@@ -11,14 +11,10 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "cmd/report/report.h"
-#include "cmd/report/inputs.h"
-#include "cmd/report/kernel.h"
 #include "cmd/report/names.h"
 #include "cmd/report/time.h"
 #include "lang/predicate/recorded.h"
-#include "trace/ctf/field.h"
-#include "trace/ctf/print.h"
-#include "trace/ctf/symbols.h"
+#include "trace/recording.h"
 
 struct arguments {
 	struct string_list events, where;
@@ -116,18 +112,12 @@ static const struct command_spec spec = {
 
 struct report {
 	const struct arguments *arguments;
-	struct ctf_set *set;
-	struct ctf_printer *printer;
-	struct ctf_symbols *symbols;
+	struct recordings *recordings;
 	struct diag diag;
-	VECTOR(struct report_kernel *) kernels;
 	VECTOR(const struct expr *) where;
-	struct report_selection selection;
-	enum report_style style;
 	s64 begin_ns, end_ns;
 	u64 printed;
 	struct hashmap counts;
-	bool hides_objects;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -147,32 +137,13 @@ static void on_signal(int number)
 
 /* ---- what is asked for ---- */
 
-/* The recording whose next event is the oldest of all and not younger than this; NULL: none. */
-static struct report_kernel *kernel_before(struct report *r, s64 until_ns, s64 *ret_ns)
-{
-	struct report_kernel *best = NULL;
-
-	for (size_t i = 0; i < r->kernels.len; i++) {
-		s64 ns;
-
-		if (!report_kernel_time(r->kernels.items[i], &ns) || ns > until_ns)
-			continue;
-		best = r->kernels.items[i];
-		until_ns = *ret_ns = ns;
-	}
-	return best;
-}
-
 static int window(struct report *r)
 {
-	struct ctf_event first;
 	s64 day;
 
 	r->begin_ns = INT64_MIN;
 	r->end_ns = INT64_MAX;
-	if (ctf_set_next(r->set, &first, &r->diag) > 0)
-		day = first.ns;
-	else if (!kernel_before(r, INT64_MAX, &day))
+	if (!recordings_peek(r->recordings, &day))
 		day = (s64)time(NULL) * 1000000000;
 	if (r->arguments->begin &&
 	    report_time_parse(r->arguments->begin, r->arguments->utc, day, &r->begin_ns))
@@ -192,36 +163,47 @@ static int conditions(struct report *r)
 			return -EINVAL;
 		vector_push(&r->where, e);
 	}
-	r->selection.where = r->where.items;
-	r->selection.nr_where = r->where.len;
 	return 0;
 }
 
-static int format_parse(const struct report *r, enum ctf_format *ret)
+/*
+ * A file alone is printed as the tool that it is of would, unless a time line is asked for; so is
+ * one that was to be and is not there.
+ */
+static const char *style_of(const struct arguments *a, char **paths)
 {
-	const struct arguments *const a = r->arguments;
+	const bool has_style = a->format && recording_is_style(a->format);
+
+	if (paths[1] || !(recording_recognise(*paths) || (has_style && access(*paths, R_OK))) ||
+	    a->json || a->begin || a->end || a->utc || a->seconds || a->kernel_clock || a->live ||
+	    (a->format && !has_style))
+		return NULL;
+	return has_style ? a->format : "";
+}
+
+static int format_parse(const struct arguments *a, const char *style, enum ctf_format *ret)
+{
 	static const char *const names[] = {"text", "babeltrace", "json"};
+	const bool has_style = a->format && recording_is_style(a->format);
 
 	*ret = a->json ? CTF_FORMAT_JSON : CTF_FORMAT_TEXT;
-	if (a->json && a->format && !str_eq(a->format, "json") && !str_eq(a->format, "trace-cmd"))
+	if (a->json && a->format && !str_eq(a->format, "json") && !has_style)
 		return options_usage_error(&spec, "--json and -f %s are two formats; choose one",
 					   a->format);
-	if (r->style == REPORT_TRACE_CMD)
+	if (style || !a->format)
 		return 0;
-	if (a->format && str_eq(a->format, "trace-cmd"))
+	if (has_style)
 		return options_usage_error(
-			&spec,
-			"-f trace-cmd is for one trace.dat alone, without a time line's options");
-	for (size_t i = 0; a->format && i < ARRAY_SIZE(names); i++) {
+			&spec, "-f %s is for one %s alone, without a time line's options",
+			a->format, recording_is_style(a->format));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!str_eq(a->format, names[i]))
 			continue;
 		*ret = (enum ctf_format)i;
 		return 0;
 	}
-	return a->format
-		       ? options_usage_error(&spec, "unknown format '%s': text, babeltrace or json",
-					     a->format)
-		       : 0;
+	return options_usage_error(&spec, "unknown format '%s': text, babeltrace or json",
+				   a->format);
 }
 
 /* ---- events ---- */
@@ -231,44 +213,19 @@ static void tell(struct report *r)
 	diag_tell(&r->diag);
 }
 
-static void count(struct report *r, const char *name, u64 n)
-{
-	void **at = hashmap_put(&r->counts, name, strlen(name) + 1, NULL);
-
-	*at = (void *)((uintptr_t)*at + n);
-}
-
-static void count_kernel(void *arg, const char *name, u64 n)
-{
-	count(arg, name, n);
-}
-
-/* Word of loaded objects is for symbols; people who want to see it ask for it. */
-static bool is_for_us(const struct report *r, const struct ctf_event *event)
-{
-	return r->hides_objects && event->stream->trace->is_ours && event->class->stream_id == 1;
-}
-
-/* The script's variables are what contexts of events are called so. */
 static struct field_value look_up(void *arg, const char *name, bool only_field)
 {
-	static const char *const contexts[][2] = {
-		{"comm", "procname"}, {"pid", "vpid"}, {"tid", "vtid"}, {"cpu", "cpu_id"}};
-	const struct ctf_event *const event = arg;
-	struct field_value v = ctf_event_field(event, name);
+	struct recording *const from = arg;
 
-	for (size_t i = 0; !v.kind && !only_field && i < ARRAY_SIZE(contexts); i++)
-		if (str_eq(name, contexts[i][0]))
-			v = ctf_event_field(event, contexts[i][1]);
-	return v;
+	return from->reader->value(from, name, only_field);
 }
 
-static bool passes(struct report *r, const struct ctf_event *event)
+static bool passes(const struct report *r, struct recording *from)
 {
-	if (event->ns < r->begin_ns || event->ns > r->end_ns || !ctf_print_wants(r->printer, event))
+	if (from->ns < r->begin_ns || from->ns > r->end_ns)
 		return false;
 	for (size_t i = 0; i < r->where.len; i++)
-		if (!predicate_holds(r->where.items[i], look_up, (void *)(uintptr_t)event))
+		if (!predicate_holds(r->where.items[i], look_up, from))
 			return false;
 	return true;
 }
@@ -278,58 +235,22 @@ static bool enough(const struct report *r)
 	return r->arguments->limit && r->printed >= r->arguments->limit;
 }
 
-static int kernel_event(struct report *r, struct report_kernel *k, s64 ns)
-{
-	if (ns < r->begin_ns || ns > r->end_ns) {
-		report_kernel_skip(k);
-		return 0;
-	}
-	r->printed++;
-	return report_kernel_next(k, r->arguments->count ? NULL : r->printer);
-}
-
-/* Those that are not younger. */
-static int kernel_events(struct report *r, s64 until_ns)
-{
-	struct report_kernel *kernel;
-	int rc = 0;
-	s64 ns;
-
-	while (!rc && !interrupted && !enough(r) && (kernel = kernel_before(r, until_ns, &ns)))
-		rc = kernel_event(r, kernel, ns);
-	return rc;
-}
-
 /* Up to the end of what is there. 0, or what a write said. */
 static int events(struct report *r)
 {
-	const bool all = !r->arguments->begin && !r->arguments->end &&
-			 !r->arguments->events.count && !r->where.len;
-	struct ctf_event event;
+	const bool counts = r->arguments->count;
+	struct recording *from;
 	int rc = 0;
 
-	while (!rc && !interrupted) {
-		const bool has = ctf_set_next(r->set, &event, &r->diag) > 0;
-		struct ctf_cursor c;
-
-		rc = kernel_events(r, has ? event.ns : INT64_MAX);
-		if (!has || rc)
-			break;
-		c = ctf_event_cursor(&event);
-		if (is_for_us(r, &event) || (!all && !passes(r, &event))) {
-			ctf_set_skip(r->set, &event, &r->diag);
+	while (!rc && !interrupted && !enough(r) &&
+	       (from = recordings_next(r->recordings, &r->diag))) {
+		if (!passes(r, from))
 			continue;
-		}
-		if (enough(r))
-			return 0;
 		r->printed++;
-		if (r->arguments->count) {
-			count(r, event.class->name, 1);
-			ctf_set_skip(r->set, &event, &r->diag);
-			continue;
-		}
-		rc = ctf_print(r->printer, &event, &c);
-		ctf_set_done(r->set, &event, &c, &r->diag);
+		if (counts)
+			from->kind->count++;
+		else
+			rc = recording_print(from);
 	}
 	return rc;
 }
@@ -341,13 +262,25 @@ static int follow(struct report *r)
 	while (!rc && !interrupted && !enough(r)) {
 		rc = events(r);
 		if (!rc)
-			rc = ctf_print_flush(r->printer);
+			rc = recordings_flush(r->recordings);
 		tell(r);
 		if (!rc && !interrupted && !enough(r))
 			poll(NULL, 0, 100);
-		ctf_set_refresh(r->set, &r->diag);
+		recordings_refresh(r->recordings, &r->diag);
 	}
 	return rc;
+}
+
+/* Several kinds may have one name: in traces of several programs. */
+static void count(void *arg, struct recorded_kind *k)
+{
+	struct report *const r = arg;
+	void **at;
+
+	if (!k->count)
+		return;
+	at = hashmap_put(&r->counts, k->name, strlen(k->name) + 1, NULL);
+	*at = (void *)((uintptr_t)*at + k->count);
 }
 
 static int by_count(const void *a, const void *b)
@@ -365,8 +298,7 @@ static void counts_print(struct report *r)
 	struct json j = JSON_INIT(&out);
 	struct hashmap_entry *rows;
 
-	for (size_t i = 0; i < r->kernels.len; i++)
-		report_kernel_counts(r->kernels.items[i], count_kernel, r);
+	recordings_each_kind(r->recordings, count, r);
 	rows = xreallocarray(NULL, r->counts.len + 1, sizeof(*rows));
 	if (r->counts.len)
 		memcpy(rows, r->counts.entries, r->counts.len * sizeof(*rows));
@@ -392,11 +324,8 @@ static void counts_print(struct report *r)
 
 static enum exit_code end(struct report *r, int rc)
 {
-	struct ctf_loss loss = ctf_set_loss(r->set);
-	bool gaps = false;
+	struct recording_loss loss = recordings_loss(r->recordings, &r->diag);
 
-	for (size_t i = 0; i < r->kernels.len; i++)
-		loss.events += report_kernel_lost(r->kernels.items[i], &r->diag, &gaps);
 	loss.damaged += r->diag.errors;
 	tell(r);
 	if (rc && rc != -EPIPE)
@@ -412,150 +341,90 @@ static enum exit_code end(struct report *r, int rc)
 	}
 	if (loss.damaged || (rc && rc != -EPIPE))
 		return EXIT_FAILED;
-	return loss.events || loss.packets || gaps ? EXIT_LOST : EXIT_OK;
+	return loss.events || loss.packets || loss.gaps ? EXIT_LOST : EXIT_OK;
 }
 
-static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struct strbuf *out)
-{
-	ctf_symbols_put(arg, trace, ns, value, out);
-}
-
-/* ---- traces ---- */
+/* ---- recordings ---- */
 
 /* What only CTF has. */
-static int kernels_check(struct report *r)
+static int fixed_check(struct report *r)
 {
 	const struct arguments *a = r->arguments;
+	const struct recording *fixed = recordings_fixed(r->recordings);
 	const char *what = a->live					  ? "--live"
 			   : a->format && str_eq(a->format, "babeltrace") ? "--format babeltrace"
 									  : NULL;
 
-	if (!what || !r->kernels.len)
+	if (!what || !fixed)
 		return 0;
-	diag_error(&r->diag, NO_SPAN, "%s is for CTF traces, and there is a trace.dat among these",
-		   what);
+	diag_error(&r->diag, NO_SPAN, "%s is for CTF traces, and there is a %s among these", what,
+		   fixed->reader->name);
 	return -EINVAL;
 }
 
-/* The recordings of the kernel last: their place on the time line may depend on the others. */
-static int add_paths(struct report *r, char **paths, bool is_json)
+static int add_paths(struct report *r, char **paths)
 {
-	const struct report_kernel_options how = {
-		.style = r->style,
-		.selection = &r->selection,
-		.raw = is_json,
-		.clock = r->arguments->kernel_clock,
-		.set = r->set,
-	};
-	struct report_recordings recordings = {0};
 	int rc = 0;
 
 	for (; *paths && !rc; paths++)
-		rc = report_input_add(*paths, r->style != REPORT_TIME_LINE, r->set, &recordings,
-				      &r->diag);
-	for (size_t i = 0; i < recordings.paths.len && !rc; i++) {
-		struct report_kernel *k;
-
-		rc = report_kernel_open(recordings.paths.items[i], &how, &r->diag, &k);
-		if (!rc)
-			vector_push(&r->kernels, k);
-	}
-	report_recordings_release(&recordings);
-	return rc ? rc : kernels_check(r);
-}
-
-static void check_names(struct report *r)
-{
-	struct event_table **tables = xreallocarray(NULL, r->kernels.len + 1, sizeof(*tables));
-
-	for (size_t i = 0; i < r->kernels.len; i++)
-		tables[i] = report_kernel_table(r->kernels.items[i]);
-	report_names_check(&(struct report_names){.set = r->set,
-						  .kernels = tables,
-						  .nr_kernels = r->kernels.len},
-			   &r->selection, &r->diag);
-	free(tables);
+		rc = recordings_add(r->recordings, *paths, &r->diag);
+	if (!rc)
+		rc = recordings_open(r->recordings, &r->diag);
+	return rc ? rc : fixed_check(r);
 }
 
 static enum exit_code run(struct report *r, char **paths)
 {
-	struct ctf_print_options print = {
-		.gmt = r->arguments->utc,
-		.seconds = r->arguments->seconds,
-		.escape = isatty(STDOUT_FILENO),
-		.events = r->arguments->events.items,
-		.nr_events = r->arguments->events.count,
-	};
-	int rc = format_parse(r, &print.format);
+	int rc;
 
-	if (rc)
-		return (enum exit_code)rc;
-	if (conditions(r)) {
-		tell(r);
-		return EXIT_USAGE;
-	}
-	if (add_paths(r, paths, print.format == CTF_FORMAT_JSON)) {
+	if (add_paths(r, paths)) {
 		tell(r);
 		return EXIT_FAILED;
 	}
 	rc = window(r);
 	if (rc)
 		return (enum exit_code)rc;
-	if (print.format != CTF_FORMAT_BABELTRACE && !r->arguments->no_symbols) {
-		r->symbols = ctf_symbols_new(r->arguments->paths.items, r->arguments->paths.count);
-		print.address = address;
-		print.arg = r->symbols;
-	}
-	r->hides_objects =
-		print.format != CTF_FORMAT_BABELTRACE && !print.nr_events && !r->arguments->count;
-	r->printer = ctf_printer_new(&print, STDOUT_FILENO);
 	rc = r->arguments->live ? follow(r) : events(r);
 	if (!rc)
-		rc = ctf_print_flush(r->printer);
+		rc = recordings_flush(r->recordings);
 	if (!rc)
-		check_names(r);
+		report_names_check(r->recordings, r->where.items, r->where.len, &r->diag);
 	if (r->arguments->count)
 		counts_print(r);
-	ctf_printer_release(r->printer);
 	return end(r, rc);
-}
-
-/*
- * A trace.dat alone is printed as the kernel would, unless a time line is asked for; so is one that
- * was to be and is not there.
- */
-static enum report_style style_of(const struct arguments *a, char **paths)
-{
-	const bool trace_cmd = a->format && str_eq(a->format, "trace-cmd");
-
-	if (paths[1] || !(report_kernel_is(*paths) || (trace_cmd && access(*paths, R_OK))) ||
-	    a->json || a->begin || a->end || a->utc || a->seconds || a->kernel_clock || a->live ||
-	    (a->format && !trace_cmd))
-		return REPORT_TIME_LINE;
-	return trace_cmd ? REPORT_TRACE_CMD : REPORT_COLUMNS;
 }
 
 static int report(const struct arguments *a, char **paths)
 {
-	struct report r = {.arguments = a,
-			   .diag = DIAG_INIT,
-			   .selection = {.events = a->events},
-			   .style = style_of(a, paths)};
+	struct report r = {.arguments = a, .diag = DIAG_INIT};
+	struct recordings_options what = {
+		.print = {.gmt = a->utc, .seconds = a->seconds, .escape = isatty(STDOUT_FILENO)},
+		.events = a->events,
+		.files = a->paths,
+		.style = style_of(a, paths),
+		.clock = a->kernel_clock,
+		.live = a->live,
+		.hold_ns = (s64)a->hold_ms * 1000000,
+	};
 	const struct sigaction action = {.sa_handler = on_signal};
-	int rc;
+	int rc = format_parse(a, what.style, &what.print.format);
 
+	if (rc)
+		return rc;
+	what.shows_inner = what.print.format == CTF_FORMAT_BABELTRACE || a->count;
+	what.no_symbols = what.print.format == CTF_FORMAT_BABELTRACE || a->no_symbols;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	r.set = ctf_set_new(
-		&(struct ctf_options){.live = a->live, .hold_ns = (s64)a->hold_ms * 1000000});
-	rc = run(&r, paths);
+	r.recordings = recordings_new(&what);
+	if (conditions(&r)) {
+		tell(&r);
+		rc = EXIT_USAGE;
+	} else {
+		rc = run(&r, paths);
+	}
 	vector_free(&r.where);
-	for (size_t i = 0; i < r.kernels.len; i++)
-		report_kernel_close(r.kernels.items[i]);
-	vector_free(&r.kernels);
 	hashmap_release(&r.counts);
-	ctf_symbols_release(r.symbols);
-	ctf_set_release(r.set);
+	recordings_release(r.recordings);
 	diag_release(&r.diag);
 	return rc;
 }

@@ -84,7 +84,8 @@ struct ctf_event_class {
 	u64 stream_id;
 	const struct ctf_type *context, *fields; /* structs or NULL */
 	struct ctf_stream_class *stream;
-	void *user; /* of whoever reads the trace */
+	struct ctf_program *program; /* of trace/ctf/print.h: how it is printed */
+	struct recorded_kind *kind; /* of trace/recording.h */
 };
 
 struct ctf_stream_class {

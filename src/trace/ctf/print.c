@@ -67,14 +67,9 @@ struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int
 
 static inline struct ctf_program *program_of(struct ctf_printer *p, const struct ctf_event *event)
 {
-	if (!event->class->user)
-		event->class->user = ctf_program(&p->options, &p->arena, event);
-	return event->class->user;
-}
-
-bool ctf_print_wants(struct ctf_printer *p, const struct ctf_event *event)
-{
-	return program_of(p, event)->wanted;
+	if (!event->class->program)
+		event->class->program = ctf_program(&p->options, &p->arena, event);
+	return event->class->program;
 }
 
 /* ---- the beginning of a line ---- */

@@ -22,8 +22,6 @@ struct ctf_print_options {
 	bool gmt; /* times in UTC, not in local time */
 	bool seconds; /* as seconds since the epoch */
 	bool escape; /* for a terminal: also bytes that are not ASCII and might do harm */
-	const char *const *events; /* globs; an event is printed if one matches; NULL = all */
-	size_t nr_events;
 	/* Text for an address of this process at this time; adds to out. May be NULL. */
 	void (*address)(void *arg, struct ctf_trace *trace, s64 ns, u64 address,
 			struct strbuf *out);
@@ -33,8 +31,6 @@ struct ctf_print_options {
 struct ctf_printer;
 
 struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int fd);
-/* False: this event is not wanted (see events). */
-bool ctf_print_wants(struct ctf_printer *p, const struct ctf_event *event);
 /*
  * Prints one event; *c ends behind it. Nothing is printed of an event that is cut short
  * (c->failed). 0, or -errno of a write.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/ctf/program.h"
 
-#include "base/glob.h"
 #include "base/json.h"
 #include "base/vector.h"
 #include "trace/ctf/value.h"
@@ -181,16 +180,6 @@ static void head_of(const struct ctf_event *event, struct strbuf *out)
 	strbuf_addf(out, "%s: ", *event->class->name ? event->class->name : "<unknown>");
 }
 
-static bool wanted(const struct ctf_print_options *o, const char *name)
-{
-	if (!o->nr_events)
-		return true;
-	for (size_t i = 0; i < o->nr_events; i++)
-		if (glob_match(o->events[i], name))
-			return true;
-	return false;
-}
-
 struct ctf_program *ctf_program(const struct ctf_print_options *options, struct arena *arena,
 				const struct ctf_event *event)
 {
@@ -205,7 +194,6 @@ struct ctf_program *ctf_program(const struct ctf_print_options *options, struct 
 	struct ctf_program *program = arena_new(arena, struct ctf_program);
 	bool first = true;
 
-	program->wanted = wanted(options, event->class->name);
 	if (json)
 		json_head(event, &head);
 	else

@@ -41,7 +41,6 @@ struct ctf_print_step {
 };
 
 struct ctf_program {
-	bool wanted;
 	char *head; /* "host:process:(pid) app:event: "; JSON: what stands between time and CPU */
 	u32 head_size;
 	char *text;

@@ -7,6 +7,7 @@
 #ifndef PANTRACE_TRACE_CTF_SYMBOLS_H
 #define PANTRACE_TRACE_CTF_SYMBOLS_H
 
+#include "base/strbuf.h"
 #include "trace/ctf/trace.h"
 
 struct ctf_symbols;

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The events of a trace.dat, a recording of trace-cmd or of ours, of all of its buffers in one
+ * order: in columns, or on the time line. Where its times lie on that is known
+ *
+ *	- from its date (trace-cmd's --date),
+ *	- from another recording of the same machine that knows the same clock (CTF: x86-tsc of
+ *	ours, mono of LTTng's),
+ *	- of clocks mono, boot and tai, from this machine as it runs, if it was recorded here since
+ *	it started.
+ */
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "trace/dat/trace_dat.h"
+#include "trace/ftrace/event_field.h"
+#include "trace/ftrace/event_json.h"
+#include "trace/recording.h"
+
+/* A buffer that has events: the recording's own, or an instance's. */
+struct dat_source {
+	size_t buffer; /* of trace_dat_buffer() */
+	const char *name; /* of the instance; "" = top */
+	struct recorded_clock clock; /* that its times are ticks of */
+	bool has_event;
+	struct raw_event event; /* the next one */
+	s64 ns; /* of the event, on the time line */
+	struct page_merge events;
+};
+
+struct dat_recording {
+	struct recording recording;
+	struct trace_dat *file;
+	struct trace_text text; /* to print it */
+	VECTOR(struct dat_source) sources;
+	struct dat_source *current; /* whose event it stands at; NULL before the first */
+	char *host;
+	int name_width; /* of instances, in columns */
+	struct recorded_kind **kinds; /* by event id: once it was met */
+	struct strbuf line;
+};
+
+#define EVENT_IDS 65536
+
+static struct dat_recording *dat_of(const struct recording *r)
+{
+	return container_of(r, struct dat_recording, recording);
+}
+
+/* ---- where its times lie ---- */
+
+/* "Linux HOST RELEASE MACHINE" */
+static char *host_of(const char *uname)
+{
+	const char *host = strchr(uname, ' ');
+
+	return host ? xstrndup(host + 1, strcspn(host + 1, " ")) : NULL;
+}
+
+static bool is_of_this_boot(const struct dat_recording *k, const char *path)
+{
+	struct utsname u;
+	struct stat st;
+	char *name;
+	bool same;
+
+	if (uname(&u) || stat(path, &st))
+		return false;
+	name = xasprintf("%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
+	same = str_eq(name, trace_dat_uname(k->file));
+	free(name);
+	return same && (s64)st.st_mtim.tv_sec * 1000000000 >
+			       clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME);
+}
+
+static int place(struct recordings *all, struct dat_recording *k, struct dat_source *s,
+		 const char *path, struct diag *d)
+{
+	static const struct {
+		const char *name;
+		clockid_t id;
+	} clocks[] = {{"mono", CLOCK_MONOTONIC}, {"boot", CLOCK_BOOTTIME}, {"tai", CLOCK_TAI}};
+	const char *const said = recordings_options(all)->clock;
+	const char *const clock = said ?: trace_dat_buffer(k->file, s->buffer)->clock;
+	const s64 offset_ns = trace_dat_offset(k->file);
+	s64 date_ns;
+
+	s->clock.origin_ns = offset_ns;
+	if (trace_dat_date(k->file, s->buffer, &date_ns) && !said && !str_eq(clock, "x86-tsc") &&
+	    !str_eq(clock, "counter")) {
+		s->clock.origin_ns += date_ns;
+		return 0;
+	}
+	if (recordings_clock(all, k->host, clock, &s->clock)) {
+		s->clock.origin_ns += offset_ns;
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {
+		if (!str_eq(clocks[i].name, clock) || !is_of_this_boot(k, path))
+			continue;
+		s->clock.origin_ns += clock_distance_ns(clocks[i].id, CLOCK_REALTIME);
+		return 0;
+	}
+	diag_error(d, NO_SPAN,
+		   "%s: its times are of the clock '%s', and nothing says when that was", path,
+		   *clock ? clock : "local");
+	diag_hint(d, "trace-cmd record -C mono, and report on the machine that it is of before "
+		     "that starts again; or "
+		     "trace-cmd record --date. What trace-cmd extract writes is always said to be "
+		     "'local': "
+		     "--kernel-clock says it better");
+	return -ENODATA;
+}
+
+static s64 on_time_line(const struct dat_source *s, u64 time)
+{
+	if (s->clock.frequency == 1000000000)
+		return (s64)((u64)s->clock.origin_ns + time);
+	return (s64)((u64)s->clock.origin_ns +
+		     (u64)((unsigned __int128)time * 1000000000u / s->clock.frequency));
+}
+
+/* ---- events ---- */
+
+static void source_advance(struct dat_source *s)
+{
+	s->has_event = page_merge_next(&s->events, &s->event);
+	if (s->has_event)
+		s->ns = on_time_line(s, s->event.event.time);
+}
+
+static struct recorded_kind *kind_of(struct dat_recording *k, u32 id)
+{
+	const struct event_info *info;
+	char *name;
+
+	if (k->kinds[id])
+		return k->kinds[id];
+	info = event_table_get(k->text.events, id);
+	name = info ? xasprintf("%s:%s", info->system, info->name)
+		    : xasprintf("unknown event %u", id);
+	k->kinds[id] = recorded_kind_new(k->recording.all, name, info ? info->name : NULL);
+	free(name);
+	return k->kinds[id];
+}
+
+static bool dat_next(struct recording *r, struct diag *d)
+{
+	struct dat_recording *const k = dat_of(r);
+	struct dat_source *best = NULL;
+
+	if (k->current)
+		source_advance(k->current);
+	else
+		for (size_t i = 0; i < k->sources.len; i++)
+			source_advance(&k->sources.items[i]);
+	for (size_t i = 0; i < k->sources.len; i++) {
+		struct dat_source *s = &k->sources.items[i];
+
+		if (s->has_event && (!best || s->ns < best->ns))
+			best = s;
+	}
+	if (!best)
+		return false;
+	k->current = best;
+	r->ns = best->ns;
+	r->kind = kind_of(k, page_event_id(&best->event.event));
+	return true;
+}
+
+static struct field_value dat_value(struct recording *r, const char *name, bool only_field)
+{
+	const struct dat_recording *const k = dat_of(r);
+	const struct page_event *const e = &k->current->event.event;
+	const struct event_info *info = event_table_get(k->text.events, page_event_id(e));
+	struct field_value v = {0};
+
+	if (info)
+		v = event_field(info, e, name);
+	if (v.kind || only_field)
+		return v;
+	if (str_eq(name, "cpu")) {
+		v.kind = FIELD_INTEGER;
+		v.integer = k->current->event.cpu;
+	} else if (str_eq(name, "tid")) {
+		v.kind = FIELD_INTEGER;
+		v.integer = (u64)page_event_pid(e);
+	} else if (str_eq(name, "pid")) {
+		v.integer = (u64)task_tgid(k->text.tasks, page_event_pid(e));
+		v.kind = v.integer ? FIELD_INTEGER : FIELD_NONE; /* it may not be known */
+	} else if (str_eq(name, "comm")) {
+		v.kind = FIELD_TEXT;
+		v.text = task_name(k->text.tasks, page_event_pid(e), &v.size);
+	}
+	return v;
+}
+
+/* ---- lines ---- */
+
+/* The text behind the name, without the newline. */
+static void text_of(struct dat_recording *k, struct event_info *info, const struct raw_event *e,
+		    const char **ret, size_t *ret_size)
+{
+	const size_t n = info->name_len;
+
+	strbuf_reset(&k->line);
+	trace_text_body(&k->text, info, e, &k->line);
+	while (k->line.len && k->line.data[k->line.len - 1] == '\n')
+		k->line.len--;
+	*ret = k->line.data;
+	*ret_size = k->line.len;
+	if (k->line.len >= n + 2 && !memcmp(k->line.data, info->name, n) &&
+	    !memcmp(k->line.data + n, ": ", 2)) {
+		*ret += n + 2;
+		*ret_size -= n + 2;
+	}
+}
+
+struct field_adder {
+	struct dat_recording *recording;
+	const struct event_info *info;
+	const struct page_event *event;
+};
+
+static void add_fields(void *arg, struct json *j)
+{
+	const struct field_adder *a = arg;
+	const struct event_json_names names = {.kernel = a->recording->text.context.symbols};
+
+	event_json_add(j, a->info, a->event, &names);
+}
+
+static int print_on_time_line(struct dat_recording *k, struct ctf_printer *printer)
+{
+	const struct page_event *e = &k->current->event.event;
+	struct event_info *info = event_table_get(k->text.events, page_event_id(e));
+	struct field_adder adder = {k, info, e};
+	struct ctf_ready_event ready = {.ns = k->current->ns,
+					.host = k->host,
+					.name = k->recording.kind->name,
+					.cpu = k->current->event.cpu,
+					.pid = page_event_pid(e),
+					.text = ""};
+
+	ready.task = task_name(k->text.tasks, ready.pid, NULL);
+	if (info) {
+		text_of(k, info, &k->current->event, &ready.text, &ready.size);
+		ready.fields = add_fields;
+		ready.arg = &adder;
+	}
+	return ctf_print_ready(printer, &ready);
+}
+
+static int dat_print(struct recording *r, struct ctf_printer *printer)
+{
+	struct dat_recording *const k = dat_of(r);
+	const char *const style = recordings_options(r->all)->style;
+	struct dat_source *const s = k->current;
+	struct strbuf *const out = ctf_print_out(printer);
+	s64 date_ns = 0;
+
+	if (!style)
+		return print_on_time_line(k, printer);
+	if (k->sources.len > 1)
+		strbuf_addf(out, "%*s%s ", k->name_width, s->name, *s->name ? ":" : " ");
+	if (*style) {
+		trace_dat_date(k->file, s->buffer, &date_ns);
+		s->event.event.time += (u64)(trace_dat_offset(k->file) + date_ns);
+		trace_text_trace_cmd(&k->text, &s->event, out);
+	} else {
+		trace_text_event(&k->text, &s->event, out);
+	}
+	return ctf_print_added(printer);
+}
+
+/* ---- the file ---- */
+
+static void dat_loss(struct recording *r, struct diag *d, struct recording_loss *ret)
+{
+	const struct dat_recording *const k = dat_of(r);
+	u64 gaps = 0, damaged = 0;
+
+	for (size_t i = 0; i < k->sources.len; i++) {
+		ret->events += k->sources.items[i].events.lost;
+		gaps += k->sources.items[i].events.gaps;
+		damaged += k->sources.items[i].events.damaged;
+	}
+	if (gaps)
+		diag_warning(d, NO_SPAN,
+			     "%s: events were lost at %" PRIu64
+			     " place%s; how many, the recording does not say",
+			     r->path, gaps, gaps == 1 ? "" : "s");
+	if (damaged)
+		diag_error(d, NO_SPAN, "%s: %" PRIu64 " pages could not be read to their end",
+			   r->path, damaged);
+	ret->gaps |= gaps != 0;
+}
+
+struct name_receiver {
+	recorded_name_fn *fn;
+	void *arg;
+	int rc;
+};
+
+static int event_name(void *arg, const char *system, const char *name)
+{
+	struct name_receiver *to = arg;
+	char full[256];
+
+	snprintf(full, sizeof(full), "%s:%s", system, name);
+	return to->rc = to->fn(to->arg, full, name);
+}
+
+static int dat_each_event(struct recording *r, recorded_name_fn *fn, void *arg)
+{
+	struct name_receiver to = {.fn = fn, .arg = arg};
+
+	event_table_each(dat_of(r)->text.events, event_name, &to);
+	return to.rc;
+}
+
+/* Of events that were met, and what each has. */
+static int dat_each_field(struct recording *r, recorded_name_fn *fn, void *arg)
+{
+	int rc = 0;
+
+	for (u32 id = 0; id < EVENT_IDS && !rc; id++) {
+		const struct event_info *info = event_table_met(dat_of(r)->text.events, id);
+
+		for (u32 i = 0; info && i < info->record->count && !rc; i++)
+			if (info->record->members[i].name)
+				rc = fn(arg, info->record->members[i].name, NULL);
+	}
+	return rc;
+}
+
+static void dat_names(const char *path, recorded_name_fn *fn, void *arg)
+{
+	struct diag quiet = DIAG_INIT;
+	struct trace_text text;
+	struct trace_dat *file;
+
+	if (!trace_dat_open(path, &quiet, &file)) {
+		trace_dat_text(file, &text);
+		event_table_each(text.events, event_name,
+				 &(struct name_receiver){.fn = fn, .arg = arg});
+		trace_dat_close(file);
+	}
+	diag_release(&quiet);
+}
+
+static void dat_close(struct recording *r)
+{
+	struct dat_recording *const k = dat_of(r);
+
+	for (size_t i = 0; i < k->sources.len; i++)
+		page_merge_release(&k->sources.items[i].events);
+	vector_free(&k->sources);
+	trace_dat_close(k->file);
+	strbuf_release(&k->line);
+	free(k->kinds);
+	free(k->host);
+	free(k);
+}
+
+/* Alone its times are shown as they were recorded. */
+static int add_source(struct recordings *all, struct dat_recording *k, size_t buffer,
+		      const char *path, struct diag *d)
+{
+	const struct trace_dat_buffer *const b = trace_dat_buffer(k->file, buffer);
+	struct dat_source s = {
+		.buffer = buffer, .name = b->name, .clock = {.frequency = 1000000000}};
+	int rc;
+
+	if (!b->cpus)
+		return 0;
+	if (!recordings_options(all)->style) {
+		rc = place(all, k, &s, path, d);
+		if (rc)
+			return rc;
+	}
+	k->name_width = MAX(k->name_width, (int)strlen(s.name));
+	k->text.options.counter |= str_eq(b->clock, "counter") || str_eq(b->clock, "x86-tsc") ||
+				   str_eq(b->clock, "uptime");
+	rc = trace_dat_events(k->file, buffer, &s.events);
+	if (!rc)
+		vector_push(&k->sources, s);
+	return rc;
+}
+
+static int dat_open(struct recordings *all, const char *path, struct diag *d,
+		    struct recording **ret)
+{
+	struct dat_recording *k = xzalloc(sizeof(*k));
+	int rc = trace_dat_open(path, d, &k->file);
+
+	if (rc) {
+		free(k);
+		return rc;
+	}
+	k->kinds = xzalloc(EVENT_IDS * sizeof(*k->kinds));
+	k->line = (struct strbuf)STRBUF_INIT;
+	k->host = host_of(trace_dat_uname(k->file));
+	trace_dat_text(k->file, &k->text);
+	k->text.context.raw_strings = recordings_options(all)->print.format == CTF_FORMAT_JSON;
+	for (size_t i = 0; i < trace_dat_buffers(k->file) && !rc; i++)
+		rc = add_source(all, k, i, path, d);
+	*ret = rc ? NULL : &k->recording;
+	if (rc)
+		dat_close(&k->recording);
+	return rc;
+}
+
+const struct recording_reader dat_reader = {
+	.name = "trace.dat",
+	.style = "trace-cmd",
+	.is_kernel = true,
+	.recognise = trace_dat_is,
+	.open = dat_open,
+	.next = dat_next,
+	.value = dat_value,
+	.print = dat_print,
+	.loss = dat_loss,
+	.each_event = dat_each_event,
+	.each_field = dat_each_field,
+	.names = dat_names,
+	.close = dat_close,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recorded events, whatever file they are in: one interface to all recordings, many of which are
+ * read at once on one time line.
+ *
+ *	struct recordings *all = recordings_new(&options);
+ *	recordings_add(all, path, d);	// any number: files, directories
+ *	recordings_open(all, d);
+ *	while ((r = recordings_next(all, d)))
+ *		// r->kind, r->ns, recording_value(r, "comm"), recording_print(r)
+ *
+ * A reader is a row: what it recognises, how it goes on to the next event, and what it knows of the
+ * one it stands at. State that events refer to (tasks, what was mapped where, symbols) is the
+ * reader's own, as it was at the event's time. Everything streams: nothing is kept of events gone
+ * by. A new kind of file is a file with such a row, and a line in recording.c.
+ */
+#ifndef PANTRACE_TRACE_RECORDING_H
+#define PANTRACE_TRACE_RECORDING_H
+
+#include "base/diag.h"
+#include "base/options.h"
+#include "trace/ctf/print.h"
+#include "trace/field_value.h"
+
+/* A kind of event: "sched:sched_switch". Readers make one when they meet it. */
+struct recorded_kind {
+	const char *name;
+	const char *short_name; /* that it goes by, too: "sched_switch"; NULL = none */
+	bool is_inner; /* for the reader's own use: only for people who ask for it */
+	u64 count; /* for whoever counts */
+	enum {
+		KIND_NOT_ASKED,
+		KIND_UNWANTED,
+		KIND_WANTED
+	} choice; /* see recordings_options.events */
+};
+
+struct recordings;
+struct recording_reader;
+
+/* One of them, which stands at an event. A reader's own struct begins with it. */
+struct recording {
+	const struct recording_reader *reader;
+	struct recordings *all;
+	char *path;
+	bool has_event;
+	s64 ns; /* of the event: since the epoch; in a style of its own, as it was recorded */
+	struct recorded_kind *kind;
+};
+
+/* How far the clock of a recording is known. */
+struct recorded_clock {
+	s64 origin_ns; /* its 0, since the epoch */
+	u64 frequency;
+};
+
+struct recording_loss {
+	u64 events, packets;
+	u64 damaged; /* parts that could not be read to their end, not told in a diagnostic */
+	bool gaps; /* more was lost, and nobody counted it */
+};
+
+/* Returning other than 0 ends it. short_name: NULL = none */
+typedef int recorded_name_fn(void *arg, const char *name, const char *short_name);
+
+struct recording_reader {
+	const char *name; /* "trace.dat" */
+	/* -f's name for the lines of the tool that it comes from; NULL = none */
+	const char *style;
+	bool is_kernel; /* events are tracepoints: "tracepoint:" may stand before their names */
+	/* By the first bytes of a file. NULL: it is for directories. */
+	bool (*recognise)(const void *head, size_t len);
+	/* NULL in *ret: of directories, nothing is there. 0 or -errno with the reason in d. */
+	int (*open)(struct recordings *all, const char *path, struct diag *d,
+		    struct recording **ret);
+	/*
+	 * Goes on to the next event: sets ns and kind. False: the end; in a recording that grows,
+	 * for now. Damage is told.
+	 */
+	bool (*next)(struct recording *r, struct diag *d);
+	/* A field of the event or, unless only a field is meant, comm, pid, tid or cpu. */
+	struct field_value (*value)(struct recording *r, const char *name, bool only_field);
+	/* The event's line, in the style that was asked for. 0 or -errno of a write. */
+	int (*print)(struct recording *r, struct ctf_printer *printer);
+	/* As far as it was read: adds to *ret. */
+	void (*loss)(struct recording *r, struct diag *d, struct recording_loss *ret);
+	/* Names of its events, and of their fields. */
+	int (*each_event)(struct recording *r, recorded_name_fn *fn, void *arg);
+	int (*each_field)(struct recording *r, recorded_name_fn *fn, void *arg);
+	/* Names of events in a file or directory that is not opened otherwise; quickly, silent. */
+	void (*names)(const char *path, recorded_name_fn *fn, void *arg);
+	void (*close)(struct recording *r);
+	/* ---- what not all have ---- */
+	/* Where this host's clock of this name lies. */
+	bool (*clock)(const struct recording *r, const char *host, const char *name,
+		      struct recorded_clock *ret);
+	/* A further path for the same recording; 0 or -errno. */
+	int (*add)(struct recording *r, const char *path, struct diag *d);
+	void (*refresh)(struct recording *r, struct diag *d); /* what has grown since */
+};
+
+struct recordings_options {
+	struct ctf_print_options print; /* what a reader needs for its own lines it adds */
+	struct string_list events; /* globs of names; none = all */
+	struct string_list files; /* directories where programs' files are looked for */
+	/* NULL = on the time line; "" = as the recording's own tool shows it; or a reader's style */
+	const char *style;
+	const char *clock; /* that kernel events were recorded with; NULL = as they say */
+	bool shows_inner;
+	bool no_symbols; /* addresses stay numbers */
+	bool live; /* recordings may grow */
+	s64 hold_ns; /* live: events younger than this wait for slower streams */
+};
+
+struct recordings *recordings_new(const struct recordings_options *options);
+void recordings_release(struct recordings *all);
+/* A path's reader; NULL: it is a directory, or nothing that anyone knows. */
+const struct recording_reader *recording_recognise(const char *path);
+/* The name of the reader whose style this is; NULL: nobody's. */
+const char *recording_is_style(const char *name);
+/* Adds what is at PATH, and looks into directories. 0 or -errno with a diagnostic. */
+int recordings_add(struct recordings *all, const char *path, struct diag *d);
+/* Once, when all are added: each stands at its first event. 0 or -errno with a diagnostic. */
+int recordings_open(struct recordings *all, struct diag *d);
+/* The one that cannot do what CTF traces can (grow, be printed as babeltrace does); or NULL. */
+const struct recording *recordings_fixed(const struct recordings *all);
+
+/* The time of the event that recordings_next() would give now. False: there is none. */
+bool recordings_peek(const struct recordings *all, s64 *ret_ns);
+/* The recording with the oldest event that is wanted, behind the one before. NULL: the end. */
+struct recording *recordings_next(struct recordings *all, struct diag *d);
+void recordings_refresh(struct recordings *all, struct diag *d);
+/* Its event's line, to standard output. 0 or -errno of a write. */
+int recording_print(struct recording *r);
+int recordings_flush(struct recordings *all);
+struct recording_loss recordings_loss(struct recordings *all, struct diag *d);
+/* Until fn returns other than 0; that is returned. */
+int recordings_each(struct recordings *all, int (*fn)(struct recording *r, void *arg), void *arg);
+void recordings_each_kind(struct recordings *all, void (*fn)(void *arg, struct recorded_kind *k),
+			  void *arg);
+/* Names of a path's events, for the shells: no event is read. */
+void recording_names(const char *path, recorded_name_fn *fn, void *arg);
+
+/* ---- for readers ---- */
+
+struct recordings_options *recordings_options(struct recordings *all);
+/* Both names are copied; short_name may be NULL. Stays until all is released. */
+struct recorded_kind *recorded_kind_new(struct recordings *all, const char *name,
+					const char *short_name);
+/* What another recording knows of a host's clock. */
+bool recordings_clock(const struct recordings *all, const char *host, const char *name,
+		      struct recorded_clock *ret);
+
+extern const struct recording_reader ctf_reader; /* trace/ctf/reader.c */
+extern const struct recording_reader dat_reader; /* trace/dat/reader.c */
+
+#endif
