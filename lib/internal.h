@@ -197,6 +197,7 @@ struct pt_spec {
 	bool has_clock;
 	struct pt_clock clock;
 	struct pt_tracked tracked;
+	bool stopped; /* begins with its events off */
 	uint32_t nr_maps; /* PANTRACE_AGGREGATE */
 	struct pt_map_spec map[PANTRACE_AGGREGATE_MAPS];
 };

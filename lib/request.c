@@ -221,6 +221,8 @@ static int do_resume(const char *name, const char *text, size_t n, struct pt_ans
 {
 	const int rc = pt_session_resume(name);
 
+	if (rc && rc != -ENOENT && pt_refusal_reason(-rc))
+		pt_answer_add(answer, "%s", pt_refusal_reason(-rc));
 	return rc ? rc : with_session(name, answer);
 }
 

@@ -216,9 +216,10 @@ static int resume(struct pt_settings *set, const void *arg)
 	/* no rings: it had no such event yet, or is a child that was forked meanwhile */
 	set->state = pt_session_of(set)->shm || set->spec.mode == PANTRACE_AGGREGATE ? PT_RUNNING
 										     : PT_ARMED;
+	set->error = 0;
 	if (!set->untracked)
 		go_on(set);
-	return 0;
+	return set->error;
 }
 
 int pt_session_resume(const char *name)
@@ -301,7 +302,7 @@ int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules, c
 	set->rules = *rules;
 	set->untracked = !pt_tracked_here(&spec->tracked);
 	set->stale = false;
-	set->state = PT_ARMED;
+	set->state = spec->stopped ? PT_STOPPED : PT_ARMED;
 	pt_sites_follow();
 	rc = set->error;
 	set->begun = !rc;

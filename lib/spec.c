@@ -322,6 +322,13 @@ static int take_tracked(struct pt_description *to, struct pt_line *values)
 	return pt_tracked_take(&to->spec.tracked, values);
 }
 
+static int take_stopped(struct pt_description *to, struct pt_line *values)
+{
+	(void)values;
+	to->spec.stopped = true;
+	return 0;
+}
+
 static int take_ask(struct pt_description *to, struct pt_line *values)
 {
 	if (!word_copy(values, to->spec.ask, sizeof(to->spec.ask)) || to->spec.ask[0] != '/')
@@ -356,7 +363,7 @@ static const struct {
 	{"mode", take_mode},	 {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block},	 {"threads", take_threads},   {"contexts", take_contexts},
 	{"clock", take_clock},	 {"enable", take_enable},     {"disable", take_disable},
-	{"keeper", take_keeper}, {"tracked", take_tracked},
+	{"keeper", take_keeper}, {"tracked", take_tracked}, {"stopped", take_stopped},
 };
 
 int pt_description_parse(const char *text, size_t n, struct pt_description *ret)

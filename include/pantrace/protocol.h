@@ -31,7 +31,8 @@
  *						others
  *	track SESSION				with tracked lines, in place of the others: who
  *						records from now on
- *	stop SESSION, resume SESSION		its events off and on; the rings stay
+ *	stop SESSION, resume SESSION		its events off and on; the rings stay. An error to
+ *						resume: they cannot be made
  *	status SESSION				counts
  *	attach SESSION				the file of the rings
  *	destroy SESSION				all of it away; a file with a name is left to the
@@ -106,6 +107,7 @@
  *						in a forked child, and by the helper while the
  *						process runs
  *	tracked none				no process records
+ *	stopped					it begins with its events off, as after "stop"
  *	script					no rings: events call the places of the USDT note
  *						libpantrace:script (lib/hooks.c), where tools attach
  *

@@ -21,15 +21,16 @@ struct action_kind {
 static int run_start(struct user_session *s, struct action_context *context, u64 fired,
 		     struct diag *d)
 {
-	user_session_tell(s, "resume", NULL, d);
-	return 0;
+	const int rc = user_session_switch(s, true, d);
+
+	context->refused += s->refused;
+	return rc;
 }
 
 static int run_stop(struct user_session *s, struct action_context *context, u64 fired,
 		    struct diag *d)
 {
-	user_session_tell(s, "stop", NULL, d);
-	return 0;
+	return user_session_switch(s, false, d);
 }
 
 int user_session_rotate(const struct user_session *s, struct diag *d)

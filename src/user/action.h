@@ -2,7 +2,7 @@
 /*
  * What is done when a trigger fires:
  *
- *	start SESSION		its events on again (`user resume`)
+ *	start SESSION		its events on (`user start`)
  *	stop SESSION		its events off
  *	rotate SESSION		its recorder begins a new chunk
  *	snapshot SESSION	what its rings hold is written
@@ -19,6 +19,7 @@ struct action_context {
 	bool json;
 	bool quiet; /* nothing is said of snapshots */
 	u32 snapshots; /* written so far */
+	u32 refused; /* processes that could not take part again in a session */
 };
 
 struct action {

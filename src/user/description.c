@@ -156,17 +156,29 @@ int user_description_add(struct user_session *s, const char *rules)
 	return user_description_write(s, false, false);
 }
 
-int user_description_track(struct user_session *s, const char *lines)
+/* Writes the file with LINES in place of those that begin with WORD. */
+static int lines_replace(struct user_session *s, const char *word, const char *lines)
 {
 	struct strbuf text = STRBUF_INIT;
 
 	for (const char *line = s->text; *line; line = next_line(line))
-		if (!str_starts(line, "tracked "))
+		if (!str_starts(line, word))
 			strbuf_add(&text, line, (size_t)(next_line(line) - line));
 	strbuf_addstr(&text, lines);
 	free(s->text);
 	s->text = strbuf_detach(&text);
 	return user_description_write(s, false, false);
+}
+
+int user_description_track(struct user_session *s, const char *lines)
+{
+	return lines_replace(s, "tracked ", lines);
+}
+
+int user_description_stop(struct user_session *s, bool stopped)
+{
+	s->stopped = stopped;
+	return lines_replace(s, "stopped\n", stopped ? "stopped\n" : "");
 }
 
 static void put_selection(struct strbuf *text, const struct user_session_options *o)
@@ -223,6 +235,8 @@ int user_description_make(const struct user_session_options *o, const char *name
 	for (u32 i = 0; i < o->nr_excluded; i++)
 		strbuf_addf(text, "disable %s\n", o->excluded[i]);
 	user_tracked_lines(&o->tracked, 0, text);
+	if (o->stopped)
+		strbuf_addstr(text, "stopped\n");
 	if (o->keeper)
 		strbuf_addf(text, "keeper %s\n", o->keeper);
 	if (o->ask)
@@ -388,6 +402,7 @@ static int parse(const char *text, const char *file, const char *name, struct us
 			s.mode = i;
 	free(line);
 	s.text = xstrdup(lines ? lines + 1 : "");
+	s.stopped = strstr(s.text, "\nstopped\n");
 	if (!s.directory || *s.directory != '/') {
 		user_session_release(&s);
 		return -EBADMSG;

@@ -36,6 +36,8 @@ int user_description_add(struct user_session *s, const char *rules);
  * -errno.
  */
 int user_description_track(struct user_session *s, const char *lines);
+/* Writes the file with or without the line "stopped". 0 or -errno. */
+int user_description_stop(struct user_session *s, bool stopped);
 /*
  * Writes s->file anew; recorder: we are it, else it stays who it is; fresh: only if there is none.
  * 0 or -errno.

@@ -205,8 +205,16 @@ static void tell(struct latecomers *l, const struct user_session *session, const
 	const struct user_selection which = {.pids = pids->items, .nr_pids = (u32)pids->len};
 	struct user_processes told = {0};
 	char *request = user_request(start ? "start" : "rules", start ? NULL : session->name);
-	char *const text = xasprintf("%s%s", request, start ? session->text : "");
-	struct notice notice = {.text = text};
+	struct user_session now = {0};
+	struct diag none = DIAG_INIT;
+	struct notice notice;
+	char *text;
+
+	/* others may have changed it since: events, who is tracked, whether it is stopped */
+	if (start)
+		user_session_open(session->name, &none, &now);
+	text = xasprintf("%s%s", request, !start ? "" : now.text ? now.text : session->text);
+	notice = (struct notice){.text = text};
 
 	if (session->ask && l->announce)
 		filters_add(l, session, &which, &notice);
@@ -221,6 +229,8 @@ static void tell(struct latecomers *l, const struct user_session *session, const
 	}
 	user_processes_release(&told);
 	notice_release(&notice);
+	user_session_release(&now);
+	diag_release(&none);
 	free(text);
 	free(request);
 }

@@ -61,12 +61,34 @@ static void line_make(char *text)
 		*c = *c == '\n' ? ' ' : *c;
 }
 
+static void name_taken(const char *name, struct diag *d)
+{
+	struct diag none = DIAG_INIT;
+	struct user_session s = {0};
+
+	if (!user_session_open(name, &none, &s) && s.trigger) {
+		diag_error(d, NO_SPAN, "there is a trigger '%s'", name);
+		diag_hint(d,
+			  "`pantrace user list-triggers` shows it, `pantrace user remove-trigger "
+			  "%s` ends it",
+			  name);
+	} else {
+		diag_error(d, NO_SPAN, "there is a session '%s'", name);
+		diag_hint(d,
+			  "`pantrace user status %s` shows it, `pantrace user destroy %s` ends it",
+			  name, name);
+	}
+	user_session_release(&s);
+	diag_release(&none);
+}
+
 int user_session_create(const struct user_session_options *o, bool recorder, struct diag *d,
 			struct user_session *ret)
 {
 	struct user_processes told = {0};
 	struct strbuf text = STRBUF_INIT;
-	struct user_session s = {.anonymous = !o->name, .mode = o->mode};
+	struct user_session s = {
+		.anonymous = !o->name || o->watch, .stopped = o->stopped, .mode = o->mode};
 	char directory[512], *request, *message;
 	int rc;
 
@@ -99,11 +121,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 	if (!rc) {
 		rc = user_description_write(&s, recorder, true);
 		if (rc == -EEXIST) {
-			diag_error(d, NO_SPAN, "there is a session '%s'", s.name);
-			diag_hint(d,
-				  "`pantrace user status %s` shows it, `pantrace user destroy %s` "
-				  "ends it",
-				  s.name, s.name);
+			name_taken(s.name, d);
 		} else if (rc) {
 			diag_error(d, NO_SPAN, "%s: %s", s.file, strerror(-rc));
 		}
@@ -231,6 +249,26 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 		*ret = told;
 	else
 		user_processes_release(&told);
+}
+
+int user_session_switch(struct user_session *s, bool on, struct diag *d)
+{
+	struct user_processes told = {0};
+	/* described first, so that no program that starts meanwhile is forgotten */
+	const int rc = user_description_stop(s, !on);
+
+	if (rc) {
+		diag_error(d, NO_SPAN, "%s: %s", s->file, strerror(-rc));
+		return rc;
+	}
+	user_session_tell(s, on ? "resume" : "stop", &told, d);
+	/* who is not in the session has nothing to switch */
+	for (size_t i = 0; i < told.all.len; i++)
+		if (told.all.items[i].error == -ENOENT)
+			told.all.items[i].error = 0;
+	s->refused = refusals(&told, d);
+	user_processes_release(&told);
+	return 0;
 }
 
 struct track {

@@ -12,7 +12,10 @@
 #include "user/tracked.h"
 
 struct user_session_options {
-	/* NULL: one is made up, and the session is swept once its recorder is gone */
+	/*
+	 * NULL: one is made up. Such a session, and one with watch, is swept once its recorder is
+	 * gone.
+	 */
 	const char *name;
 	u32 mode; /* enum pantrace_mode */
 	u64 sub_size, subs; /* 0 = 256 KiB, 8 */
@@ -37,7 +40,8 @@ struct user_session_options {
 	struct user_tracked tracked; /* who of them records */
 	/* with watch: condition and actions, for whoever lists them; NULL = none */
 	const char *trigger;
-	bool watch; /* of triggers: named after the recorder, anonymous */
+	bool watch; /* of triggers */
+	bool stopped; /* it begins with its events off */
 	bool environment; /* only programs that are told by PANTRACE_SESSION */
 	const char *rings; /* directory for ring files; NULL = /dev/shm */
 	const char *output; /* where a recorder writes, for the description; NULL = none */
@@ -53,8 +57,9 @@ struct user_session {
 	pid_t recorder; /* 0 = none */
 	bool recorder_alive;
 	bool anonymous;
+	bool stopped; /* its events are off */
 	u32 mode;
-	u32 refused; /* processes that said no as it began: they are named */
+	u32 refused; /* processes that said no as its events came on: they are named */
 	bool untold; /* those that ran as it began are told by its recorder (user/latecomers.h) */
 };
 
@@ -88,6 +93,11 @@ void user_sessions_release(struct user_sessions *s);
  * the reason in d.
  */
 int user_session_track(struct user_session *s, const struct user_tracked *tracked, struct diag *d);
+/*
+ * Its events on or off, also for programs that start later. 0, with how many processes refuse in
+ * s->refused, or -errno with the reason in d.
+ */
+int user_session_switch(struct user_session *s, bool on, struct diag *d);
 /*
  * "stop", "resume", "destroy": asks every process. What they said is in *ret when that is not NULL
  * (release it).

@@ -123,6 +123,9 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		rc = user_session_open(o->session, run->diag, &s->session);
 		if (!rc)
 			rc = user_session_adopt(&s->session, run->directory, run->diag);
+		if (!rc && s->session.stopped && !o->quiet)
+			fprintf(stderr, "session '%s' is stopped: `pantrace user start %s`\n",
+				s->session.name, s->session.name);
 		return rc ? rc : announce_again(run, s);
 	}
 	if (!o->what.events.count) {

@@ -11,7 +11,7 @@
 #include "user/snapshot.h"
 #include "view/sink.h"
 
-/* ---- start ---- */
+/* ---- create, start ---- */
 
 struct start_options {
 	struct user_session_arguments what;
@@ -25,22 +25,92 @@ static const struct option_spec start_table[] = {
 
 static const struct command_spec start_spec = {
 	.name = "user start",
-	.synopsis = "SESSION -u EVENTS [options]",
+	.synopsis = "SESSION [-u EVENTS] [options]",
 	.summary = "begin a session that stays, without a recorder",
 	.examples = "pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight "
 		    "recorder for all programs\n"
 		    "pantrace user start web -u 'nginx:*' -n nginx   # and later: pantrace record "
-		    "--session web -o DIR\n",
+		    "--session web -o DIR\n"
+		    "pantrace user start web   # the events of a session that is stopped, on\n",
 	.details = "Programs that start later join the session. It lasts until `pantrace user "
-		   "destroy NAME`.\n",
+		   "destroy NAME`. Without options a session that is there goes on, after `user "
+		   "create` or `user stop`.\n",
 	.options = start_table,
 };
+
+static const struct command_spec create_spec = {
+	.name = "user create",
+	.synopsis = "SESSION [-u EVENTS] [options]",
+	.summary = "a session whose events are off until `user start`",
+	.examples = "pantrace user create web -n nginx   # then, in any order:\n"
+		    "pantrace user enable web 'nginx:*' --level warning\n"
+		    "pantrace user track web --uid www-data\n"
+		    "pantrace record --session web -o DIR &\n"
+		    "pantrace user start web   # from here on it records\n",
+	.details = "Programs take part from now on, those that start later when they do; none of "
+		   "them records before `pantrace user start NAME`, or the action 'start NAME' of "
+		   "`user trigger`. Events are those of -u and of `user enable`.\n",
+	.options = start_table,
+};
+
+/* 0, or the exit code of a session that is made but not with all programs. */
+static int make(const struct start_options *o, struct user_session_options *options, struct diag *d)
+{
+	struct strbuf filters = STRBUF_INIT;
+	struct user_session session;
+	int rc = user_session_filter(&o->what, options, d, &filters);
+
+	if (!rc)
+		rc = user_session_create(options, false, d, &session);
+	strbuf_release(&filters);
+	if (rc)
+		return EXIT_FAILED;
+	absent_warn(&session, d);
+	rc = session.refused ? EXIT_LOST : EXIT_OK;
+	user_session_release(&session);
+	return rc;
+}
+
+int user_create(int argc, char **argv)
+{
+	struct user_session_options options = {.stopped = true};
+	struct start_options o = {0};
+	struct diag d = DIAG_INIT;
+	int first, rc = options_parse(&create_spec, argc, argv, &o, &first);
+
+	if (rc != OPTIONS_GO_ON)
+		return rc;
+	if (argc - first != 1)
+		rc = options_usage_error(&create_spec, "one name of a session is needed");
+	else if (!o.what.events.count && (o.what.filter || o.what.level))
+		rc = options_usage_error(&create_spec, "which events? -u 'PROVIDER:NAME'");
+	else
+		rc = user_session_options_from(&create_spec, &o.what, &options);
+	if (rc == OPTIONS_GO_ON) {
+		options.name = argv[first];
+		rc = diag_close(&d, make(&o, &options, &d));
+	}
+	user_session_arguments_release(&o.what);
+	return rc;
+}
+
+static int go_on(const char *name)
+{
+	struct user_session session;
+	struct diag d = DIAG_INIT;
+	int rc = user_session_open(name, &d, &session);
+
+	if (!rc) {
+		rc = user_session_switch(&session, true, &d);
+		rc = rc ? EXIT_FAILED : session.refused ? EXIT_LOST : EXIT_OK;
+		user_session_release(&session);
+	}
+	return diag_close(&d, rc);
+}
 
 int user_start(int argc, char **argv)
 {
 	struct user_session_options options = {0};
-	struct strbuf filters = STRBUF_INIT;
-	struct user_session session;
 	struct start_options o = {0};
 	struct diag d = DIAG_INIT;
 	int first, rc = options_parse(&start_spec, argc, argv, &o, &first);
@@ -49,25 +119,17 @@ int user_start(int argc, char **argv)
 		return rc;
 	if (argc - first != 1)
 		rc = options_usage_error(&start_spec, "one name of a session is needed");
+	else if (argc == 2)
+		return go_on(argv[first]);
 	else if (!o.what.events.count)
-		rc = options_usage_error(&start_spec, "which events? -u 'PROVIDER:NAME'");
+		rc = options_usage_error(&start_spec, "which events? -u 'PROVIDER:NAME'; without "
+						      "options a session that is there goes on");
 	else
 		rc = user_session_options_from(&start_spec, &o.what, &options);
 	if (rc == OPTIONS_GO_ON) {
 		options.name = argv[first];
-		rc = user_session_filter(&o.what, &options, &d, &filters);
-		if (!rc)
-			rc = user_session_create(&options, false, &d, &session);
-		if (!rc) {
-			absent_warn(&session, &d);
-			rc = session.refused ? EXIT_LOST : EXIT_OK;
-			user_session_release(&session);
-		} else {
-			rc = EXIT_FAILED;
-		}
-		rc = diag_close(&d, rc);
+		rc = diag_close(&d, make(&o, &options, &d));
 	}
-	strbuf_release(&filters);
 	user_session_arguments_release(&o.what);
 	return rc;
 }
@@ -88,12 +150,12 @@ static int named(const struct command_spec *spec, int argc, char **argv, void *v
 
 static void stop(struct user_session *s, struct diag *d)
 {
-	user_session_tell(s, "stop", NULL, d);
+	user_session_switch(s, false, d);
 }
 
 static void resume(struct user_session *s, struct diag *d)
 {
-	user_session_tell(s, "resume", NULL, d);
+	user_session_switch(s, true, d);
 }
 
 static void destroy(struct user_session *s, struct diag *d)
@@ -130,9 +192,10 @@ static const struct {
 	ORDER(stop, "the session's events off; the rings stay",
 	      "pantrace user stop black-box   # then look at it: pantrace user snapshot black-box "
 	      "-o DIR\n",
-	      NULL),
+	      "Also in programs that start later, until `user start` or `user resume`.\n"),
 	ORDER(resume, "the session's events on again after `user stop`",
-	      "pantrace user resume black-box   # goes on recording\n", NULL),
+	      "pantrace user resume black-box   # goes on recording\n",
+	      "`pantrace user start SESSION` does the same.\n"),
 	ORDER(destroy, "end a session: events off, rings and description gone",
 	      "pantrace user destroy black-box   # nothing of it is left\n", NULL),
 	ORDER(clear, "forget what a session recorded so far",
@@ -158,9 +221,11 @@ int user_order(int argc, char **argv)
 	rc = named(&orders[i].spec, argc, argv, NULL, &d, &session);
 	if (rc != OPTIONS_GO_ON)
 		return rc;
+	session.refused = 0;
 	orders[i].act(&session, &d);
+	rc = session.refused ? EXIT_LOST : EXIT_OK;
 	user_session_release(&session);
-	return diag_close(&d, EXIT_OK);
+	return diag_close(&d, rc);
 }
 
 /* ---- snapshot ---- */
@@ -290,7 +355,8 @@ static void status_show(struct strbuf *out, const struct user_session *s, bool j
 
 	user_tracked_read(s->text, &tracked);
 	if (!json) {
-		strbuf_addf(out, "%s: %s", s->name, user_mode_name(s->mode));
+		strbuf_addf(out, "%s: %s%s", s->name, user_mode_name(s->mode),
+			    s->stopped ? ", stopped" : "");
 		if (s->recorder)
 			strbuf_addf(out, ", recorder %d%s", (int)s->recorder,
 				    s->recorder_alive ? "" : " (gone)");

@@ -13,6 +13,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } subcommands[] = {
 	{"list", "instrumented processes and their events", user_list},
+	{"create", "a session whose events are off until `user start`", user_create},
 	{"start", "begin a session that stays, without a recorder", user_start},
 	{"stop", "its events off; the rings stay", user_order},
 	{"resume", "its events on again", user_order},
@@ -54,7 +55,7 @@ static const struct command_spec overview_spec = {
 		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
-	.details = "Commands: list, start, stop, resume, enable, disable, track, untrack, status, "
+	.details = "Commands: list, create, start, stop, resume, enable, disable, track, untrack, status, "
 		   "snapshot, rotate, clear, destroy, trigger, list-triggers, remove-trigger. Each "
 		   "has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "

@@ -13,6 +13,7 @@ int cmd_crash(int argc, char **argv);
 
 /* Each sub-command; argv[0] is its name. */
 int user_list(int argc, char **argv);
+int user_create(int argc, char **argv);
 int user_start(int argc, char **argv);
 int user_order(int argc, char **argv); /* stop, resume, destroy, clear, rotate */
 int user_snapshot_command(int argc, char **argv);
