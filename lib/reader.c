@@ -209,6 +209,20 @@ int pantrace_reader_state(struct pantrace_reader *reader, uint32_t ring,
 	return 0;
 }
 
+uint64_t pantrace_reader_unread(struct pantrace_reader *reader, uint32_t ring)
+{
+	struct pantrace_ring_state state;
+	uint64_t from;
+
+	if (pantrace_reader_state(reader, ring, &state))
+		return 0;
+	from = consumed(reader, ring);
+	if (from >= state.position)
+		return 0;
+	return state.position - from < reader->ring_size ? state.position - from
+							 : reader->ring_size;
+}
+
 /* ---- event types ---- */
 
 static struct pantrace_event_type *type_make(const struct pantrace_event_record *record,

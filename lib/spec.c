@@ -363,7 +363,7 @@ static const struct {
 	{"mode", take_mode},	 {"sub-size", take_sub_size}, {"subs", take_subs},
 	{"block", take_block},	 {"threads", take_threads},   {"contexts", take_contexts},
 	{"clock", take_clock},	 {"enable", take_enable},     {"disable", take_disable},
-	{"keeper", take_keeper}, {"tracked", take_tracked}, {"stopped", take_stopped},
+	{"keeper", take_keeper}, {"tracked", take_tracked},   {"stopped", take_stopped},
 };
 
 int pt_description_parse(const char *text, size_t n, struct pt_description *ret)

@@ -118,6 +118,10 @@
  *	ok					then "filter" and "disable" lines, as in
  *						descriptions
  *
+ * Asking the recorder how much it has written (tools do, of root or its own user)
+ *	pantrace 1 0.1.0 written SESSION	then a line "-"
+ *	ok BYTES				since it began; "error": it writes snapshots only
+ *
  * Handing over rings (to the same socket; no answer)
  *	pantrace 1 0.1.0 keep SESSION		with the descriptor of their memory (SCM_RIGHTS)
  *	pantrace 1 0.1.0 refused SESSION	then a line with an errno: the process does not take

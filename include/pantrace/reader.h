@@ -100,6 +100,8 @@ void pantrace_reader_release(struct pantrace_reader *reader, uint32_t ring, uint
  * the call after it returns -EBADMSG. For files of which nobody knows what happened to them.
  */
 void pantrace_reader_verify(struct pantrace_reader *reader);
+/* Bytes of RING that no consuming reader has given back yet. */
+uint64_t pantrace_reader_unread(struct pantrace_reader *reader, uint32_t ring);
 /* Events that the process lost so far: of all rings, and those that found no ring. */
 uint64_t pantrace_reader_lost(struct pantrace_reader *reader);
 /*

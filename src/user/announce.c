@@ -59,6 +59,9 @@ struct announce {
 	int listener, epoll;
 	char *path;
 	struct answers answers;
+	bool writes;
+	u64 written;
+	char written_text[32]; /* the answer to who asks for it */
 	VECTOR(struct peer) peers;
 	VECTOR(struct guests) guests;
 	u32 nr_fresh, unheard;
@@ -121,6 +124,12 @@ void announce_add(struct announce *a, const char *session, const char *glob, con
 	answers_add(&a->answers, session, glob, predicate);
 }
 
+void announce_written(struct announce *a, u64 bytes)
+{
+	a->writes = true;
+	a->written = bytes;
+}
+
 int announce_fd(const struct announce *a)
 {
 	return a->epoll;
@@ -148,6 +157,14 @@ static bool request_parse(char *text, const char **ret_verb, const char **ret_se
 	return true;
 }
 
+static const char *written_answer(struct announce *a)
+{
+	if (!a->writes)
+		return "error 61 nothing is written\n";
+	snprintf(a->written_text, sizeof(a->written_text), "ok %" PRIu64 "\n", a->written);
+	return a->written_text;
+}
+
 /* The text to send; NULL: none is waited for. */
 static const char *answer_to(struct announce *a, const struct peer *from, char *request,
 			     struct diag *d, int *ret_rc)
@@ -158,6 +175,8 @@ static const char *answer_to(struct announce *a, const struct peer *from, char *
 		return "error 74 not a request\n";
 	if (str_eq(verb, "announce"))
 		return answer_for(&a->answers, session, line, from->trusted, d, ret_rc);
+	if (str_eq(verb, "written") && from->trusted)
+		return written_answer(a);
 	if (str_eq(verb, "refused") && a->refusals.len < REFUSALS_MAX) {
 		struct announced_refusal r = {.pid = from->pid, .error = atoi(line)};
 

@@ -22,6 +22,8 @@ int announce_open(const char *path, const struct user_filter_compiler *compiler,
  * wanted. The first that fits counts.
  */
 void announce_add(struct announce *a, const char *session, const char *glob, const char *predicate);
+/* BYTES were written so far, for triggers that ask (user/usage.h). */
+void announce_written(struct announce *a, u64 bytes);
 /* For poll(): readable when somebody asks. */
 int announce_fd(const struct announce *a);
 /*

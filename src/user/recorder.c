@@ -175,10 +175,10 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 	return 0;
 }
 
-/* A snapshot of a session that this process records: its recorder says what there is to say. */
+/* Its recorder says what there is to say: also of a snapshot that this process takes beside it. */
 static bool is_told_by_other(const struct recorder *r)
 {
-	return r->session->recorder == getpid() && r->output && !r->consume;
+	return r->looks_on || (r->session->recorder == getpid() && r->output && !r->consume);
 }
 
 /* What a flight recorder waits for (user/trigger.h) has the sites of its session. */
@@ -534,7 +534,7 @@ void recorder_reap(struct recorder *r)
 		if (!s->ended && s->pidfd >= 0 && poll(&p, 1, 0) > 0)
 			s->ended = true;
 		/* in a flight recorder's session the last moments of the dead are what it is for */
-		if (!s->ended || (!r->consume && (r->output || !s->file)) ||
+		if (!s->ended || (!r->consume && !r->looks_on && (r->output || !s->file)) ||
 		    source_drain(r, s, CTF_ALL))
 			continue;
 		stays_off_say(r, s);

@@ -34,6 +34,7 @@ struct recorder {
 	const struct user_session *session;
 	struct ctf_output *output;
 	bool consume; /* else the rings stay as they are */
+	bool looks_on; /* its session's recorder says what there is to say */
 	int inotify; /* on the ring directory and the sockets; -1 = none */
 	u64 pid_namespace;
 	u64 lost; /* by processes that have ended */

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/glob.h"
+#include "base/options.h"
+#include "user/usage.h"
 
 #define QUIET_NS  1000000000ull
 #define ASK_NS	  5000000000ull /* programs that did not find the session are looked for */
@@ -26,7 +28,8 @@ static int bad(const char *text, struct diag *d)
 {
 	diag_error(d, NO_SPAN, "'%s' is no condition", text);
 	diag_hint(d, "'app:event', 'app:event /args.x > 5/', 'rate(app:event) > 100/s', "
-		     "'latency(app:begin, app:end) > 10ms'");
+		     "'latency(app:begin, app:end) > 10ms'; of a session: 'usage(web) >= 80%%', "
+		     "'usage(web) <= 64K', 'written(web) >= 1G'");
 	return -EINVAL;
 }
 
@@ -82,6 +85,63 @@ static int parse_latency(const char *inside, size_t n, const char *behind, struc
 	return -EINVAL;
 }
 
+/* ">= NUMBER%" or ">= BYTES" behind the parenthesis. */
+static int parse_of_session(const char *inside, size_t n, const char *behind, struct trigger *t)
+{
+	static const struct {
+		const char *word;
+		int sign;
+		bool or_equal;
+	} signs[] = {{">=", 1, true}, {"<=", -1, true}, {">", 1, false}, {"<", -1, false}};
+	char *bound = trimmed(behind, strlen(behind));
+	size_t sign = 0, last = strlen(bound) - 1;
+	double percent;
+	int rc = -EINVAL;
+
+	while (sign < ARRAY_SIZE(signs) && !str_starts(bound, signs[sign].word))
+		sign++;
+	if (sign < ARRAY_SIZE(signs)) {
+		const char *value = bound + strlen(signs[sign].word);
+
+		value += strspn(value, " ");
+		t->is_ratio = bound[last] == '%';
+		if (t->is_ratio) {
+			bound[last] = '\0';
+			rc = parse_double(value, &percent);
+			if (!rc && !(percent >= 0 && percent <= 100))
+				rc = -ERANGE;
+			t->limit = rc ? 0 : (u64)(percent * 1000 + 0.5);
+		} else {
+			rc = parse_value(OPTION_SIZE, value, &t->limit);
+		}
+		t->sign = signs[sign].sign;
+		t->or_equal = signs[sign].or_equal;
+	}
+	free(bound);
+	t->session = trimmed(inside, n);
+	return rc;
+}
+
+static int parse_usage(const char *inside, size_t n, const char *behind, struct trigger *t)
+{
+	t->kind = TRIGGER_USAGE;
+	return parse_of_session(inside, n, behind, t);
+}
+
+/* What is written only grows. */
+static int parse_written(const char *inside, size_t n, const char *behind, struct trigger *t)
+{
+	const int rc = parse_of_session(inside, n, behind, t);
+
+	t->kind = TRIGGER_WRITTEN;
+	return rc ? rc : t->is_ratio || t->sign < 0 ? -EINVAL : 0;
+}
+
+bool trigger_is_of_session(const struct trigger *t)
+{
+	return t->session;
+}
+
 static bool pattern_good(const char *pattern)
 {
 	return !pattern || (*pattern && strchr(pattern, ':') && !strpbrk(pattern, " \t\n(),>"));
@@ -92,7 +152,10 @@ int trigger_parse(const char *text, struct diag *d, struct trigger *ret)
 	static const struct {
 		const char *word;
 		int (*parse)(const char *inside, size_t n, const char *behind, struct trigger *t);
-	} forms[] = {{"rate(", parse_rate}, {"latency(", parse_latency}};
+	} forms[] = {{"rate(", parse_rate},
+		     {"latency(", parse_latency},
+		     {"usage(", parse_usage},
+		     {"written(", parse_written}};
 	const char *const slash = strchr(text, '/'), *const close = strchr(text, ')');
 	const size_t n = strlen(text);
 
@@ -131,9 +194,26 @@ void trigger_release(struct trigger *t)
 	free(t->predicate);
 	vector_free(&t->open);
 	free(t->chains);
+	free(t->session);
+	usage_close(t->usage);
 }
 
 /* ---- watching ---- */
+
+static int usages_open(struct triggers *t, struct diag *d)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->all.len && !rc; i++) {
+		struct trigger *const one = &t->all.items[i];
+
+		if (one->session)
+			rc = usage_open(one->session,
+					one->kind == TRIGGER_USAGE ? USAGE_RINGS : USAGE_WRITTEN, d,
+					&one->usage);
+	}
+	return rc;
+}
 
 /* An event has one filter in the watching session. */
 static int predicates_check(const struct triggers *t, struct diag *d)
@@ -173,6 +253,7 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 {
 	struct user_session_options o = {
 		.watch = true,
+		.name = t->name,
 		.mode = PANTRACE_DISCARD,
 		.sub_size = 16384,
 		.subs = 8,
@@ -187,10 +268,14 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 	bool predicates = false;
 	int rc = predicates_check(t, d);
 
+	if (!rc)
+		rc = usages_open(t, d);
 	for (size_t i = 0; i < t->all.len && !rc; i++) {
 		struct trigger *const one = &t->all.items[i];
 		const char *event = one->event;
 
+		if (one->session)
+			continue;
 		vector_push(&events, event);
 		if (one->end)
 			vector_push(&events, one->end);
@@ -204,6 +289,9 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 	o.events = events.items;
 	o.nr_events = (u32)events.len;
 	o.filters = filters.data;
+	t->listens = events.len;
+	/* one without events is there to be listed */
+	o.environment |= !t->listens;
 	if (!rc)
 		rc = user_session_create(&o, true, d, &t->session);
 	vector_free(&events);
@@ -213,8 +301,10 @@ int triggers_begin(struct triggers *t, const struct user_session_options *like,
 	if (o.ask)
 		predicates_announce(t, announce);
 	recorder_open(&t->recorder, &t->session, NULL, true);
-	recorder_find_late(&t->recorder, announce);
-	recorder_find(&t->recorder, true);
+	if (t->listens) {
+		recorder_find_late(&t->recorder, announce);
+		recorder_find(&t->recorder, true);
+	}
 	t->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
 	t->begun = true;
 	return 0;
@@ -371,9 +461,42 @@ static bool fires(struct trigger *t, const struct happened *e)
 	case TRIGGER_LATENCY:
 		return latency_passed(t, e);
 	case TRIGGER_EVENT:
+	case TRIGGER_USAGE:
+	case TRIGGER_WRITTEN:
 		break;
 	}
 	return is(t->event, e);
+}
+
+/* Whether what is said of a session has become true. */
+static bool session_passed(struct triggers *t, struct trigger *one)
+{
+	const bool held = one->holds;
+	__int128 value, limit;
+	u64 now, size;
+
+	if (!usage_look(one->usage)) {
+		t->gone = one->session;
+		return false;
+	}
+	if (!usage_get(one->usage, &now, &size))
+		return false;
+	value = (__int128)now * (one->is_ratio ? 100000 : 1);
+	limit = (__int128)one->limit * (one->is_ratio ? size : 1);
+	one->holds = value == limit ? one->or_equal : (value > limit) == (one->sign > 0);
+	return one->holds && !held;
+}
+
+static void happened_find(struct triggers *t, u64 now, happened_vector *events)
+{
+	recorder_fd_clear(&t->recorder);
+	recorder_find(&t->recorder, now - t->asked_ns >= ASK_NS);
+	if (now - t->asked_ns >= ASK_NS)
+		t->asked_ns = now;
+	for (size_t i = 0; i < t->recorder.sources.len; i++)
+		collect(t->recorder.sources.items[i].reader, events);
+	if (events->len)
+		qsort(events->items, events->len, sizeof(*events->items), by_time);
 }
 
 void triggers_look(struct triggers *t)
@@ -381,17 +504,15 @@ void triggers_look(struct triggers *t)
 	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
 	happened_vector events = {0};
 
-	recorder_fd_clear(&t->recorder);
-	recorder_find(&t->recorder, now - t->asked_ns >= ASK_NS);
-	if (now - t->asked_ns >= ASK_NS)
-		t->asked_ns = now;
-	for (size_t i = 0; i < t->recorder.sources.len; i++)
-		collect(t->recorder.sources.items[i].reader, &events);
-	if (events.len)
-		qsort(events.items, events.len, sizeof(*events.items), by_time);
+	if (t->listens)
+		happened_find(t, now, &events);
 	for (size_t i = 0; i < t->all.len; i++) {
 		struct trigger *const one = &t->all.items[i];
 
+		if (one->session) {
+			one->fires += session_passed(t, one);
+			continue;
+		}
 		for (size_t e = 0; e < events.len; e++)
 			one->fires += fires(one, &events.items[e]);
 		if (one->kind == TRIGGER_LATENCY)
@@ -429,7 +550,8 @@ u64 triggers_missed(struct triggers *t, struct diag *d)
 {
 	u64 lost, unwatched = 0;
 
-	recorder_find_last(&t->recorder);
+	if (t->listens)
+		recorder_find_last(&t->recorder);
 	lost = recorder_lost(&t->recorder);
 	for (size_t i = 0; i < t->all.len; i++)
 		unwatched += t->all.items[i].unwatched;
@@ -448,7 +570,8 @@ void triggers_end(struct triggers *t, struct diag *d)
 {
 	if (t->begun) {
 		recorder_close(&t->recorder);
-		user_session_tell(&t->session, "destroy", NULL, d);
+		if (t->listens)
+			user_session_tell(&t->session, "destroy", NULL, d);
 		user_session_remove(&t->session);
 		user_session_release(&t->session);
 	}

@@ -9,6 +9,12 @@
  *	shop:request_done /args.status >= 500/	one for which the predicate holds
  *	rate(shop:error) > 100/s		more than so many in a second (/m: in a minute)
  *	latency(shop:begin, shop:end) > 10ms	in one thread, also while the end has not come yet
+ *
+ * or for what becomes of a session; each time that it becomes true, and if it is true at first:
+ *
+ *	usage(web) >= 80%			of its fullest ring (user/usage.h)
+ *	usage(web) <= 64K			bytes; > and < likewise
+ *	written(web) >= 1G			by its recorder
  */
 #ifndef PANTRACE_USER_TRIGGER_H
 #define PANTRACE_USER_TRIGGER_H
@@ -16,7 +22,7 @@
 #include "user/announce.h"
 #include "user/recorder.h"
 
-enum trigger_kind { TRIGGER_EVENT, TRIGGER_RATE, TRIGGER_LATENCY };
+enum trigger_kind { TRIGGER_EVENT, TRIGGER_RATE, TRIGGER_LATENCY, TRIGGER_USAGE, TRIGGER_WRITTEN };
 
 struct trigger_open {
 	u32 pid, tid;
@@ -36,7 +42,12 @@ struct trigger {
 	u32 *chains; /* of these, by a hash of their thread; their places + 1 */
 	u32 free;
 	u64 unwatched; /* for which there was no place */
-	u64 fires; /* how often the condition held */
+	char *session; /* usage, written: its name; NULL: it is about events */
+	struct usage *usage;
+	int sign; /* 1: above the bound, -1: below */
+	bool or_equal, is_ratio; /* limit: in thousandths of a percent, else bytes */
+	bool holds;
+	u64 fires; /* how often the condition held, or began to */
 };
 
 struct triggers {
@@ -45,8 +56,11 @@ struct triggers {
 	struct user_session session;
 	struct recorder recorder;
 	bool begun;
+	bool listens; /* to events */
+	const char *gone; /* the session of a condition that has ended, or NULL */
 	u64 quiet_until_ns, asked_ns; /* CLOCK_MONOTONIC; when all processes were asked */
 	const char *fired; /* and not told yet */
+	const char *name; /* of the session that watches; NULL: one is made up */
 	/*
 	 * what is done then, for whoever lists the sessions; NULL = none. Set before
 	 * triggers_begin()
@@ -56,6 +70,8 @@ struct triggers {
 
 /* 0 or -EINVAL with a diagnostic. TEXT must outlive the trigger. */
 int trigger_parse(const char *text, struct diag *d, struct trigger *ret);
+/* Whether it is about a session, not about events. */
+bool trigger_is_of_session(const struct trigger *t);
 /*
  * Watches the processes that `like` means. Programs that start later ask `announce` for their
  * filters; NULL: predicates are for programs that run. 0 or -errno with a diagnostic.

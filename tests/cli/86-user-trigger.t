@@ -32,7 +32,7 @@ mkfifo in
 step=$!
 exec 7>in
 ready $step
-trap 'kill $step $recorder $waits 2>/dev/null; for s in web box; do "$pantrace" user destroy $s >/dev/null 2>&1; done; rm -rf "$work"' EXIT
+trap 'kill $step $recorder $waits 2>/dev/null; for s in web box full; do "$pantrace" user destroy $s >/dev/null 2>&1; done; rm -rf "$work"' EXIT
 # steps N...: the events are published
 steps()
 {
@@ -150,7 +150,106 @@ run user remove-trigger "watch-$waits"
 [ ! -e "$PANTRACE_RUNTIME/sessions/watch-$waits" ] && [ ! -e "$PANTRACE_RUNTIME/ask-$waits" ]
 ok "and what it left is removed"
 
+# ---- a session that begins stopped
+run user create full --sub-size 4K --subs 2
+is "$rc" 0 "user create"
+steps 100
+run user enable full step:other
+steps 101
+echo 102 | ./step >later.out
+like "$("$pantrace" user status full)" "full: discard, stopped" "user status says that it is stopped"
+is "$(state full)" stopped "programs take part with their events off"
+is "$(held full)" "" "none records, not one that starts now either"
+run user start full
+is "$rc" 0 "user start of a session that is there"
+steps 103
+echo 104 | ./step >later.out
+is "$(held full)" "103 104 " "from here on they do"
+run user stop full
+echo 105 | ./step >later.out
+steps 106
+is "$(held full)" "103 104 " "user stop holds for programs that start later, too"
+run user start full --mode overwrite
+is "$rc" 2 "options of a new session are not those of one that is there"
+
+# ---- names, and what becomes of a session
+# waits_for NAME ARGUMENTS...: a trigger of that name, which has begun
+waits_for()
+{
+	"$pantrace" user trigger --name "$@" >trigger.out 2>trigger.err &
+	waits=$!
+	until_true grep -q "# trigger" "$PANTRACE_RUNTIME/sessions/$1"
+}
+# burst FROM TO: that many events, without a wait for each
+burst()
+{
+	seq "$1" "$2" >&7
+	said step "^$2\$" 1
+}
+told_of() { grep -q "$1" trigger.out; }
+waits_for nearly-full 'usage(full) >= 50%' 'stop full' notify
+run user list-triggers
+like "$out" "nearly-full +$waits +usage\(full\) >= 50% -> stop full, notify" "a trigger has the name that it is given"
+run user trigger --name nearly-full step:at notify
+like "$rc $err" "^1 .*there is a trigger 'nearly-full'" "once"
+run user trigger --name full step:at notify
+like "$err" "there is a session 'full'" "and not that of a session"
+is "$("$pantrace" complete pantrace user remove-trigger near | cut -f1)" "nearly-full" "the shells complete it"
+like "$("$pantrace" complete pantrace user trigger 'usage(fu' | cut -f1)" "usage\(full" "and the session of a condition"
+run user start full
+steps 107
+is "$(state full)" running "a ring that is not half full"
+burst 1001 2000
+until_true is_state full stopped
+ok "usage: one that is"
+until_true told_of 'usage(full) >= 50%'
+ok "is told"
+run user remove-trigger nearly-full
+is "$rc" 0 "it is removed by its name"
+wait $waits
+is "$? $(grep -c . trigger.out)" "0 1" "and had acted once"
+run user remove-trigger nearly-full
+like "$rc $err" "^1 .*there is no trigger 'nearly-full'" "it is gone"
+[ ! -e "$PANTRACE_RUNTIME/sessions/nearly-full" ]
+ok "and its name is free"
+waits_for empty 'usage(full) <= 1K' notify
+sleep 0.3
+is "$(cat trigger.out)" "" "usage <=: not while the ring is full"
+run user clear full
+until_true told_of 'usage(full) <= 1K'
+ok "but when it is read"
+ends
+is "$code" 0 "SIGTERM ends it"
+waits_for much 'written(full) >= 4K' notify
+like "$(cat trigger.err)" "session 'full' has no recorder" "written: there is no recorder yet"
+"$pantrace" record -q --session full -o written 2>record.err &
+recorder=$!
+until_true grep -q recorder "$PANTRACE_RUNTIME/sessions/full"
+run user start full
+burst 3001 3100
+sleep 0.3
+is "$(cat trigger.out)" "" "not yet so much"
+burst 4001 4400
+until_true told_of 'written(full) >= 4K'
+ok "what its recorder has written"
+kill -INT $recorder
+wait $recorder
+run user destroy full
+wait $waits
+is "$? $(cat trigger.err | tail -1)" "0 session 'full' has ended" "the end of the session ends the trigger"
+kill -9 $step 2>/dev/null
+waits_for left step:at notify
+kill -9 $waits
+wait $waits 2>/dev/null
+waits_for left step:at notify
+is "$("$pantrace" user list-triggers | awk '$1 == "left" { print $2 }')" $waits "the name of one that was killed is free for the next"
+ends
+
 # ---- anything else is a script's
+./step <in >said.step &
+step=$!
+exec 7>in
+ready $step
 "$pantrace" -p $step -e 'fn told($n : int32) : void { printf("script has %d\n", $n); } user:step:at /args.n >= 50/ { told(args.n); exit(); }' >script.out 2>script.err &
 script=$!
 attached() { "$pantrace" user list -p $step step:at --json | grep -q '"sessions":1'; }
@@ -205,6 +304,19 @@ run user trigger step 'notify'
 like "$err" "'step' is no condition" "no condition"
 run user trigger step:at
 is "$rc" 2 "no action: a usage error"
+run user start web
+for wrong in 'usage(web) >= 101%' 'usage(web) >= 5T' 'usage(web)' 'usage(web) = 5%' 'usage web >= 5%' 'written(web) >= 5%' 'written(web) < 5K'; do
+	run user trigger "$wrong" notify
+	like "$rc $err" "^1 .*'.*' is no condition" "$wrong"
+done
+run user trigger 'usage(nowhere) >= 5%' notify
+like "$err" "there is no session 'nowhere'" "usage of a session that is not there"
+run user trigger 'written(web) >= 5K' notify
+like "$err" "session 'web' overwrites" "what a flight recorder writes"
+run user trigger 'usage(web) >= 5%' notify -p $$
+like "$err" "-p and -n are for conditions about events" "-p of a session"
+run record -u 'step:*' --mode overwrite -T 'usage(web) >= 5%' -o never
+like "$rc $err" "^1 .*'usage\(web\) >= 5%' is a condition of .pantrace user trigger" "and in record -T"
 run user remove-trigger web
 like "$err" "session 'web' is no trigger" "remove-trigger of another session"
 done_testing

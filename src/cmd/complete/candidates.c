@@ -433,6 +433,22 @@ static void triggers(struct lister *s)
 	user_sessions_release(&all);
 }
 
+/* "usage(we": the session that it is about. */
+static void conditions(struct lister *s)
+{
+	static const char *const forms[] = {"rate(", "latency(", "usage(", "written("};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		offer(s, forms[i], "");
+	if (str_starts(s->rest, "usage(") || str_starts(s->rest, "written(")) {
+		split_behind(s, "(");
+		sessions(s);
+		return;
+	}
+	split_behind(s, "(");
+	user_events(s);
+}
+
 static void contexts(struct lister *s)
 {
 	static const char *const names[] = {
@@ -468,7 +484,7 @@ static const struct kind {
 	{"FILTER", fields, NULL},
 	{"SESSION", sessions, NULL},
 	{"TRIGGER", triggers, NULL},
-	{"CONDITION", user_events, NULL},
+	{"CONDITION", conditions, NULL},
 	{"USER", users, NULL},
 	{"GROUP", groups, NULL},
 	{"CONTEXTS", contexts, NULL},

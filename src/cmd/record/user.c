@@ -173,6 +173,11 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 		struct trigger one;
 
 		rc = trigger_parse(o->triggers.items[i], run->diag, &one);
+		if (!rc && trigger_is_of_session(&one)) {
+			diag_error(run->diag, NO_SPAN,
+				   "'%s' is a condition of `pantrace user trigger`", one.text);
+			rc = -EINVAL;
+		}
 		if (!rc)
 			vector_push(&s->triggers.all, one);
 	}
@@ -340,6 +345,7 @@ static int round_user(struct record_run *run, void *state)
 	}
 	rc = recorder_drain(&s->recorder, flush ? CTF_SO_FAR : CTF_WHOLE);
 	output_trouble(s, rc < 0 ? rc : 0);
+	announce_written(s->announce, ctf_output_totals(s->output).bytes);
 	if (flush)
 		s->flushed_ns = now;
 	ctf_output_tick(s->output, run->diag);

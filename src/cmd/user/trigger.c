@@ -19,15 +19,17 @@
 
 struct trigger_options {
 	struct user_session_arguments who; /* its pids and names */
-	const char *output;
+	const char *output, *name;
 	u64 every, once_after, duration_ns;
 	bool json, quiet;
 };
 
 static const struct option_spec table[] = {
+	{0, "name", "NAME", "what `user list-triggers` calls it (default: watch-PID)",
+	 OPTION_STRING, offsetof(struct trigger_options, name)},
 	{'p', "pid", "PID", "watch only this process (may be repeated)", OPTION_PIDS,
 	 offsetof(struct trigger_options, who.pids)},
-	{'n', "name", "NAME", "watch only programs of this name, * and ? allowed", OPTION_LIST,
+	{'n', "program", "NAME", "watch only programs of this name, * and ? allowed", OPTION_LIST,
 	 offsetof(struct trigger_options, who.names)},
 	{0, "every", "N", "act each Nth time only", OPTION_U64,
 	 offsetof(struct trigger_options, every)},
@@ -47,7 +49,7 @@ static const struct option_spec table[] = {
 static const struct option_field fields[] = {
 	{"time_ns", "of a notification: when it was noticed, since 1970"},
 	{"condition", "as it was given"},
-	{"count", "how often it held since the last notification"},
+	{"count", "how often it held, or began to, since the last notification"},
 	{0},
 };
 
@@ -62,17 +64,25 @@ static const struct command_spec spec = {
 		"pantrace user trigger 'latency(shop:begin, shop:end) > 10ms' 'snapshot black-box' "
 		"-o slow\n"
 		"pantrace user trigger 'rate(shop:error) > 100/s' 'rotate web' --every 10 &\n"
+		"pantrace user trigger 'usage(web) >= 80%' notify --name nearly-full   # its rings "
+		"fill up: who reads them?\n"
+		"pantrace user trigger 'written(web) >= 1G' 'stop web'\n"
 		"pantrace -e 'user:shop:error { @[ustack] = count() }'   # actions of one's own: a "
 		"script\n",
 	.details =
 		"CONDITION is 'EVENTS', 'EVENTS /args.FIELD > 5/', 'rate(EVENTS) > 100/s' or "
-		"'latency(FROM, TO) > 10ms'.\n\n"
+		"'latency(FROM, TO) > 10ms'. Of a session: 'usage(SESSION) >= 80%' (or <=, >, <; "
+		"or bytes, as 64K) is what nobody has read yet in the fullest ring of its programs "
+		"that run, 'written(SESSION) >= 1G' what its recorder has written since it began; "
+		"both are looked at as the trigger waits, and act when they become true, also if "
+		"they are true at first.\n\n"
 		"ACTION is 'start SESSION' (after `user stop`), 'stop SESSION', 'rotate SESSION', "
 		"'snapshot SESSION' or 'notify'; several are done in the order given, some "
 		"milliseconds after the event. What holds several times meanwhile is done once, "
 		"and told with the count. For anything else a script has the event as a probe, "
 		"with functions, maps and system().\n\n"
-		"It watches until Ctrl-C, in rings of its own; `user list-triggers` shows it, "
+		"It watches until Ctrl-C, or the end of the session that CONDITION is about; for "
+		"events in rings of its own; `user list-triggers` shows it, "
 		"`user remove-trigger` ends it. Events that these rings could not hold are told at "
 		"the end, programs that cannot take part when they are found (exit code 3).\n",
 	.fields = fields,
@@ -128,6 +138,9 @@ static void look(struct watching *w)
 	}
 	w->seen = fires;
 	diag_tell(&w->d);
+	if (w->triggers.gone && !w->over)
+		fprintf(stderr, "session '%s' has ended\n", w->triggers.gone);
+	w->over |= w->triggers.gone != NULL;
 }
 
 static void wait_and_look(struct watching *w, int signals)
@@ -169,6 +182,10 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 	if (rc)
 		return rc;
 	vector_push(&w->triggers.all, one);
+	if (one.session && (like->which.nr_pids || like->which.nr_names)) {
+		diag_error(&w->d, NO_SPAN, "-p and -n are for conditions about events");
+		return -EINVAL;
+	}
 	strbuf_addf(&note, "%s -> ", words[0]);
 	for (int i = 1; i < n && !rc; i++) {
 		struct action action;
@@ -188,6 +205,7 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 	like->keeper = ask;
 	like->ask = one.predicate ? ask : NULL;
 	w->triggers.note = note.data;
+	w->triggers.name = w->o->name;
 	w->triggers.compiler = &predicate_for_processes;
 	if (!rc)
 		rc = triggers_begin(&w->triggers, like, w->announce, &w->d);
@@ -201,9 +219,11 @@ static enum exit_code end(struct watching *w)
 	bool whole = true;
 
 	if (t->begun) {
-		user_session_tell(&t->session, "stop", NULL, &w->d);
+		if (t->listens)
+			user_session_tell(&t->session, "stop", NULL, &w->d);
 		serve(w, true);
-		whole = !triggers_missed(t, &w->d) && !announce_refused(w->announce);
+		whole = !triggers_missed(t, &w->d) && !announce_refused(w->announce) &&
+			!w->context.refused;
 	}
 	triggers_end(t, &w->d);
 	announce_close(w->announce);
@@ -318,19 +338,22 @@ int user_remove_trigger(int argc, char **argv)
 		.name = "user remove-trigger",
 		.synopsis = "TRIGGER",
 		.summary = "end a trigger",
-		.examples = "pantrace user remove-trigger watch-4711   # as `user list-triggers` "
+		.examples = "pantrace user remove-trigger nearly-full   # as `user list-triggers` "
 			    "names it\n",
 		.options = options_none,
 	};
 	struct user_session session;
-	struct diag d = DIAG_INIT;
+	struct diag d = DIAG_INIT, none = DIAG_INIT;
 	int first, rc = options_parse(&remove_spec, argc, argv, NULL, &first);
 
 	if (rc != OPTIONS_GO_ON)
 		return rc;
 	if (argc - first != 1)
 		return options_usage_error(&remove_spec, "one name of a trigger is needed");
-	if (!user_session_open(argv[first], &d, &session)) {
+	if (user_session_open(argv[first], &none, &session)) {
+		diag_error(&d, NO_SPAN, "there is no trigger '%s'", argv[first]);
+		diag_hint(&d, "`pantrace user list-triggers` shows those that there are");
+	} else {
 		if (!session.trigger)
 			diag_error(&d, NO_SPAN, "session '%s' is no trigger", session.name);
 		else if (!session.recorder_alive)
@@ -340,5 +363,6 @@ int user_remove_trigger(int argc, char **argv)
 				   strerror(errno));
 		user_session_release(&session);
 	}
+	diag_release(&none);
 	return diag_close(&d, EXIT_OK);
 }

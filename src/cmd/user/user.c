@@ -55,9 +55,9 @@ static const struct command_spec overview_spec = {
 		"pantrace user start black-box -u 'shop:*' --mode overwrite   # a flight recorder\n"
 		"pantrace user snapshot black-box -o /tmp/now   # what it holds now\n"
 		"pantrace user destroy black-box   # end it\n",
-	.details = "Commands: list, create, start, stop, resume, enable, disable, track, untrack, status, "
-		   "snapshot, rotate, clear, destroy, trigger, list-triggers, remove-trigger. Each "
-		   "has a --help of its own.\n\n"
+	.details = "Commands: list, create, start, stop, resume, enable, disable, track, untrack, "
+		   "status, snapshot, rotate, clear, destroy, trigger, list-triggers, "
+		   "remove-trigger. Each has a --help of its own.\n\n"
 		   "A session is named and outlives the tool: programs that start later join it, "
 		   "and `pantrace record --session NAME` writes what it collects. Processes are "
 		   "spoken to over their sockets in $XDG_RUNTIME_DIR/pantrace (root: "
