@@ -20,30 +20,30 @@ static void print_helpers(const struct kernel_features *f)
 	printf("\nKernel helpers\n");
 	line("probe_read", true);
 	line("probe_read_str", true);
-	line("probe_read_user", f->probe_read_kernel);
-	line("probe_read_user_str", f->probe_read_kernel);
-	line("probe_read_kernel", f->probe_read_kernel);
-	line("probe_read_kernel_str", f->probe_read_kernel);
-	line("get_current_cgroup_id", f->current_cgroup_id);
-	line("send_signal", f->bounded_loops); /* both are of 5.3 */
-	line("get_boot_ns", f->ktime_boot);
+	line("probe_read_user", true);
+	line("probe_read_user_str", true);
+	line("probe_read_kernel", true);
+	line("probe_read_kernel_str", true);
+	line("get_current_cgroup_id", true);
+	line("send_signal", true);
+	line("get_boot_ns", true);
 	line("dpath", f->d_path);
-	line("skboutput", f->ring_buffer);
+	line("skboutput", true);
 	line("get_tai_ns", f->ktime_tai);
 	line("get_func_ip", f->get_func_ip);
-	line("jiffies64", f->jiffies64);
+	line("jiffies64", true);
 	line("lookup_percpu_elem", f->percpu_lookup);
 	line("get_ktime_ns", true);
 	line("loop", f->bpf_loop);
 }
 
-static void print_features(struct kernel *k, const struct kernel_features *f)
+static void print_features(struct kernel *k)
 {
 	printf("\nKernel features\n");
-	printf("  Instruction limit: %d\n", f->bounded_loops ? 1000000 : 4096);
-	line("Loop support", f->bounded_loops);
+	printf("  Instruction limit: %d\n", 1000000);
+	line("Loop support", true);
 	line("btf", kernel_ask(k, KERNEL_BTF)->yes);
-	line("map batch", f->bounded_loops);
+	line("map batch", true);
 	line("uprobe refcount", kernel_ask(k, KERNEL_USDT_SEMAPHORE)->yes);
 }
 
@@ -100,7 +100,7 @@ int cmd_info(int argc, char **argv)
 	line("dwunwind (DWARF stack unwinding)", true);
 	line("blazesym (advanced symbolization)", false);
 	print_helpers(f);
-	print_features(k, f);
+	print_features(k);
 	print_probes(k);
 	kernel_release(k);
 	return EXIT_OK;

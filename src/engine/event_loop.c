@@ -127,7 +127,7 @@ int loop_open(struct loop *l)
 {
 	const struct run_config *o = l->e->options;
 	const int *fds = NULL;
-	u32 n = l->e->ring ? ring_fds(l->e->ring, &fds) : 0;
+	u32 n;
 	int err;
 
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -136,8 +136,8 @@ int loop_open(struct loop *l)
 	open_pace(l);
 	watch_reader(l);
 	err = loop_add(l, l->signals, WAIT_SIGNAL);
-	for (u32 i = 0; i < n && !err; i++)
-		err = loop_add(l, fds[i], WAIT_RING);
+	if (!err && l->e->ring)
+		err = loop_add(l, ring_fd(l->e->ring), WAIT_RING);
 	n = l->e->packets ? packets_fds(l->e->packets, &fds) : 0;
 	for (u32 i = 0; i < n && !err; i++)
 		err = loop_add(l, fds[i], WAIT_RING);

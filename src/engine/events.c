@@ -104,9 +104,7 @@ bool engine_handle_record(void *arg, const void *data, u32 size, const void *nex
 
 static u64 lost_now(const struct engine *e, enum lost_counter c)
 {
-	u64 n = c == LOST_EVENTS && e->ring
-			? ring_lost(e->ring) + packets_lost(e->packets) + e->given_up
-			: 0;
+	u64 n = c == LOST_EVENTS && e->ring ? packets_lost(e->packets) + e->given_up : 0;
 
 	if (e->script->lost_map < e->script->maps.len)
 		n += map_sum_u64(&e->maps[e->script->lost_map], c);

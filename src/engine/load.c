@@ -171,20 +171,8 @@ static int create_map(struct engine *e, const struct script_map *m, u32 *ret_ent
 
 static int open_ring(struct engine *e, const struct open_map *m, u32 entries)
 {
-	u64 per_cpu, pages = 1;
-	const u32 *cpus;
-	u32 ncpus;
-	int err;
+	const int err = ring_open(m->fd, entries, &e->ring);
 
-	if (m->info->bpf_type == BPF_MAP_TYPE_RINGBUF) {
-		err = ring_open_buffer(m->fd, entries, &e->ring);
-	} else {
-		ncpus = kernel_online_cpus(e->env->kernel, &cpus);
-		per_cpu = MAX(e->script->config.perf_rb_pages / MAX(ncpus, 1u), 1u);
-		while (pages * 2 <= per_cpu)
-			pages *= 2;
-		err = ring_open_perf(m->fd, cpus, ncpus, (u32)pages, &e->ring);
-	}
 	if (err < 0)
 		diag_error(e->env->diag, NO_SPAN, "cannot map the event buffer: %s",
 			   strerror(-err));

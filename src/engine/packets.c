@@ -2,12 +2,14 @@
 #include "engine/packets.h"
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cursor.h"
 #include "base/foreign.h"
-#include "kernel/bpf/ring.h"
+#include "kernel/bpf/perf_rings.h"
 #include "kernel/kernel.h"
 
 /*
@@ -42,14 +44,39 @@ struct capture {
 };
 
 struct packets {
-	struct ring *ring;
+	struct perf_rings rings;
+	u64 lost;
 	struct engine *engine;
 	u64 boot_to_real; /* ns */
 	VECTOR(struct capture) captures;
 };
 
+/* The map has the descriptor of each CPU's event. */
+static int fill_map(const struct perf_rings *r, int map_fd)
+{
+	for (size_t i = 0; i < r->fds.len; i++) {
+		const union bpf_attr attr = {.map_fd = (u32)map_fd,
+					     .key = (u64)(uintptr_t)&r->cpus.items[i],
+					     .value = (u64)(uintptr_t)&r->fds.items[i]};
+		union bpf_attr update = attr;
+		const int err = sys_bpf(BPF_MAP_UPDATE_ELEM, &update, sizeof(update));
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
 int packets_open(struct engine *e, int map_fd, struct packets **ret)
 {
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_type = PERF_SAMPLE_RAW,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
 	struct packets *p = xzalloc(sizeof(*p));
 	u64 per_cpu, pages = 1;
 	const u32 *cpus;
@@ -62,9 +89,11 @@ int packets_open(struct engine *e, int map_fd, struct packets **ret)
 		pages *= 2;
 	p->engine = e;
 	p->boot_to_real = clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME);
-	err = ring_open_perf(map_fd, cpus, ncpus, (u32)pages, &p->ring);
+	err = perf_rings_open(&p->rings, e->env->kernel, &attr, (u32)pages);
+	if (!err)
+		err = fill_map(&p->rings, map_fd);
 	if (err < 0) {
-		free(p);
+		packets_close(p);
 		return err;
 	}
 	*ret = p;
@@ -105,9 +134,8 @@ static FILE *capture_of(struct packets *p, const char *path)
 	return c.file;
 }
 
-static bool handle_packet(void *arg, const void *data, u32 size, const void *next, u32 next_size)
+static void handle_packet(struct packets *p, const u8 *data, u32 size)
 {
-	struct packets *p = arg;
 	const struct script *s = p->engine->script;
 	struct packet_header h;
 	const struct action *a;
@@ -116,11 +144,11 @@ static bool handle_packet(void *arg, const void *data, u32 size, const void *nex
 	FILE *f;
 
 	if (size < sizeof(h))
-		return true;
+		return;
 	memcpy(&h, data, sizeof(h));
 	a = h.action < s->actions.len ? &s->actions.items[h.action] : NULL;
 	if (!a || a->kind != ACTION_SKBOUTPUT)
-		return true;
+		return;
 	f = capture_of(p, a->format.text);
 	size -= sizeof(h);
 	skip = MIN(a->packet_offset, size);
@@ -130,25 +158,42 @@ static bool handle_packet(void *arg, const void *data, u32 size, const void *nex
 				 .captured = size - skip,
 				 .length = size - skip};
 	if (f && (fwrite(&r, sizeof(r), 1, f) != 1 ||
-		  fwrite((const u8 *)data + sizeof(h) + skip, 1, r.captured, f) != r.captured))
+		  fwrite(data + sizeof(h) + skip, 1, r.captured, f) != r.captured))
 		p->engine->errors++;
-	return true;
+}
+
+/* PERF_RECORD_SAMPLE: u32 size; u8 data[size]. PERF_RECORD_LOST: u64 id, lost. */
+static void handle_record(struct packets *p, const struct perf_event_header *h)
+{
+	struct cursor c = cursor_of(h + 1, h->size - sizeof(*h));
+	u32 size;
+
+	if (h->type == PERF_RECORD_SAMPLE) {
+		size = cursor_u32(&c);
+		handle_packet(p, c.data + c.pos, MIN(size, (u32)(c.len - c.pos)));
+	} else if (h->type == PERF_RECORD_LOST) {
+		cursor_u64(&c);
+		p->lost += cursor_u64(&c);
+	}
 }
 
 void packets_read(struct engine *e)
 {
-	if (e->packets)
-		ring_consume(e->packets->ring, handle_packet, e->packets);
+	const struct perf_event_header *h;
+
+	while (e->packets && (h = perf_rings_next(&e->packets->rings)))
+		handle_record(e->packets, h);
 }
 
 u32 packets_fds(const struct packets *p, const int **ret)
 {
-	return ring_fds(p->ring, ret);
+	*ret = p->rings.fds.items;
+	return (u32)p->rings.fds.len;
 }
 
 u64 packets_lost(const struct packets *p)
 {
-	return p ? ring_lost(p->ring) : 0;
+	return p ? p->lost : 0;
 }
 
 void packets_close(struct packets *p)
@@ -159,6 +204,6 @@ void packets_close(struct packets *p)
 		if (p->captures.items[i].file)
 			fclose(p->captures.items[i].file);
 	vector_free(&p->captures);
-	ring_close(p->ring);
+	perf_rings_close(&p->rings);
 	free(p);
 }

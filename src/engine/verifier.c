@@ -17,7 +17,6 @@ static const struct {
 	{"not allowed in probe", "this kind of probe may not do that; try another probe type"},
 	{"too many instructions",
 	 "the script is too large for this kernel; split the probe or shorten its loops"},
-	{"back-edge", "this kernel (before 5.3) has no loops; use unroll()"},
 	{"infinite loop",
 	 "the verifier cannot see that the loop ends; bound its counter by a constant"},
 	{"combined stack size", "too much is on the stack; lower on_stack_limit in a config block"},

@@ -2,26 +2,21 @@
 #include "engine/watch.h"
 
 #include <linux/perf_event.h>
-#include <unistd.h>
 
 #include "base/cursor.h"
-#include "base/vector.h"
-#include "kernel/bpf/perf_ring.h"
-#include "kernel/kernel.h"
+#include "kernel/bpf/perf_rings.h"
 
 #define WATCH_PAGES 64u
 
 struct watch {
-	VECTOR(int) fds;
-	VECTOR(struct perf_ring) rings;
+	struct perf_rings rings;
 	pid_t followed;
 	bool has_changed;
 };
 
-static int watch_cpu(struct watch *w, u32 cpu)
+struct watch *watch_open(struct kernel *k, pid_t followed)
 {
-	const bool at_once = w->followed > 0;
-	struct perf_event_attr attr = {
+	const struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
@@ -33,56 +28,28 @@ static int watch_cpu(struct watch *w, u32 cpu)
 		.watermark = 1,
 		/* A process that is being started makes some 2 KiB: read then, not at each record.
 		 */
-		.wakeup_watermark = at_once ? 1 : 2048,
+		.wakeup_watermark = followed > 0 ? 1 : 2048,
 	};
-	struct perf_ring ring;
-	int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0), err;
-
-	if (fd < 0)
-		return fd;
-	err = perf_ring_map(&ring, fd, WATCH_PAGES);
-	if (err < 0) {
-		close(fd);
-		return err;
-	}
-	vector_push(&w->fds, fd);
-	vector_push(&w->rings, ring);
-	return 0;
-}
-
-struct watch *watch_open(struct kernel *k, pid_t followed)
-{
 	struct watch *w = xzalloc(sizeof(*w));
-	const u32 *cpus;
-	u32 n = kernel_online_cpus(k, &cpus);
 
 	w->followed = followed;
-	for (u32 i = 0; i < n; i++) {
-		if (watch_cpu(w, cpus[i]) < 0 && !w->rings.len) {
-			watch_close(w);
-			return NULL;
-		}
-	}
-	return w;
+	if (!perf_rings_open(&w->rings, k, &attr, WATCH_PAGES))
+		return w;
+	free(w);
+	return NULL;
 }
 
 void watch_close(struct watch *w)
 {
-	if (!w)
-		return;
-	for (size_t i = 0; i < w->rings.len; i++) {
-		perf_ring_unmap(&w->rings.items[i]);
-		close(w->fds.items[i]);
-	}
-	vector_free(&w->rings);
-	vector_free(&w->fds);
+	if (w)
+		perf_rings_close(&w->rings);
 	free(w);
 }
 
 u32 watch_fds(const struct watch *w, const int **ret)
 {
-	*ret = w->fds.items;
-	return (u32)w->fds.len;
+	*ret = w->rings.fds.items;
+	return (u32)w->rings.fds.len;
 }
 
 /* u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation; u32 prot, flags; char
@@ -142,12 +109,8 @@ void watch_read(struct watch *w, struct symbolizer *s)
 {
 	const struct perf_event_header *h;
 
-	for (size_t i = 0; i < w->rings.len; i++) {
-		while ((h = perf_ring_next(&w->rings.items[i]))) {
-			tell(w, s, h);
-			perf_ring_done(&w->rings.items[i], h);
-		}
-	}
+	while ((h = perf_rings_next(&w->rings)))
+		tell(w, s, h);
 }
 
 bool watch_has_changed(struct watch *w)

@@ -10,23 +10,22 @@
 #include "base/arena.h"
 #include "base/diag.h"
 
-/* What code may be generated. */
+/* What code may be generated, beyond what Linux 5.8 has, the oldest that is supported. */
 struct kernel_features {
-	bool ring_buffer; /* BPF_MAP_TYPE_RINGBUF, 5.8 */
-	bool bounded_loops; /* 5.3 */
+	bool loads; /* programs can be loaded at all */
 	bool bpf_loop; /* 5.17 */
 	bool for_each_map; /* 5.13 */
 	bool attach_cookie; /* 5.15 */
 	bool get_func_ip; /* 5.15 */
-	bool probe_read_kernel; /* 5.5 */
 	bool percpu_lookup; /* bpf_map_lookup_percpu_elem, 5.19 */
 	bool atomic_fetch; /* 5.12 */
 	bool cpu_v4; /* signed division, sign-extending loads, 6.6 */
-	bool map_value_address; /* BPF_PSEUDO_MAP_VALUE, 5.2 */
 	bool no_prealloc_safe; /* BPF_F_NO_PREALLOC in any context, 6.1 */
 	bool task_storage; /* bpf_task_storage_get in programs of user probes, 6.2 */
-	bool ktime_boot, ktime_tai, jiffies64, d_path, get_ns_current_pid_tgid, strncmp,
-		current_cgroup_id, current_task;
+	bool ktime_boot; /* always; the interpreter in a program (lib/vm.h) lacks it */
+	bool ktime_tai; /* 6.1 */
+	bool d_path; /* 5.10 */
+	bool strncmp; /* 5.17 */
 };
 
 enum kernel_capability { /* rows of `pantrace doctor` and of --info */
@@ -73,7 +72,7 @@ void kernel_release(struct kernel *k);
 
 const struct kernel_features *kernel_features(struct kernel *k);
 /*
- * Hides a feature ("ring_buffer") or a capability ("kprobe_multi") of the kernel from now on. For
+ * Hides a feature ("bpf_loop") or a capability ("kprobe_multi") of the kernel from now on. For
  * --no-feature, to test what older kernels get. 0, or -ENOENT: no such name.
  */
 int kernel_disable(struct kernel *k, const char *name);

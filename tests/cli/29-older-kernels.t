@@ -13,13 +13,13 @@ sorted() { "$pantrace" -q "$@" -c "$target 2000 2" -e "$script" 2>&1 </dev/null 
 
 want=$(sorted)
 like "$want" '^@count: 4000$' "with all that this kernel has"
-for without in ring_buffer probe_read_kernel attach_cookie map_value_address atomic_fetch cpu_v4 task_storage bounded_loops,bpf_loop \
-	for_each_map percpu_lookup no_prealloc_safe uprobe_multi ring_buffer,attach_cookie,bpf_loop,task_storage,cpu_v4; do
+for without in attach_cookie atomic_fetch cpu_v4 task_storage bpf_loop for_each_map percpu_lookup no_prealloc_safe uprobe_multi \
+	attach_cookie,bpf_loop,task_storage,cpu_v4; do
 	is "$(sorted --no-feature $without)" "$want" "without $without"
 done
 
-run --no-feature ring_bufer -e 'begin { 1 }'
-like "$err" "did you mean 'ring_buffer'" "an unknown feature: nearest"
+run --no-feature bpf_lop -e 'begin { 1 }'
+like "$err" "did you mean 'bpf_loop'" "an unknown feature: nearest"
 run --no-feature bpf_loop -e 'begin { $n = pid; for ($i : 0..$n) { print($i) } }'
 [ $rc -ne 0 ]; ok "what has no fallback is refused"
 like "$err" "(5\.17|bpf_loop)" "with the reason"

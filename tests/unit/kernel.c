@@ -127,21 +127,16 @@ static void test_features(void)
 	double start = now_ms();
 
 	f = kernel_features(k);
-	printf("# features in %.2f ms: ring_buffer %d bounded_loops %d bpf_loop %d for_each_map %d "
-	       "attach_cookie %d get_func_ip %d probe_read_kernel %d percpu_lookup %d atomic_fetch "
-	       "%d "
-	       "cpu_v4 %d map_value_address %d no_prealloc_safe %d ktime_boot %d ktime_tai %d "
-	       "jiffies64 %d d_path %d ns_pid %d strncmp %d cgroup_id %d task %d\n",
-	       now_ms() - start, f->ring_buffer, f->bounded_loops, f->bpf_loop, f->for_each_map,
-	       f->attach_cookie, f->get_func_ip, f->probe_read_kernel, f->percpu_lookup,
-	       f->atomic_fetch, f->cpu_v4, f->map_value_address, f->no_prealloc_safe, f->ktime_boot,
-	       f->ktime_tai, f->jiffies64, f->d_path, f->get_ns_current_pid_tgid, f->strncmp,
-	       f->current_cgroup_id, f->current_task);
+	printf("# features in %.2f ms: bpf_loop %d for_each_map %d attach_cookie %d get_func_ip %d "
+	       "percpu_lookup %d atomic_fetch %d cpu_v4 %d no_prealloc_safe %d ktime_tai %d "
+	       "d_path %d strncmp %d loads %d\n",
+	       now_ms() - start, f->bpf_loop, f->for_each_map, f->attach_cookie, f->get_func_ip,
+	       f->percpu_lookup, f->atomic_fetch, f->cpu_v4, f->no_prealloc_safe, f->ktime_tai,
+	       f->d_path, f->strncmp, f->loads);
 	if (!kernel_ask(k, KERNEL_BPF)->yes)
 		tap_skip("features", kernel_ask(k, KERNEL_BPF)->why);
 	else
-		ok(f->bounded_loops && f->map_value_address && f->current_task,
-		   "features that every supported kernel has");
+		ok(f->loads, "programs can be loaded");
 	kernel_release(k);
 }
 

@@ -7,14 +7,12 @@
  * were there before are asked for their name when they are first seen. (perf_event_open(2):
  * PERF_RECORD_COMM, PERF_RECORD_FORK, both followed by the time.)
  */
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "cmd/ftrace/session.h"
-#include "kernel/bpf/perf_ring.h"
+#include "kernel/bpf/perf_rings.h"
 
 #define UNKNOWN	   "<...>"
 #define COMM_SIZE  16 /* TASK_COMM_LEN */
@@ -28,8 +26,7 @@ struct change {
 };
 
 struct ftrace_names {
-	VECTOR(int) fds;
-	VECTOR(struct perf_ring) rings;
+	struct perf_rings rings;
 	VECTOR(struct change) changes; /* by time, from `applied` on not yet taken into account */
 	size_t applied;
 	struct task_names *kernel; /* its own, for threads that have ended before they were seen */
@@ -38,9 +35,9 @@ struct ftrace_names {
 
 /* ---- perf events ---- */
 
-static void open_cpu(struct ftrace_names *n, u32 cpu)
+void ftrace_names_open(struct ftrace_session *s)
 {
-	struct perf_event_attr attr = {
+	const struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
@@ -53,30 +50,12 @@ static void open_cpu(struct ftrace_names *n, u32 cpu)
 		.watermark = 1,
 		.wakeup_watermark = RING_PAGES * 4096 / 2,
 	};
-	struct perf_ring ring;
-	const int fd = perf_event_open_fd(&attr, -1, (int)cpu, -1, 0);
-
-	if (fd < 0)
-		return;
-	if (perf_ring_map(&ring, fd, RING_PAGES)) {
-		close(fd);
-		return;
-	}
-	vector_push(&n->fds, fd);
-	vector_push(&n->rings, ring);
-}
-
-void ftrace_names_open(struct ftrace_session *s)
-{
 	struct ftrace_names *n = xzalloc(sizeof(*n));
-	const u32 *cpus;
-	const u32 count = kernel_online_cpus(s->kernel, &cpus);
 
 	s->names = n;
 	n->kernel = task_names_new(true);
 	task_names_follow(n->kernel, kernel_tracefs(s->kernel));
-	for (u32 i = 0; i < count; i++)
-		open_cpu(n, cpus[i]);
+	perf_rings_open(&n->rings, s->kernel, &attr, RING_PAGES);
 }
 
 void ftrace_names_close(struct ftrace_session *s)
@@ -85,12 +64,7 @@ void ftrace_names_close(struct ftrace_session *s)
 
 	if (!n)
 		return;
-	for (size_t i = 0; i < n->fds.len; i++) {
-		perf_ring_unmap(&n->rings.items[i]);
-		close(n->fds.items[i]);
-	}
-	vector_free(&n->fds);
-	vector_free(&n->rings);
+	perf_rings_close(&n->rings);
 	vector_free(&n->changes);
 	task_names_release(n->kernel);
 	free(n);
@@ -141,11 +115,8 @@ void ftrace_names_read(struct ftrace_session *s)
 			left * sizeof(*n->changes.items));
 	n->changes.len = left;
 	n->applied = 0;
-	for (size_t i = 0; i < n->rings.len; i++)
-		while ((h = perf_ring_next(&n->rings.items[i]))) {
-			add_change(n, h);
-			perf_ring_done(&n->rings.items[i], h);
-		}
+	while ((h = perf_rings_next(&n->rings)))
+		add_change(n, h);
 	if (n->changes.len > left)
 		qsort(n->changes.items, n->changes.len, sizeof(*n->changes.items), compare_changes);
 }

@@ -23,13 +23,8 @@
 /* include/uapi/linux/bpf.h; numbers, because build machines have older headers than the machines
  * that are traced. */
 enum {
-	FUNC_GET_CURRENT_TASK = 35,
-	FUNC_GET_CURRENT_CGROUP_ID = 80,
 	FUNC_PROBE_READ_KERNEL = 113,
 	FUNC_PROBE_READ_KERNEL_STR = 115,
-	FUNC_JIFFIES64 = 118,
-	FUNC_GET_NS_CURRENT_PID_TGID = 120,
-	FUNC_KTIME_GET_BOOT_NS = 125,
 	FUNC_SEQ_WRITE = 127,
 	FUNC_D_PATH = 147,
 	FUNC_TASK_STORAGE_GET = 156,

@@ -135,7 +135,7 @@ static int try_bpf(struct kernel *k, const char *name, u32 number)
 	int fd;
 
 	/* A known feature means that a program was loaded. */
-	if (k->features_known && k->features.current_task)
+	if (k->features_known && k->features.loads)
 		return 0;
 	fd = kernel_try_program(BPF_PROG_TYPE_KPROBE, 0, NULL, 0, NULL, 0);
 	if (fd >= 0)

@@ -11,26 +11,10 @@ static const struct {
 	const char *name;
 	size_t offset;
 } features[] = {
-	FEATURE(ring_buffer),
-	FEATURE(bounded_loops),
-	FEATURE(bpf_loop),
-	FEATURE(for_each_map),
-	FEATURE(attach_cookie),
-	FEATURE(get_func_ip),
-	FEATURE(probe_read_kernel),
-	FEATURE(percpu_lookup),
-	FEATURE(atomic_fetch),
-	FEATURE(cpu_v4),
-	FEATURE(map_value_address),
-	FEATURE(no_prealloc_safe),
-	FEATURE(task_storage),
-	FEATURE(ktime_boot),
-	FEATURE(ktime_tai),
-	FEATURE(jiffies64),
-	FEATURE(d_path),
-	FEATURE(strncmp),
-	FEATURE(get_ns_current_pid_tgid),
-	FEATURE(current_cgroup_id),
+	FEATURE(bpf_loop),    FEATURE(for_each_map),	 FEATURE(attach_cookie),
+	FEATURE(get_func_ip), FEATURE(percpu_lookup),	 FEATURE(atomic_fetch),
+	FEATURE(cpu_v4),      FEATURE(no_prealloc_safe), FEATURE(task_storage),
+	FEATURE(ktime_tai),   FEATURE(d_path),		 FEATURE(strncmp),
 };
 
 int kernel_disable(struct kernel *k, const char *name)

@@ -60,10 +60,10 @@ static bool accepted(u32 type, const struct bpf_insn *insns, u32 count)
 	return fd >= 0;
 }
 
-#define ACCEPTED(...)                                                       \
-	({                                                                  \
-		const struct bpf_insn insns_[] = {__VA_ARGS__};             \
-		accepted(BPF_PROG_TYPE_KPROBE, insns_, ARRAY_SIZE(insns_)); \
+#define ACCEPTED(type, ...)                                     \
+	({                                                      \
+		const struct bpf_insn insns_[] = {__VA_ARGS__}; \
+		accepted((type), insns_, ARRAY_SIZE(insns_));   \
 	})
 
 /*
@@ -135,11 +135,8 @@ static void ask_instructions(struct kernel_features *f)
 {
 	bool has_task_btf;
 	const struct question rows[] = {
-		QUESTION(&f->current_task, CALL(FUNC_GET_CURRENT_TASK)),
+		QUESTION(&f->loads, MOV_IMM(BPF_REG_0, 0)),
 		QUESTION(&has_task_btf, CALL(FUNC_GET_CURRENT_TASK_BTF)),
-		QUESTION(&f->current_cgroup_id, CALL(FUNC_GET_CURRENT_CGROUP_ID)),
-		QUESTION(&f->jiffies64, CALL(FUNC_JIFFIES64)),
-		QUESTION(&f->ktime_boot, CALL(FUNC_KTIME_GET_BOOT_NS)),
 		QUESTION(&f->ktime_tai, CALL(FUNC_KTIME_GET_TAI_NS)),
 		QUESTION(&f->get_func_ip, CALL(FUNC_GET_FUNC_IP)),
 		QUESTION(&f->attach_cookie, CALL(FUNC_GET_ATTACH_COOKIE)),
@@ -149,16 +146,6 @@ static void ask_instructions(struct kernel_features *f)
 		/* Signed division is BPF_DIV with offset 1 since instruction set version 4. */
 		QUESTION(&f->cpu_v4, MOV_IMM(BPF_REG_0, -8),
 			 INSN(BPF_ALU64 | BPF_DIV | BPF_K, BPF_REG_0, 0, 1, 2)),
-		QUESTION(&f->bounded_loops, MOV_IMM(BPF_REG_0, 0), ADD_IMM(BPF_REG_0, 1),
-			 INSN(BPF_JMP | BPF_JLT | BPF_K, BPF_REG_0, 0, -2, 3)),
-		QUESTION(&f->probe_read_kernel, STORE_IMM(BPF_REG_10, -8),
-			 MOV_REG(BPF_REG_1, BPF_REG_10), ADD_IMM(BPF_REG_1, -8),
-			 MOV_IMM(BPF_REG_2, 8), MOV_IMM(BPF_REG_3, 0),
-			 CALL(FUNC_PROBE_READ_KERNEL)),
-		QUESTION(&f->get_ns_current_pid_tgid, STORE_IMM(BPF_REG_10, -8),
-			 MOV_IMM(BPF_REG_1, 0), MOV_IMM(BPF_REG_2, 0),
-			 MOV_REG(BPF_REG_3, BPF_REG_10), ADD_IMM(BPF_REG_3, -8),
-			 MOV_IMM(BPF_REG_4, 8), CALL(FUNC_GET_NS_CURRENT_PID_TGID)),
 	};
 
 	_Static_assert(ARRAY_SIZE(rows) <= MAX_TOGETHER, "more than one program holds");
@@ -192,59 +179,30 @@ static void ask_helpers(struct kernel_features *f)
 			       helper_exists(rows[i].function, rows[i].any_type);
 }
 
-/* ---- maps ---- */
-
-static int create_map(u32 type, u32 key_size, u32 value_size, u32 entries, u32 flags)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_type = type;
-	attr.key_size = key_size;
-	attr.value_size = value_size;
-	attr.max_entries = entries;
-	attr.map_flags = flags;
-	return sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-}
-
-static bool ask_ring_buffer(void)
-{
-	const int fd = create_map(BPF_MAP_TYPE_RINGBUF, 0, 0, (u32)sysconf(_SC_PAGESIZE), 0);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /*
- * map_value_address: is an address inside of an array's value an operand? no_prealloc_safe: before
- * the memory allocator of BPF (6.1), a map that allocates as it grows could deadlock where the
- * kernel's allocator was interrupted, and programs of perf events, which run in NMIs, were refused
- * such maps.
+ * Before the memory allocator of BPF (6.1), a map that allocates as it grows could deadlock where
+ * the kernel's allocator was interrupted, and programs of perf events, which run in NMIs, were
+ * refused such maps.
  */
-static void ask_maps(struct kernel_features *f)
+static bool ask_no_prealloc(void)
 {
-	const int array = create_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
-	const int hash = create_map(BPF_MAP_TYPE_HASH, 4, 8, 1, BPF_F_NO_PREALLOC);
-	const struct bpf_insn insns[] = {
-		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_VALUE, 0, array),
-		INSN(0, 0, 0, 0, 0),
-		INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, hash),
-		INSN(0, 0, 0, 0, 0),
-		MOV_IMM(BPF_REG_0, 0),
-		EXIT(),
-	};
-	const u32 type = BPF_PROG_TYPE_PERF_EVENT;
-	const struct bpf_insn value[] = {insns[0], insns[1], insns[4], insns[5]};
-	const struct bpf_insn grows[] = {insns[2], insns[3], insns[4], insns[5]};
-	const bool both = array >= 0 && hash >= 0 && accepted(type, insns, ARRAY_SIZE(insns));
+	union bpf_attr attr = {0};
+	int map;
+	bool yes;
 
-	f->map_value_address = both || (array >= 0 && accepted(type, value, ARRAY_SIZE(value)));
-	f->no_prealloc_safe = both || (hash >= 0 && accepted(type, grows, ARRAY_SIZE(grows)));
-	if (array >= 0)
-		close(array);
-	if (hash >= 0)
-		close(hash);
+	attr.map_type = BPF_MAP_TYPE_HASH;
+	attr.key_size = 4;
+	attr.value_size = 8;
+	attr.max_entries = 1;
+	attr.map_flags = BPF_F_NO_PREALLOC;
+	map = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (map < 0)
+		return false;
+	yes = ACCEPTED(BPF_PROG_TYPE_PERF_EVENT,
+		       INSN(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map),
+		       INSN(0, 0, 0, 0, 0), MOV_IMM(BPF_REG_0, 0), EXIT());
+	close(map);
+	return yes;
 }
 
 const struct kernel_features *kernel_features(struct kernel *k)
@@ -256,13 +214,10 @@ const struct kernel_features *kernel_features(struct kernel *k)
 	k->features_known = true;
 	ask_instructions(f);
 	/* Without the right to load programs, every question has the same answer. */
-	if (!f->current_task && !ACCEPTED(MOV_IMM(BPF_REG_0, 0), EXIT()))
+	if (!f->loads)
 		return f;
 	ask_helpers(f);
-	f->ring_buffer = ask_ring_buffer();
-	if (f->cpu_v4)
-		f->map_value_address = f->no_prealloc_safe = true;
-	else
-		ask_maps(f);
+	f->ktime_boot = true;
+	f->no_prealloc_safe = f->cpu_v4 || ask_no_prealloc();
 	return f;
 }

@@ -52,14 +52,6 @@ static struct text lower_text(struct lower *l, struct expr *e)
 	return t;
 }
 
-/* The verifier follows loops since 5.3. */
-static void need_loops(struct check *c, const struct expr *call)
-{
-	if (!c->options->features.bounded_loops)
-		check_error(c, call->span, "%s() needs loops in BPF programs (Linux 5.3)",
-			    call->builtin->name);
-}
-
 static ir_reg load_byte(struct lower *l, ir_reg base, ir_reg index)
 {
 	return ir_load(l->f, ir_binary(l->f, IR_ADD, base, index), 0, 1, false);
@@ -158,7 +150,6 @@ static void check_strcap(struct check *c, struct expr *call)
 static void check_strstr(struct check *c, struct expr *call)
 {
 	call->type = str_eq(call->builtin->name, "strstr") ? type_int(8, true) : type_bool();
-	need_loops(c, call);
 	check_text(c, call, 0);
 	check_text(c, call, 1);
 }
@@ -419,7 +410,6 @@ static void check_memcmp(struct check *c, struct expr *call)
 	s64 n;
 
 	call->type = type_int(4, true);
-	need_loops(c, call);
 	for (u32 i = 0; i < 2; i++)
 		if (check_known(c, call->args[i]) && !is_bytes(call->args[i]->type) &&
 		    !builtin_is_number(call->args[i]->type))

@@ -245,8 +245,6 @@ static void lower_skboutput(struct lower *l, struct expr *call, struct value *re
 	const u32 map = builtin_map(l->script, MAP_PACKETS);
 	const u32 index = lower_action(l, ACTION_SKBOUTPUT, NULL, 0, call->span);
 	struct action *a = &l->script->actions.items[index];
-	const u32 clock =
-		l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
 	ir_reg skb, flags, header;
 
 	a->format.text = builtin_literal(call->args[0]);
@@ -258,7 +256,7 @@ static void lower_skboutput(struct lower *l, struct expr *call, struct value *re
 	header = ir_slot_address(l->f, ir_slot(l->f, 16, 8, "packet"));
 	ir_store_imm(l->f, header, 0, 4, index);
 	ir_store_imm(l->f, header, 4, 4, 0);
-	ir_store(l->f, header, 8, 8, ir_call(l->f, clock, 0, NULL));
+	ir_store(l->f, header, 8, 8, ir_call(l->f, BPF_FUNC_ktime_get_boot_ns, 0, NULL));
 	*ret = value_register(call->type,
 			      ir_extend(l->f,
 					ir_call_n(l->f, BPF_FUNC_skb_output, skb, ir_map(l->f, map),

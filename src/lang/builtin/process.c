@@ -42,23 +42,6 @@ static void check_number(struct check *c, struct expr *call)
 	call->type = type_int(numbers[number_row(call)].type_size, false);
 }
 
-static void check_jiffies(struct check *c, struct expr *call)
-{
-	check_number(c, call);
-	if (!c->options->features.jiffies64)
-		check_error(c, call->span,
-			    "BPF_FUNC_jiffies64 is not available for your kernel version");
-}
-
-static void check_cgroup(struct check *c, struct expr *call)
-{
-	check_number(c, call);
-	if (!c->options->features.current_cgroup_id)
-		check_error(
-			c, call->span,
-			"BPF_FUNC_get_current_cgroup_id is not available for your kernel version");
-}
-
 static ir_reg low_bits(struct lower *l, ir_reg r, u32 shift, u32 size)
 {
 	if (shift)
@@ -130,7 +113,7 @@ ir_reg builtin_current_ids(struct lower *l)
 {
 	struct stat st;
 
-	if (l->features->get_ns_current_pid_tgid && in_pid_namespace(&st))
+	if (in_pid_namespace(&st))
 		return namespaced_ids(l, &st);
 	return ir_call(l->f, BPF_FUNC_get_current_pid_tgid, 0, NULL);
 }
@@ -357,7 +340,7 @@ static void lower_relative(struct lower *l, struct expr *call, struct value *ret
 
 /* ---- control groups ---- */
 
-static void check_cgroupid(struct check *c, struct expr *call)
+static void check_numberid(struct check *c, struct expr *call)
 {
 	struct {
 		struct file_handle handle;
@@ -381,7 +364,7 @@ static void check_cgroupid(struct check *c, struct expr *call)
 	builtin_set_integer(call, call->type, h.id);
 }
 
-static void check_cgroup_path(struct check *c, struct expr *call)
+static void check_number_path(struct check *c, struct expr *call)
 {
 	call->type = type_simple(TYPE_CGROUP_PATH);
 	if (check_known(c, call->args[0]))
@@ -455,15 +438,15 @@ const struct builtin builtins_process[] = {
 	{"rand", "uint32 rand", "A pseudo-random number.", "", VARIABLE_OR_CALL, 0, 0, check_number,
 	 lower_number},
 	{"jiffies", "uint64 jiffies", "The kernel's 64-bit tick counter.", "5.5", VARIABLE_OR_CALL,
-	 0, 0, check_jiffies, lower_number},
+	 0, 0, check_number, lower_number},
 	{"cgroup", "uint64 cgroup", "Id of the cgroup (version 2) that the current process is in.",
-	 "4.18", VARIABLE_OR_CALL, 0, 0, check_cgroup, lower_number},
+	 "4.18", VARIABLE_OR_CALL, 0, 0, check_number, lower_number},
 	{"cgroupid", "uint64 cgroupid(\"path\")",
 	 "Id of the cgroup (version 2) at a path; found when the script is compiled.", "4.18",
-	 BUILTIN_CALL, 1, 1, check_cgroupid, builtin_lower_literal},
+	 BUILTIN_CALL, 1, 1, check_numberid, builtin_lower_literal},
 	{"cgroup_path", "cgroup_path_t cgroup_path(uint64 id [, \"filter\"])",
 	 "The path of a cgroup id, looked up when it is printed; a filter with wildcards limits "
 	 "the hierarchies.",
-	 "4.18", BUILTIN_CALL, 1, 2, check_cgroup_path, lower_cgroup_path},
+	 "4.18", BUILTIN_CALL, 1, 2, check_number_path, lower_cgroup_path},
 	{0},
 };

@@ -161,23 +161,6 @@ static void fill_block(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
 		ir_store_imm(l->f, end, FRAMES_OFFSET + 8 * i, 8, 0);
 }
 
-/* For kernels that know no loops. */
-static void hash_unrolled(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blocks, u32 depth)
-{
-	const u32 end = ir_block_new(l->f, "hash.end");
-
-	for (u32 i = 0; i < block_count(depth); i++) {
-		const u32 more = ir_block_new(l->f, "hash.more");
-		const ir_reg at = ir_binary_imm(l->f, IR_ADD, stack, i * 8 * HASH_BLOCK);
-
-		ir_branch_imm(l->f, IR_GT, blocks, i, more, end);
-		ir_switch_to(l->f, more);
-		ir_assign(l->f, hash, hash_block(l, hash, at, HASH_BLOCK));
-	}
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
-}
-
 static void hash_in_place(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blocks, u32 depth)
 {
 	struct lower_loop loop;
@@ -249,9 +232,7 @@ static ir_reg hash_frames(struct lower *l, ir_reg stack, ir_reg count, u32 depth
 	hash = ir_move(f, count);
 	blocks = ir_binary_imm(f, IR_SHR, ir_binary_imm(f, IR_ADD, count, HASH_BLOCK - 1),
 			       HASH_BLOCK_SHIFT);
-	if (!l->features->bounded_loops)
-		hash_unrolled(l, hash, stack, blocks, depth);
-	else if (l->break_block && l->features->bpf_loop)
+	if (l->break_block && l->features->bpf_loop)
 		hash_by_callback(l, hash, stack, blocks, depth);
 	else
 		hash_in_place(l, hash, stack, blocks, depth);

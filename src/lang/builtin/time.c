@@ -56,9 +56,7 @@ static void check_nsecs(struct check *c, struct expr *call)
 
 ir_reg builtin_wall_clock(struct lower *l)
 {
-	const u32 helper =
-		l->features->ktime_boot ? BPF_FUNC_ktime_get_boot_ns : BPF_FUNC_ktime_get_ns;
-	const ir_reg now = ir_call(l->f, helper, 0, NULL);
+	const ir_reg now = ir_call(l->f, BPF_FUNC_ktime_get_boot_ns, 0, NULL);
 
 	return ir_binary(l->f, IR_ADD, now,
 			 ir_const(l->f, clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME)));
@@ -119,10 +117,7 @@ static void lower_strftime(struct lower *l, struct expr *call, struct value *ret
 	lower_slot(l, call->type, "strftime", &slot);
 	ir_store(l->f, slot, 0, 8, ns);
 	ir_store_imm(l->f, slot, 8, 4, l->script->strings.len);
-	ir_store_imm(l->f, slot, 12, 4,
-		     tai		       ? CLOCK_TAI
-		     : l->features->ktime_boot ? CLOCK_BOOTTIME
-					       : CLOCK_MONOTONIC);
+	ir_store_imm(l->f, slot, 12, 4, tai ? CLOCK_TAI : CLOCK_BOOTTIME);
 	vector_push(&l->script->strings, builtin_literal(call->args[0]));
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
 }

@@ -152,57 +152,24 @@ ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label)
 	return slot;
 }
 
-/* Address of element `index` of an internal array map, 0 if the kernel says there is none. */
-static ir_reg array_element(struct lower *l, u32 map, u32 index)
-{
-	ir_reg key = builtin_spill(l, ir_const(l->f, index), "index");
-
-	return ir_call_n(l->f, BPF_FUNC_map_lookup_elem, ir_map(l->f, map), key);
-}
-
-/* Address of the globals, 0 if the kernel says that there are none. */
+/* Address of the globals. */
 static ir_reg globals(struct lower *l)
 {
 	const u32 map = builtin_map(l->script, MAP_GLOBAL);
-	ir_reg r;
+	const ir_reg r = ir_reg_new(l->f);
 
-	if (!l->features->map_value_address)
-		return array_element(l, map, 0);
-	r = ir_reg_new(l->f);
 	ir_add(l->f, (struct ir_insn){.op = IR_MAP_VALUE, .dst = r, .imm = map, .imm2 = 0});
 	return r;
 }
 
 void builtin_global_set(struct lower *l, u32 offset, ir_reg value)
 {
-	const u32 found = ir_block_new(l->f, "global"), end = ir_block_new(l->f, "global.end");
-	const ir_reg element = globals(l);
-
-	if (!l->features->map_value_address)
-		ir_branch_imm(l->f, IR_NE, element, 0, found, end);
-	else
-		ir_jump(l->f, found);
-	ir_switch_to(l->f, found);
-	ir_store(l->f, element, offset, 8, value);
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
+	ir_store(l->f, globals(l), offset, 8, value);
 }
 
 ir_reg builtin_global(struct lower *l, u32 offset)
 {
-	const u32 found = ir_block_new(l->f, "global"), end = ir_block_new(l->f, "global.end");
-	ir_reg value, element = globals(l);
-
-	if (l->features->map_value_address)
-		return ir_load(l->f, element, offset, 8, false);
-	value = ir_reg_new(l->f);
-	ir_assign_const(l->f, value, 0);
-	ir_branch_imm(l->f, IR_NE, element, 0, found, end);
-	ir_switch_to(l->f, found);
-	ir_assign(l->f, value, ir_load(l->f, element, offset, 8, false));
-	ir_jump(l->f, end);
-	ir_switch_to(l->f, end);
-	return value;
+	return ir_load(l->f, globals(l), offset, 8, false);
 }
 
 ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max)

@@ -279,9 +279,6 @@ static void check_body_in_place(struct check *c, struct stmt *s, u32 rounds)
 
 void check_while(struct check *c, struct stmt *s)
 {
-	if (!c->options->features.bounded_loops)
-		check_error(c, s->span,
-			    "Missing required kernel feature: bounded loops (Linux 5.3)");
 	check_expr(c, s->condition);
 	s->is_callback |= while_as_callback(c, s);
 	if (s->is_callback) {
@@ -423,9 +420,6 @@ void check_for_range(struct check *c, struct stmt *s)
 		check_error(c, s->span,
 			    "The loop has more than %u rounds, the most that the kernel takes",
 			    LOOP_ROUNDS_MAX);
-	if (!callback && !c->options->features.bounded_loops)
-		check_error(c, s->span,
-			    "Missing required kernel feature: bounded loops (Linux 5.3)");
 	check_scope_begin(c);
 	c->callback_depth += callback;
 	c->unit->has_callbacks |= callback;

@@ -76,7 +76,7 @@ static void forget_changed(struct lower *l, const struct stmt *s)
 {
 	ir_reg unknown;
 
-	if (!s->forgotten || !s->forgotten[0] || !l->features->map_value_address)
+	if (!s->forgotten || !s->forgotten[0])
 		return;
 	unknown = builtin_global(l, offsetof(struct script_globals, start_ns));
 	for (struct variable_symbol **v = s->forgotten; *v; v++)

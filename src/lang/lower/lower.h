@@ -129,7 +129,7 @@ void lower_store_value(struct lower *l, ir_reg dst, s64 dst_offset, const struct
  */
 struct value lower_materialise(struct lower *l, const struct value *v, struct span at);
 /*
- * A bounded loop, unrolled or with a back edge: for (i = 0; i < count; i++) body. Used by builtins
+ * A bounded loop: for (i = 0; i < count; i++) body. Used by builtins
  * for strings and arrays.
  */
 struct lower_loop {

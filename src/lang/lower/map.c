@@ -14,7 +14,7 @@ const struct script_map *lower_script_map(const struct lower *l, const struct ma
 bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m)
 {
 	return lower_script_map(l, m)->bpf_type == BPF_MAP_TYPE_ARRAY &&
-	       !lower_script_map(l, m)->switched && l->features->map_value_address;
+	       !lower_script_map(l, m)->switched;
 }
 
 ir_reg lower_map_address(struct lower *l, u32 map)

@@ -67,7 +67,7 @@ static bool is_local(enum address_space space)
 }
 
 struct read_helpers {
-	u32 any, kernel, user;
+	u32 kernel, user;
 };
 
 /* Calls the helper for the space; an unknown address is the kernel's if its upper bit is set. */
@@ -77,8 +77,6 @@ static ir_reg call_read(struct lower *l, const struct read_helpers *h, ir_reg ds
 	u32 kernel, user, end;
 	ir_reg result;
 
-	if (!l->features->probe_read_kernel)
-		return ir_call_n(l->f, h->any, dst, size, from);
 	if (space == SPACE_USER)
 		return ir_call_n(l->f, h->user, dst, size, from);
 	if (space != SPACE_UNKNOWN)
@@ -98,10 +96,10 @@ static ir_reg call_read(struct lower *l, const struct read_helpers *h, ir_reg ds
 	return result;
 }
 
-static const struct read_helpers read_bytes = {BPF_FUNC_probe_read, BPF_FUNC_probe_read_kernel,
+static const struct read_helpers read_bytes = {BPF_FUNC_probe_read_kernel,
 					       BPF_FUNC_probe_read_user};
-static const struct read_helpers read_strings = {
-	BPF_FUNC_probe_read_str, BPF_FUNC_probe_read_kernel_str, BPF_FUNC_probe_read_user_str};
+static const struct read_helpers read_strings = {BPF_FUNC_probe_read_kernel_str,
+						 BPF_FUNC_probe_read_user_str};
 
 ir_reg lower_read(struct lower *l, ir_reg dst, s64 dst_offset, u32 size, ir_reg from,
 		  s64 from_offset, enum address_space space)
@@ -145,10 +143,8 @@ void lower_zero(struct lower *l, ir_reg dst, s64 offset, u32 size)
 		ir_zero(l->f, dst, offset, size);
 	else /* The helper clears the destination when it cannot read, and it never reads address 0.
 	      */
-		ir_call_n(l->f,
-			  l->features->probe_read_kernel ? BPF_FUNC_probe_read_kernel
-							 : BPF_FUNC_probe_read,
-			  lower_address(l, dst, offset), ir_const(l->f, size), ir_const(l->f, 0));
+		ir_call_n(l->f, BPF_FUNC_probe_read_kernel, lower_address(l, dst, offset),
+			  ir_const(l->f, size), ir_const(l->f, 0));
 }
 
 static void store_scalar(struct lower *l, ir_reg dst, s64 offset, const struct type *to,
@@ -415,7 +411,7 @@ ir_reg lower_compare_memory(struct lower *l, ir_reg a, s64 a_offset, ir_reg b, s
 	ir_reg result = ir_reg_new(l->f);
 	u32 done = 0;
 
-	if (size > 2 * INLINE_BYTES && !((a_offset | b_offset) & 7) && l->features->bounded_loops) {
+	if (size > 2 * INLINE_BYTES && !((a_offset | b_offset) & 7)) {
 		compare_long(l, a, a_offset, b, b_offset, size / 8, differ);
 		done = size / 8 * 8;
 	}

@@ -21,18 +21,14 @@ static u32 ring_bytes(const struct script *s)
 u32 lower_output_map(struct lower *l)
 {
 	struct script *s = l->script;
-	const bool ring = l->features->ring_buffer;
 
 	if (s->output_map != IR_NO_MAP)
 		return s->output_map;
 	s->output_map = (u32)s->maps.len;
 	vector_push(&s->maps, (struct script_map){.role = MAP_OUTPUT,
 						  .name = "output",
-						  .bpf_type = ring ? BPF_MAP_TYPE_RINGBUF
-								   : BPF_MAP_TYPE_PERF_EVENT_ARRAY,
-						  .key_size = ring ? 0 : 4,
-						  .value_size = ring ? 0 : 4,
-						  .max_entries = ring ? ring_bytes(s) : 0});
+						  .bpf_type = BPF_MAP_TYPE_RINGBUF,
+						  .max_entries = ring_bytes(s)});
 	return s->output_map;
 }
 
@@ -190,8 +186,7 @@ static ir_reg store_tail(struct lower *l, ir_reg record, s64 offset, const struc
 	const enum address_space space =
 		v->space == SPACE_USER || v->space == SPACE_UNKNOWN ? v->space : SPACE_KERNEL;
 	const ir_reg from = lower_address(l, v->reg, v->constant);
-	const u32 helper =
-		l->features->probe_read_kernel ? BPF_FUNC_probe_read_kernel : BPF_FUNC_probe_read;
+	const u32 helper = BPF_FUNC_probe_read_kernel;
 	const u32 max = MIN(to->size, v->type->size);
 	ir_reg n;
 
@@ -229,16 +224,11 @@ static void count_failure(struct lower *l, ir_reg result)
 	ir_switch_to(l->f, end);
 }
 
-/*
- * Whether the reader is to be woken; it says so itself (engine/wakeup.h). Kernels with ring buffers
- * (5.8) can map arrays (5.5).
- */
-static ir_reg wake_flags(struct lower *l, struct span at)
+/* Whether the reader is to be woken; it says so itself (engine/wakeup.h). */
+static ir_reg wake_flags(struct lower *l)
 {
 	const u32 map = builtin_map(l->script, MAP_GLOBAL);
 
-	if (!l->features->map_value_address)
-		return ir_const(l->f, 0);
 	l->script->maps.items[map].map_flags |= BPF_F_MMAPABLE;
 	return builtin_global(l, offsetof(struct script_globals, wake_flags));
 }
@@ -265,13 +255,8 @@ static void send_copy(struct lower *l, const struct action *a, const struct valu
 	} else {
 		used = ir_const(f, size);
 	}
-	if (l->features->ring_buffer)
-		result = ir_call_n(f, BPF_FUNC_ringbuf_output, ir_map(f, lower_output_map(l)),
-				   record, used, wake_flags(l, at));
-	else
-		result = ir_call_n(f, BPF_FUNC_perf_event_output, lower_context(l),
-				   ir_map(f, lower_output_map(l)), ir_const(f, BPF_F_CURRENT_CPU),
-				   record, used);
+	result = ir_call_n(f, BPF_FUNC_ringbuf_output, ir_map(f, lower_output_map(l)), record, used,
+			   wake_flags(l));
 	count_failure(l, result);
 }
 
@@ -292,7 +277,7 @@ static void send_in_place(struct lower *l, const struct action *a, const struct 
 	ir_jump(f, end);
 	ir_switch_to(f, room);
 	store_members(l, record, a, values, n, UINT32_MAX, at);
-	ir_call_n(f, BPF_FUNC_ringbuf_submit, record, wake_flags(l, at));
+	ir_call_n(f, BPF_FUNC_ringbuf_submit, record, wake_flags(l));
 	ir_jump(f, end);
 	ir_switch_to(f, end);
 }
@@ -309,7 +294,7 @@ void lower_send(struct lower *l, u32 action, const struct value *values, u32 nva
 		if (values[i].kind == VALUE_MEMORY && type_is_scalar(values[i].type))
 			local[i] = lower_fetch(l, &values[i]);
 	}
-	if (l->features->ring_buffer && !a->has_tail)
+	if (!a->has_tail)
 		send_in_place(l, a, local, nvalues, at);
 	else
 		send_copy(l, a, local, nvalues, at);

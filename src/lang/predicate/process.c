@@ -57,10 +57,7 @@ static int compile(const struct user_event *event, const char *predicate, struct
 				.announced = event};
 	/* what lib/vm.c can, whatever the kernel */
 	struct compile_options options = {.env = &env,
-					  .features = {.bounded_loops = true,
-						       .probe_read_kernel = true,
-						       .cpu_v4 = true,
-						       .strncmp = true}};
+					  .features = {.cpu_v4 = true, .strncmp = true}};
 	struct strbuf condition = STRBUF_INIT;
 	const char *text;
 	int err = bind_to(event, predicate, diag, &condition);
