@@ -17,7 +17,7 @@
 #include "cmd/ftrace/functrace.h"
 #include "cmd/list/list.h"
 #include "cmd/ftrace/probe_commands.h"
-#include "cmd/probe/probe.h"
+#include "cmd/probe/commands.h"
 #include "cmd/record/relay.h"
 #include "cmd/report/report.h"
 #include "cmd/ftrace/reset_ftrace.h"

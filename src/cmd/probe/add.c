@@ -6,7 +6,7 @@
 #include "base/escape.h"
 #include "base/hashmap.h"
 #include "base/json.h"
-#include "cmd/probe/probe.h"
+#include "cmd/probe/commands.h"
 #include "kernel/tracefs/lasting_event.h"
 #include "kernel/tracefs/owner.h"
 

@@ -6,7 +6,7 @@
 #include "base/escape.h"
 #include "base/glob.h"
 #include "base/json.h"
-#include "cmd/probe/probe.h"
+#include "cmd/probe/commands.h"
 #include "kernel/tracefs/lasting_event.h"
 
 /* An event of the kernel: its places are those of all its lines. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/probe/probe.h"
+#include "cmd/probe/commands.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

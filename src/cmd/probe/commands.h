@@ -3,8 +3,8 @@
  * `pantrace probe`: probe events in terms of the source, which stay until they are removed; the
  * options, output and files of `perf probe`. Each mode is a row of the table in probe.c and a file.
  */
-#ifndef PANTRACE_CMD_PROBE_PROBE_H
-#define PANTRACE_CMD_PROBE_PROBE_H
+#ifndef PANTRACE_CMD_PROBE_COMMANDS_H
+#define PANTRACE_CMD_PROBE_COMMANDS_H
 
 #include "base/diag.h"
 #include "base/options.h"
