@@ -3,8 +3,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL
@@ -13,6 +18,25 @@
 bool process_exists(pid_t pid)
 {
 	return kill(pid, 0) == 0 || errno == EPERM;
+}
+
+u64 process_start_time(pid_t pid)
+{
+	char path[64], *text, *p;
+	size_t len;
+	u64 ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (file_read(path, 4096, &text, &len))
+		return 0;
+	/* field 22, counted from behind the name */
+	p = strrchr(text, ')');
+	for (int i = 0; p && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		ret = strtoull(p, NULL, 10);
+	free(text);
+	return ret;
 }
 
 static int open_pidfd(pid_t pid, unsigned int flags)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks that a process exists, and reports when it ends. */
+/* Checks that a process exists and is the one that was meant, and reports when it ends. */
 #ifndef PANTRACE_BASE_PROCESS_H
 #define PANTRACE_BASE_PROCESS_H
 
@@ -8,6 +8,8 @@
 #include "base/base.h"
 
 bool process_exists(pid_t pid);
+/* Ticks from boot to its start, so that a later process is not taken for it; 0: there is none. */
+u64 process_start_time(pid_t pid);
 /*
  * A descriptor that is readable when the process has ended (pidfd_open(2)). -ESRCH if there is
  * none, -ENOSYS before 5.3.

@@ -13,6 +13,7 @@
 #include "base/foreign.h"
 #include "base/glob.h"
 #include "base/options.h"
+#include "base/process.h"
 #include "user/clock.h"
 #include "user/runtime.h"
 
@@ -280,27 +281,7 @@ bool user_description_wants(const char *text, const char *event, u32 level)
 	return wants;
 }
 
-static u64 start_time(pid_t pid)
-{
-	char path[64], *text, *p;
-	size_t len;
-	u64 ret = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (file_read(path, 4096, &text, &len))
-		return 0;
-	/* field 22, counted from behind the name */
-	p = strrchr(text, ')');
-	for (int i = 0; p && i < 20; i++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		ret = strtoull(p, NULL, 10);
-	free(text);
-	return ret;
-}
-
-/* Writes FILE anew, whole or not at all; fresh: only if there is none. */
-static int file_put(const char *file, const char *text, bool fresh)
+int user_description_put(const char *file, const char *text, bool fresh)
 {
 	char *temporary = xasprintf("%s.%d", file, (int)getpid());
 	char *slash = strrchr(temporary, '/');
@@ -338,7 +319,7 @@ int user_description_write(const struct user_session *s, bool recorder, bool fre
 	if (recorder || s->recorder_alive) {
 		const pid_t of = recorder ? getpid() : s->recorder;
 
-		strbuf_addf(&text, "# recorder %d %" PRIu64 "\n", (int)of, start_time(of));
+		strbuf_addf(&text, "# recorder %d %" PRIu64 "\n", (int)of, process_start_time(of));
 	}
 	if (s->output)
 		strbuf_addf(&text, "# output %s\n", s->output);
@@ -349,7 +330,7 @@ int user_description_write(const struct user_session *s, bool recorder, bool fre
 	if (s->trigger)
 		strbuf_addf(&text, "# trigger %s\n", s->trigger);
 	strbuf_addstr(&text, s->text);
-	rc = file_put(s->file, text.data, fresh);
+	rc = user_description_put(s->file, text.data, fresh);
 	strbuf_release(&text);
 	return rc;
 }
@@ -436,7 +417,7 @@ int user_description_read(int directory, const char *name, struct user_session *
 	}
 	if (!rc)
 		ret->recorder_alive =
-			ret->recorder && started && start_time(ret->recorder) == started;
+			ret->recorder && started && process_start_time(ret->recorder) == started;
 	free(text);
 	return rc;
 }

@@ -43,6 +43,8 @@ int user_description_stop(struct user_session *s, bool stopped);
  * 0 or -errno.
  */
 int user_description_write(const struct user_session *s, bool recorder, bool fresh);
+/* Writes FILE with TEXT, whole or not at all; fresh: only if there is none. 0 or -errno. */
+int user_description_put(const char *file, const char *text, bool fresh);
 /* That of session NAME, in the directory of our sessions. 0 or -errno; *ret is not touched then. */
 int user_description_read(int directory, const char *name, struct user_session *ret);
 /* The same from its text, which FILE had; recorder_alive is not set. 0 or -EBADMSG. */

@@ -7,9 +7,12 @@
 
 #include "base/clock.h"
 #include "base/foreign.h"
+#include "user/leftovers.h"
 
-#define FILES_MAX (1u << 20) /* that a session's end looks at */
-#define MAKING_S  10
+#define FILES_MAX   (1u << 20) /* that a session's end looks at */
+#define MAKING_S    10
+#define LOCK_MS	    5000 /* for which one process may hold the lock */
+#define LOCK_NAP_MS 5
 
 int user_runtime(char *ret, size_t size)
 {
@@ -110,7 +113,89 @@ int user_sessions_directory(void)
 	return below;
 }
 
+/* The lock is the process's, not the descriptor's: no child has it. */
+static int lock_wait(int fd, struct diag *d)
+{
+	struct flock ours = {.l_type = F_WRLCK}, other = {0};
+	pid_t holder = 0;
+
+	for (int ms = 0; fcntl(fd, F_SETLK, &ours); ms += LOCK_NAP_MS) {
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			return -errno;
+		other = ours;
+		if (fcntl(fd, F_GETLK, &other) || other.l_type == F_UNLCK)
+			continue;
+		if (other.l_pid != holder)
+			ms = 0;
+		holder = other.l_pid;
+		if (ms >= LOCK_MS) {
+			diag_error(d, NO_SPAN,
+				   "sessions are being changed by process %d, and it does not come "
+				   "to an end",
+				   (int)holder);
+			diag_hint(d, "is it stopped? End it, and try again");
+			return -EBUSY;
+		}
+		usleep(LOCK_NAP_MS * 1000);
+	}
+	return 0;
+}
+
+int user_sessions_lock(struct diag *d)
+{
+	const int directory = user_sessions_directory();
+	struct stat st;
+	int fd, rc = 0;
+
+	if (directory < 0)
+		return directory;
+	fd = openat(directory, SESSIONS_LOCK,
+		    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	close(directory);
+	if (fd < 0 || fstat(fd, &st))
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
+		rc = -EPERM;
+	if (rc)
+		diag_error(d, NO_SPAN, "%s of the sessions' directory: %s", SESSIONS_LOCK,
+			   rc == -EPERM ? "is not a file that only its owner can open"
+					: strerror(-rc));
+	else
+		rc = lock_wait(fd, d);
+	if (!rc)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 /* ---- rings ---- */
+
+/*
+ * Below PARENT, which has a mark before it has its name. One that is there already is another
+ * session's.
+ */
+static int rings_directory(const char *parent, const char *name, mode_t mode)
+{
+	char *const full = xasprintf("%s/%s", parent, name);
+	char *const made = xasprintf("%s/.%s.%d", parent, name, (int)getpid());
+	int rings, rc = own_directory(made, mode);
+
+	if (!rc) {
+		rings = user_rings_open(made);
+		if (rings >= 0) {
+			leftovers_mark(rings);
+			close(rings);
+		}
+		if (renameat2(AT_FDCWD, made, AT_FDCWD, full, RENAME_NOREPLACE)) {
+			user_rings_remove(made);
+			rc = own_directory(full, mode);
+		}
+	}
+	free(made);
+	free(full);
+	return rc;
+}
 
 int user_rings_make(const char *base, const char *runtime, const char *name, char **ret,
 		    struct diag *d)
@@ -133,9 +218,11 @@ int user_rings_make(const char *base, const char *runtime, const char *name, cha
 		}
 	}
 	full = rc ? xstrdup(parent ? parent : base) : xasprintf("%s/%s", parent, name);
+	if (!rc) {
+		leftovers_remove_rings(parent, name);
+		rc = rings_directory(parent, name, mode);
+	}
 	free(parent);
-	if (!rc)
-		rc = own_directory(full, mode);
 	if (!rc) {
 		*ret = full;
 		return 0;
@@ -184,7 +271,7 @@ bool user_rings_late(const struct stat *st)
 	return now - st->st_ctim.tv_sec > MAKING_S;
 }
 
-/* Rings, and whatever others have put into a directory of ours. */
+/* Rings, and whatever others have put into a directory of ours; last of all its mark. */
 static int remove_one(void *arg, int directory, const char *name)
 {
 	struct stat st;
@@ -196,13 +283,19 @@ static int remove_one(void *arg, int directory, const char *name)
 	return 0;
 }
 
+void user_rings_empty(int directory)
+{
+	foreign_each(directory, FILES_MAX, remove_one, NULL);
+	foreign_remove(directory, LEFTOVERS_MARK, 0);
+}
+
 void user_rings_remove(const char *path)
 {
 	const int fd = user_rings_open(path);
 
 	if (fd < 0)
 		return;
-	foreign_each(fd, FILES_MAX, remove_one, NULL);
+	user_rings_empty(fd);
 	close(fd);
 	rmdir(path);
 }

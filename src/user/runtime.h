@@ -22,6 +22,13 @@ int user_runtime_make(char *ret, size_t size, struct diag *d);
 int user_sessions_make(char *ret, size_t size, struct diag *d);
 /* The same, as it is. An O_PATH descriptor, or -errno: -EPERM if it is not ours alone. */
 int user_sessions_directory(void);
+/*
+ * Holds off our user's other tools that change descriptions, until the descriptor is closed: by a
+ * file that nobody else can open. -ENOENT: there is no such directory; other -errno with the reason
+ * in d: one of them does not come to an end.
+ */
+int user_sessions_lock(struct diag *d);
+#define SESSIONS_LOCK ".lock"
 
 /*
  * Makes the directory of a session's rings, BASE/NAME, and BASE if it is NULL: below /dev/shm,
@@ -41,5 +48,7 @@ bool user_rings_name(const char *name);
 bool user_rings_late(const struct stat *st);
 /* The files of rings, and the directory if nothing else is in it. */
 void user_rings_remove(const char *path);
+/* The files of rings, and the mark of the directory (user/leftovers.h). */
+void user_rings_empty(int directory);
 
 #endif

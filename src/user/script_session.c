@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/process.h"
+#include "user/description.h"
 #include "user/process.h"
 #include "user/runtime.h"
 
@@ -92,26 +93,6 @@ static int janitor_start(struct script_session *s)
 
 /* ---- the beginning ---- */
 
-/* Ticks since boot, so that a later process with our number is not taken for us. */
-static u64 start_time(void)
-{
-	unsigned long long start = 0;
-	char *text = NULL, *behind;
-	size_t len;
-
-	if (file_read("/proc/self/stat", 4096, &text, &len))
-		return 0;
-	behind = strrchr(text, ')');
-	if (behind)
-		sscanf(behind + 1,
-		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-		       "%*d "
-		       "%llu",
-		       &start);
-	free(text);
-	return start;
-}
-
 int script_session_open(struct script_session *s, pid_t pid, bool is_child, const char *head,
 			bool with_directory, struct diag *d)
 {
@@ -122,8 +103,8 @@ int script_session_open(struct script_session *s, pid_t pid, bool is_child, cons
 	*s = (struct script_session){.pipe = -1, .pid = pid};
 	if (err)
 		return err;
-	snprintf(s->name, sizeof(s->name), "script-%d-%" PRIx64 "-%u", (int)getpid(), start_time(),
-		 ++number);
+	snprintf(s->name, sizeof(s->name), "script-%d-%" PRIx64 "-%u", (int)getpid(),
+		 process_start_time(getpid()), ++number);
 	s->file = pid && !is_child ? NULL : xasprintf("%s/%s", runtime, s->name);
 	runtime[strlen(runtime) - strlen("/sessions")] = '\0';
 	if (with_directory)
@@ -147,27 +128,12 @@ int script_session_open(struct script_session *s, pid_t pid, bool is_child, cons
 /* Programs that start later read it. */
 static int description_write(const struct script_session *s)
 {
-	char *temporary;
-	int rc = 0;
-	FILE *f;
+	char *const text =
+		xasprintf("pantrace-session 1\n# recorder %d %" PRIu64 "\n# anonymous\n%s%s",
+			  (int)getpid(), process_start_time(getpid()), s->head.data, s->lines.data);
+	const int rc = s->file ? user_description_put(s->file, text, false) : 0;
 
-	if (!s->file)
-		return 0;
-	temporary = xasprintf("%.*s/.%s", (int)(strrchr(s->file, '/') - s->file), s->file, s->name);
-	unlink(temporary); /* of our own, as the name of the session */
-	f = fopen(temporary, "wxe");
-	if (!f) {
-		rc = -errno;
-	} else {
-		fprintf(f, "pantrace-session 1\n# recorder %d %" PRIu64 "\n# anonymous\n%s%s",
-			(int)getpid(), start_time(), s->head.data, s->lines.data);
-		fchmod(fileno(f), geteuid() ? 0600 : 0644);
-		if (fclose(f) || rename(temporary, s->file)) {
-			rc = -errno;
-			unlink(temporary);
-		}
-	}
-	free(temporary);
+	free(text);
 	return rc;
 }
 

@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "user/description.h"
+#include "user/leftovers.h"
 #include "user/runtime.h"
 
 #define ASK_MS	     2000
@@ -176,6 +177,25 @@ int user_session_open(const char *name, struct diag *d, struct user_session *ret
 	return rc;
 }
 
+int user_session_open_to_change(const char *name, struct diag *d, struct user_session *ret)
+{
+	const int lock = user_sessions_lock(d);
+	int rc = lock < 0 && lock != -ENOENT ? lock : user_session_open(name, d, ret);
+
+	if (!rc)
+		ret->lock = MAX(lock, 0);
+	else if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
+static void session_unlock(struct user_session *s)
+{
+	if (s->lock)
+		close(s->lock);
+	s->lock = 0;
+}
+
 int user_session_adopt(struct user_session *s, const char *output, struct diag *d)
 {
 	int rc;
@@ -194,6 +214,7 @@ int user_session_adopt(struct user_session *s, const char *output, struct diag *
 		diag_error(d, NO_SPAN, "%s: %s", s->file, strerror(-rc));
 	s->recorder = getpid();
 	s->recorder_alive = !rc;
+	session_unlock(s);
 	return rc;
 }
 
@@ -325,11 +346,17 @@ void user_session_remove(struct user_session *s)
 {
 	const char *const slash = strrchr(s->directory, '/');
 	char *aside;
+	struct diag ignored = DIAG_INIT;
+	/* whoever changes it meanwhile would write it again */
+	const int lock = s->anonymous || s->lock ? -1 : user_sessions_lock(&ignored);
 	pid_t pid;
 
 	/* the name is free at once; giving much memory back takes a while, for which nobody has to
 	 * wait */
 	unlink(s->file);
+	if (lock >= 0)
+		close(lock);
+	diag_release(&ignored);
 	socket_remove(s);
 	aside = xasprintf("%.*s/.%s.%d", (int)(slash - s->directory), s->directory, slash + 1,
 			  (int)getpid());
@@ -353,6 +380,7 @@ void user_session_remove(struct user_session *s)
 
 void user_session_release(struct user_session *s)
 {
+	session_unlock(s);
 	free(s->file);
 	free(s->text);
 	free(s->directory);
@@ -364,26 +392,10 @@ void user_session_release(struct user_session *s)
 	*s = (struct user_session){0};
 }
 
-/* What was killed between writing a description and giving it its name. */
-static int sweep_hidden(void *arg, int directory, const char *name)
-{
-	struct stat st;
-
-	if (*name == '.' && !fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) &&
-	    user_rings_late(&st))
-		foreign_remove(directory, name, 0);
-	return 0;
-}
-
 void user_sessions_sweep(struct diag *d)
 {
-	const int directory = user_sessions_directory();
 	struct user_sessions all = {0};
 
-	if (directory >= 0) {
-		foreign_each(directory, SESSIONS_MAX, sweep_hidden, NULL);
-		close(directory);
-	}
 	user_sessions_load(&all);
 	for (size_t i = 0; i < all.all.len; i++) {
 		struct user_session *const s = &all.all.items[i];
@@ -393,5 +405,6 @@ void user_sessions_sweep(struct diag *d)
 		user_session_tell(s, "destroy", NULL, d);
 		user_session_remove(s);
 	}
+	leftovers_remove(&all);
 	user_sessions_release(&all);
 }

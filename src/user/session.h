@@ -54,6 +54,7 @@ struct user_session {
 	char *directory; /* of ring files */
 	char *output; /* of the recorder, or NULL */
 	char *ask, *keeper, *predicate, *trigger; /* as in the options, or NULL */
+	int lock; /* with which it was opened to be changed; 0 = none */
 	pid_t recorder; /* 0 = none */
 	bool recorder_alive;
 	bool anonymous;
@@ -74,7 +75,12 @@ const char *user_mode_name(u32 mode);
 int user_session_create(const struct user_session_options *options, bool recorder, struct diag *d,
 			struct user_session *ret);
 int user_session_open(const char *name, struct diag *d, struct user_session *ret);
-/* From now on we are its recorder. 0 or -errno. */
+/*
+ * The same, to be changed: no other tool of our user's changes or ends a session until this one is
+ * released.
+ */
+int user_session_open_to_change(const char *name, struct diag *d, struct user_session *ret);
+/* From now on we are its recorder; opened to be changed, it is that no more. 0 or -errno. */
 int user_session_adopt(struct user_session *s, const char *output, struct diag *d);
 /*
  * Programs whose filters nobody could compile ask again, once the caller listens at s->ask: nobody
@@ -109,7 +115,7 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
  */
 void user_session_remove(struct user_session *s);
 void user_session_release(struct user_session *s);
-/* Ends what killed recorders without a name for their session have left. */
+/* Ends what killed recorders without a name for their session have left, and what lies about. */
 void user_sessions_sweep(struct diag *d);
 
 #endif

@@ -100,5 +100,47 @@ run user list -p "$one"
 like "$out" 'some +2 +1 some:two' "of which none is taken"
 run user destroy box
 run user destroy more
+
+# ---- many changes at once
+# A process of our own that does not come to an end holds the lock of another runtime directory meanwhile.
+mkdir -m 700 other
+PANTRACE_RUNTIME=$work/other "$pantrace" user start box -u some:one
+perl -MFcntl -e 'sysopen(my $f, $ARGV[0], O_RDWR | O_CREAT, 0600) or die; my $lock = pack("s s x4 q q i x4", F_WRLCK, 0, 0, 0, 0); fcntl($f, F_SETLK, $lock) or die;
+	open(my $ready, ">", $ARGV[1]); close($ready); sleep 600' other/sessions/.lock held &
+holder=$!
+until_true [ -e held ]
+PANTRACE_RUNTIME=$work/other "$pantrace" user enable box some:two 2>held.err &
+held=$!
+run user start many -u many:none
+changes=''
+for i in $(seq 12); do
+	"$pantrace" user enable many "many:event$i" 2>/dev/null &
+	changes="$changes $!"
+	"$pantrace" user track many --uid $((i + 1000)) &
+	changes="$changes $!"
+done
+wait $changes
+is "$(grep -c '^enable many:event' "$PANTRACE_RUNTIME/sessions/many")" 12 "of many changes at once none is lost"
+is "$(grep '^tracked uid' "$PANTRACE_RUNTIME/sessions/many" | grep -o '10[0-9][0-9]' | sort -u | wc -l)" 12 "nor of another kind"
+is "$(stat -c %a "$PANTRACE_RUNTIME/sessions/.lock")" 600 "only its owner can open the lock"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$work" "$PANTRACE_RUNTIME"
+	setpriv --reuid=65534 --regid=65534 --clear-groups perl -MFcntl=:flock -e '
+		for (@ARGV) { open(my $f, "<", $_) && flock($f, LOCK_EX | LOCK_NB) && push(@all, $f) && print "$_\n" } close(STDOUT); sleep 600' \
+		"$PANTRACE_RUNTIME" "$PANTRACE_RUNTIME/sessions" "$PANTRACE_RUNTIME/sessions/many" "$PANTRACE_RUNTIME/sessions/.lock" >locked &
+	stranger=$!
+	until_true grep -q 'many$' locked
+	run user enable many many:last
+	is "$rc $(grep -c lock locked)" "0 0" "a stranger holds what he can lock, and is not in the way"
+	kill $stranger
+fi
+run user destroy many
+[ ! -e "$PANTRACE_RUNTIME/sessions/many" ]
+ok "and it ends"
+wait $held
+is "$?" 1 "who holds the lock and does not end is not waited for"
+like "$(cat held.err)" "being changed by process $holder" "and is named"
+kill $holder
+PANTRACE_RUNTIME=$work/other "$pantrace" user destroy box
 kill $one $late
 done_testing

@@ -120,7 +120,7 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		exists |= str_eq(all.all.items[i].name, o->session);
 	user_sessions_release(&all);
 	if (exists) {
-		rc = user_session_open(o->session, run->diag, &s->session);
+		rc = user_session_open_to_change(o->session, run->diag, &s->session);
 		if (!rc)
 			rc = user_session_adopt(&s->session, run->directory, run->diag);
 		if (!rc && s->session.stopped && !o->quiet)

@@ -84,15 +84,15 @@ static int rules(const struct command_spec *spec, bool on, int argc, char **argv
 	rc = user_description_rules(on, (const char *const *)&argv[first + 1],
 				    (u32)(argc - first - 1), o.level, &lines, &d);
 	if (!rc)
-		rc = user_session_open(argv[first], &d, &session);
+		rc = user_session_open_to_change(argv[first], &d, &session);
 	if (!rc) {
 		rc = follow(&session, lines.data, &d);
-		if (!rc)
-			/* for programs that are yet to start it is taken, but said */
-			user_unknown_tell((const char *const *)&argv[first + 1],
-					  (u32)(argc - first - 1), false, &d);
 		user_session_release(&session);
 	}
+	if (!rc)
+		/* for programs that are yet to start it is taken, but said */
+		user_unknown_tell((const char *const *)&argv[first + 1], (u32)(argc - first - 1),
+				  false, &d);
 	strbuf_release(&lines);
 	return diag_close(&d, EXIT_OK);
 }

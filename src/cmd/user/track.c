@@ -151,7 +151,7 @@ static int track(const struct command_spec *spec, bool on, int argc, char **argv
 						       "one kind"
 						     : "which processes? --pid, --uid, --gid, "
 						       "--vpid, --vuid, --vgid or --all");
-	else if (!user_session_open(argv[first], &d, &session)) {
+	else if (!user_session_open_to_change(argv[first], &d, &session)) {
 		user_tracked_read(session.text, &tracked);
 		if (!changes(&session, &tracked, &o, on, &d))
 			user_session_track(&session, &tracked, &d);
