@@ -271,7 +271,7 @@ bool pt_context_record(struct pt_session *session, uint32_t generation, const vo
 
 	if (__builtin_expect(pt_thread.identity.pid != pid || mask & ~pt_thread.wants, 0))
 		thread_begin(pid, mask | (pt_thread.identity.pid == pid ? pt_thread.wants : 0));
-	else if (of_thread && WANTED(PROCNAME) && __rdtsc() > pt_thread.name_until)
+	else if (of_thread && __rdtsc() > pt_thread.name_until)
 		name_read();
 	/*
 	 * before the name: a handler that comes between has both anew, of which the name is not
@@ -286,8 +286,12 @@ bool pt_context_record(struct pt_session *session, uint32_t generation, const vo
 	if (__builtin_expect(!of_thread, 1))
 		outcome = section_contexts(session, generation, area, head, split,
 					   (uint64_t)(to - head), record, size, until);
-	/* one that was interrupted may not have come to look at the time */
-	if (outcome != DONE && WANTED(PROCNAME) && __rdtsc() > until) {
+	/*
+	 * Also where the name is not wanted: the fast way does not look which contexts are, and
+	 * would give up at each event from now on. A section that was interrupted may not have
+	 * come to look at the time.
+	 */
+	if (outcome != DONE && __rdtsc() > until) {
 		name_read();
 		memcpy(head + HEAD, (const char *)&pt_thread + parts[mask & IDENTITY].from,
 		       parts[mask & IDENTITY].size);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What sites call. An event of sessions without contexts, or with contexts that need no call, goes
- * a short way; whatever that does not like is done again by pt_emit_otherwise() and its like.
+ * What sites call. There are two fast ways: the bare one, for events of one session without
+ * contexts, and the general one, for several sessions and for contexts that need no call. What
+ * neither can record is done again in C, by pt_emit_otherwise() or pt_emit_rest().
  */
 #include "context.h"
 #include "hooks.h"
@@ -15,67 +16,35 @@
 #define SWITCHES      16
 #define FAULTS	      32
 #define IP	      64
-
-/*
- * What pantrace_event.only is: the session (a multiple of 64); of several the first, negative, and
- * SOME_CONTEXTS more if one has contexts; or, of one with contexts, its complement ^ one of these.
- */
-enum {
-	OF_THREAD = 0,
-	OTHERS = 2,
-	MIXED = 6, /* anything */
-	ONLY_SWITCHES = 10,
-	ONLY_FAULTS = 26,
-};
-#define SOME_CONTEXTS 8
+#define ANY_CONTEXT   127
 
 #define ATTEMPTS 16 /* at an event whose session gives way to another one each time */
 
 struct pt_short pt_short __attribute__((used));
 
-/* What the assembly and the rest know of each other. */
-#define WAY(name, first, ...) PT_HIDDEN void name(first, void *record, size_t size __VA_ARGS__)
-WAY(pt_emit_several, const struct pantrace_event *event);
-WAY(pt_emit_several_contexts, const struct pantrace_event *event);
-WAY(pt_emit_otherwise, const struct pantrace_event *event);
-WAY(pt_contexts_otherwise, const struct pantrace_event *event);
-WAY(pt_emit_rest, const struct pantrace_event *event, , uint64_t sessions);
-
-static uintptr_t way_of_contexts(uint32_t contexts)
-{
-	if (!(contexts & ~PT_OF_THREAD))
-		return OF_THREAD;
-	if (!(contexts & ~PT_OTHERS))
-		return OTHERS;
-	if (contexts == PT_SWITCHES)
-		return ONLY_SWITCHES;
-	return contexts == PT_FAULTS ? ONLY_FAULTS : MIXED;
-}
+/* Called by the assembly. */
+PT_HIDDEN void pt_emit_otherwise(const struct pantrace_event *event, void *record, size_t size);
+PT_HIDDEN void pt_emit_rest(const struct pantrace_event *event, void *record, size_t size,
+			    uint64_t sessions);
 
 struct pt_session *pt_session_only(uint32_t sessions)
 {
-	const bool several = sessions & (sessions - 1);
-	const struct pt_session *session;
-	uint32_t contexts = 0;
-	uintptr_t first;
+	struct pt_session *first;
 
 	if (!sessions || !&__rseq_size || !__rseq_size)
 		return NULL;
 	for (uint32_t left = sessions; left; left &= left - 1) {
-		session = &pt_state->session[__builtin_ctz(left)];
-		if (!session->active || session->per_thread || (several && !session->quick))
+		const struct pt_session *session = &pt_state->session[__builtin_ctz(left)];
+
+		if (!session->active || session->per_thread)
 			return NULL;
-		contexts |= session->contexts;
 	}
 	__atomic_store_n(&pt_short.rseq_offset, (uint64_t)__rseq_offset, __ATOMIC_RELAXED);
 	__atomic_store_n(&pt_short.session, pt_state->session, __ATOMIC_RELAXED);
-	session = &pt_state->session[__builtin_ctz(sessions)];
-	first = (uintptr_t)session;
-	if (several)
-		first = -first + (contexts ? SOME_CONTEXTS : 0);
-	else if (contexts)
-		first = ~first ^ way_of_contexts(contexts);
-	return (struct pt_session *)first;
+	first = &pt_state->session[__builtin_ctz(sessions)];
+	if (sessions & (sessions - 1) || first->contexts)
+		first = (struct pt_session *)-(uintptr_t)first;
+	return first;
 }
 
 /* A moment at which the event is recorded, by whom; what sections do not know. */
@@ -157,19 +126,11 @@ __attribute__((noinline, used)) void pt_emit_otherwise(const struct pantrace_eve
 	emit_any(event, record, size, HERE);
 }
 
-/* What pt_emit_several() left: these sessions, of which one did not have it its way. */
+/* The sessions that the general way could not record in: it stops at the first of them. */
 __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *event, void *record,
 						  size_t size, uint64_t sessions)
 {
 	emit_each(event, (uint32_t)sessions, record, size, &HERE);
-}
-
-/* An event of one session with contexts that the short way cannot, or not now. */
-__attribute__((noinline, used)) void pt_contexts_otherwise(const struct pantrace_event *event,
-							   void *record, size_t size)
-{
-	((uint32_t *)record)[2] = __atomic_load_n(&event->id, __ATOMIC_RELAXED);
-	emit_each(event, __atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE), record, size, &HERE);
 }
 
 /*
@@ -213,22 +174,17 @@ __attribute__((noinline, used)) void pt_contexts_otherwise(const struct pantrace
 /*
  * Whoever slept between finding the session and the section may find another session in its place.
  * In the section none comes: quiescing the one that was there would have begun the section again.
- * So in it the event is asked again what it is for. WAY is that of the contexts.
+ * So in it the event is asked again what it is for.
  */
 #define STILL_ONLY                                                                                 \
 	"	cmpq %rcx, 56(%rdi)\n"                                                             \
-	"	jne 4f\n"
-#define STILL_WITH_CONTEXTS(way)                                                                   \
-	"	movq 56(%rdi), %rax\n"                                                             \
-	"	xorq $~" way ", %rax\n"                                                            \
-	"	cmpq %rcx, %rax\n"                                                                 \
 	"	jne 4f\n"
 
 #define THIS_CPU "	movl %fs:4(%r9), %r11d\n"
 
 /*
- * Of CPU r11, if it is below the session's number at MANY: that of the way (pt_session_open()); no
- * CPU known: greater than any.
+ * The ring of CPU r11, if that is below the session's field at offset MANY, which says how many
+ * rings this way may write (pt_session_open()). An unknown CPU is greater than any.
  */
 #define FIND_RING(many)                                                                            \
 	"	cmpl " #many "(%rcx), %r11d\n"                                                     \
@@ -330,72 +286,22 @@ __attribute__((noinline, used)) void pt_contexts_otherwise(const struct pantrace
 #define PUT_SWITCHES PUT_LONG(COUNT(64, 16))
 #define PUT_FAULTS   PUT_LONG(COUNT(72, 1024) "	shrq $3, %rax\n")
 
-#define PUT_OTHERS                                                                                 \
-	WANTS(CPU_ID, "5f") PUT_CPU                                                                \
-	"5:" WANTS(IP, "5f") PUT_IP                                                                \
-	"5:\n"
-
-#define PUT_MIXED                                                                                  \
-	WANTS(CPU_ID, "5f") PUT_CPU                                                                \
+#define PUT_CONTEXTS                                                                               \
+	WANTS(ANY_CONTEXT, "6f")                                                                   \
+	WANTS(OF_A_THREAD, "5f") PUT_OF_THREAD                                                     \
+	"5:" WANTS(CPU_ID, "5f") PUT_CPU                                                           \
 	"5:" WANTS(SWITCHES, "5f") FIND_THREAD PUT_SWITCHES                                        \
 	"5:" WANTS(FAULTS, "5f") FIND_THREAD PUT_FAULTS                                            \
-	"5:" WANTS(IP, "5f") PUT_IP                                                                \
-	"5:\n"
+	"5:" WANTS(IP, "6f") PUT_IP                                                                \
+	"6:\n"
 
 #define CLOCK PT_CLOCK_READ("%")
 
-#define WITH_CONTEXTS(way, many, contexts)                                                         \
-	"	xorq $~" way ", %rcx\n"                                                            \
-	"	movq %rdx, %r8\n" SECTION_BEGIN THIS_CPU FIND_RING(many) STILL_WITH_CONTEXTS(way)  \
-		CLOCK FIND_ROOM PUT_ID PUT_TIME contexts COPY_FIELDS PUBLISH                       \
-			SECTION_END(, "pt_contexts_otherwise") LEAVE                               \
-	"	ret\n"
-
-#ifdef __CET__
-#define ENDBR "	endbr64\n"
-#else
-#define ENDBR
-#endif
-#define SHORT_WAY __attribute__((aligned(64), naked, no_instrument_function, used))
-
-/* An event of one session. */
-SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((unused)),
-			     void *record __attribute__((unused)),
-			     size_t size __attribute__((unused)))
-{
-	__asm__(ENDBR RSEQ_OFFSET
-		"	movq 56(%rdi), %rcx\n" /* only */
-		"	testq %rcx, %rcx\n"
-		"	jle 9f\n"
-		"	movq %rdx, %r8\n"
-		SECTION_BEGIN THIS_CPU FIND_RING(4) STILL_ONLY CLOCK FIND_ROOM PUT_ID COPY_FIELDS
-		PUT_TIME PUBLISH SECTION_END(, "pt_emit_otherwise") LEAVE
-		"	ret\n"
-		"9:	testb $2, %cl\n"
-		"	jz 9f\n"
-		WITH_CONTEXTS("0", 44, PUT_OF_THREAD)
-		"9:	testb $1, %cl\n"
-		"	jz pt_emit_several\n"
-		"	testb $4, %cl\n"
-		"	jz 8f\n"
-		"	testb $8, %cl\n"
-		"	jz 9f\n"
-		WITH_CONTEXTS("2", 120, PUT_OTHERS)
-		"9:\n"
-		"	testb $16, %cl\n"
-		"	jz 9f\n"
-		WITH_CONTEXTS("10", 124, FIND_THREAD PUT_SWITCHES)
-		"9:\n"
-		WITH_CONTEXTS("26", 76, FIND_THREAD PUT_FAULTS)
-		"8:\n"
-		WITH_CONTEXTS("6", 36, PUT_OF_THREAD PUT_MIXED));
-}
-
 /*
- * A section for each of several sessions, of which the first is in rcx, with the time of one
- * reading of the clock if it is still the same CPU (xmm1) and its rings have no later event by now.
- * rdi: the sessions that are left; xmm4: the event. The next session (xmm2) and the CPU are known
- * before the clock is read, so that the chain to the next ring is short: 4 ns less.
+ * The general way: a section for each session, of which the first is in rcx, negative. All take the
+ * time of one reading of the clock, as long as it is the same CPU (xmm1) and the ring has no later
+ * event. rdi: the sessions that are left; xmm4: the event. The next session (xmm2) and the CPU are
+ * known before the clock is read, so that the chain to the next ring is short: 4 ns less.
  */
 #define PUT_OWN_ID                                                                                 \
 	"	movl 8(%rsi), %eax\n"                                                              \
@@ -412,21 +318,23 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 #define REST                                                                                       \
 	"	movl %edi, %ecx\n"                                                                 \
 	"	movq %xmm4, %rdi\n"
-#define SEVERAL(many, put)                                                                         \
+#define GENERAL                                                                                    \
+	"	negq %rcx\n"                                                                       \
 	"	movq %rdi, %xmm4\n"                                                                \
 	"	movl 48(%rdi), %eax\n" /* sessions */                                              \
 	"	movq %rdx, %r8\n"                                                                  \
 	"	movl 44(%rdi), %edi\n"                                                             \
 	"	movl %edi, 8(%rsi)\n"                                                              \
-	"	movl %eax, %edi\n" RSEQ_OFFSET SECTION_BEGIN THIS_CPU                              \
-	"	movd %r11d, %xmm1\n" FIND_RING(many) STILL_WANTED                                  \
+	"	movl %eax, %edi\n" SECTION_BEGIN THIS_CPU                                          \
+	"	movd %r11d, %xmm1\n" FIND_RING(36) STILL_WANTED                                    \
 	"	movl 68(%rcx), %eax\n" /* number */                                                \
 	"	btrl %eax, %edi\n"                                                                 \
 	"	jnc 4f\n"                                                                          \
 	"	bsfl %edi, %eax\n"                                                                 \
 	"	shlq $" PT_STRINGIFY(SESSION_SHIFT) ", %rax\n"                                     \
 	"	addq 72+pt_short(%rip), %rax\n"                                                    \
-	"	movq %rax, %xmm2\n" CLOCK FIND_ROOM PUT_OWN_ID put PUBLISH                         \
+	"	movq %rax, %xmm2\n" CLOCK FIND_ROOM PUT_OWN_ID PUT_TIME PUT_CONTEXTS COPY_FIELDS   \
+		PUBLISH                                                                            \
 	SECTION_END("	movq %xmm4, %rdi\n"                                                        \
 		    "	movl 48(%rdi), %ecx\n", "pt_emit_rest")                                    \
 	"	testl %edi, %edi\n"                                                                \
@@ -435,9 +343,10 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 	"8:\n" RSEQ_OFFSET SECTION_BEGIN                                                           \
 	"	movd %xmm1, %r11d\n"                                                               \
 	"	cmpl %r11d, %fs:4(%r9)\n"                                                          \
-	"	jne 4f\n" FIND_RING(many) STILL_WANTED                                             \
+	"	jne 4f\n" FIND_RING(36) STILL_WANTED                                               \
 	"	cmpq 32(%r11), %rdx\n"                                                             \
-	"	jb 4f\n" FIND_ROOM PUT_OWN_ID put PUBLISH SECTION_END(REST, "pt_emit_rest")        \
+	"	jb 4f\n" FIND_ROOM PUT_OWN_ID PUT_TIME PUT_CONTEXTS COPY_FIELDS PUBLISH            \
+		SECTION_END(REST, "pt_emit_rest")                                                  \
 	"	leal -1(%rdi), %eax\n"                                                             \
 	"	andl %eax, %edi\n"                                                                 \
 	"	bsfl %edi, %ecx\n"                                                                 \
@@ -448,32 +357,26 @@ SHORT_WAY void pantrace_emit(const struct pantrace_event *event __attribute__((u
 	"9:\n" LEAVE                                                                               \
 	"	ret\n"
 
-/* Sessions without contexts, or none that has a short way. */
-SHORT_WAY void pt_emit_several(const struct pantrace_event *event __attribute__((unused)),
-			       void *record __attribute__((unused)),
-			       size_t size __attribute__((unused)))
-{
-	__asm__("	negq %rcx\n"
-		"	testb $64, %cl\n" /* it is an odd multiple of 64 */
-		"	jz 7f\n"
-		SEVERAL(4, COPY_FIELDS PUT_TIME)
-		"7:	testq %rcx, %rcx\n"
-		"	jz pt_emit_otherwise\n"
-		"	jmp pt_emit_several_contexts\n");
-}
+#ifdef __CET__
+#define ENDBR "	endbr64\n"
+#else
+#define ENDBR
+#endif
 
-/* Each session with its own contexts. */
-SHORT_WAY void pt_emit_several_contexts(const struct pantrace_event *event __attribute__((unused)),
-					void *record __attribute__((unused)),
-					size_t size __attribute__((unused)))
+__attribute__((aligned(64), naked, no_instrument_function, used)) void
+pantrace_emit(const struct pantrace_event *event __attribute__((unused)),
+	      void *record __attribute__((unused)), size_t size __attribute__((unused)))
 {
-	__asm__("	addq $" PT_STRINGIFY(SOME_CONTEXTS) ", %rcx\n"
-		SEVERAL(36, PUT_TIME
-			"	testb $" PT_STRINGIFY(OF_A_THREAD) ", 32(%rcx)\n"
-			"	jz 7f\n"
-			PUT_OF_THREAD
-			"7:\n"
-			PUT_MIXED COPY_FIELDS));
+	__asm__(ENDBR RSEQ_OFFSET
+		"	movq 56(%rdi), %rcx\n" /* only */
+		"	testq %rcx, %rcx\n"
+		"	jle 9f\n"
+		"	movq %rdx, %r8\n"
+		SECTION_BEGIN THIS_CPU FIND_RING(4) STILL_ONLY CLOCK FIND_ROOM PUT_ID COPY_FIELDS
+		PUT_TIME PUBLISH SECTION_END(, "pt_emit_otherwise") LEAVE
+		"	ret\n"
+		"9:	jz pt_emit_otherwise\n"
+		GENERAL);
 }
 /* clang-format on */
 
@@ -489,7 +392,6 @@ AT(offsetof(struct pt_state, session) % 128, 64);
 AT(offsetof(struct pt_session, bare), 4);
 AT(offsetof(struct pt_session, contexts), 32);
 AT(offsetof(struct pt_session, quick), 36);
-AT(offsetof(struct pt_session, of_thread), 44);
 AT(offsetof(struct pt_session, number), 68);
 AT(offsetof(struct pt_session, pid), 72);
 AT(offsetof(struct pt_session, size), 80);
@@ -497,13 +399,6 @@ AT(offsetof(struct pt_session, one), 88);
 AT(offsetof(struct pt_session, fits), 96);
 AT(offsetof(struct pt_session, identity), 104);
 AT(offsetof(struct pt_session, identity_size), 112);
-AT(offsetof(struct pt_session, others), 120);
-AT(offsetof(struct pt_session, switches), 124);
-AT(offsetof(struct pt_session, faults), 76);
-AT(PT_OF_THREAD, OF_A_THREAD);
-AT(PT_OTHERS, CPU_ID | IP);
-AT(PT_SWITCHES, SWITCHES);
-AT(PT_FAULTS, FAULTS);
 AT(offsetof(struct pantrace_ring, cpu), 28);
 AT(offsetof(struct pantrace_ring, had), 48);
 AT(1 << PANTRACE_CONTEXT_VPID | 1 << PANTRACE_CONTEXT_VTID | 1 << PANTRACE_CONTEXT_PROCNAME,

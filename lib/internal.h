@@ -27,13 +27,6 @@
 #define PT_CONTEXTS	    ((1u << PANTRACE_CONTEXT_MAX) - 1)
 #define PT_RINGS_OF_THREADS (1u << 31) /* with the contexts of a session */
 
-/* Contexts that are put in the same way. */
-#define PT_CONTEXT(name) (1u << PANTRACE_CONTEXT_##name)
-#define PT_OF_THREAD	 (PT_CONTEXT(VPID) | PT_CONTEXT(VTID) | PT_CONTEXT(PROCNAME))
-#define PT_OTHERS	 (PT_CONTEXT(CPU_ID) | PT_CONTEXT(IP))
-#define PT_SWITCHES	 PT_CONTEXT(CONTEXT_SWITCHES)
-#define PT_FAULTS	 PT_CONTEXT(PAGE_FAULTS)
-
 /*
  * What the event path knows of a session. Offsets are known to the assembly in section.h and
  * emit.c. Bit N of an event's `sessions` is session N; number 0 is the one that the program itself
@@ -49,29 +42,24 @@ struct pt_session {
 	uint32_t contexts; /* bits, enum pantrace_context; 0: what a section alone can record */
 	uint32_t quick; /* as `bare`, if the contexts need no call */
 	uint32_t sub_size;
-	/* as `bare`, if the contexts are vpid, vtid, procname or some of these */
-	uint32_t of_thread;
-	struct pantrace_shm *shm;
 	uint32_t mode; /* enum pantrace_mode */
+	struct pantrace_shm *shm;
 	uint32_t per_thread;
+	uint32_t block_us;
 	uint32_t generation; /* of the rings: differs from session to session and in a child */
 	uint32_t number;
 	int32_t pid; /* of the process whose rings they are */
-	uint32_t faults; /* as `bare`, if the context is page_faults */
+	uint32_t nr_rings;
 	uint64_t size; /* bytes of contexts, if they need no call */
 	uint64_t one; /* {size, one} are added to {position, events} */
 	uint64_t fits; /* where in a sub-buffer an event may end, without its contexts */
 	int64_t identity; /* from a thread pointer to the first of its ids that is wanted */
 	uint64_t identity_size;
-	uint32_t others; /* as `bare`, if the contexts are cpu_id, ip */
-	uint32_t switches; /* as `bare`, if the context is context_switches */
 	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
 	uint32_t users; /* threads that look at the rings outside of a critical section */
-	uint32_t nr_rings;
-	uint32_t block_us;
-	/* to a power of two, for pt_emit_several() */
-	char padding[16384 - 128 - 20 - PT_MAX_RING * sizeof(char *)];
+	/* to a power of two, for emit.c */
+	char padding[16384 - 128 - 12 - PT_MAX_RING * sizeof(char *)];
 };
 
 /*
@@ -356,7 +344,7 @@ PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
 PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event);
 
 /*
- * emit.c. What its short ways read of the library's own: not where writers store to in a ring, see
+ * emit.c. What its fast ways read of the library's own: not where writers store to in a ring, see
  * struct pt_state. (A load of rseq_offset that waits for the last event's store of the position
  * makes an event 2 ns longer.)
  */
@@ -365,7 +353,10 @@ extern PT_HIDDEN struct pt_short {
 	uint64_t rseq_offset; /* of the thread's struct rseq from its thread pointer */
 	struct pt_session *session; /* number 0 */
 } pt_short __attribute__((aligned(128)));
-/* For pantrace_event.only: which of the short ways can record in SESSIONS; NULL: none. */
+/*
+ * For pantrace_event.only: the session of an event that goes the bare way; the first of SESSIONS,
+ * negative, if it goes the general one; NULL: neither can record it.
+ */
 PT_HIDDEN struct pt_session *pt_session_only(uint32_t sessions);
 
 /* emit_slowly.c */

@@ -41,23 +41,15 @@ static inline struct pt_session *pt_session_of(const struct pt_settings *set)
 
 /*
  * Lets events at the first NR rings; 0: at none, once each thread has left its critical section.
- * Each way of emit.c has a number of its own, by which an event that is on its way since another
- * session had this place, with other contexts, sees that the way is the wrong one.
+ * Each fast way of emit.c has a number of its own, so that an event that is on its way while
+ * another session took this place, with other contexts, sees that it is on the wrong one.
  */
 static inline void pt_session_open(struct pt_session *session, uint32_t nr)
 {
 	const uint32_t slow = PT_RINGS_OF_THREADS | 1u << PANTRACE_CONTEXT_USER_STACK;
-	const struct {
-		uint32_t *number, without;
-	} ways[] = {
-		{&session->bare, ~0u},		{&session->of_thread, ~PT_OF_THREAD},
-		{&session->others, ~PT_OTHERS}, {&session->switches, ~PT_SWITCHES},
-		{&session->faults, ~PT_FAULTS}, {&session->quick, slow},
-	};
 
-	for (unsigned int i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-		__atomic_store_n(ways[i].number, session->contexts & ways[i].without ? 0 : nr,
-				 __ATOMIC_RELEASE);
+	__atomic_store_n(&session->bare, session->contexts ? 0 : nr, __ATOMIC_RELEASE);
+	__atomic_store_n(&session->quick, session->contexts & slow ? 0 : nr, __ATOMIC_RELEASE);
 	__atomic_store_n(&session->active, nr, __ATOMIC_SEQ_CST);
 }
 
