@@ -221,7 +221,8 @@ static void name_read(struct pt_known *known)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", known->tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm",
+		 __atomic_load_n(&known->tid, __ATOMIC_RELAXED));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
