@@ -31,6 +31,7 @@ struct walk {
 	u32 from, to; /* lines of the file */
 	Dwarf_Die unit; /* that is looked at */
 	const Dwarf_Die *copy; /* of the function; NULL: all of the unit counts */
+	u64 begin; /* of the copy */
 	bool is_inlined;
 	struct hashmap entries; /* where functions of the unit begin -> line of the declaration */
 };
@@ -100,8 +101,10 @@ static void look_at_row(struct walk *w, Dwarf_Line *row, u64 address)
 	/* A function's first instruction is that of its declaration, which is added apart. */
 	if (entry && *entry != (u32)line)
 		return;
-	if (w->copy && (dwarf_haspc((Dwarf_Die *)(uintptr_t)w->copy, address) != 1 ||
-			!is_own(w, address, file, line)))
+	/* A copy may begin at an address that its ranges leave out. */
+	if (w->copy &&
+	    ((address != w->begin && dwarf_haspc((Dwarf_Die *)(uintptr_t)w->copy, address) != 1) ||
+	     !is_own(w, address, file, line)))
 		return;
 	add(w, (u32)line, address);
 }
@@ -293,6 +296,7 @@ static void walk_copy(struct walk *w, const struct copy *c)
 	if (!dwarf_offdie(c->dwarf, c->offset, &die) || !dwarf_diecu(&die, &w->unit, NULL, NULL))
 		return;
 	w->copy = &die;
+	w->begin = c->address;
 	w->is_inlined = c->is_inlined;
 	take_directory(w->out, &w->unit);
 	if (origin_unit(die, &origin))

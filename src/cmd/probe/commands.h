@@ -14,12 +14,14 @@
 struct probe_options {
 	/* modes */
 	struct string_list add, definition, del;
-	const char *list;
+	const char *list, *lines, *variables, *functions;
 	/* the target */
 	const char *vmlinux, *module, *exec, *source, *symfs;
 	pid_t target_ns;
 	/* how */
-	bool dry_run, force, quiet, bootconfig, no_inlines, externs, json;
+	bool dry_run, force, quiet, bootconfig, no_inlines, externs, range, json;
+	bool demangle, no_demangle;
+	const char *filter;
 	int verbose;
 	u64 max_probes;
 };
@@ -40,8 +42,15 @@ int probe_add(struct probe_command *p);
 int probe_define(struct probe_command *p);
 int probe_list(struct probe_command *p);
 int probe_delete(struct probe_command *p);
+int probe_lines(struct probe_command *p);
 
 /* The options as they say where definitions are looked up; what it points to is p's. */
 struct translate_config probe_target_of(const struct probe_command *p);
+/*
+ * The file of the target, for what needs its debug information: of the running kernel, too. NULL
+ * with a diagnostic. *config is changed; *ret is to be released in any case, and has the file.
+ */
+struct elf_file *probe_debug_file(struct probe_command *p, struct translate_config *config,
+				  struct translator **ret);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "probe/kernel_debug.h"
+
 #define TEXT(field) OPTION_STRING, offsetof(struct probe_options, field)
 #define FLAG(field) OPTION_FLAG, offsetof(struct probe_options, field)
 #define LIST(field) OPTION_LIST, offsetof(struct probe_options, field)
@@ -16,6 +18,8 @@ static const struct option_spec options[] = {
 	{'d', "del", "[GROUP:]EVENT", "remove probes; wildcards are fine", LIST(del)},
 	{'l', "list", "[GROUP:]EVENT", "the probes that there are, or these", OPTION_OPTIONAL,
 	 offsetof(struct probe_options, list)},
+	{'L', "line", "FUNCTION|SOURCE[:LINE[-LINE]]",
+	 "the source, with numbers where a probe can be put (-v: and where that is)", TEXT(lines)},
 	{0, NULL, NULL, "where", OPTION_HEADING, 0},
 	{'x', "exec", "FILE", "a program or library", TEXT(exec)},
 	{'m', "module", "MODULE", "a module of the kernel", TEXT(module)},
@@ -36,7 +40,7 @@ static const struct option_spec options[] = {
 	{0, "bootconfig", NULL, "-D: as the kernel's bootconfig has it", FLAG(bootconfig)},
 	{'q', "quiet", NULL, "only errors", FLAG(quiet)},
 	{'v', "verbose", NULL, "say more", OPTION_COUNT, offsetof(struct probe_options, verbose)},
-	{0, "json", NULL, "-a, -D, -l, -d: an object a line", FLAG(json)},
+	{0, "json", NULL, "an object a line", FLAG(json)},
 	{0},
 };
 
@@ -83,6 +87,7 @@ static const struct probe_mode {
 	{'D', probe_define, offsetof(struct probe_options, definition), true, false},
 	{'d', probe_delete, offsetof(struct probe_options, del), true, false},
 	{'l', probe_list, offsetof(struct probe_options, list), false, true},
+	{'L', probe_lines, offsetof(struct probe_options, lines), false, false},
 };
 
 static bool is_chosen(const struct probe_options *o, const struct probe_mode *m)
@@ -177,6 +182,27 @@ struct translate_config probe_target_of(const struct probe_command *p)
 		.no_inlines = p->o.no_inlines,
 		.externs = p->o.externs,
 	};
+}
+
+struct elf_file *probe_debug_file(struct probe_command *p, struct translate_config *config,
+				  struct translator **ret)
+{
+	char *found =
+		config->file || config->vmlinux || config->module ? NULL : kernel_debug_file();
+
+	config->vmlinux = found ? found : config->vmlinux;
+	*ret = translator_new(p->kernel, &p->diag, config);
+	config->vmlinux = p->o.vmlinux;
+	free(found);
+	if (*ret && translator_file(*ret))
+		return translator_file(*ret);
+	if (*ret) {
+		diag_error(&p->diag, NO_SPAN,
+			   "Failed to find the path for the kernel: the debug "
+			   "information of this one is not installed");
+		diag_hint(&p->diag, "-k FILE names its vmlinux; -x FILE is for a program");
+	}
+	return NULL;
 }
 
 int cmd_probe(int argc, char **argv)

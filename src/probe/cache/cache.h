@@ -67,7 +67,4 @@ char *cached_file_check(const struct cached_file *f);
 /* Whether the program that was added has gone or changed since. */
 bool cached_file_is_outdated(const struct cached_file *f);
 
-/* The build-id of the running kernel, malloc'ed; NULL if it has none that can be read. */
-char *running_kernel_build_id(void);
-
 #endif

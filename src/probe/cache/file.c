@@ -5,11 +5,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/cursor.h"
 #include "base/file.h"
 #include "base/foreign.h"
 #include "binary/elf/file.h"
 #include "probe/cache/internal.h"
+#include "probe/kernel_debug.h"
 
 #define PROGRAM	    "elf"
 #define DEFINITIONS "probes"
@@ -17,7 +17,6 @@
 enum {
 	COPY_STEP = 1 << 20,
 	LOCK_TRIES = 100, /* of 20 ms */
-	NOTES_MAX = 1 << 16,
 };
 
 /* ---- files that appear whole ---- */
@@ -255,7 +254,7 @@ bool cached_file_is_outdated(const struct cached_file *f)
 	int fd;
 
 	if (str_eq(f->origin, CACHE_KERNEL)) {
-		id = running_kernel_build_id();
+		id = kernel_build_id();
 	} else if (*f->origin == '/') {
 		fd = foreign_open(f->origin, NULL);
 		if (fd >= 0) {
@@ -268,32 +267,4 @@ bool cached_file_is_outdated(const struct cached_file *f)
 	yes = !id || !str_eq(id, f->build_id);
 	free(id);
 	return yes;
-}
-
-/* elf(5), notes: name size, size, type; name and contents, each aligned to 4. */
-char *running_kernel_build_id(void)
-{
-	enum { GNU_BUILD_ID = 3, MOST = 64 };
-	struct strbuf hex = STRBUF_INIT;
-	struct cursor c;
-	char *data;
-	size_t len;
-
-	if (file_read("/sys/kernel/notes", NOTES_MAX, &data, &len))
-		return NULL;
-	c = cursor_of(data, len);
-	while (!c.failed && c.pos < c.len && !hex.len) {
-		const u32 name_size = cursor_u32(&c), size = cursor_u32(&c), type = cursor_u32(&c);
-		const char *name = cursor_bytes(&c, name_size);
-		const void *id;
-
-		cursor_align(&c, 4);
-		id = cursor_bytes(&c, size);
-		cursor_align(&c, 4);
-		if (id && name_size == 4 && !memcmp(name, "GNU", 4) && type == GNU_BUILD_ID &&
-		    size <= MOST)
-			strbuf_add_hex(&hex, id, size);
-	}
-	free(data);
-	return hex.len ? strbuf_detach(&hex) : NULL;
 }

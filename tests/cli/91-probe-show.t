@@ -1,0 +1,165 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# probe -L, -V, -F: what can be probed, as perf probe shows it; where perf is wrong, as it is.
+# parallel: nothing is traced
+. "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+export HOME="$work" PERF_CONFIG=/dev/null
+cat >demo.c <<'C'
+#include <stdio.h>
+#include <string.h>
+
+struct node {
+	long id;
+	int arr[4];
+	const char *name;
+};
+int counter;
+static long global_seen;
+
+static inline __attribute__((always_inline)) int mix(int x, int y)
+{
+	int z = x * 31;
+
+	z ^= y;
+	return z;
+}
+
+__attribute__((noinline)) int handle(struct node *n, const char *msg, int len)
+{
+	int sum = 0;
+
+	for (int i = 0; i < len; i++) {
+		sum += mix(msg[i], n->arr[i & 3]);
+		n->id++;
+	}
+	global_seen += sum;
+	counter++;
+	return sum;
+}
+
+__attribute__((noinline)) static int fact(int n)
+{
+	return n < 2 ? 1 : n * fact(n - 1);
+}
+
+int main(int argc, char **argv)
+{
+	struct node n = {.name = argv[0]};
+	char buf[32];
+
+	snprintf(buf, sizeof(buf), "%s", "hello");
+	printf("%d\n", handle(&n, buf, (int)strlen(buf)) + mix(argc, argc) + fact(5));
+	return 0;
+}
+C
+gcc -g -O2 -o demo demo.c || exit 1
+has_perf() { command -v perf >/dev/null && perf probe --help >/dev/null 2>&1; }
+
+# ---- -L ----
+run probe -x demo -L handle:4-5
+is "$out" "<handle@$work/demo.c:4>
+      4  	for (int i = 0; i < len; i++) {
+      5  		sum += mix(msg[i], n->arr[i & 3]);" "lines of a function"
+run probe -x demo -L mix -v
+like "$out" '^      4  .*z \^= y;   <- (main|handle)\+[0-9]+ \(inlined\)' "-v: where inlining put a line"
+is "$(printf '%s\n' "$out" | tail -n 1 | cut -c10-)" "" "an inlined function's listing does not go on to where it is called"
+run probe -x demo -L handle --json
+is "$(printf '%s\n' "$out" | python3 -c '
+import json, sys
+for l in map(json.loads, sys.stdin):
+	if l["function_line"] == 0: print(l["function_line"], l["line"], l["places"][0]["symbol"])')" "0 20 handle" "--json"
+run probe -x demo -L handle+3
+is "$rc" 2 "an offset is no line"
+like "$err" "'handle\+3' is not a valid function name" "and that is said"
+run probe -x demo -L handle:x
+like "$err" "'start line' is not a valid number" "what is no number"
+run probe -x demo -L handle:5-2
+like "$err" "Start line must be smaller than end line" "a range that goes back"
+run probe -x demo -L handle:2-3q
+like "$err" "Tailing with invalid str 'q'" "what stands behind it"
+run probe -x demo -L nosuch
+is "$rc" 1 "a function that there is not"
+run probe -x demo -L handle:50
+like "$err" "the nearest line with code is handle:10" "a line without code: the nearest"
+run probe -x demo -L demo.c:1-3
+like "$err" "the nearest line with code is demo.c:1[0-9]" "of a file, too"
+run probe -x demo -L handle -a main
+is "$rc" 2 "not with another mode"
+like "$err" "switch .L' cannot be used with switch .a'|switch .a' cannot be used with switch .L'" "as perf says"
+
+if has_perf; then
+	differ=''
+	for what in handle mix main fact handle:2 handle:2-5 handle:2+3 main@demo.c:3 demo.c demo.c:20-30 demo.c:40 main:0-3; do
+		"$pantrace" probe -x demo -L "$what" >ours 2>/dev/null
+		perf probe -x ./demo -L "$what" >perfs 2>/dev/null
+		cmp -s ours perfs || differ="$differ $what"
+	done
+	is "$differ" "" "-L: the same as perf's, byte by byte"
+else
+	skip "-L as perf" "perf is not installed"
+fi
+
+# Rows of an inlined copy may be lines of what it is inlined in: perf lists these.
+cat >inlined.c <<'C'
+static inline __attribute__((always_inline)) int mix(const unsigned char *p, int y)
+{
+	int z = p[0] * 31;
+
+	z ^= p[1] + y;
+	z *= p[2];
+	return z + y;
+}
+volatile int sink;
+__attribute__((noinline)) int use(const unsigned char *p, int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		sum += mix(p + i, n);
+		sink += sum;
+		sum ^= mix(p + 2 * i, i);
+	}
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	return use((unsigned char *)argv[0], argc);
+}
+C
+gcc -g -O2 -o inlined inlined.c
+run probe -x inlined -L mix
+like "$out" '^ +[45]  ' "an inlined function"
+unlike "$out" '^ +[0-9]+  .*(sum|sink)' "ends at its own last line"
+
+# ---- the source ----
+mkdir moved
+mv demo.c moved/
+run probe -x demo -L handle
+is "$rc" 1 "the source is not where it was"
+like "$err" "$work/demo.c cannot be read: No such file" "the path that was looked for"
+like "$err" "HINT: .*-s DIRECTORY" "and -s"
+run probe -x demo -L handle -s moved
+like "$out" "^<handle@moved/demo.c:0>" "-s: where it is now"
+run probe -x demo -L handle -s nowhere
+like "$err" "-s DIRECTORY is the folder that has $work/demo.c" "-s elsewhere"
+touch -d '+1 hour' moved/demo.c
+run probe -x demo -L handle -s moved
+like "$err" "WARNING: moved/demo.c is newer than .*/demo" "a source that is newer"
+printf 'int x;\n' >moved/demo.c
+run probe -x demo -L handle -s moved
+like "$err" "Source file is shorter than expected" "one that is shorter"
+rm moved/demo.c
+mkfifo moved/demo.c
+run probe -x demo -L handle -s moved
+like "$err" "it is no regular file" "a FIFO is not opened"
+rm moved/demo.c
+{ yes '' | head -n 19; printf 'a\033[31mb\n'; yes '' | head -n 30; } >moved/demo.c
+run probe -x demo -L handle -s moved
+like "$out" 'a\\x1b\[31mb' "what controls a terminal is escaped"
+
+objcopy --strip-debug demo stripped
+run probe -x stripped -L handle
+like "$err" "has no debug information" "without debug information"
+like "$err" "HINT: Rebuild with -g" "what to do"
+done_testing
