@@ -158,6 +158,36 @@ rm moved/demo.c
 run probe -x demo -L handle -s moved
 like "$out" 'a\\x1b\[31mb' "what controls a terminal is escaped"
 
+# ---- -F ----
+is "$("$pantrace" probe -x demo -F 'main | ha* & !*x' | tr '\n' ' ')" "handle main " "-F: functions by a filter"
+unlike "$("$pantrace" probe -x demo -F)" '^_|^counter$|^global_seen$' "-F: neither what begins with _ nor variables"
+is "$("$pantrace" probe -x demo -F --filter '_start')" _start "--filter takes the place of the usual one"
+run probe -x demo -F 'a(b'
+is "$rc" 2 "a filter that is none"
+like "$err" "^ ~" "its place"
+cat >over.cc <<'C'
+namespace ns { int over(int a) { return a + 1; } int over(double d) { return (int)d; } template <class T> T get(T t) { return t; } }
+int main(int c, char **v) { return ns::over(c) + ns::over(2.0) + ns::get(c) + (int)ns::get(2.5); }
+C
+g++ -g -O0 -o over over.cc
+is "$("$pantrace" probe -x over -F 'ns::*' | tr '\n' ',')" "ns::get<double>(double),ns::get<int>(int),ns::over(double),ns::over(int)," "C++: each overload and template"
+is "$("$pantrace" probe -x over -F --no-demangle --filter '_ZN2ns4overEi')" _ZN2ns4overEi "--no-demangle"
+is "$("$pantrace" probe -x over -F --json 'ns::over' | jq -r .symbol | tr '\n' ' ')" "_ZN2ns4overEd _ZN2ns4overEi " "--json"
+if has_perf; then
+	"$pantrace" probe -x demo -F '*' >ours
+	perf probe -x ./demo -F '*' | grep -v '@plt$' | sort -u >perfs
+	# perf names data, too: what the symbol table calls a function is the same
+	nm demo | sed -n 's/.* [tTwW] //p' | sort -u >code
+	is "$(comm -12 perfs code | grep -v '^data_start$')" "$(comm -12 ours code)" "-F: the functions that perf lists"
+else
+	skip "-F as perf" "perf is not installed"
+fi
+if [ -r /proc/kallsyms ]; then
+	like "$("$pantrace" probe -F 'vfs_re*')" '^vfs_read$' "-F: the kernel's"
+else
+	skip "-F of the kernel" "no symbols of it"
+fi
+
 objcopy --strip-debug demo stripped
 run probe -x stripped -L handle
 like "$err" "has no debug information" "without debug information"

@@ -7,6 +7,7 @@
 #define PANTRACE_CMD_PROBE_COMMANDS_H
 
 #include "base/diag.h"
+#include "base/name_filter.h"
 #include "base/options.h"
 #include "kernel/kernel.h"
 #include "probe/definition/translate.h"
@@ -43,9 +44,13 @@ int probe_define(struct probe_command *p);
 int probe_list(struct probe_command *p);
 int probe_delete(struct probe_command *p);
 int probe_lines(struct probe_command *p);
+int probe_functions(struct probe_command *p);
 
 /* The options as they say where definitions are looked up; what it points to is p's. */
 struct translate_config probe_target_of(const struct probe_command *p);
+/* --filter, or the usual one; NULL with a diagnostic. */
+const struct name_filter *probe_filter(struct probe_command *p, struct arena *arena,
+				       const char *usual);
 /*
  * The file of the target, for what needs its debug information: of the running kernel, too. NULL
  * with a diagnostic. *config is changed; *ret is to be released in any case, and has the file.

@@ -11,7 +11,7 @@
 #include "binary/debug/listing.h"
 #include "binary/debug/lines.h"
 #include "binary/debug/source.h"
-#include "cmd/probe/probe.h"
+#include "cmd/probe/commands.h"
 
 enum { LINES_BEHIND = 3 }; /* that are shown behind the last one, where no end was given */
 

@@ -20,6 +20,8 @@ static const struct option_spec options[] = {
 	 offsetof(struct probe_options, list)},
 	{'L', "line", "FUNCTION|SOURCE[:LINE[-LINE]]",
 	 "the source, with numbers where a probe can be put (-v: and where that is)", TEXT(lines)},
+	{'F', "funcs", "FILTER", "functions that can be probed", OPTION_OPTIONAL,
+	 offsetof(struct probe_options, functions)},
 	{0, NULL, NULL, "where", OPTION_HEADING, 0},
 	{'x', "exec", "FILE", "a program or library", TEXT(exec)},
 	{'m', "module", "MODULE", "a module of the kernel", TEXT(module)},
@@ -37,6 +39,15 @@ static const struct option_spec options[] = {
 	{0, "no-inlines", NULL, "only functions themselves, not where they are inlined",
 	 FLAG(no_inlines)},
 	{0, "externs", NULL, "$vars: variables of other source files, too", FLAG(externs)},
+	{0, "filter", "FILTER",
+	 "-F, -V: only these names, as in '!_* & (vfs_* | *read)'; without it '!_*' and "
+	 "'!__k???tab_* & !__crc_*'",
+	 TEXT(filter)},
+	{0, "demangle", NULL,
+	 "-F: names of C++ and Rust as people write them; without it those of "
+	 "programs",
+	 FLAG(demangle)},
+	{0, "no-demangle", NULL, "-F: names as they are in the file", FLAG(no_demangle)},
 	{0, "bootconfig", NULL, "-D: as the kernel's bootconfig has it", FLAG(bootconfig)},
 	{'q', "quiet", NULL, "only errors", FLAG(quiet)},
 	{'v', "verbose", NULL, "say more", OPTION_COUNT, offsetof(struct probe_options, verbose)},
@@ -87,6 +98,7 @@ static const struct probe_mode {
 	{'D', probe_define, offsetof(struct probe_options, definition), true, false},
 	{'d', probe_delete, offsetof(struct probe_options, del), true, false},
 	{'l', probe_list, offsetof(struct probe_options, list), false, true},
+	{'F', probe_functions, offsetof(struct probe_options, functions), false, true},
 	{'L', probe_lines, offsetof(struct probe_options, lines), false, false},
 };
 
