@@ -48,11 +48,13 @@ __attribute__((noinline)) int handle(struct node *n, const char *text, int len, 
 	int sum = 0;
 
 	printf("handle n=%p text=%s len=%d id=%d next_id=%d third=%d name=%s flags=%u kind=%u "
-	       "wide=%u before=%u half=%u tag=%s number=%d colour=%d counter=%d hidden=%ld table=%d\n",
+	       "wide=%u before=%u half=%u tag=%s number=%d colour=%d counter=%d hidden=%ld "
+	       "table=%d\n",
 	       (void *)n, text, len, n->id, n->next->id, n->next->next->id, n->name, n->flags,
 	       n->kind, n->wide, n->before, n->inner.half, n->inner.tag, n->numbers[2],
 	       (int)n->colour, counter, hidden, table[1].id);
 	for (int i = 0; i < len; i++) {
+		printf("at i=%d sum=%d\n", i, sum);
 		printf("mix x=%d y=%d\n", text[i], n->numbers[i & 3]);
 		sum += mix(text[i], n->numbers[i & 3]);
 	}
@@ -95,7 +97,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < calls; i++) {
 		first.id++;
 		result += handle(&first, text, (int)strlen(text), 1.0 + i);
-		result += many(-5, 65535, -1L << 40, ~0ul, -6, i, 77, -88);
+		result += many(-5, 65535, -(1L << 40), ~0ul, -6, i, 77, -88);
 	}
 	return result == 42;
 }

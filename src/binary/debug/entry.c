@@ -270,6 +270,25 @@ static bool is_own(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
 	return found;
 }
 
+/* A line may have no code but that of a function inlined there: the lowest address of it. */
+static void find_call(Dwarf_Die *copy, const char *file, u32 line, u32 depth, u64 *lowest)
+{
+	Dwarf_Die child;
+
+	for (int more = dwarf_child(copy, &child); more == 0; more = debug_next_sibling(&child)) {
+		struct debug_entry e = {.call_file = NULL};
+
+		if (dwarf_tag(&child) == DW_TAG_lexical_block && depth < MAX_DEPTH)
+			find_call(&child, file, line, depth + 1, lowest);
+		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine)
+			continue;
+		call_place(&child, &e);
+		if (e.call_line == line && e.call_file && debug_path_ends_with(file, e.call_file) &&
+		    debug_entry_of(&child, &e.address))
+			*lowest = MIN(*lowest, e.address);
+	}
+}
+
 int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_nearest)
 {
@@ -309,6 +328,7 @@ int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line
 		else
 			nearest = (u32)number;
 	}
+	find_call(&die, e->file, line, 0, &lowest);
 	if (ret_nearest)
 		*ret_nearest = nearest;
 	return lowest == UINT64_MAX ? -ENOENT : fn(arg, lowest);

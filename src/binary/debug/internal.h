@@ -32,8 +32,6 @@ static inline int debug_next_sibling(Dwarf_Die *die)
 
 	return dwarf_siblingof(die, die) == 0 && (uintptr_t)die->addr > (uintptr_t)before ? 0 : 1;
 }
-/* "lib/a.c" is an end of "/src/lib/a.c", "b/a.c" and ".c" are none. */
-bool debug_path_ends_with(const char *path, const char *end);
 /* The linkage name, NULL if it has none. */
 const char *debug_linkage_name(Dwarf_Die *die);
 /* die NULL = void. */

@@ -145,6 +145,38 @@ bool debug_path_ends_with(const char *path, const char *end)
 	       (m == n || *end == '/' || path[n - m - 1] == '/');
 }
 
+struct source_search {
+	struct elf_file *file;
+	const char *end, *found;
+};
+
+static int find_source(void *arg, Dwarf_Die *unit)
+{
+	struct source_search *s = arg;
+	Dwarf_Files *files;
+	Dwarf_Die table;
+	size_t n;
+
+	debug_line_unit(s->file, unit, &table);
+	if (dwarf_getsrcfiles(&table, &files, &n))
+		return 0;
+	for (size_t i = 0; i < n && !s->found; i++) {
+		const char *path = dwarf_filesrc(files, i, NULL, NULL);
+
+		if (path && debug_path_ends_with(path, s->end))
+			s->found = path;
+	}
+	return s->found != NULL;
+}
+
+const char *debug_source_named(struct elf_file *f, const char *end)
+{
+	struct source_search s = {.file = f, .end = end};
+
+	debug_each_unit(f, find_source, &s);
+	return s.found;
+}
+
 struct find_line {
 	struct elf_file *file_of;
 	const char *file;

@@ -24,6 +24,11 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 column,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line);
 
+/* The path of a source file of the code that ends so; NULL = none. Lives as long as f. */
+const char *debug_source_named(struct elf_file *f, const char *end);
+/* "lib/a.c" is an end of "/src/lib/a.c", "b/a.c" and ".c" are none. */
+bool debug_path_ends_with(const char *path, const char *end);
+
 struct debug_inline {
 	const char *function; /* mangled where the language does so */
 	const char *file; /* NULL = unknown */

@@ -62,6 +62,7 @@ static void fetch(struct walk *w, Dwarf_Die *die, struct debug_variable *v)
 	v->access = access_of(&w->site, die, &by_convention);
 	if (by_convention && v->kind == DEBUG_PARAMETER)
 		v->access = access_by_convention(&w->site, die, w->types);
+	v->stored_at = by_convention ? w->site.body : 0;
 	v->range_count = access_ranges(die, ranges, MAX_RANGES);
 	v->ranges = arena_memdup(&w->types->arena, ranges, v->range_count * sizeof(*ranges));
 }

@@ -42,6 +42,11 @@ struct debug_variable {
 	const char *spelling; /* the type as in the source, "const char*"; NULL = nothing short */
 	struct access access; /* at the address that was asked about */
 	/*
+	 * That address is the first one of a function which is compiled to store it, and begins its
+	 * body here; 0 = it is none of those. The access is by the calling convention until then.
+	 */
+	u64 stored_at;
+	/*
 	 * Where DWARF has a location for it; count 0: everywhere in its block, or nowhere. Sorted
 	 * as DWARF has them; at most 64.
 	 */
@@ -103,7 +108,8 @@ int debug_each_entry(struct elf_file *f, const char *name,
 		     int (*fn)(void *arg, const struct debug_entry *e), void *arg);
 /*
  * Calls fn for each address where a probe at a line of this copy of the function belongs: the lowest
- * one of its own code (not of what is inlined into it) for that line of the file that declares it.
+ * one of its own code (not of what is inlined into it) for that line of the file that declares it, or where a function is
+ * inlined that this line calls.
  * -ENOENT: none; *ret_nearest (may be NULL) is then the next line of it that has code, 0 = none.
  */
 int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line,

@@ -33,13 +33,17 @@ struct adding {
 
 /* ---- names ---- */
 
-static int note_taken(void *arg, const struct lasting_event *e)
+static void take(struct adding *a, const char *group, const char *name)
 {
-	struct adding *a = arg;
-	char *key = xasprintf("%s/%s", e->group, e->name);
+	char *key = xasprintf("%s/%s", group, name);
 
 	hashmap_puts(&a->taken, key, a);
 	free(key);
+}
+
+static int note_taken(void *arg, const struct lasting_event *e)
+{
+	take(arg, e->group, e->name);
 	return 0;
 }
 
@@ -74,9 +78,10 @@ static int refuse_taken(struct adding *a, const struct translation *t, const cha
 	return -EEXIST;
 }
 
-static const char *free_name(struct adding *a, const struct translation *t, bool allow_suffix)
+static const char *free_name(struct adding *a, const struct translation *t, const char *event,
+			     bool allow_suffix)
 {
-	const char *name = numbered(a, t->event, 0);
+	const char *name = numbered(a, event, 0);
 
 	if (!is_taken(a, t->group, name))
 		return name;
@@ -85,13 +90,18 @@ static const char *free_name(struct adding *a, const struct translation *t, bool
 		return NULL;
 	}
 	for (u32 i = 1; i < SUFFIX_MAX; i++) {
-		name = numbered(a, t->event, i);
+		name = numbered(a, event, i);
 		if (!is_taken(a, t->group, name))
 			return name;
 	}
 	diag_error(&a->command->diag, t->definition.point.at,
-		   "there are %u events of the name %s already", SUFFIX_MAX, t->event);
+		   "there are %u events of the name %s already", SUFFIX_MAX, event);
 	return NULL;
+}
+
+static bool is_alike(const struct translated_place *x, const struct translated_place *y)
+{
+	return str_eq(x->event, y->event) && str_eq(x->signature, y->signature);
 }
 
 /*
@@ -100,6 +110,7 @@ static const char *free_name(struct adding *a, const struct translation *t, bool
  */
 static int name_events(struct adding *a, const struct translation *t)
 {
+	const char *const given = t->definition.point.event;
 	const size_t first = a->events.len;
 	struct tracefs_owner owner;
 	const char *rest;
@@ -109,27 +120,24 @@ static int name_events(struct adding *a, const struct translation *t)
 			   "groups of this name are those of running tracers");
 		return -EINVAL;
 	}
-	if (strlen(t->event) > EVENT_NAME_MAX && t->definition.point.event) {
+	if (given && strlen(given) > EVENT_NAME_MAX) {
 		diag_error(&a->command->diag, t->definition.point.at,
 			   "the event's name has %zu characters, the kernel takes %d",
-			   strlen(t->event), EVENT_NAME_MAX);
+			   strlen(given), EVENT_NAME_MAX);
 		return -E2BIG;
 	}
 	for (size_t i = 0; i < t->places.len; i++) {
 		struct new_event e = {.of = t, .place = &t->places.items[i], .group = t->group};
 
 		for (size_t n = first; n < a->events.len && !e.name; n++)
-			if (str_eq(a->events.items[n].place->signature, e.place->signature))
+			if (is_alike(a->events.items[n].place, e.place))
 				e.name = a->events.items[n].name;
 		if (!e.name) {
 			e.is_first = true;
-			e.name = free_name(a, t, a->command->o.force || i);
+			e.name = free_name(a, t, e.place->event, a->command->o.force || i);
 			if (!e.name)
 				return -EEXIST;
-			char *key = xasprintf("%s/%s", e.group, e.name);
-
-			hashmap_puts(&a->taken, key, a);
-			free(key);
+			take(a, e.group, e.name);
 		}
 		vector_push(&a->events, e);
 	}

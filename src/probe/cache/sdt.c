@@ -47,10 +47,10 @@ static bool add_argument(struct strbuf *out, const struct location *l)
 	}
 }
 
-static void add_arguments(struct strbuf *out, struct scan *s, const struct usdt_note *note)
+void sdt_add_arguments(struct strbuf *out, struct elf_file *f, const struct usdt_note *note)
 {
 	struct location arguments[MAX_ARGUMENTS];
-	const int n = usdt_note_args(s->file, note, arguments, MAX_ARGUMENTS);
+	const int n = usdt_note_args(f, note, arguments, MAX_ARGUMENTS);
 
 	for (int i = 0; i < n; i++) {
 		const struct location *l = &arguments[i];
@@ -88,7 +88,7 @@ static int add_note(void *arg, const struct usdt_note *note)
 		    note->offset);
 	if (note->semaphore)
 		strbuf_addf(&line, "(0x%" PRIx64 ")", note->semaphore);
-	add_arguments(&line, s, note);
+	sdt_add_arguments(&line, s->file, note);
 	entry = entry_of(s, text);
 	if (entry)
 		cache_entry_add_line(s->entries, entry, line.data);

@@ -13,5 +13,9 @@
  * events.
  */
 u32 cache_add_sdt(struct cache_entries *e, struct elf_file *f, const char *path);
+/*
+ * Appends " arg1=%di:s32 arg2=..." for what the kernel can fetch of the event's arguments.
+ */
+void sdt_add_arguments(struct strbuf *out, struct elf_file *f, const struct usdt_note *note);
 
 #endif

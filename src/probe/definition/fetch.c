@@ -1,38 +1,261 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Arguments of a definition at one place, as the kernel fetches them. */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "binary/debug/lines.h"
 #include "probe/definition/internal.h"
 
-/* As people may write it for ftrace, too: args.c. */
-static int fetch_raw(struct translator *t, const struct point_definition *def,
-		     const struct place *place, const struct point_argument *a,
-		     struct tracefs_command *c)
-{
-	const struct definition_word word = {.text = a->text, .at = a->at};
-	struct argument_place at = {.diag = t->diag,
-				    .is_user = t->is_user,
-				    .is_return = def->point.is_return,
-				    .at_entry = place->at_entry,
-				    .file = t->file};
+#define NAME_LEN_MAX 31 /* kernel/trace/trace_probe.h, MAX_ARG_NAME_LEN, without the NUL */
 
-	if (t->is_user && elf_file_offset(t->file, place->address, &at.offset))
-		return -EINVAL;
-	return definition_argument(&at, &word, c);
+struct fetcher {
+	struct translator *t;
+	const struct point_definition *def;
+	const struct place *place;
+	struct fetched_list *out;
+};
+
+/* ---- names ---- */
+
+/* As a C name, not longer than the kernel takes. */
+static const char *plain_name(struct arena *a, const char *name)
+{
+	char *copy = arena_strndup(a, name, NAME_LEN_MAX);
+	size_t n = strlen(copy);
+
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)copy[i]) && copy[i] != '_')
+			copy[i] = '_';
+	while (n > 1 && copy[n - 1] == '_' && !isalnum((unsigned char)name[n - 1]) &&
+	       name[n - 1] != '_')
+		copy[--n] = '\0';
+	return copy;
+}
+
+/* The last member's, else the variable's, with its type where one was written. */
+static const char *made_name(struct arena *a, const struct point_argument *from)
+{
+	const char *name = from->variable;
+
+	for (size_t i = 0; i < from->steps.len; i++)
+		if (from->steps.items[i].member)
+			name = from->steps.items[i].member;
+	if (!from->steps.len && from->type)
+		name = arena_printf(a, "%s_%s", name, from->type);
+	return plain_name(a, name);
+}
+
+static bool has_name(const struct fetched_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->list.len; i++)
+		if (l->list.items[i].name && str_eq(l->list.items[i].name, name))
+			return true;
+	return false;
+}
+
+/* Two of one name: the kernel takes neither. */
+static const char *own_name(struct fetcher *f, const char *name)
+{
+	const char *own = name;
+
+	for (u32 i = 2; has_name(f->out, own); i++)
+		own = arena_printf(&f->t->arena, "%.*s_%u", NAME_LEN_MAX - 4, name, i);
+	return own;
+}
+
+/* ---- what the kernel takes as it is ---- */
+
+static int fetch_raw(struct fetcher *f, const struct point_argument *a)
+{
+	struct tracefs_command c = TRACEFS_COMMAND_INIT;
+	const struct definition_word word = {.text = a->text, .at = a->at};
+	struct argument_place at = {.diag = f->t->diag,
+				    .is_user = f->t->is_user,
+				    .is_return = f->def->point.is_return,
+				    .at_entry = f->place->at_entry,
+				    .file = f->t->file};
+	struct fetched new = {.from = a, .at = a->at, .name = a->name};
+	int err = 0;
+
+	if (f->t->is_user)
+		err = elf_file_offset(f->t->file, f->place->address, &at.offset);
+	if (!err)
+		err = definition_argument(&at, &word, &c);
+	if (!err) {
+		/* " NAME=VALUE" */
+		const char *value = c.text.data + 1;
+
+		if (a->name)
+			value += strlen(a->name) + 1;
+		new.text = arena_strdup(&f->t->arena, value);
+		vector_push(&f->out->list, new);
+	}
+	tracefs_command_release(&c);
+	return err;
+}
+
+/* ---- variables ---- */
+
+static void push_variable(struct fetcher *f, const struct debug_variable *v,
+			  const struct point_argument *from, bool is_one_of_many)
+{
+	struct fetched new = {.from = from, .at = from->at, .is_one_of_many = is_one_of_many};
+	struct fetch_maker m = {.translator = f->t, .place = f->place, .result = &new};
+	struct fetch_value value;
+	bool ok = fetch_value_of(&m, v, &value);
+
+	for (size_t i = 0; i < from->steps.len && ok; i++)
+		ok = fetch_value_step(&m, v, &from->steps.items[i], from->is_user, &value);
+	if (ok)
+		fetch_value_text(&m, &value, from->type, from->is_user);
+	new.name = from->name	    ? from->name
+		   : is_one_of_many ? plain_name(&f->t->arena, v->name)
+				    : made_name(&f->t->arena, from);
+	if (!from->name)
+		new.name = own_name(f, new.name);
+	if (new.why && is_one_of_many)
+		new.why = arena_printf(&f->t->arena, "%s: %s", v->name, new.why);
+	vector_push(&f->out->list, new);
+}
+
+static int no_debug_information(struct fetcher *f, const struct point_argument *a)
+{
+	struct diag *d = f->t->diag;
+
+	if (f->t->path) {
+		diag_error(d, a->at, "The %s file has no debug information.", f->t->path);
+		diag_hint(d, "Rebuild with -g, or install an appropriate debuginfo package.");
+	} else {
+		diag_error(d, a->at,
+			   "Failed to find the path for the kernel: no vmlinux with debug "
+			   "information is installed");
+		diag_hint(d, "install the kernel's debug symbols, or name its vmlinux by -k FILE");
+	}
+	return -ENODATA;
+}
+
+static int fetch_variable(struct fetcher *f, const struct point_argument *a)
+{
+	struct fetched missing = {.from = a, .at = a->value};
+	struct debug_variable v;
+	int err;
+
+	err = f->t->file ? debug_variable_named(f->t->file, f->place->address, &f->t->types,
+						a->variable, &v)
+			 : -ENODATA;
+	if (err == -ENODATA)
+		return no_debug_information(f, a);
+	if (!err) {
+		push_variable(f, &v, a, false);
+		return 0;
+	}
+	missing.name = a->name ? a->name : made_name(&f->t->arena, a);
+	missing.why = "there is no variable of this name";
+	missing.hint = arena_printf(&f->t->arena, "-V '%s' shows those that there are",
+				    f->def->point.text);
+	vector_push(&f->out->list, missing);
+	return 0;
+}
+
+struct collected {
+	VECTOR(struct debug_variable) list;
+	bool only_parameters;
+	u32 deepest;
+};
+
+static int collect(void *arg, const struct debug_variable *v)
+{
+	struct collected *all = arg;
+
+	if (v->is_hidden || v->frame || (all->only_parameters && v->kind != DEBUG_PARAMETER))
+		return 0;
+	all->deepest = MAX(all->deepest, v->depth);
+	vector_push(&all->list, *v);
+	return 0;
+}
+
+/* $params, $vars: as they stand in the source, inner blocks behind the outer ones. */
+static int fetch_many(struct fetcher *f, const struct point_argument *a)
+{
+	const bool externs = a->kind == VALUE_VARIABLES && f->t->config->externs;
+	struct collected all = {.only_parameters = a->kind == VALUE_PARAMETERS};
+	const u32 which = DEBUG_LOCALS | (externs ? DEBUG_STATICS | DEBUG_EXTERNALS : 0u);
+	const int err = f->t->file ? debug_each_variable(f->t->file, f->place->address,
+							 &f->t->types, which, collect, &all)
+				   : -ENODATA;
+
+	for (u32 depth = all.deepest + 1; depth-- > 0;)
+		for (size_t i = 0; i < all.list.len; i++)
+			if (all.list.items[i].depth == depth)
+				push_variable(f, &all.list.items[i], a, true);
+	vector_free(&all.list);
+	return err == -ENODATA ? no_debug_information(f, a) : 0;
 }
 
 int fetch_arguments(struct translator *t, const struct point_definition *def,
-		    const struct place *place, struct translated_place *ret)
+		    const struct place *place, struct fetched_list *ret)
 {
+	struct fetcher f = {.t = t, .def = def, .place = place, .out = ret};
 	int err = 0;
 
 	for (size_t i = 0; i < def->arguments.len && !err; i++) {
 		const struct point_argument *a = &def->arguments.items[i];
 
-		if (a->kind == VALUE_RAW) {
-			err = fetch_raw(t, def, place, a, &ret->command);
-		} else {
-			diag_error(t->diag, a->at, "variables need debug information");
-			err = -EOPNOTSUPP;
-		}
+		if (a->kind == VALUE_RAW)
+			err = fetch_raw(&f, a);
+		else if (a->kind == VALUE_VARIABLE)
+			err = fetch_variable(&f, a);
+		else
+			err = fetch_many(&f, a);
 	}
 	return err;
+}
+
+/* ---- unoptimised code ---- */
+
+struct beginning {
+	const struct point_definition *def;
+	u64 body; /* where something that is wanted is stored; 0 = nothing is */
+	bool is_optimised; /* a parameter is where DWARF says from the first instruction on */
+};
+
+static bool is_wanted(const struct point_definition *def, const struct debug_variable *v)
+{
+	for (size_t i = 0; i < def->arguments.len; i++) {
+		const struct point_argument *a = &def->arguments.items[i];
+
+		if (a->kind == VALUE_VARIABLES ||
+		    (a->kind == VALUE_PARAMETERS && v->kind == DEBUG_PARAMETER) ||
+		    (a->kind == VALUE_VARIABLE && str_eq(a->variable, v->name)))
+			return true;
+	}
+	return false;
+}
+
+static int look_at(void *arg, const struct debug_variable *v)
+{
+	struct beginning *b = arg;
+
+	if (v->frame)
+		return 0;
+	if (v->kind == DEBUG_PARAMETER && !v->stored_at &&
+	    (v->range_count || (v->access.result == ACCESS_VALUE && v->access.count == 1)))
+		b->is_optimised = true;
+	if (v->stored_at && is_wanted(b->def, v))
+		b->body = v->stored_at;
+	return 0;
+}
+
+void place_skip_prologue(struct translator *t, const struct point_definition *def,
+			 struct place *place)
+{
+	struct beginning b = {.def = def};
+
+	if (!place->at_entry || !t->is_user || def->point.is_return || !t->file ||
+	    debug_each_variable(t->file, place->address, &t->types, DEBUG_LOCALS, look_at, &b) ||
+	    b.is_optimised || b.body <= place->address)
+		return;
+	place->into += b.body - place->address;
+	place->address = b.body;
+	place->at_entry = false;
 }

@@ -3,7 +3,7 @@
 #ifndef PANTRACE_PROBE_DEFINITION_INTERNAL_H
 #define PANTRACE_PROBE_DEFINITION_INTERNAL_H
 
-#include "binary/elf/file.h"
+#include "binary/debug/variable.h"
 #include "kernel/tracefs/command.h"
 #include "probe/definition/translate.h"
 #include "probe/probe.h"
@@ -25,6 +25,8 @@ const char *word_skip(const char *p);
 const char *word_find(const char *p, const char *set);
 /* Without the backslashes and quotes. *ret_quoted (may be NULL): there were quotes. */
 const char *word_plain(struct arena *arena, const char *p, size_t len, bool *ret_quoted);
+#define ARGUMENTS_MAX 128 /* kernel/trace/trace_probe.h, MAX_TRACE_ARGS */
+
 struct words {
 	VECTOR(struct definition_word) list;
 };
@@ -61,12 +63,11 @@ struct place {
 	u64 address; /* virtual, in the file; without a file that of the running kernel, or 0 */
 	const char *symbol; /* that contains it; NULL = none */
 	u64 into; /* bytes behind its beginning */
+	u64 bias; /* of programs: what the virtual address is more than the offset in the file */
 	const char *module; /* NULL = none, or a program */
 	const char *function; /* as the source calls it; an inlined one where it is that */
 	bool at_entry; /* the first instruction of a function */
-	u64 semaphore; /* SDT: file offset; 0 = none */
-	const char *sdt_args; /* NULL = none */
-	const char *sdt_event, *sdt_provider;
+	struct usdt_note sdt; /* name NULL: it is no SDT event */
 };
 
 struct places {
@@ -74,11 +75,65 @@ struct places {
 	u32 skipped; /* matched by a wildcard, but cannot be probed */
 };
 
+/*
+ * Opens the running kernel's file with debug information, if it is installed, and is this kernel's.
+ * True: t->file is there.
+ */
+bool translator_find_debug(struct translator *t);
 /* All places of a point; at least one. 0, or -errno with a diagnostic. */
-int places_find(struct translator *t, const struct point *p, struct places *ret);
-/* Appends " ARG" for the arguments of the definition at this place. 0, or -errno with one. */
+int places_find(struct translator *t, const struct point_definition *def, struct places *ret);
+/*
+ * Unoptimised functions store their parameters first. Where a definition wants variables at such a
+ * function's beginning, the place goes behind that.
+ */
+void place_skip_prologue(struct translator *t, const struct point_definition *def,
+			 struct place *place);
+
+/* An argument as it is fetched at one place. */
+struct fetched {
+	const struct point_argument *from;
+	const char *name; /* NULL = the kernel shall number it */
+	const char *text; /* what stands behind "NAME="; NULL: it cannot be fetched here */
+	const char *type; /* of the text; NULL = none */
+	const char *why, *hint; /* it cannot be: the reason; hint may be NULL */
+	struct span at; /* what the reason is about */
+	bool is_one_of_many; /* of $params or $vars */
+};
+
+struct fetched_list {
+	VECTOR(struct fetched) list;
+};
+
+/* All arguments of the definition at this place; what cannot be fetched says why. 0 or -errno. */
 int fetch_arguments(struct translator *t, const struct point_definition *def,
-		    const struct place *place, struct translated_place *ret);
+		    const struct place *place, struct fetched_list *ret);
+
+/* ---- fetch_value.c ---- */
+
+/* A variable or a part of it, and how the kernel gets there. */
+struct fetch_value {
+	const struct type *type;
+	bool is_place; /* it lies at base + offset; else it is what they say */
+	enum { BASE_TEXT, BASE_STATIC, BASE_CONSTANT } kind;
+	const char *base; /* BASE_TEXT: "%di", "+8(%bp)" */
+	const char *symbol; /* BASE_STATIC of the kernel */
+	s64 offset; /* BASE_STATIC: the virtual address; BASE_CONSTANT: the number */
+	u8 bit_offset, bit_size; /* bit_size 0 = no bit-field */
+};
+
+struct fetch_maker {
+	struct translator *translator;
+	const struct place *place;
+	struct fetched *result; /* why and hint are written */
+};
+
+/* False: *m->result says why. */
+bool fetch_value_of(struct fetch_maker *m, const struct debug_variable *v, struct fetch_value *ret);
+bool fetch_value_step(struct fetch_maker *m, const struct debug_variable *v,
+		      const struct point_step *s, bool is_user, struct fetch_value *value);
+/* The text and the type of the fetch argument. cast: as the user wrote it; NULL = by its type. */
+bool fetch_value_text(struct fetch_maker *m, const struct fetch_value *value, const char *cast,
+		      bool is_user);
 
 /* Does the word begin as a fetch argument does, and not as a name? */
 bool definition_is_argument(const char *word);

@@ -2,7 +2,9 @@
 /* Where the probes of a point go: by symbols, by addresses, by debug information. */
 #include <stdio.h>
 
+#include "base/file.h"
 #include "base/glob.h"
+#include "binary/debug/lines.h"
 #include "kernel/symbols/ksyms.h"
 #include "probe/definition/internal.h"
 #include "probe/function.h"
@@ -225,15 +227,15 @@ static int add_note(void *arg, const struct usdt_note *n)
 	struct finder *f = arg;
 	struct arena *a = &f->t->arena;
 	const struct point *p = f->point;
+	struct place place = {.address = n->address, .sdt = *n};
 
 	if (!glob_match(p->sdt_event, n->name) ||
 	    (p->sdt_provider && !glob_match(p->sdt_provider, n->provider)))
 		return 0;
-	return add_place(f, &(struct place){.address = n->address,
-					    .semaphore = n->semaphore,
-					    .sdt_args = arena_strdup(a, n->args ? n->args : ""),
-					    .sdt_event = arena_strdup(a, n->name),
-					    .sdt_provider = arena_strdup(a, n->provider)});
+	place.sdt.name = arena_strdup(a, n->name);
+	place.sdt.provider = arena_strdup(a, n->provider);
+	place.sdt.args = arena_strdup(a, n->args ? n->args : "");
+	return add_place(f, &place);
 }
 
 static int find_notes(struct finder *f)
@@ -246,20 +248,264 @@ static int find_notes(struct finder *f)
 	return f->err;
 }
 
-/* ---- all ---- */
+/* ---- by debug information ---- */
 
-static int find(struct finder *f)
+struct entry_search {
+	struct finder *f;
+	const struct debug_entry *entry;
+	u32 nearest; /* line behind the one that was asked for, which has code; 0 = none */
+	bool is_known; /* the point's function is there, if not its line */
+};
+
+static int add_code(struct finder *f, u64 address, const char *function, bool at_entry)
+{
+	struct translator *t = f->t;
+	struct place place = {.address = address, .at_entry = at_entry};
+	struct elf_symbol s;
+	u64 offset;
+
+	if (elf_file_symbol_at(t->file, address, &s, &place.into))
+		place.symbol = arena_strdup(&t->arena, s.name);
+	place.function = function ? arena_strdup(&t->arena, function) : place.symbol;
+	if (t->is_user && !check_user_place(f, address, place.symbol ? place.into : 0, &offset))
+		return f->err;
+	return add_place(f, &place);
+}
+
+static int add_line(void *arg, u64 address)
+{
+	struct entry_search *s = arg;
+
+	return add_code(s->f, address, s->entry ? s->entry->name : NULL, false);
+}
+
+#define SOURCE_MAX ((size_t)64 << 20)
+
+/* The text of a source file: below -s DIRECTORY, as it is named, or by its name alone. */
+static int source_read(struct translator *t, struct span at, const char *path, char **ret)
+{
+	const char *const slash = strrchr(path, '/'), *dir = t->config->source;
+	int err = -ENOENT;
+
+	if (dir) {
+		char *below = xasprintf("%s/%s", dir, path);
+
+		err = file_read(below, SOURCE_MAX, ret, NULL);
+		free(below);
+		if (err && slash) {
+			below = xasprintf("%s%s", dir, slash);
+			err = file_read(below, SOURCE_MAX, ret, NULL);
+			free(below);
+		}
+	}
+	if (err)
+		err = file_read(path, SOURCE_MAX, ret, NULL);
+	if (err) {
+		diag_error(t->diag, at, "Failed to find source file path: %s: %s", path,
+			   strerror(-err));
+		diag_hint(t->diag, "-s DIRECTORY says where the source is");
+	}
+	return err;
+}
+
+struct exact_line {
+	VECTOR(u64) addresses;
+};
+
+static int note_address(void *arg, u64 address)
+{
+	struct exact_line *l = arg;
+
+	vector_push(&l->addresses, address);
+	return 0;
+}
+
+/* -ENOENT: no code comes from this very line; s->nearest is the next one that has some. */
+static int each_exact_line(struct entry_search *s, const char *path, u32 line)
+{
+	struct exact_line l = {0};
+	u32 found = 0;
+	int err = debug_each_address(s->f->t->file, path, line, 0, note_address, &l, &found);
+
+	if (!err && found != line) {
+		s->nearest = found;
+		err = -ENOENT;
+	}
+	for (size_t i = 0; i < l.addresses.len && !err; i++)
+		err = add_line(s, l.addresses.items[i]);
+	vector_free(&l.addresses);
+	return err;
+}
+
+/* The lines whose text matches, from `first` on, in the copy of a function or in the whole file. */
+static int add_pattern(struct entry_search *s, const char *path, u32 first)
+{
+	struct translator *t = s->f->t;
+	char *text, *line, *rest;
+	u32 number = 1;
+	int err = source_read(t, s->f->point->at, path, &text);
+
+	if (err) {
+		s->f->err = err;
+		return err;
+	}
+	for (line = text; line && !err; line = rest, number++) {
+		rest = strchr(line, '\n');
+		if (rest)
+			*rest++ = '\0';
+		if (number < first || !point_pattern_matches(s->f->point->pattern, line))
+			continue;
+		if (s->entry)
+			err = debug_each_line_of(t->file, s->entry, number, add_line, s, NULL);
+		else
+			err = each_exact_line(s, path, number);
+		if (err == -ENOENT)
+			err = 0;
+	}
+	free(text);
+	return err;
+}
+
+static bool is_wanted(const struct finder *f, const struct debug_entry *e)
 {
 	const struct point *p = f->point;
+	const bool needs_dwarf = p->source || p->line || p->pattern;
+
+	if (e->is_inlined && (f->t->config->no_inlines || p->is_return))
+		return false;
+	/* What a pattern matches and has no debug information is the compiler's own. */
+	if (!e->dwarf && (needs_dwarf || is_glob(p)))
+		return false;
+	return !p->source || debug_path_ends_with(e->file, p->source);
+}
+
+static int add_entry(void *arg, const struct debug_entry *e)
+{
+	struct entry_search *s = arg;
+	struct finder *f = s->f;
+	const struct point *p = f->point;
+	u32 nearest = 0;
+	u64 offset;
+	int err;
+
+	if (!is_wanted(f, e))
+		return 0;
+	s->is_known = true;
+	s->entry = e;
+	if (p->line) {
+		err = debug_each_line_of(f->t->file, e, e->line + p->line, add_line, s, &nearest);
+		if (err == -ENOENT && nearest && !s->nearest)
+			s->nearest = nearest - e->line;
+		return err == -ENOENT ? 0 : err;
+	}
+	if (p->pattern)
+		return add_pattern(s, e->file, e->line);
+	if (p->offset && e->end && p->offset >= e->end - e->address) {
+		diag_error(f->t->diag, p->at, "Offset %" PRIu64 " is bigger than the size of %s",
+			   p->offset, e->name);
+		f->err = -EINVAL;
+		return f->err;
+	}
+	/* Of many, those that cannot be probed are left out. */
+	if (is_glob(p) && f->t->is_user &&
+	    (elf_file_offset(f->t->file, e->address, &offset) ||
+	     !elf_file_is_executable_offset(f->t->file, offset) ||
+	     user_breaks(f->t->file, offset))) {
+		f->out->skipped++;
+		return 0;
+	}
+	return add_code(f, e->address + p->offset, e->name, !p->offset && !e->is_inlined);
+}
+
+static int find_entries(struct finder *f)
+{
+	struct entry_search s = {.f = f};
+	int err = debug_each_entry(f->t->file, f->point->function, add_entry, &s);
+
+	if (!err && !f->out->list.len && f->point->line && s.is_known) {
+		diag_error(f->t->diag, f->point->at, "Probe point '%s' not found.", f->point->text);
+		if (s.nearest)
+			diag_hint(f->t->diag,
+				  "no code comes from that line; the next with code is %s:%u",
+				  f->point->function, s.nearest);
+		else
+			diag_hint(f->t->diag,
+				  "the function has no code from there on; -L shows its lines");
+		f->err = -ENOENT;
+	}
+	return err;
+}
+
+static int find_lines(struct finder *f)
+{
+	const struct point *p = f->point;
+	struct entry_search s = {.f = f};
+	const char *path;
+	int err;
+
+	if (!p->line) {
+		path = debug_source_named(f->t->file, p->source);
+		return path ? add_pattern(&s, path, 1) : -ENOENT;
+	}
+	err = each_exact_line(&s, p->source, p->line);
+	if (err == -ENOENT && s.nearest) {
+		diag_error(f->t->diag, p->at, "Probe point '%s' not found.", p->text);
+		diag_hint(f->t->diag, "no code comes from that line; the next with code is %s:%u",
+			  p->source, s.nearest);
+		f->err = -ENOENT;
+	}
+	return err;
+}
+
+/* ---- all ---- */
+
+/* Symbols say all: no debug information is read. */
+static bool needs_debug(const struct point_definition *def)
+{
+	const struct point *p = &def->point;
+
+	for (size_t i = 0; i < def->arguments.len; i++)
+		if (def->arguments.items[i].kind != VALUE_RAW)
+			return true;
+	return p->source || p->line || p->pattern;
+}
+
+static int refuse_without_debug(struct finder *f)
+{
+	if (f->t->path)
+		diag_error(f->t->diag, f->point->at, "The %s file has no debug information.",
+			   f->t->path);
+	else
+		diag_error(f->t->diag, f->point->at,
+			   "Failed to find the path for the kernel: no vmlinux with debug "
+			   "information is installed");
+	diag_hint(f->t->diag, "Rebuild with -g, or install an appropriate debuginfo package.");
+	f->err = -ENODATA;
+	return f->err;
+}
+
+static int find(struct finder *f, const struct point_definition *def)
+{
+	const struct point *p = f->point;
+	const bool needs = needs_debug(def);
+	int found = 0;
 
 	if (p->sdt_event)
 		return find_notes(f);
+	if (needs)
+		translator_find_debug(f->t);
 	if (p->has_address)
 		return find_address(f);
-	if (p->source || p->line || p->pattern) {
-		diag_error(f->t->diag, p->at, "source lines need debug information");
-		f->err = -EOPNOTSUPP;
-		return f->err;
+	if (p->source || p->line || p->pattern || !p->is_return) {
+		const bool has = f->t->file && !debug_available(f->t->file);
+
+		if (!has && (p->source || p->line || p->pattern))
+			return refuse_without_debug(f);
+		if (has)
+			found = p->function ? find_entries(f) : find_lines(f);
+		/* Functions without debug information have symbols. */
+		if (has && (p->source || p->line || p->pattern || f->err || f->out->list.len))
+			return found;
 	}
 	return f->t->file ? find_symbols(f) : find_kernel_functions(f);
 }
@@ -272,11 +518,18 @@ static void hint_nearest(struct finder *f)
 		diag_hint(f->t->diag, "`pantrace probe -x %s -F` lists the functions", f->t->path);
 }
 
-int places_find(struct translator *t, const struct point *p, struct places *ret)
+int places_find(struct translator *t, const struct point_definition *def, struct places *ret)
 {
+	const struct point *p = &def->point;
 	struct finder f = {.t = t, .point = p, .out = ret};
-	int err = find(&f);
+	int err = find(&f, def);
 
+	if (f.err)
+		return f.err;
+	/* Inlined everywhere: the symbols do not know it. */
+	if ((!err || err == -ENOENT) && !ret->list.len && !ret->skipped && !t->file &&
+	    p->function && !p->is_return && translator_find_debug(t))
+		err = find(&f, def);
 	if (f.err)
 		return f.err;
 	if (!err)

@@ -7,8 +7,6 @@
 #include "base/glob.h"
 #include "probe/definition/internal.h"
 
-#define ARGUMENTS_MAX 128 /* kernel/trace/trace_probe.h, MAX_TRACE_ARGS */
-
 struct point_parser {
 	struct arena *arena;
 	struct diag *diag;
@@ -301,8 +299,6 @@ static int parse_argument(struct point_parser *p, const struct definition_word *
 		a->type = arena_strndup(p->arena, mark + 1, (size_t)(end - mark) - 1);
 		end = mark;
 		a->value.end = a->value.begin + (u32)(end - at);
-		if (str_eq(a->type, "ustring"))
-			a->is_user = true;
 	}
 	mark = at + strcspn(at, "-.[");
 	mark = MIN(mark, end);

@@ -4,18 +4,21 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
+#include "probe/cache/cache.h"
+#include "probe/cache/sdt.h"
 #include "probe/definition/internal.h"
 #include "probe/user.h"
 
 /* ---- the target ---- */
 
-static int open_target(struct translator *t)
+static int open_target(struct translator *t, const char *given)
 {
 	const struct translate_config *c = t->config;
-	const char *const given = c->file ? c->file : c->vmlinux;
 	char *path, *real, *below;
 	int err;
 
@@ -60,7 +63,8 @@ struct translator *translator_new(struct kernel *k, struct diag *d,
 		.compile_only = !config->is_live,
 		.debug_path = config->debug_path,
 	};
-	if ((config->file || config->vmlinux) && open_target(t)) {
+	if ((config->file || config->vmlinux) &&
+	    open_target(t, config->file ? config->file : config->vmlinux)) {
 		translator_release(t);
 		return NULL;
 	}
@@ -77,31 +81,47 @@ void translator_release(struct translator *t)
 	free(t);
 }
 
+bool translator_find_debug(struct translator *t)
+{
+	static const char *const places[] = {
+		"/usr/lib/debug/boot/vmlinux-%s",
+		"/usr/lib/debug/lib/modules/%s/vmlinux",
+		"/lib/modules/%s/build/vmlinux",
+		"/boot/vmlinux-%s",
+		"/usr/lib/debug/lib/modules/%s/vmlinux.debug",
+	};
+	struct utsname u;
+	char *id;
+
+	if (t->file)
+		return true;
+	if (t->config->module || t->config->symfs || uname(&u))
+		return false;
+	id = running_kernel_build_id();
+	for (size_t i = 0; id && i < ARRAY_SIZE(places) && !t->file; i++) {
+		char path[PATH_MAX];
+		const char *theirs;
+		struct elf_file *file;
+
+		snprintf(path, sizeof(path), places[i], u.release);
+		if (access(path, R_OK) || user_open(&t->env, NO_SPAN, path, false, &file))
+			continue;
+		theirs = elf_file_build_id(file);
+		if (!theirs || !str_eq(theirs, id))
+			continue;
+		t->file = file;
+		t->path = arena_strdup(&t->arena, path);
+	}
+	free(id);
+	return t->file != NULL;
+}
+
 struct elf_file *translator_file(struct translator *t)
 {
 	return t->file;
 }
 
 /* ---- names ---- */
-
-/* "probe_demo" of "/tmp/demo-1.2", "probe" of the kernel. */
-static const char *group_of(struct translator *t, const struct point *p, const struct place *place)
-{
-	const char *base;
-	size_t n = 0;
-
-	if (p->group)
-		return p->group;
-	if (place->sdt_provider)
-		return arena_printf(&t->arena, "sdt_%s", place->sdt_provider);
-	if (!t->is_user)
-		return "probe";
-	base = strrchr(t->path, '/');
-	base = base ? base + 1 : t->path;
-	while (isalnum((unsigned char)base[n]) || base[n] == '_')
-		n++;
-	return arena_printf(&t->arena, "probe_%.*s", (int)MIN(n, (size_t)EVENT_NAME_MAX - 6), base);
-}
 
 /* As a C name: without what the compiler, the linker or C++ put behind it. */
 static const char *plain_name(struct translator *t, const char *function)
@@ -117,13 +137,32 @@ static const char *plain_name(struct translator *t, const char *function)
 	return isdigit((unsigned char)*name) ? arena_printf(&t->arena, "_%s", name) : name;
 }
 
+/* "probe_demo" of "/tmp/demo-1.2", "probe" of the kernel. */
+static const char *group_of(struct translator *t, const struct point *p, const struct place *place)
+{
+	const char *base;
+	size_t n = 0;
+
+	if (p->group)
+		return p->group;
+	if (place->sdt.name)
+		return arena_printf(&t->arena, "sdt_%s", plain_name(t, place->sdt.provider));
+	if (!t->is_user)
+		return "probe";
+	base = strrchr(t->path, '/');
+	base = base ? base + 1 : t->path;
+	while (isalnum((unsigned char)base[n]) || base[n] == '_')
+		n++;
+	return arena_printf(&t->arena, "probe_%.*s", (int)MIN(n, (size_t)EVENT_NAME_MAX - 6), base);
+}
+
 static const char *event_of(struct translator *t, const struct point *p, const struct place *place)
 {
 	const bool is_pattern = p->function && !p->is_exact && glob_has_wildcard(p->function);
 	const char *name = p->event;
 
-	if (!name && place->sdt_event)
-		name = place->sdt_event;
+	if (!name && place->sdt.name)
+		name = plain_name(t, place->sdt.name);
 	if (!name && p->has_address)
 		name = arena_printf(&t->arena, "abs_%" PRIx64, p->address);
 	if (!name && p->function && !is_pattern) {
@@ -155,8 +194,8 @@ static int add_user_place(struct translator *t, const struct point *p, const str
 	disk = elf_file_on_disk(t->file, &base);
 	text = xasprintf("%s:0x%" PRIx64, t->config->symfs ? t->path : disk, base + offset);
 	tracefs_command_stands_for(c, text, p->at);
-	if (place->semaphore)
-		tracefs_command_add(c, "(0x%" PRIx64 ")", base + place->semaphore);
+	if (place->sdt.semaphore)
+		tracefs_command_add(c, "(0x%" PRIx64 ")", base + place->sdt.semaphore);
 	free(text);
 	free(disk);
 	return 0;
@@ -166,23 +205,135 @@ static int add_user_place(struct translator *t, const struct point *p, const str
 static void add_kernel_place(struct translator *t, const struct point *p, const struct place *place,
 			     struct tracefs_command *c)
 {
-	const u64 begin =
-		t->config->vmlinux || place->module ? 0 : kernel_symbol_address(t->kernel, "_text");
 	struct strbuf text = STRBUF_INIT;
+	struct elf_symbol s;
+	u64 begin = 0;
 
+	/* In the file and in memory the kernel is the same, but for where it begins. */
+	if (!t->config->vmlinux && !place->module && kernel_symbol_address(t->kernel, "_text"))
+		begin = !t->file ? kernel_symbol_address(t->kernel, "_text")
+			: elf_file_find_symbol(t->file, "_text", &s) ? 0
+								     : s.address;
 	if (p->has_address)
 		strbuf_addf(&text, "0x%" PRIx64, p->address);
 	else if (begin && place->address >= begin)
 		strbuf_addf(&text, "_text+%" PRIu64, place->address - begin);
 	else
 		strbuf_addf(&text, "%s%s%s+%" PRIu64, place->module ? place->module : "",
-			    place->module ? ":" : "", place->symbol, place->into);
+			    place->module ? ":" : "", place->symbol ? place->symbol : "_text",
+			    place->into);
 	tracefs_command_stands_for(c, text.data, p->at);
 	strbuf_release(&text);
 }
 
-static int add_translation(struct translator *t, const struct point_definition *def,
-			   const struct place *place, struct translation *ret)
+/* ---- the arguments ---- */
+
+/* An argument that some place has. */
+static bool is_found(const struct fetched_list *lists, size_t count, const struct point_argument *a)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n < lists[i].list.len; n++)
+			if (lists[i].list.items[n].from == a && lists[i].list.items[n].text)
+				return true;
+	return false;
+}
+
+/*
+ * What cannot be fetched: where it was named, and no place has it, it is refused; else it is left
+ * out there, aloud.
+ */
+static int tell_missing(struct translator *t, const struct place *place, const struct fetched *f,
+			bool is_refused, bool is_one_of_several)
+{
+	struct diag *d = t->diag;
+
+	if (f->is_one_of_many) {
+		diag_warning(d, f->at, "left out, %s", f->why);
+		return 0;
+	}
+	if (!is_refused) {
+		diag_warning(d, f->at, "at 0x%" PRIx64 " in %s left out, %s: %s", place->address,
+			     place->symbol ? place->symbol : "the file", f->from->variable, f->why);
+		return 0;
+	}
+	diag_error(d, f->at, "%s%s%s%s: %s", "Failed to find the location of the '",
+		   f->from->variable, "' variable at this address",
+		   is_one_of_several ? " and the others" : "", f->why);
+	if (f->hint)
+		diag_hint(d, "%s", f->hint);
+	return -ENOENT;
+}
+
+static void add_argument(const struct fetched *f, struct tracefs_command *c,
+			 struct strbuf *signature)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (f->name)
+		strbuf_addf(&text, "%s=", f->name);
+	strbuf_addstr(&text, f->text);
+	if (f->type)
+		strbuf_addf(&text, ":%s", f->type);
+	tracefs_command_add(c, " ");
+	tracefs_command_stands_for(c, text.data, f->from->at);
+	strbuf_addf(signature, " %s:%s", f->name ? f->name : "", f->type ? f->type : f->text);
+	strbuf_release(&text);
+}
+
+static int add_arguments(struct translator *t, const struct place *place,
+			 const struct fetched_list *lists, size_t count, size_t at,
+			 struct translated_place *new)
+{
+	struct strbuf signature = STRBUF_INIT;
+	u32 added = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < lists[at].list.len; i++) {
+		const struct fetched *f = &lists[at].list.items[i];
+		const bool is_refused = !f->text && !is_found(lists, count, f->from);
+		int missing;
+
+		if (f->text) {
+			added++;
+			add_argument(f, &new->command, &signature);
+			continue;
+		}
+		missing = tell_missing(t, place, f, is_refused, count > 1);
+		err = err ? err : missing;
+	}
+	if (!err && added > ARGUMENTS_MAX) {
+		diag_error(t->diag, lists[at].list.items[0].at,
+			   "Too many probe arguments (%u): the kernel takes %d", added,
+			   ARGUMENTS_MAX);
+		err = -E2BIG;
+	}
+	new->signature = arena_strdup(&t->arena, signature.data);
+	strbuf_release(&signature);
+	return err;
+}
+
+static void add_sdt_arguments(struct translator *t, const struct place *place,
+			      struct translated_place *ret)
+{
+	struct strbuf text = STRBUF_INIT, signature = STRBUF_INIT;
+
+	sdt_add_arguments(&text, t->file, &place->sdt);
+	tracefs_command_add(&ret->command, "%s", text.data);
+	/* " arg1=+8(%si):s32": its name and its type */
+	for (const char *p = text.data, *end; *p == ' '; p = end) {
+		const size_t len = strcspn(p + 1, " ");
+
+		end = p + 1 + len;
+		strbuf_add(&signature, p, strcspn(p, "="));
+		strbuf_add(&signature, end - strlen(":s32"), strlen(":s32"));
+	}
+	ret->signature = arena_strdup(&t->arena, signature.data);
+	strbuf_release(&signature);
+	strbuf_release(&text);
+}
+
+static int add_place(struct translator *t, const struct point_definition *def,
+		     const struct place *place, struct translation *ret)
 {
 	struct translated_place new = {.command = TRACEFS_COMMAND_INIT, .signature = ""};
 	int err = 0;
@@ -191,10 +342,37 @@ static int add_translation(struct translator *t, const struct point_definition *
 		err = add_user_place(t, &def->point, place, &new.command);
 	else
 		add_kernel_place(t, &def->point, place, &new.command);
-	new.function = place->function;
-	if (!err)
-		err = fetch_arguments(t, def, place, &new);
+	new.event = event_of(t, &def->point, place);
 	vector_push(&ret->places, new);
+	return err;
+}
+
+static int add_all(struct translator *t, const struct point_definition *def, struct places *places,
+		   struct translation *ret)
+{
+	const size_t count = places->list.len;
+	struct fetched_list *lists = xzalloc(count * sizeof(*lists));
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct place *place = &places->list.items[i];
+
+		place_skip_prologue(t, def, place);
+		if (t->is_user && !elf_file_offset(t->file, place->address, &place->bias))
+			place->bias = place->address - place->bias;
+		err = add_place(t, def, place, ret);
+		if (!err && place->sdt.name && !def->arguments.len)
+			add_sdt_arguments(t, place, &ret->places.items[i]);
+		else if (!err)
+			err = fetch_arguments(t, def, place, &lists[i]);
+	}
+	for (size_t i = 0; i < count && !err; i++)
+		if (lists[i].list.len)
+			err = add_arguments(t, &places->list.items[i], lists, count, i,
+					    &ret->places.items[i]);
+	for (size_t i = 0; i < count; i++)
+		vector_free(&lists[i].list);
+	free(lists);
 	return err;
 }
 
@@ -206,18 +384,16 @@ int translate(struct translator *t, const char *text, struct translation *ret)
 	*ret = (struct translation){.is_user = t->is_user};
 	err = point_parse(&t->arena, t->diag, text, &ret->definition);
 	if (!err)
-		err = places_find(t, &ret->definition.point, &places);
+		err = places_find(t, &ret->definition, &places);
 	if (!err) {
 		const struct point *const p = &ret->definition.point;
 
 		ret->is_return = p->is_return;
 		ret->group = group_of(t, p, &places.list.items[0]);
-		ret->event = event_of(t, p, &places.list.items[0]);
 		ret->shown = t->is_user ? arena_printf(&t->arena, "%s in %s", p->text, t->path)
 					: p->text;
+		err = add_all(t, &ret->definition, &places, ret);
 	}
-	for (size_t i = 0; i < places.list.len && !err; i++)
-		err = add_translation(t, &ret->definition, &places.list.items[i], ret);
 	vector_free(&places.list);
 	return err;
 }
