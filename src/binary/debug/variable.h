@@ -107,10 +107,10 @@ struct debug_entry {
 int debug_each_entry(struct elf_file *f, const char *name,
 		     int (*fn)(void *arg, const struct debug_entry *e), void *arg);
 /*
- * Calls fn for each address where a probe at a line of this copy of the function belongs: the lowest
- * one of its own code (not of what is inlined into it) for that line of the file that declares it, or where a function is
- * inlined that this line calls.
- * -ENOENT: none; *ret_nearest (may be NULL) is then the next line of it that has code, 0 = none.
+ * Calls fn for each address where a probe at a line of this copy of the function belongs: the
+ * lowest one of its own code (not of what is inlined into it) for that line of the file that
+ * declares it, or where a function is inlined that this line calls. -ENOENT: none; *ret_nearest
+ * (may be NULL) is then the next line of it that has code, 0 = none.
  */
 int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_nearest);

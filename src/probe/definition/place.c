@@ -2,9 +2,9 @@
 /* Where the probes of a point go: by symbols, by addresses, by debug information. */
 #include <stdio.h>
 
-#include "base/file.h"
 #include "base/glob.h"
 #include "binary/debug/lines.h"
+#include "binary/debug/source.h"
 #include "kernel/symbols/ksyms.h"
 #include "probe/definition/internal.h"
 #include "probe/function.h"
@@ -279,35 +279,6 @@ static int add_line(void *arg, u64 address)
 	return add_code(s->f, address, s->entry ? s->entry->name : NULL, false);
 }
 
-#define SOURCE_MAX ((size_t)64 << 20)
-
-/* The text of a source file: below -s DIRECTORY, as it is named, or by its name alone. */
-static int source_read(struct translator *t, struct span at, const char *path, char **ret)
-{
-	const char *const slash = strrchr(path, '/'), *dir = t->config->source;
-	int err = -ENOENT;
-
-	if (dir) {
-		char *below = xasprintf("%s/%s", dir, path);
-
-		err = file_read(below, SOURCE_MAX, ret, NULL);
-		free(below);
-		if (err && slash) {
-			below = xasprintf("%s%s", dir, slash);
-			err = file_read(below, SOURCE_MAX, ret, NULL);
-			free(below);
-		}
-	}
-	if (err)
-		err = file_read(path, SOURCE_MAX, ret, NULL);
-	if (err) {
-		diag_error(t->diag, at, "Failed to find source file path: %s: %s", path,
-			   strerror(-err));
-		diag_hint(t->diag, "-s DIRECTORY says where the source is");
-	}
-	return err;
-}
-
 struct exact_line {
 	VECTOR(u64) addresses;
 };
@@ -340,29 +311,33 @@ static int each_exact_line(struct entry_search *s, const char *path, u32 line)
 /* The lines whose text matches, from `first` on, in the copy of a function or in the whole file. */
 static int add_pattern(struct entry_search *s, const char *path, u32 first)
 {
-	struct translator *t = s->f->t;
-	char *text, *line, *rest;
-	u32 number = 1;
-	int err = source_read(t, s->f->point->at, path, &text);
+	const struct translate_config *config = s->f->t->config;
+	struct diag *d = s->f->t->diag;
+	struct debug_source source;
+	int err = debug_source_read(path, NULL, config->source, config->symfs, &source);
+	char *line = err ? NULL : source.text, *rest;
 
 	if (err) {
+		diag_error(d, s->f->point->at, "Failed to find source file path: %s: %s", path,
+			   strerror(-err));
+		diag_hint(d, "-s DIRECTORY says where the source is");
 		s->f->err = err;
-		return err;
 	}
-	for (line = text; line && !err; line = rest, number++) {
+	for (u32 number = 1; line && !err; line = rest, number++) {
 		rest = strchr(line, '\n');
 		if (rest)
 			*rest++ = '\0';
 		if (number < first || !point_pattern_matches(s->f->point->pattern, line))
 			continue;
 		if (s->entry)
-			err = debug_each_line_of(t->file, s->entry, number, add_line, s, NULL);
+			err = debug_each_line_of(s->f->t->file, s->entry, number, add_line, s,
+						 NULL);
 		else
 			err = each_exact_line(s, path, number);
 		if (err == -ENOENT)
 			err = 0;
 	}
-	free(text);
+	debug_source_release(&source);
 	return err;
 }
 

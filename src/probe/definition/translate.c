@@ -4,14 +4,12 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
-#include "probe/cache/cache.h"
 #include "probe/cache/sdt.h"
 #include "probe/definition/internal.h"
+#include "probe/kernel_debug.h"
 #include "probe/user.h"
 
 /* ---- the target ---- */
@@ -83,36 +81,14 @@ void translator_release(struct translator *t)
 
 bool translator_find_debug(struct translator *t)
 {
-	static const char *const places[] = {
-		"/usr/lib/debug/boot/vmlinux-%s",
-		"/usr/lib/debug/lib/modules/%s/vmlinux",
-		"/lib/modules/%s/build/vmlinux",
-		"/boot/vmlinux-%s",
-		"/usr/lib/debug/lib/modules/%s/vmlinux.debug",
-	};
-	struct utsname u;
-	char *id;
+	char *path;
 
-	if (t->file)
-		return true;
-	if (t->config->module || t->config->symfs || uname(&u))
-		return false;
-	id = running_kernel_build_id();
-	for (size_t i = 0; id && i < ARRAY_SIZE(places) && !t->file; i++) {
-		char path[PATH_MAX];
-		const char *theirs;
-		struct elf_file *file;
-
-		snprintf(path, sizeof(path), places[i], u.release);
-		if (access(path, R_OK) || user_open(&t->env, NO_SPAN, path, false, &file))
-			continue;
-		theirs = elf_file_build_id(file);
-		if (!theirs || !str_eq(theirs, id))
-			continue;
-		t->file = file;
+	if (t->file || t->config->module || t->config->symfs)
+		return t->file != NULL;
+	path = kernel_debug_file();
+	if (path && !user_open(&t->env, NO_SPAN, path, false, &t->file))
 		t->path = arena_strdup(&t->arena, path);
-	}
-	free(id);
+	free(path);
 	return t->file != NULL;
 }
 
