@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PROGRAMS 1024 /* different filters in the life of a process */
+#define PROGRAMS 4096 /* different filters in the life of a process */
 #define ARENA	 65536
 
 static const struct pt_vm *programs[PROGRAMS];
@@ -27,7 +27,7 @@ static int program_get(const void *image, size_t size, const struct pt_vm **ret)
 			return 0;
 	}
 	if (nr_programs == PROGRAMS)
-		return -ENOSPC;
+		return -E2BIG;
 	rc = pt_vm_load(image, size, &vm, NULL);
 	if (rc)
 		return rc;
@@ -35,28 +35,81 @@ static int program_get(const void *image, size_t size, const struct pt_vm **ret)
 	return 0;
 }
 
+static void *hooks_memory(size_t size)
+{
+	static char *arena;
+	static size_t used = ARENA;
+
+	size = (size + 15) & ~15ul;
+	if (used + size > ARENA) {
+		char *more = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		if (more == MAP_FAILED)
+			return NULL;
+		arena = more;
+		used = 0;
+	}
+	used += size;
+	return arena + used - size;
+}
+
+/* As rules are copied, a name is kept once, and stays as its program does. */
+static int glob_get(const char *glob, size_t n, const char **ret)
+{
+	static struct name {
+		const struct name *next;
+		char text[];
+	} const *names;
+	struct name *made;
+
+	for (const struct name *name = names; name; name = name->next) {
+		*ret = name->text;
+		if (!strncmp(name->text, glob, n) && !name->text[n])
+			return 0;
+	}
+	made = hooks_memory(sizeof(*made) + n + 1);
+	if (!made)
+		return -ENOMEM;
+	made->next = names;
+	memcpy(made->text, glob, n);
+	made->text[n] = '\0';
+	*ret = made->text;
+	names = made;
+	return 0;
+}
+
+/* The last one counts: one for the same goes. */
+static int filter_append(struct pt_rules *rules, const struct pt_rule_filter *filter)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < rules->nr_filters; i++)
+		if (rules->filter[i].glob != filter->glob || rules->filter[i].hash != filter->hash)
+			rules->filter[kept++] = rules->filter[i];
+	rules->nr_filters = kept;
+	if (kept == PT_FILTERS)
+		return -E2BIG;
+	rules->filter[rules->nr_filters++] = *filter;
+	return 0;
+}
+
 int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, uint64_t hash,
 		  const void *image, size_t size)
 {
-	struct pt_rule_filter *filter;
-	const struct pt_vm *vm;
+	struct pt_rule_filter filter = {.hash = hash};
 	int rc;
 
 	if (!n || n >= PT_RULE_GLOB)
 		return n ? -ENAMETOOLONG : -EINVAL;
-	if (rules->nr_filters == PT_FILTERS)
-		return -ENOSPC;
-	rc = program_get(image, size, &vm);
+	rc = program_get(image, size, &filter.vm);
+	if (!rc)
+		rc = glob_get(glob, n, &filter.glob);
 	if (rc)
 		return rc;
-	if (pt_vm_aggregates(vm)) /* a filter has no maps */
+	if (pt_vm_aggregates(filter.vm)) /* a filter has no maps */
 		return -EPERM;
-	filter = &rules->filter[rules->nr_filters++];
-	memset(filter->glob, 0, sizeof(filter->glob));
-	memcpy(filter->glob, glob, n);
-	filter->hash = hash;
-	filter->vm = vm;
-	return 0;
+	return filter_append(rules, &filter);
 }
 
 static int nibble(char c)
@@ -124,16 +177,16 @@ int pt_aggregate_add_hex(struct pt_rules *rules, uint64_t hash, const char *hex,
 
 int pt_filters_append(struct pt_rules *to, const struct pt_rules *from)
 {
-	if (to->nr_filters + from->nr_filters > PT_FILTERS ||
-	    to->nr_aggregates + from->nr_aggregates > PT_AGGREGATES)
+	int rc = 0;
+
+	if (to->nr_aggregates + from->nr_aggregates > PT_AGGREGATES)
 		return -ENOSPC;
 	memcpy(&to->aggregate[to->nr_aggregates], from->aggregate,
 	       from->nr_aggregates * sizeof(from->aggregate[0]));
 	to->nr_aggregates += from->nr_aggregates;
-	memcpy(&to->filter[to->nr_filters], from->filter,
-	       from->nr_filters * sizeof(from->filter[0]));
-	to->nr_filters += from->nr_filters;
-	return 0;
+	for (unsigned int i = 0; i < from->nr_filters && !rc; i++)
+		rc = filter_append(to, &from->filter[i]);
+	return rc;
 }
 
 /* FNV-1a over "provider:name" and the fields as pt_event_fields() has them. */
@@ -174,25 +227,6 @@ enum pt_filter_fit pt_filter_of(const struct pt_rules *rules, const struct pantr
 }
 
 /* ---- hooks ---- */
-
-static void *hooks_memory(size_t size)
-{
-	static char *arena;
-	static size_t used = ARENA;
-
-	size = (size + 15) & ~15ul;
-	if (used + size > ARENA) {
-		char *more = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				  -1, 0);
-
-		if (more == MAP_FAILED)
-			return NULL;
-		arena = more;
-		used = 0;
-	}
-	used += size;
-	return arena + used - size;
-}
 
 static struct pantrace_hooks *hooks_new(void)
 {

@@ -37,8 +37,10 @@ static inline bool pt_hooks_reject(const struct pantrace_hooks *hooks, const uns
 	       !pt_vm_range_accepts(&hooks->range, record);
 }
 
-/* Adds a filter to RULES: IMAGE is loaded, or found among those loaded before. HASH: see struct
- * pt_rule_filter. */
+/*
+ * Adds a filter to RULES, in place of one for the same: IMAGE is loaded, or found among those
+ * loaded before. HASH: see struct pt_rule_filter. -E2BIG: there are too many.
+ */
 PT_HIDDEN int pt_filter_add(struct pt_rules *rules, const char *glob, size_t n, uint64_t hash,
 			    const void *image, size_t size);
 /* The same with the image as hexadecimal digits. */

@@ -76,7 +76,7 @@ struct pt_state {
 /* ---- rules.c: which events a session wants. The last rule that matches an event decides. ---- */
 
 #define PT_RULES      PANTRACE_RULES_MAX
-#define PT_FILTERS    64
+#define PT_FILTERS    1024
 #define PT_AGGREGATES 32
 #define PT_RULE_GLOB  256 /* bytes, with the NUL */
 #define PT_LEVEL_ANY  255
@@ -92,7 +92,7 @@ struct pt_vm; /* vm.h */
 struct pt_spec;
 
 struct pt_rule_filter {
-	char glob[PT_RULE_GLOB];
+	const char *glob; /* stays; equal ones are one */
 	uint64_t hash; /* of the names and fields that it was compiled for; 0: of any */
 	const struct pt_vm *vm;
 };

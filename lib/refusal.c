@@ -11,6 +11,7 @@ const char *pt_refusal_reason(int error)
 	} reasons[] = {
 		{EACCES, "the kernel does not let it count context switches or page faults "
 			 "(kernel.perf_event_paranoid)"},
+		{E2BIG, "the session has more filters for its events than a program takes"},
 		{EFBIG, "files of the program may not be as large as its rings (ulimit -f)"},
 		{EINVAL,
 		 "it does not understand the session's description: its libpantrace is of another "

@@ -165,11 +165,11 @@ static struct pt_description description; /* too large for the helper's stack */
 static int describe(const char *text, size_t n, struct pt_answer *answer)
 {
 	const int rc = pt_description_parse(text, n, &description);
+	const bool with_reason = rc == -EOPNOTSUPP || rc == -E2BIG;
 
 	if (rc)
 		pt_answer_add(answer, "line %u of the description%s%s", description.line,
-			      rc == -EOPNOTSUPP ? ": " : "",
-			      rc == -EOPNOTSUPP ? pt_refusal_reason(-rc) : "");
+			      with_reason ? ": " : "", with_reason ? pt_refusal_reason(-rc) : "");
 	return rc;
 }
 
@@ -194,9 +194,14 @@ static int do_start(const char *name, const char *text, size_t n, struct pt_answ
 
 static int do_rules(const char *name, const char *text, size_t n, struct pt_answer *answer)
 {
-	const int rc = describe(text, n, answer);
+	int rc = describe(text, n, answer);
 
-	return rc ? rc : pt_session_rules(name, &description.rules);
+	if (rc)
+		return rc;
+	rc = pt_session_rules(name, &description.rules);
+	if (rc == -E2BIG)
+		pt_answer_add(answer, "%s", pt_refusal_reason(-rc));
+	return rc;
 }
 
 static int do_track(const char *name, const char *text, size_t n, struct pt_answer *answer)

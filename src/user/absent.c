@@ -198,13 +198,11 @@ static void name_of(pid_t pid, char ret[17])
 /* Whether the session is for it. */
 static bool is_meant(const struct absent *a, pid_t pid)
 {
-	char name[17], files[4096], *of_pid;
+	char name[17], files[4096];
 	bool yes;
 
 	name_of(pid, name);
-	of_pid = xasprintf("\nfor pid %d\n", (int)pid);
-	yes = user_description_means(a->session->text, name) || strstr(a->session->text, of_pid);
-	free(of_pid);
+	yes = user_description_means(a->session->text, name, pid);
 	if (!yes && strstr(a->session->text, "\nfor environment\n")) {
 		environment(pid, "PANTRACE_SESSION", files, sizeof(files));
 		yes = strstr(files, a->session->file);

@@ -17,6 +17,8 @@
 #include "user/clock.h"
 #include "user/runtime.h"
 
+#define NOTES_MAX 8192
+
 static const char *const modes[] = {"discard", "overwrite", "block"};
 static const char *const levels[] = {
 	"emerg",	"alert",      "crit",		"err",		 "warning",
@@ -244,10 +246,20 @@ int user_description_make(const struct user_session_options *o, const char *name
 		strbuf_addf(text, "ask %s\n", o->ask);
 	else if (o->filters)
 		strbuf_addstr(text, o->filters);
-	return 0;
+	/* with the tool's own notes */
+	if (text->len < PANTRACE_MESSAGE_MAX - NOTES_MAX)
+		return 0;
+	diag_error(d, NO_SPAN,
+		   "the filters of these events take %zu KB, and a session without a "
+		   "recorder has room for %d",
+		   text->len / 1024, (PANTRACE_MESSAGE_MAX - NOTES_MAX) / 1024);
+	diag_hint(d,
+		  "`pantrace record --session NAME --filter ...` begins one whose recorder tells "
+		  "each program its own; or name fewer events");
+	return -E2BIG;
 }
 
-bool user_description_means(const char *text, const char *program)
+bool user_description_means(const char *text, const char *program, pid_t pid)
 {
 	bool means = false;
 
@@ -255,7 +267,8 @@ bool user_description_means(const char *text, const char *program)
 		char *const rule = xstrndup(line, strcspn(line, "\n"));
 
 		means |= str_eq(rule, "for all") ||
-			 (str_starts(rule, "for name ") && glob_match(rule + 9, program));
+			 (str_starts(rule, "for name ") && glob_match(rule + 9, program)) ||
+			 (str_starts(rule, "for pid ") && atoi(rule + 8) == pid);
 		free(rule);
 	}
 	return means;

@@ -22,8 +22,8 @@ int user_description_make(const struct user_session_options *o, const char *name
  */
 int user_description_rules(bool on, const char *const *events, u32 n, const char *level,
 			   struct strbuf *text, struct diag *d);
-/* Whether the session that TEXT describes is for programs of this name, whenever they begin. */
-bool user_description_means(const char *text, const char *program);
+/* Whether the session that TEXT describes is for process PID, a program of this name. */
+bool user_description_means(const char *text, const char *program, pid_t pid);
 /* Whether it has EVENT on, "PROVIDER:NAME", with anything behind a blank, of this level. */
 bool user_description_wants(const char *text, const char *event, u32 level);
 /*

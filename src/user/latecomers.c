@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <pantrace/protocol.h>
+
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/file.h"
@@ -74,19 +76,42 @@ static bool is_elsewhere(pid_t pid, bool *ret_gone)
 	return false;
 }
 
-/* What is told to those found late. */
+/*
+ * What is told to those found late: each the filters of its own events, in as many messages as they
+ * take.
+ */
 struct notice {
-	const char *text;
+	const char *text; /* how the first message begins, */
+	const char *more; /* and the next ones */
 	struct hashmap filters; /* of the events of each, by PID: struct strbuf */
+	u32 number; /* of the message */
 };
 
-/* One process's events are no reason why another's request should be longer. */
+/* The lines that the message has for process PID; *RET_SIZE 0: it has all. */
+static const char *notice_lines(const struct notice *n, pid_t pid, size_t *ret_size)
+{
+	const struct strbuf *const filters = hashmap_get(&n->filters, &pid, sizeof(pid));
+	const size_t room = PANTRACE_MESSAGE_MAX - MAX(strlen(n->text), strlen(n->more)) - 1;
+	const char *lines = filters && filters->data ? filters->data : "";
+
+	for (u32 i = 0;; i++) {
+		const size_t most = strnlen(lines, room);
+		const char *const last = lines[most] ? memrchr(lines, '\n', most) : NULL;
+
+		*ret_size = last ? (size_t)(last + 1 - lines) : most;
+		if (i == n->number || !*ret_size)
+			return lines;
+		lines += *ret_size;
+	}
+}
+
 static char *notice_for(const void *arg, const struct user_process *p)
 {
 	const struct notice *const n = arg;
-	const struct strbuf *const filters = hashmap_get(&n->filters, &p->pid, sizeof(p->pid));
+	size_t size;
+	const char *const lines = notice_lines(n, p->pid, &size);
 
-	return xasprintf("%s%s", n->text, filters ? filters->data : "");
+	return xasprintf("%s%.*s", n->number ? n->more : n->text, (int)size, lines);
 }
 
 static void notice_release(struct notice *n)
@@ -182,20 +207,46 @@ static void start_say(struct latecomers *l, const struct user_session *session,
 		refusal_say(l, p);
 }
 
-/* What one answered that was told of its filters. */
-static void rules_say(struct latecomers *l, const struct user_process *p)
+/* One that does not take its filters: it is told again each time that all are asked. */
+static void filters_refusal_say(struct latecomers *l, const struct user_process *p)
 {
 	const u64 key[] = {p->device, p->inode};
 	bool is_new;
 
-	if (!p->error)
-		say(l, p, "could not ask for the filter of its events, and was found later");
 	if (!user_is_refusal(p))
 		return;
-	/* it is told again each time that all are asked */
 	hashmap_put(&l->refused, key, sizeof(key), &is_new);
 	if (is_new)
 		refusal_say(l, p);
+}
+
+/* The next messages, to those who need them. */
+static void tell_more(struct latecomers *l, const pid_vector *pids, struct notice *notice)
+{
+	pid_vector some = {0};
+	size_t size;
+
+	do {
+		struct user_processes told = {0};
+
+		some.len = 0;
+		notice->number++;
+		for (size_t i = 0; i < pids->len; i++) {
+			notice_lines(notice, pids->items[i], &size);
+			if (size)
+				vector_push(&some, pids->items[i]);
+		}
+		if (!some.len)
+			break;
+		user_ask_each(
+			&told,
+			&(struct user_selection){.pids = some.items, .nr_pids = (u32)some.len},
+			notice_for, notice, patience(l));
+		for (size_t i = 0; i < told.all.len; i++)
+			filters_refusal_say(l, &told.all.items[i]);
+		user_processes_release(&told);
+	} while (some.len);
+	vector_free(&some);
 }
 
 /* Those who are not in the session are told of it, others of their filters. */
@@ -204,17 +255,10 @@ static void tell(struct latecomers *l, const struct user_session *session, const
 {
 	const struct user_selection which = {.pids = pids->items, .nr_pids = (u32)pids->len};
 	struct user_processes told = {0};
-	char *request = user_request(start ? "start" : "rules", start ? NULL : session->name);
-	struct user_session now = {0};
-	struct diag none = DIAG_INIT;
-	struct notice notice;
-	char *text;
-
-	/* others may have changed it since: events, who is tracked, whether it is stopped */
-	if (start)
-		user_session_open(session->name, &none, &now);
-	text = xasprintf("%s%s", request, !start ? "" : now.text ? now.text : session->text);
-	notice = (struct notice){.text = text};
+	char *const rules = user_request("rules", session->name);
+	char *const request = user_request("start", NULL);
+	char *const text = xasprintf("%s%s", request, session->text);
+	struct notice notice = {.text = start ? text : rules, .more = rules};
 
 	if (session->ask && l->announce)
 		filters_add(l, session, &which, &notice);
@@ -225,14 +269,17 @@ static void tell(struct latecomers *l, const struct user_session *session, const
 		if (start)
 			start_say(l, session, p);
 		else
-			rules_say(l, p);
+			filters_refusal_say(l, p);
+		if (!start && !p->error)
+			say(l, p,
+			    "could not ask for the filter of its events, and was found later");
 	}
+	tell_more(l, pids, &notice);
 	user_processes_release(&told);
 	notice_release(&notice);
-	user_session_release(&now);
-	diag_release(&none);
 	free(text);
 	free(request);
+	free(rules);
 }
 
 /* NOTED: of the processes that are not in the session. */
@@ -253,7 +300,7 @@ static bool take(struct latecomers *l, const struct user_session *session,
 		if (!p->pid || (p->error != -ENOENT && (is_new || !p->error)))
 			continue;
 		*hashmap_put(noted, key, sizeof(key), NULL) = l;
-		if (is_new && user_description_means(session->text, p->name))
+		if (is_new && user_description_means(session->text, p->name, p->pid))
 			vector_push(&late, p->pid);
 	}
 	if (late.len)

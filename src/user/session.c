@@ -139,7 +139,7 @@ int user_session_create(const struct user_session_options *o, bool recorder, str
 		message = xasprintf("%s%s%s", request, s.text,
 				    o->ask && o->filters ? o->filters : "");
 		/* of more events than one message has room for: each is told of its own */
-		s.untold = recorder && !o->which.nr_pids && strlen(message) > PANTRACE_MESSAGE_MAX;
+		s.untold = recorder && strlen(message) > PANTRACE_MESSAGE_MAX;
 		if (!s.untold)
 			user_ask(&told, &o->which, message, ASK_MS);
 		user_warn(&told, d);

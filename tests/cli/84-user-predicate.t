@@ -237,4 +237,42 @@ EOF
 	is "$rc" 3 "which is an exit code"
 	like "$err" "WARNING: 1 events of programs stayed off" "and is said"
 fi
+
+# ---- more filters than one message has room for, and more than a program takes
+# many NUMBER: a program of so many events, each with an odd and an even number a round
+many()
+{
+	{
+		echo '#include <pantrace/pantrace.h>'
+		echo '#include <unistd.h>'
+		echo 'int main(int argc, char **argv) { int i = 0; for (;;) { i++;'
+		seq "$1" | sed 's/.*/PANTRACE(many, e&, i);/'
+		echo 'if (argc == 1 && i == 2) return 0; if (argc > 1) usleep(50000); } }'
+	} >many$1.c
+	gcc -O0 -std=gnu17 -D_GNU_SOURCE -I"$top/include" many$1.c "$lib/libpantrace.a" -o many$1
+}
+filter='i % 2 == 0 && i > -1000 && i < 1000000000'
+many 300
+many 1100
+run record -u 'many:*' --filter "$filter" -o later -- ./many300
+is "$rc $(babeltrace2 later 2>/dev/null | grep -c many:)" "0 300" "300 filters of a program that starts later" || echo "# $err"
+./many300 go on &
+program=$!
+until_true [ -S "$PANTRACE_RUNTIME/$program" ]
+"$pantrace" record -u 'many:*' --filter "$filter" -o running >/dev/null 2>running.err &
+tracer=$!
+until_true grep -q "recorder $tracer" "$PANTRACE_RUNTIME/sessions/record-$tracer"
+has_all() { [ "$("$pantrace" user list -p $program 'many:*' | awk '$3 == 1' | wc -l)" = 300 ]; }
+until_true has_all
+ok "and of one that runs: each of its events is on" || "$pantrace" user list -p $program | sed 's/^/# /' | head
+sleep 0.3
+kill -INT $tracer
+wait $tracer
+is "$? $(babeltrace2 running 2>/dev/null | grep -c '{ i = [0-9]*[13579] }')" "0 0" "with its filter" || sed 's/^/# /' running.err
+run user start box -u 'many:*' --filter "$filter"
+like "$rc $err" "^1 .*the filters of these events take [0-9]+ KB" "a session without a recorder, which has no room for them, is refused"
+kill $program
+run record -u 'many:*' --filter "$filter" -o toomany -- ./many1100
+is "$rc" 3 "a program with more filters than it takes: an exit code"
+like "$err" "many1100.*more filters for its events than a program takes" "and is named"
 done_testing
