@@ -30,8 +30,9 @@ done
 tests/programs/build.sh build/programs
 
 # lane_of FILE: the queue that it stands in. Tests on this kernel see each other's events and what others leave, so they run one after
-# the other, with the unit tests that use tracefs, and so do those that only record instrumented programs; a test that traces nothing,
-# or only its own child, or nothing that others see says "# parallel: ..." in its head.
+# the other, with the unit tests that use tracefs, and so do those that only record instrumented programs. A test that traces nothing,
+# or only its own child, or nothing that others see says "# parallel: ..." in its head; one that other tracers do not harm, nor it them,
+# "# among tracers: ...": it counts nothing that others cause, and neither looks at nor changes what they have in the kernel.
 lane_of()
 {
 	case $1 in
@@ -40,6 +41,8 @@ lane_of()
 	*/cli/* | */differential/*)
 		if grep -q '^# parallel: ' "$1"; then
 			echo rest
+		elif grep -q '^# among tracers: ' "$1"; then
+			echo tracers
 		else
 			case $1 in */cli/8?-user-*) echo programs ;; *) echo machine ;; esac
 		fi
@@ -49,33 +52,46 @@ lane_of()
 }
 
 log=$(mktemp -d)
-# The end of each tracer waits for the kernel's grace periods, several times: they are hurried meanwhile.
-hurry=/sys/kernel/rcu_expedited
-hurried=$(cat $hurry 2>/dev/null) || hurried=
-as_before()
-{
-	[ -z "$hurried" ] || echo "$hurried" 2>/dev/null >$hurry
-	rm -rf "$log"
-}
-[ -w $hurry ] && echo 1 2>/dev/null >$hurry || hurried=
-trap as_before EXIT
+trap 'rm -rf "$log"' EXIT
 # what runs in the background does not hear of Ctrl-C
 trap 'trap "" INT TERM; kill 0; exit 1' INT TERM
 
-# All queues run at once, the guests, which are the longest, first; they wait more than they work.
-for file in $files; do
-	echo "$file" >>"$log/$(lane_of "$file")"
-done
-for lane in guests:3 machine:1 programs:1 rest:3; do
-	list=$log/${lane%:*}
-	[ -e "$list" ] || continue
+# The end of each tracer waits for the kernel's grace periods, several times: they are hurried meanwhile. Who puts them back outlives a
+# SIGKILL of this script: he waits for the end of a pipe that only the script holds open.
+hurry=/sys/kernel/rcu_expedited
+if [ -w $hurry ] && [ "$(cat $hurry)" = 0 ]; then
+	mkfifo "$log/alive"
+	exec 9<>"$log/alive" 8<"$log/alive"
+	(setsid sh -c 'read -r _; echo 0 >"$1"' sh $hurry <&8 8<&- 9>&- >/dev/null 2>&1 &)
+	exec 8<&-
+	echo 1 2>/dev/null >$hurry || :
+fi
+
+# run_lane NAME JOBS [NICE]
+run_lane()
+{
+	list=$log/$1
+	[ -e "$list" ] || return 0
 	# shellcheck disable=SC2046
 	{
 		code=0
-		prove --exec '' --timer "-j${lane#*:}" $(cat "$list") 2>&1 || code=$?
+		nice -n "${3:-0}" prove --exec '' --timer "-j$2" $(cat "$list") 2>&1 || code=$?
 		echo $code >"$list.code"
-	} | tee "$list.out" &
+	} | tee "$list.out"
+}
+
+# All queues run at once. Those that only one test at a time may stand in are the longest, and wait more than they work: the others
+# leave them the CPU when they want it.
+for file in $files; do
+	echo "$file" >>"$log/$(lane_of "$file")"
 done
+run_lane guests 3 10 9>&- &
+{
+	run_lane machine 1
+	run_lane tracers 3
+} 9>&- &
+run_lane programs 1 9>&- &
+run_lane rest 3 10 9>&- &
 wait
 status=0
 for out in "$log"/*.out; do

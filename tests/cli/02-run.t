@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The command line: where scripts come from, parameters, how runs end, forms of output.
+# among tracers: asks how runs begin and end
 . "$(dirname "$0")/lib.sh"
 need_root
 

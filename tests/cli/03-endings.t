@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How runs end, in every command: the code, outputs that take nothing, readers that stall or leave.
+# among tracers: asks how runs end
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Bad input: one line saying what, the place with a caret, what next, the documented exit code.
+# among tracers: asks what is refused
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Commands that hints name are run as they stand there: whoever copies one gets on. Every `pantrace ...` in a message of the sources is
 # met here, or has its reason for not being met.
+# among tracers: asks whether they are taken
 . "$(dirname "$0")/lib.sh"
 need_root
 c=$programs/calls.dyn

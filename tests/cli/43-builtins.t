@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each row of the table of builtins: a script, and what it prints. A row without an example here fails.
+# among tracers: looks at itself and its own children
 . "$(dirname "$0")/lib.sh"
 need_root
 

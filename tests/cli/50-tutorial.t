@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every command line of doc/tutorial.md runs. Those marked kprobe run in the guest (tests/vm/tutorial.sh).
+# among tracers: asks whether they run
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every example of doc/language.md ("$ command", then its output) prints what the page says; every example of `pantrace help NAME`
 # compiles; the generated part of the page is up to date.
+# among tracers: looks at itself and its own children
 . "$(dirname "$0")/lib.sh"
 need_root
 

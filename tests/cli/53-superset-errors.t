@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Mistakes with what bpftrace does not have: each is refused with the place and the limit.
+# among tracers: asks what is refused
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -1,62 +1,64 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `pantrace hist` on this kernel: known numbers of system calls, and what is refused.
+# among tracers: counts its own programs
 . "$(dirname "$0")/lib.sh"
 need_root
+# Copies of its own: other tests run these programs, too.
+cp "$programs/syscalls" "$work/histcalls"
+cp /bin/true "$work/true"
+cp /bin/sleep "$work/snooze"
 
-run hist raw_syscalls:sys_enter keys=id.syscall 'if id == 110 || id == 1' -- "$programs/syscalls" 200
+run hist raw_syscalls:sys_enter keys=id.syscall 'if id == 110 || id == 1' -- "$work/histcalls" 200
 is "$rc" 0 "it ends with the command"
 like "$out" '^getppid \[110\] +[0-9]+ ' "getppid by its name"
-run hist syscalls:sys_enter_getppid keys=common_pid.execname 'if COMM == "syscalls"' -- "$programs/syscalls" 200
-is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *200 ')" 3 "three processes with 200 calls each"
+run hist syscalls:sys_enter_getppid keys=common_pid.execname 'if COMM == "histcalls"' -- "$work/histcalls" 200
+is "$(echo "$out" | grep -c '^histcalls \[[0-9]*\] *200 ')" 3 "three processes with 200 calls each"
 like "$out" '^Totals: 600 hits, 3 entries, 0 dropped$' "totals"
 
 # Each process writes 1 + 2 + ... + 50 bytes.
-run hist syscalls:sys_enter_write keys=common_pid.execname:vals=count:sort=count.descending 'if COMM == "syscalls"' -- "$programs/syscalls" 50
-is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *50 *1275 ')" 3 "sums, by thread"
-run hist syscalls:sys_enter_write sort=count.descending:vals=count:keys=common_pid.execname,fd 'if COMM == "syscalls"' -- "$programs/syscalls" 50
-is "$(echo "$out" | grep -c '^syscalls \[[0-9]*\] *[0-9]* *50 *1275 ')" 3 "parts in any order"
-run hist syscalls:sys_enter_write keys=count.log2 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+run hist syscalls:sys_enter_write keys=common_pid.execname:vals=count:sort=count.descending 'if COMM == "histcalls"' -- "$work/histcalls" 50
+is "$(echo "$out" | grep -c '^histcalls \[[0-9]*\] *50 *1275 ')" 3 "sums, by thread"
+run hist syscalls:sys_enter_write sort=count.descending:vals=count:keys=common_pid.execname,fd 'if COMM == "histcalls"' -- "$work/histcalls" 50
+is "$(echo "$out" | grep -c '^histcalls \[[0-9]*\] *[0-9]* *50 *1275 ')" 3 "parts in any order"
+run hist syscalls:sys_enter_write keys=count.log2 'if COMM == "histcalls"' -- "$work/histcalls" 50
 is "$(echo "$out" | sed -n 's/^~ 2^\([0-9]*\) *\([0-9]*\) .*/\1=\2/p' | tr '\n' ' ')" "0=3 1=3 2=6 3=12 4=24 5=48 6=54 " "powers of two, upward"
-run hist syscalls:sys_enter_write keys=count.buckets=20 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+run hist syscalls:sys_enter_write keys=count.buckets=20 'if COMM == "histcalls"' -- "$work/histcalls" 50
 is "$(echo "$out" | sed -n 's/^~ \([0-9-]*\) *\([0-9]*\) .*/\1=\2/p' | tr '\n' ' ')" "0-19=57 20-39=60 40-59=33 " "buckets"
-run hist syscalls:sys_enter_write keys=fd:vals=count.percent,count.hex 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+run hist syscalls:sys_enter_write keys=fd:vals=count.percent,count.hex 'if COMM == "histcalls"' -- "$work/histcalls" 50
 like "$out" ' 150 +100\.00% +ef1 ' "values in percent and in hexadecimal"
 
 run hist --engine bpf kmem:kmem_cache_alloc keys=call_site.sym:vals=bytes_alloc -- ls /
 like "$out" '^\[ffffffff[0-9a-f]+\] [a-z_]+' "symbols of the kernel, which is not asked any more while events come"
 
-run hist -j syscalls:sys_enter_write -k common_pid.execname,count.log2 -v count -f 'COMM == "syscalls"' -- "$programs/syscalls" 20
+run hist -j syscalls:sys_enter_write -k common_pid.execname,count.log2 -v count -f 'COMM == "histcalls"' -- "$work/histcalls" 20
 is "$(echo "$out" | python3 -c '
 import json, sys
 t = json.load(sys.stdin)
 print(t["engine"] in ("bpf", "kernel"), t["hits"], t["entries"], t["dropped"], sum(r["hitcount"] for r in t["rows"]),
       sum(r["values"]["count"] for r in t["rows"]), {r["keys"]["common_pid"]["name"] for r in t["rows"]},
       all(r["keys"]["count"]["min"] <= r["values"]["count"] / r["hitcount"] <= r["keys"]["count"]["max"] for r in t["rows"]))
-')" "True 60 18 0 60 630 {'syscalls'} True" "options instead of parts; JSON"
+')" "True 60 18 0 60 630 {'histcalls'} True" "options instead of parts; JSON"
 
-run hist -K syscalls:sys_enter_write keys=count.log2,fd.hex:vals=count 'if COMM == "syscalls"' -- "$programs/syscalls" 2
+run hist -K syscalls:sys_enter_write keys=count.log2,fd.hex:vals=count 'if COMM == "histcalls"' -- "$work/histcalls" 2
 like "$out" '^\{ count: ~ 2\^1 *, fd: [0-9a-f]+ \} hitcount: +3  count: +6$' "the layout of the kernel's hist files"
 like "$out" '^    Hits: 6$' "its totals"
 
 run hist syscalls:sys_enter_openat keys=filename.string 'if COMM == "opens"' -- "$programs/opens"
 like "$out" '^/etc/passwd +1 ' "the string that a pointer points to"
-# Copies of its own: other tests run these programs, too.
-cp /bin/true "$work/true"
-cp /bin/sleep "$work/snooze"
 run hist sched:sched_process_exec keys=filename -- "$work/true"
 like "$out" "^$work/true +1 " "a string of the event"
 run hist sched:sched_process_exec keys=stacktrace -- /bin/true
 like "$out" '^ +do_syscall_64\+[0-9]+$' "stacks"
 run hist --from syscalls:sys_enter_clock_nanosleep --to syscalls:sys_exit_clock_nanosleep -m common_pid keys=latency.buckets=1000000 'if COMM == "snooze"' -- "$work/snooze" 1
 like "$out" '^~ [1-9][0-9]*000000-[0-9]+ +1 ' "the latency of a sleep of a second"
-run hist syscalls:sys_enter_getppid keys=cpu:name=both 'if COMM == "syscalls"' syscalls:sys_enter_write keys=cpu:name=both 'if COMM == "syscalls"' -- "$programs/syscalls" 50
+run hist syscalls:sys_enter_getppid keys=cpu:name=both 'if COMM == "histcalls"' syscalls:sys_enter_write keys=cpu:name=both 'if COMM == "histcalls"' -- "$work/histcalls" 50
 like "$out" '^Totals: 300 hits' "two events in one histogram"
-run hist syscalls:sys_enter_getppid keys=cpu syscalls:sys_enter_write keys=fd -- "$programs/syscalls" 50
+run hist syscalls:sys_enter_getppid keys=cpu syscalls:sys_enter_write keys=fd -- "$work/histcalls" 50
 is "$(echo "$out" | grep -c '^Totals')" 2 "and in two"
-run hist syscalls:sys_enter_getppid keys=cpu -i 1 -c 'if COMM == "syscalls"' -- sh -c "sleep 1; $programs/syscalls 10; sleep 1; $programs/syscalls 20"
+run hist syscalls:sys_enter_getppid keys=cpu -i 1 -c 'if COMM == "histcalls"' -- sh -c "sleep 1; $work/histcalls 10; sleep 1; $work/histcalls 20"
 is "$(echo "$out" | sed -n 's/^Totals: \([0-9]*\) hits.*/\1/p' | awk '{ n += $1 } END { print n }')" 90 "intervals lose nothing and count nothing twice"
-run hist syscalls:sys_enter_write keys=count:size=10 'if COMM == "syscalls"' -- "$programs/syscalls" 100
+run hist syscalls:sys_enter_write keys=count:size=10 'if COMM == "histcalls"' -- "$work/histcalls" 100
 like "$out" '^Totals: 30 hits, 10 entries, 270 dropped$' "what found no room is counted"
 is "$rc" 3 "and the exit code says so"
 

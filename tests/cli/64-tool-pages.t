@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What `make install` puts in place: for each tool a manual page with all its sections and options, examples, a link, completion.
+# among tracers: asks for files and options
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$work/man"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What every tool does alike: it ends by Ctrl-C, after a duration, and at once when its reader goes away; --json is JSON.
+# among tracers: asks how tools end and whether they print, not what
 . "$(dirname "$0")/lib.sh"
 need_root
 

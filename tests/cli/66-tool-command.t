@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tools with `-- COMMAND` trace it and what it starts, nobody else, and end with it, with its code. On a terminal they say what they
 # trace, and rows fit; elsewhere they say nothing, and rows are whole.
+# among tracers: traces its own commands
 . "$(dirname "$0")/lib.sh"
 need_root
 c=$programs/calls.dyn

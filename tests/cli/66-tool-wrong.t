@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tools say what is wrong with what they were given in one sentence, in the user's own words: no place in a script that nobody wrote, no
 # second error that follows from the first. Without privilege that is said first.
+# among tracers: asks what is refused
 . "$(dirname "$0")/lib.sh"
 need_root
 c=$programs/calls.dyn

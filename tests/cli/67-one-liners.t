@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every line of doc/one-liners.md runs, and shows something unless its block is marked quiet. Those marked guest run in the
 # guest (tests/vm/one-liners.sh).
+# among tracers: asks whether they run and print, not what
 . "$(dirname "$0")/lib.sh"
 need_root
 

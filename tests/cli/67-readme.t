@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # README.md: every pantrace command that it shows is taken, with the files that it names. Those that run until Ctrl-C get it.
+# among tracers: asks whether they are taken
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-lib.sh"
 need_root

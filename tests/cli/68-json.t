@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # JSON of every command: strict, no key twice, no control character raw, no integer that a double rounds, no text that is a line.
+# among tracers: asks for the form of lines
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Whoever knows perf-tools finds each of its tools, with each option and the columns that it had.
+# among tracers: asks for options and columns
 . "$(dirname "$0")/lib.sh"
 need_root
 

@@ -34,7 +34,7 @@ follow()
 
 follow ' write_null <-' pantrace functrace write_null
 # A kernel that preempts itself may switch within the call: then it is " {" and "}" and not one line.
-follow ' write_null()' pantrace funcgraph -m 1 write_null
+follow ' write_null()' pantrace funcgraph -m 1 -l write_null write_null
 is "$(cat /sys/kernel/tracing/set_ftrace_pid)" "no pid" "funcgraph -p: afterwards everybody can be traced again"
 echo 1 >/sys/kernel/tracing/set_ftrace_pid
 like "$(pantrace reset-ftrace --dry-run)" 'set_ftrace_pid' "reset-ftrace: a list of threads"

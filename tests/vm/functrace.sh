@@ -86,7 +86,7 @@ while :; do
 	usleep 50000
 done &
 reader=$!
-pantrace funcgraph 'vfs_*' 2>/dev/null | head -20 >/tmp/out
+pantrace funcgraph -l 'vfs_*' 'vfs_*' 2>/dev/null | head -20 >/tmp/out
 is "$(wc -l </tmp/out)" 20 "funcgraph | head ends"
 kill $reader
 wait $reader 2>/dev/null

@@ -28,7 +28,7 @@ keeps "c000000000 1 2" -q -e 'tracepoint:raw_syscalls:sys_enter { @[kstack] = co
 keeps "c000000000 1 2" opensnoop
 keeps "c400000002 1 0" tpoint -q sched:sched_switch
 keeps "c400000002 1 0" functrace write_null
-keeps "c400000002 1 0" funcgraph -m 1 write_null
+keeps "c400000002 1 0" funcgraph -m 1 -l write_null write_null
 keeps "c400000002 1 0" kprobe p:vfs_write
 keeps "$(of $$)" functrace --keep-privileges write_null
 done_testing
