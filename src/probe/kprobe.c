@@ -363,22 +363,36 @@ struct pmu_arg {
 	bool is_return;
 };
 
-static int open_kprobe(const struct probe_target *t, void *arg)
+static struct perf_event_attr pmu_attr(const struct probe_target *t, const struct pmu_arg *p)
 {
 	const struct kprobe_site *site = t->private;
-	const struct pmu_arg *p = arg;
-	struct perf_event_attr attr = {
+
+	return (struct perf_event_attr){
 		.type = (u32)p->type,
-		.size = sizeof(attr),
 		.config = p->is_return, /* bit 0: retprobe */
 		/* By address where it is known: kernels before 6.2 go through all of kallsyms for a
 		   name. */
 		.kprobe_func = site->is_address || site->entry ? 0 : (u64)(uintptr_t)t->function,
 		.probe_offset = site->entry + t->address, /* or kprobe_addr, the same field */
-		.sample_period = 1,
-		.wakeup_events = 1,
 	};
+}
 
+static int count(struct probe_env *env, const struct probe_target *t, struct perf_event_attr *ret)
+{
+	const struct pmu_arg arg = {.type = kernel_pmu_type("kprobe"),
+				    .is_return = t->provider == &probe_kretprobe};
+
+	*ret = pmu_attr(t, &arg);
+	return arg.type < 0 ? -EOPNOTSUPP : 0;
+}
+
+static int open_kprobe(const struct probe_target *t, void *arg)
+{
+	const struct pmu_arg *p = arg;
+	struct perf_event_attr attr = pmu_attr(t, p);
+
+	attr.size = sizeof(attr);
+	attr.sample_period = attr.wakeup_events = 1;
 	return perf_event_open_fd(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -567,6 +581,7 @@ const struct probe_provider probe_kprobe = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.count = count,
 	.returns = &probe_kretprobe,
 	.session = session,
 	.each = each,
@@ -582,5 +597,6 @@ const struct probe_provider probe_kretprobe = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.count = count,
 	.each = each,
 };

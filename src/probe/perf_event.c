@@ -105,18 +105,22 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	return -EINVAL;
 }
 
+static int count(struct probe_env *env, const struct probe_target *t, struct perf_event_attr *ret)
+{
+	*ret = (struct perf_event_attr){.type = t->perf_type, .config = t->mode};
+	return 0;
+}
+
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
 	int ret = n ? -EIO : 0;
 
 	for (u32 i = 0; i < n; i++) {
-		struct perf_event_attr attr = {
-			.type = targets[i]->perf_type,
-			.config = targets[i]->mode,
-			.sample_period = targets[i]->config,
-		};
+		struct perf_event_attr attr;
 
+		count(env, targets[i], &attr);
+		attr.sample_period = targets[i]->config;
 		if (!attach_sampling(env, prog_fd, targets[i], &attr, out))
 			ret = 0;
 	}
@@ -152,6 +156,7 @@ const struct probe_provider probe_software = {
 	.describe = probe_describe_sampled,
 	.attach = attach,
 	.asks = true,
+	.count = count,
 	.each = each,
 };
 
@@ -166,5 +171,6 @@ const struct probe_provider probe_hardware = {
 	.describe = probe_describe_sampled,
 	.attach = attach,
 	.asks = true,
+	.count = count,
 	.each = each,
 };

@@ -11,6 +11,8 @@
 #include "probe/provider.h"
 #include "probe/user_event.h"
 
+#define PARTS_MOST 5 /* of an attach point */
+
 #define POINTER(name) &probe_##name,
 const struct probe_provider *const probe_providers[] = {PROBE_PROVIDERS(POINTER) NULL};
 #undef POINTER
@@ -115,6 +117,24 @@ bool probe_complete(struct probe_env *env, const struct probe_request *r, struct
 	ret->count = 3;
 	ret->text = arena_printf(env->arena, "%s:%s", probe_tracepoint.name, r->text);
 	return true;
+}
+
+struct probe_request probe_split(struct arena *arena, const char *text)
+{
+	const char **parts = arena_new_array(arena, const char *, PARTS_MOST);
+	struct probe_request ret = {.span = NO_SPAN, .text = text, .parts = parts};
+	char *rest = arena_strdup(arena, text), *end;
+
+	while (ret.count < PARTS_MOST && rest) {
+		if (*rest == '"' && (end = strchr(rest + 1, '"'))) { /* may hold colons */
+			parts[ret.count++] = rest + 1;
+			*end = '\0';
+			rest = end[1] ? end + 2 : NULL;
+		} else {
+			parts[ret.count++] = strsep(&rest, ":");
+		}
+	}
+	return ret;
 }
 
 /*

@@ -17,6 +17,7 @@
 #include "types/btf.h"
 #include "types/type.h"
 
+struct perf_event_attr;
 struct probe_provider;
 struct kernel; /* kernel/kernel.h: what the running kernel offers, asked lazily */
 
@@ -314,6 +315,12 @@ struct probe_provider {
 	u32 (*session)(struct probe_env *env, struct probe_target *const *targets, u32 n,
 		       bool needs_registers);
 	bool asks; /* attach() minds env->only_ask */
+	/*
+	 * Fills in what perf_event_open(2) counts t by, but for its size; texts are in env->arena. 0
+	 * or -errno. NULL: only programs see such events.
+	 */
+	int (*count)(struct probe_env *env, const struct probe_target *t,
+		     struct perf_event_attr *ret);
 	/* What fn returned if that is not 0, or -errno. NULL: such probes cannot be listed. */
 	int (*each)(const struct probe_listing *l);
 };
@@ -334,6 +341,11 @@ const struct probe_provider *probe_find_provider(const char *name);
 struct probe_target *probe_to_process(struct arena *arena, const struct probe_target *t);
 /* The target of a filter for what t is a target for; NULL: none is needed. */
 struct probe_target *probe_to_filter(struct arena *arena, const struct probe_target *t);
+/*
+ * An attach point as it is written, split at ':' with quotes removed; everything but the text is in
+ * the arena.
+ */
+struct probe_request probe_split(struct arena *arena, const char *text);
 /*
  * `sched:sched_switch` is an event of the kernel as perf and trace-cmd write it: the request with
  * "tracepoint:" before it. False: the first word is a provider's name, or no group of events.

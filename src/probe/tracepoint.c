@@ -347,20 +347,29 @@ struct open_arg {
 	int cpu;
 };
 
+static int event_attr(struct kernel *k, const struct probe_target *t, struct perf_event_attr *ret)
+{
+	const int id = t->config ? (int)t->config : tracefs_event_id(k, t->module, t->function);
+
+	*ret = (struct perf_event_attr){.type = PERF_TYPE_TRACEPOINT, .config = (u64)id};
+	return MIN(id, 0);
+}
+
+static int count(struct probe_env *env, const struct probe_target *t, struct perf_event_attr *ret)
+{
+	return event_attr(env->kernel, t, ret);
+}
+
 static int open_event(const struct probe_target *t, void *arg)
 {
 	const struct open_arg *a = arg;
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.size = sizeof(attr),
-		.sample_period = 1,
-		.wakeup_events = 1,
-	};
-	int id = t->config ? (int)t->config : tracefs_event_id(a->kernel, t->module, t->function);
+	struct perf_event_attr attr;
+	const int err = event_attr(a->kernel, t, &attr);
 
-	if (id < 0)
-		return id;
-	attr.config = (u64)id;
+	if (err)
+		return err;
+	attr.size = sizeof(attr);
+	attr.sample_period = attr.wakeup_events = 1;
 	/* Any CPU will do: the program hangs on the event, not on this counter, and runs on all of
 	 * them. */
 	return perf_event_open_fd(&attr, -1, a->cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -451,5 +460,6 @@ const struct probe_provider probe_tracepoint = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.count = count,
 	.each = each,
 };

@@ -322,6 +322,7 @@ const struct probe_provider probe_uprobe = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.count = user_count,
 	.returns = &probe_uretprobe,
 	.session = session,
 	.each = user_each_function,
@@ -338,5 +339,6 @@ const struct probe_provider probe_uretprobe = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.count = user_count,
 	.each = user_each_function,
 };

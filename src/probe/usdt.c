@@ -298,5 +298,6 @@ const struct probe_provider probe_usdt = {
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,
+	.count = user_count,
 	.each = each,
 };

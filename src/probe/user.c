@@ -358,28 +358,50 @@ char *user_on_disk(const struct probe_target *t, u64 *ret_base)
 	return site && site->file ? elf_file_on_disk(site->file, ret_base) : xstrdup(t->path);
 }
 
-static int open_uprobe(const struct probe_target *t, void *arg)
+/* *ret_path is in *ret, and malloc'ed. */
+static int pmu_attr(const struct probe_target *t, const struct pmu_arg *p,
+		    struct perf_event_attr *ret, char **ret_path)
 {
-	const struct pmu_arg *p = arg;
-	u64 base;
-	char *path = user_on_disk(t, &base);
-	const u64 semaphore = t->semaphore ? base + t->semaphore : 0;
-	struct perf_event_attr attr = {
+	u64 base, semaphore;
+
+	*ret_path = user_on_disk(t, &base);
+	semaphore = t->semaphore ? base + t->semaphore : 0;
+	*ret = (struct perf_event_attr){
 		.type = (u32)p->type,
-		.size = sizeof(attr),
 		.config = (u64)p->is_return |
 			  semaphore << 32, /* bit 0: retprobe; 32-63: ref_ctr_offset */
-		.uprobe_path = (u64)(uintptr_t)path,
+		.uprobe_path = (u64)(uintptr_t)*ret_path,
 		.probe_offset = base + t->address,
-		.sample_period = 1,
-		.wakeup_events = 1,
 	};
+	return semaphore >> 32 ? -ERANGE : 0;
+}
 
-	const int fd = semaphore >> 32
-			       ? -ERANGE
-			       : perf_event_open_fd(&attr, t->pid > 0 ? t->pid : -1,
-						    t->pid > 0 ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+int user_count(struct probe_env *env, const struct probe_target *t, struct perf_event_attr *ret)
+{
+	const struct pmu_arg arg = {.type = kernel_pmu_type("uprobe"),
+				    .is_return = t->provider == &probe_uretprobe};
+	char *path;
+	int err;
 
+	if (arg.type < 0)
+		return -EOPNOTSUPP;
+	err = pmu_attr(t, &arg, ret, &path);
+	ret->uprobe_path = (u64)(uintptr_t)arena_strdup(env->arena, path);
+	free(path);
+	return err;
+}
+
+static int open_uprobe(const struct probe_target *t, void *arg)
+{
+	struct perf_event_attr attr;
+	char *path;
+	int fd = pmu_attr(t, arg, &attr, &path);
+
+	attr.size = sizeof(attr);
+	attr.sample_period = attr.wakeup_events = 1;
+	if (!fd)
+		fd = perf_event_open_fd(&attr, t->pid > 0 ? t->pid : -1, t->pid > 0 ? -1 : 0, -1,
+					PERF_FLAG_FD_CLOEXEC);
 	free(path);
 	return fd;
 }

@@ -67,6 +67,8 @@ bool user_is_boundary(struct elf_file *f, u64 start, u64 into);
  */
 bool user_has_no_caller(struct elf_file *f, u64 offset);
 
+/* probe_provider.count of these providers. */
+int user_count(struct probe_env *env, const struct probe_target *t, struct perf_event_attr *ret);
 /* ---- user_names.c ---- */
 /*
  * Is a symbol of a file the only function of its name? Local ones of several sources may share it.

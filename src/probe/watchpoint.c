@@ -123,20 +123,27 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	return 0;
 }
 
+static int count(struct probe_env *env, const struct probe_target *t, struct perf_event_attr *ret)
+{
+	*ret = (struct perf_event_attr){
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = t->mode,
+		.bp_addr = t->address,
+		.bp_len = t->length,
+	};
+	return 0;
+}
+
 static int attach(struct probe_env *env, int prog_fd, const struct probe_context *context,
 		  struct probe_target *const *targets, u32 n, struct probe_attachments *out)
 {
 	int ret = n ? -EIO : 0;
 
 	for (u32 i = 0; i < n; i++) {
-		struct perf_event_attr attr = {
-			.type = PERF_TYPE_BREAKPOINT,
-			.sample_period = 1,
-			.bp_type = targets[i]->mode,
-			.bp_addr = targets[i]->address,
-			.bp_len = targets[i]->length,
-		};
+		struct perf_event_attr attr;
 
+		count(env, targets[i], &attr);
+		attr.sample_period = 1;
 		if (!attach_sampling(env, prog_fd, targets[i], &attr, out))
 			ret = 0;
 	}
@@ -153,4 +160,5 @@ const struct probe_provider probe_watchpoint = {
 	.describe = describe,
 	.attach = attach,
 	.asks = true,
+	.count = count,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A table that a command prints: described once by its columns, printed as aligned text or as JSON,
- * an object a row. Each format is a file, sink_text.c and sink_json.c.
+ * an object a row, or as CSV. Each format is a file: sink_text.c, sink_json.c, sink_csv.c.
  *
  *	static const struct sink_column columns[] = {
  *		{"pid", "PID", 8}, {.key = "uid"}, {"program", "PROGRAM", 16}, {0}};
@@ -30,6 +30,7 @@ struct sink {
 	const struct sink_column *columns; /* ends with a row of zeros */
 	struct strbuf *out;
 	const char *indent; /* of lines of text; NULL = none */
+	const char *separator; /* CSV: between values */
 	bool has_header; /* text: the titles are there */
 };
 
@@ -55,7 +56,7 @@ struct sink_format {
 	void (*row)(struct sink *s, const struct sink_value *values);
 };
 
-extern const struct sink_format sink_as_text, sink_as_json;
+extern const struct sink_format sink_as_text, sink_as_json, sink_as_csv;
 
 static inline const struct sink_format *sink_of(bool json)
 {

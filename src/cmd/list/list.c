@@ -126,22 +126,9 @@ static void add_arguments(struct lister *l, const char *name)
 	struct probe_env *env = l->env;
 	struct diag *real = env->diag, quiet = DIAG_INIT;
 	struct probe_targets targets = {0};
-	struct probe_request request = {.span = NO_SPAN, .text = name, .pid = 0};
-	const char *parts[5];
-	char *rest = xstrdup(name), *copy = rest, *part, *end;
+	const struct probe_request request = probe_split(env->arena, name);
 	struct probe_context context;
 
-	while (request.count < ARRAY_SIZE(parts) && rest) {
-		if (*rest == '"' && (end = strchr(rest + 1, '"'))) { /* may hold colons */
-			part = rest + 1;
-			*end = '\0';
-			rest = end[1] ? end + 2 : NULL;
-		} else {
-			part = strsep(&rest, ":");
-		}
-		parts[request.count++] = part;
-	}
-	request.parts = parts;
 	env->diag = &quiet;
 	if (!probe_expand(env, &request, &targets) && targets.list.len &&
 	    !targets.list.items[0]->provider->describe(env, targets.list.items[0], &probe_use_all,
@@ -150,7 +137,6 @@ static void add_arguments(struct lister *l, const char *name)
 	env->diag = real;
 	diag_release(&quiet);
 	vector_free(&targets.list);
-	free(copy);
 }
 
 static int print_probe(struct lister *l, const char *name)
