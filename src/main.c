@@ -23,6 +23,7 @@
 #include "cmd/ftrace/reset_ftrace.h"
 #include "cmd/run/run.h"
 #include "cmd/run/aot.h"
+#include "cmd/stat/stat.h"
 #include "cmd/tools/tools.h"
 #include "cmd/user/user.h"
 #include "cmd/ftrace/tpoint.h"
@@ -37,6 +38,7 @@ const struct command commands[] = {
 	{"crash", "the last events of programs that were killed", cmd_crash},
 	{"relay", "receive recordings of other machines", cmd_relay},
 	{"report", "print recordings: CTF traces, and kernel events of a trace.dat", cmd_report},
+	{"stat", "count events of a command, of processes, or of the whole machine", cmd_stat},
 	{"functrace", "calls of kernel functions", cmd_functrace},
 	{"funcgraph", "what kernel functions call, as a graph with times", cmd_funcgraph},
 	{"doctor", "what this kernel and these privileges allow", cmd_doctor},

@@ -56,6 +56,9 @@ hinted -c true -e "uprobe:libc:memcpy { }" # a warning: it traces
 hinted -e "usdt:$programs/sdt.dyn:zzzzzzzzzzzz { }"
 hinted -e 'iter:zzzzzzzz { }'
 hinted hist ''
+hinted stat -e cs-nosuch -- true
+hinted stat -e interval:s:1 -- true
+hinted stat -e 'cs /x == 1/' -- true
 hinted user status hints-nobody
 hinted record -u 'hints:*' --to "unix:$work/socket"
 "$pantrace" user start hints-test -u 'hints:*' >/dev/null 2>&1
