@@ -45,6 +45,7 @@ int probe_list(struct probe_command *p);
 int probe_delete(struct probe_command *p);
 int probe_lines(struct probe_command *p);
 int probe_functions(struct probe_command *p);
+int probe_variables(struct probe_command *p);
 
 /* The options as they say where definitions are looked up; what it points to is p's. */
 struct translate_config probe_target_of(const struct probe_command *p);

@@ -20,6 +20,9 @@ static const struct option_spec options[] = {
 	 offsetof(struct probe_options, list)},
 	{'L', "line", "FUNCTION|SOURCE[:LINE[-LINE]]",
 	 "the source, with numbers where a probe can be put (-v: and where that is)", TEXT(lines)},
+	{'V', "vars", "POINT",
+	 "the variables that can be fetched there (-v: types, places, and why not)",
+	 TEXT(variables)},
 	{'F', "funcs", "FILTER", "functions that can be probed", OPTION_OPTIONAL,
 	 offsetof(struct probe_options, functions)},
 	{0, NULL, NULL, "where", OPTION_HEADING, 0},
@@ -39,6 +42,8 @@ static const struct option_spec options[] = {
 	{0, "no-inlines", NULL, "only functions themselves, not where they are inlined",
 	 FLAG(no_inlines)},
 	{0, "externs", NULL, "$vars: variables of other source files, too", FLAG(externs)},
+	{0, "range", NULL, "-V: where in the code each has a value; those without one here, too",
+	 FLAG(range)},
 	{0, "filter", "FILTER",
 	 "-F, -V: only these names, as in '!_* & (vfs_* | *read)'; without it '!_*' and "
 	 "'!__k???tab_* & !__crc_*'",
@@ -98,6 +103,7 @@ static const struct probe_mode {
 	{'D', probe_define, offsetof(struct probe_options, definition), true, false},
 	{'d', probe_delete, offsetof(struct probe_options, del), true, false},
 	{'l', probe_list, offsetof(struct probe_options, list), false, true},
+	{'V', probe_variables, offsetof(struct probe_options, variables), false, false},
 	{'F', probe_functions, offsetof(struct probe_options, functions), false, true},
 	{'L', probe_lines, offsetof(struct probe_options, lines), false, false},
 };

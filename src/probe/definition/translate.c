@@ -381,3 +381,41 @@ void translation_release(struct translation *r)
 	vector_free(&r->places);
 	point_definition_release(&r->definition);
 }
+
+int translator_each_place(struct translator *t, const char *text,
+			  int (*fn)(void *arg, const struct point_place *place), void *arg)
+{
+	const struct point_argument all = {.kind = VALUE_VARIABLES};
+	struct point_definition def;
+	struct places places = {0};
+	int err = point_parse(&t->arena, t->diag, text, &def);
+
+	if (!err && def.arguments.len) {
+		diag_error(t->diag, def.arguments.items[0].at,
+			   "a point has no arguments: is it a definition for -a or -D?");
+		diag_code(t->diag, EXIT_USAGE);
+		err = -EINVAL;
+	}
+	if (!err && def.point.is_return) {
+		diag_error(t->diag, def.point.at, "when a function returns its variables are gone");
+		diag_hint(t->diag, "$retval is what it returns");
+		diag_code(t->diag, EXIT_USAGE);
+		err = -EINVAL;
+	}
+	if (!err)
+		err = places_find(t, &def, &places);
+	vector_push(&def.arguments, all); /* a probe that wants variables goes behind prologues */
+	for (size_t i = 0; i < places.list.len && !err; i++) {
+		struct place *const place = &places.list.items[i];
+
+		place_skip_prologue(t, &def, place);
+		err = fn(arg, &(struct point_place){
+				      .address = place->address,
+				      .function = place->function,
+				      .is_line = !def.point.function && def.point.source,
+			      });
+	}
+	vector_free(&places.list);
+	point_definition_release(&def);
+	return err;
+}

@@ -65,4 +65,17 @@ struct elf_file *translator_file(struct translator *t);
 int translate(struct translator *t, const char *text, struct translation *ret);
 void translation_release(struct translation *r);
 
+/* Where a probe of a point can fetch variables. */
+struct point_place {
+	u64 address; /* virtual, of translator_file() */
+	const char *function; /* that is meant, inlined or not, as the source calls it; or NULL */
+	bool is_line; /* the point is a line of a file */
+};
+/*
+ * Calls fn for each of them until it returns non-zero, which is the result. text as for
+ * translate(), but without arguments.
+ */
+int translator_each_place(struct translator *t, const char *text,
+			  int (*fn)(void *arg, const struct point_place *place), void *arg);
+
 #endif
