@@ -36,9 +36,20 @@ static bool matches(const struct search *q, const char *name)
 	return q->is_glob ? glob_match(q->name, name) : str_eq(q->name, name);
 }
 
+/* "get" is a name of the template's copy "get<int>". */
+static bool matches_template(const struct search *q, const char *name)
+{
+	const char *const open = name && !str_starts(name, "operator") ? strchr(name, '<') : NULL;
+	char *bare = open && open > name ? xstrndup(name, (size_t)(open - name)) : NULL;
+	const bool yes = bare && matches(q, bare);
+
+	free(bare);
+	return yes;
+}
+
 static bool matches_any(const struct search *q, const char *name, const char *linkage)
 {
-	return matches(q, name) || matches(q, linkage) ||
+	return matches(q, name) || matches_template(q, name) || matches(q, linkage) ||
 	       (linkage && mangled_name_matches(q->name, linkage));
 }
 

@@ -251,7 +251,8 @@ void place_skip_prologue(struct translator *t, const struct point_definition *de
 {
 	struct beginning b = {.def = def};
 
-	if (!place->at_entry || !t->is_user || def->point.is_return || !t->file ||
+	if (!place->at_entry || !t->is_user || !point_wants_variables(def) ||
+	    def->point.is_return || !t->file ||
 	    debug_each_variable(t->file, place->address, &t->types, DEBUG_LOCALS, look_at, &b) ||
 	    b.is_optimised || b.body <= place->address)
 		return;

@@ -434,17 +434,6 @@ static int find_lines(struct finder *f)
 
 /* ---- all ---- */
 
-/* Symbols say all: no debug information is read. */
-static bool needs_debug(const struct point_definition *def)
-{
-	const struct point *p = &def->point;
-
-	for (size_t i = 0; i < def->arguments.len; i++)
-		if (def->arguments.items[i].kind != VALUE_RAW)
-			return true;
-	return p->source || p->line || p->pattern;
-}
-
 static int refuse_without_debug(struct finder *f)
 {
 	if (f->t->path)
@@ -462,27 +451,30 @@ static int refuse_without_debug(struct finder *f)
 static int find(struct finder *f, const struct point_definition *def)
 {
 	const struct point *p = f->point;
-	const bool needs = needs_debug(def);
+	const bool needs_lines = p->source || p->line || p->pattern;
+	bool has_debug;
 	int found = 0;
 
 	if (p->sdt_event)
 		return find_notes(f);
-	if (needs)
+	if (needs_lines || point_wants_variables(def))
 		translator_find_debug(f->t);
 	if (p->has_address)
 		return find_address(f);
-	if (p->source || p->line || p->pattern || !p->is_return) {
-		const bool has = f->t->file && !debug_available(f->t->file);
-
-		if (!has && (p->source || p->line || p->pattern))
-			return refuse_without_debug(f);
-		if (has)
-			found = p->function ? find_entries(f) : find_lines(f);
-		/* Functions without debug information have symbols. */
-		if (has && (p->source || p->line || p->pattern || f->err || f->out->list.len))
-			return found;
-	}
-	return f->t->file ? find_symbols(f) : find_kernel_functions(f);
+	has_debug = f->t->file && !debug_available(f->t->file);
+	if (!has_debug && needs_lines)
+		return refuse_without_debug(f);
+	if (!p->function)
+		return find_lines(f);
+	if (has_debug && !p->is_return)
+		found = find_entries(f);
+	/* Functions without debug information have symbols. */
+	if (!needs_lines && !f->err && !f->out->list.len)
+		found = f->t->file ? find_symbols(f) : find_kernel_functions(f);
+	/* What C++ calls `get` is not the symbol's name. */
+	if (has_debug && p->is_return && !f->err && !f->out->list.len)
+		found = find_entries(f);
+	return found;
 }
 
 static void hint_nearest(struct finder *f)

@@ -361,6 +361,14 @@ void point_definition_release(struct point_definition *def)
 	vector_free(&def->arguments);
 }
 
+bool point_wants_variables(const struct point_definition *def)
+{
+	for (size_t i = 0; i < def->arguments.len; i++)
+		if (def->arguments.items[i].kind != VALUE_RAW)
+			return true;
+	return false;
+}
+
 static char *without_blanks(const char *s)
 {
 	char *const copy = xmalloc(strlen(s) + 1), *out = copy;

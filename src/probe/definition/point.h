@@ -73,6 +73,8 @@ int point_parse(struct arena *arena, struct diag *d, const char *text,
 		struct point_definition *ret);
 void point_definition_release(struct point_definition *def);
 
+/* Has it arguments that are variables? */
+bool point_wants_variables(const struct point_definition *def);
 /* Between a pattern of a line's text and a line: blanks do not count. */
 bool point_pattern_matches(const char *pattern, const char *line);
 
