@@ -21,7 +21,7 @@ static const struct {
 } capabilities[] = {
 	{39, "CAP_BPF", "load BPF programs and maps"},
 	{38, "CAP_PERFMON", "attach to kernel events, read kernel memory"},
-	{21, "CAP_SYS_ADMIN", "both of these, on kernels before 5.8; pin objects, mount tracefs"},
+	{21, "CAP_SYS_ADMIN", "pin objects, mount tracefs"},
 	{19, "CAP_SYS_PTRACE", "look into other users' processes"},
 	{34, "CAP_SYSLOG", "see kernel addresses"},
 	{2, "CAP_DAC_READ_SEARCH", "read tracefs and other users' executables"},

@@ -15,9 +15,9 @@
 #include "view/printf_text.h"
 
 #define SYSTEM_OUTPUT_MAX (16u << 20)
-/* without pidfd_open(2): how often we look whether the shell has ended */
+/* without pidfd_open(2): how often to check whether the shell has ended */
 #define SYSTEM_LOOK_MS	 20
-#define SYSTEM_SIGNAL_MS 100 /* and whether we shall */
+#define SYSTEM_SIGNAL_MS 100 /* how often to check whether the run is to end */
 
 /* ---- lines of both media ---- */
 
@@ -282,9 +282,7 @@ static void be_shell(const char *command, int out)
 	_exit(127);
 }
 
-/*
- * What is there, up to the end (true) or until more would have to be waited for. fd does not block.
- */
+/* Reads what is available. True at the end of file, false if more may come. fd is non-blocking. */
 static bool read_output(int fd, struct strbuf *out)
 {
 	ssize_t n = 1;
@@ -300,8 +298,8 @@ static bool read_output(int fd, struct strbuf *out)
 }
 
 /*
- * A signal ended the run while the shell runs, or before: then it is left to itself, at once or
- * when its time is over.
+ * A signal asked the run to end: the shell is no longer waited for once its time is over, or at
+ * once if it has none.
  */
 static bool is_impatient(const struct engine *e)
 {
@@ -310,7 +308,10 @@ static bool is_impatient(const struct engine *e)
 	return !e->was_asked && stall_signal_waits();
 }
 
-/* Until the shell has ended; its background processes may hold the pipe open for ever. */
+/*
+ * Waits until the shell has exited, not for the end of file: its background processes may keep the
+ * pipe open for ever.
+ */
 static void follow_shell(const struct engine *e, pid_t pid, int fd, struct strbuf *out)
 {
 	const int pidfd = process_open(pid);
@@ -378,7 +379,7 @@ static void do_exit(struct engine *e, const struct record *r)
 	e->is_exiting = !e->is_iterating;
 }
 
-/* unwatch(address): what watches it, on whatever CPU or thread, ends. */
+/* unwatch(address): removes the watchpoints on it, of all CPUs and threads. */
 static void do_unwatch(struct engine *e, const struct record *r)
 {
 	const u64 address = record_u64(r, 0);

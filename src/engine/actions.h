@@ -12,7 +12,7 @@ struct record {
 	const struct action *next; /* of the record behind it, NULL = unknown */
 };
 
-/* False if there is no such action (a record that no script of ours sends). */
+/* False if the record's action does not exist (no program of ours sends such a record). */
 bool action_perform(struct engine *e, const struct record *r);
 
 /* Member n of the payload as a number; 0 if there is none. */
@@ -22,14 +22,17 @@ struct json action_json(struct engine *e, const char *type, const char *key);
 void action_json_end(struct json *j);
 /* The text, or {"type": TYPE, "data": "text"}; is_foreign: escaped for the terminal. */
 void action_text(struct engine *e, const char *type, const char *s, size_t n, bool is_foreign);
-/* A value follows, which goes to what is returned: on a line, or in {"type": "value", "data": */
+/*
+ * Begins to print a value; the caller writes it to the medium returned. Text: on a line of its own.
+ * JSON: in {"type": "value", "data": ...
+ */
 struct medium action_value_begin(struct engine *e, struct json *j);
 void action_value_end(const struct medium *to);
 /* {"type": TYPE, "count": n, "data": {WHAT: n}} */
 void action_json_count(struct engine *e, const char *type, const char *what, u64 n);
 /* All three. */
 void action_print_value(struct engine *e, const struct type *t, const u8 *value);
-/* Messages go to stderr at once; what was printed before them must stand before them. */
+/* Prints the diagnostics to stderr at once, after what standard output has buffered. */
 void action_print_diagnostics(struct engine *e);
 
 /* ---- map_actions.c ---- */

@@ -15,8 +15,9 @@ static bool has_wildcard(const struct probe *p)
 }
 
 /*
- * What went wrong while attaching, as the script's missing_probes wants it: an error, a warning, or
- * nothing. Of what a wildcard matches, some is rarely fit for probing: it is left out, and counted.
+ * What a failed attach means for the run, by the script's setting missing_probes: an error, a
+ * warning, or nothing. A wildcard usually matches a few functions that cannot be probed: these are
+ * left out and counted.
  */
 static int judge_missing(struct engine *e, const struct script_program *p, size_t first_message,
 			 unsigned int errors_before, u32 failed, u32 n)

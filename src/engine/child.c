@@ -110,13 +110,16 @@ static char *find_file(const char *name)
 
 /* ---- starting ---- */
 
-/* raise() would make further system calls when it is let go. */
+/* Not raise(): it would make further system calls when the process is resumed. */
 static void hold_here(void)
 {
 	syscall(SYS_tgkill, getpid(), getpid(), SIGSTOP);
 }
 
-/* Nothing is blocked, our handlers are gone, what whoever started us ignores (nohup) stays so. */
+/*
+ * Unblocks all signals and removes our handlers; signals that were ignored when we were started
+ * (nohup) stay ignored.
+ */
 static void default_signals(void)
 {
 	struct sigaction old;
@@ -135,10 +138,7 @@ static void run(const char *file, char *const *words, int fd, pid_t parent)
 {
 	int err;
 
-	/*
-	 * As long as it is held nothing but SIGKILL ends it: other signals wait for what is
-	 * stopped.
-	 */
+	/* While it is stopped only SIGKILL ends it: all other signals stay pending. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(127);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
@@ -185,7 +185,8 @@ static u64 entry_point(pid_t pid)
 }
 
 /*
- * Until it stops by this signal. Others reach it as if it were not traced: Ctrl-C may end it here.
+ * Waits until the child stops with this signal. Other signals are passed on to it: Ctrl-C may end
+ * it here.
  */
 static int wait_stop(struct child *c, int wanted)
 {
@@ -206,7 +207,7 @@ static int wait_stop(struct child *c, int wanted)
 
 #if defined(__x86_64__)
 #define HAVE_ENTRY_BREAKPOINT 1
-/* int3 over the first byte; the instruction pointer is behind it when it traps. */
+/* int3 replaces the first byte; after the trap the instruction pointer is behind it. */
 static long with_breakpoint(long word)
 {
 	return (word & ~0xffL) | 0xcc;
@@ -223,7 +224,7 @@ static int rewind_to(pid_t pid, u64 entry)
 }
 #elif defined(__aarch64__)
 #define HAVE_ENTRY_BREAKPOINT 1
-/* brk #0; the program counter stays on it. */
+/* brk #0; after the trap the program counter is still on it. */
 static long with_breakpoint(long word)
 {
 	return (word & ~0xffffffffL) | 0xd4200000L;
@@ -235,8 +236,10 @@ static int rewind_to(pid_t pid, u64 entry)
 }
 #endif
 
-/* From the stop after exec to the program's entry point: the dynamic linker has mapped the
- * libraries by then. */
+/*
+ * Runs the child from the stop after exec to the program's entry point, where the dynamic linker
+ * has mapped the libraries.
+ */
 static int run_to_entry(struct child *c)
 {
 #ifdef HAVE_ENTRY_BREAKPOINT
@@ -288,7 +291,7 @@ static int fork_child(struct child *c, const char *file, char *const *words)
 	return err ? err : wait_stop(c, SIGSTOP);
 }
 
-/* Once the child may exec: 0 when it did, the -errno when it could not. */
+/* Called when the child may exec. 0 when it did, -errno when exec failed. */
 static int exec_result(struct child *c)
 {
 	int err = 0;
@@ -343,8 +346,11 @@ int child_advance(struct child *c, struct diag *d)
 		return say_failed(d, c->name, err);
 	}
 	if (wait_stop(c, SIGTRAP) == 0)
-		run_to_entry(c); /* where that cannot be done it is held right after exec: only its
-				    libraries are missing */
+		/*
+		 * if that fails it stays stopped right after exec: only its libraries are not
+		 * mapped yet
+		 */
+		run_to_entry(c);
 	if (!c->is_ended)
 		return 0;
 	diag_error(d, NO_SPAN, "the command of -c ended before it began");

@@ -21,7 +21,7 @@ struct child {
 	/* pipe: the errno of a failed exec, closed by a successful one; -1 = none */
 	int exec_error;
 	bool is_ended;
-	bool was_stopped; /* it did not end by itself: child_stop() */
+	bool was_stopped; /* child_stop() ended it */
 	int status; /* of waitpid() */
 };
 
@@ -33,8 +33,8 @@ int child_start(struct child *c, const char *command, struct diag *d);
 /* The same with the words given; ends with NULL. */
 int child_start_words(struct child *c, char *const *words, struct diag *d);
 /*
- * On to the entry point, where its libraries are mapped. 0 (also when it is there already) or
- * -errno with a diagnostic.
+ * Runs it up to the entry point, where its libraries are mapped. 0 (also when it is there already)
+ * or -errno with a diagnostic.
  */
 int child_advance(struct child *c, struct diag *d);
 /* Lets it run. 0 or -errno (its exec failed) with a diagnostic. */

@@ -107,7 +107,10 @@ void verifier_report(struct diag *d, const struct script_program *program, const
 		     int error);
 
 /* ---- attach.c ---- */
-/* Everything but what special.c runs. 0, or -errno with a diagnostic. */
+/*
+ * Attaches all programs but those that the engine runs itself (begin_end.c). 0, or -errno with a
+ * diagnostic.
+ */
 int engine_attach(struct engine *e);
 
 /* ---- special.c ---- */
@@ -155,9 +158,15 @@ void engine_printer_release(struct engine *e);
 /* Are there values of one of these kinds (1 << TYPE_...) among what the script keeps or sends? */
 bool engine_prints(const struct engine *e, u64 kinds);
 bool engine_has_user_symbols(const struct engine *e);
-/* Functions of the kernel are read now if they will be printed: that takes privileges. */
+/*
+ * Reads the names of kernel functions now if they will be printed: later there is no privilege for
+ * it.
+ */
 void engine_read_kernel_names(struct engine *e);
-/* Everything is attached: what reading does not need is given up (kernel/sandbox/sandbox.h). */
+/*
+ * Gives up the privileges that reading does not need (kernel/sandbox/sandbox.h). Called when
+ * everything is attached.
+ */
 void engine_drop_privileges(struct engine *e);
 void engine_note_process(struct engine *e, pid_t pid);
 /* Before the first attachment, if the script prints names of processes. */

@@ -15,7 +15,7 @@
 #include "engine/packets.h"
 #include "user/in_process_session.h"
 
-/* Records in one go before signals and the end of the child are looked at again. */
+/* Records that are handled before signals and the end of the child are checked again. */
 #define RECORDS_PER_ROUND 4096u
 #define ROUND_NS	  20000000u
 /* Lost events are looked for this often while records flow. */
@@ -69,7 +69,7 @@ int loop_add(struct loop *l, int fd, enum waiting_for what)
 	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-/* Told when nobody reads the output any more, also by a script that prints nothing until then. */
+/* Ends the run when the reader of the output is gone, even if the script prints nothing. */
 static void watch_reader(struct loop *l)
 {
 	struct epoll_event ev = {.events = 0, .data.u32 = WAIT_READER}; /* EPOLLERR comes unasked */
@@ -235,7 +235,7 @@ static void wait_and_handle(struct loop *l, bool more)
 	}
 	engine_refresh_unwind(l->e);
 	if (l->e->child && child_poll(l->e->child)) {
-		handle_signals(l); /* of Ctrl-C, which ends both */
+		handle_signals(l); /* Ctrl-C ends both: its signal counts as the cause */
 		l->is_over = true;
 	}
 }
@@ -250,7 +250,7 @@ static void check_lost(struct loop *l)
 	engine_report_lost(l->e, false);
 }
 
-/* exit() was called, but its record found no room: the script must end all the same. */
+/* exit() was called, but its record did not fit into the buffer: the script ends all the same. */
 static void check_over(struct loop *l)
 {
 	struct script_globals g;

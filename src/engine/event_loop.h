@@ -49,8 +49,8 @@ void loop_run(struct loop *l);
 /* Iterators run while their sequence file is read; its text is what bpf_seq_printf() wrote. */
 void loop_run_iterators(struct loop *l);
 /*
- * Everything that was sent before the end is worth showing, but not at any price: a script whose
- * actions are slow (system()) may have a backlog of minutes. What is given up is counted as lost.
+ * Handles the records that were sent before the end, for a bounded time: a script with slow actions
+ * (system()) may have a backlog of minutes. Records that are given up are counted as lost.
  */
 void loop_read_all(struct loop *l);
 void loop_close(struct loop *l);

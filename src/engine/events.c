@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of the programs -> what they ask for, strictly in the order in which they were sent. */
+/*
+ * Decodes the records of the programs and carries out their actions, in the order in which they
+ * were sent.
+ */
 #include <linux/bpf.h>
 
 #include "engine/actions.h"
@@ -9,7 +12,8 @@
 
 /* ---- records ---- */
 
-/* Processes end before their stacks are printed: their mappings are noted when they are first seen.
+/*
+ * Notes the mappings of a process when it is first seen: it may end before its stacks are printed.
  */
 static void note_processes(struct engine *e, const struct type *t, const u8 *data)
 {
@@ -50,8 +54,7 @@ static const u8 *payload_of(struct engine *e, const struct action *a, const u8 *
 {
 	size_t want = a->payload ? a->payload->size : 0;
 
-	/* Perf buffers hand records out at 4-byte alignment; values are read by memcpy, so that is
-	 * no matter. */
+	/* Values are read by memcpy: their alignment does not matter. */
 	if (size >= want)
 		return data;
 	if (!a->has_tail || size < tail_offset(a->payload))
@@ -146,9 +149,9 @@ static void hint_map_full(const struct engine *e)
 }
 
 /*
- * A program is not called while it, or any other on a tracepoint or perf event, is still at work on
- * the same CPU, for what happens in an interrupt or in a thread that came in between
- * (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). Linux 5.12 and later count it.
+ * The kernel skips a program whose event comes while it, or any other program of a tracepoint or
+ * perf event, runs on the same CPU: in an interrupt, or in a thread that preempted it
+ * (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). Linux 5.12 and later count the skipped runs.
  */
 static u64 missed_events(const struct engine *e)
 {

@@ -23,7 +23,7 @@ static u32 kind_of(const struct type *t)
 		return t->is_signed ? PANTRACE_AGGREGATE_MIN : PANTRACE_AGGREGATE_UMIN;
 	case TYPE_MAX:
 		return t->is_signed ? PANTRACE_AGGREGATE_MAX : PANTRACE_AGGREGATE_UMAX;
-	default: /* sums: with how many, so that a sum of 0 is known to be one */
+	default: /* sums have a count beside them, which tells a sum of 0 from no value */
 		return PANTRACE_AGGREGATE_PAIR;
 	}
 }
@@ -132,7 +132,7 @@ void in_process_end(struct engine *e)
 	e->aggregates = NULL;
 }
 
-/* How many programs that are run in this way have the event as a target. */
+/* How many programs that run in this way have the event as a target. */
 static u32 targets_of(const struct engine *e, enum probe_runner runner,
 		      const struct probe_target *like)
 {
@@ -156,8 +156,8 @@ static u32 targets_of(const struct engine *e, enum probe_runner runner,
 }
 
 /*
- * The event is called for all programs of the script at once. A predicate can only keep it from
- * that where it is the only one, and the event has the same fields in all processes.
+ * The event fires for all programs of the script together. A predicate can suppress it only if
+ * there is just one program, and if the event has the same fields in all processes.
  */
 void in_process_filters(struct engine *e)
 {

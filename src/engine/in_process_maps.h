@@ -12,8 +12,8 @@
 struct engine;
 
 /*
- * Predicates of probes that run in the kernel, for the programs to try first; before they are
- * attached.
+ * Sends the predicates of probes that run in the kernel to the traced programs, which evaluate them
+ * first. Called before the probes are attached.
  */
 void in_process_filters(struct engine *e);
 /* Programs begin to count. 0 or -errno with a diagnostic. */
@@ -25,13 +25,13 @@ void in_process_end(struct engine *e);
  * Adds the processes' elements to those of the kernel. take: they are taken out in the same step.
  */
 void in_process_merge(const struct open_map *m, bool take, struct map_elements *e);
-/* Adds what the processes have for a key of the kernel's; false: nothing. */
+/* Adds what the processes have for a key of the kernel's map. False: they have nothing. */
 bool in_process_lookup(const struct open_map *m, const void *key, void *value);
 void in_process_clear(struct open_map *m, bool is_zero);
 void in_process_delete(const struct open_map *m, const void *key);
 /*
- * Between the two, readings have what there was at the first, and clearing does nothing more: it
- * has happened.
+ * Between the two, readings return what there was at freeze, and clearing does nothing: it has been
+ * done.
  */
 void in_process_freeze(struct open_map *m, bool is_zero);
 void in_process_thaw(struct open_map *m);

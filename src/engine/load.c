@@ -64,7 +64,7 @@ static void report_map(struct engine *e, const struct script_map *m, int err)
 }
 
 /*
- * At a thousand a second the reader may be late by eight, on a machine that is busy with other
+ * At 1,000 firings a second the reader may be 8 seconds late, on a machine that is busy with other
  * things.
  */
 #define FIRINGS_OF_TIMER 8192
@@ -132,7 +132,7 @@ static u32 ring_bytes(const struct engine *e, const struct script_map *m)
 	u64 page = (u64)sysconf(_SC_PAGESIZE), size = page;
 	u64 want = m->max_entries ? m->max_entries : asked * page;
 
-	/* Who says how large it shall be gets what he asks for. */
+	/* A size that the user asked for is not reduced. */
 	if (most)
 		want = MIN(want, most);
 	while (size < want && size < (1u << 30))
@@ -354,7 +354,7 @@ static int load_one(struct engine *e, const struct script_program *p)
 		err = fd;
 		goto out;
 	}
-	/* -E2BIG: it has walked a million instructions, and no person reads that. */
+	/* -E2BIG: the verifier gave up after a million instructions; such a log helps nobody. */
 	if (fd < 0)
 		fd = load_with_log(&attr, fd == -E2BIG && !e->options->verbose ? LOG_SENTENCE : 1,
 				   &log);

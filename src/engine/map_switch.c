@@ -42,7 +42,7 @@ static void put_zeros(const struct open_map *m, const struct map_elements *keys)
 	free(zeros);
 }
 
-/* As before there were two of it: what is added to an element while it is deleted is lost. */
+/* Without a switch: what is added to an element while it is deleted is lost. */
 static int take_plain(struct open_map *m, bool is_zero, struct map_view *ret)
 {
 	int err;
@@ -63,8 +63,9 @@ static int take_plain(struct open_map *m, bool is_zero, struct map_view *ret)
 
 /*
  * The kernel's wait takes some ms, more on a busy machine. A script that prints a thousand times a
- * second would wait all the time and lose events for it, so while the event buffer fills, each wait
- * is followed by a while in which the map is taken without; the end of the run tells how often.
+ * second would wait all the time and lose events for it. So while the event buffer fills up, each
+ * wait is followed by a period in which maps are taken without one; how often that happened is
+ * reported at the end of the run.
  */
 #define WAIT_SHARE  4
 #define MAX_REST_NS 200000000u
@@ -89,16 +90,17 @@ void map_switch_rest(struct engine *e)
 		any |= e->script->maps.items[i].role == MAP_SWITCH;
 	if (!any)
 		return;
-	/* Waits for programs that still run (synchronize_rcu()); where that is not allowed, the
-	 * switch goes on being used. */
+	/*
+	 * Waits for programs that still run (synchronize_rcu()). Where that is not permitted, the
+	 * switch stays in use.
+	 */
 	e->is_at_rest = syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
 }
 
 /*
- * A request that was sent while an earlier one waited for its change: that one has taken all there
- * was then, so nothing is left for this one, and what has come since is the business of a later
- * one. So a script that prints more often than the kernel's wait allows loses nothing and waits
- * once for many.
+ * A request that was sent while an earlier one waited for its switch is answered by that one, which
+ * took all there was by then; what came later belongs to a later request. So a script that prints
+ * more often than the kernel's wait allows loses nothing, and waits once for many requests.
  */
 bool map_switch_is_answered(const struct engine *e, const struct open_map *m)
 {

@@ -6,11 +6,14 @@
 
 /* A MAP_SWITCH that was just created: its user map is the one in use. */
 int map_switch_init(struct engine *e, u32 index);
-/* Everything is detached: from here on maps are at rest, and taking them needs no switch. */
+/*
+ * Called when everything is detached: no program updates the maps any more, so that they can be
+ * taken without a switch.
+ */
 void map_switch_rest(struct engine *e);
 /*
- * What is being handled was sent before the map was last taken: there is nothing left of what it is
- * about.
+ * Was the request being handled sent before the map was last taken? Then there is nothing left to
+ * report.
  */
 bool map_switch_is_answered(const struct engine *e, const struct open_map *m);
 /*

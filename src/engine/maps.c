@@ -223,8 +223,10 @@ static void sum_cpus(const struct open_map *m, const u8 *value, struct map_row *
 	}
 }
 
-/* Plain values of per-CPU maps: integers are summed; of anything else the first CPU that has one
- * counts. */
+/*
+ * Plain values of per-CPU maps: integers are summed; of other types the first CPU that has a value
+ * counts.
+ */
 static void fold_plain(const struct open_map *m, u8 *value, struct map_row *row)
 {
 	u32 step = ALIGN_UP(m->info->value_size, 8u);
@@ -353,8 +355,10 @@ static void gather_buckets(const struct open_map *m, const struct map_elements *
 		align_series(view);
 }
 
-/* An element of an array always exists; whether the script ever gave it a value is told by what it
- * holds. */
+/*
+ * An element of an array always exists: whether the script ever assigned to it shows in its
+ * contents.
+ */
 static bool is_absent(const struct open_map *m, const struct map_row *row)
 {
 	const struct type *t = m->info->value;

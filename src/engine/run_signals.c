@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /*
- * Nobody presses Ctrl-C twice in that time; a busy machine needs some of it between two kill(2) in
- * a row.
+ * Nobody presses Ctrl-C twice within this time, and two kill(2) in a row come within it even on a
+ * busy machine.
  */
 #define WITH_THE_FIRST_MS 250
 
@@ -50,8 +50,8 @@ int run_signals_open(struct run_signals *p)
 void run_signals_begin(struct run_signals *p)
 {
 	p->stop = eventfd(0, EFD_CLOEXEC);
-	p->is_losing = p->stop >= 0 && !pthread_create(&p->thread, NULL, end_at_once, p);
-	if (p->is_losing)
+	p->has_thread = p->stop >= 0 && !pthread_create(&p->thread, NULL, end_at_once, p);
+	if (p->has_thread)
 		return;
 	if (p->stop >= 0)
 		close(p->stop);
@@ -63,11 +63,11 @@ void run_signals_end(struct run_signals *p)
 {
 	const uint64_t one = 1;
 
-	if (p->is_losing) {
+	if (p->has_thread) {
 		if (write(p->stop, &one, sizeof(one)) == sizeof(one))
 			pthread_join(p->thread, NULL);
 		close(p->stop);
-		p->is_losing = false;
+		p->has_thread = false;
 	}
 	drop_pending(p);
 	pthread_sigmask(SIG_SETMASK, &p->old, NULL);

@@ -15,21 +15,28 @@
 struct run_signals {
 	sigset_t ours; /* blocked during the run */
 	sigset_t old; /* the mask before it */
-	pthread_t thread; /* in which they are not blocked, when the first is long enough ago */
+	/*
+	 * ends the process at a second signal: does not block them, once the first is long enough
+	 * ago
+	 */
+	pthread_t thread;
 	int stop; /* eventfd: the thread shall end */
-	bool is_losing; /* the thread is there */
+	bool has_thread; /* the thread was started */
 };
 
 /*
- * What asks a run to end is blocked from here on, and a reader that leaves is no signal. Returns a
- * signalfd, readable once it is asked; it does not block.
+ * Blocks the signals that ask a run to end, and ignores SIGPIPE. Returns a non-blocking signalfd
+ * that becomes readable when the run is asked to end.
  */
 int run_signals_open(struct run_signals *p);
-/* From here on a signal is impatience. The signals of p->ours stay blocked in this thread. */
+/*
+ * From here on a signal ends the process at once. The signals of p->ours stay blocked in this
+ * thread.
+ */
 void run_signals_begin(struct run_signals *p);
 /*
- * The run has ended: what has come up to now is dropped, and the mask is as before the run. Also
- * without patience_begin().
+ * The run has ended: discards the signals that came until now and restores the mask. Also without
+ * run_signals_begin().
  */
 void run_signals_end(struct run_signals *p);
 

@@ -31,8 +31,8 @@ struct test_runs {
 };
 
 /*
- * "[ RUN      ]", green or red; as in the reports that people know also into files, but not with
- * NO_COLOR.
+ * "[ RUN ]", green or red. As in the reports of test frameworks also when written to a file, but
+ * not with NO_COLOR.
  */
 static void add_mark(struct strbuf *out, enum mark mark, const char *text)
 {
@@ -66,7 +66,7 @@ static int run_once(struct test_runs *t, const struct test_run *test_run, u32 *r
 	return err;
 }
 
-/* What the program prints from now on goes into a file of its own, as text. Returns 0 or -errno. */
+/* Redirects what the program prints into a file of its own, as text. Returns 0 or -errno. */
 static int capture_begin(struct test_runs *t, struct output *capture)
 {
 	*capture = (struct output){.fd = memfd_create("output", MFD_CLOEXEC),
@@ -247,7 +247,7 @@ struct measurement {
 	bool is_skipped;
 };
 
-/* n runs; the buffers are emptied between batches so that they never are full. */
+/* Runs it n times; the buffers are emptied between batches so that they never fill up. */
 static int run_batches(struct test_runs *t, const struct test_run *test_run, u32 n,
 		       struct measurement *ret)
 {

@@ -46,7 +46,10 @@ static bool starts(const char *line, size_t n, const char *word)
 	return n >= len && memcmp(line, word, len) == 0;
 }
 
-/* Lines of the log's frame: statistics at its end, source lines, register states, branches. */
+/*
+ * Lines of the log that are not the complaint itself: statistics at the end, source lines, register
+ * states, branches.
+ */
 static bool is_frame(const char *line, size_t n)
 {
 	static const char *const words[] = {
@@ -69,9 +72,9 @@ static bool is_frame(const char *line, size_t n)
 }
 
 /*
- * The log reads "; source line", "12: (bf) r1 = r0", ..., then the sentence, then "processed 13
- * insns ...". The sentence is the last line that belongs to none of the frame; the place is the
- * last instruction before it.
+ * The log reads "; source line", "12: (bf) r1 = r0", ..., then the complaint, then "processed 13
+ * insns ...". The complaint is the last line of no other kind; its place is the last instruction
+ * before it.
  */
 static void parse_log(const char *log, const char **ret_sentence, size_t *ret_len, long *ret_insn)
 {
@@ -133,8 +136,8 @@ static void add_hint(struct diag *d, const char *sentence, int error)
 #define LIMIT_JUMPS 8192
 
 /*
- * The verifier gave up counting, in the middle of a line. Where it stood then says little: the loop
- * that costs it the most is named.
+ * The verifier gave up at its limit; its log ends in the middle of a line. Where it stopped says
+ * little, so the loop that costs it the most steps is named.
  */
 static bool report_limit(struct diag *d, const struct script_program *p, const char *log)
 {

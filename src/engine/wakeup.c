@@ -74,8 +74,10 @@ int wakeup_wait(struct wakeup *p, u32 read, const struct ring *ring)
 		return -1;
 	if (p->is_looking) {
 		p->empty = read ? 0 : p->empty + 1;
-		/* A program may have read the flags right before they change and submit after: one
-		 * more look. */
+		/*
+		 * A program may have read the flag just before it changed, and submit its record
+		 * afterwards: poll once more.
+		 */
 		if (p->empty >= EMPTY_LOOKS)
 			set_looking(p, false);
 		return sleep_then_look(ring);
@@ -85,7 +87,9 @@ int wakeup_wait(struct wakeup *p, u32 read, const struct ring *ring)
 		set_looking(p, true);
 		return sleep_then_look(ring);
 	}
-	/* And should it have been held up for longer than that, its record does not wait for the
-	 * next one. */
+	/*
+	 * If it was delayed for even longer than that, its record is found now and not only with
+	 * the next one.
+	 */
 	return stopped ? AFTER_LOOKING_MS : -1;
 }

@@ -25,15 +25,15 @@ struct wakeup {
 
 /*
  * globals_fd: the map of struct script_globals, mappable; -1 = none. eager: nobody waits for single
- * records (the output is buffered anyway). Without a ring that is large enough to hold what comes
- * between two looks there is no looking.
+ * records (the output is buffered anyway). If the ring is too small to hold the records between two
+ * polls, there is no polling.
  */
 void wakeup_open(struct wakeup *p, int globals_fd, const struct ring *ring, bool eager);
 void wakeup_close(struct wakeup *p);
 /*
- * After a round that emptied the ring and found `read` records. Sleeps while the reader looks by
- * itself. Returns for how long to wait in poll, in ms: 0 = look again, -1 = until something
- * happens.
+ * Called after a round that emptied the ring and found `read` records. While the reader polls, this
+ * sleeps until the next poll. Returns how long to wait in epoll, in ms: 0 = read again, -1 = until
+ * something happens.
  */
 int wakeup_wait(struct wakeup *p, u32 read, const struct ring *ring);
 

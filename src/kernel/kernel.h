@@ -103,8 +103,8 @@ union bpf_attr;
  */
 int kernel_task_storage_create(union bpf_attr *attr);
 /*
- * A value of that size can be made, tried with our own task. Kernels since 6.19 take the memory
- * where nothing may wait (kmalloc_nolock()): at most 8 KiB with the header, and none at all on CPUs
+ * Can a value of that size be allocated? Tried with our own task. Kernels since 6.19 allocate
+ * without waiting (kmalloc_nolock()): at most 8 KiB with the header, and nothing at all on CPUs
  * without cmpxchg16b.
  */
 bool kernel_task_storage_allocates(u32 value_size);

@@ -56,7 +56,7 @@ struct kernel {
 	struct traceable traceable;
 	struct kprobe_blacklist blacklist;
 	pid_t guard_pid; /* guard.c; 0 = none */
-	int guard_line; /* our end of the line to it */
+	int guard_line; /* our end of the socket to it */
 };
 
 void kprobe_blacklist_release(struct kprobe_blacklist *b);

@@ -4,7 +4,7 @@
  * kernel's objects; the engine creates maps in order, patches relocations with their descriptors,
  * loads, attaches.
  *
- * Output records (ring or perf buffer), little endian:
+ * Output records, little endian:
  *
  *	u32 action    index into script.actions
  *	u32 speculation  0, or the id under which it is held back

@@ -9,7 +9,7 @@
 #include "base/vector.h"
 
 #define ROWS	    256u
-#define MAX_COLUMNS 1200u /* drawn; more are added together */
+#define MAX_COLUMNS 1200u /* columns drawn; if there are more, neighbours are added together */
 #define BOX	    9 /* height of a row in pixels */
 #define PLOT_WIDTH  1000
 #define LEFT	    80
@@ -197,7 +197,9 @@ static void add_style(struct strbuf *out)
 			   "}</style>\n");
 }
 
-/* The darkest is the most frequent; by the square root, so that the rare is seen, too. */
+/*
+ * The darkest cell is the most frequent. By the square root, so that rare values are visible, too.
+ */
 static u32 shade(const struct picture *p, u64 count)
 {
 	double part = (double)count / (double)p->most, root = part;

@@ -29,7 +29,7 @@ struct heatmap;
  */
 struct heatmap *heatmap_new(const char *title, const char *unit);
 void heatmap_free(struct heatmap *h);
-/* What is added from now on happened between the two times. */
+/* Starts a column: what is added from now on happened between these times. */
 void heatmap_begin_column(struct heatmap *h, u64 from_ns, u64 to_ns);
 void heatmap_add(struct heatmap *h, u64 value, u64 count);
 /* 0 or -errno. */

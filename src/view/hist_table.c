@@ -281,7 +281,7 @@ static void measure(struct layout *l, u64 top)
 	l->widths[t->ncolumns] = MAX(n, (int)strlen("HITCOUNT"));
 }
 
-/* The bar shows what the rows are sorted by if that is a value, else the hits. */
+/* The bar shows the value by which the rows are sorted, else the hits. */
 static u32 barred_column(const struct hist_table *t)
 {
 	for (u32 i = 0; i < t->nsorts; i++)

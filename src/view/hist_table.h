@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A histogram as `pantrace hist` shows it, whoever counted: keys, hits, sums. What a number of a
- * key looks like is its form, as in the kernel's histogram triggers
+ * A histogram as `pantrace hist` shows it, whether the kernel or BPF counted: keys, hits, sums. The
+ * form of a key says how its number is printed, as in the kernel's histogram triggers
  * (Documentation/trace/histogram.rst).
  */
 #ifndef PANTRACE_VIEW_HIST_TABLE_H
@@ -24,7 +24,7 @@ enum hist_form {
 	HIST_PERCENT, /* of values: the share of the sum over all rows */
 	HIST_GRAPH, /* of values: as a bar */
 	HIST_STRING, /* text */
-	HIST_STACK, /* text: a function a line */
+	HIST_STACK, /* several lines of text: one function each */
 	HIST_FORM_COUNT
 };
 
@@ -70,7 +70,7 @@ struct hist_table {
 	u64 dropped; /* events that found no room for their key */
 	bool is_paused;
 	void *arg;
-	/* Function of a kernel address with its offset; NULL name: unknown. */
+	/* The function of a kernel address and the offset in it; NULL: unknown. */
 	const char *(*symbol)(void *arg, u64 address, u64 *ret_offset);
 	const char *(*syscall)(void *arg, u64 number); /* NULL = unknown */
 };
@@ -79,7 +79,7 @@ struct hist_table {
 struct hist_row *hist_table_add(struct hist_table *t);
 /* Sorts and sums up; before any of the following. */
 void hist_table_sort(struct hist_table *t);
-/* No rows any more. */
+/* Removes all rows. */
 void hist_table_clear(struct hist_table *t);
 /* Aligned columns with bars. top: only the last rows in order; 0 = all. */
 void hist_table_text(struct strbuf *out, const struct hist_table *t, u64 top);

@@ -62,7 +62,7 @@ static struct bound upper_bound(const struct type *t, u32 bucket)
 {
 	struct bound b = lower_bound(t, bucket + 1);
 
-	/* The overflow bucket of lhist begins at the last step that does not pass max. */
+	/* The overflow bucket of lhist begins at the last step that is not above max. */
 	if (t->kind == TYPE_LHIST && b.value > t->lhist_max)
 		b.is_open = true;
 	return b;

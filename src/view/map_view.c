@@ -285,8 +285,8 @@ static void print_text(struct value_printer *p, struct output *out, const struct
 }
 
 /*
- * Keys that are different may read alike: functions of two programs, ("a,b", "c") and ("a", "b,c").
- * In an object each has a name of its own, so those behind the first bear a number.
+ * Different keys may print alike: functions of two programs, or ("a,b", "c") and ("a", "b,c"). The
+ * names in a JSON object must differ, so a number is appended to all but the first.
  */
 static void add_json_key(struct json *j, struct hashmap *seen, struct strbuf *key)
 {

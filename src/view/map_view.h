@@ -28,7 +28,10 @@ struct map_view {
 	const struct type *value;
 	struct map_row *rows; /* malloc'ed */
 	size_t nrows;
-	/* sort(): of printing; which rows are the top ones is told by value all the same */
+	/*
+	 * sort() sets the order of printing; which rows are the top ones is decided by value all
+	 * the same
+	 */
 	enum map_order order;
 	bool is_descending;
 	void *storage; /* what keys and values point into; malloc'ed */
@@ -49,7 +52,7 @@ void map_view_arrange(struct map_view *m, u64 top);
 /* Negative, 0, positive. Both views have the same type of key. */
 int map_view_compare_keys(const struct map_view *m, const u8 *a, const u8 *b);
 void map_view_release(struct map_view *m);
-/* A scalar without its row prints as zero (print(@x) of a map that was never assigned to). */
+/* A scalar map without a row prints as zero (print(@x) of a map that was never assigned to). */
 void map_view_print(struct value_printer *p, struct output *out, const struct map_view *m,
 		    const struct map_print_options *options);
 

@@ -8,8 +8,10 @@
 #include "base/foreign.h"
 #include "base/stall.h"
 
-/* A terminal takes less than it says, and the rest waits: it is opened once more, so as not to
- * wait; the descriptor that others share stays as it is. */
+/*
+ * A terminal may block a write although poll() reports room. It is opened once more with
+ * O_NONBLOCK: the descriptor itself may be shared with other processes and stays as it is.
+ */
 static void see_who_reads(struct output *o)
 {
 	int fd;

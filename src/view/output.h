@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 
 enum output_buffering {
-	OUTPUT_LINE, /* flushed before the event loop sleeps: nobody ever waits for a whole line */
+	OUTPUT_LINE, /* flushed before the event loop sleeps, so that no complete line ever waits */
 	OUTPUT_FULL, /* flushed when OUTPUT_CHUNK bytes have come together, and at the end */
 	OUTPUT_NONE, /* flushed after every action */
 };

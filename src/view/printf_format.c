@@ -8,7 +8,8 @@ struct parser {
 	const char *p, *end;
 	struct format_part *parts;
 	u32 nparts, cap;
-	char *literal; /* the literal being collected, in the arena, at most the whole text */
+	/* length of the literal being collected in the arena; at most that of the whole text */
+	char *literal;
 	u32 literal_len;
 	u32 argument;
 	const char *error;

@@ -68,8 +68,7 @@ static u32 shown_bytes(const struct value_printer *p, const struct format_part *
 		return part->length_bytes;
 	if (memchr(part->text, 'l', part->len))
 		return 8;
-	/* C and bpftrace show an int here and cut wider values; what is true for the reader is the
-	 * whole value. */
+	/* C and bpftrace print an int here and truncate wider values; we print the whole value. */
 	if (p->is_compatible)
 		return 4;
 	return MAX(t->size, 4u);
@@ -86,7 +85,7 @@ static char *digits(char *end, u64 v, u32 base, bool upper)
 	return end;
 }
 
-/* As printf(3) does it, without its cost of a second reading of the format. */
+/* The same as printf(3), without parsing the format a second time. */
 static void add_number(struct strbuf *out, const struct spec *s, char conversion, u64 v,
 		       bool negative)
 {
@@ -206,7 +205,7 @@ static void add_gfp(struct value_printer *p, struct strbuf *out, const struct sp
 	pad(out, s, start);
 }
 
-/* The number behind values that %d and %x may be given: integers, pointers, symbols, errno ... */
+/* The number of a value that is printed with %d or %x: integers, pointers, symbols, errno ... */
 static bool as_integer(const struct type *t, const u8 *data, s64 *ret)
 {
 	switch (t->kind) {
@@ -265,7 +264,7 @@ static void add_conversion(struct value_printer *p, struct strbuf *out, const st
 	case 'X':
 		add_integer(p, out, s, t, value);
 		return;
-	case 'r': /* %gr, of the others only that takes a number */
+	case 'r': /* %gr: of the conversions with r it alone takes a number */
 		add_gfp(p, out, s, (u64)value);
 		return;
 	case 'T':

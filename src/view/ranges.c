@@ -73,7 +73,9 @@ static void count(struct ranges *r, const struct map_view *m)
 	}
 }
 
-/* A bound in the unit that is shown; with fractions where the unit is larger than what was counted.
+/*
+ * A bound in the unit that is shown; with decimals if that unit is larger than the one that was
+ * counted.
  */
 static void add_scaled(struct strbuf *out, const struct ranges *r, u64 value, int width)
 {
@@ -92,7 +94,7 @@ static int bar_width(const struct row_style *s)
 
 static void print_bar(struct strbuf *out, u64 n, u64 most, int full)
 {
-	/* Something that happened is always seen. */
+	/* A count that is not 0 has at least one character. */
 	const int width = n ? MAX(1, (int)((double)n * full / (double)most)) : 0;
 
 	strbuf_addch(out, '|');

@@ -12,8 +12,11 @@
 
 struct column {
 	char name[32];
-	struct format format; /* a range of the whole format's parts, the name cut off and without
-				 the column's own width */
+	/*
+	 * its parts of the format (a range), without the name, and the width that is the column's
+	 * own
+	 */
+	struct format format;
 	int width;
 	bool has_width, left, hidden, is_matched, is_stack;
 };
@@ -23,7 +26,7 @@ struct columns {
 	u32 count;
 };
 
-/* What a format means for this reader: read once, used for each row. */
+/* A format as this reader wants it printed: parsed once, used for each row. */
 struct row_layout {
 	const struct format *format;
 	struct columns columns;
@@ -62,7 +65,7 @@ static void begin_column(struct columns *c, const struct row_style *s, const cha
 	col->hidden = col->is_stack || is_hidden(s, col->name);
 }
 
-/* What stands before the next name but for blanks ("%% NEXT=") belongs to the column before. */
+/* Text before the next name, other than blanks ("%% NEXT="), belongs to the column before it. */
 static void keep_unit(struct columns *c, struct format_part *part, int len)
 {
 	struct column *last;
@@ -180,7 +183,7 @@ void row_style_release(struct row_style *s)
 	s->last_layout = NULL;
 }
 
-/* Pads what stands in out from `start` on to the column's width. */
+/* Pads the text in out that begins at `start` to the column's width. */
 static void pad(struct strbuf *out, const struct column *c, size_t start, bool is_last)
 {
 	size_t len = out->len - start;
@@ -298,7 +301,7 @@ static void json_frames(struct json *j, const char *text)
 	json_end(j, ']');
 }
 
-/* A column made of integers, like "%u.%03u" or "%d.%d%%", that reads as a number. */
+/* Is the text of a column of integers, like "%u.%03u" or "%d.%d%%", a number in JSON? */
 static bool is_number_text(const struct column *c, const struct type *t, const char *text)
 {
 	const char *point = strchr(text, '.');
@@ -351,7 +354,7 @@ static void json_column(struct value_printer *p, struct json *j, const struct co
 		json_string(j, text, len);
 }
 
-/* Expressions are matched with what the kernel said, not with how a terminal is shown it. */
+/* Expressions are matched against the kernel's strings, not against their escaped form. */
 static bool row_passes(struct row_style *s, struct value_printer *p, const struct columns *c,
 		       const struct type *t, const u8 *payload)
 {
@@ -440,7 +443,7 @@ void row_print(struct row_style *s, struct value_printer *p, struct output *out,
 	free(copy);
 }
 
-/* Of "uprobe:/bin/bash:readline" only the function: a table says the rest above it. */
+/* The function alone of "uprobe:/bin/bash:readline": the rest stands above the table. */
 static void table_probe(struct value_printer *p, const struct medium *to, const u8 *key)
 {
 	struct strbuf name = STRBUF_INIT;

@@ -63,7 +63,7 @@ static inline const struct sink_format *sink_of(bool json)
 	return json ? &sink_as_json : &sink_as_text;
 }
 
-/* The titles, also if no row comes; before the first row they come by themselves. */
+/* Prints the titles even if no row follows; otherwise the first row prints them. */
 static inline void sink_header(struct sink *s)
 {
 	if (!s->has_header)

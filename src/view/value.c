@@ -326,7 +326,7 @@ out:
 void value_key_text(struct value_printer *p, struct strbuf *out, const struct type *t, bool is_list,
 		    const void *data)
 {
-	/* A tuple as the only key prints as the list of its members, too: they are the same key. */
+	/* A tuple that is the only key prints as the list of its members: it is the same key. */
 	if (t->kind == TYPE_TUPLE)
 		text_list(p, out, t, data);
 	else

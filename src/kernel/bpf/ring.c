@@ -17,7 +17,8 @@ struct ring {
 	u64 size;
 	u8 *copy; /* of a record that wraps around */
 	u32 copy_size;
-	u8 next_head[8]; /* the same of the record after it, as far as a handler may look */
+	/* the first bytes of the record after it, for a handler that looks ahead */
+	u8 next_head[8];
 	size_t page;
 };
 

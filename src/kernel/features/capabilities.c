@@ -60,7 +60,7 @@ static const char *lockdown_mode(struct kernel *k)
 		free(text);
 		return mode;
 	}
-	/* securityfs is not mounted: what the kernel was built with cannot be undone. */
+	/* securityfs is not mounted; a lockdown that was built in cannot be switched off. */
 	if (kernel_config(k, "LOCK_DOWN_KERNEL_FORCE_CONFIDENTIALITY") == 'y')
 		return modes[1];
 	return kernel_config(k, "LOCK_DOWN_KERNEL_FORCE_INTEGRITY") == 'y' ? modes[0] : NULL;
@@ -74,7 +74,7 @@ static void say(struct kernel_answer *a, int error, const char *why, const char 
 	a->hint = hint;
 }
 
-/* EPERM and EACCES have few causes, and these are they. */
+/* EPERM and EACCES have few causes: all are checked here. */
 static void say_not_permitted(struct kernel *k, struct kernel_answer *a, int error)
 {
 	const char *mode = lockdown_mode(k);
@@ -134,7 +134,7 @@ static int try_bpf(struct kernel *k, const char *name, u32 number)
 {
 	int fd;
 
-	/* A known feature means that a program was loaded. */
+	/* If a feature was found, a program was loaded. */
 	if (k->features_known && k->features.loads)
 		return 0;
 	fd = kernel_try_program(BPF_PROG_TYPE_KPROBE, 0, NULL, 0, NULL, 0);
@@ -157,7 +157,10 @@ static int try_tracepoints(struct kernel *k, const char *name, u32 number)
 {
 	int rc;
 
-	/* There wherever CONFIG_EVENT_TRACING is; else any. */
+	/*
+	 * This tracepoint exists wherever CONFIG_EVENT_TRACING is set; if it does not, any other
+	 * will do.
+	 */
 	if (tracefs_event_id(k, "sched", "sched_switch") > 0)
 		return 0;
 	rc = tracefs_each_event(k, "*", "*", stop_at_first, NULL);
@@ -169,7 +172,7 @@ static int try_pmu(struct kernel *k, const char *name, u32 number)
 	return MIN(kernel_pmu_type(name), 0);
 }
 
-/* Makes a link that cannot work; how it is refused says whether it could have been one. */
+/* Makes a link that cannot work; the error tells whether the kernel knows this kind of link. */
 static int try_link(u32 attach_type, union bpf_attr *attr)
 {
 	const int prog = kernel_try_program(BPF_PROG_TYPE_KPROBE, attach_type, NULL, 0, NULL, 0);
@@ -232,8 +235,7 @@ static int try_uprobe_link(struct kernel *k, const char *name, u32 attach_type)
 	return err == -EBADF ? 0 : (err ? err : -EINVAL);
 }
 
-/* A program without the function that it is for: what is missing is that, or programs of the kind.
- */
+/* A program that names no function. If the error is about that, the kernel has such programs. */
 static int try_fentry(struct kernel *k, const char *name, u32 number)
 {
 	char log[256] = "";
@@ -299,8 +301,10 @@ static int try_watchpoint(struct kernel *k, const char *name, u32 number)
 	return try_perf_attr(&attr, 0, -1);
 }
 
-/* The command exists where a bad descriptor is all that is wrong; the programs are as those of
- * fentry. */
+/*
+ * If the command exists, a bad descriptor is all that is wrong; the programs are of the same kind
+ * as fentry's.
+ */
 static int try_iterators(struct kernel *k, const char *name, u32 number)
 {
 	char log[256] = "";
@@ -320,7 +324,7 @@ static int try_iterators(struct kernel *k, const char *name, u32 number)
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-/* Listed is not usable: under lockdown the tracer is there, and its files may not be opened. */
+/* A tracer that is listed may still be unusable: under lockdown its files cannot be opened. */
 static int try_tracer(struct kernel *k, const char *name, u32 number)
 {
 	const char *root = kernel_tracefs(k);

@@ -67,8 +67,8 @@ static bool accepted(u32 type, const struct bpf_insn *insns, u32 count)
 	})
 
 /*
- * A helper whose arguments are hard to forge: called without them, it is refused for another reason
- * than for not being there. any_type: also where programs of other types only may call it.
+ * Does the helper exist? It is called without arguments: a helper that exists is then refused for
+ * its arguments. any_type: also if only programs of other types may call it.
  */
 static bool helper_exists(int function, bool any_type)
 {
@@ -91,7 +91,7 @@ static bool helper_exists(int function, bool any_type)
 	return any_type || (!strstr(log, "unknown func") && !strstr(log, "cannot use helper"));
 }
 
-/* Instructions that are accepted where the answer is yes; they find the context in r1. */
+/* Instructions that the kernel accepts if the answer is yes; r1 is the context. */
 struct question {
 	bool *ret;
 	const struct bpf_insn *insns;

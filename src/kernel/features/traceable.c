@@ -37,8 +37,8 @@ static void add_line(struct traceable *t, char *line, bool addresses)
 		blank[1 + strcspn(blank + 1, "]")] = '\0';
 	}
 	/*
-	 * Functions that were thrown away have no other name there (weak ones that lost, init
-	 * text).
+	 * Functions that were discarded (weak ones that were overridden, init text) have no other
+	 * name there.
 	 */
 	if (!*f.name || str_starts(f.name, "__ftrace_invalid_address__"))
 		return;
@@ -99,7 +99,7 @@ static int load(struct kernel *k)
 	if (!t->is_loaded) {
 		t->is_loaded = true;
 		t->error = read_list(k);
-		/* Function tracing may be locked away behind an empty file. */
+		/* If function tracing is locked down the file may be empty. */
 		if (!t->error && !t->list.len)
 			t->error = -ENODATA;
 	}
@@ -172,7 +172,7 @@ static int count_own(void *arg, const struct kernel_function *f)
 	return 0;
 }
 
-/* The list says how many functions of a name there are, but not which. */
+/* The list tells how many functions have this name, but not which. */
 static enum traceable_answer by_name(struct kernel *k, const struct kernel_function *f)
 {
 	struct traceable *t = &k->traceable;

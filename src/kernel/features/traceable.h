@@ -12,7 +12,7 @@
 #include "kernel/symbols/ksyms.h"
 
 /*
- * From now on those of a file, laid out as available_filter_functions is. 0 or -errno: it cannot be
+ * Takes the list from a file in the format of available_filter_functions. 0 or -errno: it cannot be
  * read.
  */
 int kernel_set_traceable(struct kernel *k, const char *path);
@@ -21,7 +21,7 @@ bool kernel_traceable_is_given(const struct kernel *k); /* by kernel_set_traceab
 struct traceable_function {
 	const char *name, *module; /* module NULL = vmlinux */
 };
-/* The list as it is; 0, what fn returned, or -errno: it cannot be read. */
+/* Calls fn for each line of the list. 0, what fn returned, or -errno: it cannot be read. */
 int kernel_each_traceable(struct kernel *k,
 			  int (*fn)(void *arg, const struct traceable_function *f), void *arg);
 
@@ -33,12 +33,12 @@ enum traceable_answer {
 	TRACEABLE_UNKNOWN, /* the list cannot be read */
 };
 enum traceable_answer kernel_function_traceable(struct kernel *k, const struct kernel_function *f);
-/* Of the function that has this name. */
+/* Whether the function of this name may be traced. */
 enum traceable_answer kernel_name_traceable(struct kernel *k, const char *name);
 
 /*
- * Every function one of whose names matches the glob (NULL = all), with the answer for it. Where
- * the list is the user's, or kallsyms has no addresses, only the list is asked: each of its names
+ * Calls fn for every function one of whose names matches the glob (NULL = all), with the answer for
+ * it. If the list is the user's, or kallsyms has no addresses, only the list is read: each name
  * once, without addresses. -errno: nothing can be read.
  */
 int kernel_each_function(struct kernel *k, const char *glob,
@@ -46,7 +46,7 @@ int kernel_each_function(struct kernel *k, const char *glob,
 				   enum traceable_answer answer),
 			 void *arg);
 
-/* May kprobes not be put on it? By its address, where both are known, or else by its name. */
+/* Are kprobes on it forbidden? Compared by address if both are known, else by name. */
 bool kernel_function_blacklisted(struct kernel *k, const char *name, u64 address);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The system calls that a reader needs; all others fail with EPERM, and the run reports which call
- * it was. A call that fails without a word would look like an empty file or a missing symbol,
- * whether this list is wrong or somebody exploits the tracer.
+ * The system calls that a reader needs. All others fail with EPERM, and the run reports which call
+ * it was: a call that failed in silence would look like an empty file or a missing symbol, whether
+ * this list has a gap or somebody exploits the tracer.
  */
 #include "kernel/sandbox/filter.h"
 
@@ -121,7 +121,7 @@ static const struct row sometimes[] = {
 #define CODE_SECCOMP 1 /* siginfo.h: SYS_SECCOMP */
 #define DATA(field)  (u32) offsetof(struct seccomp_data, field)
 
-/* The calls that were told already, so that one that comes often is told once. */
+/* The calls that were reported, so that each is reported once. */
 static _Atomic u64 told[16];
 
 static void say(u32 number)
@@ -142,7 +142,7 @@ static void say(u32 number)
 		return;
 }
 
-/* SECCOMP_RET_TRAP: the call was not made, and returns what we say. */
+/* SECCOMP_RET_TRAP: the call was not made; it returns what this handler sets. */
 static void on_refusal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *const c = context;

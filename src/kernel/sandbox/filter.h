@@ -4,8 +4,8 @@
 #define PANTRACE_KERNEL_SANDBOX_FILTER_H
 
 /*
- * From here on all threads have it; no_new_privs is set. 0 or -errno; -EOPNOTSUPP where there is
- * none.
+ * Installs it for all threads; no_new_privs is set before. 0 or -errno; -EOPNOTSUPP if this
+ * architecture or kernel has none.
  */
 int sandbox_filter(void);
 

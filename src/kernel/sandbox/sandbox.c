@@ -12,7 +12,6 @@
 #define BIT_BPF	    39
 #define BIT_RESTORE 40
 
-/* Without CAP_BPF (5.8) bpf(2) asks for SYS_ADMIN, also for maps that are open. */
 const struct sandbox_capability sandbox_capabilities[] = {
 	{BIT_BPF, "CAP_BPF", 0, "read maps"},
 	{BIT_PERFMON, "CAP_PERFMON", 0, "run end probes"},
@@ -44,8 +43,6 @@ static int keep_capabilities(u32 needs)
 	for (const struct sandbox_capability *c = sandbox_capabilities; c->name; c++)
 		if (!c->needs || c->needs & needs)
 			keep |= 1ULL << c->bit;
-	if (prctl(PR_CAPBSET_READ, BIT_BPF, 0, 0, 0) < 0)
-		keep |= 1ULL << CAP_SYS_ADMIN;
 	held = data[0].permitted | (u64)data[1].permitted << 32;
 	keep &= held;
 	for (u32 i = 0; i < 2; i++) {

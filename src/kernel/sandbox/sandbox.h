@@ -13,7 +13,10 @@
 
 #include "base/base.h"
 
-/* What is still to be done, beyond reading maps and buffers, for which BPF and PERFMON are kept. */
+/*
+ * What the run still has to do, beyond reading maps and buffers, for which BPF and PERFMON are
+ * kept.
+ */
 enum sandbox_need {
 	SANDBOX_KERNEL_NAMES = 1 << 0, /* functions of the kernel are read now and then: SYSLOG */
 	/* programs of other users, by process: SYS_PTRACE, DAC_READ_SEARCH */
@@ -37,15 +40,15 @@ struct sandbox_capability {
 extern const struct sandbox_capability sandbox_capabilities[];
 
 /*
- * 0 or -errno: then less was given up, which is no reason not to go on. needs: enum sandbox_need,
- * or'ed.
+ * Drops the rest. 0 or -errno: then less was dropped, and the run may go on. needs: enum
+ * sandbox_need, or'ed.
  */
 int sandbox_enter(u32 needs);
 /* Does this kernel filter system calls for us (seccomp(2), on this architecture)? */
 bool sandbox_can_filter(void);
 /*
- * System calls that the filter refused (EPERM). Each was told on stderr: it is a defect of the
- * filter, or of more.
+ * How many system calls the filter refused (EPERM). Each was reported on stderr: either the filter
+ * has a gap, or the tracer was exploited.
  */
 u32 sandbox_refused(void);
 /* The words of the option that switches it off. */

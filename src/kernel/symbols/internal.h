@@ -17,7 +17,7 @@ struct ksym {
 #define KSYMS_CACHE 4096 /* addresses that were asked for: those of a trace are few */
 
 struct ksyms {
-	struct kernel *kernel; /* to be read from; NULL: a recording's */
+	struct kernel *kernel; /* where to read from; NULL: the text of a recording */
 	bool is_loaded;
 	int error;
 	char *data; /* holds the names, each with its NUL */
@@ -25,9 +25,10 @@ struct ksyms {
 	VECTOR(struct ksym) list; /* rising addresses; equal ones in the order of the file */
 	size_t known; /* index of the first one whose address is known */
 	VECTOR(const char *) modules; /* [0] = NULL, vmlinux */
-	u32 scans; /* names that were asked for without the index */
+	u32 scans; /* lookups by name so far without the index */
 	struct hashmap by_name;
-	u64 boot_begin, boot_end; /* code that was run at boot; end 0 = not asked yet */
+	/* the range of code that was discarded after boot; end 0 = not asked yet */
+	u64 boot_begin, boot_end;
 	struct {
 		u64 address;
 		u32 index; /* + 1 */
@@ -35,7 +36,8 @@ struct ksyms {
 };
 
 /*
- * Appends a symbol whose names lie in data; module NULL = vmlinux. What has no address is left out.
+ * Appends a symbol whose names lie in data; module NULL = vmlinux. Symbols without an address are
+ * left out.
  */
 void ksyms_add(struct ksyms *ks, u64 address, char type, const char *name, const char *module);
 /* Lines of kallsyms in data. */

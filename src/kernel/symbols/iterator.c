@@ -184,7 +184,10 @@ static int load_program(int buffer, const struct layout *l)
 	*at++ = ADD_IMM(BPF_REG_2, HEAD + NAME);
 	*at++ = MOV_IMM(BPF_REG_3, MODULE);
 	*at++ = CALL(FUNC_SEQ_WRITE);
-	/* The kernel takes back what did not fit, and comes again. */
+	/*
+	 * What did not fit was discarded by the kernel, which calls the program again for this
+	 * symbol.
+	 */
 	*at++ = MOV_IMM(BPF_REG_0, 0);
 	*at++ = EXIT();
 	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));

@@ -39,7 +39,9 @@ void ksyms_release(struct ksyms *ks)
 	free(ks);
 }
 
-/* A module's symbols stand together. False: there are too many modules to count. */
+/*
+ * The index of the module; symbols of one module are adjacent. False: there are too many modules.
+ */
 static bool find_module(struct ksyms *ks, const char *module, u16 *ret)
 {
 	size_t last;
@@ -130,7 +132,7 @@ static const char *name_of(const struct ksyms *ks, const struct ksym *s)
 }
 
 /*
- * Of those at the greatest address up to this one the first (get_symbol_pos() in
+ * The first symbol at the greatest address that is not above this one (get_symbol_pos() in
  * kernel/kallsyms.c).
  */
 static const struct ksym *search(const struct ksyms *ks, u64 address)
@@ -154,7 +156,10 @@ static const struct ksym *search(const struct ksyms *ks, u64 address)
 	return &all[low];
 }
 
-/* At the next symbol of its range; a module's text ends with a page. */
+/*
+ * Where the symbol ends: at the next symbol of its range. The last one of a module ends with its
+ * page.
+ */
 static u64 end_of(const struct ksyms *ks, const struct ksym *s)
 {
 	const struct ksym *const stop = ks->list.items + ks->list.len;
@@ -171,8 +176,8 @@ static u64 end_of(const struct ksyms *ks, const struct ksym *s)
 }
 
 /*
- * A global name, without compiler's suffixes; of a system call that the 64-bit and the 32-bit table
- * share, the 64-bit name.
+ * How telling a name is: a global one first, one without suffixes of the compiler; of a system call
+ * that the 64-bit and the 32-bit table share, the 64-bit name.
  */
 static u32 rank(const struct ksyms *ks, const struct ksym *s)
 {
@@ -225,11 +230,11 @@ bool ksyms_at(struct ksyms *ks, u64 address, enum ksym_naming naming, struct ker
 
 /* ---- by name ---- */
 
-/* A few names are found by looking at all; an index takes as long as this many of them. */
-#define SCANS_BEFORE_INDEX 12
 /*
- * Set in what names are found as, an index + 1, where symbols at several addresses have the name.
+ * The first names are looked up by scanning; building the index takes as long as this many scans.
  */
+#define SCANS_BEFORE_INDEX 12
+/* Flag in the value found for a name (an index + 1): symbols at several addresses have it. */
 #define IS_SHARED ((uintptr_t)1 << 40)
 
 static size_t index_of(uintptr_t found)
@@ -237,7 +242,10 @@ static size_t index_of(uintptr_t found)
 	return (found & (IS_SHARED - 1)) - 1;
 }
 
-/* Another symbol of that name. vmlinux stands first in the file, but modules may lie below it. */
+/*
+ * Another symbol of that name is added. vmlinux stands first in the file, but modules may be at
+ * lower addresses.
+ */
 static uintptr_t found_again(const struct ksyms *ks, uintptr_t found, size_t i)
 {
 	const struct ksym *all = ks->list.items;
@@ -304,8 +312,8 @@ u32 ksyms_count(struct ksyms *ks, const char *name)
 /* ---- functions ---- */
 
 /*
- * Padding in front of functions has names, too (scripts/link-vmlinux.sh, kCFI), and so have parts
- * that are rarely run.
+ * Not functions: padding in front of functions (scripts/link-vmlinux.sh, kCFI) and parts that were
+ * split off because they are rarely run.
  */
 static bool is_function(const struct ksyms *ks, const struct ksym *s)
 {
@@ -327,10 +335,7 @@ bool ksyms_ran_at_boot(struct ksyms *ks, u64 address)
 	return address && address >= ks->boot_begin && address < ks->boot_end;
 }
 
-/*
- * The names of one address, of which the first stands at s. False: none is a function's that
- * matches.
- */
+/* Looks at all names of the address whose first symbol is s. False: no function name matches. */
 static bool match_names(const struct ksyms *ks, const struct ksym *s, size_t n, const char *glob,
 			struct kernel_function *ret)
 {

@@ -8,8 +8,8 @@
 #include "kernel/symbols/internal.h"
 
 /*
- * The value of a hexadecimal digit plus one, 0 for anything else: 2 million of them are read at a
- * time.
+ * The value of a hexadecimal digit plus one, 0 for anything else. A table, as 2 million digits are
+ * read at a time.
  */
 static const u8 hex_digits[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,

@@ -95,9 +95,11 @@ struct span tracefs_command_span(const struct tracefs_command *c, const struct d
 
 /* ---- error_log ---- */
 
-/* The command as the kernel's parsers of probes print it: blanks run together
- * (kernel/trace/trace_probe.c,
- * __trace_probe_log_err()). map[i] is the byte of the original. Malloc'ed both. */
+/*
+ * The command in the form that the kernel's parsers of probes report: runs of blanks as one
+ * (kernel/trace/trace_probe.c, __trace_probe_log_err()). map[i] is the byte of the original. Both
+ * are malloc'ed.
+ */
 static char *squeeze(const char *text, size_t len, size_t **ret_map)
 {
 	char *out = xmalloc(len + 1);
@@ -119,8 +121,10 @@ static char *squeeze(const char *text, size_t len, size_t **ret_map)
 	return out;
 }
 
-/* Where the logged command begins in ours and what `caret` bytes further is in ours; SIZE_MAX if it
- * is another one. */
+/*
+ * Where the logged command begins in ours, and which of our bytes its caret points at; SIZE_MAX if
+ * it is another command.
+ */
 static size_t place_in_command(const struct tracefs_command *c, const char *logged, size_t len,
 			       size_t caret)
 {
@@ -158,7 +162,7 @@ static bool says(const struct log_entry *e, const char *text)
 
 /* ---- what the parser of filters counts ---- */
 
-/* A caret behind what it means goes back to its first character. */
+/* The caret may point behind what it means: moves it back to the first character of the name. */
 static size_t back_to_name(const char *text, size_t at)
 {
 	while (at && (isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_'))
@@ -188,9 +192,9 @@ static size_t back_to_brace(const char *text, size_t at)
 }
 
 /*
- * parse_pred() of kernel/trace/trace_events_filter.c is given a term, and as its place that of the
- * term's second character: what it reports is one too far, and for some complaints it has read on.
- * Those of predicate_parse() and calc_stack() are where they say.
+ * The kernel gives parse_pred() (kernel/trace/trace_events_filter.c) the second character of a term
+ * as its place, so what it reports is one too far; for some complaints it has read on. Complaints
+ * of predicate_parse() and calc_stack() have the right place.
  */
 static const struct filter_complaint {
 	const char *text;
@@ -274,13 +278,13 @@ static bool next_entry(const char **at, struct log_entry *e)
 	return false;
 }
 
-/* What the kernel has against a command. */
+/* The kernel's complaint about a command. */
 struct tracefs_complaint {
 	char *text; /* "Field not found", malloc'ed */
 	size_t offset; /* in our command; SIZE_MAX = unknown */
 };
 
-/* *ret_only: the log holds nothing else. */
+/* *ret_only: the log holds no other entry. */
 static bool read_complaint(const char *directory, const struct tracefs_command *c,
 			   struct tracefs_complaint *ret, bool *ret_only)
 {
@@ -330,7 +334,7 @@ static int write_once(const char *path, int flags, const char *text, size_t len)
 	return err;
 }
 
-/* Why, where the log does not say it. */
+/* Says the cause by errno, if the log has none. */
 static void say_errno(struct kernel *k, struct diag *d, const char *what, const char *file, int err)
 {
 	const struct kernel_answer *lockdown;
@@ -379,7 +383,7 @@ int tracefs_command_write(struct kernel *k, const char *directory, const char *f
 	if (found) {
 		diag_error(d, tracefs_command_span(c, d, complaint.offset), "%s: %s", what,
 			   complaint.text);
-		/* The log was empty before: so it shall be. */
+		/* The log was empty before, so it is emptied again. */
 		if (only) {
 			path = xasprintf("%s/error_log", directory);
 			write_once(path, O_TRUNC, "\n", 1);

@@ -37,7 +37,7 @@ void tracefs_command_add(struct tracefs_command *c, const char *fmt, ...) PRINTF
 void tracefs_command_user(struct tracefs_command *c, const char *text, size_t len, u16 file,
 			  u32 begin);
 /*
- * The same for words that are written otherwise than the user wrote them: all of them stand for
+ * The same for words that are not spelled as the user wrote them: all of them stand for the text at
  * `from`.
  */
 void tracefs_command_stands_for(struct tracefs_command *c, const char *text, struct span from);
@@ -51,8 +51,8 @@ void tracefs_command_from(struct tracefs_command *c, struct diag *d, const char 
 			  const char *text);
 void tracefs_command_release(struct tracefs_command *c);
 /*
- * Where the byte of the command comes from: from there to the end of the user's word. NO_SPAN: from
- * us.
+ * Which of the user's words the byte of the command comes from: the span from there to the word's
+ * end. NO_SPAN: it is ours.
  */
 struct span tracefs_command_span(const struct tracefs_command *c, const struct diag *d,
 				 size_t offset);

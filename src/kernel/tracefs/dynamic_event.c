@@ -73,7 +73,7 @@ static const char *kernel_name(struct dynamic_events *set, enum dynamic_kind kin
 	return arena_strdup(&set->arena, name);
 }
 
-/* Why the file that defines such events is not there. */
+/* Reports why the file that defines such events is missing. */
 static int refuse_kind(struct dynamic_events *set, enum dynamic_kind kind)
 {
 	static const enum kernel_capability needs[] = {

@@ -40,8 +40,8 @@ struct dynamic_event {
 struct dynamic_events;
 
 /*
- * Does the kernel take event probes? By trial: its README tells of them even where they are not
- * built in.
+ * Does the kernel support event probes? Found by trial: its README mentions them even if they are
+ * not built in.
  */
 bool dynamic_events_can_probe_events(struct kernel *k);
 
@@ -49,7 +49,7 @@ bool dynamic_events_can_probe_events(struct kernel *k);
 struct dynamic_events *dynamic_events_new(struct kernel *k, struct diag *d);
 /* Removes all of them; a warning if one cannot be. NULL is fine. */
 void dynamic_events_release(struct dynamic_events *set);
-/* Somebody else removes them: instance_leave(). */
+/* Leaves their removal to the guard: instance_leave(). */
 void dynamic_events_leave(struct dynamic_events *set);
 /*
  * Defines one. shown: any text; the kernel's name is made of it (other characters than [A-Za-z0-9_]
@@ -59,8 +59,8 @@ void dynamic_events_leave(struct dynamic_events *set);
 int dynamic_events_define(struct dynamic_events *set, enum dynamic_kind kind, const char *shown,
 			  const struct tracefs_command *tail, const struct dynamic_event **ret);
 /*
- * The same with letters behind the first of the definition: "10" of "r10:", how many calls a return
- * probe follows at once.
+ * The same with letters after the definition's first one: "10" of "r10:", the number of calls that
+ * a return probe can follow at once.
  */
 int dynamic_events_define_as(struct dynamic_events *set, enum dynamic_kind kind,
 			     const char *modifier, const char *shown,

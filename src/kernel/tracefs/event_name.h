@@ -14,11 +14,11 @@ const char *event_name_bare(const char *word);
 /* Is "SYSTEM:EVENT", both of which may have wildcards, an event of this kernel? */
 bool event_name_is_known(struct kernel *k, const char *name);
 
-/* "did you mean 'SYSTEM:EVENT'?", nothing if none is near. True if something was said. */
+/* Hints "did you mean 'SYSTEM:EVENT'?" if a similar name exists. True if it did. */
 bool event_name_hint(struct kernel *k, struct diag *d, const char *name);
 /*
- * There is no such event: with the nearest ones. system: NULL = it was not said. -ENOENT, or
- * -EACCES where no events can be read.
+ * Reports that there is no such event, with the nearest names. system: NULL = not given. -ENOENT,
+ * or -EACCES if the events cannot be read.
  */
 int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const char *system,
 		      const char *event);
@@ -29,7 +29,7 @@ int event_name_refuse(struct kernel *k, struct diag *d, struct span at, const ch
  */
 int event_fields_each(const char *format, int (*fn)(void *arg, const char *name, const char *type),
 		      void *arg);
-/* There is no such field: with the nearest ones. event: "SYSTEM:EVENT". */
+/* Reports that there is no such field, with the nearest names. event: "SYSTEM:EVENT". */
 void event_field_refuse(struct diag *d, struct span at, const char *event, const char *format,
 			const char *field);
 

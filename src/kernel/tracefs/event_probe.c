@@ -21,7 +21,7 @@ bool event_probe_is_pointer(const char *format, const char *field, size_t len)
 	return false;
 }
 
-/* A call that changes nothing, whose argument is known. */
+/* Traces a call that changes nothing and whose argument is known. */
 static bool reads_pointer(struct instance *in, const struct dynamic_event *e)
 {
 	static const char path[] = "";

@@ -20,7 +20,10 @@
 
 /* ---- the guard ---- */
 
-/* Descriptors hold things: a pipe that should end, the lock of an instance, a file system. */
+/*
+ * Closes all other descriptors, as they would keep things alive: a pipe that should end, the lock
+ * of an instance, a file system.
+ */
 static void keep_only(int line)
 {
 	const int null = open("/dev/null", O_RDWR);
@@ -61,8 +64,10 @@ static void set_title(const char *title)
 	free(text);
 }
 
-/* A line that ends without a word: the owner is on its way out. Its files are closed, it is not yet
- * gone. */
+/*
+ * The socket was closed without a word: the owner is exiting. Its files are closed, the process may
+ * still exist.
+ */
 static bool owner_was_killed(void)
 {
 	char word;
@@ -79,7 +84,7 @@ static void wait_for_death(struct kernel *k, const struct tracefs_owner *owner)
 		usleep(pause);
 }
 
-/* What cannot be removed at once (a reader is in it) may be a moment later. */
+/* What cannot be removed at once (somebody has it open) may be removable a moment later. */
 static void sweep(struct kernel *k)
 {
 	u32 failed = 1;
@@ -100,7 +105,10 @@ static void be_guard(struct kernel *k, const struct tracefs_owner *owner, int li
 	sigset_t all;
 
 	setsid();
-	/* A signal to all processes here is meant for the owner, and the owner ends the guard. */
+	/*
+	 * Signals to all processes of this group are meant for the owner, and the owner ends the
+	 * guard.
+	 */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	keep_only(line);
@@ -125,7 +133,7 @@ int guard_start(struct kernel *k)
 
 	if (k->guard_pid)
 		return 0;
-	/* Found now: the guard shall not have to look for it. */
+	/* Found before the fork, so that the guard does not have to. */
 	if (!kernel_tracefs(k))
 		return -errno;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line))
@@ -151,7 +159,10 @@ void guard_end(struct kernel *k)
 
 	if (!k->guard_pid)
 		return;
-	/* Its end of the line closes when it ends. One that somebody stopped is not waited for. */
+	/*
+	 * The guard closes its end of the socket when it ends. If somebody stopped it, it is not
+	 * waited for.
+	 */
 	if (send(k->guard_line, &word, 1, MSG_NOSIGNAL) < 0 || poll(&end, 1, 1000) == 1)
 		while (waitpid(k->guard_pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -163,10 +174,13 @@ bool guard_take_over(struct kernel *k)
 {
 	struct pollfd end = {.fd = k->guard_line};
 
-	/* readable: its end of the line is closed; the first of a pid namespace takes it along */
+	/*
+	 * readable: the guard closed its end; the first process of a PID namespace takes the guard
+	 * with it
+	 */
 	if (!k->guard_pid || poll(&end, 1, 0) || getpid() == 1)
 		return false;
-	close(k->guard_line); /* without a word, as if we had been killed */
+	close(k->guard_line); /* ended without a word, as if it had been killed */
 	k->guard_pid = 0;
 	return true;
 }

@@ -14,19 +14,19 @@
 #include "kernel/kernel.h"
 
 /*
- * Before anything in tracefs is changed. The first call starts the guard, further ones do nothing.
- * 0, or -errno: then there is none.
+ * Called before anything in tracefs is changed. The first call starts the guard, further ones do
+ * nothing. 0, or -errno: there is no guard.
  */
 int guard_start(struct kernel *k);
 /*
- * Everything is taken back: the guard ends, and has ended when this returns. Without a guard
- * nothing happens.
+ * Called when everything was undone: ends the guard and waits for its end. Does nothing without a
+ * guard.
  */
 void guard_end(struct kernel *k);
 /*
- * What stands in tracefs under our name is left to the guard, which removes it once we are gone:
- * that may take seconds, for which nobody should have to wait. False: there is no guard (any more),
- * and we have to do it.
+ * Leaves what has our name in tracefs to the guard, which removes it when we are gone: that may
+ * take seconds, and nobody should have to wait for it. False: there is no guard (any more), the
+ * caller has to do it.
  */
 bool guard_take_over(struct kernel *k);
 

@@ -53,7 +53,7 @@ int instance_refused(struct instance *in, int err, const char *file, const char 
 	return err;
 }
 
-/* No tracefs, or not for us. */
+/* Reports why there is no tracefs, or that we may not use it. */
 static int refuse_tracefs(struct kernel *k, struct diag *d, int err)
 {
 	const struct kernel_answer *a = kernel_ask(k, KERNEL_TRACEFS);
@@ -67,8 +67,10 @@ static int refuse_tracefs(struct kernel *k, struct diag *d, int err)
 
 /* ---- an instance of our own ---- */
 
-/* Makes the directory and locks it. A sweep that comes in between takes it for a dead one's: then
- * once more. */
+/*
+ * Makes the directory and locks it. A sweep that comes between the two takes it for a dead run's
+ * and removes it: then it is made once more.
+ */
 static int make_directory(struct instance *in)
 {
 	struct stat opened, named;
@@ -108,7 +110,9 @@ static int open_own(struct instance *in, const char *root)
 	return err;
 }
 
-/* Everything that an instance takes over from the top buffer and that would change what we see. */
+/*
+ * Sets everything that a new instance copies from the top buffer and that would change what we see.
+ */
 static int set_defaults(struct instance *in, bool any_clock)
 {
 	static const struct {
@@ -192,8 +196,10 @@ static int lock_top(struct instance *in)
 	return -EBUSY;
 }
 
-/* An event that is on in the top buffer; malloc'ed or NULL. That of bpf_trace_printk() is switched
- * on by the kernel itself, for good (kernel/trace/bpf_trace.c). */
+/*
+ * An event that is enabled in the top buffer; malloc'ed or NULL. Not that of bpf_trace_printk(),
+ * which the kernel enables itself, for good (kernel/trace/bpf_trace.c).
+ */
 static char *enabled_event(const struct instance *in)
 {
 	char *text, *line, *rest, *found = NULL;
@@ -207,7 +213,7 @@ static char *enabled_event(const struct instance *in)
 	return found;
 }
 
-/* Somebody traces there already: with a tracer, or with events. */
+/* Refuses if somebody traces there already: with a tracer, or with events. */
 static int check_top_is_free(struct instance *in)
 {
 	char *tracer = NULL, *event = enabled_event(in);
@@ -231,7 +237,7 @@ static int check_top_is_free(struct instance *in)
 	return err;
 }
 
-/* The head of the text says it. */
+/* The header of the text tells it. */
 static bool buffer_is_empty(const struct instance *in)
 {
 	const int fd = instance_open_file(in, "trace", O_RDONLY);
@@ -300,7 +306,7 @@ int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, str
 	return 0;
 }
 
-/* A reader may still be on its way out of a file of the instance. */
+/* A reader may be about to close a file of the instance. */
 static int remove_directory(const char *path)
 {
 	for (int attempt = 0; attempt < 50; attempt++) {
@@ -317,13 +323,15 @@ static void close_own(struct instance *in)
 {
 	int err;
 
-	/* Without these, everything would go on being recorded while it is taken down. */
+	/* Without these, recording would go on while the instance is taken down. */
 	instance_try(in, "tracing_on", "0");
 	instance_try(in, "events/enable", "0");
 	if (in->has_triggers)
 		tracefs_triggers_remove(in->directory);
-	/* A tracer goes with its instance. To write "nop" before would also clear the buffer, which
-	 * takes two more grace periods of RCU (tracer_init() in kernel/trace/trace.c). */
+	/*
+	 * A tracer ends with its instance. Writing "nop" first would also clear the buffer, which
+	 * takes two more RCU grace periods (tracer_init() in kernel/trace/trace.c).
+	 */
 	if (!rmdir(in->directory))
 		return;
 	instance_try(in, "current_tracer", "nop");
@@ -425,7 +433,10 @@ int instance_try(struct instance *in, const char *file, const char *value)
 	char *now;
 	int err;
 
-	/* What cannot be read (or is not there) may still be written; the write says so if not. */
+	/*
+	 * A file that cannot be read (or does not exist) may still be writable; if not, the write
+	 * reports it.
+	 */
 	if (!tracefs_value_read(in->directory, file, &now)) {
 		const bool same = str_eq(now, value);
 

@@ -35,25 +35,26 @@ enum instance_kind {
 	INSTANCE_OWN, /* made for this run */
 	INSTANCE_TOP, /* the kernel's top buffer */
 	/*
-	 * Made for this run, with the kernel's own clock: to change it takes two grace periods of
-	 * RCU, 10 to 50 ms.
+	 * Made for this run, with the kernel's default clock: changing it takes two RCU grace
+	 * periods, 10 to 50 ms.
 	 */
 	INSTANCE_ANY_CLOCK,
 };
 
 /*
- * d must outlive the instance. The clock is mono (unless any will do), tracing is on, nothing is
- * enabled.
+ * d must outlive the instance. The clock is mono (INSTANCE_ANY_CLOCK: the kernel's default),
+ * tracing is on, nothing is enabled.
  */
 int instance_open(struct kernel *k, struct diag *d, enum instance_kind kind, struct instance **ret);
 /*
- * Ends everything and takes it back. NULL is fine. Descriptors of files in it must be closed before
- * (rmdir refuses otherwise). The diag gets a warning if something could not be taken back.
+ * Ends all tracing in it and undoes every change. NULL is fine. Descriptors of files in it must be
+ * closed before (rmdir refuses otherwise). The diag gets a warning if something could not be
+ * undone.
  */
 void instance_close(struct instance *in);
 /*
- * Nothing is recorded any more, and the guard removes the instance and our dynamic events when we
- * are gone (guard_take_over()): close() does not. False: close() has to.
+ * Stops recording and leaves the removal of the instance and our dynamic events to the guard, after
+ * our end (guard_take_over()): instance_close() then does not remove them. False: it does.
  */
 bool instance_leave(struct instance *in);
 
@@ -82,8 +83,8 @@ int instance_write(struct instance *in, const char *file, const char *value);
 /* The same, without a diagnostic: for what may be missing. */
 int instance_try(struct instance *in, const char *file, const char *value);
 /*
- * Of the top buffer: notes what the file has, so that it is put back. For those that write to it
- * themselves.
+ * For callers that write to the file themselves: saves its value, so that it is restored. Only in
+ * the top buffer.
  */
 int instance_remember(struct instance *in, const char *file);
 /* Adds words of a list (set_ftrace_filter, set_graph_function, set_event_pid). */

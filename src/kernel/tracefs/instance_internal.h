@@ -14,7 +14,8 @@ struct instance {
 	char *directory, *name;
 	int lock; /* descriptor of the directory, flock'ed */
 	struct tracefs_saved *saved; /* top buffer only: what it was before */
-	struct tracefs_saved *shared; /* an own one: what is set at the top all the same, or NULL */
+	/* an own one: settings that are global all the same, as they were, or NULL */
+	struct tracefs_saved *shared;
 	bool has_triggers;
 	bool is_left; /* to the guard */
 };

@@ -37,8 +37,10 @@ bool instance_has_option(const struct instance *in, const char *option)
 	       instance_has(in, file);
 }
 
-/* Options of a tracer are the same in all buffers (kernel/trace/trace.c, __set_tracer_option(); up
- * to 6.17): they do not go with an instance. */
+/*
+ * Options of a tracer are shared by all buffers (kernel/trace/trace.c, __set_tracer_option(); up to
+ * 6.17), so they do not end with an instance.
+ */
 static bool is_of_tracer(const char *option)
 {
 	static const char *const names[] = {"func_stack_trace", "func-no-repeats", "func-args",
@@ -50,8 +52,7 @@ static bool is_of_tracer(const char *option)
 	return str_starts(option, "funcgraph-");
 }
 
-/* Of an instance: notes what such an option is at the top, so that it is put back, also if we are
- * killed. */
+/* Saves such an option's value in the top buffer, so that it is restored, also if we are killed. */
 static int remember_shared(struct instance *in, const char *file, const char *value)
 {
 	char *now;
@@ -129,7 +130,7 @@ int instance_follow_threads(struct instance *in, const pid_t *threads, size_t co
 
 		if (!(follow & row->what))
 			continue;
-		/* First the option: what is started from now on is followed, too. */
+		/* The option comes first, so that what is started from now on is followed, too. */
 		if (follow & FOLLOW_CHILDREN)
 			err = instance_set_option(in, row->fork_option, true);
 		if (!err)
@@ -177,7 +178,10 @@ int instance_follow_process(struct instance *in, pid_t pid, unsigned int follow)
 		diag_error(in->diag, NO_SPAN, "there is no process %d", (int)pid);
 		err = -ESRCH;
 	}
-	/* Threads that a thread started before it was followed: until no new one is seen. */
+	/*
+	 * Threads that were started by threads before those were followed: repeated until no new
+	 * one is seen.
+	 */
 	while (!err && fresh) {
 		err = instance_follow_threads(in, threads.items + threads.len - fresh, fresh,
 					      follow);
@@ -206,9 +210,8 @@ static int refuse_tracer(struct kernel *k, struct diag *d, const char *tracer)
 }
 
 /*
- * An instance lists those tracers that can run in it. function_graph can since 6.11, but the
- * functions that it begins at are a setting of the top buffer still (set_graph_function,
- * kernel/trace/ftrace.c).
+ * An instance lists the tracers that can run in it. function_graph can since 6.11, but
+ * set_graph_function is still a setting of the top buffer (kernel/trace/ftrace.c).
  */
 static bool can_run(struct instance *in, const char *tracer)
 {
@@ -292,7 +295,7 @@ static int command_event(struct instance *in, const char *system, const char *ev
 
 	if (err)
 		return err;
-	/* The group of a probe of this run is no word of the user's. */
+	/* The group of this run's own probes is no word of the user's. */
 	words = str_starts(system, "pantrace_") ? xasprintf("%s of %s", what, event)
 						: xasprintf("%s of %s:%s", what, system, event);
 	if (in->saved && !(flags & O_APPEND))
@@ -314,7 +317,9 @@ int instance_set_filter(struct instance *in, const char *system, const char *eve
 int instance_add_trigger(struct instance *in, const char *system, const char *event,
 			 const struct tracefs_command *trigger)
 {
-	/* A trigger in the top buffer would outlive us: only what is ours alone may have one. */
+	/*
+	 * A trigger in the top buffer would outlive us: only an instance of our own may have one.
+	 */
 	if (in->kind == INSTANCE_TOP)
 		return instance_refused(in, -EINVAL, "trigger", "a trigger needs an instance");
 	in->has_triggers = true;

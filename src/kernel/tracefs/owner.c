@@ -93,7 +93,7 @@ bool tracefs_owner_alive(struct kernel *k, const struct tracefs_owner *o)
 	u64 start;
 
 	snprintf(pid, sizeof(pid), "%d", (int)o->pid);
-	/* A zombie holds nothing any more. */
+	/* A zombie holds no resources any more. */
 	if (read_stat(pid, &state, &start) && start == o->start && state != 'Z' && state != 'X')
 		return true;
 	return root && instance_is_locked(root, o);

@@ -27,7 +27,7 @@ typedef VECTOR(struct saved_value) value_vector;
 
 static const char *const places[] = {"/run/pantrace", "/dev/shm/pantrace", "/tmp/pantrace"};
 
-/* What others can write to is not trusted. */
+/* A file that others can write to is not trusted. */
 static bool is_ours(int fd)
 {
 	struct stat st;
@@ -120,7 +120,7 @@ static int remember_value(struct tracefs_saved *s, const char *file, char *value
 	return 0;
 }
 
-/* CPUs whose buffers differ in size show "X" for all. */
+/* If the sizes of the CPUs' buffers differ, the common file shows "X". */
 static int remember_sizes(struct tracefs_saved *s)
 {
 	char *path = xasprintf("%s/per_cpu", s->directory), *value;
@@ -168,14 +168,16 @@ int tracefs_saved_remember_text(struct tracefs_saved *s, const char *file, const
 	return remember_value(s, file, xstrdup(value));
 }
 
-/* Only what differs is written. */
+/* Writes a value back if the file's differs. */
 static int put_back(const char *directory, const struct saved_value *v)
 {
 	char *now;
 	int err;
 
-	/* The buffer itself: it was empty. What is in it now is no matter. A list of threads that
-	 * have all ended lets no event happen, and reads like none at all. */
+	/*
+	 * The buffer itself was empty; what is in it now does not matter. A list of threads that
+	 * have all ended suppresses every event, and reads as if there were none.
+	 */
 	if (str_eq(v->file, "trace") || str_eq(v->file, "set_event_pid"))
 		return tracefs_value_write(directory, v->file, v->value);
 	err = tracefs_value_read(directory, v->file, &now);
@@ -256,9 +258,9 @@ struct stale {
 };
 
 /*
- * One process at a time puts values back: a guard that comes late would overwrite what the next run
- * has set. A waiter finds the journal removed. The wait is bounded, as the holder may be stopped.
- * The lock is on the journal, which no other user can open.
+ * One process at a time restores values: a guard that comes late would overwrite what the next run
+ * has set. A process that waited finds the journal removed. The wait is bounded, as the holder may
+ * be stopped. The lock is on the journal, which no other user can open.
  */
 static bool lock_journal(int fd)
 {

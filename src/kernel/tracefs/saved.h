@@ -27,16 +27,16 @@ int tracefs_saved_remember_text(struct tracefs_saved *s, const char *file, const
 int tracefs_saved_restore(struct tracefs_saved *s, char **ret_file);
 
 /*
- * Calls fn for every journal whose owner is dead: with the names of the files that it would put
- * back (only_look) or has put back (error: 0 or errno each).
+ * Calls fn for every journal whose owner is dead, with the names of the files that it would restore
+ * (only_look) or has restored (error: 0 or errno each).
  */
 void tracefs_saved_each_stale(struct kernel *k, bool only_look,
 			      void (*fn)(void *arg, const char *file, int error), void *arg);
 
 /*
- * Cuts the text of a journal, LEN bytes with a NUL behind, into its values and calls fn for each,
- * in their order. What a run was killed in the middle of is left out, as the change did not happen;
- * a file that would lead out of tracefs ends the journal.
+ * Splits the text of a journal, LEN bytes with a NUL behind, into its values and calls fn for each,
+ * in order. A value whose record is incomplete is left out: its change did not happen. A file name
+ * that would lead out of tracefs ends the journal.
  */
 void tracefs_journal_parse(char *text, size_t len, void (*fn)(void *arg, char *file, char *value),
 			   void *arg);
