@@ -79,7 +79,7 @@ void pt_clock_read(struct pt_clock *ret, bool may_ask)
 	ret->tsc_hz = may_ask ? rate_of_kernel() : 0;
 	if (!ret->tsc_hz)
 		ret->tsc_hz = rate_by_comparison();
-	/* the tightest of a few readings: an interrupt in between would shift the clocks */
+	/* the shortest of several readings: an interrupt between the two clocks would shift them */
 	for (int i = 0; i < 5; i++) {
 		const uint64_t before = __rdtsc();
 		const uint64_t monotonic = now_ns(CLOCK_MONOTONIC);
@@ -95,7 +95,7 @@ void pt_clock_read(struct pt_clock *ret, bool may_ask)
 	}
 }
 
-/* Ticks of the fastest of some readings of the clock. */
+/* The ticks of the fastest of several readings of the clock. */
 static uint64_t reading_ticks(bool by_system_call)
 {
 	uint64_t best = UINT64_MAX;
@@ -115,7 +115,10 @@ static uint64_t reading_ticks(bool by_system_call)
 	return best;
 }
 
-/* Where it is not, clock_gettime() makes that very system call, and takes longer than it. */
+/*
+ * If the vDSO cannot read the clock, clock_gettime() makes that very system call and takes longer
+ * than it.
+ */
 static bool reading_is_free(void)
 {
 	return reading_ticks(false) * 4 < reading_ticks(true) * 3;

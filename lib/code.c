@@ -24,12 +24,12 @@ void pt_code_close(int fd)
 struct segment {
 	uintptr_t address;
 	int protection; /* 0: not found */
-	unsigned long long loaded; /* objects since the program began */
+	unsigned long long loaded; /* number of objects that were loaded since the program began */
 };
 
 static unsigned long long loaded_at_start;
 
-/* A page that is writable for a moment: a fork in between copies it so. */
+/* A page that is writable for a moment. A fork at that moment copies it as it is. */
 static struct {
 	void *page; /* NULL: none */
 	int protection;
@@ -61,7 +61,7 @@ void pt_code_begin(void)
 	loaded_at_start = segment.loaded;
 }
 
-/* mremap() of nothing duplicates shared memory, and refuses private as invalid. */
+/* mremap() with an old size of 0 duplicates shared memory and refuses private memory as invalid. */
 static int private_check(void *page)
 {
 	void *const twin = mremap(page, 0, PAGE, MREMAP_MAYMOVE);
@@ -72,7 +72,10 @@ static int private_check(void *page)
 	return -ETXTBSY;
 }
 
-/* Memory that the program itself has made writable stays as it is. */
+/*
+ * Writes directly if the program itself has made this memory writable; its protection stays as it
+ * is.
+ */
 static bool write_as_it_is(unsigned char *code, unsigned char byte)
 {
 	const struct iovec from = {&byte, 1}, to = {code, 1};
@@ -89,7 +92,7 @@ __attribute__((no_sanitize("address", "thread"))) static int write_in_place(unsi
 
 	if (!dl_iterate_phdr(segment_find, &segment))
 		return -EFAULT;
-	/* a thread that loads a library may be confined to what that takes */
+	/* a thread that loads a library may be confined to the system calls which that takes */
 	if (segment.loaded != loaded_at_start && pt_control_helps() && !pt_control_is_helper())
 		return -EAGAIN;
 	rc = private_check(page);

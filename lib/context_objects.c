@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which files are loaded where, as records of the sessions: with them an address in an event
- * becomes a name, on any machine that has the files. They are looked at whenever sites are
- * switched: when a session begins or ends, when a tool changes what it wants, when an object with
- * sites comes or goes. A library without sites is seen at the next of these moments, or,
- * while a session wants addresses, when the helper looks (LOOK_MS of control.c). It may have been
- * there since the look before, and the record says so: addresses in it are not older than that.
+ * Which files are loaded where, as records of the sessions: with them any machine that has the
+ * files can turn an address of an event into a name. The loaded objects are checked whenever sites
+ * are switched: when a session begins or ends, when a tool changes what it wants, when an object
+ * with sites is loaded or unloaded. A library without sites is found at the next of these moments,
+ * or, if a session wants addresses, when the helper checks (LOOK_MS of control.c). It may have been
+ * loaded at any time since the previous check, and the record says so: addresses in it are not
+ * older than that.
  */
 #include "context.h"
 #include "internal.h"
@@ -79,7 +80,9 @@ static void build_id_find(const struct dl_phdr_info *info, struct pantrace_objec
 	}
 }
 
-/* The earliest that OBJECT can have been there: not while another one was at its place. */
+/*
+ * The earliest time at which OBJECT can have been loaded: not while another one was at its place.
+ */
 static uint64_t since_when(const struct object *object)
 {
 	for (unsigned int i = 0; i < nr_objects; i++)
@@ -116,7 +119,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!object.end || nr_objects == OBJECTS_MAX)
 		return 0;
 	if (is_main || !info->dlpi_name || !*info->dlpi_name) {
-		/* the first is the program; others without a name are none of a file */
+		/* the first entry is the program; others without a name belong to no file */
 		if (!is_main ||
 		    syscall(SYS_readlink, "/proc/self/exe", record.object.path, PATH_SIZE - 1) < 0)
 			return 0;

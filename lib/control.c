@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The helper: one thread that sleeps until a tool comes (sleep.h, pantrace/protocol.h).
- *
- * It has a table of descriptors of its own (unshare(CLONE_FILES)): the program neither sees its
- * socket nor can close it, and no number changes that the program would have been given. Where that
- * is refused, it shares the program's table, keeps to high numbers, and looks before each use
- * whether the socket is still there.
+ * The helper: one thread that sleeps until a tool connects (sleep.h, pantrace/protocol.h). It has a
+ * descriptor table of its own (unshare(CLONE_FILES)): the program neither sees nor can close its
+ * socket, and gets the same descriptor numbers as without it. If that is refused, the helper shares
+ * the program's table, uses high numbers, and checks before each use that the socket is still its
+ * own.
  */
 #include "children.h"
 #include "code.h"
@@ -34,19 +33,20 @@
 
 #define STACK_SIZE  (256u << 10)
 #define IDLE_MS	    50
-#define LOOK_NS	    2000000l /* of the process's time: the kernel adds up to a tick */
+#define LOOK_NS	    2000000l /* of the process's CPU time: the kernel adds up to a tick */
 #define CHILDREN_NS 10000000l
-#define LOOK_MS	    10 /* where there is no timer of the process's time */
+#define LOOK_MS	    10 /* used if there is no timer of the process's CPU time */
 #define YOUNG_MS    1100
-#define OBJECTS_MS  100 /* for libraries that were loaded, while events carry addresses */
-#define START_MS    5 /* until there is a socket */
-#define CHILD_MS    50
-#define END_PAUSES  (1u << 22) /* at most; some 50 to 200 ms */
+/* how often to look for libraries that were loaded, while events carry addresses */
+#define OBJECTS_MS 100
+#define START_MS   5 /* until there is a socket */
+#define CHILD_MS   50
+#define END_PAUSES (1u << 22) /* at most; some 50 to 200 ms */
 
 static struct {
 	bool child_safe; /* of a fork that is going on */
 	bool own_table;
-	bool helps; /* a helper is there, or about to be made */
+	bool helps; /* a helper exists or is about to be made */
 	bool ending; /* main() is over */
 	bool ended; /* the helper has seen that */
 	int seccomp; /* mode when the library was loaded */
@@ -54,21 +54,23 @@ static struct {
 
 static __thread bool is_helper __attribute__((tls_model("initial-exec")));
 
-/* Threads that make rings ask while the helper may end. */
+/* Threads that make rings ask for this while the helper may be ending. */
 static void helps_set(bool helps)
 {
 	__atomic_store_n(&control.helps, helps, __ATOMIC_RELAXED);
 }
 
-/* Of ThreadSanitizer: whether the program is under it. */
+/* Defined by ThreadSanitizer: is the program built with it? */
 extern void __tsan_init(void) __attribute__((weak));
 
 static void table_unshare(void)
 {
 	struct rlimit limit = {0};
 
-	/* TSan takes equal numbers in two tables for one descriptor, and reports races that are
-	 * none; its reports of the helper would go to a descriptor that is closed here */
+	/*
+	 * TSan takes equal numbers in two tables for one descriptor and reports races that do not
+	 * exist; its reports about the helper would go to a descriptor that is closed here
+	 */
 	control.own_table = !__tsan_init && !unshare(CLONE_FILES);
 	if (!control.own_table || !syscall(SYS_close_range, 0u, ~0u, 0u))
 		return;
@@ -93,7 +95,10 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Does what there is to do. Milliseconds until it is to be done again at the latest, or -1. */
+/*
+ * Does what is due. Returns after how many milliseconds it must be called again at the latest, or
+ * -1.
+ */
 static int tend(void)
 {
 	const unsigned int watch = pt_sessions_follow();
@@ -105,8 +110,8 @@ static int tend(void)
 }
 
 /*
- * A connection, within LIMIT_MS (-1: whenever), or -1; EAGAIN: nobody has come. Where the program
- * can close the socket, accept() alone holds on to it.
+ * Waits for a connection, up to LIMIT_MS (-1: for ever). A descriptor or -1; EAGAIN: nobody
+ * connected. If the program can close the socket, only accept() keeps it open while waiting.
  */
 static int client_wait(int listener, int limit_ms)
 {
@@ -132,8 +137,8 @@ bool pt_control_ends(void)
 }
 
 /*
- * A program that ends at once, or a child that only goes on to exec, leaves no socket behind; its
- * rings are looked after from the start.
+ * Delays making the socket: a program that ends at once, or a child that only calls exec, then
+ * leaves none behind. Its rings are served from the start.
  */
 static void socket_put_off(uint64_t ms)
 {
@@ -143,7 +148,7 @@ static void socket_put_off(uint64_t ms)
 		pt_sleep(-1, least(tend(), (int)(until - now)));
 }
 
-/* Nobody looks after rings from here on. */
+/* The helper ends: nobody serves rings from here on. */
 static void *helper_end(void)
 {
 	helps_set(false);
@@ -151,7 +156,7 @@ static void *helper_end(void)
 	return NULL;
 }
 
-/* The end of the process is near: what it would leave behind is removed. Never returns. */
+/* The process is ending: removes what it would leave behind. Never returns. */
 static void process_end(void)
 {
 	pt_socket_remove();
@@ -187,10 +192,15 @@ static void *helper(void *delay_ms)
 				break;
 			if (control.own_table)
 				pt_sleep_listen(listener);
-			/* described since this process began, before there was a socket to ask */
+			/*
+			 * sessions that were described since this process began, before it had a
+			 * socket to be asked by
+			 */
 			pt_join_waiting();
 		}
-		/* what nobody waits for is done once nobody has come for a while */
+		/*
+		 * delayed work that nobody waits for is done when nobody has connected for a while
+		 */
 		if (quiet_from && now_ms() >= quiet_from) {
 			pt_sessions_bury();
 			quiet_from = 0;
@@ -224,8 +234,8 @@ static void *helper(void *delay_ms)
 extern void *dlopen(const char *file, int mode) __attribute__((weak));
 
 /*
- * The helper's code stays: a plugin that has the library in itself may be unloaded while the
- * program runs. (libpantrace.so says so itself, a static program has no dlopen().)
+ * Keeps the helper's code loaded: a plugin that contains the library may be unloaded while the
+ * program runs. (libpantrace.so has this in its own flags; a static program has no dlopen().)
  */
 static void object_pin(void)
 {
@@ -252,7 +262,7 @@ static void helper_start(uintptr_t delay_ms)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all,
 			&before); /* handlers are the program's threads' business */
-	/* not afterwards: the helper may have ended by then, and said so */
+	/* not after making the thread: the helper may have ended by then, and have cleared it */
 	helps_set(true);
 	made = !pthread_create(&thread, &attr, helper, (void *)delay_ms);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -264,8 +274,8 @@ static void helper_start(uintptr_t delay_ms)
 }
 
 /*
- * A child gets a helper of its own when making a thread is safe there: it calls malloc, whose locks
- * another thread may have held while the process forked. The C library's malloc copes with that.
+ * A child gets a helper of its own if making a thread is safe there: that calls malloc(), whose
+ * locks another thread may have held during the fork. The C library's malloc copes with that.
  */
 static void fork_prepare(void)
 {
@@ -294,7 +304,7 @@ static void fork_child(void)
 
 void pt_control_wake(void)
 {
-	/* where it waits for a connection, there is one */
+	/* a helper that waits for a connection is given one */
 	if (!pt_sleep_ends_soon() && !pt_sleep_until_run(LOOK_NS))
 		pt_socket_touch();
 }
@@ -315,9 +325,9 @@ bool pt_control_helps(void)
 }
 
 /*
- * By the thread that ends the program, which may have confined itself, and makes no system call
- * here: the helper removes what is left of children, if its timer is due by this very waiting. The
- * socket, if it stays, is the next process's to remove, as that of one that was killed.
+ * Called by the thread that ends the program. It may have confined itself, so it makes no system
+ * call here: the helper removes what children left, if its timer expires while this waits. A socket
+ * that stays is removed by the next process, as that of a killed one.
  */
 static void process_ends(void)
 {
@@ -336,10 +346,10 @@ void pt_control_begin(void)
 	const char *given = getenv("PANTRACE_CONTROL");
 
 	control.seccomp = prctl(PR_GET_SECCOMP);
-	/* whoever has started a program that has more rights than he has does not control it */
+	/* whoever starts a program that has more privileges does not control it */
 	if (getauxval(AT_SECURE) || (given && !strcmp(given, "0")) || pt_state_get())
 		return;
-	/* while there is one thread only, this is free; later it waits for all CPUs */
+	/* this is free while there is only one thread; later it waits for all CPUs */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	helps_set(true);

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_MS	  500 /* for a client that connects and says nothing */
-#define OLD_S	  1 /* sockets that are younger may be about to be listened to */
+#define WAIT_MS	  500 /* for a client that connects and sends nothing */
+#define OLD_S	  1 /* younger sockets may be about to be listened to */
 #define ENTRIES	  4096 /* bytes of a directory's entries that a new process looks at */
 #define SWEEP_MAX 16 /* sockets that it removes */
 
@@ -83,7 +83,10 @@ static int socket_bind(int fd, const char *directory)
 	return rc;
 }
 
-/* What a process left that has ended; a name of another pid namespace's process is asked, too. */
+/*
+ * Removes the socket of a process that has ended; for a process of another PID namespace that is
+ * found out by connecting.
+ */
 static bool socket_sweep(int directory, const char *path, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -100,8 +103,9 @@ static bool socket_sweep(int directory, const char *path, const char *name)
 }
 
 /*
- * A program that ends removes nothing by itself: the thread that ends may have confined itself, and
- * die of a system call that it has not made before. So whoever begins takes away what is left.
+ * A program that ends removes nothing itself: the ending thread may be confined, and die of a
+ * system call that it never made before. So each process that starts removes what is left of
+ * others.
  */
 static void sockets_sweep(const char *path)
 {
@@ -134,7 +138,7 @@ int pt_socket_make(bool high)
 		close(fd);
 		fd = other;
 	}
-	/* the mode that the socket's name will have */
+	/* the socket's name gets this mode */
 	if (fchmod(fd, 0600) || fstat(fd, &st)) {
 		rc = -errno;
 		goto out;
@@ -188,7 +192,9 @@ void pt_socket_touch(void)
 
 /* ---- a connection ---- */
 
-/* Only root and the process's own user: neither a former user nor one of another namespace. */
+/*
+ * Only root and the process's own user may ask: neither a former user nor one of another namespace.
+ */
 static bool peer_good(int fd)
 {
 	struct ucred peer;
@@ -254,7 +260,7 @@ void pt_socket_serve(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (!peer_good(fd))
 		return;
-	/* descriptors that are sent along are dropped by the kernel: there is no room for them */
+	/* the kernel drops descriptors that are sent along: the message has no room for them */
 	n = recv(fd, text, sizeof(text), MSG_TRUNC);
 	if (n <= 0)
 		return;

@@ -8,19 +8,20 @@
 #define PT_HIGH_FD 48 /* below 64, where a table of descriptors would have to grow */
 
 /*
- * Makes it, and takes away what processes left that have ended. HIGH: in a table of descriptors
- * that is the program's, too; else accepting does not wait. The descriptor, or a negative errno.
+ * Makes the socket, and removes those of processes that have ended. HIGH: in a descriptor table
+ * that is shared with the program; else accept() does not block. Returns the descriptor or a
+ * negative errno.
  */
 PT_HIDDEN int pt_socket_make(bool high);
-/* Whether there is one and the program has not closed it. */
+/* Whether the socket exists and the program has not closed it. */
 PT_HIDDEN bool pt_socket_ours(void);
 /* Its name. */
 PT_HIDDEN void pt_socket_remove(void);
 /* In a forked child. IN_OUR_TABLE: the descriptor was inherited. */
 PT_HIDDEN void pt_socket_forget(bool in_our_table);
-/* Connects to it, so that whoever waits for a connection has one. */
+/* Connects to it, to wake a thread that waits for a connection. */
 PT_HIDDEN void pt_socket_touch(void);
-/* Answers one request of the client FD, if it may ask. */
+/* Answers one request of the client FD, if it has the right to ask. */
 PT_HIDDEN void pt_socket_serve(int fd);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The metadata of a CTF 1.8 trace. Text only grows, event by event, so that whoever follows a trace
- * reads on where it was.
+ * The metadata of a CTF 1.8 trace. The text only grows, event by event, so that a reader that
+ * follows a trace can go on where it was.
  */
 #include <errno.h>
 #include <pantrace/reader.h>
@@ -58,9 +58,9 @@ static void put_name(FILE *file, const char *name)
 }
 
 /*
- * What a field of TYPE, an integer, holds where VALUE was stored in it. False: nothing can, or no
- * reader can be told. One value out of the range of its integer, or of 63 bits and a sign, and
- * Trace Compass refuses the trace.
+ * The value that a field of the integer TYPE holds after VALUE was stored in it. False: it cannot
+ * hold it, or readers do not accept it. Trace Compass refuses the whole trace for one value outside
+ * the range of its integer, or beyond 63 bits and a sign.
  */
 static bool enum_value(unsigned char type, long long value, long long *ret)
 {
@@ -126,7 +126,7 @@ static bool has_length(const struct pantrace_field_type *field)
 }
 
 /*
- * Whether the field NAME and the length of OF, with COUNT times '_' in front, are too much alike.
+ * Whether the field NAME and the length of OF, with COUNT underscores in front, could be confused.
  */
 static bool alike(const char *name, const char *of, size_t count)
 {
@@ -139,8 +139,8 @@ static bool alike(const char *name, const char *of, size_t count)
 }
 
 /*
- * The length of a text or sequence NAME is __NAME_length: two '_', or as many as tell it from all
- * fields.
+ * The length of a text or sequence NAME is called __NAME_length: with two underscores, or as many
+ * as make it differ from all fields.
  */
 static size_t length_bars(const struct pantrace_event_type *type)
 {
@@ -311,7 +311,7 @@ static void put_env(FILE *file, const struct pantrace_shm *h)
 	fputs("};\n\n", file);
 }
 
-/* Stream 1: what was loaded where. Its events are the library's own. */
+/* Stream 1: which objects were loaded where. Its events are the library's own. */
 static void put_objects(FILE *file)
 {
 	static const char *const names[] = {"load", "unload"};
@@ -343,7 +343,7 @@ static void put_stream(FILE *file, unsigned int id, uint64_t contexts)
 static void put_metadata(FILE *file, struct pantrace_reader *reader)
 {
 	const struct pantrace_shm *h = pantrace_reader_header(reader);
-	/* the clock's origin: real time when the counter was 0, as seconds and ticks */
+	/* the clock's origin: the real time at counter 0, as seconds and ticks */
 	const unsigned __int128 ticks =
 		(unsigned __int128)h->realtime_start_ns * h->tsc_hz / 1000000000u;
 	const unsigned __int128 offset = ticks > h->tsc_start ? ticks - h->tsc_start : 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * CTF packets from the rings, as they stand: only the header is made anew. A sub-buffer that is
- * still being written gives a packet of what it holds; its rest becomes another one. What
- * babeltrace2 refuses and therefore is put right here: times that go back between packets, sizes
- * that are not there yet, zeros behind the last packet.
+ * Makes CTF packets of the rings as they are: only the header is made anew. A sub-buffer that is
+ * still being written gives a packet of what it holds so far; its rest becomes another packet. What
+ * babeltrace2 refuses is corrected here: times that go back between packets, sizes that are not set
+ * yet, zeros behind the last packet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ static uint64_t max(uint64_t a, uint64_t b)
 }
 
 /*
- * A packet without events ends with its header: what is between that and the place of the first
- * event would be the beginning of one to Trace Compass, which then gives up.
+ * A packet without events ends with its header: Trace Compass would take the space up to the first
+ * event's place for an event, and give up.
  */
 static void finish(struct pantrace_ctf_packet *packet, struct pantrace_ctf_stream *stream,
 		   uint64_t lost)
@@ -42,7 +42,7 @@ static void finish(struct pantrace_ctf_packet *packet, struct pantrace_ctf_strea
 	stream->last_tsc = packet->header.timestamp_end;
 }
 
-/* No events, but word of how many were lost. */
+/* A packet without events that tells how many were lost. */
 static int empty_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t lost,
 			struct pantrace_ctf_stream *stream, struct pantrace_ctf_packet *ret)
 {
@@ -63,8 +63,8 @@ static int empty_packet(const struct pantrace_shm *h, uint32_t cpu, uint64_t los
 }
 
 /*
- * Readers count from packet to packet: what the first of a file says was lost, they do not know
- * since when. babeltrace2 then tells no number.
+ * Readers compute losses from packet to packet. For the first packet of a file they do not know
+ * since when its count runs; babeltrace2 then reports no number.
  */
 static bool lost_before_first(const struct pantrace_packet_view *view,
 			      const struct pantrace_ctf_stream *stream)
@@ -130,7 +130,9 @@ int pantrace_ctf_next(struct pantrace_reader *reader, uint32_t ring, bool flush,
 				    stream->lost, stream, ret);
 	}
 	number = view.packet->packet_seq_num;
-	/* a sub-buffer that was read to its end before it was left has no packet of its own */
+	/*
+	 * a sub-buffer that was read to its end before the writer left it has no packet of its own
+	 */
 	if (number > stream->next && view.packet->events_before > stream->events)
 		stream->written += number - stream->next;
 	stream->next = number + view.finished;
@@ -329,7 +331,7 @@ int pantrace_ctf_write(struct pantrace_reader *reader, const char *directory)
 		free(data);
 	}
 	rc = rc ? rc : error;
-	/* after the packets: it knows every event that they hold */
+	/* after the packets: by now it knows every event that they hold */
 	error = pantrace_ctf_metadata(reader, &data, &size);
 	if (!error) {
 		error = put_file(at, "metadata", data, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Events that a program names at run time: what the bindings of other languages are made of. */
+/* Events that a program names at run time: what bindings for other languages use. */
 #include "internal.h"
 #include <ctype.h>
 #include <errno.h>

@@ -18,7 +18,7 @@
 #define IP	      64
 #define ANY_CONTEXT   127
 
-#define ATTEMPTS 16 /* at an event whose session gives way to another one each time */
+#define ATTEMPTS 16 /* how often an event is tried again when its session is replaced by another */
 
 struct pt_short pt_short __attribute__((used));
 
@@ -47,7 +47,7 @@ struct pt_session *pt_session_only(uint32_t sessions)
 	return first;
 }
 
-/* A moment at which the event is recorded, by whom; what sections do not know. */
+/* When the event is recorded and by whom; the sections do not know this. */
 struct moment {
 	uint64_t tsc; /* 0: when it is recorded */
 	const void *ip;
@@ -55,11 +55,10 @@ struct moment {
 };
 
 /*
- * One session's copy of the event. A thread may sleep here for long: the session ends, another one
- * takes its place, and what was asked and answered for the one is nothing to the other. So the
- * generation of its rings is known before anything is asked, and the record is published in rings
- * of this generation only, in the critical section that looks at it; else whoever is there now is
- * asked anew.
+ * Records the event in one session. A thread may sleep here for long: the session may end and
+ * another take its place, for which the decisions made here are not valid. So the generation of its
+ * rings is read first, and the record is published only in rings of this generation, by the
+ * critical section that checks it; else the new session is asked from the start.
  */
 static __attribute__((noinline)) void emit_to(const struct pantrace_event *event,
 					      unsigned int number, void *record, size_t size,
@@ -115,7 +114,7 @@ static __attribute__((noinline)) void emit_any(const struct pantrace_event *even
 #define HERE \
 	((struct moment){.ip = __builtin_return_address(0), .frame = __builtin_frame_address(0)})
 
-/* All sessions that want the event, whatever they ask for. */
+/* Records in all sessions that want the event, whatever they require. */
 __attribute__((noinline, used)) void pt_emit_otherwise(const struct pantrace_event *event,
 						       void *record, size_t size)
 {
@@ -162,7 +161,9 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
 #define RSEQ_OFFSET "	movq 64+pt_short(%rip), %r9\n"
 #define LEAVE	    RSEQ_OFFSET "	movq $0, %fs:8(%r9)\n"
 
-/* What cannot be done, or was interrupted, does OTHERWISE with the size in rdx again. */
+/*
+ * If it cannot be done, or was interrupted, this starts again with OTHERWISE; the size is in rdx.
+ */
 #define SECTION_END(undo, otherwise)                                                               \
 	"2:	.pushsection __rseq_failure,\"ax\"\n"                                              \
 	"	.byte 0x0f, 0xb9, 0x3d\n"                                                          \
@@ -172,9 +173,9 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
 	"	.popsection\n"
 
 /*
- * Whoever slept between finding the session and the section may find another session in its place.
- * In the section none comes: quiescing the one that was there would have begun the section again.
- * So in it the event is asked again what it is for.
+ * A thread that slept between finding the session and the section may find another session in its
+ * place. Not within the section: stopping the old session would have restarted it. So the section
+ * asks the event once more which session it is for.
  */
 #define STILL_ONLY                                                                                 \
 	"	cmpq %rcx, 56(%rdi)\n"                                                             \
@@ -236,8 +237,8 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
 	"	movdqa %xmm0, (%r11)\n"
 
 /*
- * Contexts go between id and fields, r10 with them. What the thread knows of itself, in r9, is good
- * if it is this process's: a forked child's is another.
+ * Contexts are put between id and fields; r10 moves on with them. The thread's data, at r9, is
+ * valid if its PID is the process's: in a forked child it is not.
  */
 #define FIND_THREAD                                                                                \
 	"	movq pt_thread@gottpoff(%rip), %r9\n"                                              \
@@ -246,7 +247,7 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
 	"	jne 4f\n"
 
 /*
- * 24 bytes, of which the first are wanted: what is too much is written over by what follows, or is
+ * Copies 24 bytes although fewer may be wanted: the rest is overwritten by what follows, or lies
  * behind the event, where `fits` leaves room.
  */
 #define PUT_OF_THREAD                                                                              \
@@ -275,8 +276,8 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
 #define PUT_IP PUT_LONG("	movq (%rsp), %rax\n")
 
 /*
- * The thread is in r9. Nothing is torn: a switch of threads, which changes the count in its page,
- * begins the section again.
+ * The thread's data is at r9. No torn reads: a context switch, which changes the count in its page,
+ * restarts the section.
  */
 #define COUNT(page, at)                                                                            \
 	"	movq %fs:" #page "(%r9), %rax\n"                                                   \
@@ -306,7 +307,10 @@ __attribute__((noinline, used)) void pt_emit_rest(const struct pantrace_event *e
 #define PUT_OWN_ID                                                                                 \
 	"	movl 8(%rsi), %eax\n"                                                              \
 	"	movl %eax, 9(%r10)\n"
-/* STILL_ONLY, for all that are left: no hooks came with another session, and each is wanted. */
+/*
+ * STILL_ONLY for all sessions that are left: no session with hooks has come, and each is still
+ * wanted.
+ */
 #define STILL_WANTED                                                                               \
 	"	movq %xmm4, %rax\n"                                                                \
 	"	cmpq $0, 64(%rax)\n"                                                               \

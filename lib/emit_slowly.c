@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an event's short way (emit.c) does not do: switching to the next sub-buffer, waiting for
- * room, counting what is lost, and the rings of threads, where there is no rseq.
+ * What the fast ways of an event (emit.c) do not do: switching to the next sub-buffer, waiting for
+ * room, counting losses, and rings of threads, which are used without rseq.
  */
 #include "section.h"
 #include "thread.h"
 #include <string.h>
 #include <x86intrin.h>
 
-#define RETRIES 10000 /* aborts in a row after which something single-steps us */
+#define RETRIES 10000 /* aborts in a row after which we assume that a debugger single-steps us */
 
 const uint64_t pt_one_event[2] __attribute__((aligned(16))) = {0, 1};
 __thread struct rseq pt_no_rseq __attribute__((tls_model("initial-exec"))) = {
@@ -25,10 +25,7 @@ bool pt_rseq_here(void)
 	return (int32_t)rseq_area()->cpu_id >= 0;
 }
 
-/*
- * Whether it is for want of memory that an event of SIZE bytes has no room behind the last one: its
- * sub-buffer would have it.
- */
+/* Whether an event of SIZE bytes lacks only memory: its sub-buffer would have room for it. */
 static bool lacks_memory(const struct pt_session *session, const struct pantrace_ring *ring,
 			 uint64_t size)
 {
@@ -81,10 +78,10 @@ static void lose(uint64_t *count)
 }
 
 /*
- * PANTRACE_BLOCK: waits until a reader gives room back, or the helper memory, for at most block_us.
- * False: none did, the event is lost. Without progress since the last vain wait nobody reads, and
- * no event waits again. It waits by looking: to sleep takes a system call, for which a filter may
- * kill.
+ * PANTRACE_BLOCK: waits until a reader frees room or the helper provides memory, for at most
+ * block_us. False: neither happened, the event is lost. If there was no progress since the last
+ * wait that failed, nobody reads, and no event waits again. It polls: sleeping takes a system call,
+ * for which a seccomp filter may kill.
  */
 static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 {
@@ -107,7 +104,7 @@ static bool room_wait(struct pt_session *session, struct pantrace_ring *ring)
 	return false;
 }
 
-/* To the ring of this CPU, whatever it takes. The session stays what it is meanwhile. */
+/* Records in the ring of this CPU, with all it takes. The session cannot change meanwhile. */
 static void record_on_cpu(struct pt_session *session, uint32_t generation, struct rseq *area,
 			  const void *record, uint64_t size)
 {
@@ -125,7 +122,7 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
 
 		if (outcome == DONE)
 			return;
-		/* stopped: what is off is neither an event nor lost */
+		/* stopped: an event of a session that is off is neither recorded nor lost */
 		if (!__atomic_load_n(&session->active, __ATOMIC_ACQUIRE))
 			return;
 		if (cpu >= session->nr_rings)
@@ -147,7 +144,8 @@ static void record_on_cpu(struct pt_session *session, uint32_t generation, struc
 /* ---- rings of threads ---- */
 
 /*
- * A free ring: the number + 1, or 0. The helper frees those of threads that have ended (memory.c).
+ * Takes a free ring: its number + 1, or 0. The helper frees the rings of threads that have ended
+ * (memory.c).
  */
 static uint32_t ring_claim(struct pt_session *session)
 {
@@ -184,7 +182,10 @@ static void record_on_thread(struct pt_session *session, void *record, uint64_t 
 	uint64_t start, tsc;
 	struct change change;
 
-	/* A handler that interrupts a write of its own thread cannot write: counted, never torn. */
+	/*
+	 * A signal handler that interrupts a write of its own thread cannot write: the event is
+	 * counted as lost, never torn.
+	 */
 	if (thread_writes) {
 		lose(&session->shm->lost);
 		return;
@@ -234,9 +235,12 @@ bool pt_record_slowly(struct pt_session *session, uint32_t generation, void *rec
 {
 	bool same = true;
 
-	/* seen by whoever unmaps the rings; not counted twice in a handler that interrupts this */
+	/*
+	 * seen by the thread that unmaps the rings; a handler that interrupts this counts itself
+	 * separately
+	 */
 	__atomic_fetch_add(&session->users, 1, __ATOMIC_SEQ_CST);
-	/* from here on the session stays what it is */
+	/* from here on the session cannot change */
 	if (!__atomic_load_n(&session->active, __ATOMIC_SEQ_CST))
 		;
 	else if (__atomic_load_n(&session->generation, __ATOMIC_RELAXED) != generation)

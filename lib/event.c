@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names of fields from the text of the arguments: "r->id, PT_STRN(url, n)" gives r_id and url. The
- * text is split at commas outside brackets and quotes, as the compiler did. The tool reads events
- * of files by it.
+ * Derives the names of fields from the text of the arguments: "r->id, PT_STRN(url, n)" gives r_id
+ * and url. The text is split at commas outside of brackets and quotes, as the compiler does. The
+ * tool uses this for events that it finds in files.
  */
 #define PANTRACE_NO_SITES
 #include "internal.h"
@@ -13,7 +13,7 @@
 #define NAME_MAX_  64 /* bytes of a field's name, with the NUL */
 #define RECORD_MAX 16384 /* bytes of an event's record */
 
-/* The comma, bracket or NUL behind the argument that begins at P. */
+/* The comma, bracket or NUL that ends the argument at P. */
 static const char *argument_end(const char *p)
 {
 	int depth = 0;
@@ -112,8 +112,8 @@ static void argument_name(const char *text, char name[NAME_MAX_], const char **r
 }
 
 /*
- * CTF has '_' before each name, which readers take away. babeltrace2 2.0 compares a new name as it
- * stands with those before it without: "id" behind "_id" is taken, too.
+ * CTF puts '_' before each name, and readers remove it. babeltrace2 2.0 compares a new name as
+ * written with earlier ones without it, so that "id" after "_id" counts as taken, too.
  */
 static bool name_taken(const char *name, const char *before)
 {
@@ -128,7 +128,9 @@ struct maker {
 	bool full;
 };
 
-/* Without printf: a program may have 10,000 events, which are all switched on at once. */
+/*
+ * Without printf(), for speed: a program may have 10,000 events, which are all switched on at once.
+ */
 static void put(struct maker *m, const char *text, size_t n)
 {
 	if (n >= (size_t)(m->end - m->to) - 1) {
@@ -170,7 +172,7 @@ static void put_enum(struct maker *m, const struct pantrace_enum *names)
 	}
 }
 
-/* One list of fields, up to its end; those of a structure call again. */
+/* Adds one list of fields, up to its end; recursive for those of structures. */
 static void put_fields(struct maker *m, const char *text, int depth)
 {
 	char names[16][NAME_MAX_];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as text. The tool reads events of files by it. */
+/* Events as text. The tool uses this for events that it finds in files. */
 #ifndef PANTRACE_LIB_EVENT_H
 #define PANTRACE_LIB_EVENT_H
 

@@ -15,7 +15,7 @@ static unsigned int nr_programs;
 
 /* ---- filters ---- */
 
-/* Programs stay: a thread may be running one long after its session has gone. */
+/* Programs are never freed: a thread may still run one long after its session has ended. */
 static int program_get(const void *image, size_t size, const struct pt_vm **ret)
 {
 	struct pt_vm *vm;
@@ -233,9 +233,11 @@ static struct pantrace_hooks *hooks_new(void)
 	return hooks_memory(sizeof(struct pantrace_hooks));
 }
 
-#define LISTS 1024 /* different ones in the life of a process */
+#define LISTS 1024 /* how many different lists a process can have in its life */
 
-/* The programs of RULES for the event, in their order. Equal lists are one, for none is ever freed.
+/*
+ * The programs of RULES for the event, in their order. Equal lists are stored once, as none is ever
+ * freed.
  */
 static int programs_of(const struct pt_rules *rules, uint64_t hash, const struct pt_programs **ret)
 {
@@ -263,7 +265,7 @@ static int programs_of(const struct pt_rules *rules, uint64_t hash, const struct
 	return 0;
 }
 
-/* Events go the long way while the range changes. */
+/* Events go the slow way while the range is changed. */
 static void range_follow(struct pantrace_hooks *hooks, uint32_t sessions, uint32_t filtered,
 			 uint32_t scripts)
 {
@@ -279,8 +281,7 @@ static void range_follow(struct pantrace_hooks *hooks, uint32_t sessions, uint32
 		range.is_so = false;
 		hooks->range = range;
 	}
-	/* one that another thread may be looking at is not changed: only the first ever can be had
-	 */
+	/* not changed if another thread may be reading it: it can only be set once */
 	__atomic_store_n(&hooks->range.is_so,
 			 is_so && !memcmp(&range, &hooks->range, sizeof(range)), __ATOMIC_RELEASE);
 }
@@ -329,18 +330,17 @@ int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions)
 	__atomic_store_n(&hooks->aggregates, aggregates, __ATOMIC_RELEASE);
 	__atomic_store_n(&hooks->scripts, scripts, __ATOMIC_RELEASE);
 	__atomic_store_n(&hooks->filtered, filtered, __ATOMIC_RELEASE);
-	/* without any left, the short way is taken again */
+	/* without hooks the fast way is used again */
 	__atomic_store_n(&event->hooks, filtered | scripts | aggregates ? hooks : NULL,
 			 __ATOMIC_RELEASE);
 	return 0;
 }
 
 /*
- * Where scripts attach: 64 places of 16 bytes, an event's by its hash, so that a tool is seldom
- * called for events that it did not ask for; the program behind the uprobe compares the whole hash
- * (rdi). rsi is the context of vm.h. A nop of five bytes would be turned into a call by kernels
- * from 6.18, which is a third faster; but children that are forked after that die of it (6.18.15,
- * 6.18.44).
+ * Where scripts attach: 64 places of 16 bytes, chosen by the event's hash, so that a tool is rarely
+ * called for events that it did not ask for; the program of the uprobe compares the whole hash
+ * (rdi). rsi is the context of vm.h. Not a nop of five bytes: Linux 6.18 and later turn it into a
+ * call, which is a third faster, but children that are forked after that crash (6.18.15, 6.18.44).
  */
 __asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
 	"	.balign 16\n"
@@ -352,7 +352,7 @@ __asm__("	.pushsection .text.pantrace_script,\"ax\",@progbits\n"
 	"	.balign 16\n"
 	"	endbr64\n"
 	"	push %rbp\n"
-	"	mov %rsp, %rbp\n" /* user stacks begin at the caller's frame */
+	"	mov %rsp, %rbp\n" /* so that user stacks begin with the caller's frame */
 	"	.byte 0x90, 0x0f, 0x1f, 0x40, 0x00\n"
 	"	pop %rbp\n"
 	"	ret\n"
@@ -405,7 +405,7 @@ bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
 	const struct pantrace_hooks *hooks;
 	const struct pt_vm *vm;
 
-	/* before and after: hooks come before the session does, and go when it has gone */
+	/* checked before and after: hooks are set before the session and removed after it */
 	if (!(__atomic_load_n(&event->sessions, __ATOMIC_ACQUIRE) & bit))
 		return false;
 	hooks = __atomic_load_n(&event->hooks, __ATOMIC_ACQUIRE);
@@ -418,9 +418,9 @@ bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
 }
 
 /*
- * The session's programs, each on its own: what one does is nothing to the next. The tables are
- * found before the session is asked, so that its programs are theirs: those of a session that has
- * ended are memory that nobody sees.
+ * Runs the session's programs, each on its own. The tables are looked up before the session is
+ * checked, so that they belong to these programs; those of a session that has ended are memory that
+ * nobody reads.
  */
 static __attribute__((noinline)) void count_event(const struct pantrace_event *event,
 						  const struct pantrace_hooks *hooks,

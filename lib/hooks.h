@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event does besides being recorded: filters decide for each session whether it is, and
- * scripts of tools are called. An event without any has no hooks.
+ * What an event does besides being recorded: filters decide for each session whether it is
+ * recorded, and scripts of tools are called. An event without filter or script has no hooks.
  */
 #ifndef PANTRACE_LIB_HOOKS_H
 #define PANTRACE_LIB_HOOKS_H
@@ -17,7 +17,7 @@ struct pt_programs {
 	const struct pt_vm *vm[PT_PROGRAMS];
 };
 
-/* Made once for an event, never freed: threads may be in it. */
+/* Allocated once for an event and never freed: threads may be using it. */
 struct pantrace_hooks {
 	uint32_t aggregates; /* bits of sessions that only count */
 	const struct pt_programs *programs[PT_SESSIONS];
@@ -30,7 +30,7 @@ struct pantrace_hooks {
 		range; /* is_so: all sessions have this one filter, and none is a script */
 };
 
-/* Whether nobody wants the event, as far as that is seen at once. */
+/* Whether no session wants the event, as far as one comparison tells. */
 static inline bool pt_hooks_reject(const struct pantrace_hooks *hooks, const unsigned char *record)
 {
 	return __atomic_load_n(&hooks->range.is_so, __ATOMIC_ACQUIRE) &&
@@ -60,18 +60,17 @@ PT_HIDDEN enum pt_filter_fit pt_filter_of(const struct pt_rules *rules,
 /* Adds a program that counts the events of HASH; its image as hexadecimal digits. */
 PT_HIDDEN int pt_aggregate_add_hex(struct pt_rules *rules, uint64_t hash, const char *hex,
 				   size_t digits);
-/* Filters and programs of FROM after those of TO. */
+/* Appends the filters and programs of FROM to those of TO. */
 PT_HIDDEN int pt_filters_append(struct pt_rules *to, const struct pt_rules *from);
 
-/* Brings EVENT's hooks to what SESSIONS, the bits that want it, ask for. The lock is held. -ENOMEM.
- */
+/* Updates EVENT's hooks for SESSIONS, the bits of those that want it. The lock is held. -ENOMEM. */
 PT_HIDDEN int pt_hooks_follow(struct pantrace_event *event, uint32_t sessions);
 /* Whether session NUMBER wants the event, and its filter, if it has one, accepts it. */
 PT_HIDDEN bool pt_hooks_accept(const struct pantrace_event *event, unsigned int number,
 			       const unsigned char *record, size_t size);
 /*
- * Does what the event does in scripts of SESSIONS and in those that only count. Returns the others,
- * which are yet to be asked one by one.
+ * Runs the event's programs in SESSIONS: in scripts and in those that only count. Returns the other
+ * sessions, which still have to be asked one by one.
  */
 PT_HIDDEN uint32_t pt_hooks_run(const struct pantrace_event *event, uint32_t sessions,
 				const unsigned char *record, size_t size);

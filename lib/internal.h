@@ -28,18 +28,19 @@
 #define PT_RINGS_OF_THREADS (1u << 31) /* with the contexts of a session */
 
 /*
- * What the event path knows of a session. Offsets are known to the assembly in section.h and
- * emit.c. Bit N of an event's `sessions` is session N; number 0 is the one that the program itself
+ * What the event path knows of a session. The assembly in section.h and emit.c depends on the
+ * offsets. Bit N of an event's `sessions` is session N; number 0 is the one that the program itself
  * starts.
  */
 struct pt_session {
-	/* how many rings may be written; 0: record nothing; set last, cleared first */
+	/* how many rings may be written; 0: record nothing. Set last, cleared first */
 	uint32_t active;
-	uint32_t bare; /* the same if a ring is a CPU's and there are no contexts, else 0 */
+	uint32_t bare; /* the same if rings belong to CPUs and there are no contexts, else 0 */
 	uint64_t sub_mask; /* sub_size - 1 */
 	struct pantrace_ring *rings;
 	uint64_t ring_mask;
-	uint32_t contexts; /* bits, enum pantrace_context; 0: what a section alone can record */
+	/* bits, enum pantrace_context; 0: nothing beyond what a section records */
+	uint32_t contexts;
 	uint32_t quick; /* as `bare`, if the contexts need no call */
 	uint32_t sub_size;
 	uint32_t mode; /* enum pantrace_mode */
@@ -52,20 +53,22 @@ struct pt_session {
 	uint32_t nr_rings;
 	uint64_t size; /* bytes of contexts, if they need no call */
 	uint64_t one; /* {size, one} are added to {position, events} */
-	uint64_t fits; /* where in a sub-buffer an event may end, without its contexts */
-	int64_t identity; /* from a thread pointer to the first of its ids that is wanted */
+	/* the last offset in a sub-buffer at which an event may end, without its contexts */
+	uint64_t fits;
+	/* offset from the thread pointer to the first of its ids that is wanted */
+	int64_t identity;
 	uint64_t identity_size;
 	char *data[PT_MAX_RING] __attribute__((aligned(64))); /* sub-buffers of each ring */
 	uint64_t early_lost; /* events lost before there was a header to count them in */
-	uint32_t users; /* threads that look at the rings outside of a critical section */
+	uint32_t users; /* threads that use the rings outside of a critical section */
 	/* to a power of two, for emit.c */
 	char padding[16384 - 128 - 12 - PT_MAX_RING * sizeof(char *)];
 };
 
 /*
- * A session's first lines are 64 bytes away from multiples of 128: a load waits for a store before
- * it whose address has the same last twelve bits, and what writers store to in a ring is in the
- * first half of 128.
+ * A session's first lines are 64 bytes away from multiples of 128: a load waits for an earlier
+ * store whose address has the same last twelve bits, and writers store to the first half of 128
+ * bytes in a ring.
  */
 struct pt_state {
 	int32_t lock; /* a futex: 0 free, 1 taken, 2 taken and waited for */
@@ -83,7 +86,7 @@ struct pt_state {
 
 struct pt_rule {
 	bool on;
-	bool exactly; /* this log level only; else it and the more severe (lower) ones */
+	bool exactly; /* this log level only; else also the more severe ones, which are lower */
 	uint8_t level; /* PT_LEVEL_ANY: all */
 	char glob[PT_RULE_GLOB]; /* over "provider:name" */
 };
@@ -110,7 +113,10 @@ struct pt_rules {
 	struct pt_rule_aggregate aggregate[PT_AGGREGATES];
 };
 
-/* 0, -EINVAL, -ENAMETOOLONG, -ENOSPC. The rule replaces an equal one; off "*" replaces all. */
+/*
+ * Adds a rule; it replaces an equal one, and off "*" replaces all. 0, -EINVAL, -ENAMETOOLONG,
+ * -ENOSPC.
+ */
 PT_HIDDEN int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on,
 			   uint8_t level, bool exactly);
 PT_HIDDEN bool pt_rules_want(const struct pt_rules *rules, const char *full, uint8_t level);
@@ -121,7 +127,9 @@ extern PT_HIDDEN struct pt_state *pt_state; /* NULL before the first session, th
 PT_HIDDEN void pt_lock(void);
 PT_HIDDEN bool pt_trylock(void);
 PT_HIDDEN void pt_unlock(void);
-/* The same without a system call, for where the program ends. False: it is taken for long. */
+/*
+ * The same without a system call, for the end of the program. False: it could not be taken in time.
+ */
 PT_HIDDEN bool pt_lock_quietly(void);
 PT_HIDDEN void pt_unlock_quietly(void);
 PT_HIDDEN int pt_state_get(void); /* makes pt_state */
@@ -129,19 +137,20 @@ PT_HIDDEN int pt_state_get(void); /* makes pt_state */
 /* session.c, rings.c, records.c */
 PT_HIDDEN bool pt_running(void); /* whether any session may want events; lock held */
 /*
- * A forked child gets rings of its own, before fork() returns in it: an event makes no system call.
+ * Makes rings for a forked child, before fork() returns in it: events themselves make no system
+ * call.
  */
 PT_HIDDEN void pt_sessions_of_child(void);
 /*
- * Tells who reads the directory of rings that this process could not make its own:
+ * Tells the reader of the directory of rings that this process could not make its own, by a file
  * PID-0-ERRNO.pantrace.
  */
 PT_HIDDEN void pt_rings_refused(const struct pt_spec *spec, int error);
-/* The sessions (bits) that want EVENT, with their rings made. The lock is held. */
+/* The sessions (bits) that want EVENT; their rings are made first. The lock is held. */
 PT_HIDDEN uint32_t pt_sessions_wanting(const struct pantrace_event *event);
 /*
- * SITES more sites and EVENTS more events stay off that these SESSIONS (bits) want: whoever reads
- * their rings learns it there. None of both: the count begins anew. Lock held.
+ * Counts SITES sites and EVENTS events that stay off although these SESSIONS (bits) want them: the
+ * reader of their rings reports it. Both 0: restarts the count. Lock held.
  */
 PT_HIDDEN void pt_sessions_refused(uint32_t sessions, uint32_t sites, uint32_t events);
 PT_HIDDEN struct pt_rules *pt_session_rules_of(unsigned int number);
@@ -152,7 +161,8 @@ PT_HIDDEN int pt_record_append(const struct pantrace_event_record *record);
 
 /* ---- tracked.c: which processes record ---- */
 
-#define PT_ATTRIBUTES 6 /* pid, uid, gid as the tool has them; the same as the process has them */
+/* pid, uid, gid as the tool's namespace has them; the same in the process's own namespace */
+#define PT_ATTRIBUTES 6
 
 struct pt_tracked { /* all zero: all processes */
 	bool none;
@@ -166,11 +176,11 @@ struct pt_tracked { /* all zero: all processes */
 struct pt_line;
 /* Adds the values of a "tracked" line. 0, -EINVAL, -ENOSPC. */
 PT_HIDDEN int pt_tracked_take(struct pt_tracked *to, struct pt_line *values);
-/* Whether the process that asks is in all sets. */
+/* Whether the calling process is in all sets. */
 PT_HIDDEN bool pt_tracked_here(const struct pt_tracked *tracked);
 
 /*
- * What a session is asked for: by the program (session 0), by a tool, or by the description of a
+ * The request for a session: by the program (session 0), by a tool, or by the description of a
  * session that waits for programs (spec.c; protocol.h has its text). Ordinary memory: a child
  * inherits it.
  */
@@ -199,15 +209,15 @@ enum pt_session_state {
 };
 
 /* Of sessions that a tool asked for, by name. The lock is not held; 0 or a negative errno. */
-/* *WHY, if there is one, is what a person wants to know of the error. */
+/* WHY, if not NULL, is set to what a person wants to know about the error. */
 PT_HIDDEN int pt_session_start(const struct pt_spec *spec, const struct pt_rules *rules,
 			       const char **why);
 PT_HIDDEN int pt_session_stop(const char *name);
 PT_HIDDEN int pt_session_resume(const char *name);
 PT_HIDDEN int pt_session_destroy(const char *name);
-/* Rules of RULES follow those that the session has. */
+/* Appends RULES to those of the session. */
 PT_HIDDEN int pt_session_rules(const char *name, const struct pt_rules *rules);
-/* Who records from now on. */
+/* Sets which processes record from now on. */
 PT_HIDDEN int pt_session_track(const char *name, const struct pt_tracked *tracked);
 
 struct pt_session_info {
@@ -227,13 +237,13 @@ PT_HIDDEN bool pt_session_info(unsigned int number, struct pt_session_info *ret)
  * reach.
  */
 PT_HIDDEN int pt_session_fd(unsigned int number);
-/* Whether a session that runs wants addresses with its events. */
+/* Whether a running session wants addresses with its events. */
 PT_HIDDEN bool pt_sessions_addresses(void);
 /* Unmaps the rings of destroyed sessions. */
 PT_HIDDEN void pt_sessions_bury(void);
-/* All memory of the sessions' rings is had now: for where no helper follows. */
+/* Provides all memory of the sessions' rings now: for processes that will have no helper. */
 PT_HIDDEN void pt_sessions_populate(void);
-/* What sessions need to be done for them now; enum pt_watch says when to come again. */
+/* Does what is due for the sessions; enum pt_watch says when to call it again. */
 PT_HIDDEN unsigned int pt_sessions_follow(void);
 
 /* ---- spec.c: the text of protocol.h ---- */
@@ -266,7 +276,7 @@ PT_HIDDEN int pt_description_parse(const char *text, size_t n, struct pt_descrip
 /* A file: with its first line. */
 PT_HIDDEN int pt_description_parse_file(const char *text, size_t n, struct pt_description *ret);
 
-/* ---- request.c: answers what came in over the socket ---- */
+/* request.c: answers to requests on the socket */
 
 struct pt_answer {
 	char *text; /* mapped; grows to ANSWER_MAX */
@@ -288,25 +298,28 @@ PT_HIDDEN void pt_join_waiting(void);
 /* control.c: the helper thread; called once, before main() */
 PT_HIDDEN void pt_control_begin(void);
 /*
- * Whether the process was confined by seccomp when the library was loaded: who knows what its
- * filter kills for.
+ * Whether the process was confined by seccomp when the library was loaded: its filter may kill for
+ * any system call.
  */
 PT_HIDDEN bool pt_control_confined(void);
-/* New rings, made by a thread of the program, want looking after. */
+/* Wakes the helper: a thread of the program made new rings, which it must serve. */
 PT_HIDDEN void pt_control_wake(void);
-/* main() is over: who ends the program may have confined itself. */
+/* main() is over: the thread that ends the program may have confined itself. */
 PT_HIDDEN bool pt_control_ends(void);
 /* Whether the calling thread is the helper. */
 PT_HIDDEN bool pt_control_is_helper(void);
-/* Whether there is a helper, or will be one as soon as this returns to the program. */
+/* Whether there is a helper, or will be as soon as this returns to the program. */
 PT_HIDDEN bool pt_control_helps(void);
 
 /* memory.c */
-/* ftruncate() to more, without a signal: -EFBIG beyond the process's limit, or another errno. */
+/*
+ * As ftruncate(), to a larger size, without a signal: -EFBIG beyond the process's limit, or another
+ * errno.
+ */
 PT_HIDDEN int pt_file_size_set(int fd, uint64_t size);
 /*
- * N bytes from FROM are had, so that touching them is no SIGBUS. False: there is no room. Keeps
- * errno.
+ * Allocates N bytes from FROM on, so that writing to them raises no SIGBUS. False: there is no
+ * room. Keeps errno.
  */
 PT_HIDDEN bool pt_memory_reserve(void *from, size_t n);
 
@@ -321,17 +334,19 @@ PT_HIDDEN void pt_event_full(const struct pantrace_event *event, char ret[2 * PT
 PT_HIDDEN uint32_t pt_event_id(struct pantrace_event *event);
 
 /* site.c */
-/* Calls FN for each site of the loaded objects, those of an event mostly together; lock held. */
+/*
+ * Calls FN for each site of the loaded objects; sites of one event are mostly adjacent. Lock held.
+ */
 PT_HIDDEN void pt_sites_each(void (*fn)(const struct pantrace_event *event, void *ctx), void *ctx);
-/* every site as the sessions want; the sites changed; lock held */
+/* brings every site to what the sessions want; returns how many changed; lock held */
 PT_HIDDEN int pt_sites_follow(void);
-/* By the helper: what other threads left to it. */
+/* Called by the helper: does what other threads left to it. */
 PT_HIDDEN void pt_sites_go_on(void);
-/* Events that are wanted and off, because their records did not fit. */
+/* How many events are wanted and stay off because there was no room for their records. */
 PT_HIDDEN uint32_t pt_sites_nameless(void);
 /*
- * Why pantrace_refused() sites could not be switched on: of the last of them, as pt_code_write()
- * says.
+ * Why sites could not be switched on (pantrace_refused()): the error of the last one, as
+ * pt_code_write() returns it.
  */
 PT_HIDDEN int pt_sites_why(void);
 /* 0 (emergency) .. 14 (debug) */
@@ -344,9 +359,9 @@ PT_HIDDEN struct pantrace_event *pt_dynamic_first(void);
 PT_HIDDEN struct pantrace_event *pt_dynamic_next(const struct pantrace_event *event);
 
 /*
- * emit.c. What its fast ways read of the library's own: not where writers store to in a ring, see
- * struct pt_state. (A load of rseq_offset that waits for the last event's store of the position
- * makes an event 2 ns longer.)
+ * emit.c. The library's own data that its fast ways read; kept away from where writers store to in
+ * a ring, see struct pt_state. (A load of rseq_offset that waits for the last event's store of the
+ * position makes an event 2 ns longer.)
  */
 extern PT_HIDDEN struct pt_short {
 	char apart[64];

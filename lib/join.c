@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Sessions that wait for programs: described by files in RUNTIME/sessions, the user's own and
- * root's. Runs before main(): without such a directory it costs two failing system calls.
+ * root's. Runs before main(); without such a directory it costs two failing system calls.
  */
 #include "internal.h"
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define ROOT_RUNTIME "/run/pantrace"
 
-/* The environment as it was at start: the program may change it while the helper thread looks. */
+/* The environment as it was at start: the program may change it while the helper reads it. */
 static struct {
 	/* $PANTRACE_RUNTIME, $XDG_RUNTIME_DIR; empty = not set or no path */
 	char runtime[512], user[480];
@@ -75,8 +75,8 @@ static bool joins(const struct pt_description *description, bool environment)
 }
 
 /*
- * A file that others than root and ourselves could have written says nothing. False: there is no
- * descriptor to read it with.
+ * Reads a description, unless others than root and ourselves could have written it. False: there is
+ * no free descriptor to read it with.
  */
 static bool join_file(int directory, const char *name, struct reading *reading, bool environment)
 {
@@ -96,13 +96,16 @@ static bool join_file(int directory, const char *name, struct reading *reading, 
 	if (n <= 0)
 		return true;
 	rc = pt_description_parse_file(reading->text, (size_t)n, &reading->description);
-	/* who is meant, and where the rings would be, stands before what may not be understood */
+	/*
+	 * who is meant and where the rings would be stands in front of lines that may not be
+	 * understood
+	 */
 	if (!joins(&reading->description, environment) || rc == -EXDEV)
 		return true;
 	if (!rc)
 		rc = pt_session_start(&reading->description.spec, &reading->description.rules,
 				      &why);
-	/* -EEXIST: it was told already */
+	/* -EEXIST: a tool has told us already */
 	if (rc && rc != -EEXIST)
 		pt_rings_refused(&reading->description.spec, rc);
 	return true;
@@ -138,7 +141,10 @@ static void join_directory(const char *runtime, struct reading **reading)
 			}
 			if (fd >= 0 && join_file(fd, entry->name, *reading, false))
 				continue;
-			/* the program may have one descriptor and no more: first this, then that */
+			/*
+			 * the program may have one free descriptor only: these are opened one after
+			 * the other
+			 */
 			if (fd >= 0)
 				close(fd);
 			fd = -1;

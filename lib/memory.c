@@ -29,9 +29,10 @@
 #define LEAST	  (8ull << 10) /* of a ring */
 #define READY	  (256ull << 10)
 #define AHEAD	  (4ull << 20)
-#define STEP	  (256ull << 10) /* events may write to what is there before all of it is */
-#define BEHIND	  512ull /* bytes that an event may write beyond the end that it compares with */
-#define YOUNG_NS  1000000000ull
+/* events may write to the part that exists, before all of it does */
+#define STEP	 (256ull << 10)
+#define BEHIND	 512ull /* bytes that an event may write beyond the end that it compares with */
+#define YOUNG_NS 1000000000ull
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -44,7 +45,7 @@ int pt_file_size_set(int fd, uint64_t size)
 {
 	struct rlimit limit;
 
-	/* beyond the limit the kernel sends SIGXFSZ */
+	/* beyond the limit the kernel would send SIGXFSZ */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
 	    size > limit.rlim_cur)
 		return -EFBIG;
@@ -64,18 +65,18 @@ bool pt_memory_reserve(void *from, size_t n)
 	return !rc;
 }
 
-/* What the file system of FD has left. */
+/* The free space of FD's file system. */
 static uint64_t room_of(int fd)
 {
 	struct statfs fs;
 
-	/* no number of blocks: no limit, as of memory files */
+	/* f_blocks is 0: no limit, as for memory files */
 	if (fstatfs(fd, &fs) || !fs.f_blocks)
 		return UINT64_MAX;
 	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 }
 
-/* N bytes of the file at FROM, mapped at SHM: a later write finds them. -ENOSPC. */
+/* Allocates N bytes of the file at FROM, mapped at SHM, so that later writes succeed. -ENOSPC. */
 static int file_reserve(int fd, struct pantrace_shm *shm, uint64_t from, uint64_t n)
 {
 	if (!syscall(SYS_fallocate, fd, 0, (long)from, (long)n))
@@ -100,7 +101,7 @@ static char *data_at(struct pantrace_shm *shm, uint32_t i)
 	return (char *)shm + shm->data_off + i * ring_size(shm);
 }
 
-/* The part of a ring that is its share of ALL. */
+/* A ring's share of ALL bytes. */
 static uint64_t share(const struct pantrace_shm *shm, uint64_t all)
 {
 	const uint64_t part = (all / shm->nr_rings) & ~(PAGE - 1);
@@ -119,7 +120,7 @@ static uint64_t used_of(const struct pantrace_ring *ring)
 	return __atomic_load_n(&ring->position, __ATOMIC_ACQUIRE);
 }
 
-/* The first N bytes are there. */
+/* Records that the first N bytes are allocated. */
 static void had_set(const struct pantrace_shm *shm, struct pantrace_ring *ring, uint64_t n)
 {
 	__atomic_store_n(&ring->had, n >= ring_size(shm) ? UINT64_MAX : n - BEHIND,
@@ -137,7 +138,10 @@ int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm 
 	int rc;
 
 	if (!pt_memory_reserve(shm, header->meta_off)) {
-		/* there is none, or the kernel is older than 5.14 and can only have all at once */
+		/*
+		 * not supported, or the kernel is older than 5.14 and can only allocate everything
+		 * at once
+		 */
 		if (syscall(SYS_fallocate, fd, 0, 0l, (long)header->file_size))
 			return -errno;
 		for (uint32_t i = 0; i < header->nr_rings; i++)
@@ -154,7 +158,7 @@ int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm 
 	return rc;
 }
 
-/* As much of the ring as N bytes. False: there is no room. */
+/* Allocates the ring up to N bytes. False: there is no room. */
 static bool extend(struct pantrace_shm *shm, uint32_t i, uint64_t n)
 {
 	struct pantrace_ring *const ring = ring_at(shm, i);
@@ -175,8 +179,8 @@ static bool extend(struct pantrace_shm *shm, uint32_t i, uint64_t n)
 }
 
 /*
- * Gives back what is behind the first KEEP bytes. Who has seen the old `had` is within a critical
- * section, which begins again, or has claimed the ring.
+ * Frees what is behind the first KEEP bytes. A writer that has seen the old `had` is in a critical
+ * section, which restarts, or has claimed the ring.
  */
 static void give_back(const struct pt_settings *set, struct pantrace_shm *shm, uint32_t i,
 		      uint64_t keep)
@@ -204,7 +208,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* A thread that has the id of one that has ended takes another ring: what it claims is 0. */
+/* A thread with the id of one that has ended takes another ring: it claims a free one only. */
 static void owners_follow(struct pantrace_shm *shm)
 {
 	const int saved = errno;

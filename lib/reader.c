@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reader. A packet is copied first and then checked to have been stable: in discard mode the
+ * The reader. A packet is first copied and then checked to have been stable: in discard mode the
  * writer never enters a sub-buffer that was not consumed; in overwrite mode it may, and then the
- * copy is thrown away and the reader goes on with the oldest packet that is whole.
+ * copy is discarded and the reader goes on with the oldest complete packet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 struct ring_cursor {
 	uint64_t position; /* up to which events were returned */
 	bool bad;
-	bool damaged; /* what was returned last was the rest before the damage */
+	bool damaged; /* the packet returned last was what came before the damage */
 };
 
 struct pantrace_reader {
@@ -40,7 +40,7 @@ struct pantrace_reader {
 	uint32_t nr_objects;
 	uint64_t lost; /* as far as it was seen */
 	bool keep;
-	bool in_place; /* packets are stable where they are: no copy */
+	bool in_place; /* packets are not overwritten: no copy is made */
 	bool verify; /* every event is looked at before its packet is returned */
 };
 
@@ -82,7 +82,7 @@ static uint64_t consumed(const struct pantrace_reader *reader, uint32_t ring)
 	return __atomic_load_n(&ring_of(reader, ring)->consumed, __ATOMIC_ACQUIRE);
 }
 
-/* What is before POSITION may be written over; writers that wait for it (PANTRACE_BLOCK) go on. */
+/* Frees what is before POSITION: writers that wait for room (PANTRACE_BLOCK) go on. */
 static void room_give(struct pantrace_ring *ring, uint64_t position)
 {
 	__atomic_store_n(&ring->consumed, position, __ATOMIC_SEQ_CST);
@@ -127,7 +127,7 @@ int pantrace_reader_open_fd(int fd, bool consume, struct pantrace_reader **ret)
 	reader->cursor = calloc(reader->header.nr_rings, sizeof(*reader->cursor));
 	if (!reader->copy || !reader->cursor)
 		goto out;
-	/* where an earlier consumer stopped, or what was cleared away */
+	/* continue where an earlier consumer stopped, or after what was cleared */
 	for (uint32_t i = 0;
 	     (consume || reader->header.mode == PANTRACE_OVERWRITE) && i < reader->header.nr_rings;
 	     i++)
@@ -198,8 +198,10 @@ int pantrace_reader_state(struct pantrace_reader *reader, uint32_t ring,
 	if (ring >= reader->header.nr_rings)
 		return -EINVAL;
 	from = ring_of(reader, ring);
-	/* position and events change together; equal positions mean that events is of the same
-	 * moment */
+	/*
+	 * position and events are written together; if the position is the same before and after,
+	 * both are of one moment
+	 */
 	do {
 		ret->position = __atomic_load_n(&from->position, __ATOMIC_ACQUIRE);
 		ret->events = __atomic_load_n(&from->events, __ATOMIC_ACQUIRE);
@@ -270,7 +272,7 @@ bad:
 	return NULL;
 }
 
-/* Records that are not of events; what this version does not know is passed over. */
+/* Records of other kinds than events; unknown kinds are skipped. */
 static bool other_read(struct pantrace_reader *reader, const struct pantrace_event_record *record,
 		       uint32_t size)
 {
@@ -302,7 +304,7 @@ static void types_read(struct pantrace_reader *reader)
 	if (used > reader->header.meta_size)
 		used = reader->header.meta_size;
 	if (used < reader->meta_read)
-		return; /* a writer never takes anything back */
+		return; /* a writer never shortens this */
 	while (used - reader->meta_read >= sizeof(struct pantrace_event_record)) {
 		const struct pantrace_event_record *record =
 			(const void *)(reader->map + reader->header.meta_off + reader->meta_read);
@@ -349,7 +351,7 @@ const struct pantrace_object_record *pantrace_reader_object(struct pantrace_read
 	return index < reader->nr_objects ? reader->objects[index] : NULL;
 }
 
-/* ---- what was returned and what is given back ---- */
+/* ---- returning packets, and giving them back ---- */
 
 void pantrace_reader_keep(struct pantrace_reader *reader)
 {
@@ -367,7 +369,7 @@ uint64_t pantrace_reader_tell(const struct pantrace_reader *reader, uint32_t rin
 	return ring < reader->header.nr_rings ? reader->cursor[ring].position : 0;
 }
 
-/* What was given back may be written over at any time: it is not read again. */
+/* What was given back may be overwritten at any time: it is not read again. */
 void pantrace_reader_seek(struct pantrace_reader *reader, uint32_t ring, uint64_t position)
 {
 	if (ring >= reader->header.nr_rings)
@@ -390,7 +392,7 @@ uint64_t pantrace_reader_lost(struct pantrace_reader *reader)
 
 	for (uint32_t i = 0; i < reader->header.nr_rings; i++)
 		lost += __atomic_load_n(&ring_of(reader, i)->lost, __ATOMIC_ACQUIRE);
-	/* it only grows, unless the file was cut short or is scribbled on */
+	/* it only grows, unless the file was truncated or corrupted */
 	if (lost > reader->lost)
 		reader->lost = lost;
 	return reader->lost;
@@ -408,8 +410,10 @@ void pantrace_reader_refused(struct pantrace_reader *reader, uint32_t *ret_sites
 
 /* ---- packets ---- */
 
-/* First position of the oldest sub-buffer that the writer of POSITION leaves alone. The one behind
- * the writer's is given up in overwrite mode: its header may be being written. */
+/*
+ * The position of the oldest sub-buffer that the writer at POSITION does not touch. In overwrite
+ * mode the one after the writer's is given up: its header may be being written.
+ */
 static uint64_t oldest(const struct pantrace_reader *reader, uint64_t position)
 {
 	const uint64_t sub = reader->header.sub_size;
@@ -433,7 +437,7 @@ static int packet_check(struct pantrace_reader *reader, uint32_t ring, uint64_t 
 	return size < HEADER || size > reader->header.sub_size ? -EBADMSG : 0;
 }
 
-/* Cuts a packet before its first event that is none. */
+/* Truncates a packet at its first invalid event. */
 static bool packet_whole(struct pantrace_reader *reader, struct pantrace_packet_view *view)
 {
 	struct pantrace_event_view event;
@@ -482,8 +486,10 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		pantrace_reader_state(reader, ring, &state);
 		if (state.position <= cursor->position)
 			return 0;
-		/* where the next unread byte is: position 0 and a full sub-buffer begin the next
-		 * one */
+		/*
+		 * the position of the next unread byte: 0, or a full sub-buffer, begins the next
+		 * sub-buffer
+		 */
 		start = cursor->position & ~(sub - 1);
 		if (start < oldest(reader, state.position))
 			start = oldest(reader, state.position);
@@ -531,8 +537,10 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 			ret->from = cursor->position - start;
 		if (reader->verify && !packet_whole(reader, ret))
 			cursor->damaged = true;
-		/* read to its end before the writer left it, and done with: nobody gives it back
-		 * later */
+		/*
+		 * it was read to its end before the writer left it, and nobody will give it back
+		 * later
+		 */
 		done = finished && ret->from >= size && ret->from > HEADER &&
 		       cursor->position == consumed(reader, ring);
 		cursor->position = finished ? start + sub : state.position;

@@ -81,7 +81,7 @@ static bool room_reserve(struct pantrace_shm *shm, size_t size)
 	const size_t from = (records_used + STEP - 1) & ~(size_t)(STEP - 1);
 	const size_t to = (records_used + size + STEP - 1) & ~(size_t)(STEP - 1);
 
-	/* what is before `from` was had with the record that began the step */
+	/* what is before `from` was allocated with the record that began the step */
 	return from == to || pt_memory_reserve(meta + from, to - from);
 }
 

@@ -51,7 +51,7 @@ void pt_answer_add(struct pt_answer *answer, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(answer->text + answer->used, 4096, format, args);
 	va_end(args);
-	/* a line that does not fit is left out whole */
+	/* a line that does not fit is left out entirely */
 	if (n > 0 && n < 4096)
 		answer->used += (size_t)n;
 	else
@@ -80,7 +80,7 @@ static void session_line(struct pt_answer *answer, const struct pt_session_info 
 	refused_line(answer);
 }
 
-/* Its number, or 0. */
+/* The session's number, or 0. */
 static unsigned int session_by_name(const char *name, struct pt_session_info *ret)
 {
 	for (unsigned int i = 1; i < PT_SESSIONS; i++)
@@ -183,7 +183,7 @@ static int do_start(const char *name, const char *text, size_t n, struct pt_answ
 	if (!*description.spec.name)
 		return -EINVAL;
 	rc = pt_session_start(&description.spec, &description.rules, &why);
-	if (rc == -ENOSPC) { /* destroyed ones may still have the places */
+	if (rc == -ENOSPC) { /* destroyed sessions may still occupy the places */
 		pt_sessions_bury();
 		rc = pt_session_start(&description.spec, &description.rules, &why);
 	}

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rings of a session: a file, its mapping, and what happens to both in a forked child.
- *
- * The mapping is not inherited (MADV_DONTFORK) and the state page is wiped in a child
- * (MADV_WIPEONFORK), by the kernel and so for every kind of fork. What a child needs to make a
- * session of its own is in ordinary memory: struct pt_settings.
- *
- * The file is as long as it will be, its memory is had bit by bit (memory.c).
+ * The rings of a session: a file, its mapping, and what happens to both in a forked child. The
+ * kernel does not inherit the mapping (MADV_DONTFORK) and wipes the state page in a child
+ * (MADV_WIPEONFORK), for every kind of fork. What a child needs to make its own session is in
+ * ordinary memory: struct pt_settings. The file has its final length from the start, its memory is
+ * allocated bit by bit (memory.c).
  */
 #include "announce.h"
 #include "children.h"
@@ -28,13 +26,16 @@
 #include <unistd.h>
 
 #define PAGE	  4096ull
-#define SWEEP_MAX 16 /* other children, in each child */
+#define SWEEP_MAX 16 /* a child's differs from its parent's */
 
 static uint32_t ring_generation;
 
 /* ---- the file ---- */
 
-/* The recorder may be on the other side of a mount, where this path is another directory. */
+/*
+ * Is this the directory that the recorder means? It may live in another mount namespace, where this
+ * path is another directory.
+ */
 static bool directory_is_meant(const struct pt_spec *spec)
 {
 	struct stat st;
@@ -59,7 +60,7 @@ int pt_session_file_make(const struct pt_spec *spec, uint32_t pid, char file[PT_
 		fd = -errno;
 	}
 	file[0] = 0;
-	/* a tool's, which is handed a descriptor */
+	/* the tool's, which passes a descriptor */
 	if (!*spec->directory ||
 	    (*spec->name && (fd == -ENOENT || fd == -EACCES || fd == -EPERM || fd == -EROFS))) {
 		fd = (int)syscall(SYS_memfd_create, "pantrace", MFD_CLOEXEC);
@@ -79,7 +80,7 @@ void pt_session_file_remove(const struct pt_spec *spec, char file[PT_FILE_NAME])
 	file[0] = 0;
 }
 
-/* Of the process, whichever thread asks. */
+/* The name of the process, whichever thread asks. */
 static void comm_read(char comm[16])
 {
 	const int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -98,10 +99,7 @@ static void header_fill(const struct pt_settings *set, struct pantrace_shm *shm,
 			uint32_t parent)
 {
 	const struct pt_spec *const spec = &set->spec;
-	/*
-	 * apart from those of other sessions in the last twelve bits of their addresses: see
-	 * pt_state
-	 */
+	/* at another offset than those of other sessions in the last twelve bits: see pt_state */
 	const uint64_t ring_off = PAGE + (uint64_t)(set - pt_settings) * 256;
 	const uint64_t meta_off =
 		(ring_off + set->nr_rings * sizeof(struct pantrace_ring) + PAGE - 1) & ~(PAGE - 1);
@@ -162,7 +160,7 @@ static void fd_close(struct pt_settings *set)
 	set->fd = -1;
 }
 
-/* Lets the event path at the rings of SHM. */
+/* Makes the rings of SHM usable for the event path. */
 static void rings_publish(struct pt_settings *set, struct pt_session *session,
 			  struct pantrace_shm *shm)
 {
@@ -190,7 +188,9 @@ static void rings_publish(struct pt_settings *set, struct pt_session *session,
 	pt_session_open(session, shm->nr_rings);
 }
 
-/* Maps FD, a new file, and fills it in. 1: all of its memory is there, 0, or a negative errno. */
+/*
+ * Maps FD, a new file, and fills it in. 1: all of its memory is allocated; 0; or a negative errno.
+ */
 static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_shm **ret)
 {
 	struct pantrace_shm *shm;
@@ -216,7 +216,7 @@ static int file_map(int fd, const struct pantrace_shm *header, struct pantrace_s
 	return rc;
 }
 
-/* Known by its name; where it has none, by the descriptor. */
+/* Tables are known by the file's name, or by the descriptor if it has none. */
 static int tables_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 {
 	const int fd = pt_tables_make((unsigned int)(set - pt_settings), &set->spec, pid, parent,
@@ -233,7 +233,7 @@ static int tables_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 	return 0;
 }
 
-/* Filters and programs that count may ask for names, too. */
+/* Filters and programs that count may need names of threads, too. */
 static uint32_t threads_wants(const struct pt_settings *set)
 {
 	const bool programs = set->rules.nr_filters || set->spec.mode == PANTRACE_AGGREGATE;
@@ -278,12 +278,12 @@ int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent)
 		pt_control_wake();
 	else
 		pt_memory_all(set);
-	/* last: whoever watches the directory reads only what is whole */
+	/* last: a reader that watches the directory only reads complete files */
 	__atomic_store_n(&shm->magic, PANTRACE_SHM_MAGIC, __ATOMIC_RELEASE);
 	if (set != pt_settings && !set->file[0])
 		pt_announce_rings(set, fd);
 	if (set != pt_settings && set->file[0])
-		fd_close(set); /* the name is enough, and descriptors are the program's */
+		fd_close(set); /* the name is enough; descriptors belong to the program */
 	pt_children_prepare(set);
 	return 0;
 }
@@ -295,8 +295,8 @@ void pt_rings_refused(const struct pt_spec *spec, int error)
 	if (!*spec->directory)
 		return;
 	/*
-	 * empty: a full file system has room for a name yet; made by mknod(), as there may be no
-	 * descriptor left
+	 * an empty file: even a full file system has room for a name. By mknod(), as there may be
+	 * no free descriptor
 	 */
 	snprintf(path, sizeof(path), "%s/%d-0-%d.pantrace", spec->directory, (int)getpid(), -error);
 	if (!directory_is_meant(spec) || (mknod(path, S_IFREG | 0600, 0) && errno != EEXIST))
@@ -313,12 +313,11 @@ void pt_sessions_of_child(void)
 	for (unsigned int i = 0; i < PT_SESSIONS; i++) {
 		struct pt_settings *const set = &pt_settings[i];
 
-		/* a session of the program's own that is in memory only has nobody who could read
-		 * the child's */
+		/* the parent's own session in memory: nobody could read the child's */
 		if (set->state != PT_RUNNING || (!i && !*set->spec.directory))
 			continue;
 		fd_close(set);
-		/* sites are for the helper to switch: here only rings are made, or not */
+		/* switching sites is left to the helper: here rings are made, or not */
 		if (set->spec.mode < PANTRACE_MODE_MAX &&
 		    (set->untracked || !pt_tracked_here(&set->spec.tracked))) {
 			set->stale = !set->untracked;
@@ -335,15 +334,18 @@ void pt_sessions_of_child(void)
 		pt_rings_refused(&set->spec, set->error);
 		set->state = PT_NONE;
 	}
-	/* those before it: here, and not by its parent, it is known that no filter forbids it */
+	/*
+	 * files of children before it: it is known here, and not in the parent, that no seccomp
+	 * filter forbids removing them
+	 */
 	pt_children_sweep(SWEEP_MAX);
 	pt_unlock();
 }
 
 /*
- * No more events; what was begun is published. The rings are unmapped when no thread looks at them:
- * within critical sections none does after the membarrier, and others count themselves. (Where a
- * thread does not come back, anonymous memory takes the place of the rings for good.)
+ * Ends recording; events that were begun are published. The rings are unmapped when no thread uses
+ * them: after the membarrier none does within critical sections, and others count themselves. (If a
+ * thread does not return, anonymous memory replaces the rings for good.)
  */
 void pt_rings_unmap(struct pt_settings *set)
 {
@@ -378,7 +380,7 @@ void pt_rings_quiesce(struct pt_settings *set)
 	struct pt_session *const session = pt_session_of(set);
 
 	pt_session_open(session, 0);
-	/* critical sections begin again and see it */
+	/* restarts critical sections, which then see it */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 }
 
@@ -410,7 +412,7 @@ int pt_session_fd(unsigned int number)
 	pt_lock();
 	if ((set->state != PT_RUNNING && set->state != PT_STOPPED) || set->file[0])
 		goto out;
-	/* made by the helper, or by a thread of the program, whose descriptors are others */
+	/* made by the helper, or by a thread of the program, whose descriptor tables differ */
 	if (pt_rings_fd_ours(set)) {
 		fd = fcntl(set->fd, F_DUPFD_CLOEXEC, 0);
 		goto out;

@@ -42,7 +42,7 @@ int pt_rules_add(struct pt_rules *rules, const char *glob, size_t n, bool on, ui
 	return 0;
 }
 
-/* fnmatch(3), which takes its time, for all but the usual: "app:*", "app:event". */
+/* As fnmatch(3), which is slow, with a fast path for the usual forms: "app:*", "app:event". */
 static bool glob_match(const char *glob, const char *full)
 {
 	const size_t n = strcspn(glob, "*?[\\");

@@ -61,7 +61,7 @@ int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec)
 	set->begun = set->deaf = set->unheard = false;
 	set->fd = -1;
 	set->file[0] = 0;
-	/* free of charge where it is done already, and while there is one thread */
+	/* free if it was done already, and while there is one thread */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
 	return 0;
 }
@@ -198,7 +198,7 @@ int pt_session_stop(const char *name)
 	return session_with(name, stop, NULL);
 }
 
-/* Events go on where they ended. */
+/* Resumes recording where it stopped. */
 static void go_on(struct pt_settings *set)
 {
 	struct pt_session *const session = pt_session_of(set);
@@ -213,7 +213,7 @@ static int resume(struct pt_settings *set, const void *arg)
 	(void)arg;
 	if (set->state != PT_STOPPED)
 		return 0;
-	/* no rings: it had no such event yet, or is a child that was forked meanwhile */
+	/* no rings: it had no such event yet, or it is a child that was forked meanwhile */
 	set->state = pt_session_of(set)->shm || set->spec.mode == PANTRACE_AGGREGATE ? PT_RUNNING
 										     : PT_ARMED;
 	set->error = 0;
@@ -227,7 +227,7 @@ int pt_session_resume(const char *name)
 	return session_with(name, resume, NULL);
 }
 
-/* The ids of the process, or the sets, may have changed. */
+/* Decides anew whether the process records: its ids, or the sets, may have changed. */
 static void judge(struct pt_settings *set)
 {
 	const bool untracked = !pt_tracked_here(&set->spec.tracked);
@@ -367,7 +367,7 @@ unsigned int pt_sessions_follow(void)
 
 		if (set->spec.tracked.limited &&
 		    (set->state == PT_ARMED || set->state == PT_RUNNING)) {
-			judge(set); /* the process may have become another user's */
+			judge(set); /* the process may have changed its user */
 			watch |= PT_WATCH_TIME;
 		}
 		watch |= pt_memory_follow(set);
@@ -420,7 +420,7 @@ bool pt_session_info(unsigned int number, struct pt_session_info *ret)
 	return true;
 }
 
-/* Here and not in api.c: what no program calls is not linked from an archive. */
+/* Here and not in api.c: the linker leaves out objects of an archive that no program calls. */
 __attribute__((constructor(102))) static void begin(void)
 {
 	pt_control_begin();

@@ -10,23 +10,27 @@
 
 #define PT_FILE_NAME 64
 
-/* What must outlive a fork: the state page is wiped in the child. Number 0 is the program's own. */
+/*
+ * What must outlive a fork, as the state page is wiped in the child. Number 0 is the program's own
+ * session.
+ */
 struct pt_settings {
 	enum pt_session_state state;
 	bool burnt; /* a thread never left the rings: the slot is not used again */
-	bool begun; /* what goes wrong with it from now on, nobody waits to be told */
+	bool begun; /* started: nobody waits to be told about later errors */
 	bool deaf; /* its recorder did not answer (announce.c) */
 	bool unheard; /* nor could it be reached */
-	bool untracked; /* this process is none of those that record */
-	bool stale; /* the sites are as they were in the parent */
+	bool untracked; /* this process is not among those that record */
+	bool stale; /* the sites are still as in the parent */
 	uint32_t refused_sites, refused_events; /* that stay off: see struct pantrace_shm */
 	uint32_t nr_rings, per_thread;
-	uint32_t pid; /* whose rings they are */
+	uint32_t pid; /* the process whose rings they are */
 	int error;
 	int fd;
-	uint64_t inode; /* of fd: the program may have closed it, and have got the number again */
+	/* inode of fd: the program may have closed it, and the number may be another file's */
+	uint64_t inode;
 	uint64_t since; /* memory.c: when it first looked, ns; 0: not yet */
-	bool settled; /* and that the unused part was given back */
+	bool settled; /* and the unused part was freed */
 	char file[PT_FILE_NAME];
 	struct pt_spec spec;
 	struct pt_rules rules;
@@ -55,9 +59,9 @@ static inline void pt_session_open(struct pt_session *session, uint32_t nr)
 
 /* ---- session.c ---- */
 
-/* SPEC with what it leaves open filled in. -EINVAL. */
+/* Takes SPEC, with defaults for what it leaves open. -EINVAL. */
 PT_HIDDEN int pt_settings_take(struct pt_settings *set, const struct pt_spec *spec);
-/* RULES follow those of the session. -ENOSPC. */
+/* Appends RULES to those of the session. -ENOSPC. */
 PT_HIDDEN int pt_settings_rules(struct pt_settings *set, const struct pt_rules *rules);
 /* Of a session that has rings. */
 PT_HIDDEN void pt_session_count(const struct pt_session *session, struct pantrace_counts *ret);
@@ -73,8 +77,8 @@ PT_HIDDEN void pt_environment_start(void);
 /* ---- rings.c; the lock is held ---- */
 
 /*
- * Makes the session's file and lets the event path at it. Only system calls: a child may be in a
- * signal handler, or the one thread left of many.
+ * Makes the session's file and its rings usable. Only system calls: a child may be in a signal
+ * handler, or have been one of many threads.
  */
 PT_HIDDEN int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t parent);
 /*
@@ -83,11 +87,14 @@ PT_HIDDEN int pt_rings_make(struct pt_settings *set, uint32_t pid, uint32_t pare
  */
 PT_HIDDEN int pt_session_file_make(const struct pt_spec *spec, uint32_t pid,
 				   char file[PT_FILE_NAME]);
-/* One that could not be had in full is not left behind. */
+/* Removes a file whose memory could not be allocated in full. */
 PT_HIDDEN void pt_session_file_remove(const struct pt_spec *spec, char file[PT_FILE_NAME]);
-/* No more events from when it returns; what was begun is published. */
+/*
+ * Ends recording: when this returns, no event comes any more, and those that were begun are
+ * published.
+ */
 PT_HIDDEN void pt_rings_quiesce(struct pt_settings *set);
-/* After pt_rings_quiesce(). The file is closed, the memory given back. */
+/* After pt_rings_quiesce(): closes the file and frees the memory. */
 PT_HIDDEN void pt_rings_unmap(struct pt_settings *set);
 /* Whether the session's descriptor is still the one of the rings. */
 PT_HIDDEN bool pt_rings_fd_ours(const struct pt_settings *set);
@@ -95,9 +102,9 @@ PT_HIDDEN bool pt_rings_fd_ours(const struct pt_settings *set);
 /* ---- memory.c; the lock is held ---- */
 
 /*
- * The first memory of new rings, in FD, mapped at SHM, which will have HEADER. 1: it is all there
- * (on kernels that cannot have more later), 0: as much as rings begin with, -ENOSPC or another
- * errno.
+ * Allocates the first memory of new rings, in FD, mapped at SHM, which will have HEADER. 1: all of
+ * it (on kernels that cannot allocate more later), 0: as much as rings begin with, -ENOSPC or
+ * another errno.
  */
 PT_HIDDEN int pt_memory_begin(int fd, struct pantrace_shm *shm, const struct pantrace_shm *header);
 
@@ -107,9 +114,9 @@ enum pt_watch { /* bits: when to look again */
 		PT_WATCH_TIME = 2, /* after a second or so */
 		PT_WATCH_CHILDREN = 4, /* after the process has run for longer */
 };
-/* More memory for the rings that are used, less for others. */
+/* Allocates memory for rings that are used, frees that of others. */
 PT_HIDDEN enum pt_watch pt_memory_follow(struct pt_settings *set);
-/* All of it, where no helper follows. */
+/* Allocates all of it, for processes that will have no helper. */
 PT_HIDDEN void pt_memory_all(struct pt_settings *set);
 
 /* ---- records.c ---- */

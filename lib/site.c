@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sites of all loaded objects, and switching them while threads run through them.
- *
- * A switch is one byte of the instruction (see pantrace.h; code.h has how it is written). A thread
- * executes the old instruction or the new one; membarrier(SYNC_CORE) ends the time in which it may
- * still be the old one.
+ * The sites of all loaded objects, and switching them while threads run through them. A switch
+ * changes one byte of the instruction (see pantrace.h; code.h has how it is written). A thread
+ * executes the old instruction or the new one; after membarrier(SYNC_CORE) no thread executes the
+ * old one.
  */
 #include "announce.h"
 #include "code.h"
@@ -66,7 +65,7 @@ static uint32_t gate_sessions(const struct pantrace_event *gate)
 	return found ? sessions : pt_sessions_wanting(gate);
 }
 
-/* What EVENT does from now on; 0 or a negative errno. */
+/* Brings EVENT to what the sessions want; 0 or a negative errno. */
 static int event_follow(struct pantrace_event *event)
 {
 	const bool gate = *event->types == PANTRACE_T_GATE;
@@ -74,8 +73,8 @@ static int event_follow(struct pantrace_event *event)
 	int rc = 0;
 
 	/*
-	 * Who does not want it any more is gone before the hooks are, as whoever jumps asks before
-	 * and after them; id and hooks are there before those who want it now.
+	 * Sessions that no longer want the event are removed before the hooks are, as an event
+	 * checks before and after them; its id and hooks are set before new sessions are added.
 	 */
 	__atomic_store_n(&event->sessions, event->sessions & sessions, __ATOMIC_RELEASE);
 	if (sessions && !gate) {
@@ -95,7 +94,10 @@ static int event_follow(struct pantrace_event *event)
 	return rc;
 }
 
-/* 1: changed, 0: was so, or something else (a breakpoint) is in place; negative errno. */
+/*
+ * 1: changed; 0: it was so already, or something else (a breakpoint) is in its place; negative
+ * errno.
+ */
 static int site_switch(int fd, const struct pantrace_site *site, bool on)
 {
 	const unsigned char from = on ? OFF : ON, to = on ? ON : OFF;
@@ -124,7 +126,7 @@ static int follow(struct pantrace_object *first, bool only_first)
 	const struct pantrace_event *last = NULL;
 	int changed = 0, rc = 0, fd;
 
-	/* what a session that ends is told is how it was */
+	/* a session that ends is told the counts from before */
 	if (!only_first && pt_running()) {
 		__atomic_store_n(&nameless, 0, __ATOMIC_RELAXED);
 		pt_sessions_refused(~0u, 0, 0);

@@ -35,9 +35,9 @@ static struct {
 /* ---- a helper that is confined ---- */
 
 /*
- * A thread may confine all threads of its process, after which the next system call of the helper
- * may be the end of the program. So after each sleep it looks first, by read() alone: in a status
- * file that was opened before, and is filled in when it is read.
+ * A thread may confine all threads of its process, after which the helper's next system call may
+ * kill the program. So after each sleep it first checks, with read() alone: a status file that was
+ * opened before is filled in when it is read.
  */
 
 /* "2 Seccomp_filters: 1" of the text, or "". */
@@ -52,7 +52,7 @@ static void seccomp_find(const char *text, char ret[64])
 	snprintf(ret, 64, "%.*s", end && end - at < 64 ? (int)(end - at) : 63, at);
 }
 
-/* Out of the way of the program's, where it has the same table. */
+/* Moves the descriptor out of the program's way if both share a table. */
 static int fd_high(int fd, bool own_table)
 {
 	int high;
@@ -168,8 +168,8 @@ void pt_sleep_forget(bool in_our_table)
 }
 
 /*
- * The kernel lets a file of one user signal only a thread of the same user, or of root's. A
- * container's root is neither, once it has become another user.
+ * The kernel lets a file of one user only signal threads of the same user, or root's may signal
+ * all. The root of a container is neither, once it has become another user.
  */
 static bool stays_root(void)
 {
@@ -212,10 +212,10 @@ void pt_sleep(int listener, int limit_ms)
 	if (sleeper.told)
 		clock_set(limit_ms);
 	__atomic_store_n(&sleeper.asleep, true, __ATOMIC_RELAXED);
-	/* whichever it was, the caller looks at everything */
+	/* whichever event it was, the caller checks everything */
 	if (sleeper.told || (poll(waiting, 2, limit_ms) > 0 && waiting[1].revents))
 		any = read(sleeper.signals, due, sizeof(due)) > 0;
-	/* in this order: it is awake before nothing is due any more */
+	/* in this order: it counts as awake before nothing is due any more */
 	__atomic_store_n(&sleeper.asleep, false, __ATOMIC_RELEASE);
 	if (any)
 		__atomic_store_n(&sleeper.runs, false, __ATOMIC_RELEASE);

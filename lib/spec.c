@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The text that describes a session (pantrace/protocol.h). Foreign bytes: everything is bounded. */
+/*
+ * Parses the text that describes a session (pantrace/protocol.h). It is not trusted: everything is
+ * bounded.
+ */
 #include "hooks.h"
 #include "internal.h"
 #include <errno.h>
@@ -114,7 +117,8 @@ static int take_for(struct pt_description *to, struct pt_line *values)
 	}
 	if (pt_word_is(&word, "child"))
 		return take_number(values, INT32_MAX, &to->join_child);
-	if (pt_word_is(&word, "pid")) { /* whoever asked knows whom it asked */
+	/* an answer goes to whoever was asked: the rest of the line is skipped */
+	if (pt_word_is(&word, "pid")) {
 		values->at = values->end;
 		return 0;
 	}
@@ -122,7 +126,7 @@ static int take_for(struct pt_description *to, struct pt_line *values)
 		return -EINVAL;
 	if (to->nr_join == PT_JOIN_NAMES)
 		return -ENOSPC;
-	/* the rest of the line: names of programs have blanks */
+	/* the rest of the line: names of programs may have blanks */
 	if (!word_copy(values, to->join[to->nr_join], sizeof(to->join[0])))
 		return -EINVAL;
 	to->nr_join++;
@@ -139,7 +143,7 @@ static int take_directory(struct pt_description *to, struct pt_line *values)
 	return 0;
 }
 
-/* A comment, as libraries before this one took it. */
+/* A comment line: older libraries skip it. */
 static void take_note(struct pt_description *to, struct pt_line *line)
 {
 	struct pt_line word, device, inode;
@@ -268,7 +272,7 @@ static int take_filter(struct pt_description *to, struct pt_line *values)
 				 (size_t)(hex.end - hex.at));
 }
 
-/* Where pids mean something else than to the tool, counts by pid would be another process's. */
+/* In another PID namespace counts by PID would be those of another process. */
 static int take_pids(struct pt_description *to, struct pt_line *values)
 {
 	struct pt_line word;

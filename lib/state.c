@@ -24,7 +24,8 @@ bool pt_trylock(void)
 
 void pt_lock(void)
 {
-	const struct timespec limit = {.tv_nsec = 10000000}; /* nobody may wake: see below */
+	/* nobody may be woken here: see below */
+	const struct timespec limit = {.tv_nsec = 10000000};
 
 	if (pt_trylock())
 		return;

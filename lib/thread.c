@@ -29,9 +29,9 @@ static struct threads {
 /* ---- the event path ---- */
 
 /*
- * A mutex with priority inheritance, unlocked. The kernel is told by the word itself who holds one
- * (futex(2)): so a thread that takes one of its own, which needs no system call, finds its id
- * there.
+ * An unlocked mutex with priority inheritance. Its word holds the id of the thread that holds it,
+ * as the kernel requires (futex(2)): a thread that locks one of its own, which takes no system
+ * call, finds its id there.
  */
 static pthread_mutex_t mutex_template;
 static size_t mutex_word;
@@ -70,7 +70,7 @@ int32_t pt_thread_id(void)
 	return words[mutex_word] & FUTEX_TID_MASK;
 }
 
-/* The place of TID, taken if it has none. */
+/* The entry of TID; takes a free one if it has none. */
 static struct pt_known *place_of(int32_t tid)
 {
 	struct pt_known *free = NULL;
@@ -94,7 +94,8 @@ static struct pt_known *place_of(int32_t tid)
 	if (!__atomic_compare_exchange_n(&free->tid, &none, tid, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE) &&
 	    none != tid)
-		return place_of(tid); /* another thread was faster: there are as many as threads */
+		/* another thread was faster: try again, there are not more attempts than threads */
+		return place_of(tid);
 	used = __atomic_load_n(&threads->used, __ATOMIC_RELAXED);
 	while (used < (uint32_t)(free - threads->known) + 1 &&
 	       !__atomic_compare_exchange_n(&threads->used, &used,
@@ -114,8 +115,8 @@ struct pt_known *pt_known_get(int32_t tid, uint32_t wants)
 }
 
 /*
- * The whole one of two copies, N bytes each, at COPIES of KNOWN; or zeros. A helper that is stopped
- * in the midst of writing leaves the other copy: nobody waits for it.
+ * Reads the valid one of two copies, N bytes each, at COPIES of KNOWN; or zeros. If the helper is
+ * stopped while writing, the other copy stays valid: nobody waits for it.
  */
 static void known_read(const struct pt_known *known, const void *copies, void *to, size_t n)
 {
@@ -126,7 +127,7 @@ static void known_read(const struct pt_known *known, const void *copies, void *t
 		for (size_t at = 0; at < n; at += 8)
 			*(uint64_t *)((char *)to + at) =
 				__atomic_load_n((const uint64_t *)(from + at), __ATOMIC_ACQUIRE);
-		/* each of these loads is before the next one: no fence, which TSan does not know */
+		/* the loads are ordered by acquire: no fence, which TSan does not support */
 		if (before == __atomic_load_n(&known->sequence, __ATOMIC_RELAXED))
 			return;
 	}
@@ -147,7 +148,7 @@ void pt_known_name(struct pt_known *known, char ret[16])
 	if (known && !__atomic_load_n(&known->asked, __ATOMIC_RELAXED))
 		__atomic_store_n(&known->asked, 1, __ATOMIC_RELAXED);
 	name_of(known, name);
-	/* until it is known, that of the process, which is its first thread's */
+	/* until it is known, the name of the process, which is that of its first thread */
 	if (!name[0] && threads)
 		name_of(place_of(pt_threads_pid()), name);
 	memcpy(ret, name, 16);
@@ -199,13 +200,13 @@ static int threads_get(void)
 	return 0;
 }
 
-/* By system calls alone, here and below: malloc() may be traced. */
+/* Only system calls, here and below: malloc() may be traced. */
 static void known_write(struct pt_known *known, void *copies, const void *from, size_t n)
 {
 	for (size_t copy = 0; copy < 2; copy++) {
 		char *const to = (char *)copies + copy * n;
 
-		/* readers go over to the other one */
+		/* readers switch to the other copy */
 		__atomic_fetch_add(&known->sequence, 1, __ATOMIC_ACQ_REL);
 		for (size_t at = 0; at < n; at += 8)
 			__atomic_store_n((uint64_t *)(to + at),

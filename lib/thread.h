@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the helper finds out about threads, for events: they make no system call, for a thread may
- * have confined itself to few of them. A thread asks by a flag and takes what is there by then.
+ * What the helper finds out about threads, for events: these make no system call, as a thread may
+ * have confined itself. A thread sets a flag to ask, and takes what is there by then.
  */
 #ifndef PANTRACE_LIB_THREAD_H
 #define PANTRACE_LIB_THREAD_H
@@ -33,27 +33,27 @@ struct pt_known {
 /* The id of the calling thread, as the C library knows it. */
 PT_HIDDEN int32_t pt_thread_id(void);
 /*
- * The calling thread, whose id is TID, which wants the contexts WANTS; NULL: there is no place for
- * it.
+ * The entry of the calling thread, whose id is TID and which wants the contexts WANTS. NULL: no
+ * entry is free.
  */
 PT_HIDDEN struct pt_known *pt_known_get(int32_t tid, uint32_t wants);
-/* Its name as of the last time that somebody looked, the process's as long as there is none. */
+/* Its name when it was last read; the process's until there is one. */
 PT_HIDDEN void pt_known_name(struct pt_known *known, char ret[16]);
-/* The stack that ADDRESS is on, as far as it is known; its end is 0 otherwise. */
+/* The stack that contains ADDRESS, as far as it is known; its end is 0 otherwise. */
 PT_HIDDEN struct pt_range pt_known_stack(struct pt_known *known, uintptr_t address);
 
-/* The process, and its user and group as of the last time that somebody looked. */
+/* The process, and its user and group when they were last read. */
 PT_HIDDEN int32_t pt_threads_pid(void);
 PT_HIDDEN void pt_threads_user(uint32_t *ret_uid, uint32_t *ret_gid);
 
 /* The helper's side, and that of whoever makes rings; the lock is held. */
 
 /*
- * All threads that there are are looked at, for events with the contexts WANTS. -EACCES: a count
- * cannot be had; -ESRCH: there is no /proc.
+ * Prepares all existing threads for events with the contexts WANTS. -EACCES: a count is not
+ * permitted; -ESRCH: there is no /proc.
  */
 PT_HIDDEN int pt_threads_prepare(uint32_t wants);
-/* Does what threads asked for. Whether there are any that may ask. */
+/* Does what threads asked for. Returns whether there are threads that may ask. */
 PT_HIDDEN bool pt_threads_follow(void);
 /* Whether the calling thread, TID, has all that it asked for; for tests. */
 PT_HIDDEN bool pt_thread_served(int32_t tid);

@@ -52,7 +52,7 @@ static uint64_t load_typed(const unsigned char *from, uint8_t type)
 	}
 }
 
-/* The bytes of a field at FROM; its value and length. -1: it does not end in the record. */
+/* Finds the bytes of a field at FROM; its value and length. -1: it does not end in the record. */
 static long field_at(const struct pt_vm_field *field, const unsigned char *from, size_t room,
 		     uint64_t *ret_value, uint64_t *ret_length)
 {
@@ -132,7 +132,7 @@ static inline uint64_t cut(uint64_t value, uint8_t width)
 				: (uint8_t)value;
 }
 
-/* One field without all the others, where its place is fixed. */
+/* Loads one field without the others, if its place is fixed. */
 static inline uint64_t field_load(const struct pt_vm_view *view, const unsigned char *record,
 				  size_t size, unsigned int slot, uint8_t width)
 {
@@ -296,7 +296,7 @@ static uint64_t interpret(const struct pt_vm *vm, const struct pt_vm_view *view,
 					    (unsigned int)op->imm);
 			break;
 		}
-		default: /* nothing that was accepted */
+		default: /* no instruction that was accepted */
 			return 1;
 		}
 	}

@@ -35,7 +35,7 @@
  * are counted.
  */
 #define PT_VM_COUNT 0x7074
-/* Helper: the bucket of r1 in a histogram by powers of two, each of which has 2^r2. */
+/* Helper: the bucket of r1 in a histogram by powers of two, each divided into 2^r2 buckets. */
 #define PT_VM_BUCKET 0x7075
 
 struct pt_vm_image {
@@ -88,7 +88,7 @@ uint64_t pt_vm_run(const struct pt_vm *vm, const struct pt_vm_view *view,
 		   const unsigned char *record, size_t size);
 
 struct pt_tables; /* aggregate.h */
-/* Runs a program that counts: what it returns is nothing to anybody. */
+/* Runs a program that counts; its return value is not used. */
 void pt_vm_count(const struct pt_vm *vm, const struct pt_vm_view *view, const unsigned char *record,
 		 size_t size, struct pt_tables *tables);
 /* Whether it calls PT_VM_COUNT. */

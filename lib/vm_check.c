@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Checking a filter. What a run could not notice is refused here: unknown instructions, jumps to
- * nowhere, registers that are read before they have a value, writes to r10, calls of what is not
- * offered. What is known of a register where an instruction begins is the intersection of what is
- * known at the ends of all that lead there.
+ * Checks a filter. What a run could not notice is refused here: unknown instructions, jumps to
+ * nowhere, registers that are read before they are written, writes to r10, calls of helpers that
+ * are not offered. What is known of a register before an instruction is the intersection of what is
+ * known after all its predecessors.
  */
 #include "clock.h"
 #include "vm_internal.h"
@@ -68,8 +68,9 @@ enum values {
 };
 
 /*
- * How an instruction is made. A register that it neither reads nor writes has to be 0, but for src
- * of CONSTANT, which is a kind. The tests' kernel says the same of each (tests/lib/vm.c).
+ * How an instruction is encoded. A register that it neither reads nor writes has to be 0, except
+ * src of CONSTANT, which is a kind. The kernel used by the tests says the same of each
+ * (tests/lib/vm.c).
  */
 enum form {
 	REFUSED,
@@ -250,7 +251,7 @@ static bool is_copy(const struct bpf_insn *insn)
 	return insn->code == PT_VM_COPY && !insn->off;
 }
 
-/* What is in SET after the instruction: the context goes on as itself only by a plain copy. */
+/* The set of copies of the context after the instruction: only plain moves copy it. */
 static uint16_t copied(const struct bpf_insn *insn, const struct effect *e, uint16_t set)
 {
 	const bool copies = is_copy(insn) && set & 1u << insn->src_reg;
@@ -308,8 +309,8 @@ static int check_all(const struct bpf_insn *insns, uint32_t n, struct known *kno
 }
 
 /*
- * A load of a field whose place in the context is known: such fields are read where they are,
- * without the context.
+ * A load of a field whose place in the context is known: such fields are read from the record,
+ * without building the context.
  */
 static bool field_make(const struct bpf_insn *insn, struct pt_vm_op *op)
 {
@@ -323,7 +324,10 @@ static bool field_make(const struct bpf_insn *insn, struct pt_vm_op *op)
 	return true;
 }
 
-/* The instructions as pt_vm_run() has them, and what it has to make for them. */
+/*
+ * Translates the instructions into the form that pt_vm_run() executes, and finds out what it has to
+ * prepare for them.
+ */
 static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const struct known *known)
 {
 	for (uint32_t i = 0; i < vm->nr; i++) {
@@ -342,7 +346,7 @@ static void translate(struct pt_vm *vm, const struct bpf_insn *insns, const stru
 		effect_of(insns, vm->nr, i, &e);
 		if (form == LOAD && known[i].context & e.reads && field_make(insn, op))
 			continue;
-		/* a copy is seen where it is used */
+		/* a copy is checked where it is used */
 		vm->needs_context |= !is_copy(insn) && known[i].maybe & e.reads;
 		vm->needs_memory |=
 			form == CALL || forms[form].does & HAS_MEMORY || e.reads & 1u << 10;

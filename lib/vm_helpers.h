@@ -90,8 +90,8 @@ static uint64_t copy_string(struct memory *m, uint64_t to, uint64_t size, uint64
 }
 
 /*
- * Who runs the program. In an instrumented process it is known (context.c): an event makes no
- * system call. The tool, which tries programs out, asks.
+ * Fills in who runs the program. In an instrumented process this is known (context.c): an event
+ * makes no system call. The tool, which tries programs out, makes them.
  */
 static void who_runs(struct pt_vm_who *who)
 {
@@ -123,8 +123,8 @@ static uint64_t bucket_of(uint64_t n, uint64_t bits)
 }
 
 /*
- * Calls HELPER with the arguments R[1] to R[5] and returns its result. *BAD is set, and the run is
- * to end, when they name memory that the program may not touch.
+ * Calls HELPER with the arguments R[1] to R[5] and returns its result. If they point to memory that
+ * the program may not touch, *BAD is set and the run must end.
  */
 static uint64_t call(struct memory *m, int64_t helper, const uint64_t *r, bool *bad)
 {

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* glibc's own names: dlsym() allocates, and is no way to find the allocator. */
+/* glibc's own names: dlsym() itself allocates, so it cannot be used to find the allocator. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *p);
 
-/* What the library allocates itself while it handles an event is not an event. */
+/* Allocations of the library itself, while it handles an event, are no events. */
 static __thread int busy __attribute__((tls_model("initial-exec")));
 
 #define EVENT(...)                             \
@@ -50,7 +50,7 @@ void *realloc(void *old, size_t size)
 	return result;
 }
 
-/* Before: afterwards another thread may have the address already. */
+/* The event comes before the call: afterwards another thread may already have the address. */
 void free(void *p)
 {
 	EVENT(heap, free, p);
