@@ -165,7 +165,7 @@ static int pass_map_declarations(struct compilation *k)
 	return 0;
 }
 
-/* test:NAME, bench:NAME: reports have nothing but the name. */
+/* test:NAME, bench:NAME: the names must be unique, as reports show nothing else. */
 static int pass_trials(struct compilation *k)
 {
 	const struct ast *ast = &k->script->ast;
@@ -211,7 +211,7 @@ static int pass_check(struct compilation *k)
 
 	units_add_uncalled(&k->check);
 	err = check_units(&k->check);
-	/* They are not lowered. */
+	/* They are checked but not lowered. */
 	while (k->check.units.len > probes) {
 		vector_free(&vector_last(&k->check.units)->variables);
 		k->check.units.len--;

@@ -143,7 +143,10 @@ static bool is_far(s64 distance)
 	return distance != (s16)distance;
 }
 
-/* Conditional jumps that do not reach become three instructions. Returns whether any had to. */
+/*
+ * Conditional jumps whose target is out of reach become three instructions. Returns whether there
+ * were any.
+ */
 static bool widen(struct layout *l)
 {
 	bool any = false;
@@ -382,7 +385,7 @@ int emit_program(struct ir_program *p, const struct diag *sources, struct diag *
 	}
 	e.places = arena_new_array(&e.scratch, struct function_place, p->functions.len);
 	for (u32 i = 0; i < p->functions.len; i++) {
-		/* Lowering's order, if ir_assign_slots() was not asked. */
+		/* The order of lowering, if ir_assign_slots() was not called. */
 		ir_order_blocks(p->functions.items[i], &e.places[i].depth, &e.scratch);
 		ir_add_prologue(p, p->functions.items[i]);
 		ir_optimise(p->functions.items[i], options);

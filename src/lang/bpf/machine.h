@@ -69,7 +69,10 @@ static inline bool minsn_is_copy(const struct minsn *insn)
 /* IR -> machine (lang/bpf/select.c). f is ordered; depth per block. */
 void select_instructions(struct ir_program *p, struct ir_function *f, const u8 *depth,
 			 const struct emit_options *options, struct mfunction *ret);
-/* After allocation (peephole.c): jumps to the next block, copies to itself, dead code. */
+/*
+ * After register allocation (peephole.c): removes jumps to the next block, copies to itself, dead
+ * code.
+ */
 void peephole(struct mfunction *m);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Cleaning after register allocation: copies to themselves, jumps to jumps, blocks that are no
- * longer reached. */
+/*
+ * Clean-up after register allocation: removes copies to themselves, jumps to jumps, blocks that are
+ * no longer reached.
+ */
 #include "lang/bpf/machine.h"
 
 static void drop_useless(struct mblock *b)

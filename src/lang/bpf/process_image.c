@@ -3,7 +3,7 @@
 
 #include "lib/vm.h"
 
-/* Its one map is the scratch memory. */
+/* Its only map is the scratch memory. */
 static void add_code(const struct script_program *program, struct strbuf *ret)
 {
 	for (u32 i = 0; i < program->code.count; i++) {

@@ -7,8 +7,8 @@
 #include "lang/script.h"
 
 /*
- * Appends the image of a program, which the library would accept. 0 or -errno, with a diagnostic at
- * the place of what cannot be done there unless diag is NULL.
+ * Appends the image of a program in the form that the library accepts. 0, or -errno with a
+ * diagnostic (unless diag is NULL) at the place of what cannot be done in a process.
  */
 int process_image(const struct script *script, const struct script_program *program,
 		  struct diag *diag, struct strbuf *ret);

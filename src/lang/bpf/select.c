@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instruction selection. Constants, addresses of slots, maps and functions are made where they are
- * used and never occupy a register for long (they are cheaper to make again than to spill); address
- * arithmetic goes into the offsets of loads and stores; arguments go straight to r1-r5.
+ * Instruction selection. Constants and the addresses of slots, maps and functions are computed
+ * again wherever they are used, which is cheaper than spilling them; address arithmetic goes into
+ * the offsets of loads and stores; arguments go straight to r1-r5.
  */
 #include "lang/ir/pass.h"
 #include "lang/bpf/machine.h"
@@ -66,7 +66,7 @@ static void put_address(struct selector *s, mreg dst, u8 pseudo, s64 imm, s64 of
 			      .imm2 = (s32)offset});
 }
 
-/* The single definition of r if its value can be made again anywhere. */
+/* The definition of r if it is the only one and its value can be computed again anywhere. */
 static const struct ir_insn *remakable(const struct selector *s, ir_reg r)
 {
 	const struct ir_insn *d = s->ndefs[r] == 1 ? s->def[r] : NULL;
@@ -112,7 +112,7 @@ static void make(struct selector *s, mreg dst, const struct ir_insn *d, s64 offs
 	}
 }
 
-/* Follows r = base + constant to an address that can be made again; NULL if there is none. */
+/* Follows r = base + constant to an address that can be computed again; NULL if there is none. */
 static const struct ir_insn *remakable_sum(const struct selector *s, ir_reg r, s64 *offset)
 {
 	*offset = 0;
@@ -254,7 +254,7 @@ static void select_binary(struct selector *s, const struct ir_insn *insn)
 	put_copy(s, virtual(insn->dst), dst);
 }
 
-/* dst = its low `size` bytes, extended. */
+/* dst = its low `size` bytes, sign- or zero-extended. */
 static void extend_in_place(struct selector *s, mreg dst, u32 size, bool is_signed)
 {
 	if (is_signed) {
@@ -392,7 +392,7 @@ static void select_insn(struct selector *s, const struct ir_insn *insn)
 	if (ir_is_binary(insn->op)) {
 		s64 offset;
 
-		/* Sums of remade addresses are folded into their uses. */
+		/* Sums with such addresses are folded into their uses. */
 		if (s->ndefs[insn->dst] != 1 || !remakable_sum(s, insn->dst, &offset))
 			select_binary(s, insn);
 		return;

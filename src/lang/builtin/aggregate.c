@@ -131,7 +131,7 @@ bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret)
 	return false;
 }
 
-/* In a process: true, and all is done. */
+/* Programs in a process: true, and the aggregation is done. */
 static bool count_in_process(struct lower *l, struct expr *call, ir_reg bucket, ir_reg n)
 {
 	if (!l->unit->context.in_process)
@@ -184,8 +184,8 @@ static void lower_sum(struct lower *l, struct expr *call, struct value *ret)
 }
 
 /*
- * {value, is_set}: the value is stored before is_set, so that a program that interrupts us on this
- * CPU either sees nothing yet or a value that was real.
+ * {value, is_set}: the value is stored before is_set, so that a program that interrupts this one on
+ * the same CPU sees no value yet or a real one.
  */
 static void lower_extreme(struct lower *l, struct expr *call, struct value *ret)
 {

@@ -21,7 +21,7 @@ enum builtin_flags {
 	BUILTIN_STATEMENT = 1 << 4, /* gives no value: only as a statement */
 	/* bpftrace has it in its library: other words where it is refused */
 	BUILTIN_LIBRARY = 1 << 6,
-	/* check() looks at the arguments itself before they are checked (maps, type names) */
+	/* check() is called before its arguments were checked (maps, type names) */
 	BUILTIN_RAW_ARGS = 1 << 5,
 };
 

@@ -2,8 +2,10 @@
 /* Comparing and searching strings and bytes. */
 #include "lang/builtin/util.h"
 
-/* A string-like argument: a string, an array of char, or with pointers allowed something that str()
- * reads first. */
+/*
+ * Checks a string-like argument: a string, an array of char, or, with pointers allowed, a pointer
+ * that str() reads first.
+ */
 static bool check_text(struct check *c, struct expr *call, u32 n)
 {
 	const struct type *t;
@@ -19,8 +21,7 @@ static bool check_text(struct check *c, struct expr *call, u32 n)
 	return false;
 }
 
-/* Bytes that lie directly addressable, at most `size` of them; a string ends before that at its
- * NUL. */
+/* At most `size` directly addressable bytes; a string ends earlier, at its NUL. */
 struct text {
 	ir_reg address;
 	u32 size;
@@ -97,9 +98,9 @@ static void check_strlen(struct check *c, struct expr *call)
 }
 
 /*
- * Length by copying: the helper that reads a string returns it, where a loop would make the
- * verifier walk every byte. One byte more than the size is asked for, as a char array may have no
- * NUL; whatever is there becomes one.
+ * The length, by copying: the helper that reads a string returns it, while the verifier would walk
+ * a loop byte by byte. One byte more than the size is read, as a char array may have no NUL; it
+ * becomes one.
  */
 static ir_reg text_length(struct lower *l, const struct text *t)
 {
@@ -155,8 +156,8 @@ static void check_strstr(struct check *c, struct expr *call)
 }
 
 /*
- * The bytes of the needle from haystack[at]: goes to `found` or `differs`. `limit` = bytes of the
- * haystack; beyond it nothing is read.
+ * Compares the needle with the haystack from `at` on: jumps to `found` or `differs`. Nothing is
+ * read beyond `limit` bytes of the haystack.
  */
 static void match_at(struct lower *l, const struct text *hay, const struct text *needle, ir_reg at,
 		     u32 found, u32 differs)
@@ -196,16 +197,19 @@ static void match_at(struct lower *l, const struct text *hay, const struct text 
 	ir_jump(l->f, found);
 }
 
-/* What the search remembers; on the stack, so that the callback of bpf_loop() gets at it. */
+/* The state of the search; on the stack, for the callback of bpf_loop(). */
 #define SEARCH_HAY    0
 #define SEARCH_NEEDLE 8
 #define SEARCH_INDEX  16 /* of the first match; -1 */
-#define SEARCH_AT     24 /* where the needle is tried, and how much of it is there */
-#define SEARCH_EQUAL  32
-#define SEARCH_SIZE   40
+/* where the needle is compared now, and how many of its bytes were equal */
+#define SEARCH_AT    24
+#define SEARCH_EQUAL 32
+#define SEARCH_SIZE  40
 
-/* One position: continues in the block that the search goes on from, having jumped to `found` or
- * `end` otherwise. */
+/*
+ * Tries one position: falls through if the search goes on, otherwise it has jumped to `found` or
+ * `end`.
+ */
 static void search_at(struct lower *l, const struct text *hay, const struct text *needle, ir_reg at,
 		      u32 found, u32 end)
 {
@@ -219,7 +223,7 @@ static void search_at(struct lower *l, const struct text *hay, const struct text
 	ir_switch_to(l->f, more);
 }
 
-/* long callback(u32 at, void *state): the verifier looks at it once, however long the haystack. */
+/* long callback(u32 at, void *state): the verifier walks it once, however long the haystack is. */
 static struct ir_function *search_callback(struct lower *l, const struct text *hay,
 					   const struct text *needle, u32 positions)
 {
@@ -251,8 +255,8 @@ static struct ir_function *search_callback(struct lower *l, const struct text *h
 }
 
 /*
- * x ^ u ^ u is x, but of u the verifier knows nothing, nor then of x: else it would walk all of its
- * values.
+ * x ^ u ^ u is x, but the verifier knows nothing about u, and so nothing about x: otherwise it
+ * would walk each of its values.
  */
 static ir_reg load_unknown(struct ir_function *f, ir_reg state, s32 offset, ir_reg unknown)
 {
@@ -262,9 +266,8 @@ static ir_reg load_unknown(struct ir_function *f, ir_reg state, s32 offset, ir_r
 }
 
 /*
- * long callback(u32 step, void *state): one byte of two texts that are not known. A loop over the
- * needle within a loop over the haystack is walked by the verifier round by round; this is looked
- * at once.
+ * long callback(u32 step, void *state): compares one byte of two texts that are not known. The
+ * verifier would walk a loop within a loop round by round; this it walks once.
  */
 static struct ir_function *step_callback(struct lower *l, const struct text *hay,
 					 const struct text *needle)
@@ -286,7 +289,7 @@ static struct ir_function *step_callback(struct lower *l, const struct text *hay
 	block = ir_block_new(f, "strstr.more");
 	ir_branch_imm(f, IR_EQ, wanted, 0, found, block);
 	ir_switch_to(f, block);
-	/* What does not fit here fits nowhere further on. */
+	/* If the needle does not fit here, it does not fit further on. */
 	position = ir_binary(f, IR_ADD, at, equal);
 	block = ir_block_new(f, "strstr.inside");
 	ir_branch_imm(f, IR_LT, position, hay->size, block, end);
@@ -356,8 +359,10 @@ static ir_reg search_in_place(struct lower *l, const struct text *hay, const str
 	return index;
 }
 
-/* The verifier walks plain loops round by round: beyond so many comparisons a callback is used
- * where there is bpf_loop(). */
+/*
+ * The verifier walks plain loops round by round: for more comparisons than this a callback is used
+ * if there is bpf_loop().
+ */
 #define SEARCH_IN_PLACE 256
 #define MAX_STEPS	(1u << 23) /* BPF_MAX_LOOPS, kernel/bpf/bpf_iter.c */
 
@@ -375,7 +380,10 @@ static ir_reg search(struct lower *l, const struct text *hay, const struct text 
 			return ir_const(l->f, -1);
 		positions = hay->size - length + 1;
 	}
-	/* Each position is left, and each byte of the needle compared at each, at most once. */
+	/*
+	 * A position is left at most once, and each byte of the needle is compared at most once at
+	 * each.
+	 */
 	steps = (u64)positions * (length + 1);
 	if (!needle->literal && l->features->bpf_loop && steps > SEARCH_IN_PLACE &&
 	    steps <= MAX_STEPS)
@@ -432,7 +440,7 @@ static void check_memcmp(struct check *c, struct expr *call)
 	call->annotation = (void *)(uintptr_t)(n + 1);
 }
 
-/* n bytes of a value, or behind a pointer, in our own memory. */
+/* n bytes of a value, or of the memory that a pointer points to, in our own memory. */
 static ir_reg lower_bytes(struct lower *l, struct expr *e, u32 n)
 {
 	ir_reg slot, address, result;

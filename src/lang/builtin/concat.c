@@ -5,7 +5,7 @@
 
 static void check_concat(struct check *c, struct expr *call)
 {
-	/* Of one size whatever the parts are: $s = str_concat($s, "x") keeps its type. */
+	/* Of one size whatever the parts are, so that $s = str_concat($s, "x") keeps its type. */
 	call->type = type_string(c->types, (u32)c->script->config.max_strlen);
 	for (u32 i = 0; i < 2; i++)
 		if (check_known(c, call->args[i]) && call->args[i]->type->kind != TYPE_STRING)
@@ -14,8 +14,10 @@ static void check_concat(struct check *c, struct expr *call)
 				    type_str(c->arena, call->args[i]->type));
 }
 
-/* Reads a string to dst, where there is room for one byte more than its type has: char arrays may
- * have no NUL. Returns how many bytes there are before the NUL, at most max. */
+/*
+ * Reads a string to dst, which has room for one byte more than its type, as char arrays may have no
+ * NUL. Returns the bytes before the NUL, at most max.
+ */
 static ir_reg append(struct lower *l, ir_reg dst, struct expr *e, u32 max)
 {
 	struct value v, m;
@@ -32,7 +34,8 @@ static void lower_concat(struct lower *l, struct expr *call, struct value *ret)
 {
 	const u32 size = call->type->size;
 	/*
-	 * The second string is written as a whole behind the first; what is beyond size is cut off.
+	 * The second string is written in full behind the first; what exceeds size is cut off
+	 * afterwards.
 	 */
 	const u32 room = ALIGN_UP(2 * size, 8u);
 	const u32 slot = ir_slot(l->f, room, 8, "concat");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What the person who runs the script decides: settings (config.max_strlen) and options (getopt).
- */
+/* What the user of the script decides: settings (config.max_strlen) and options (getopt). */
 #include "lang/builtin/util.h"
 #include "lang/check/internal.h"
 #include "lang/syntax/config.h"
@@ -10,7 +8,7 @@
 
 #define MAX_FIELDS 40
 
-/* The call becomes a record of literals once; what follows sees only those. */
+/* Turns the call into a record of literals once; later passes see only those. */
 static void check_config(struct check *c, struct expr *call)
 {
 	struct arena *a = c->arena;
@@ -81,7 +79,7 @@ static bool word_is(const char *text, const char *const *words)
 	return false;
 }
 
-/* No place in the script: it is the command line that is wrong. */
+/* There is no place in the script: the command line is wrong. */
 static void wrong_value(struct check *c, const char *name, const char *given, const char *why)
 {
 	if (!c->final)
@@ -124,7 +122,7 @@ static s64 option_integer(struct check *c, const char *name, const char *given, 
 	return value;
 }
 
-/* The option is known from its first use; later uses must agree with it. */
+/* The type of an option is set by its first use; later uses must agree with it. */
 static void note_option(struct check *c, struct expr *call, const char *name, const char *otherwise,
 			const char *description)
 {
@@ -200,7 +198,7 @@ static bool is_option(const struct check *c, const char *word)
 	return false;
 }
 
-/* All options that the script knows, for --help one a line with what they are for. */
+/* Lists all options of the script; for --help one a line with its description. */
 static void hint_options(struct check *c, bool help)
 {
 	struct strbuf text = STRBUF_INIT;

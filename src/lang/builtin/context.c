@@ -94,8 +94,8 @@ static void check_func(struct check *c, struct expr *call)
 }
 
 /*
- * bpf_get_func_ip() knows the function for fentry, fexit and all returns; for a kprobe it gives 0
- * inside a function (fn+off), and for a uprobe it is not there before 6.6, while the instruction
+ * bpf_get_func_ip() returns the function for fentry, fexit and all returns; for a kprobe inside a
+ * function (fn+off) it returns 0, and for a uprobe it exists since 6.6 only; there the instruction
  * pointer is right.
  */
 static ir_reg function_address(struct lower *l)
@@ -183,7 +183,7 @@ static void check_args(struct check *c, struct expr *call)
 			    unit_provider(c->unit)->name);
 }
 
-/* Read one by one where they are, into the layout of the record. */
+/* Reads each argument from its location into the layout of the record. */
 static void lower_args(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct probe_context *x = &l->unit->context;
@@ -265,7 +265,7 @@ static void check_stack_argument(struct check *c, struct expr *call)
 			    call->builtin->name);
 		return;
 	}
-	/* There all are on the stack, and each argN is right. */
+	/* All arguments are on the stack, and each argN is right. */
 	if (c->unit->context.argn[0].kind == LOCATION_MEMORY &&
 	    c->unit->context.argn[0].size == 4) {
 		check_error(c, call->span, "%s reads 64-bit arguments; this is a 32-bit program",

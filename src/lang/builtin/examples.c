@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One script for each builtin, for `pantrace help NAME` and the reference. The tests compile them
+ * One script for each builtin, for `pantrace help NAME` and the reference. A test compiles them
  * all.
  */
 #include "lang/builtin/examples.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which functions of the kernel programs may call; see kernel_call.h. Known when the script is
- * compiled. */
+/*
+ * kernel_function_allowed() for scripts: which kernel functions programs may call; see
+ * kernel_call.h. Evaluated at compile time.
+ */
 #include "lang/builtin/util.h"
 #include "lang/builtin/kernel_call.h"
 

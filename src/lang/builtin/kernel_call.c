@@ -20,7 +20,7 @@ u32 kernel_function_id(const struct check *c, const char *name, const struct typ
 	struct btf_function f;
 	struct btf_source *btf = c->options->env->btf;
 
-	/* Those of modules would need a descriptor of their BTF in the program. */
+	/* Functions of modules would need a descriptor of the module's BTF in the program. */
 	if (!btf || btf_find_function(btf, "vmlinux", name, &f))
 		return 0;
 	if (ret)
@@ -30,8 +30,8 @@ u32 kernel_function_id(const struct check *c, const char *name, const struct typ
 
 /*
  * The verifier says "calling kernel function %s is not allowed" (fetch_kfunc_meta() and its callers
- * in kernel/bpf/verifier.c) before it looks at the arguments; what it says of them does not matter
- * here. Kernels that know no such calls refuse the instruction.
+ * in kernel/bpf/verifier.c) before it checks the arguments; complaints about those do not matter
+ * here. Kernels without such calls refuse the instruction.
  */
 bool kernel_function_allowed(const struct check *c, const char *name)
 {

@@ -3,7 +3,7 @@
 #include "lang/builtin/util.h"
 #include "lang/check/internal.h"
 
-/* What check() found out: the map, and the key expressions if one element is meant. */
+/* The result of check(): the map, and the key expressions if one element is meant. */
 struct map_plan {
 	struct map_symbol *map;
 	struct expr **keys;
@@ -38,7 +38,7 @@ static u32 bucket_count(const struct type *t)
 	return ((64 - t->hist_bits + 1) << t->hist_bits) + 1;
 }
 
-/* The second argument is a key; a tuple written out stands for several keys. */
+/* The second argument is a key; a literal tuple stands for several keys. */
 static void check_key(struct check *c, struct expr *call, struct map_plan *plan, const char *what)
 {
 	struct expr *key = call->args[1];
@@ -115,8 +115,10 @@ static void check_delete(struct check *c, struct expr *call)
 	}
 }
 
-/* Calls helper(map, key) for each bucket of a histogram's key; the smallest result, so that 0 means
- * "one was there". */
+/*
+ * Calls helper(map, key) for each bucket of a histogram's key and returns the smallest result: 0
+ * means that one existed.
+ */
 static ir_reg each_bucket(struct lower *l, struct map_symbol *m, ir_reg key, u32 helper)
 {
 	const u32 count = bucket_count(m->value);
@@ -192,8 +194,10 @@ static void lower_has_key(struct lower *l, struct expr *call, struct value *ret)
 	*ret = value_register(call->type, r);
 }
 
-/* find(@m, k, $v) is `if has_key { $v = @m[k] }`: the assignment is a statement of its own, made
- * here once. */
+/*
+ * find(@m, k, $v) is `if has_key { $v = @m[k] }`: the assignment is a statement of its own, made
+ * once.
+ */
 static struct stmt *make_assignment(struct check *c, struct expr *call, const struct map_plan *plan)
 {
 	struct expr *index = arena_new(c->arena, struct expr),
@@ -238,7 +242,7 @@ static void check_find(struct check *c, struct expr *call)
 	target->variable = check_variable_target(c, target->name, value->type, target->span);
 	check_variable_use(c, target->variable);
 	target->variable->is_assigned = true;
-	/* Where nothing is found it is what it was, or zero. */
+	/* If nothing is found, the variable keeps its value, or is zero. */
 	if (target->variable->span.begin == target->span.begin)
 		target->variable->is_leaked = true;
 	if (check_known(c, value))
@@ -277,7 +281,9 @@ static void check_len(struct check *c, struct expr *call)
 		if (!plan->map)
 			return;
 		plan->map->is_read = true;
-		/* @s = kstack: a scalar map that holds a stack is a value, not a map to be counted.
+		/*
+		 * @s = kstack: a scalar map that holds a stack is a value; its frames are counted,
+		 * not its elements.
 		 */
 		if (plan->map->key && plan->map->key->kind == TYPE_NONE) {
 			if (plan->map->value && (plan->map->value->kind == TYPE_KSTACK ||
@@ -303,7 +309,7 @@ static void check_len(struct check *c, struct expr *call)
 		check_error(c, call->span, "call to len() expects a map, ustack, or kstack");
 }
 
-/* bpf_for_each_map_elem() returns how many elements it visited; the callback has nothing to do. */
+/* bpf_for_each_map_elem() returns how many elements it visited; the callback does nothing. */
 static ir_reg count_elements(struct lower *l, struct map_symbol *m)
 {
 	struct ir_function *outer = l->f, *callback = ir_function_new(l->ir, "count_element");

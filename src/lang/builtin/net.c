@@ -44,8 +44,10 @@ static void lower_ntop(struct lower *l, struct expr *call, struct value *ret)
 	lower_slot(l, call->type, "inet", &slot);
 	ir_zero(l->f, slot, 0, INET_SIZE);
 	if (type_is_integer(arg->type)) {
-		/* In network order, as it lies in the kernel's structures: its first byte in memory
-		 * is the first of the address. */
+		/*
+		 * In network order, as in the kernel's structures: the first byte in memory is the
+		 * first of the address.
+		 */
 		ir_store(l->f, slot, 4, 4, lower_to_register(l, &v));
 		ir_store_imm(l->f, slot, 0, 4, AF_INET);
 	} else {
@@ -134,7 +136,7 @@ static void lower_macaddr(struct lower *l, struct expr *call, struct value *ret)
 	ir_zero(l->f, slot, 0, 8);
 	if (type_is(arg->type, TYPE_STRING) && v.kind == VALUE_MEMORY &&
 	    (v.space == SPACE_KERNEL || v.space == SPACE_USER || v.space == SPACE_UNKNOWN)) {
-		/* As a string it would lose its last byte, and end at a zero. */
+		/* Read as a string it would lose its last byte, and end at a zero. */
 		result = lower_read(l, slot, 0, MAC_BYTES, v.reg, v.constant, v.space);
 		lower_helper_error(l, BPF_FUNC_probe_read_kernel, result, call->span);
 	} else if (is_bytes(arg->type)) {
@@ -239,7 +241,7 @@ static void check_skboutput(struct check *c, struct expr *call)
 			    "probes");
 }
 
-/* struct packet_header of engine/packets.c, then the kernel adds the packet. */
+/* First struct packet_header of engine/packets.c; the kernel appends the packet. */
 static void lower_skboutput(struct lower *l, struct expr *call, struct value *ret)
 {
 	const u32 map = builtin_map(l->script, MAP_PACKETS);

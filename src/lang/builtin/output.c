@@ -63,8 +63,10 @@ static void record_value(struct lower *l, struct expr *e, const struct type **ty
 {
 	lower_expr(l, e, value);
 	*type = record_type(e->type);
-	/* What lowering made of it may be smaller or differently laid out than the checker knew
-	 * (literals, args). */
+	/*
+	 * The value after lowering may be smaller or laid out differently than the checker knew
+	 * (literals, args).
+	 */
 	if (value->kind == VALUE_MEMORY && value->type && value->type->kind == TYPE_RECORD)
 		*type = value->type;
 	if (value->kind == VALUE_REGISTER || value->kind == VALUE_CONSTANT)
@@ -91,7 +93,7 @@ static void check_printf(struct check *c, struct expr *call)
 	builtin_check_format(c, call, 0);
 }
 
-/* Kinds whose text somebody else may have chosen: names of files, programs, symbols. */
+/* Values whose text somebody else may have chosen: names of files, programs, symbols. */
 static bool is_strange_text(const struct type *t)
 {
 	switch (t->kind) {
@@ -118,7 +120,7 @@ static bool is_own_text(const struct expr *e)
 	       (e->kind == EXPR_CALL && e->nargs && e->args[0]->kind == EXPR_POSITIONAL);
 }
 
-/* The quote that is open for a shell behind this part. */
+/* The quote of the shell that is still open after this part. */
 static char open_quote(char quote, const struct format_part *part)
 {
 	for (u32 i = 0; part->kind == CONVERSION_LITERAL && i < part->len; i++) {
@@ -134,7 +136,7 @@ static char open_quote(char quote, const struct format_part *part)
 	return quote;
 }
 
-/* A file may be called `; rm -rf ~`. */
+/* Such text must be quoted for the shell: a file may be called `; rm -rf ~`. */
 static void check_system(struct check *c, struct expr *call)
 {
 	const struct format *f;
@@ -251,7 +253,7 @@ static void lower_debugf(struct lower *l, struct expr *call, struct value *ret)
 /* ---- print ---- */
 
 struct print_plan {
-	struct present_taken taken; /* first: plan_take.c knows no more of it */
+	struct present_taken taken; /* first, as plan_take.c knows only this member */
 	struct map_symbol *map; /* print(@m), print(@m[k]) */
 	bool is_element;
 	s64 top, div;
@@ -344,8 +346,10 @@ static void lower_print_map(struct lower *l, struct expr *call, const struct pri
 	lower_send(l, action, values, 2, call->span);
 }
 
-/* "@m[k]: v" with the key's value of now; aggregations are added up by the engine, which gets the
- * key alone. */
+/*
+ * "@m[k]: v" with the current value. Aggregations are added up by the engine, which gets the key
+ * alone.
+ */
 static void lower_print_element(struct lower *l, struct expr *call, const struct print_plan *plan)
 {
 	struct expr *e = call->args[0];
@@ -400,12 +404,15 @@ void builtin_exit(struct lower *l, ir_reg code, struct span at)
 	struct value value = value_register(type, code);
 	struct stmt leave = {.kind = STMT_RETURN, .span = at};
 
-	/* First, so that whoever sees the buffer empty also sees that an exit did not fit in. */
+	/*
+	 * Stored first, so that an engine that finds the buffer empty also finds an exit whose
+	 * record did not fit.
+	 */
 	code = ir_binary_imm(l->f, IR_AND, code, 0xff);
 	builtin_global_set(l, offsetof(struct script_globals, is_over),
 			   ir_binary_imm(l->f, IR_ADD, code, 1));
 	lower_send(l, action, &value, 1, at);
-	/* The statement knows how to leave from inside a loop's callback. */
+	/* The statement can also leave from inside a loop's callback. */
 	lower_stmt(l, &leave);
 	if (ir_terminated(l->f))
 		ir_switch_to(l->f, ir_block_new(l->f, "after exit"));

@@ -65,14 +65,17 @@ static void check_path(struct check *c, struct expr *call)
 }
 
 /*
- * One walk. Its variables live in memory behind the buffer, not in registers: the verifier does not
- * follow the contents of scratch memory, so one round of the loop looks to it like every other.
+ * One walk. Its variables are in memory behind the buffer, not in registers: the verifier does not
+ * track the contents of scratch memory, so all rounds of the loop look the same to it.
  */
 struct walk {
 	struct lower *l;
 	const struct path_offsets *o;
 	ir_reg word; /* address of an 8-byte slot that reads go through */
-	/* filled from PATH_SIZE downwards; room for a second name behind, for the verifier */
+	/*
+	 * filled from PATH_SIZE downwards; with room for a second name behind, which the verifier
+	 * demands
+	 */
 	ir_reg buffer;
 };
 
@@ -104,7 +107,7 @@ static ir_reg begin_of(struct walk *w)
 			 ir_binary_imm(w->l->f, IR_AND, get(w, WALK_USED), PATH_SIZE - 1));
 }
 
-/* Puts "/name" of the dentry before what is there; goes to `full` when there is no room. */
+/* Prepends "/name" of the dentry; jumps to `full` when there is no room. */
 static void prepend_name(struct walk *w, u32 full)
 {
 	struct ir_function *f = w->l->f;
@@ -123,7 +126,10 @@ static void prepend_name(struct walk *w, u32 full)
 	ir_call_n(f, BPF_FUNC_probe_read_kernel, ir_binary_imm(f, IR_ADD, slash, 1), len, text);
 }
 
-/* At the root of a mount: on to the mount point in the parent, or `done` at the very top. */
+/*
+ * At the root of a mount: continues at the mount point in the parent mount, or jumps to `done` at
+ * the topmost.
+ */
 static void leave_mount(struct walk *w, u32 done)
 {
 	struct ir_function *f = w->l->f;
@@ -136,7 +142,7 @@ static void leave_mount(struct walk *w, u32 done)
 	set(w, WALK_MOUNT, parent);
 }
 
-/* Copies the finished name to the start of `string`; what has no name at all is "?". */
+/* Copies the finished name to the start of `string`; if there is no name at all, "?". */
 static void finish(struct walk *w, const struct type *type, ir_reg string, struct value *ret)
 {
 	struct ir_function *f = w->l->f;
@@ -153,7 +159,7 @@ static void finish(struct walk *w, const struct type *type, ir_reg string, struc
 	ir_jump(f, known);
 	ir_switch_to(f, known);
 	begin = ir_binary_imm(f, IR_AND, get(w, WALK_USED), PATH_SIZE - 1);
-	/* No component at all (used == PATH_SIZE) reads as 0 here: the root itself. */
+	/* With no component at all (used == PATH_SIZE) this is 0: the root itself. */
 	len = ir_binary_imm(f, IR_AND, ir_binary(f, IR_SUB, ir_const(f, PATH_SIZE), begin),
 			    PATH_SIZE - 1);
 	ir_store_imm(f, w->buffer, PATH_SIZE, 1, 0);
@@ -228,8 +234,10 @@ static ir_reg cwd_path(struct lower *l, const struct path_offsets *o)
 	return ir_binary_imm(l->f, IR_ADD, read_pointer(l, task, o->task_fs), o->fs_pwd);
 }
 
-/* Address of the struct path of an open file; one at address 0 (nothing can be read there) if fd is
- * not open. */
+/*
+ * Address of the struct path of an open file. If fd is not open it is at address 0, where reads
+ * fail.
+ */
 static ir_reg fd_path(struct lower *l, const struct path_offsets *o, ir_reg fd)
 {
 	struct ir_function *f = l->f;
@@ -284,8 +292,10 @@ static void put_relative(struct walk *w, ir_reg string, ir_reg n)
 			  PATH_SIZE - 1));
 	slash = begin_of(w);
 	ir_store_imm(f, slash, 0, 1, '/');
-	/* For the verifier, which does not relate used to len, the buffer has room for a whole name
-	 * behind its end. */
+	/*
+	 * The verifier does not relate used to len, so the buffer has room for a whole name behind
+	 * its end.
+	 */
 	ir_call_n(f, BPF_FUNC_probe_read_kernel, ir_binary_imm(f, IR_ADD, slash, 1), len, string);
 }
 

@@ -89,15 +89,19 @@ static void check_pid(struct check *c, struct expr *call)
 			    mode->name);
 }
 
-/* Are we in another PID namespace than the kernel's first? Then the numbers that people see here
- * are its own. */
+/*
+ * Are we in another PID namespace than the initial one? Then users see the numbers of that one
+ * here.
+ */
 static bool in_pid_namespace(struct stat *st)
 {
 	return !stat("/proc/self/ns/pid", st) && st->st_ino != INIT_PID_NAMESPACE;
 }
 
-/* struct bpf_pidns_info { u32 pid; u32 tgid; } as seen from our namespace; zeroes for a task
- * outside it. */
+/*
+ * struct bpf_pidns_info { u32 pid; u32 tgid; } as seen from our namespace; zeros for a task outside
+ * of it.
+ */
 static ir_reg namespaced_ids(struct lower *l, const struct stat *st)
 {
 	ir_reg info;
@@ -211,7 +215,7 @@ static void lower_comm(struct lower *l, struct expr *call, struct value *ret)
 		return;
 	}
 	lower_slot(l, call->type, "comm", &addr);
-	/* the helper pads only since Linux 6.6: keys must not hold what was there */
+	/* the helper pads only since Linux 6.6, and keys must not contain stale bytes */
 	ir_zero(l->f, addr, 0, COMM_SIZE);
 	result = ir_call_n(l->f, BPF_FUNC_get_current_comm, addr, ir_const(l->f, COMM_SIZE));
 	lower_helper_error(l, BPF_FUNC_get_current_comm, result, call->span);
@@ -249,7 +253,7 @@ static void check_ncpus(struct check *c, struct expr *call)
 	if (c->final)
 		n = kernel_possible_cpus(c->options->env->kernel);
 	builtin_set_integer(call, type_int(8, false), n);
-	/* Only the last pass knows the number: nothing may be folded from the first ones. */
+	/* Only the last pass knows the number: earlier passes must not fold it. */
 	call->is_comptime_known = c->final;
 }
 

@@ -136,7 +136,7 @@ static void check_argv(struct check *c, struct expr *call)
 		check_arg_pointer_or_integer(c, call, 0);
 }
 
-/* The words one after the other, each with its NUL, as they stand in a program's argument area. */
+/* The words one after the other, each with its NUL, as in a program's argument area. */
 static void lower_argv(struct lower *l, struct expr *call, struct value *ret)
 {
 	struct ir_function *f = l->f;

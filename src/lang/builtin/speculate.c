@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Speculation: records that are held back until it is known whether they matter; and the end of
+ * Speculation: records that are held back until it is known whether they matter. Also what removes
  * thread-local variables.
  */
 #include "lang/builtin/util.h"
@@ -109,7 +109,7 @@ static void lower_forget(struct lower *l, struct expr *call, struct value *ret)
 	for (u32 i = 0; i < call->nargs; i++) {
 		struct expr *e = call->args[i];
 
-		/* what would set it may be in probes that match nothing: then there is no map */
+		/* the probe that sets it may match nothing: then there is no map */
 		if (!e->map->value || !e->map->key)
 			continue;
 		lower_map_delete(l, e->map, lower_map_key(l, e->map, e->args, e->nargs, e->span));

@@ -14,8 +14,10 @@
 #define FRAMES_OFFSET 8
 /* 2^64 / golden ratio, odd: spreads every bit of a frame over the upper half */
 #define HASH_FACTOR 0x9e3779b97f4a7c15ULL
-/* Stacks of no more frames are hashed without a loop; in loops, so many frames of a deep one at a
- * time. */
+/*
+ * Stacks of up to this many frames are hashed without a loop; deeper ones in a loop, so many frames
+ * a round.
+ */
 #define HASH_BLOCK	 8
 #define HASH_BLOCK_SHIFT 3
 
@@ -61,8 +63,10 @@ static bool stack_mode(const char *name, enum stack_mode *ret)
 	return false;
 }
 
-/* The map's values have room for the deepest stack of the script; this is settled before any
- * program is made. */
+/*
+ * The map's values have room for the deepest stack of the script; called before any program is
+ * made.
+ */
 static void reserve_depth(struct check *c, bool user, u32 depth)
 {
 	const u32 map = builtin_map(c->script, user ? MAP_USTACKS : MAP_KSTACKS);
@@ -122,13 +126,13 @@ static void check_stack(struct check *c, struct expr *call)
 	reserve_depth(c, user, depth);
 }
 
-/* With bytes behind the frames that hashing may overwrite: see fill_block(). */
+/* With room behind the frames that hashing may overwrite: see fill_block(). */
 #define HASH_ROOM (8 * HASH_BLOCK)
 
 /*
- * The hash is made of whole blocks of HASH_BLOCK frames, the last one filled up with zeroes: each
- * place where a loop may end is a way that the verifier has to follow, and there are 127 frames. A
- * frame less in `frames` than in the block is a zero.
+ * The hash covers whole blocks of HASH_BLOCK frames, the last one filled up with zeros: the
+ * verifier follows each place where a loop may end, and there are up to 127 frames. Frames beyond
+ * `frames` count as zeros.
  */
 static ir_reg hash_block(struct lower *l, ir_reg hash, ir_reg at, u32 frames)
 {
@@ -150,7 +154,7 @@ static u32 block_count(u32 depth)
 	return (depth + HASH_BLOCK - 1) / HASH_BLOCK;
 }
 
-/* Zeroes behind the last frame, up to the end of its block and beyond. */
+/* Zeros behind the last frame, at least up to the end of its block. */
 static void fill_block(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
 {
 	const ir_reg end =
@@ -174,8 +178,8 @@ static void hash_in_place(struct lower *l, ir_reg hash, ir_reg stack, ir_reg blo
 }
 
 /*
- * A stack within a loop of the script: the verifier would follow each end of a loop over its blocks
- * through all rounds of the outer one. A callback of bpf_loop() has one end.
+ * A stack within a loop of the script: for each end of a loop over its blocks the verifier would
+ * walk all rounds of the outer loop. A callback of bpf_loop() has one end.
  */
 #define STATE_STACK 0
 #define STATE_HASH  8
@@ -219,8 +223,10 @@ static void hash_by_callback(struct lower *l, ir_reg hash, ir_reg stack, ir_reg 
 	ir_assign(f, hash, ir_load(f, state, STATE_HASH, 8, false));
 }
 
-/* hash = f(frames[0 .. count)); never 0. Of a stack of one block all `depth` frames, those behind
- * count being zero. */
+/*
+ * hash = f(frames[0 .. count)); never 0. A stack of one block is hashed with all `depth` frames;
+ * those beyond count are zero.
+ */
 static ir_reg hash_frames(struct lower *l, ir_reg stack, ir_reg count, u32 depth)
 {
 	struct ir_function *f = l->f;
@@ -239,7 +245,10 @@ static ir_reg hash_frames(struct lower *l, ir_reg stack, ir_reg count, u32 depth
 	return ir_binary_imm(f, IR_OR, hash, 1);
 }
 
-/* Puts the frames under their id unless they are there. Sets id to 0 if there is no room. */
+/*
+ * Stores the frames under their id unless they are stored already. Sets id to 0 if there is no
+ * room.
+ */
 static void store_frames(struct lower *l, u32 map, ir_reg id, ir_reg stack, u32 end)
 {
 	const u32 absent = ir_block_new(l->f, "stack.new"),
@@ -253,7 +262,7 @@ static void store_frames(struct lower *l, u32 map, ir_reg id, ir_reg stack, u32 
 	r = ir_call_n(l->f, BPF_FUNC_map_update_elem, ir_map(l->f, map), key, stack,
 		      ir_const(l->f, BPF_NOEXIST));
 	ir_branch_imm(l->f, IR_SLT, r, 0, failed, end);
-	ir_switch_to(l->f, failed); /* another CPU was faster: fine */
+	ir_switch_to(l->f, failed); /* another CPU was faster: that is fine */
 	ir_branch_imm(l->f, IR_EQ, r, -EEXIST, end, lost);
 	ir_switch_to(l->f, lost);
 	lower_count_lost(l, LOST_STACKS);
@@ -272,8 +281,8 @@ static ir_reg get_stack(struct lower *l, ir_reg stack, u32 offset, u32 depth, bo
 }
 
 /*
- * The user stack at the first instruction of a function, with its caller (enum entry_kind). Where
- * the kernel has not put it in, the stack is taken one place further on, and the first two places
+ * The user stack at the first instruction of a function, with its caller (enum entry_kind). If the
+ * kernel has left the caller out, the stack is read one place further on, and the first two frames
  * are written here.
  */
 static ir_reg get_entry_stack(struct lower *l, ir_reg stack, u32 depth)

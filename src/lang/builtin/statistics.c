@@ -20,7 +20,10 @@ static bool fits(u64 base, s64 high)
 	return true;
 }
 
-/* Each order of magnitude must fall into equal parts: base divides steps, steps a power of base. */
+/*
+ * Each order of magnitude must consist of equal parts: base divides steps, or steps a power of
+ * base.
+ */
 static bool divides(u64 base, u64 steps)
 {
 	u64 power = base;
@@ -187,8 +190,8 @@ static void square(struct ir_function *f, ir_reg n, ir_reg *ret_low, ir_reg *ret
 }
 
 /*
- * The lower half is added atomically and tells whether it wrapped: exact even if another program
- * interrupts this one on the same CPU.
+ * The lower half is added atomically, and its old value tells whether it wrapped: exact even if
+ * another program interrupts this one on the same CPU.
  */
 static void lower_stddev(struct lower *l, struct expr *call, struct value *ret)
 {

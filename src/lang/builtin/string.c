@@ -4,10 +4,11 @@
 
 #define SHORT_STRING 64
 
-/* What check() found out for lower(). */
+/* The result of check() for lower(). */
 struct read_plan {
 	u32 max; /* bytes of the result with the NUL (str) or of the data (buf) */
-	bool is_whole; /* no length given: only max_strlen cuts the string, which is shown */
+	/* no length given: only max_strlen cuts the string, and the output marks that */
+	bool is_whole;
 	bool is_sized; /* the length is only known at run time: args[1] */
 };
 
@@ -131,7 +132,7 @@ static ir_reg string_length(struct lower *l, ir_reg result)
 
 static enum address_space readable_space(enum address_space space)
 {
-	/* Our own memory, contexts and trusted pointers are kernel addresses to a helper. */
+	/* To a helper our own memory, contexts and trusted pointers are kernel addresses. */
 	return space == SPACE_CONTEXT || space == SPACE_BPF || space == SPACE_TRUSTED ? SPACE_KERNEL
 										      : space;
 }
@@ -153,7 +154,7 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 {
 	const struct read_plan *plan = call->annotation;
 	const u32 size = call->type->size;
-	/* So few stores that the string may as well be fit for a key at once. */
+	/* So few stores that the string is padded for use as a key at once. */
 	const bool is_short = size <= SHORT_STRING && !plan->is_sized;
 	enum address_space space;
 	ir_reg from, slot, length, result;
@@ -182,7 +183,7 @@ static void lower_str(struct lower *l, struct expr *call, struct value *ret)
 		ir_store_imm(l->f, slot, 0, 1, 0); /* a length of 0 reads nothing */
 		result = lower_read_string_sized(l, slot, length, from, space);
 	} else {
-		/* One byte more: a string that fills its size without a NUL has been cut. */
+		/* One byte more: a string that fills it was cut. */
 		lower_slot(l, type_string(l->types, size + 1), "str", &slot);
 		if (is_short)
 			ir_zero(l->f, slot, 0, ALIGN_UP(size + 1, 8));
@@ -301,8 +302,10 @@ static void lower_path(struct lower *l, struct expr *call, struct value *ret)
 
 #define JOIN_MAX_ARGS	16
 #define JOIN_MAX_STRING 4096
-/* The text is copied once more into the record, and both must fit into the 32 KB of per-CPU memory
- * of a program. */
+/*
+ * The text is copied once more into the record; both must fit into a program's 32 KB of per-CPU
+ * memory.
+ */
 #define JOIN_MAX_TEXT 12288
 
 static void check_join(struct check *c, struct expr *call)
@@ -317,8 +320,8 @@ static void check_join(struct check *c, struct expr *call)
 }
 
 /*
- * Walks argv in the traced process: read a pointer, read its string behind the ones before, until a
- * NULL pointer. Unrolled, so that the verifier can follow the growing offset.
+ * Walks argv in the traced process: reads a pointer, then its string behind those before, until a
+ * NULL pointer. Unrolled, so that the verifier can track the growing offset.
  */
 static void lower_join(struct lower *l, struct expr *call, struct value *ret)
 {

@@ -5,8 +5,8 @@
 #include "lang/builtin/util.h"
 
 /*
- * The mode of a timestamp travels with its type, as the typedef name of the integer, so that
- * strftime() also knows it when the number went through a variable.
+ * The mode of a timestamp is kept in its type, as the integer's typedef name, so that strftime()
+ * knows it even if the number went through a variable.
  */
 static const struct clock_mode {
 	const char *name, *alias;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tseries(): the last intervals of a clock, each with one value. An element of the map stands for
- * interval % count; its epoch tells which interval it holds, so that the first update of a new
- * interval takes the place of an old one.
+ * tseries(): the last intervals of a clock, each with one value. An element of the map holds
+ * interval number N with N % count; its epoch tells which one, so that the first update of a new
+ * interval replaces an old one.
  */
 #include "lang/builtin/util.h"
 
@@ -65,7 +65,7 @@ static void check_tseries(struct check *c, struct expr *call)
 	}
 }
 
-/* The wall clock, or what a test put into its map. */
+/* The wall clock, or the time that a test put into its map. */
 static ir_reg time_of(struct lower *l, struct span at)
 {
 	const char *name = l->script->config.clock_map;

@@ -5,8 +5,10 @@
 #include "lang/check/internal.h"
 #include "lang/lower/internal.h"
 
-/* sizeof, offsetof, typeof: the grammar has nodes of its own for them; the rows are for the
- * documentation. */
+/*
+ * sizeof, offsetof, typeof: the grammar has nodes of its own for them; these rows exist for the
+ * documentation.
+ */
 static void check_syntax(struct check *c, struct expr *call)
 {
 	call->type = type_none();

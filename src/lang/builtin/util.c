@@ -91,13 +91,12 @@ enum address_space builtin_space(const struct expr *e)
 	if (e->type && e->type->kind == TYPE_POINTER && e->type->space != SPACE_UNKNOWN)
 		return e->type->space;
 	/*
-	 * The space of a member is where the member lies, which says nothing of a number in it
-	 * (mm->arg_start).
+	 * The space of a member is where the member itself is; it says nothing about an address in
+	 * it (mm->arg_start).
 	 */
 	if (e->kind == EXPR_MEMBER || e->kind == EXPR_INDEX || e->kind == EXPR_UNARY)
 		return SPACE_UNKNOWN;
-	/* The space of an integer is a hint that came along with it; only user space needs no check
-	 * at run time. */
+	/* The space of an integer is only a hint; user space alone needs no check at run time. */
 	return e->space == SPACE_USER || e->space == SPACE_KERNEL ? e->space : SPACE_UNKNOWN;
 }
 
@@ -190,8 +189,10 @@ ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm)
 	const u32 yes = ir_block_new(l->f, "test.yes"), end = ir_block_new(l->f, "test.end");
 	ir_reg result = ir_reg_new(l->f);
 
-	/* The operand may be the same register as the result of a caller: the default comes after a
-	 * copy. */
+	/*
+	 * The operand may be the register that the caller uses for the result: it is copied before
+	 * that is set.
+	 */
 	a = ir_move(l->f, a);
 	ir_assign_const(l->f, result, 0);
 	ir_branch_imm(l->f, cond, a, imm, yes, end);

@@ -22,7 +22,7 @@ extern const struct builtin builtins_row[], builtins_path[], builtins_config[], 
 
 /* "int", "string", "pointer": a kind as messages name it. */
 const char *builtin_kind(const struct type *t);
-/* A call whose result is a literal: other passes may fold it. */
+/* A call whose result is a literal: later passes may fold it. */
 void builtin_set_integer(struct expr *call, const struct type *t, s64 value);
 void builtin_set_string(struct check *c, struct expr *call, const char *text, size_t len);
 /* Lowers a call marked by one of the two. */
@@ -33,7 +33,7 @@ void builtin_lower_literal(struct lower *l, struct expr *call, struct value *ret
  */
 const char *builtin_literal(const struct expr *e);
 
-/* e = typeinfo(...).member is known when the script is compiled. */
+/* typeinfo(...).member is known at compile time: e becomes its value. */
 /* T of typeinfo(T); NULL if e is something else. */
 const struct type *typeinfo_type(const struct expr *e);
 void typeinfo_member(const struct expr *call, struct expr *e);
@@ -50,19 +50,13 @@ ir_reg builtin_global(struct lower *l, u32 offset);
 void builtin_global_set(struct lower *l, u32 offset, ir_reg value);
 /* A 64-bit slot that holds r; its address. */
 ir_reg builtin_spill(struct lower *l, ir_reg r, const char *label);
-/*
- * r limited to [0, max] as an unsigned number, in a new register that the verifier knows the range
- * of.
- */
+/* r limited to [0, max] as an unsigned number, in a new register whose range the verifier knows. */
 ir_reg builtin_bound(struct lower *l, ir_reg r, u64 max);
 /* dst = a cond imm ? 1 : 0. */
 ir_reg builtin_test(struct lower *l, enum ir_cond cond, ir_reg a, s64 imm);
 /* The address of a value in memory. */
 ir_reg builtin_address(struct lower *l, const struct value *v);
-/*
- * tgid << 32 | tid of the current task as /proc here shows them (0: a task outside of our PID
- * namespace).
- */
+/* tgid << 32 | tid of the current task in our PID namespace (0: a task outside of it). */
 ir_reg builtin_current_ids(struct lower *l);
 /* Type and offset of a member of a kernel struct by BTF; false if there is none. */
 bool builtin_member(struct check *c, const char *structure, const char *member,
@@ -77,14 +71,14 @@ ir_reg aggregate_hist_bucket(struct ir_function *f, ir_reg n, u32 bits);
 ir_reg aggregate_lhist_bucket(struct ir_function *f, ir_reg n, s64 min, s64 max, s64 step);
 ir_reg aggregate_llhist_bucket(struct ir_function *f, ir_reg n, const struct llhist *h);
 /*
- * What the rows of aggregations share: the number is checked; the call stands behind `@m =`; the
- * element of the map (goes to `end` when there is none; bucket 0 = not a histogram); the end.
+ * For all rows of aggregations: checks the number; checks that the call stands behind `@m =`; finds
+ * the element of the map (jumps to `end` if there is none; bucket 0 = not a histogram); finishes.
  */
 bool aggregate_check_number(struct check *c, struct expr *call);
 bool aggregate_is_usable(struct lower *l, struct expr *call, struct value *ret);
 ir_reg aggregate_element(struct lower *l, struct expr *call, ir_reg bucket, u32 end);
 void aggregate_end(struct lower *l, u32 end);
-/* CLOCK_REALTIME in ns, as far as a program can know it. */
+/* CLOCK_REALTIME in ns, as exactly as a program can know it. */
 ir_reg builtin_wall_clock(struct lower *l);
 /* Sends ACTION_EXIT and leaves the probe. */
 void builtin_exit(struct lower *l, ir_reg code, struct span at);

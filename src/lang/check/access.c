@@ -25,7 +25,7 @@ bool check_readable(const struct location *at, const struct type *t)
 	return at->kind != LOCATION_NONE && !type_is(t, TYPE_FLOAT);
 }
 
-/* Events of libpantrace: there the value is at hand, but the language has none like it. */
+/* Events of libpantrace have values of types that the language lacks. */
 static bool is_user_event(const struct check *c)
 {
 	return c->unit && unit_provider(c->unit)->is_user_event;
@@ -44,7 +44,7 @@ void check_unreadable_hint(struct check *c, const struct type *t)
 		check_hint(c, "it was optimised away, or is not in a register or in memory");
 }
 
-/* A field of the event: its memory is the record itself, or a place that the provider names. */
+/* A field of the event: in the record itself, or where the provider says. */
 static void check_args_member(struct check *c, struct expr *e)
 {
 	struct probe_context *context = &c->unit->context;
@@ -63,7 +63,7 @@ static void check_args_member(struct check *c, struct expr *e)
 	type_complete(c->types, args);
 	m = type_find_member(c->types, args, e->name, &offset);
 	if (!m) {
-		/* The kernel keeps a pointer of its own over them (perf_trace_run_bpf_submit). */
+		/* The kernel stores a pointer of its own there (perf_trace_run_bpf_submit). */
 		if (context->kind == CONTEXT_TRACEPOINT && str_starts(e->name, "common_"))
 			check_error(c, e->span,
 				    "BPF does not support accessing common tracepoint fields");
@@ -135,7 +135,7 @@ static void check_tuple_member(struct check *c, struct expr *e, const struct typ
 }
 
 /*
- * A member of a tuple or record of literals is one itself: (1, 2).0, config.max_strlen,
+ * A member of a literal tuple or record is itself a literal: (1, 2).0, config.max_strlen,
  * typeinfo($x).full_type.
  */
 static void check_literal_member(struct expr *e)

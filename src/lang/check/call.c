@@ -30,7 +30,7 @@ static void check_unknown_function(struct check *c, struct expr *call)
 	size_t n;
 
 	check_error(c, call->span, "Unknown function: '%s'", call->name);
-	/* The script's own, functions among them, and the language's. */
+	/* The names of the script's macros and functions, and of the builtins. */
 	for (u32 i = 0; i < ast->nmacros; i++)
 		vector_push(&names, ast->macros[i].name);
 	builtins = builtin_names(&n);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The checker's driver: passes over all units until nothing new is learnt, then one that reports.
+/*
+ * The driver of the checker: passes over all units until nothing new is learnt, then one that
+ * reports errors.
  */
 #include "lang/check/internal.h"
 
 #include <stdio.h>
 
-/* Passes in which a script without maps learns what there is; every map may need two more. */
+/* Passes that a script without maps may need; every map may need two more. */
 #define CHECK_MAX_PASSES 10
-/* More errors than a person reads; a wildcard with hundreds of layouts would repeat itself. */
+/* More errors than anybody reads; a wildcard with hundreds of layouts would repeat itself. */
 #define CHECK_MAX_ERRORS 20
 
 static bool same_span(struct span a, struct span b)
@@ -15,7 +17,7 @@ static bool same_span(struct span a, struct span b)
 	return a.begin == b.begin && a.end == b.end && a.file == b.file;
 }
 
-/* One body may be checked once per context layout: each complaint is made once. */
+/* One body may be checked once per context layout: each message is reported once. */
 static bool was_said(const struct diag *d, enum diag_level level, struct span at, const char *text)
 {
 	for (size_t i = 0; i < d->messages.len; i++) {
@@ -38,7 +40,7 @@ static char *format_text(struct check *c, const char *fmt, va_list ap)
 	va_end(copy);
 	text = arena_alloc(c->arena, (size_t)MAX(n, 0) + 1);
 	vsnprintf(text, (size_t)MAX(n, 0) + 1, fmt, ap);
-	/* Thread-local variables are maps only to us. */
+	/* The user does not see thread-local variables as maps. */
 	for (char *at = text; (at = strstr(at, "@self."));)
 		memmove(at, at + 1, strlen(at));
 	return text;
@@ -98,7 +100,7 @@ void check_hint_nearest(struct check *c, const char *word, const char *const *ca
 		diag_hint_nearest(c->diag, word, candidates, n);
 }
 
-/* An error inside e already says why it has no type. */
+/* An error inside of e already says why it has no type. */
 static bool has_error_inside(const struct check *c, const struct expr *e)
 {
 	for (size_t i = 0; i < c->diag->messages.len; i++) {
@@ -120,7 +122,7 @@ bool check_known(struct check *c, struct expr *e)
 	if (e->kind == EXPR_MAP || (e->kind == EXPR_INDEX && e->map))
 		check_error(c, e->span, "Undefined map: @%s", e->map ? e->map->name : e->name);
 	else if (e->kind == EXPR_VARIABLE && e->variable && e->variable->is_parameter && c->failed)
-		return false; /* its type was complained about */
+		return false; /* an error about its type was reported */
 	else if (e->kind == EXPR_VARIABLE && e->variable)
 		check_error(c, e->span, "Could not resolve the type of this variable");
 	else if (e->kind == EXPR_VARIABLE)
@@ -174,7 +176,7 @@ static void check_unused_maps(struct check *c)
 	}
 }
 
-/* Passes until nothing new is learnt: types go from map to map in any order. */
+/* Passes until nothing new is learnt: maps may get their types from each other in any order. */
 static void check_settle(struct check *c)
 {
 	for (u32 i = 0; i < CHECK_MAX_PASSES + 2 * c->maps.len; i++) {

@@ -23,7 +23,7 @@ struct variable_symbol {
 	bool is_loop; /* assigned by a for statement: read-only */
 	/* used inside a for-map/bpf_loop callback but declared outside: lives in a slot */
 	bool is_captured;
-	bool is_bound; /* a while may end by it, or by what is made of it */
+	bool is_bound; /* a condition that ends a while depends on it */
 	u32 scope_depth;
 	u32 callback_depth; /* of the declaration */
 	/* used outside the block of its first assignment (older scripts): starts as 0 */
@@ -45,11 +45,11 @@ struct map_symbol {
 	u32 declared_type, declared_size; /* let @m = hash(N): BPF_MAP_TYPE_*; 0 = not declared */
 	u32 index; /* [plan] into script.maps */
 	bool is_written, is_read;
-	bool is_default; /* no assignment tells what it holds: numbers, from 0 on */
+	bool is_default; /* no assignment tells its type: it holds numbers, from 0 on */
 	bool has_other_keys; /* than the function that is traced, of the kernel */
 	bool is_taken; /* [plan] a print clears it in the same step */
 	bool is_iterated; /* [plan] for, len: programs walk over all of it */
-	u32 programs; /* [plan] how many programs update it: 1 = plain adds suffice */
+	u32 programs; /* [plan] how many programs update it: with 1 plain additions suffice */
 	const void *last_unit; /* [plan] */
 	struct expr *aggregation; /* the first hist/lhist call, for its constants */
 };
@@ -78,10 +78,10 @@ struct unit {
 	u32 session_call, session_arguments;
 	bool is_joined; /* [session] it is the `returns` of another unit */
 	/*
-	 * for the kernel, of a probe that runs in the traced process if that can (lower_choose())
+	 * for the kernel, of a probe that runs in the traced process if possible (lower_choose())
 	 */
 	bool is_spare;
-	/* [session] from the cookie that the program gets to that of this unit's target */
+	/* [session] from the cookie that the program gets to the one of this unit's target */
 	u32 cookie_offset;
 };
 
@@ -105,19 +105,20 @@ struct check {
 	struct hashmap maps; /* name -> struct map_symbol */
 	VECTOR(struct unit *) units;
 	struct unit *unit; /* being checked */
-	bool changed; /* this pass learnt something */
+	bool changed; /* this pass learnt something new */
 	bool final; /* errors are reported */
 	u32 loop_depth, callback_depth;
-	/* how often the verifier walks what is being checked: product of the loops around it */
+	/*
+	 * how often the verifier walks what is being checked: the product of the rounds of the
+	 * loops around it
+	 */
 	u64 loop_rounds;
 	struct block *function; /* inlined function being checked */
 	bool failed; /* an error was reported */
-	bool said; /* the last message was new: a hint may follow */
+	bool said; /* the last message was reported: a hint may follow */
 	struct map_symbol *assign_map; /* `@m = f()`: the map while f is checked, else NULL */
 	void *scopes; /* check.c's own */
-	/*
-	 * sizeof, offsetof, typeof or typeinfo around what is being checked: only its type matters
-	 */
+	/* inside of sizeof, offsetof, typeof or typeinfo: only the type matters */
 	u32 unevaluated;
 	VECTOR(struct named_option) named_options; /* that the script asks for */
 };

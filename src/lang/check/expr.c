@@ -32,7 +32,7 @@ static void check_string(struct check *c, struct expr *e)
 	e->is_comptime_known = true;
 }
 
-/* $1 is a number if it looks like one, else a string; absent, it is 0 and "". */
+/* $1 is a number if it looks like one, else a string; if it was not given, it is 0 and "". */
 static void check_positional(struct check *c, struct expr *e)
 {
 	const struct compile_options *o = c->options;
@@ -73,7 +73,7 @@ static void check_positional(struct check *c, struct expr *e)
 	set_constant(e, check_literal_type(value, *text == '-'), (s64)value);
 }
 
-/* What else may have been meant: a variable of another block, or one of a similar name. */
+/* Suggests what may have been meant: a variable of another block, or one of a similar name. */
 static void hint_variables(struct check *c, const char *name, struct span at)
 {
 	VECTOR(const char *) names = {0};
@@ -115,7 +115,7 @@ static void check_variable(struct check *c, struct expr *e)
 	e->space = type_is_scalar(v->type) ? v->space : SPACE_BPF;
 }
 
-/* Words that may stand where a value does: the language's own, and jumps. */
+/* Names that are valid where a value is expected: builtins, and jumps. */
 static void hint_name(struct check *c, const char *name)
 {
 	static const char *const jumps[] = {"return", "break", "continue", "true", "false"};
@@ -209,7 +209,7 @@ void check_ternary(struct check *c, struct expr *e)
 	check_expr(c, e->right);
 	if (type_is(left->type, TYPE_NONE) || type_is(e->right->type, TYPE_NONE)) {
 		if (type_is(left->type, TYPE_NONE) != type_is(e->right->type, TYPE_NONE)) {
-			/* Not known yet, as far as the other side tells. */
+			/* Of unknown type, as far as the other side tells. */
 			const struct type *known =
 				type_is(left->type, TYPE_NONE) ? e->right->type : left->type;
 
@@ -324,7 +324,10 @@ const struct type *check_unevaluated(struct check *c, struct expr *e)
 	return check_known(c, e) ? e->type : NULL;
 }
 
-/* Of sizeof and offsetof: the type, or the type of the expression; NULL while it is unknown. */
+/*
+ * The operand of sizeof and offsetof: the type, or the type of the expression; NULL while it is
+ * unknown.
+ */
 static const struct type *type_operand(struct check *c, struct expr *e)
 {
 	return e->type_name ? check_type_name(c, e->type_name) : check_unevaluated(c, e->left);
@@ -336,7 +339,7 @@ void check_sizeof(struct check *c, struct expr *e)
 
 	if (!t)
 		return;
-	/* An enumerator by itself is a 64-bit number, however small its enum. */
+	/* An enumerator itself is a 64-bit number, however small its enum is. */
 	if (e->left && type_is(t, TYPE_ENUM) && e->left->is_comptime_known)
 		set_constant(e, type_int(8, false), 8);
 	else if (type_complete(c->types, t) == 0)
@@ -407,7 +410,7 @@ static void check_comptime(struct check *c, struct expr *e)
 	check_expr(c, e->left);
 	if (!check_known(c, e->left))
 		return;
-	if (typeinfo_type(e->left)) { /* all of it is known, but it is no literal */
+	if (typeinfo_type(e->left)) { /* its value is known, but it is no literal */
 		e->type = e->left->type;
 		e->space = e->left->space;
 		return;

@@ -82,7 +82,8 @@ bool fold_binary(enum op op, s64 a, s64 b, bool is_signed, s64 *ret)
 }
 
 /*
- * AND, OR, XOR and shifts of two's complement; a number above INT64_MAX goes with no negative one.
+ * AND, OR, XOR and shifts in two's complement; a number above INT64_MAX cannot be combined with a
+ * negative one.
  */
 static bool fold_bits(enum op op, __int128 a, __int128 b, __int128 *ret)
 {

@@ -5,7 +5,7 @@
 #include "lang/builtin/builtin.h"
 #include "probe/probe.h"
 
-/* What lib/vm.h has of the language. */
+/* What the interpreter in the process supports (lib/vm.h). */
 static const char *const names[] = {"args", "pid", "tid",   "comm", "uid",
 				    "gid",  "cpu", "nsecs", NULL};
 static const char *const functions[] = {"str",	  "strncmp", "pid",   "tid",   "int8",
@@ -13,7 +13,7 @@ static const char *const functions[] = {"str",	  "strncmp", "pid",   "tid",   "i
 					"uint32", "uint64",  "nsecs", NULL};
 static const char *const counters[] = {"count", "sum",	"avg",	 "stats", "min",
 				       "max",	"hist", "lhist", NULL};
-/* Functions that take a map as a whole and are the engine's work. */
+/* Functions that take a whole map: the engine runs them. */
 static const char *const reports[] = {"print", "clear", "zero", NULL};
 
 static bool is_one_of(const char *const *words, const char *word)

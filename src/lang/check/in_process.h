@@ -9,11 +9,14 @@
 
 #include "lang/syntax/ast.h"
 
-/* Marks the probes of the script that can (probe.in_process). Before names and types are known. */
+/*
+ * Marks the probes of the script that can run there (probe.in_process). Called before names and
+ * types are known.
+ */
 void in_process_choose(struct ast *ast);
 /*
- * A probe that must run in the kernel: what the program can tell of its predicate, as a probe whose
- * body is `return 1`; NULL: nothing. An event for which it says no costs no trap.
+ * For a probe that must run in the kernel: the part of its predicate that the program can evaluate,
+ * as a probe whose body is `return 1`; NULL: none. Events for which it is false cost no trap.
  */
 struct probe *in_process_filter(struct arena *arena, const struct probe *p);
 

@@ -6,7 +6,7 @@
 #include "lang/check/check.h"
 
 /*
- * check.scopes: where in the unit's list of variables this pass is, and the blocks that are open.
+ * check.scopes: how far this pass is in the unit's list of variables, and the blocks that are open.
  */
 struct check_scopes {
 	u32 next; /* variables of this pass: unit->variables[0 .. next) */
@@ -20,17 +20,15 @@ void check_scope_end(struct check *c);
 struct variable_symbol *check_variable_find(struct check *c, const char *name);
 struct variable_symbol *check_variable_declare(struct check *c, const char *name, struct span at);
 /*
- * The variable that an assignment means: an open one, one of an earlier block (older scripts), or a
- * new one.
+ * The variable that an assignment means: a visible one, one of an earlier block (older scripts), or
+ * a new one.
  */
 struct variable_symbol *check_variable_target(struct check *c, const char *name,
 					      const struct type *type, struct span at);
 void check_variable_assign(struct check *c, struct variable_symbol *v, const struct type *type,
 			   enum address_space space, struct span at);
 /* Marks v as captured if it is used in another function than the one that it was declared in. */
-/*
- * As the script calls it: variables of macros and functions have their expansion before the name.
- */
+/* The name in the script: variables of macros and functions have a prefix for their expansion. */
 static inline const char *check_variable_name(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -38,7 +36,7 @@ static inline const char *check_variable_name(const char *name)
 	return dot ? dot + 1 : name;
 }
 void check_variable_use(struct check *c, struct variable_symbol *v);
-/* After an error: the variable was there before, and this is where. */
+/* After an error: notes where the variable was first assigned. */
 void check_variable_origin(struct check *c, const struct variable_symbol *v);
 
 /* ---- lang/check/type.c ---- */
@@ -70,7 +68,7 @@ void check_index(struct check *c, struct expr *e);
 void check_member(struct check *c, struct expr *e);
 void check_map_access(struct check *c, struct expr *e);
 void check_sizeof(struct check *c, struct expr *e);
-/* The type of an expression that is not evaluated (sizeof, typeof ...); NULL if it has none. */
+/* The type of an operand that is not evaluated (sizeof, typeof ...); NULL if it has none. */
 const struct type *check_unevaluated(struct check *c, struct expr *e);
 void check_offsetof(struct check *c, struct expr *e);
 void check_condition(struct check *c, struct expr *e);
@@ -78,17 +76,17 @@ const struct type *check_binary_type(struct check *c, struct expr *e, enum op op
 				     struct expr *right);
 bool op_is_comparison(enum op op);
 bool check_is_args(const struct expr *e);
-/* Can a program get at it? */
+/* Can a program read it there? */
 bool check_readable(const struct location *at, const struct type *t);
 void check_unreadable_hint(struct check *c, const struct type *t);
 
 /* ---- lang/check/map.c ---- */
 /*
- * Values that no assignment tells (`@x = @x + 1`, or maps that are only read) are numbers that
- * begin as 0. True if there was such a map.
+ * Values whose type no assignment tells (`@x = @x + 1`, or maps that are only read) become numbers
+ * that begin as 0. True if there was such a map.
  */
 bool check_default_maps(struct check *c);
-/* After an error or a warning about this map: which other one may be meant. */
+/* After an error or a warning about this map: suggests a map of a similar name. */
 void check_hint_map(struct check *c, const char *name);
 
 /* ---- lang/check/stmt.c ---- */
@@ -97,7 +95,7 @@ void check_statements(struct check *c, struct block *b); /* in the scope that is
 
 /* ---- lang/check/loop.c ---- */
 void check_while(struct check *c, struct stmt *s);
-/* Marks the variables that e is made of as bounds of a loop (variable_symbol.is_bound). */
+/* Marks the variables in e as bounds of a loop (variable_symbol.is_bound). */
 void check_bounds(struct check *c, struct expr *e);
 void check_unroll(struct check *c, struct stmt *s);
 void check_for_map(struct check *c, struct stmt *s);

@@ -6,23 +6,25 @@
 
 #define UNROLL_MAX 100
 /*
- * Loops that the verifier walks in no more instructions stay in place. Few: of ten rounds with a
- * call in each it may follow every combination of the ways through them (it keeps only some of the
- * states that it met in a loop).
+ * Loops that cost the verifier no more instructions than this stay in place. It is low: in ten
+ * rounds with a call in each the verifier may follow every combination of the paths through them
+ * (it keeps only some of the states that it met in a loop).
  */
 #define IN_PLACE_STEPS 400
-/* The kernel takes 8 frames (MAX_CALL_FRAMES); of a nest of many short loops the inner ones stay in
- * place. */
+/*
+ * The kernel allows 8 frames (MAX_CALL_FRAMES); in a nest of many short loops the inner ones stay
+ * in place.
+ */
 #define CALLBACKS_NESTED 4
 /*
- * Fewer than fields of the frame (FRAME_MAX_FIELDS), for loops and functions have variables of
- * their own.
+ * Lower than the number of the frame's fields (FRAME_MAX_FIELDS), as loops and functions have
+ * variables of their own.
  */
 #define VARIABLES_BEFORE 36
 
 /*
- * May one more loop become a callback that need not? Of the variables before it each may take a
- * field of the frame.
+ * May a loop that could stay in place become a callback? Each variable before it may take a field
+ * of the frame.
  */
 static bool has_room(const struct check *c)
 {
@@ -31,7 +33,7 @@ static bool has_room(const struct check *c)
 	return c->callback_depth < CALLBACKS_NESTED && scopes->next < VARIABLES_BEFORE;
 }
 
-/* The verifier walks it so often each time that it walks the loop. */
+/* Checks the body, which the verifier walks as often as the loop has rounds. */
 static void check_loop_body(struct check *c, struct block *body, u32 rounds)
 {
 	const u64 outer = c->loop_rounds;
@@ -98,7 +100,7 @@ static void find_exit(struct ast_walk *w, struct stmt **slot)
 	struct bounds *b = container_of(w, struct bounds, walk);
 
 	b->has_exit |= (*slot)->kind == STMT_RETURN || (*slot)->kind == STMT_BREAK;
-	if (!is_loop(*slot)) /* a break of that one */
+	if (!is_loop(*slot)) /* a break of the inner loop */
 		ast_walk_stmt(w, *slot);
 }
 
@@ -115,7 +117,7 @@ static void bound_by_exit(struct ast_walk *w, struct stmt **slot)
 	ast_walk_stmt(w, *slot);
 }
 
-/* Of the variables that end it the verifier must know as much as it can. */
+/* The verifier must know as much as it can of the variables that end the loop. */
 static void note_bounds(struct check *c, struct stmt *s)
 {
 	struct bounds b = {
@@ -127,9 +129,9 @@ static void note_bounds(struct check *c, struct stmt *s)
 }
 
 /*
- * Numbers that the body changes and that were there before. Of a loop that is heavy the verifier
- * forgets at each round what it knows of them: as many ways through the round, as many values would
- * they have for the next.
+ * Numbers that the body changes and that existed before. In a heavy loop the verifier forgets at
+ * each round what it knows of them: otherwise each path through a round would give them another
+ * value in the next one.
  */
 struct changes {
 	struct ast_walk walk;
@@ -250,8 +252,8 @@ static bool counts_to_end(const struct expr *e, struct block *body)
 }
 
 /*
- * A while that counts is better a callback, too, where it is heavy, or where the verifier is not
- * told how far it counts. Others stay in place, where the verifier says whether they end.
+ * A while that counts is also better as a callback if it is heavy, or if the verifier cannot know
+ * how far it counts. Others stay in place, where the verifier says whether they end.
  */
 static bool while_as_callback(const struct check *c, const struct stmt *s)
 {
@@ -263,7 +265,7 @@ static bool while_as_callback(const struct check *c, const struct stmt *s)
 	return counts_to_end(s->condition, s->body);
 }
 
-/* The body of a loop in place that numbers are forgotten in if it is heavy. */
+/* The body of a loop in place; if it is heavy, the loop forgets numbers. */
 static void check_body_in_place(struct check *c, struct stmt *s, u32 rounds)
 {
 	struct changes changes;
@@ -387,9 +389,9 @@ static void check_range_end(struct check *c, struct expr *e, const char *which)
 }
 
 /*
- * The verifier walks a loop in place round by round, and of loops within loops every round of each.
- * Short loops over little are plain ones all the same; the others are callbacks of bpf_loop(),
- * which it walks a few times, however many rounds there are.
+ * The verifier walks a loop in place round by round, and for nested loops every round of each.
+ * Short loops with small bodies are plain ones all the same; the others are callbacks of
+ * bpf_loop(), which it walks a few times whatever the number of rounds.
  */
 static bool better_as_callback(const struct check *c, const struct stmt *s)
 {

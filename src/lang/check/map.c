@@ -155,7 +155,7 @@ bool check_default_maps(struct check *c)
 	hashmap_each (&c->maps, e) {
 		struct map_symbol *m = e->value;
 
-		/* A thread-local variable that is nowhere assigned is a slip of the pen. */
+		/* A thread-local variable that is never assigned is a misspelling. */
 		if (!m->key || m->value || !m->is_read ||
 		    (!m->is_written && str_starts(m->name, "self.")))
 			continue;
@@ -169,7 +169,7 @@ void check_hint_map(struct check *c, const char *name)
 {
 	VECTOR(const char *) names = {0};
 
-	if (strlen(name) < 3) /* any other short name would do */
+	if (strlen(name) < 3) /* any other short name would do as well */
 		return;
 	hashmap_each (&c->maps, e) {
 		const struct map_symbol *m = e->value;

@@ -33,7 +33,7 @@ static const struct type *pointer_type(struct check *c, struct expr *e, enum op 
 		}
 		return type_is_integer(other) ? type_bool() : bad_operands(c, e, op, l, r);
 	}
-	/* The distance of two pointers, and bits of a pointer, are integers. */
+	/* A difference of two pointers, and bits of a pointer, are integers. */
 	if (left && right)
 		return op == OP_SUB ? type_int(8, true) : bad_operands(c, e, op, l, r);
 	if (!type_is_integer(other))
@@ -129,7 +129,10 @@ const struct type *check_binary_type(struct check *c, struct expr *e, enum op op
 		return integer_type(op, left, right);
 	if (type_is(l, TYPE_POINTER) || type_is(r, TYPE_POINTER))
 		return pointer_type(c, e, op, l, r);
-	/* Addresses and ids that print as names are numbers when compared with numbers. */
+	/*
+	 * Addresses and ids that print as names count as numbers when they are compared with
+	 * numbers.
+	 */
 	if (type_is_scalar(l) && type_is_scalar(r) && (type_is_integer(l) || type_is_integer(r)) &&
 	    !type_is(l, TYPE_PROBE_NAME) && !type_is(r, TYPE_PROBE_NAME))
 		return op_is_comparison(op) || op == OP_LAND || op == OP_LOR ? type_bool()
@@ -142,7 +145,7 @@ static bool is_literal(const struct expr *e)
 	return type_equal(e->type, check_literal_type((u64)e->integer, e->integer < 0));
 }
 
-/* The value of a literal, or of what was made of literals, with its sign. */
+/* The value of a literal, or of an expression of literals, with its sign. */
 static bool literal_value(const struct expr *e, __int128 *ret)
 {
 	const bool big =
@@ -165,7 +168,7 @@ static void refuse_fold(struct check *c, struct expr *e, __int128 right)
 			   UINT64_MAX);
 }
 
-/* 1 << 63 is no negative number, and 7 / 0 is none at all. */
+/* 1 << 63 is not negative, and 7 / 0 is no number. */
 static void fold_two_literals(struct check *c, struct expr *e, __int128 a, __int128 b)
 {
 	__int128 value;
@@ -203,7 +206,7 @@ static bool fold_strings(struct check *c, struct expr *e)
 	return true;
 }
 
-/* The end of a text that is known now, from a place on: "hello" + 3. */
+/* The rest of a text that is known at compile time, from an offset on: "hello" + 3. */
 static bool fold_offset(struct check *c, struct expr *e)
 {
 	const bool first = type_is(e->left->type, TYPE_STRING);
@@ -290,7 +293,7 @@ static bool fold_tuples(struct expr *e)
 	return true;
 }
 
-/* Two texts that are known now: typeinfo($x).full_type == "uint64". */
+/* Two texts that are known at compile time: typeinfo($x).full_type == "uint64". */
 static bool fold_texts(struct expr *e)
 {
 	const struct expr *l = e->left, *r = e->right;
@@ -373,7 +376,7 @@ void check_binary(struct check *c, struct expr *e)
 	if (fold_types(e) || fold_strings(c, e) || fold_offset(c, e) || fold_tuples(e))
 		return;
 	e->type = check_binary_type(c, e, e->op, e->left, e->right);
-	/* lower: which of the two comparisons, divisions or shifts it is */
+	/* tells lower which of the two comparisons, divisions or shifts it is */
 	e->is_unsigned_literal =
 		!(type_is_integer(e->left->type) && type_is_integer(e->right->type) &&
 		  is_signed_operation(e->op, e->left, e->right));
@@ -509,7 +512,7 @@ void check_unary(struct check *c, struct expr *e)
 		e->type = check_literal_type((u64)e->integer, false);
 }
 
-/* What ++ and -- leave: 64 bits, unsigned as long as only ++ is seen. */
+/* The type after ++ and --: 64 bits, unsigned as long as only ++ is used. */
 static const struct type *step_type(const struct type *before, enum op op)
 {
 	return type_int(8,

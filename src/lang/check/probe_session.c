@@ -7,8 +7,10 @@
 #include "lang/builtin/kernel_call.h"
 #include "lang/lower/loop_steps.h"
 
-/* What has to be read in registers that a session does not have everywhere, or is found through
- * them. */
+/*
+ * Values that are read from registers, which a session does not have everywhere, or found through
+ * them.
+ */
 static bool find_registers(void *arg, struct expr *e)
 {
 	static const char *const names[] = {"ctx",   "reg",	  "kstack",  "ustack",
@@ -33,7 +35,7 @@ static bool needs_registers(const struct unit *u)
 	return found;
 }
 
-/* One attach point, and one program for all that it matches. */
+/* One attach point, one program for all that it matches. */
 static bool is_whole(const struct check *c, const struct unit *u)
 {
 	if (!u->ntargets || !u->probe || u->probe->nattach != 1 || u->context.in_process)
@@ -49,8 +51,10 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && str_eq(a, b));
 }
 
-/* Cookies are counted up as targets are found: those of one probe are a constant away from those of
- * the other. */
+/*
+ * Cookies are numbered as targets are found: those of one probe differ from those of the other by a
+ * constant.
+ */
 static bool same_targets(const struct unit *a, const struct unit *b)
 {
 	if (a->ntargets != b->ntargets)
@@ -88,8 +92,8 @@ static struct unit *only_unit(const struct check *c, const struct unit *u,
 
 /*
  * The function that tells entry from return, if programs of this kind may call it: its id in BTF,
- * else 0. It has had no argument; where it has one, that is the context, which is in the first
- * register when the program begins.
+ * else 0. In early kernels it has no argument; later the context, which is in the first register
+ * when the program begins.
  */
 static u32 find_call(const struct check *c, const struct unit *u, u32 attach_type,
 		     u32 *ret_arguments)
@@ -120,8 +124,10 @@ static u32 find_call(const struct check *c, const struct unit *u, u32 attach_typ
 	return id;
 }
 
-/* The verifier counts what it walks in both bodies together, up to a million: two that take long of
- * it stay two programs. The estimate may be wrong by a few times. */
+/*
+ * The verifier's limit of a million instructions counts both bodies together: two that are heavy
+ * stay two programs. The estimate may be off by a few times.
+ */
 #define MAX_STEPS 50000
 
 static bool is_light(const struct unit *u, const struct unit *returns)
@@ -140,7 +146,7 @@ static void join(struct check *c, struct unit *u)
 	returns = only_unit(c, u, provider->returns);
 	if (!returns || !is_whole(c, returns) || !is_light(u, returns))
 		return;
-	/* Both bodies' loops would share what they use through the stack, which has 512 bytes. */
+	/* The loops of both bodies would share values through the stack, which has 512 bytes. */
 	if (u->has_callbacks && returns->has_callbacks)
 		return;
 	type = provider->session(c->options->env, u->targets, u->ntargets,

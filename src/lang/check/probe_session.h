@@ -9,7 +9,7 @@
 
 #include "lang/check/check.h"
 
-/* After checking: joins the units that can be. What cannot stays two programs. */
+/* After checking: joins the units that can be joined. The others stay two programs. */
 void session_join_units(struct check *c);
 
 #endif

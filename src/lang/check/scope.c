@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Variables and blocks. A variable lives in the block of its first assignment or `let`. Scripts
- * written before there was block scope assign in an inner block and use the variable outside: such
- * a variable "leaks", it is found when nothing else is, and starts as zero.
- *
- * The list of variables of a unit survives from one pass to the next, because types are learnt over
- * several passes: the n-th declaration of a pass is the n-th symbol of the list.
+ * Variables and blocks. A variable lives in the block of its first assignment or `let`. Older
+ * scripts assign in an inner block and use the variable outside: such a variable "leaks"; it is
+ * found if no visible one matches, and starts as zero. The list of variables of a unit is kept from
+ * one pass to the next, because types are learnt over several passes: the n-th declaration of a
+ * pass is the n-th symbol of the list.
  */
 #include "lang/check/internal.h"
 

@@ -19,7 +19,7 @@ static const struct aggregation_example {
 	{TYPE_STATS, "stats(arg2)"},
 };
 
-/* @a = @b where b is an aggregation: what is meant is unclear, so it is refused. */
+/* @a = @b where b is an aggregation: it is unclear what is meant, so it is refused. */
 static bool check_map_copy(struct check *c, struct map_symbol *to, struct expr *value)
 {
 	const bool is_map = value->kind == EXPR_MAP || (value->kind == EXPR_INDEX && value->map);
@@ -27,7 +27,7 @@ static bool check_map_copy(struct check *c, struct map_symbol *to, struct expr *
 
 	if (!t || !type_is_aggregation(t))
 		return true;
-	/* Into a map of numbers goes the number. */
+	/* A map of numbers is assigned the aggregation's number. */
 	if (to->value && type_is_integer(to->value) && check_aggregation_scalar(t))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++)
@@ -56,7 +56,7 @@ static const struct type *compound_type(struct check *c, struct stmt *s, const s
 	s->target->type = type_is(target, TYPE_NONE) ? type_int(8, true) : target;
 	t = check_binary_type(c, s->target, s->op, s->target, s->value);
 	s->target->type = saved;
-	/* What is left of a pointer must be one: $p += 4, but not $p %= 4 or $p -= $p. */
+	/* The result must still be a pointer: $p += 4, but not $p %= 4 or $p -= $p. */
 	if (type_is(target, TYPE_POINTER) && !type_is(t, TYPE_POINTER) && !type_is(t, TYPE_NONE)) {
 		check_error(c, s->span,
 			    "The %s= operator can not be used on expressions of types %s, %s",
@@ -167,7 +167,7 @@ static void check_assign(struct check *c, struct stmt *s)
 	check_error(c, target->span, "Only variables and maps can be assigned to");
 }
 
-/* `let $x` without what is assigned to it. */
+/* `let $x` without the value that is assigned to it. */
 static struct span let_span(const struct stmt *s)
 {
 	struct span at = s->span;
@@ -237,8 +237,8 @@ static void check_if(struct check *c, struct stmt *s)
 	check_expr(c, s->condition);
 	check_condition(c, s->condition);
 	/*
-	 * What is decided now leaves the other branch out, whatever is in it. Types may change
-	 * until the last pass, and the decision with them.
+	 * If the condition is known at compile time the other branch is dropped unchecked. Types
+	 * may change until the last pass, and the condition with them.
 	 */
 	decided = e->kind == EXPR_COMPTIME && e->is_comptime_known && type_is_integer(e->type);
 	if (decided && c->final && e->integer && s->else_body)
@@ -251,7 +251,7 @@ static void check_if(struct check *c, struct stmt *s)
 		check_block(c, s->else_body);
 }
 
-/* What a function may return where it says `type`: numbers of any size, else the same. */
+/* What a function of this declared type may return: numbers of any size, else the same type. */
 static bool returns_as(const struct type *type, const struct type *got)
 {
 	if (type_is_integer(type))
@@ -278,7 +278,7 @@ static void function_mismatch(struct check *c, struct span at, const struct type
 		    got ? check_type_text(c, got) : "void");
 }
 
-/* A return of an inlined function: it sets the result and leaves the function's block. */
+/* A return of an inlined function sets the result and leaves the function's block. */
 static void check_function_return(struct check *c, struct stmt *s)
 {
 	struct variable_symbol *v = s->target ? check_variable_find(c, s->target->name) : NULL;
@@ -301,7 +301,7 @@ static void check_function_return(struct check *c, struct stmt *s)
 		check_variable_assign(c, v, value->type, value->space, s->span);
 }
 
-/* Does every way through the block end in a return? */
+/* Does every path through the block end in a return? */
 static bool always_returns(const struct block *b)
 {
 	for (u32 i = 0; b && i < b->count; i++) {
@@ -347,7 +347,7 @@ static void check_return(struct check *c, struct stmt *s)
 			    check_type_text(c, s->value->type));
 }
 
-/* Is there a reason to evaluate e other than its value? */
+/* Does e have an effect besides its value? */
 static bool has_effect(const struct expr *e)
 {
 	static const char *const calls[] = {"delete",	     "find",	 "signal",

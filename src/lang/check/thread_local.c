@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Thread-local variables. The parser makes `self.x` an element of the map "self.x" (no @map can
- * have such a name) with the thread's id as its key. Here the script gets two probes of its own
- * that delete what a thread leaves behind: when it exits, and when a thread with the same number is
- * created, because probes may still fire in a thread after its exit probe.
+ * Thread-local variables. The parser turns `self.x` into an element of the map "self.x" (no @map
+ * can have such a name) with the thread's id as its key. This file adds two probes to the script
+ * that delete a thread's elements: when it exits, and when a thread with the same id is created,
+ * because probes may still fire in a thread after its exit probe.
  */
 #include "lang/check/thread_local.h"
 
@@ -110,7 +110,7 @@ static bool is_begin_end(const struct probe *p)
 	return true;
 }
 
-/* They come last: probes of the same event that are the script's own still see the values. */
+/* They come last: the script's own probes of the same event still see the values. */
 void thread_locals_add_probes(struct arena *arena, struct ast *ast)
 {
 	struct thread_locals t = {.arena = arena};

@@ -52,8 +52,9 @@ static const struct type *with_extreme(const struct type *t, s8 extreme)
 }
 
 /*
- * The smallest type for the values of both. No type has room for all values of an unsigned and a
- * signed 64-bit one: a constant decides, else it is the signed one. NULL: constants of both ends.
+ * The smallest type for the values of both. No type holds all values of an unsigned and a signed
+ * 64-bit one: then a constant decides, else it is the signed one. NULL: one constant is negative,
+ * the other above INT64_MAX.
  */
 static const struct type *unify_integers(const struct type *a, const struct type *b)
 {
@@ -69,8 +70,8 @@ static const struct type *unify_integers(const struct type *a, const struct type
 	if (a->is_signed == b->is_signed)
 		return with_extreme(type_int(size, a->is_signed), extreme);
 	/*
-	 * A literal that is not negative has the smallest signed type, and goes with every unsigned
-	 * one.
+	 * A non-negative literal has the smallest signed type, and can be combined with every
+	 * unsigned one.
 	 */
 	if ((a->is_signed ? b : a)->size == 8 &&
 	    (extreme > 0 || (!extreme && (a->is_signed ? a : b)->size < 8)))
@@ -203,10 +204,7 @@ static const struct type *sized_type(struct check *c, const struct type_name *n,
 				      : type_buffer(c->types, (u32)size);
 }
 
-/*
- * What the target of the probe itself defines counts before the kernel's types (they have a
- * source), and after the script's.
- */
+/* Types that the probe's target defines come before the kernel's, and after the script's own. */
 static const struct type *find_type(struct check *c, const char *name)
 {
 	const struct probe_context *x = c->unit ? &c->unit->context : NULL;

@@ -9,15 +9,15 @@
 #include "lang/builtin/util.h"
 #include "lang/check/in_process.h"
 
-/* What a body mentions decides whether one program can serve several targets. */
+/* What a body uses decides whether one program can serve several targets. */
 struct mentions {
 	struct probe_use use;
 	bool probe;
-	bool probe_text; /* its name is compared or searched: every target gets a program that knows
-			    it */
+	/* its name is compared or searched: each target gets a program that knows its name */
+	bool probe_text;
 };
 
-/* A field that only the record of a system call's event has: common_*, copies of strings. */
+/* A field that only the record of a system call's event has: common_*, copied strings. */
 static bool is_record_field(const struct expr *e)
 {
 	return str_starts(e->name, "common_") ||
@@ -98,7 +98,7 @@ static struct mentions mentions_of(const struct probe *p)
 	return m;
 }
 
-/* Turns the errors since `from` into warnings, or drops them. */
+/* Turns the errors since `from` into warnings, or removes them. */
 static void demote_errors(struct check *c, size_t from, bool keep)
 {
 	struct diag *d = c->diag;
@@ -120,7 +120,7 @@ static void demote_errors(struct check *c, size_t from, bool keep)
 		d->code = EXIT_OK;
 }
 
-/* Written before `begin` and missing_probes: with BEGIN or END in capitals and no config block. */
+/* Older than `begin` and missing_probes: with BEGIN or END in capitals and no config block. */
 static bool is_older_spelling(const struct check *c)
 {
 	const struct ast *ast = &c->script->ast;
@@ -138,9 +138,9 @@ static bool is_older_spelling(const struct check *c)
 }
 
 /*
- * "kprobe:f, kprobe:f.constprop.*": a pattern that matches nothing is no mistake beside other
- * attach points. In older scripts neither is a name: bpftrace 0.17 went on with a warning, and
- * they list the names that a function has had over time.
+ * "kprobe:f, kprobe:f.constprop.*": a pattern that matches nothing is no error beside other attach
+ * points. In older scripts neither is a name: bpftrace 0.17 went on with a warning, and such
+ * scripts list the names that a function has had over time.
  */
 static bool may_be_missing(const struct check *c, const struct probe *p,
 			   const struct attach_point *ap)
@@ -153,7 +153,7 @@ static bool may_be_missing(const struct check *c, const struct probe *p,
 	return false;
 }
 
-/* --probe-filter: an attach point without wildcards need not even be looked up. */
+/* --probe-filter: an attach point without wildcards that it excludes is not even looked up. */
 static bool is_filtered(const struct check *c, const struct attach_point *ap)
 {
 	const regex_t *filter = c->options->probe_filter;
@@ -190,7 +190,7 @@ static int expand(struct check *c, const struct probe *p, const struct attach_po
 	const size_t messages = c->diag->messages.len, before = out->list.len;
 	int err;
 
-	/* uprobe:libpthread:f, uprobe:libc:f, of which one is to be missing */
+	/* uprobe:libpthread:f, uprobe:libc:f: one of them is expected to be missing */
 	c->options->env->only_where_named = s->config.missing_probes == 2;
 	err = is_filtered(c, ap) ? 0 : probe_expand(c->options->env, &request, out);
 	drop_filtered(c, out, before);
@@ -205,15 +205,15 @@ static int expand(struct check *c, const struct probe *p, const struct attach_po
 	return err;
 }
 
-/* A unit before its targets are an array. */
+/* A unit while its targets are still a list. */
 struct group {
 	struct probe_context context;
 	VECTOR(struct probe_target *) targets;
 };
 
 /*
- * Targets with equal keys share a unit; of thousands, so that no text is made of them. False: none
- * has an equal key.
+ * Targets with equal keys share a unit. There may be thousands, so the key is no text. False: no
+ * other target has an equal key.
  */
 static bool group_key(struct check *c, const struct probe_target *t, const struct probe_context *x,
 		      struct mentions m, u32 number, struct strbuf *ret)
@@ -280,7 +280,7 @@ static void add_unit(struct check *c, struct probe *p, struct group *g, bool cop
 
 	u->probe = p;
 	u->predicate = p->predicate && copy ? ast_clone_expr(c->arena, p->predicate) : p->predicate;
-	/* Of the command of -c all processes count. */
+	/* For the command of -c all processes that it starts count. */
 	if (c->options->pid && !c->options->has_child && g->targets.len &&
 	    g->targets.items[0]->provider->needs_pid_filter)
 		u->predicate = add_comparison(c, p, "pid", (u64)c->options->pid, u->predicate);
@@ -294,7 +294,7 @@ static void add_unit(struct check *c, struct probe *p, struct group *g, bool cop
 	vector_push(&c->units, u);
 }
 
-/* The first of several units for a probe may have the probe's own tree; the others need copies. */
+/* The first of several units for a probe may use the probe's own tree; the others need copies. */
 static int describe_targets(struct check *c, struct probe *p, const struct probe_targets *targets,
 			    bool copy)
 {
@@ -303,7 +303,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 	VECTOR(struct group *) groups = {0};
 	struct hashmap by_key = {0};
 	struct strbuf key = STRBUF_INIT;
-	struct group *shared = NULL; /* that of targets alike to the last one that was described */
+	struct group *shared = NULL; /* identifies targets that are described like the last one */
 	const void *alike = NULL;
 	int err = 0;
 
@@ -347,7 +347,7 @@ static int describe_targets(struct check *c, struct probe *p, const struct probe
 }
 
 /*
- * A probe that shall run in the traced process has units for there, and spare ones for the kernel.
+ * A probe that is to run in the traced process has units for there, and spare ones for the kernel.
  */
 static int add_units(struct check *c, struct probe *p, const struct probe_targets *targets)
 {
@@ -371,7 +371,7 @@ static int add_units(struct check *c, struct probe *p, const struct probe_target
 	return err;
 }
 
-/* What programs reject by themselves never comes to the kernel. */
+/* Events that programs themselves reject do not reach the kernel. */
 static int add_filters(struct check *c, const struct probe *p, const struct probe_targets *targets)
 {
 	struct probe *filter = c->options->in_process ? in_process_filter(c->arena, p) : NULL;
@@ -424,8 +424,8 @@ static int check_limits(struct check *c, u32 ntargets)
 }
 
 /*
- * A program on the raw tracepoint runs on every system call, if only to see that it is none of its
- * own: many of them would cost more than they save.
+ * A program on the raw tracepoint runs on every system call, if only to find that it is not one of
+ * its own: many such programs would cost more than they save.
  */
 #define MAX_SYSCALL_PROGRAMS 4
 
@@ -450,7 +450,7 @@ static int limit_syscall_programs(struct check *c)
 	return err;
 }
 
-/* What matches it may be none on another kernel, rightly. */
+/* A pattern that rightly matches nothing on some kernels. */
 static bool may_match_nothing(const struct attach_point *ap)
 {
 	const struct probe_provider *p = ap->count ? probe_find_provider(ap->parts[0]) : NULL;

@@ -9,14 +9,14 @@
 #include "lang/check/check.h"
 
 /*
- * Fills c->units from the probes of the script, and notes in the script what kind of probes it has
+ * Fills c->units from the probes of the script, and notes what kinds of probes it has
  * (only_special_probes, has_no_probes). Returns 0, or -errno with a diagnostic: nothing matches,
- * more probes or programs than the configuration allows, or what a probe cannot give.
+ * more probes or programs than the configuration allows, or something that a probe cannot provide.
  */
 int units_make(struct check *c);
 /*
- * A unit more for each function that nobody calls, so that it is checked, too; without those that
- * need a probe to make sense. They are not to be lowered.
+ * Adds a unit for each function that nobody calls, so that it is checked, too; not for those that
+ * only make sense in a probe. They are not to be lowered.
  */
 void units_add_uncalled(struct check *c);
 

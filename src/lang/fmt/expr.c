@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Expressions laid out: parentheses wherever an operand is no primary expression, lists broken
- * where they are too wide. */
+/*
+ * Lays out expressions: parentheses wherever an operand is no primary expression, lists broken
+ * where they are too wide.
+ */
 #include "base/vector.h"
 #include "lang/fmt/internal.h"
 #include "lang/syntax/lex.h"
@@ -54,8 +56,8 @@ static void list_add(struct list *list, struct format_lines *item)
 }
 
 /*
- * Where lines begin: the last line takes as many items as fit, then the one before it. If one item
- * alone is too wide nothing is broken.
+ * Where to break the list: the last line takes as many items as fit, then the line before it. If a
+ * single item is too wide nothing is broken.
  */
 static void list_breaks(const struct list *list, size_t max, bool *ret)
 {
@@ -129,7 +131,7 @@ static int precedence_of(enum op op)
 	return op < ARRAY_SIZE(rows) ? rows[op] : 0;
 }
 
-/* A comparison stands without parentheses beside operators that bind less. */
+/* A comparison needs no parentheses beside operators of lower precedence. */
 static bool is_plain_comparison(const struct expr *e, enum op outer, bool is_right)
 {
 	if (e->kind != EXPR_BINARY)
@@ -141,8 +143,8 @@ static bool is_plain_comparison(const struct expr *e, enum op outer, bool is_rig
 }
 
 /*
- * a && b && c is one list; a + b + c is (a + b) + c, unless there are so many that the parentheses
- * would be nested too deeply to be read again.
+ * a && b && c is one list; a + b + c is (a + b) + c, unless the parentheses would be nested too
+ * deeply to be parsed again.
  */
 static bool is_one_list(const struct expr *e)
 {
@@ -248,8 +250,7 @@ static u32 behind_comment(const struct formatter *f, u32 pos, u32 end)
 	return close ? (u32)(close - f->text) + (text[1] == '*' ? 2 : 1) : end;
 }
 
-/* Text between two places without comments, and with those blanks only that it needs: between
- * words. */
+/* The text between two places without comments, and without blanks except between words. */
 static void squeezed(const struct formatter *f, u32 begin, u32 end, struct format_lines *out)
 {
 	bool gap = false;
@@ -273,7 +274,7 @@ static void squeezed(const struct formatter *f, u32 begin, u32 end, struct forma
 	}
 }
 
-/* ident[0] would be taken for the type of an array. */
+/* ident[0] would be parsed as an array type. */
 static bool needs_parens_as_type(const struct expr *e)
 {
 	if (e->kind != EXPR_INDEX)

@@ -21,9 +21,12 @@
 
 struct format_line {
 	int indent; /* columns */
-	/* printed as it is, from the first column on: a directive, or the rest of a string */
+	/*
+	 * printed as it is, from the first column on: a directive, or the rest of a multi-line
+	 * string
+	 */
 	bool flush_left;
-	/* as written: indented from where its statement begins, whatever column it is put behind */
+	/* as written: indented relative to the column where its statement begins */
 	bool is_kept;
 	struct strbuf text;
 };
@@ -32,7 +35,7 @@ struct format_line {
 struct format_lines {
 	struct format_line *items;
 	size_t len, cap;
-	bool must_break; /* has a comment of its own: never to be joined into one line */
+	bool must_break; /* has a comment of its own: must not be joined into one line */
 };
 
 enum format_mark_kind {
@@ -44,8 +47,8 @@ enum format_mark_kind {
 struct format_mark {
 	enum format_mark_kind kind;
 	u32 begin, end;
-	bool own_line; /* nothing stands before it on its line */
-	bool ends_line; /* nothing but comments stands behind it on its line */
+	bool own_line; /* first on its line */
+	bool ends_line; /* only comments follow it on its line */
 	bool is_done;
 };
 
@@ -55,7 +58,7 @@ struct formatter {
 	u32 len;
 	VECTOR(struct format_mark) marks;
 	size_t next; /* all marks before are done */
-	u32 base; /* where the statement begins that is being laid out */
+	u32 base; /* where the statement that is being laid out begins */
 	u32 column_pos; /* a place of the source, and its column */
 	int column;
 };
@@ -74,19 +77,19 @@ void lines_break(struct format_lines *l);
 void lines_append(struct format_lines *l, struct format_lines *other);
 /* The same, but continuation lines keep their own indentation. */
 void lines_append_loose(struct format_lines *l, struct format_lines *other);
-/* On lines of their own, FORMAT_INDENT deeper; then a new line. Nothing if there is nothing. */
+/* On lines of their own, FORMAT_INDENT deeper; then a new line. Does nothing if other is empty. */
 void lines_append_indented(struct format_lines *l, struct format_lines *other);
 size_t lines_width(const struct format_lines *l); /* of the widest */
 size_t lines_count(const struct format_lines *l); /* an empty last one is not counted */
-/* The statement is complete: what was kept moves along with it from now on. */
+/* The statement is complete: from now on lines that were kept move along with it. */
 void lines_settle(struct format_lines *l);
 bool lines_last_empty(const struct format_lines *l);
 void lines_print(const struct format_lines *l, struct strbuf *out);
 
 /* --- marks (lang/fmt/marks.c) --- */
 /*
- * opaque: ranges in order that hold no marks although they look like it (attach points, definitions
- * of C).
+ * opaque: ranges, in order, in which nothing is a mark although it may look like one (attach
+ * points, C definitions).
  */
 void marks_scan(struct formatter *f, const struct span *opaque, size_t nopaque);
 /* Is there a comment or directive that was not printed yet in [begin, end)? */
@@ -95,7 +98,7 @@ void marks_done(struct formatter *f, u32 begin, u32 end);
 void marks_drop_blanks(struct formatter *f, u32 begin, u32 end);
 /* Those before pos, each on a line of its own; the current line is empty before and after. */
 void marks_lead(struct formatter *f, u32 pos, struct format_lines *out);
-/* Those in [begin, end), in the same way; blank lines among them are dropped. */
+/* Prints those in [begin, end) in the same way; blank lines among them are dropped. */
 void marks_hoist(struct formatter *f, u32 begin, u32 end, struct format_lines *out);
 /* Comments before pos that stand on the line of what was just written, at the end of its line. */
 void marks_trail(struct formatter *f, u32 pos, struct format_lines *out);
@@ -105,15 +108,15 @@ void marks_flush(struct formatter *f, u32 pos, struct format_lines *out);
 /* --- expressions (lang/fmt/expr.c) --- */
 /*
  * A whole expression. is_bare: needs no parentheses here, whatever it is. Returns true if it was
- * kept as it is, because comments stand within.
+ * kept as written, because of comments inside.
  */
 bool format_value(struct formatter *f, const struct expr *e, size_t max, bool is_bare,
 		  struct format_lines *out);
 void format_type(struct formatter *f, const struct type_name *t, size_t max,
 		 struct format_lines *out);
-/* Is it never put into parentheses? */
+/* Does it never need parentheses? */
 bool format_is_primitive(const struct expr *e);
-/* Laid out anew, whatever stands within; is_bare: no parentheses of its own are needed. */
+/* Lays it out anew, whatever is inside; is_bare: needs no parentheses of its own. */
 void format_expr(struct formatter *f, const struct expr *e, size_t max, bool is_bare,
 		 struct format_lines *out);
 /* A token as it was written. */

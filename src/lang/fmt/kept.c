@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Expressions that stay as they are written, because of comments in them or what they may mean. */
+/*
+ * Expressions that are kept as written, because of comments inside or because their meaning is
+ * ambiguous.
+ */
 #include "lang/fmt/internal.h"
 #include "lang/syntax/internal.h"
 #include "lang/syntax/lex.h"
 
 struct look {
 	struct formatter *f;
-	u32 pos; /* looked through up to here */
+	u32 pos; /* checked up to here */
 	bool keep;
 };
 
-/* `(name) - 1` is a subtraction, or a cast if name is a type, which only the kernel's types tell.
- */
+/* `(name) - 1` is a subtraction, or a cast if name is a type; only the kernel's types tell. */
 static bool is_ambiguous(const struct expr *e)
 {
 	return e->kind == EXPR_BINARY && (e->op == OP_SUB || e->op == OP_MUL || e->op == OP_AND) &&
@@ -26,13 +28,13 @@ static bool look_at(void *arg, struct expr *e)
 	l->keep |= is_ambiguous(e);
 	if (e->kind != EXPR_BLOCK || l->f->text[e->block->span.begin] != '{')
 		return !l->keep;
-	/* Comments between the statements of a block are taken care of there. */
+	/* Comments between the statements of a block are handled there. */
 	l->keep |= marks_in(l->f, l->pos, e->block->span.begin);
 	l->pos = e->block->span.end;
 	return false;
 }
 
-/* Comments within an expression stay where they are, and so does what is around them. */
+/* An expression with comments inside is kept as written, and so is the one that contains it. */
 static bool is_kept(struct formatter *f, const struct expr *e)
 {
 	struct look l = {.f = f, .pos = e->span.begin};
@@ -42,8 +44,8 @@ static bool is_kept(struct formatter *f, const struct expr *e)
 }
 
 /*
- * The column of a place, tabs taken for 8. Counted from the place that was asked for last, if that
- * stands before it.
+ * The column of a position, with tabs of 8. Counted from the last position that was asked for, if
+ * that is before it.
  */
 static int column_of(struct formatter *f, u32 pos)
 {
@@ -61,14 +63,14 @@ static int column_of(struct formatter *f, u32 pos)
 	return f->column;
 }
 
-/* As written, continuation lines moved along with the statement. */
+/* As written, with continuation lines moved along with the statement. */
 static void format_kept(struct formatter *f, const struct expr *e, struct format_lines *out)
 {
 	const int base = column_of(f, f->base);
 	struct format_lines body;
 	u32 pos = e->span.begin;
 	bool is_continued =
-		false; /* the line before ends with a backslash: maybe within a string */
+		false; /* the line before ends with a backslash: this may be the rest of a string */
 
 	lines_init(&body);
 	while (pos < e->span.end) {

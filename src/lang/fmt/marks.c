@@ -73,7 +73,7 @@ static void scan_text(struct scan *s)
 	s->has_text = s->has_token = true;
 }
 
-/* From behind, so that a comment is known to be followed by comments only. */
+/* Backwards, so that it is known whether only comments follow a comment. */
 static void find_line_ends(struct formatter *f)
 {
 	for (size_t i = f->marks.len; i-- > 0;) {
@@ -158,7 +158,7 @@ void marks_done(struct formatter *f, u32 begin, u32 end)
 		f->marks.items[i].is_done = true;
 }
 
-/* The next one before pos that was not printed yet, or NULL. */
+/* The next mark before pos that was not printed yet, or NULL. */
 static struct format_mark *mark_before(struct formatter *f, u32 pos)
 {
 	while (f->next < f->marks.len && f->marks.items[f->next].is_done)
@@ -170,7 +170,7 @@ static struct format_mark *mark_before(struct formatter *f, u32 pos)
 
 /* --- printing them --- */
 
-/* "// text", with a blank behind the slashes where text follows them at once. */
+/* "// text", with a blank after the slashes if there is none. */
 static void line_comment(const char *text, size_t n, struct format_lines *out)
 {
 	const bool joined = n && !lex_is_blank(*text) && *text != '/';
@@ -214,7 +214,7 @@ static size_t trimmed(const char *text, size_t n)
 	return n;
 }
 
-/* A block comment becomes lines of its own, the stars at their head left out. */
+/* A block comment as lines of its own, without the stars in front. */
 static void block_comment(const char *text, const char *end, struct format_lines *out)
 {
 	const size_t common = common_indent(text, end);
@@ -254,7 +254,7 @@ static bool is_one_line(const struct formatter *f, const struct format_mark *m)
 	return !memchr(f->text + m->begin, '\n', m->end - m->begin);
 }
 
-/* Byte for byte, but for blanks at the end: those behind a backslash may matter. */
+/* Unchanged but for trailing blanks, which may matter behind a backslash. */
 static void directive_lines(const char *text, size_t n, struct format_lines *out)
 {
 	const size_t least = trimmed(text, n);
@@ -319,7 +319,7 @@ void marks_hoist(struct formatter *f, u32 begin, u32 end, struct format_lines *o
 	}
 }
 
-/* At the end of the current line; those behind it must be marks that end the line, too. */
+/* At the end of the current line; comments after it must end the line, too. */
 static void trailing(const struct formatter *f, const struct format_mark *m, bool is_last,
 		     struct format_lines *out)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whole scripts laid out: what stands outside of blocks, and the proof that the result means the
- * same. */
+/*
+ * Lays out whole scripts: what stands outside of blocks, and the check that the result means the
+ * same.
+ */
 #include "lang/fmt/script.h"
 
 #include "base/vector.h"
@@ -41,7 +43,7 @@ static void format_probe(struct formatter *f, const struct probe *p, struct form
 	format_braces(f, p->body, NULL, FORMAT_WIDTH - FORMAT_INDENT, out);
 }
 
-/* The block of a macro or function, below its head. */
+/* The block of a macro or function, behind its head. */
 static void format_body(struct formatter *f, const struct block *b, const struct expr *value,
 			struct format_lines *out)
 {
@@ -238,7 +240,7 @@ static int parse(struct arena *arena, struct diag *diag, u16 file, struct strbuf
 	return err;
 }
 
-/* Is the text the script that this is the tree of? NULL or why not. */
+/* Does the text parse to this tree? NULL, or why not. */
 static const char *difference(struct arena *arena, const struct strbuf *dump,
 			      const struct strbuf *text)
 {

@@ -14,8 +14,8 @@
 #include "base/strbuf.h"
 
 /*
- * Adds the text of diag->sources[file] to out, laid out anew. Returns 0, or -EINVAL with
- * diagnostics and out as it was: it is no script, or what came out would not mean the same.
+ * Adds the text of diag->sources[file], laid out anew, to out. Returns 0, or -EINVAL with
+ * diagnostics and out unchanged: it is no script, or the result would not mean the same.
  */
 int script_format(struct diag *diag, u16 file, struct strbuf *out);
 

@@ -53,7 +53,7 @@ void format_block(struct formatter *f, const struct block *b, const struct expr 
 	marks_drop_blanks(f, b->span.begin, end);
 }
 
-/* "{", a comment behind it, the block. */
+/* "{", the comment after it, the block. */
 static void open_block(struct formatter *f, const struct block *b, const struct expr *value,
 		       size_t max, struct format_lines *open, struct format_lines *inside)
 {
@@ -137,7 +137,7 @@ static struct branch branch_of_value(const struct expr *e)
 			       .has_else = e->right != NULL};
 }
 
-/* `else if`: what follows the else is no block of the source. */
+/* `else if`: in the source, no block follows the else. */
 static bool next_branch(const struct formatter *f, struct branch *b)
 {
 	if (!b->has_else || f->text[b->else_body->span.begin] == '{')
@@ -249,7 +249,7 @@ static void format_let(struct formatter *f, const struct stmt *s, size_t max,
 		lines_add(out, ";");
 }
 
-/* Always in parentheses; what is kept as it is may have its own. */
+/* Always in parentheses; an expression that is kept as written may have its own. */
 static void format_in_parens(struct formatter *f, const struct expr *e, size_t max, bool is_bare,
 			     struct format_lines *out)
 {
@@ -328,7 +328,7 @@ static void format_kind(struct formatter *f, const struct stmt *s, size_t max,
 {
 	switch (s->kind) {
 	case STMT_EXPR:
-		/* An `if` or a block without parentheses would end the statement. */
+		/* Without parentheses an `if` or a block would end the statement. */
 		format_value(f, s->value, max,
 			     s->value->kind != EXPR_IF && s->value->kind != EXPR_BLOCK, out);
 		lines_add(out, ";");
@@ -366,8 +366,8 @@ static void format_kind(struct formatter *f, const struct stmt *s, size_t max,
 }
 
 /*
- * Comments between the words of a statement, which belong to none of its parts, go before it. Those
- * before a body go into it.
+ * Comments between the words of a statement that belong to none of its parts are moved before it;
+ * those before a body, into it.
  */
 static void hoist(struct formatter *f, const struct stmt *s, struct format_lines *out)
 {

@@ -17,8 +17,10 @@ struct walk {
 	VECTOR(u32) back_edges; /* from, to, from, to ... */
 };
 
-/* Successors in the order in which the search should take them; what is taken last follows the
- * block in the layout. */
+/*
+ * Successors in the order in which the search should visit them; the last one follows the block in
+ * the layout.
+ */
 static u32 ordered_successors(const struct ir_block *b, const u8 *depth, u32 from, u32 succ[2])
 {
 	const struct ir_insn *last;
@@ -28,9 +30,9 @@ static u32 ordered_successors(const struct ir_block *b, const u8 *depth, u32 fro
 	if (n < 2)
 		return n;
 	last = &vector_last(&b->insns);
-	/* Comparisons with == usually ask for the exceptional case. */
+	/* Comparisons with == usually test for the exceptional case. */
 	swap = last->cond != IR_EQ;
-	/* The way out of a loop is laid out after the loop. */
+	/* The exit of a loop is laid out after the loop. */
 	if (depth && depth[succ[0]] != depth[succ[1]] &&
 	    MIN(depth[succ[0]], depth[succ[1]]) < depth[from])
 		swap = depth[succ[0]] > depth[succ[1]];
@@ -97,7 +99,7 @@ static u32 *predecessors(const struct ir_function *f, u32 *start)
 	return list;
 }
 
-/* Everything from which `from` is reached without passing the header is one level deeper. */
+/* Every block from which `from` can be reached without passing the header is one level deeper. */
 static void deepen(const struct walk *w, const u32 *start, const u32 *list, u32 from, u32 header,
 		   u32 mark, u32 *marks, u8 *depth)
 {

@@ -312,8 +312,7 @@ static void fold(const struct optimiser *o, struct ir_insn *insn)
 	}
 }
 
-/* Constants reach their uses block by block; what a second round would find needs blocks in an
- * unusual order. */
+/* In one pass: a second one would find more only for blocks in an unusual order. */
 static void fold_all(struct optimiser *o)
 {
 	analyse(o);

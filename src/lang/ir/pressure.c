@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers are spilled to the stack only, because pointers lose their type anywhere else. So a
- * function with too many values that live across calls gives some of them a slot of their own -
- * only values that are certainly no pointers, and the least used first.
+ * Registers are spilled only to the stack, because anywhere else pointers lose their type. A
+ * function with too many values that live across calls therefore moves some of them to slots of
+ * their own: only values that are certainly no pointers, the least used first.
  */
 #include <linux/bpf.h>
 
 #include "lang/ir/pass.h"
 
-/* Registers that survive calls; bytes of stack kept for what the estimate does not see. */
+/* Registers that survive calls; bytes of stack reserved for what the estimate does not know. */
 enum { SURVIVING = 4, RESERVE = 32 };
 
 enum kind { SCALAR, MEMORY /* pointer; what is loaded from it is a scalar */, POINTER };
@@ -117,7 +117,7 @@ static void find_kinds(struct pressure *p)
 	}
 }
 
-/* Of an instruction whose result the verifier must follow: what it is computed from. */
+/* Does the result depend on an operand in a way that the verifier tracks? */
 static bool passes_bounds(const struct ir_insn *insn)
 {
 	return insn->dst && insn->op != IR_LOAD && insn->op != IR_CALL &&
@@ -125,8 +125,8 @@ static bool passes_bounds(const struct ir_insn *insn)
 }
 
 /*
- * What is added to a pointer is only accepted with the bounds that it has in a register, and a loop
- * only ends for the verifier if it can follow the counter all the way round.
+ * The verifier accepts an addition to a pointer only with bounds that it knows from a register, and
+ * a loop only if it can track the counter through all rounds.
  */
 static void find_bounded(struct pressure *p)
 {
@@ -169,7 +169,7 @@ static bool is_remade(const struct pressure *p, ir_reg r)
 	}
 }
 
-/* Where a register is met: in one block (else UINT32_MAX), first by its definition? */
+/* Where a register occurs: in one block only (else UINT32_MAX), and is its definition first? */
 struct meeting {
 	u32 block, first, last;
 	bool begins;
@@ -186,7 +186,7 @@ static void meet(struct meeting *m, u32 block, u32 at, bool is_definition)
 	m->last = at + 1;
 }
 
-/* A value that is made and used within one block lives no longer than that, loop or not. */
+/* A value that is defined and used within one block is not live outside of it, loop or not. */
 static void shorten(struct pressure *p, const struct meeting *met)
 {
 	for (ir_reg r = 1; r <= p->f->nregs; r++)

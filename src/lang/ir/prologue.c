@@ -5,8 +5,7 @@
 
 #include "lang/ir/pass.h"
 
-/* Arguments come in r1-r5, which the first call destroys: all are taken over before anything else.
- */
+/* Arguments come in r1-r5, which the first call overwrites: all are copied before anything else. */
 static void take_parameters(struct ir_function *f, struct ir_block *body, struct ir_block *entry)
 {
 	for (size_t k = 0; k < body->insns.len; k++) {
@@ -83,15 +82,19 @@ static bool uses_scratch(const struct ir_function *f, const struct ir_insn *insn
 	return insn->op == IR_SLOT && f->slots.items[insn->imm].in_scratch;
 }
 
-/* A program must not end while it holds a record, so it cannot find out then that it gets no
- * scratch memory. */
+/*
+ * A program must not end while it holds a record, so the lookup of scratch memory, which may fail,
+ * must come before.
+ */
 static bool takes_record(const struct ir_insn *insn)
 {
 	return insn->op == IR_CALL && !insn->is_kernel && insn->imm == BPF_FUNC_ringbuf_reserve;
 }
 
-/* Index of the first instruction in b that needs the scratch entry, or to have it already; the
- * number of instructions if there is none. */
+/*
+ * Index of the first instruction in b that needs the scratch entry, or that it must precede; the
+ * number of instructions if there is none.
+ */
 static u32 first_use(const struct ir_function *f, u32 b)
 {
 	const struct ir_block *block = &f->blocks.items[b];
@@ -113,8 +116,8 @@ static bool needs_scratch(const struct ir_function *f)
 }
 
 /*
- * The place that all uses pass, as late as possible so that events that a predicate drops do not
- * pay, but in no loop. Returns false if the function needs no scratch memory.
+ * The place that dominates all uses, as late as possible so that events that a predicate rejects do
+ * not pay for it, but outside of loops. Returns false if the function needs no scratch memory.
  */
 static bool find_scratch_place(const struct ir_function *f, u32 *ret_block, u32 *ret_insn)
 {
@@ -142,7 +145,7 @@ static bool find_scratch_place(const struct ir_function *f, u32 *ret_block, u32 
 	return true;
 }
 
-/* A program stays on its CPU until it ends. */
+/* A program stays on one CPU until it ends. */
 static ir_reg index_of_cpu(const struct ir_program *p, struct ir_function *f)
 {
 	const ir_reg cpu = ir_call(f, BPF_FUNC_get_smp_processor_id, 0, NULL);
@@ -168,7 +171,7 @@ static ir_reg scratch_address(struct ir_program *p, struct ir_function *f, ir_re
 			 ir_const(f, 0), ir_const(f, BPF_LOCAL_STORAGE_GET_F_CREATE));
 }
 
-/* A run without memory sends nothing: it is counted as a lost event. */
+/* A run without scratch memory sends nothing: it counts as a lost event. */
 static void count_lost(struct ir_program *p, struct ir_function *f, ir_reg key)
 {
 	const u32 found = ir_block_new(f, "lost"), end = ir_block_new(f, "lost.end");
@@ -202,11 +205,11 @@ static void look_up_scratch(struct ir_program *p, struct ir_function *f, u32 blo
 	ir_branch_imm(f, IR_EQ, f->scratch, 0, fail, rest);
 	ir_switch_to(f, fail);
 	count_lost(p, f, key);
-	/* 1 ends the iteration that calls a callback. */
+	/* 1 ends the iteration that called the callback. */
 	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = f->is_callback});
 }
 
-/* What jumps to the entry jumps to its successor instead, so that the entry runs once. */
+/* Jumps to the entry go to its successor instead, so that the entry runs once. */
 static void redirect_entry(struct ir_function *f, u32 body)
 {
 	for (size_t b = 1; b < f->blocks.len; b++) {

@@ -4,7 +4,7 @@
 #include "lang/ir/pass.h"
 #include "lang/ir/liveness.h"
 
-/* Rounds end when nothing is spilled any more; usually two or three. */
+/* Rounds end when nothing is spilled any more: usually after two or three. */
 enum { MAX_ROUNDS = 64, STACK_LIMIT = 512 };
 
 struct hint {
@@ -50,8 +50,7 @@ static bool range_is_free(const u64 *bits, const struct live_range *r)
 	return true;
 }
 
-/* Flips: ranges of different registers in one bitmap never overlap, so this both takes and gives
- * back. */
+/* Flips the bits: as ranges of different registers never overlap, this both occupies and frees. */
 static void range_flip(u64 *bits, const struct live_range *r)
 {
 	const u32 a = r->start / 64, b = r->end / 64;
@@ -120,7 +119,7 @@ static void weigh(struct allocator *al)
 
 		for (u32 i = al->live.first[r]; i < al->live.first[r + 1]; i++)
 			length += al->live.ranges[i].end - al->live.ranges[i].start + 1;
-		/* Written here, read by the next instruction: spilling gains nothing. */
+		/* Written here and read by the next instruction: spilling it gains nothing. */
 		if (r >= al->first_temporary || length <= 2)
 			al->weight[r] = 1e30f;
 		else
@@ -167,7 +166,7 @@ static void find_hints(struct allocator *al)
 	}
 }
 
-/* What would be saved by putting r into each machine register. */
+/* The gain of putting r into each machine register. */
 static void score_hints(const struct allocator *al, mreg r, float score[MREG_ALLOCATABLE])
 {
 	memset(score, 0, MREG_ALLOCATABLE * sizeof(*score));
@@ -181,8 +180,10 @@ static void score_hints(const struct allocator *al, mreg r, float score[MREG_ALL
 
 static mreg choose(const struct allocator *al, mreg r)
 {
-	/* Those that calls destroy first, so that the others remain for values that live across
-	 * calls. */
+	/*
+	 * Registers that calls overwrite come first, so that the others remain for values that live
+	 * across calls.
+	 */
 	static const mreg order[MREG_ALLOCATABLE] = {0, 5, 4, 3, 2, 1, 9, 8, 7, 6};
 	float score[MREG_ALLOCATABLE], best_score = -1;
 	mreg best = MREG_NONE;
@@ -233,7 +234,7 @@ static u32 assign(struct allocator *al, mreg **ret_spilled)
 		al->assigned[r] = to;
 		flip(al, al->busy[to], r);
 	}
-	/* Now that both ends of all copies are known, some can still meet. */
+	/* Now that both ends of all copies are known, some can still get the same register. */
 	for (u32 i = nspilled ? 0 : ncandidates; i-- > 0;) {
 		const mreg r = candidates[i].reg;
 
@@ -330,8 +331,7 @@ static s16 place_of(const struct spiller *s, mreg r)
 	return r >= MREG_FIRST ? s->place[r] : 0;
 }
 
-/* reg must reach the start of `target` on the edge from this block. Returns the block to jump to.
- */
+/* On the edge from this block to `target`, reg must be stored. Returns the block to jump to. */
 static u32 store_on_edge(struct spiller *s, u32 target, mreg reg, s16 off, struct span span)
 {
 	struct mblock edge = {.depth = 0, .label = "store_back"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where slots live. The kernel gives 512 bytes of stack to a program and everything it calls
- * together (check_max_stack_depth() of kernel/bpf/verifier.c); part of it must stay free for
- * spilled registers. What does not fit goes to the program's entry of the scratch map, each
+ * Where slots live. The kernel gives 512 bytes of stack to a program and all functions that it
+ * calls together (check_max_stack_depth() of kernel/bpf/verifier.c); a part must stay free for
+ * spilled registers. Slots that do not fit go to the program's entry of the scratch map, each
  * function to its own region. Slots that are never in use at the same time share a place.
  */
 #include "lang/bpf/emit.h"
@@ -151,8 +151,8 @@ static int compare_placed(const void *a, const void *b)
 }
 
 /*
- * The lowest place that nobody else uses at the same time. Offsets grow upwards; align_end: on the
- * stack, which is addressed downwards, it is the end of the slot that must be aligned.
+ * The lowest place that is free during its use. Offsets grow upwards; align_end: on the stack,
+ * which is addressed downwards, the end of the slot must be aligned.
  */
 static u32 find_place(struct places *p, const struct ir_slot_info *s, const struct ir_stretch *use,
 		      bool align_end)
@@ -161,8 +161,10 @@ static u32 find_place(struct places *p, const struct ir_slot_info *s, const stru
 	const struct placed **near;
 	u32 n = 0, at = 0;
 
-	/* Slots come in the order in which their use begins: what ended before will not be in the
-	 * way again. */
+	/*
+	 * Slots come in the order in which their use begins: those whose use has ended are no
+	 * longer in the way.
+	 */
 	for (size_t i = 0; i < p->list.len; i++)
 		if (p->list.items[i].use.end > use->start)
 			p->list.items[n++] = p->list.items[i];
@@ -236,8 +238,10 @@ static int compare_slots(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-/* Those that must be on the stack come first, and for the sake of the order are in use from the
- * beginning. */
+/*
+ * Slots that must be on the stack come first; for the order they count as in use from the
+ * beginning.
+ */
 static const struct slot_order *order_slots(struct assigner *as)
 {
 	const size_t n = as->f->slots.len;
@@ -273,7 +277,10 @@ static void assign_function(struct ir_program *p, struct ir_function *f, u32 sha
 	for (u32 i = 0; i < f->slots.len; i++)
 		place_slot(p, &as, order[i].slot, budget, &stack, &scratch);
 	if (scratch.size) {
-		/* Where the look-up will stand is decided later: a place of its own. */
+		/*
+		 * The place of the lookup is decided later, so the key shares its place with
+		 * nothing.
+		 */
 		const struct ir_stretch always = {0, UINT32_MAX};
 		struct ir_slot_info *key;
 
@@ -288,7 +295,7 @@ static void assign_function(struct ir_program *p, struct ir_function *f, u32 sha
 	arena_release(&as.arena);
 }
 
-/* How many functions are at most on the stack above f. */
+/* How many functions are on the stack above f at most. */
 static u32 nesting(const struct ir_program *p, const struct ir_function *f, u32 limit)
 {
 	u32 deepest = 0;

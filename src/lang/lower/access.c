@@ -3,7 +3,7 @@
 #include "arch/arch.h"
 #include "lang/lower/internal.h"
 
-/* Memory at an address; zeroes where there is none. */
+/* The memory at an address; zeros if it cannot be read. */
 static ir_reg read_at(struct lower *l, ir_reg address, s64 offset, u8 size, bool is_signed)
 {
 	const enum address_space space = l->unit->context.space;
@@ -17,8 +17,8 @@ static ir_reg read_at(struct lower *l, ir_reg address, s64 offset, u8 size, bool
 }
 
 /*
- * Where a virtual address of the file is in this process: as far from the instruction that is
- * probed as in the file.
+ * Where a virtual address of the file is in this process: at the same distance from the probed
+ * instruction as in the file.
  */
 static ir_reg static_address(struct lower *l, const struct location *loc, s64 address)
 {
@@ -141,7 +141,7 @@ ir_reg lower_location(struct lower *l, const struct location *loc)
 				index = ir_binary_imm(f, IR_MUL, index, loc->scale);
 			address = ir_binary(f, IR_ADD, address, index);
 		}
-		if (!loc->size) /* a struct: it is where its address says */
+		if (!loc->size) /* a struct is represented by its address */
 			return lower_address(l, address, loc->value);
 		return read_at(l, address, loc->value, loc->size, loc->is_signed);
 	case LOCATION_ACCESS:
@@ -152,8 +152,8 @@ ir_reg lower_location(struct lower *l, const struct location *loc)
 }
 
 /*
- * The verifier knows the type of pointers from the context of BTF-typed programs, and lets no
- * offset be added to one that may be NULL. After the test it is either a pointer or the number 0.
+ * The verifier knows the type of pointers from the context of BTF-typed programs, and allows no
+ * offset on one that may be NULL. After the test it is either a pointer or the number 0.
  */
 static struct value checked_pointer(struct lower *l, struct value v)
 {
@@ -212,7 +212,7 @@ static void lower_args_member(struct lower *l, struct expr *e, struct value *ret
 	*ret = checked_pointer(l, lower_fetch(l, &v));
 }
 
-/* The place that an expression of pointer or aggregate type means. */
+/* The place in memory of an expression of pointer or aggregate type. */
 static struct value place_of(struct lower *l, struct expr *e)
 {
 	struct value v;
@@ -250,8 +250,10 @@ void lower_member(struct lower *l, struct expr *e, struct value *ret)
 	v.length = 0;
 	v.bit_offset = e->member->bit_offset;
 	v.bit_size = e->member->bit_size;
-	/* Members of our own tuples are padded when they are stored; those of copied C structs are
-	 * as they were. */
+	/*
+	 * Members of our own tuples are padded when they are stored; those of copied C structs are
+	 * not.
+	 */
 	v.is_zero_padded = v.space == SPACE_BPF && !type_is(e->member->type, TYPE_ARRAY);
 	*ret = lower_fetch(l, &v);
 	if (v.space == SPACE_CONTEXT)

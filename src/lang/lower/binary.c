@@ -18,7 +18,7 @@ static const struct {
 	[OP_LE] = {IR_LE, IR_SLE}, [OP_GT] = {IR_GT, IR_SGT}, [OP_GE] = {IR_GE, IR_SGE},
 };
 
-/* The verifier refuses constants that the machine has no meaning for. */
+/* The verifier refuses shifts and divisions by constants that are undefined. */
 static bool odd_constant(struct lower *l, enum op op, ir_reg left, s64 c, bool unsigned_op,
 			 ir_reg *ret)
 {
@@ -30,9 +30,7 @@ static bool odd_constant(struct lower *l, enum op op, ir_reg left, s64 c, bool u
 	return false;
 }
 
-/*
- * What is divided by zero is 1, with a warning. The machine itself would give 0, or the dividend.
- */
+/* A division by zero gives 1, with a warning. The machine itself would give 0, or the dividend. */
 static ir_reg divide(struct lower *l, enum ir_op op, ir_reg a, ir_reg b, struct span at)
 {
 	const u32 plain = ir_block_new(l->f, "divide"), zero = ir_block_new(l->f, "divide.zero"),
@@ -170,7 +168,7 @@ static void compare_scalars(struct lower *l, struct expr *e, u32 then, u32 other
 			  then, otherwise);
 }
 
-/* Against a literal: its bytes are immediates. */
+/* Against a literal: its bytes are immediate operands. */
 static bool compare_literal(struct lower *l, struct expr *string, struct expr *literal, u32 then,
 			    u32 otherwise)
 {

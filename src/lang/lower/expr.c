@@ -82,7 +82,7 @@ static void lower_truth(struct lower *l, struct expr *e, struct value *ret)
 	*ret = value_register(type_bool(), r);
 }
 
-/* Where the branches of a conditional expression leave their value. */
+/* Where the branches of a conditional expression put their value. */
 struct branch_result {
 	const struct type *type;
 	ir_reg reg;
@@ -253,7 +253,7 @@ static void lower_cast(struct lower *l, struct expr *e, struct value *ret)
 		return;
 	}
 	if (type_is(to, TYPE_POINTER) && type_is_integer(v.type) && v.type->size < 8) {
-		/* An address has no sign: (int8 *)(int8)-1 is 0xff, as upstream has it. */
+		/* An address has no sign: (int8 *)(int8)-1 is 0xff, as in bpftrace. */
 		*ret = value_register(to, ir_extend(l->f, r, v.type->size, false));
 		return;
 	}
@@ -355,7 +355,7 @@ static void lower_call(struct lower *l, struct expr *e, struct value *ret)
 static void lower_variable(struct lower *l, struct expr *e, struct value *ret)
 {
 	lower_variable_read(l, e->variable, ret);
-	if (ret->kind == VALUE_REGISTER) /* what follows may assign to the variable */
+	if (ret->kind == VALUE_REGISTER) /* what follows may change the variable */
 		ret->reg = ir_move(l->f, ret->reg);
 }
 

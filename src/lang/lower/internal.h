@@ -36,7 +36,9 @@ struct lower_private {
 	/* address of the frame in the function being built; 0 = the program has none */
 	ir_reg frame;
 	ir_reg speculation; /* its id in programs without a frame; 0 = never speculates */
-	/* map + 1 of the program on the raw tracepoint of all system calls; 0 = none yet */
+	/*
+	 * map + 1 of the table of system calls for the program on the raw tracepoint; 0 = none yet
+	 */
 	u32 syscall_table;
 	bool has_result; /* a test or benchmark: `return n` counts */
 	ir_reg result; /* n, in programs without a frame */
@@ -52,7 +54,7 @@ struct lower_private {
 /* ---- lang/lower/syscalls.c ---- */
 /* Returns at once if this system call is none of the unit's targets. */
 void lower_syscall_guard(struct lower *l);
-/* Of several targets the cookie of the one that fired. */
+/* The cookie of the target that fired, if there are several. */
 ir_reg lower_syscall_cookie(struct lower *l);
 
 /* ---- lang/lower/memory.c ---- */
@@ -62,7 +64,7 @@ ir_reg lower_address(struct lower *l, ir_reg base, s64 offset);
 /* lower_read_string() of a whole char array. */
 ir_reg lower_read_chars(struct lower *l, ir_reg dst, s64 offset, u32 size, ir_reg from,
 			enum address_space space);
-/* Scalars are loaded (bit-fields cut out), aggregates stay where they are. */
+/* Loads scalars (and extracts bit-fields); aggregates stay where they are. */
 struct value lower_fetch(struct lower *l, const struct value *memory);
 /* Slots taken since mark may be used again. */
 u32 lower_slot_mark(const struct lower *l);

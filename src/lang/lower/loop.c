@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loops. Plain ones have a back edge (5.3; the verifier walks every round). Iterations over maps
- * and long or unknown ranges are callbacks, which the verifier looks at once: the body becomes a
- * function of its own that finds the variables of the code around it through the frame
+ * Loops. Plain ones have a back edge; the verifier walks every round. Iterations over maps and long
+ * or unknown ranges are callbacks, which the verifier walks a few times: the body becomes a
+ * function of its own that finds the variables of the surrounding code through the frame
  * (lang/lower/internal.h). It returns 0 to go on and 1 to end.
  */
 #include "lang/syntax/ast_walk.h"
@@ -61,7 +61,7 @@ static void leave(struct lower *l, struct jumps outer)
 	l->continue_block = outer.continue_block;
 }
 
-/* x ^ u ^ u is x, but of u the verifier knows nothing, nor then of x. */
+/* x ^ u ^ u is x, but the verifier knows nothing about u, and so nothing about x. */
 static void forget_number(struct lower *l, struct variable_symbol *v, ir_reg unknown)
 {
 	struct value number;
@@ -160,7 +160,7 @@ static void range_in_place(struct lower *l, struct stmt *s)
 
 /* ---- callbacks ---- */
 
-/* What is set aside while a callback is built. */
+/* State that is saved while a callback is built. */
 struct caller {
 	struct ir_function *f;
 	struct lower_private private;
@@ -183,7 +183,7 @@ static void return_constant(struct ir_function *f, u32 block, s64 value)
 	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = value});
 }
 
-/* Ends the loop, and tells what comes after it why. */
+/* Ends the loop, and tells the code after it the reason. */
 static void return_with(struct ir_function *f, u32 block, ir_reg frame, s64 control)
 {
 	ir_switch_to(f, block);
@@ -279,11 +279,11 @@ static void after_callback(struct lower *l)
 }
 
 /*
- * Numbers that the rounds of a callback hand on to each other. The verifier (6.8 and later) walks a
- * callback until a round begins as an earlier one did. What is known of a variable that only counts
- * is dropped for that, but not of one that is compared: of `if ($n++ < 5)` it would walk a round
- * for each value of $n. So each round forgets what is known of them, except of those that a while
- * ends by.
+ * Numbers that change from round to round of a callback. The verifier (6.8 and later) walks a
+ * callback until a round begins in a state that it has seen. For that it drops what it knows of a
+ * variable that is only counted, but not of one that is compared: with `if ($n++ < 5)` it would
+ * walk a round for each value of $n. So each round forgets what is known of them, except of those
+ * that end a while.
  */
 struct forgetting {
 	struct ast_walk walk;
@@ -335,7 +335,7 @@ static void forget_written(struct lower *l, struct block *body, ir_reg unknown)
 	vector_free(&f.done);
 }
 
-/* A number of which the verifier knows nothing: it does not follow the bytes of keys. */
+/* A number about which the verifier knows nothing: it does not track the bytes of keys. */
 static ir_reg unknown_of_key(struct lower *l, const struct map_symbol *m, ir_reg key)
 {
 	if (m->key->size >= 8)
@@ -356,8 +356,10 @@ static void store_pair(struct lower *l, struct stmt *s, struct map_symbol *m, ir
 	lower_zero(l, address, 0, pair->size);
 	lower_store_value(l, address, 0, members[0].type, &k, s->span);
 	if (type_is_aggregation(m->value)) {
-		/* The value given is this CPU's alone. A copy of the key, because its memory may be
-		 * the map's. */
+		/*
+		 * The value that the helper passes is this CPU's alone. The key is copied, because
+		 * its memory may be the map's.
+		 */
 		lower_slot(l, m->key, "key", &copy);
 		lower_store_value(l, copy, 0, m->key, &k, s->span);
 		lower_map_read(l, m, copy, &v, s->span);
@@ -392,10 +394,10 @@ void lower_for_map(struct lower *l, struct stmt *s)
 }
 
 /*
- * The loop variable lies in the frame. From a constant on it is the number of the round, of which
- * the verifier knows nothing: of a variable that starts from a constant and is compared with
- * something it would walk every round. Else each round adds one to it, and forgets likewise: of
- * `$from..100` the verifier may know that $from is 0 or 1.
+ * The loop variable is in the frame. If it starts from a constant it is that plus the number of the
+ * round, about which the verifier knows nothing: of a variable that starts from a known value and
+ * is compared it would walk every round. Otherwise each round adds one to it, and forgets it
+ * likewise: in `$from..100` the verifier may know that $from is 0 or 1.
  */
 static void loop_variable_next(struct lower *l, struct stmt *s, ir_reg index)
 {
@@ -415,7 +417,10 @@ static void loop_variable_next(struct lower *l, struct stmt *s, ir_reg index)
 	lower_variable_write(l, s->variable, &v, s->span);
 }
 
-/* Of bpf_loop(): called with the number of the round, which is returned, and the caller's frame. */
+/*
+ * For bpf_loop(): it is called with the number of the round, which is returned, and the caller's
+ * frame.
+ */
 static ir_reg round_begin(struct lower *l, const struct stmt *s, struct caller *saved,
 			  const char *name)
 {
@@ -439,8 +444,7 @@ static struct ir_function *range_callback(struct lower *l, struct stmt *s)
 	return callback_end(l, &saved);
 }
 
-/* More rounds than the helper takes: it would return without a single one, or take the low 32 bits.
- */
+/* More rounds than the helper accepts: it would run none at all, or use the low 32 bits. */
 static void refuse_rounds(struct lower *l, ir_reg rounds, u32 done, struct span at)
 {
 	struct ir_function *f = l->f;
@@ -494,7 +498,9 @@ static struct ir_function *while_callback(struct lower *l, struct stmt *s)
 	return callback_end(l, &saved);
 }
 
-/* bpf_loop() gives the number of rounds: if it was the last, the loop may not have ended. */
+/*
+ * bpf_loop() returns the number of rounds: after the last possible one the loop may not have ended.
+ */
 static void while_by_callback(struct lower *l, struct stmt *s)
 {
 	struct ir_function *const callback = while_callback(l, s), *const f = l->f;

@@ -3,14 +3,14 @@
 
 #include "lang/syntax/ast_walk.h"
 
-/* Rounds of a while whose condition does not tell. */
+/* Rounds assumed for a while whose condition does not tell. */
 #define WHILE_GUESS 8
-/* The largest loop bound that counts: beyond it the verifier gives up anyway. */
+/* The largest loop bound that is distinguished: beyond it the verifier gives up anyway. */
 #define WHILE_MAX 1000
 /* A for over a map: its callback, and what makes the pair of key and value. */
 #define PAIR_STEPS 40
 
-/* Instructions of an expression without its operands, as the code that we make has them. */
+/* Instructions of an expression without its operands, in the code that we generate. */
 static const u16 steps_of[] = {
 	[EXPR_STRING] = 4, [EXPR_NAME] = 8,	 [EXPR_MAP] = 25,    [EXPR_INDEX] = 25,
 	[EXPR_MEMBER] = 6, [EXPR_INCREMENT] = 6, [EXPR_BINARY] = 3,  [EXPR_TERNARY] = 4,

@@ -56,8 +56,8 @@ static const char *program_name(struct arena *a, const struct unit *u)
 }
 
 /*
- * Once exit() was called the script's own clocks stand still, however long it takes until they are
- * gone. Other events still count, as in bpftrace.
+ * After exit() the script's own timers do nothing, however long it takes until they are detached.
+ * Other events still count, as in bpftrace.
  */
 static void stop_when_over(struct lower *l, const struct unit *u)
 {
