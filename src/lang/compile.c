@@ -308,3 +308,12 @@ int script_compile(struct arena *arena, u16 file, const struct compile_options *
 	end(&k);
 	return err;
 }
+
+void script_release(struct script *s)
+{
+	vector_free(&s->maps);
+	vector_free(&s->actions);
+	vector_free(&s->programs);
+	vector_free(&s->probe_names);
+	vector_free(&s->strings);
+}

@@ -235,5 +235,7 @@ struct compile_options {
  */
 int script_compile(struct arena *arena, u16 file, const struct compile_options *options,
 		   struct script *ret);
+/* Frees the vectors of a script, also after an error; zeros are fine. The rest is in the arena. */
+void script_release(struct script *s);
 
 #endif

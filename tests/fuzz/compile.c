@@ -9,15 +9,6 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static void release(struct script *s)
-{
-	vector_free(&s->programs);
-	vector_free(&s->maps);
-	vector_free(&s->actions);
-	vector_free(&s->probe_names);
-	vector_free(&s->strings);
-}
-
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static const char *const positional[] = {"1", "--name=x", "text"};
@@ -42,7 +33,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			   &script) &&
 	    !diag.errors)
 		abort();
-	release(&script);
+	script_release(&script);
 	probe_env_release(&env);
 	btf_release(env.btf);
 	type_store_release(&types);

@@ -35,11 +35,7 @@ static struct result compile(struct kernel *kernel, const char *text)
 	for (size_t i = 0; i < diag.messages.len && !r.message; i++)
 		if (diag.messages.items[i].level == DIAG_ERROR)
 			r.message = xstrdup(diag.messages.items[i].text);
-	vector_free(&script.maps);
-	vector_free(&script.actions);
-	vector_free(&script.programs);
-	vector_free(&script.probe_names);
-	vector_free(&script.strings);
+	script_release(&script);
 	probe_env_release(&env);
 	btf_release(env.btf);
 	type_store_release(&types);

@@ -37,11 +37,7 @@ static struct result compile(const char *text)
 	r.actions = (u32)script.actions.len;
 	for (size_t i = 0; !r.err && i < script.programs.len; i++)
 		r.insns += script.programs.items[i].code.count;
-	vector_free(&script.programs);
-	vector_free(&script.maps);
-	vector_free(&script.actions);
-	vector_free(&script.probe_names);
-	vector_free(&script.strings);
+	script_release(&script);
 	probe_env_release(&env);
 	btf_release(env.btf);
 	type_store_release(&types);

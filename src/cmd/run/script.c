@@ -61,15 +61,6 @@ static void session_open(struct session *s, const struct run_config *r)
 	};
 }
 
-static void script_release(struct script *s)
-{
-	vector_free(&s->maps);
-	vector_free(&s->actions);
-	vector_free(&s->programs);
-	vector_free(&s->probe_names);
-	vector_free(&s->strings);
-}
-
 static void session_close(struct session *s)
 {
 	if (s->has_child)

@@ -75,11 +75,7 @@ static int compile(const struct user_event *event, const char *predicate, struct
 	if (!err)
 		add_line(event, &image, ret);
 	strbuf_release(&image);
-	vector_free(&script.programs);
-	vector_free(&script.maps);
-	vector_free(&script.actions);
-	vector_free(&script.probe_names);
-	vector_free(&script.strings);
+	script_release(&script);
 	probe_env_release(&env);
 	btf_release(env.btf);
 	type_store_release(&types);
