@@ -123,6 +123,72 @@ else
 	skip "another user's cache" "needs root"
 fi
 
+# ---- definitions: made where debug information is, used where it is not ----
+cat >demo.c <<'C'
+struct node { long id; struct node *next; const char *name; };
+volatile int sink;
+__attribute__((noinline)) int handle(struct node *n, const char *msg, int len)
+{
+	for (int i = 0; i < len; i++)
+		sink += msg[i];
+	return sink + (int)n->next->id;
+}
+int main(int argc, char **argv)
+{
+	struct node n = {.next = &n, .name = argv[0]};
+	return handle(&n, argv[0], argc) & 1;
+}
+C
+gcc -g -O2 -o demo demo.c
+other=elsewhere
+mkdir "$other"
+run probe -x demo --cache -n -a 'myev=handle len  id=n->next->id' -a 'handle:3 sink' -a 'handle%return $retval:s32' --buildid-dir defs
+is "$rc" 0 "definitions are kept"
+demo_id=$(id_of demo)
+full=$("$pantrace" probe -x demo -D 'myev=handle len id=n->next->id')
+line=$("$pantrace" probe -x demo -D 'handle:3 sink')
+like "$(cat "defs$work/demo/$demo_id/probes")" '^#probe_demo:myev=handle len id=n->next->id$' "as perf writes them"
+is "$("$pantrace" probe --cache -l --buildid-dir defs | head -n 2)" "$work/demo ($demo_id):
+probe_demo:myev=handle len id=n->next->id" "--cache -l shows them"
+is "$("$pantrace" probe --cache -l 'my*' --json --buildid-dir defs | jq -r .lines[0])" "$full" "as JSON"
+if has_perf; then
+	is "$(perf --buildid-dir "$work/defs" probe --cache --list 2>/dev/null)" "$("$pantrace" probe --cache -l --buildid-dir defs)" "perf probe --cache --list shows the same"
+else
+	skip "perf and these definitions" "perf is not installed"
+fi
+# the other machine: the directory, and a program without debug information at another place
+objcopy --strip-all demo "$other/demo"
+run probe -x "$other/demo" -D 'handle:3 sink'
+is "$rc" 1 "without the cache: there is no debug information"
+is "$("$pantrace" probe -x "$other/demo" --cache --buildid-dir defs -D 'handle:3 sink')" "$(echo "$line" | sed "s|$work/demo|$work/$other/demo|")" "with it: the same, where the program is now"
+is "$("$pantrace" probe -x "$other/demo" --cache --buildid-dir defs -D 'myev=handle len id=n->next->id')" "$(echo "$full" | sed "s|$work/demo|$work/$other/demo|")" "members, too"
+is "$("$pantrace" probe -x "$other/demo" --cache --buildid-dir defs -D 'mine=handle   len id=n->next->id')" "$(echo "$full" | sed "s|$work/demo|$work/$other/demo|; s|/myev|/mine|")" "under another name"
+run probe -x "$other/demo" --cache --buildid-dir defs -D 'myev=handle len'
+is "$rc$out" 1 "another definition of that name is not mistaken for it"
+# another build
+sed -i 's/long id/int other; long id/' demo.c
+gcc -g -O2 -o demo demo.c
+objcopy --strip-all demo
+run probe -x demo --cache --buildid-dir defs -D 'handle:3 sink'
+is "$rc$out" 1 "another build-id: the definition is refused"
+like "$err" "another build of $work/demo \\(build-id $demo_id\\), which is not this one \\($(id_of demo)\\)" "and why"
+run probe --cache -d 'nosuch' --buildid-dir defs
+is "$rc" 1 "removing what is not there"
+like "$err" '"nosuch" does not hit any event' "is said"
+run probe --cache -d 'myev' --buildid-dir defs
+like "$err" "Removed cached event: probe_demo:myev" "--cache -d removes by the event's name"
+unlike "$("$pantrace" probe --cache -l --buildid-dir defs)" myev "and it is gone"
+if has_perf; then
+	# what perf keeps is used
+	gcc -g -O2 -o demo demo.c
+	perf --buildid-dir "$work/theirdefs" probe -x ./demo --cache -n -a 'theirs=handle len' >/dev/null 2>&1
+	want=$("$pantrace" probe -x demo -D 'theirs=handle len')
+	objcopy --strip-all demo
+	is "$("$pantrace" probe -x demo --cache --buildid-dir theirdefs -D 'theirs=handle len')" "$want" "a definition that perf has kept"
+else
+	skip "a definition of perf" "perf is not installed"
+fi
+
 run cache lst
 is "$rc" 2 "an unknown command"
 like "$err" "did you mean 'list'" "the nearest is named"

@@ -231,4 +231,19 @@ objcopy --strip-debug demo stripped
 run probe -x stripped -L handle
 like "$err" "has no debug information" "without debug information"
 like "$err" "HINT: Rebuild with -g" "what to do"
+# debuginfod's cache, and Fedora's way under another root
+id=$(readelf -n demo | sed -n 's/.*Build ID: //p')
+mkdir -p "client/$id"
+objcopy --only-keep-debug demo "client/$id/debuginfo"
+like "$(DEBUGINFOD_CACHE_PATH=$work/client "$pantrace" probe -x stripped -V handle)" "struct node\*${tab}n" "debuginfod's cache is searched"
+mkdir -p ".cache/debuginfod_client/$id"
+cp "client/$id/debuginfo" ".cache/debuginfod_client/$id/debuginfo"
+like "$("$pantrace" probe -x stripped -V handle)" "struct node\*${tab}n" "also where it is by default"
+gcc -g -O1 -o .cache/debuginfod_client/$id/debuginfo inlined.c
+run probe -x stripped -V handle
+is "$rc" 1 "a file of another build is not taken"
+rm -r .cache
+mkdir .debug
+cp "client/$id/debuginfo" .debug/stripped
+like "$("$pantrace" probe -x stripped -V handle)" "struct node\*${tab}n" ".debug/NAME beside the program"
 done_testing

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a stripped file's symbols went: a separate debug file, found by build-id or by
- * .gnu_debuglink (GDB manual, "Separate Debug Files"), or the compressed symbol table in
- * .gnu_debugdata ("MiniDebugInfo").
+ * .gnu_debuglink (GDB manual, "Separate Debug Files"), where distributions put it by the path of
+ * the program, in the cache of debuginfod's client (debuginfod_find_debuginfo(3); nothing is
+ * fetched), or the compressed symbol table in .gnu_debugdata ("MiniDebugInfo").
  */
 #include <limits.h>
 #include <lzma.h>
@@ -177,6 +178,53 @@ static struct elf_file *by_debug_path(struct elf_file *f)
 	return d;
 }
 
+/* Fedora's, Ubuntu's, OpenEmbedded's; and Ubuntu's where /lib is a link to /usr/lib. */
+static struct elf_file *by_program_path(struct elf_file *f, const char *path, size_t root_len)
+{
+	const char *const below = path + root_len, *const slash = strrchr(path, '/');
+	const int root = (int)root_len;
+	struct elf_file *d;
+
+	if (*path != '/')
+		return NULL;
+	d = check_id(f,
+		     open_candidate(f, xasprintf("%.*s/usr/lib/debug%s.debug", root, path, below)));
+	if (!d)
+		d = check_id(
+			f, open_candidate(f, xasprintf("%.*s/usr/lib/debug%s", root, path, below)));
+	if (!d && str_starts(below, "/usr/lib"))
+		d = check_id(f, open_candidate(f, xasprintf("%.*s/usr/lib/debug%s", root, path,
+							    below + strlen("/usr"))));
+	if (!d)
+		d = check_id(f, open_candidate(f, xasprintf("%.*s/.debug%s", (int)(slash - path),
+							    path, slash)));
+	return d;
+}
+
+/* FOLDER/BUILDID/debuginfo */
+static struct elf_file *in_debuginfod_cache(struct elf_file *f)
+{
+	static const struct {
+		const char *variable, *below;
+	} rows[] = {
+		{"DEBUGINFOD_CACHE_PATH", ""},
+		{"XDG_CACHE_HOME", "/debuginfod_client"},
+		{"HOME", "/.cache/debuginfod_client"},
+		{"HOME", "/.debuginfod_client_cache"},
+	};
+	const char *id = elf_file_build_id(f);
+	struct elf_file *d = NULL;
+
+	for (size_t i = 0; id && i < ARRAY_SIZE(rows) && !d; i++) {
+		const char *folder = getenv(rows[i].variable);
+
+		if (folder && *folder == '/')
+			d = check_id(f, open_candidate(f, xasprintf("%s%s/%s/debuginfo", folder,
+								    rows[i].below, id)));
+	}
+	return d;
+}
+
 struct elf_file *elf_debug_file(struct elf_file *f)
 {
 	char real[PATH_MAX];
@@ -197,6 +245,10 @@ struct elf_file *elf_debug_file(struct elf_file *f)
 	/* "/lib" may be a link to "/usr/lib", and debug files lie under the real name. */
 	if (!f->debug && !root_len && realpath(f->path, real) && !str_eq(real, f->path))
 		f->debug = by_link(f, real, 0);
+	if (!f->debug)
+		f->debug = by_program_path(f, f->path, root_len);
+	if (!f->debug)
+		f->debug = in_debuginfod_cache(f);
 	return f->debug;
 }
 

@@ -146,21 +146,46 @@ static int name_events(struct adding *a, const struct translation *t)
 
 /* ---- translation ---- */
 
-static int translate_all(struct adding *a, const struct string_list *more)
+static const char *text_of(const struct adding *a, const struct string_list *more, u32 i)
+{
+	return i < more->count ? more->items[i] : a->command->words.items[i - more->count];
+}
+
+static int translate_one(struct adding *a, const char *text, struct translation *ret)
 {
 	struct probe_command *p = a->command;
-	const u32 words = p->words.count;
+	int err = p->o.cache ? probe_cached_translate(p, a->translator, text, ret) : -ENOENT;
+
+	if (err != -ENOENT)
+		return err;
+	err = translate(a->translator, text, ret);
+	if (err && p->o.cache)
+		probe_cached_hint(p, a->translator, text);
+	return err;
+}
+
+static int translate_all(struct adding *a, const struct string_list *more)
+{
+	const u32 count = a->command->words.count + more->count;
 	int err = 0;
 
-	a->translations = xzalloc((words + more->count) * sizeof(*a->translations));
-	for (u32 i = 0; i < words + more->count && !err; i++) {
-		const char *text =
-			i < more->count ? more->items[i] : p->words.items[i - more->count];
-
-		err = translate(a->translator, text, &a->translations[a->count++]);
-	}
+	a->translations = xzalloc(count * sizeof(*a->translations));
+	for (u32 i = 0; i < count && !err; i++)
+		err = translate_one(a, text_of(a, more, i), &a->translations[a->count++]);
 	for (u32 i = 0; i < a->count && !err; i++)
 		err = name_events(a, &a->translations[i]);
+	return err;
+}
+
+static int keep_all(struct adding *a, const struct string_list *more)
+{
+	struct probe_kept *kept = xzalloc(a->count * sizeof(*kept));
+	int err;
+
+	for (u32 i = 0; i < a->count; i++)
+		kept[i] = (struct probe_kept){text_of(a, more, i), &a->translations[i]};
+	err = probe_cached_keep(a->command, a->translator, kept, a->count);
+	free(kept);
 	return err;
 }
 
@@ -346,6 +371,8 @@ static int run(struct probe_command *p, const struct string_list *definitions, b
 		err = translate_all(&a, definitions);
 	if (!err && is_live && !p->o.dry_run)
 		err = make_all(&a);
+	if (!err && is_live && p->o.cache)
+		err = keep_all(&a, definitions);
 	if (!err && is_live)
 		tell_made(&a);
 	else if (!err)

@@ -22,7 +22,8 @@ struct probe_options {
 	/* how */
 	bool dry_run, force, quiet, bootconfig, no_inlines, externs, range, json;
 	bool demangle, no_demangle;
-	const char *filter;
+	bool cache;
+	const char *filter, *buildid_dir;
 	int verbose;
 	u64 max_probes;
 };
@@ -43,6 +44,9 @@ int probe_add(struct probe_command *p);
 int probe_define(struct probe_command *p);
 int probe_list(struct probe_command *p);
 int probe_delete(struct probe_command *p);
+/* cached.c: -l and -d with --cache */
+int probe_cached_list(struct probe_command *p);
+int probe_cached_delete(struct probe_command *p);
 int probe_lines(struct probe_command *p);
 int probe_functions(struct probe_command *p);
 int probe_variables(struct probe_command *p);
@@ -58,5 +62,22 @@ const struct name_filter *probe_filter(struct probe_command *p, struct arena *ar
  */
 struct elf_file *probe_debug_file(struct probe_command *p, struct translate_config *config,
 				  struct translator **ret);
+
+/*
+ * --cache: translate() by what the cache has of this build of the target, where there is no debug
+ * information. -ENOENT: nothing; other errors are said.
+ */
+int probe_cached_translate(struct probe_command *p, struct translator *t, const char *text,
+			   struct translation *ret);
+/* After -ENOENT and an error: a hint if the cache knows the definition for another build. */
+void probe_cached_hint(struct probe_command *p, struct translator *t, const char *text);
+
+struct probe_kept {
+	const char *text; /* as typed */
+	const struct translation *translation;
+};
+/* Puts them into the cache. 0 or -errno, said. */
+int probe_cached_keep(struct probe_command *p, struct translator *t, const struct probe_kept *kept,
+		      u32 count);
 
 #endif

@@ -53,6 +53,12 @@ static const struct option_spec options[] = {
 	 "programs",
 	 FLAG(demangle)},
 	{0, "no-demangle", NULL, "-F: names as they are in the file", FLAG(no_demangle)},
+	{0, "cache", NULL,
+	 "-a: keep the definition by build-id, and use kept ones where debug information is "
+	 "missing; -l, -d: of the cache",
+	 FLAG(cache)},
+	{0, "buildid-dir", "DIRECTORY", "the cache; default: ~/.debug, which perf uses, too",
+	 TEXT(buildid_dir)},
 	{0, "bootconfig", NULL, "-D: as the kernel's bootconfig has it", FLAG(bootconfig)},
 	{'q', "quiet", NULL, "only errors", FLAG(quiet)},
 	{'v', "verbose", NULL, "say more", OPTION_COUNT, offsetof(struct probe_options, verbose)},
@@ -98,11 +104,12 @@ static const struct probe_mode {
 	size_t offset; /* of its option: a list, or a string */
 	bool is_list;
 	bool takes_word; /* the value of its option may stand apart */
+	int (*cached)(struct probe_command *p); /* with --cache; NULL = the same */
 } modes[] = {
 	{'a', probe_add, offsetof(struct probe_options, add), true, false},
 	{'D', probe_define, offsetof(struct probe_options, definition), true, false},
-	{'d', probe_delete, offsetof(struct probe_options, del), true, false},
-	{'l', probe_list, offsetof(struct probe_options, list), false, true},
+	{'d', probe_delete, offsetof(struct probe_options, del), true, false, probe_cached_delete},
+	{'l', probe_list, offsetof(struct probe_options, list), false, true, probe_cached_list},
 	{'V', probe_variables, offsetof(struct probe_options, variables), false, false},
 	{'F', probe_functions, offsetof(struct probe_options, functions), false, true},
 	{'L', probe_lines, offsetof(struct probe_options, lines), false, false},
@@ -238,7 +245,7 @@ int cmd_probe(int argc, char **argv)
 	if (rc == OPTIONS_GO_ON) {
 		p.kernel = kernel_new();
 		p.diag.no_warnings = p.o.quiet;
-		rc = mode->run(&p);
+		rc = (p.o.cache && mode->cached ? mode->cached : mode->run)(&p);
 		rc = diag_close(&p.diag, rc);
 		kernel_release(p.kernel);
 	}

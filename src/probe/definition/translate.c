@@ -7,6 +7,7 @@
 
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
+#include "probe/cache/entries.h"
 #include "probe/cache/sdt.h"
 #include "probe/definition/internal.h"
 #include "probe/kernel_debug.h"
@@ -380,6 +381,79 @@ void translation_release(struct translation *r)
 		tracefs_command_release(&r->places.items[i].command);
 	vector_free(&r->places);
 	point_definition_release(&r->definition);
+}
+
+/* Names and types of " a=%di:s32 b=+0(%si):string", as signatures have them. */
+static const char *signature_of(struct translator *t, const char *arguments)
+{
+	struct strbuf out = STRBUF_INIT;
+	const char *signature;
+
+	for (const char *p = arguments, *end; *p; p = end + strspn(end, " ")) {
+		const char *equals, *colon;
+
+		end = p + strcspn(p, " ");
+		equals = memchr(p, '=', (size_t)(end - p));
+		colon = memrchr(p, ':', (size_t)(end - p));
+		strbuf_addch(&out, ' ');
+		if (equals)
+			strbuf_add(&out, p, (size_t)(equals - p));
+		if (colon)
+			strbuf_add(&out, colon, (size_t)(end - colon));
+	}
+	signature = arena_strdup(&t->arena, out.data);
+	strbuf_release(&out);
+	return signature;
+}
+
+/* The file may lie elsewhere now: its path is replaced. */
+static int add_cached(struct translator *t, const char *line, const struct point *p,
+		      struct translation *ret)
+{
+	struct translated_place new = {.command = TRACEFS_COMMAND_INIT};
+	const char *colon;
+	struct cache_line l;
+
+	if (!cache_line_parse(line, &l) || l.is_return != p->is_return)
+		return -EINVAL;
+	colon = memrchr(l.place, ':', l.place_len);
+	if (t->is_user != (l.place_len && *l.place == '/') || (t->is_user && !colon))
+		return -EINVAL;
+	if (t->is_user)
+		tracefs_command_add(&new.command, "%s%.*s", t->path,
+				    (int)(l.place + l.place_len - colon), colon);
+	else
+		tracefs_command_add(&new.command, "%.*s", (int)l.place_len, l.place);
+	if (*l.arguments)
+		tracefs_command_add(&new.command, " %s", l.arguments);
+	new.signature = signature_of(t, l.arguments);
+	new.event = arena_strndup(&t->arena, l.event, l.event_len);
+	if (p->event)
+		new.event =
+			p->is_return ? arena_printf(&t->arena, "%s__return", p->event) : p->event;
+	ret->group = p->group ? p->group : arena_strndup(&t->arena, l.group, l.group_len);
+	vector_push(&ret->places, new);
+	return 0;
+}
+
+int translate_cached(struct translator *t, const char *text, const char *const *lines, size_t count,
+		     struct translation *ret)
+{
+	const struct point *const p = &ret->definition.point;
+	int err;
+
+	*ret = (struct translation){.is_user = t->is_user};
+	err = point_parse(&t->arena, t->diag, text, &ret->definition);
+	if (err)
+		return err;
+	ret->is_return = p->is_return;
+	ret->shown = t->is_user ? arena_printf(&t->arena, "%s in %s", p->text, t->path) : p->text;
+	for (size_t i = 0; i < count && !err; i++)
+		err = add_cached(t, lines[i], p, ret);
+	if (err)
+		diag_error(t->diag, p->at,
+			   "what the cache has for this definition is of another kind of target");
+	return err;
 }
 
 int translator_each_place(struct translator *t, const char *text,

@@ -64,6 +64,12 @@ struct elf_file *translator_file(struct translator *t);
  */
 int translate(struct translator *t, const char *text, struct translation *ret);
 void translation_release(struct translation *r);
+/*
+ * The same without looking: the lines are what the text was translated to before, for this very
+ * build of the target ("p:GROUP/EVENT PLACE ARGUMENTS", as perf's cache has them).
+ */
+int translate_cached(struct translator *t, const char *text, const char *const *lines, size_t count,
+		     struct translation *ret);
 
 /* Where a probe of a point can fetch variables. */
 struct point_place {
