@@ -5,8 +5,11 @@
 
 #include "base/escape.h"
 #include "base/glob.h"
+#include "base/hashmap.h"
 #include "base/json.h"
+#include "binary/debug/lines.h"
 #include "cmd/probe/commands.h"
+#include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
 
 /* An event of the kernel: its places are those of all its lines. */
@@ -18,6 +21,7 @@ struct standing {
 struct events {
 	struct arena arena;
 	VECTOR(struct standing) list;
+	struct hashmap files; /* path -> struct elf_file *, or the events: it cannot be opened */
 };
 
 static int collect(void *arg, const struct lasting_event *e)
@@ -52,6 +56,10 @@ static int read_events(struct probe_command *p, struct events *ret)
 
 static void release(struct events *all)
 {
+	hashmap_each (&all->files, e)
+		if (e->value != all)
+			elf_file_close(e->value);
+	hashmap_release(&all->files);
 	vector_free(&all->list);
 	arena_release(&all->arena);
 }
@@ -89,22 +97,85 @@ static void add_names(struct strbuf *out, const char *arguments)
 	}
 }
 
-static void list_text(const struct lasting_event *e, struct strbuf *out)
+/* Files are opened once for all events. */
+static struct elf_file *file_of(struct events *all, const char *path)
 {
-	const char *const colon = e->is_user ? strrchr(e->place, ':') : NULL;
+	void **slot = hashmap_put(&all->files, path, strlen(path) + 1, NULL);
+
+	if (!*slot) {
+		struct elf_file *f;
+
+		*slot = elf_file_open(path, &f) ? all : (void *)f;
+	}
+	return *slot == all ? NULL : *slot;
+}
+
+static void add_symbol(struct strbuf *out, const char *name, u64 into)
+{
+	escape_line(out, name, strlen(name));
+	if (into)
+		strbuf_addf(out, "+%" PRIu64, into);
+}
+
+/* "handle+24@demo.c in /tmp/demo" of "/tmp/demo:0x1240" */
+static void add_user_place(struct events *all, const struct lasting_event *e, struct strbuf *out)
+{
+	const char *const colon = strrchr(e->place, ':');
+	char *path = xstrndup(e->place, colon ? (size_t)(colon - e->place) : strlen(e->place));
+	struct elf_file *f = file_of(all, path);
+	const char *file, *slash;
+	struct elf_symbol s;
+	u64 address, into;
+	u32 line;
+
+	if (f && colon && !elf_file_address(f, strtoull(colon + 1, NULL, 16), &address) &&
+	    elf_file_symbol_at(f, address, &s, &into)) {
+		add_symbol(out, s.name, into);
+		if (e->is_return)
+			strbuf_addstr(out, "%return");
+		if (!debug_line_at(f, address, &file, &line)) {
+			slash = strrchr(file, '/');
+			strbuf_addf(out, "@%s", slash ? slash + 1 : file);
+		}
+	} else {
+		strbuf_addstr(out, colon ? colon + 1 : e->place);
+	}
+	strbuf_addstr(out, " in ");
+	escape_line(out, path, strlen(path));
+	free(path);
+}
+
+/* "vfs_read+4" of "_text+7056244" */
+static void add_kernel_place(struct kernel *k, const struct lasting_event *e, struct strbuf *out)
+{
+	const u64 begin = kernel_symbol_address(k, "_text");
+	struct kernel_symbol s;
+	u64 address;
+
+	if (begin && str_starts(e->place, "_text+") &&
+	    ksyms_at(kernel_ksyms(k), begin + strtoull(e->place + strlen("_text+"), NULL, 0),
+		     KSYM_FIRST, &s)) {
+		address = begin + strtoull(e->place + strlen("_text+"), NULL, 0);
+		add_symbol(out, s.name, address - s.address);
+	} else {
+		const size_t len = strlen(e->place);
+
+		escape_line(out, e->place, str_ends(e->place, "+0") ? len - 2 : len);
+	}
+	if (e->is_return)
+		strbuf_addstr(out, "%return");
+}
+
+static void list_text(struct probe_command *p, struct events *all, const struct lasting_event *e,
+		      struct strbuf *out)
+{
 	char *name = xasprintf("%s:%s", e->group, e->name);
 
 	strbuf_addf(out, "  %-20s (on ", name);
-	if (colon)
-		escape_line(out, colon + 1, strlen(colon + 1));
+	if (e->is_user)
+		add_user_place(all, e, out);
 	else
-		escape_line(out, e->place, strlen(e->place));
-	if (e->is_return)
-		strbuf_addstr(out, "%return");
-	if (colon) {
-		strbuf_addstr(out, " in ");
-		escape_line(out, e->place, (size_t)(colon - e->place));
-	}
+		add_kernel_place(p->kernel, e, out);
 	add_names(out, e->arguments);
 	strbuf_addstr(out, ")\n");
 	free(name);
@@ -139,7 +210,7 @@ int probe_list(struct probe_command *p)
 		if (p->o.json)
 			list_json(e, &out);
 		else
-			list_text(e, &out);
+			list_text(p, &all, e, &out);
 	}
 	fwrite(out.data, 1, out.len, stdout);
 	strbuf_release(&out);

@@ -333,7 +333,7 @@ static int add_pattern(struct entry_search *s, const char *path, u32 first)
 			err = debug_each_line_of(s->f->t->file, s->entry, number, add_line, s,
 						 NULL);
 		else
-			err = each_exact_line(s, path, number);
+			err = each_exact_line(s, s->f->point->source, number);
 		if (err == -ENOENT)
 			err = 0;
 	}
