@@ -16,7 +16,8 @@ same_text contexts "with contexts"
 is "$(cat "$work/warnings")" "" "babeltrace2 warns of nothing"
 run report -e traced:step -n 1 contexts
 like "$out" 'vpid = [0-9]+, vtid = [0-9]+, procname = "traced", cpu_id = [01]?[0-9]*, perf_thread_context_switches = [0-9]+, perf_thread_page_faults = [0-9]+, ip = 0x' "contexts are in the text"
-like "$out" 'callstack_user = \[.*traced_work.*run' "return addresses have names"
+# of the other thread the helper may not know the stack yet
+like "$("$pantrace" report -e traced:step contexts)" 'callstack_user = \[.*traced_work.*run' "return addresses have names"
 like "$out" 'ip = 0x[0-9A-F]+ traced_work(\.cold)?\+0x' "ip has a name"
 run report --no-symbols -e traced:step -n 1 contexts
 unlike "$out" 'traced_work' "--no-symbols"
