@@ -340,14 +340,12 @@ static void put_stream(FILE *file, unsigned int id, uint64_t contexts)
 	fputs("};\n\n", file);
 }
 
-static void put_metadata(FILE *file, struct pantrace_reader *reader)
+static void put_head(FILE *file, const struct pantrace_shm *h)
 {
-	const struct pantrace_shm *h = pantrace_reader_header(reader);
 	/* the clock's origin: the real time at counter 0, as seconds and ticks */
 	const unsigned __int128 ticks =
 		(unsigned __int128)h->realtime_start_ns * h->tsc_hz / 1000000000u;
 	const unsigned __int128 offset = ticks > h->tsc_start ? ticks - h->tsc_start : 0;
-	const struct pantrace_event_type *type;
 
 	fputs("/* CTF 1.8 */\n\n"
 	      "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
@@ -375,25 +373,37 @@ static void put_metadata(FILE *file, struct pantrace_reader *reader)
 	put_stream(file, 0, h->contexts);
 	put_stream(file, 1, 0);
 	put_objects(file);
-	for (uint32_t id = 1; (type = pantrace_reader_type(reader, id)); id++)
-		if (fields_good(type))
-			put_event(file, type);
 }
 
-int pantrace_ctf_metadata(struct pantrace_reader *reader, char **ret_text, size_t *ret_size)
+int pantrace_ctf_metadata_from(struct pantrace_reader *reader, uint32_t *at, char **ret_text,
+			       size_t *ret_size)
 {
+	const struct pantrace_event_type *type;
+	uint32_t id = *at ? *at : 1;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
 
 	if (!file)
 		return -ENOMEM;
-	put_metadata(file, reader);
+	if (!*at)
+		put_head(file, pantrace_reader_header(reader));
+	for (; (type = pantrace_reader_type(reader, id)); id++)
+		if (fields_good(type))
+			put_event(file, type);
 	if (fclose(file)) {
 		free(text);
 		return -ENOMEM;
 	}
+	*at = id;
 	*ret_text = text;
 	*ret_size = size;
 	return 0;
+}
+
+int pantrace_ctf_metadata(struct pantrace_reader *reader, char **ret_text, size_t *ret_size)
+{
+	uint32_t at = 0;
+
+	return pantrace_ctf_metadata_from(reader, &at, ret_text, ret_size);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define RINGS_MAX 4096u
+#define TRIES_MAX 1000u /* of a packet; no writer of events is ahead of its reader so often */
 #define HEADER	  sizeof(struct pantrace_packet)
 
 struct ring_cursor {
@@ -231,20 +232,24 @@ static struct pantrace_event_type *type_make(const struct pantrace_event_record 
 					     uint32_t size)
 {
 	const uint32_t strings = size - (uint32_t)sizeof(*record);
+	const uint32_t nr_fields = __atomic_load_n(&record->nr_fields, __ATOMIC_RELAXED);
+	/* no more than it needs: a record takes as few as 24 bytes */
+	const size_t fixed = offsetof(struct pantrace_event_type, field) +
+			     nr_fields * sizeof(struct pantrace_field_type);
 	struct pantrace_event_type *type;
 	const char *p, *end;
 
-	type = calloc(1, sizeof(*type) + strings + 1);
+	if (nr_fields > PANTRACE_FIELDS)
+		return NULL;
+	type = calloc(1, fixed + strings + 1);
 	if (!type)
 		return NULL;
-	memcpy(type + 1, record->strings, strings); /* with a NUL behind */
-	p = (const char *)(type + 1);
+	memcpy((char *)type + fixed, record->strings, strings); /* with a NUL behind */
+	p = (const char *)type + fixed;
 	end = p + strings;
 	type->id = record->id;
-	type->nr_fields = record->nr_fields;
+	type->nr_fields = nr_fields;
 	type->level = record->level;
-	if (type->nr_fields > PANTRACE_FIELDS)
-		goto bad;
 	type->provider = p;
 	p += strlen(p) + 1;
 	if (p >= end)
@@ -477,7 +482,7 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		cursor->bad = true;
 		return -EBADMSG;
 	}
-	for (;;) {
+	for (uint32_t tries = 0; tries < TRIES_MAX; tries++) {
 		uint64_t start, size, data, events_end;
 		const unsigned char *bytes;
 		bool finished, done;
@@ -551,6 +556,8 @@ int pantrace_reader_packet(struct pantrace_reader *reader, uint32_t ring,
 		if (ret->from < size || ret->from == HEADER)
 			return 1;
 	}
+	cursor->bad = true;
+	return -EBADMSG;
 }
 
 int pantrace_reader_event(struct pantrace_reader *reader, const struct pantrace_packet_view *packet,

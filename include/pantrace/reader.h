@@ -30,7 +30,7 @@ struct pantrace_event_type {
 	uint32_t level; /* 0 (emergency) .. 14 (debug) */
 	const char *provider;
 	const char *name;
-	struct pantrace_field_type field[PANTRACE_FIELDS];
+	struct pantrace_field_type field[PANTRACE_FIELDS]; /* there is memory for nr_fields */
 };
 
 /*
@@ -133,6 +133,12 @@ long pantrace_field_size(const struct pantrace_field_type *field, const unsigned
  * earlier one did (free(3) it), but for the digits of the clock, which keep their place.
  */
 int pantrace_ctf_metadata(struct pantrace_reader *reader, char **ret_text, size_t *ret_size);
+/*
+ * The same, but what a call before did not return yet: *AT is 0 at first, then what that call left
+ * there.
+ */
+int pantrace_ctf_metadata_from(struct pantrace_reader *reader, uint32_t *at, char **ret_text,
+			       size_t *ret_size);
 
 /* Where a stream stands, all zero at first: one a ring, and one more for what found no ring. */
 struct pantrace_ctf_stream {

@@ -259,6 +259,37 @@ int user_description_make(const struct user_session_options *o, const char *name
 	return -E2BIG;
 }
 
+/* A line "WORD VALUE" of the description, or NULL; the value is malloc'ed. */
+static char *line_value(const char *text, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+		if (!strncmp(p, word, n))
+			return xstrndup(p + n, strcspn(p + n, "\n"));
+	return NULL;
+}
+
+/* As pt_settings_take() in lib/session.c. */
+static u32 power_of_two(const char *text, const char *word, u32 otherwise, u32 least, u32 most)
+{
+	char *value = line_value(text, word);
+	u64 asked = value ? strtoull(value, NULL, 10) : 0;
+	u32 power = least;
+
+	free(value);
+	asked = asked ? asked : otherwise;
+	while (power < asked && power < most)
+		power *= 2;
+	return power;
+}
+
+void user_description_rings(const char *text, u32 *ret_sub_size, u32 *ret_subs)
+{
+	*ret_sub_size = power_of_two(text, "sub-size ", 1 << 18, 4096, 1 << 30);
+	*ret_subs = power_of_two(text, "subs ", 8, 2, 1 << 16);
+}
+
 bool user_description_means(const char *text, const char *program, pid_t pid)
 {
 	bool means = false;
@@ -349,17 +380,6 @@ int user_description_write(const struct user_session *s, bool recorder, bool fre
 }
 
 /* ---- read ---- */
-
-/* A line "WORD VALUE" of the description, or NULL; the value is malloc'ed. */
-static char *line_value(const char *text, const char *word)
-{
-	const size_t n = strlen(word);
-
-	for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
-		if (!strncmp(p, word, n))
-			return xstrndup(p + n, strcspn(p + n, "\n"));
-	return NULL;
-}
 
 /* "# recorder PID START" */
 static void recorder_parse(const char *line, struct user_session *s, u64 *ret_started)

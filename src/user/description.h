@@ -24,6 +24,8 @@ int user_description_rules(bool on, const char *const *events, u32 n, const char
 			   struct strbuf *text, struct diag *d);
 /* Whether the session that TEXT describes is for process PID, a program of this name. */
 bool user_description_means(const char *text, const char *program, pid_t pid);
+/* The sizes of its rings, as libpantrace takes them. */
+void user_description_rings(const char *text, u32 *ret_sub_size, u32 *ret_subs);
 /* Whether it has EVENT on, "PROVIDER:NAME", with anything behind a blank, of this level. */
 bool user_description_wants(const char *text, const char *event, u32 level);
 /*

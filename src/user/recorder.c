@@ -21,6 +21,8 @@
 #define ASK_BRIEFLY_MS	  20 /* while rings fill up; who is slow is asked again */
 #define PROCESS_RINGS_MAX 64 /* that another user's process may hand over */
 #define USER_RINGS_MAX	  4096
+#define RINGS_OF_THREADS  64u
+#define META_MAX	  (16u << 20)
 #define LAST_MS		  1000
 #define ROUNDS_MAX	  64
 #define FILES_MAX	  100000u /* in the directory of rings */
@@ -49,6 +51,7 @@ int recorder_open(struct recorder *r, const struct user_session *session, struct
 		.session = session, .output = output, .consume = consume, .inotify = -1};
 	if (!stat("/proc/self/ns/pid", &st))
 		r->pid_namespace = st.st_ino;
+	user_description_rings(session->text, &r->sub_size, &r->nr_subs);
 	r->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (r->inotify < 0)
 		return 0; /* found by looking now and then */
@@ -110,27 +113,32 @@ static bool owner_good(struct recorder *r, const struct pantrace_shm *h, uid_t o
 }
 
 /*
- * Whether another user's process may have one more: a program has one for each time it joins, and
- * again after execve(). Who has more is named, once.
+ * What another user's process may have: one for each time it joins, and again after execve(), of
+ * the size that the session asks for, which is ours to spend. Who has others is named, once.
  */
-static bool has_room(struct recorder *r, const struct user_process *peer)
+static bool is_bounded(struct recorder *r, const struct pantrace_shm *h, bool handed, pid_t pid,
+		       uid_t uid)
 {
+	const u32 cpus = (u32)sysconf(_SC_NPROCESSORS_CONF);
 	u32 of_process = 0, of_user = 0;
+	bool is_large;
 
-	if (!peer || !peer->uid || peer->uid == geteuid())
+	if (!uid || uid == geteuid())
 		return true;
 	for (size_t i = 0; i < r->sources.len; i++) {
-		of_process += r->sources.items[i].peer == peer->pid && peer->pid;
-		of_user += r->sources.items[i].uid == peer->uid;
+		of_process += r->sources.items[i].peer == pid && pid;
+		of_user += r->sources.items[i].uid == uid;
 	}
-	if (of_process < PROCESS_RINGS_MAX && of_user < USER_RINGS_MAX)
+	is_large = h->sub_size != r->sub_size || h->nr_subs != r->nr_subs ||
+		   h->nr_rings > MAX(cpus, RINGS_OF_THREADS) || h->meta_size > META_MAX;
+	if (!is_large && of_process < PROCESS_RINGS_MAX && (!handed || of_user < USER_RINGS_MAX))
 		return true;
 	r->nr_refused++;
 	if (!r->crowded_told)
-		fprintf(stderr,
-			"WARNING: process %d of user %u hands over more rings than a program has; "
-			"they are not read\n",
-			(int)peer->pid, (unsigned int)peer->uid);
+		fprintf(stderr, "WARNING: process %d of user %u %s; they are not read\n", (int)pid,
+			(unsigned int)uid,
+			is_large ? "has rings of other sizes than the session's"
+				 : "hands over more rings than a program has");
 	r->crowded_told = true;
 	return false;
 }
@@ -144,6 +152,7 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 	const struct pantrace_shm *h;
 	struct stat st;
 	pid_t pid = peer ? peer->pid : 0;
+	uid_t uid;
 	int rc = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EPERM;
 
 	if (!rc && pantrace_reader_open_fd(fd, r->consume, &source.reader))
@@ -153,23 +162,24 @@ static int source_add(struct recorder *r, int fd, const char *name, const struct
 		return rc;
 	source.range = recorder_guard(source.reader);
 	h = pantrace_reader_header(source.reader);
+	uid = peer ? peer->uid : st.st_uid;
+	if (!pid && h->pid_namespace == r->pid_namespace)
+		pid = (pid_t)h->pid;
 	if (strncmp(h->session, r->session->name, sizeof(h->session)) != 0 ||
 	    known_rings(r, source.reader) || !owner_good(r, h, st.st_uid, peer) ||
-	    !has_room(r, peer) ||
+	    !is_bounded(r, h, peer != NULL, pid, uid) ||
 	    (r->output && ctf_output_add(r->output, source.reader, &source.output))) {
 		recorder_unguard(source.range);
 		pantrace_reader_close(source.reader);
 		return -EPERM;
 	}
-	if (!pid && h->pid_namespace == r->pid_namespace)
-		pid = (pid_t)h->pid;
 	if (pid > 0) {
 		source.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		source.ended = source.pidfd < 0 && errno == ESRCH;
 	}
 	source.file = name ? xstrdup(name) : NULL;
-	source.peer = peer ? peer->pid : 0;
-	source.uid = peer ? peer->uid : 0;
+	source.peer = pid;
+	source.uid = uid;
 	vector_push(&r->sources, source);
 	r->nr_processes++;
 	return 0;

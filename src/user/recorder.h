@@ -24,7 +24,7 @@ struct recorder_source {
 	struct ctf_source *output;
 	char *file; /* name in the session's directory, or NULL */
 	int pidfd; /* -1: its end is not seen */
-	pid_t peer; /* who handed it over; 0 = nobody, or not visible */
+	pid_t peer; /* whose they are, or who handed them over; 0 = not visible */
 	uid_t uid; /* of that */
 	bool ended, damaged;
 	u32 stays_off; /* of what the session wants of it, as far as that is said */
@@ -37,6 +37,7 @@ struct recorder {
 	bool looks_on; /* its session's recorder says what there is to say */
 	int inotify; /* on the ring directory and the sockets; -1 = none */
 	u64 pid_namespace;
+	u32 sub_size, nr_subs; /* of the session's rings */
 	u64 lost; /* by processes that have ended */
 	bool started; /* the first look around is done */
 	bool left_out_told, crowded_told;

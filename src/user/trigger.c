@@ -12,6 +12,7 @@
 #define ASK_NS	  5000000000ull /* programs that did not find the session are looked for */
 #define OPEN_MAX_ 65536 /* latencies that have begun */
 #define CHAINS	  8192
+#define AHEAD_NS  60000000000ull /* clocks differ by less */
 
 /* ---- the text ---- */
 
@@ -325,22 +326,31 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void collect(struct pantrace_reader *reader, happened_vector *all)
+/*
+ * A program that says that something is yet to happen would be waited for for ever: it is NOW. What
+ * comes while we look is for the next time.
+ */
+static void collect(struct pantrace_reader *reader, u64 now, happened_vector *all)
 {
 	const struct pantrace_shm *const h = pantrace_reader_header(reader);
 	struct pantrace_packet_view packet;
 	struct pantrace_event_view event;
 
 	for (u32 ring = 0; ring < pantrace_reader_rings(reader); ring++) {
-		while (pantrace_reader_packet(reader, ring, &packet) == 1) {
-			size_t at = packet.from;
+		for (u32 n = 0; n <= h->nr_subs; n++) {
+			size_t at;
+
+			if (pantrace_reader_packet(reader, ring, &packet) != 1)
+				break;
+			at = packet.from;
 
 			while (pantrace_reader_event(reader, &packet, &at, &event) == 1) {
 				const __int128 ticks = (__int128)event.tsc - h->tsc_start;
+				const __int128 ns = (__int128)h->monotonic_start_ns +
+						    ticks * 1000000000 / h->tsc_hz;
 				struct happened one = {.pid = h->pid, .type = event.type};
 
-				one.ns = (u64)((__int128)h->monotonic_start_ns +
-					       ticks * 1000000000 / h->tsc_hz);
+				one.ns = ns < 0 ? 0 : ns < (__int128)now + AHEAD_NS ? (u64)ns : now;
 				if (event.contexts_size >= sizeof(one.tid))
 					memcpy(&one.tid, event.contexts, sizeof(one.tid));
 				vector_push(all, one);
@@ -361,7 +371,8 @@ static bool rate_passed(struct trigger *t, const struct happened *e)
 {
 	if (!is(t->event, e))
 		return false;
-	if (e->ns - t->window_begin >= t->window_ns) {
+	/* what was published late counts in the window that there is */
+	if (e->ns >= t->window_begin + t->window_ns) {
 		t->window_begin = e->ns;
 		t->count = 0;
 	}
@@ -494,7 +505,7 @@ static void happened_find(struct triggers *t, u64 now, happened_vector *events)
 	if (now - t->asked_ns >= ASK_NS)
 		t->asked_ns = now;
 	for (size_t i = 0; i < t->recorder.sources.len; i++)
-		collect(t->recorder.sources.items[i].reader, events);
+		collect(t->recorder.sources.items[i].reader, now, events);
 	if (events->len)
 		qsort(events->items, events->len, sizeof(*events->items), by_time);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "user/proxy.h"
 #include "user/recorder.h"
 #include "user/runtime.h"
 
@@ -120,10 +121,14 @@ static int recorder_connect(const struct user_session *s)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	if (!connect(fd, (struct sockaddr *)&address, sizeof(address)) &&
-	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size) && user.uid == geteuid())
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		close(fd);
+		return -1;
+	}
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size) && user.uid == geteuid())
 		return fd;
-	close(fd);
+	/* somebody else has the name now, and may have sent what is not to be closed */
+	proxy_close(fd);
 	return -1;
 }
 

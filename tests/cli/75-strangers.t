@@ -509,6 +509,48 @@ is "$rc $(printf '%s\n' "$err" | grep -c "process $many of user $evil hands over
 like "$err" "in crowded" "the recording ends" || echo "# $err"
 kill $many $sleeper $model
 
+# ---- rings that are larger than those that the session asks for: what reading them takes is root's memory
+"$pantrace" user trigger counts:event notify >large.out 2>large.err &
+watch=$!
+as_root=/dev/shm/pantrace-0/watch-$watch
+./counts -1 10000 &
+model=$!
+until_true a_ring >/dev/null
+cat >large.py <<'END'
+import array, os, socket, struct, sys
+rings = bytearray(open(sys.argv[2], "rb").read(1 << 16))
+evil = int(sys.argv[4])
+os.setgid(evil); os.setuid(evil)
+at, pid_at, sub_at, ring_off_at = (int(x) for x in sys.argv[3].split())
+rings[at] ^= 1
+struct.pack_into("<I", rings, pid_at, os.getpid())
+struct.pack_into("<II", rings, sub_at - 4, 1, 1 << 30) # one ring
+struct.pack_into("<I", rings, sub_at + 4, 2)
+ring, data = struct.unpack_from("<QQ", rings, ring_off_at)
+fd = os.memfd_create("rings"); os.write(fd, rings)
+os.truncate(fd, data + (2 << 30))
+os.pwrite(fd, struct.pack("<Q", (1 << 30) + 200), ring)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])
+s.sendmsg([b"pantrace 1 x keep record\n"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+print(os.getpid(), flush=True)
+sys.stdin.read()
+END
+printf '#include <stddef.h>\n#include <stdio.h>\n#include <pantrace/ring.h>\nint main(void) { printf("%%zu %%zu %%zu %%zu", offsetof(struct pantrace_shm, uuid), offsetof(struct pantrace_shm, pid), offsetof(struct pantrace_shm, sub_size), offsetof(struct pantrace_shm, ring_off)); }' >at.c
+gcc -I"$top/include" at.c -o at
+sleep 100 >stays &
+sleeper=$!
+python3 large.py /run/pantrace/ask-$watch "$(a_ring)" "$(./at)" $evil <stays >said-large 2>&1 &
+large=$!
+until_true grep -q . said-large
+until_true grep -q 'rings of other sizes' large.err
+like "$(cat large.err)" "process $large of user $evil has rings of other sizes than the session's; they are not read" "they are named" || sed 's/^/# /' said-large
+[ "$(awk '$1 == "VmHWM:" { print $2 }' /proc/$watch/status)" -lt 600000 ]
+ok "and take no memory" || grep VmHWM /proc/$watch/status | sed 's/^/# /'
+kill -TERM $watch
+wait $watch
+is "$?" 3 "and make the code 3"
+kill $large $sleeper $model
+
 # ---- rings that lie about
 sleep 0 &
 dead=$!

@@ -178,7 +178,7 @@ waits_for()
 {
 	"$pantrace" user trigger --name "$@" >trigger.out 2>trigger.err &
 	waits=$!
-	until_true grep -q "# trigger" "$PANTRACE_RUNTIME/sessions/$1"
+	until_true grep -q "^# recorder $waits " "$PANTRACE_RUNTIME/sessions/$1"
 }
 # burst FROM TO: that many events, without a wait for each
 burst()

@@ -117,17 +117,25 @@ int ctf_output_add(struct ctf_output *o, struct pantrace_reader *reader, struct 
 /* Types first: whoever follows the trace must know an event before it comes. */
 static int put_metadata(struct ctf_sink *sink, struct ctf_source *s)
 {
+	/* else a new file, or one that goes on where a relay has its end */
+	const bool goes_on = s->described && s->described_size == s->metadata.size;
+	const u64 known = goes_on ? 0 : s->metadata.size;
+	u32 at = goes_on ? s->described : 0;
 	char *text;
 	size_t size;
-	int rc = pantrace_ctf_metadata(s->reader, &text, &size);
+	int rc = pantrace_ctf_metadata_from(s->reader, &at, &text, &size);
 
 	if (rc)
 		return rc;
-	if (size > s->metadata.size)
-		rc = sink->ops->append_bytes(sink, s, "metadata", &s->metadata,
-					     text + s->metadata.size, size - s->metadata.size);
+	if (size > known)
+		rc = sink->ops->append_bytes(sink, s, "metadata", &s->metadata, text + known,
+					     size - known);
 	free(text);
-	return rc;
+	if (rc)
+		return rc;
+	s->described = at;
+	s->described_size = s->metadata.size;
+	return 0;
 }
 
 static int put_objects(struct ctf_sink *sink, struct ctf_source *s)
@@ -146,6 +154,15 @@ static int put_objects(struct ctf_sink *sink, struct ctf_source *s)
 	return rc;
 }
 
+/*
+ * What a ring can hold at a time, and word of losses before and behind it: a program that is faster
+ * than we are, or means harm, does not keep us from the others.
+ */
+static u32 packets_max(const struct ctf_source *s)
+{
+	return pantrace_reader_header(s->reader)->nr_subs + 3;
+}
+
 static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, enum ctf_drain what)
 {
 	struct ctf_stream_state *to = &s->streams[ring];
@@ -154,7 +171,7 @@ static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, enum c
 	int rc;
 
 	pantrace_ctf_stream_name(s->reader, ring, file);
-	for (;;) {
+	for (u32 n = 0; n < packets_max(s); n++) {
 		const struct pantrace_ctf_stream before = to->stream;
 		const u64 position = pantrace_reader_tell(s->reader, ring);
 		const u64 known = s->metadata.size;
@@ -182,6 +199,7 @@ static int put_ring(struct ctf_output *o, struct ctf_source *s, u32 ring, enum c
 		    what == CTF_WHOLE)
 			return 0; /* the caller begins the next chunk */
 	}
+	return 0;
 }
 
 static int drain(struct ctf_output *o, struct ctf_source *s, enum ctf_drain what)
@@ -264,9 +282,12 @@ u64 ctf_output_unwritten(struct ctf_output *o)
 			const u64 position = pantrace_reader_tell(s->reader, j);
 			struct pantrace_ctf_packet packet;
 
-			while (pantrace_ctf_next(s->reader, j, true, &stream, &packet) > 0 &&
-			       packet.size)
+			for (u32 n = 0; n < packets_max(s); n++) {
+				if (pantrace_ctf_next(s->reader, j, true, &stream, &packet) <= 0 ||
+				    !packet.size)
+					break;
 				events += packet.events;
+			}
 			pantrace_reader_seek(s->reader, j, position);
 		}
 	}

@@ -24,6 +24,8 @@ struct ctf_source {
 	u32 nr_streams;
 	struct ctf_stream_state objects;
 	struct ctf_stream_state metadata;
+	u32 described; /* where pantrace_ctf_metadata_from() goes on at this size */
+	u64 described_size;
 	bool announced; /* the relay knows it and has said where it stands */
 	bool asked;
 };
