@@ -21,16 +21,19 @@ struct action_kind {
 static int run_start(struct user_session *s, struct action_context *context, u64 fired,
 		     struct diag *d)
 {
-	const int rc = user_session_switch(s, true, d);
+	u32 refused = 0;
+	const int rc = user_session_switch(s->name, true, d, &refused);
 
-	context->refused += s->refused;
+	context->refused += refused;
 	return rc;
 }
 
 static int run_stop(struct user_session *s, struct action_context *context, u64 fired,
 		    struct diag *d)
 {
-	return user_session_switch(s, false, d);
+	u32 refused;
+
+	return user_session_switch(s->name, false, d, &refused);
 }
 
 int user_session_rotate(const struct user_session *s, struct diag *d)

@@ -272,24 +272,30 @@ void user_session_tell(const struct user_session *s, const char *verb, struct us
 		user_processes_release(&told);
 }
 
-int user_session_switch(struct user_session *s, bool on, struct diag *d)
+int user_session_switch(const char *name, bool on, struct diag *d, u32 *ret_refused)
 {
 	struct user_processes told = {0};
-	/* described first, so that no program that starts meanwhile is forgotten */
-	const int rc = user_description_stop(s, !on);
+	struct user_session s;
+	int rc = user_session_open_to_change(name, d, &s);
 
-	if (rc) {
-		diag_error(d, NO_SPAN, "%s: %s", s->file, strerror(-rc));
+	if (rc)
 		return rc;
+	/* described first, so that no program that starts meanwhile is forgotten */
+	rc = user_description_stop(&s, !on);
+	if (rc) {
+		diag_error(d, NO_SPAN, "%s: %s", s.file, strerror(-rc));
+		goto out;
 	}
-	user_session_tell(s, on ? "resume" : "stop", &told, d);
+	user_session_tell(&s, on ? "resume" : "stop", &told, d);
 	/* who is not in the session has nothing to switch */
 	for (size_t i = 0; i < told.all.len; i++)
 		if (told.all.items[i].error == -ENOENT)
 			told.all.items[i].error = 0;
-	s->refused = refusals(&told, d);
+	*ret_refused = refusals(&told, d);
 	user_processes_release(&told);
-	return 0;
+out:
+	user_session_release(&s);
+	return rc;
 }
 
 struct track {

@@ -60,7 +60,7 @@ struct user_session {
 	bool anonymous;
 	bool stopped; /* its events are off */
 	u32 mode;
-	u32 refused; /* processes that said no as its events came on: they are named */
+	u32 refused; /* processes that said no as it began: they are named */
 	bool untold; /* those that ran as it began are told by its recorder (user/latecomers.h) */
 };
 
@@ -101,9 +101,9 @@ void user_sessions_release(struct user_sessions *s);
 int user_session_track(struct user_session *s, const struct user_tracked *tracked, struct diag *d);
 /*
  * Its events on or off, also for programs that start later. 0, with how many processes refuse in
- * s->refused, or -errno with the reason in d.
+ * *ret_refused, or -errno with the reason in d.
  */
-int user_session_switch(struct user_session *s, bool on, struct diag *d);
+int user_session_switch(const char *name, bool on, struct diag *d, u32 *ret_refused);
 /*
  * "stop", "resume", "destroy": asks every process. What they said is in *ret when that is not NULL
  * (release it).

@@ -96,16 +96,11 @@ int user_create(int argc, char **argv)
 
 static int go_on(const char *name)
 {
-	struct user_session session;
 	struct diag d = DIAG_INIT;
-	int rc = user_session_open(name, &d, &session);
+	u32 refused = 0;
 
-	if (!rc) {
-		rc = user_session_switch(&session, true, &d);
-		rc = rc ? EXIT_FAILED : session.refused ? EXIT_LOST : EXIT_OK;
-		user_session_release(&session);
-	}
-	return diag_close(&d, rc);
+	user_session_switch(name, true, &d, &refused);
+	return diag_close(&d, refused ? EXIT_LOST : EXIT_OK);
 }
 
 int user_start(int argc, char **argv)
@@ -150,12 +145,12 @@ static int named(const struct command_spec *spec, int argc, char **argv, void *v
 
 static void stop(struct user_session *s, struct diag *d)
 {
-	user_session_switch(s, false, d);
+	user_session_switch(s->name, false, d, &s->refused);
 }
 
 static void resume(struct user_session *s, struct diag *d)
 {
-	user_session_switch(s, true, d);
+	user_session_switch(s->name, true, d, &s->refused);
 }
 
 static void destroy(struct user_session *s, struct diag *d)
