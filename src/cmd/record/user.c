@@ -173,13 +173,13 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 		struct trigger one;
 
 		rc = trigger_parse(o->triggers.items[i], run->diag, &one);
+		if (!rc)
+			vector_push(&s->triggers.all, one);
 		if (!rc && trigger_is_of_session(&one)) {
 			diag_error(run->diag, NO_SPAN,
 				   "'%s' is a condition of `pantrace user trigger`", one.text);
 			rc = -EINVAL;
 		}
-		if (!rc)
-			vector_push(&s->triggers.all, one);
 	}
 	if (rc || !s->triggers.all.len)
 		return rc;
