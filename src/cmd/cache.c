@@ -43,6 +43,8 @@ static const struct command_spec spec = {
 	.examples =
 		"  pantrace cache                          # what is in it\n"
 		"  pantrace cache add ./app                # a program, with its USDT events\n"
+		"  pantrace probe -x ./app --cache -n -a 'parse len'   # a definition, kept for "
+		"others\n"
 		"  pantrace cache remove 3f8a              # one, by the beginning of its "
 		"build-id\n"
 		"  pantrace cache prune -n                 # which programs have gone or changed\n"

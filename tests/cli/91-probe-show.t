@@ -162,6 +162,8 @@ like "$out" 'a\\x1b\[31mb' "what controls a terminal is escaped"
 is "$("$pantrace" probe -x demo -F 'main | ha* & !*x' | tr '\n' ' ')" "handle main " "-F: functions by a filter"
 unlike "$("$pantrace" probe -x demo -F)" '^_|^counter$|^global_seen$' "-F: neither what begins with _ nor variables"
 is "$("$pantrace" probe -x demo -F --filter '_start')" _start "--filter takes the place of the usual one"
+run probe -x demo -L main --filter 'a*'
+is "$rc" 2 "--filter is not for -L"
 run probe -x demo -F 'a(b'
 is "$rc" 2 "a filter that is none"
 like "$err" "^ ~" "its place"

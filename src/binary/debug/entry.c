@@ -263,10 +263,10 @@ int debug_each_entry(struct elf_file *f, const char *name,
 /* ---- lines ---- */
 
 /* Is the code at the address the copy's own, not that of something inlined into it? */
-static bool is_own(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
+static bool is_innermost(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address, bool with_entries)
 {
 	Dwarf_Die *scopes;
-	const u32 n = debug_scopes_at(unit, address, true, &scopes);
+	const u32 n = debug_scopes_at(unit, address, with_entries, &scopes);
 	bool found = false;
 
 	for (u32 i = 0; i < n; i++) {
@@ -279,6 +279,12 @@ static bool is_own(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
 	}
 	free(scopes);
 	return found;
+}
+
+/* Where a copy only begins, rows may be those of either. */
+static bool is_own(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
+{
+	return is_innermost(unit, copy, address, false) || is_innermost(unit, copy, address, true);
 }
 
 /* A line may have no code but that of a function inlined there: the lowest address of it. */

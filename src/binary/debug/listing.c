@@ -72,11 +72,14 @@ static bool calls_from(Dwarf_Die *inner, const char *file, int line)
 	return name && str_eq(name, file);
 }
 
-/* Whether the code is the function's own, or its call of something that is inlined there. */
+/*
+ * Whether the code is the function's own, or its call of something that is inlined there. A copy
+ * may begin at an address that its ranges leave out: there only its declaration is its own.
+ */
 static bool is_own(struct walk *w, u64 address, const char *file, int line)
 {
 	Dwarf_Die *scopes = NULL, *inner = NULL;
-	const u32 n = debug_scopes_at(&w->unit, address, true, &scopes);
+	const u32 n = debug_scopes_at(&w->unit, address, false, &scopes);
 	bool found = false;
 
 	for (u32 i = 0; i < n && !found; i++) {
@@ -84,7 +87,10 @@ static bool is_own(struct walk *w, u64 address, const char *file, int line)
 		if (!found && dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
 			inner = &scopes[i];
 	}
-	found = found && (!inner || calls_from(inner, file, line));
+	if (found)
+		found = !inner || calls_from(inner, file, line);
+	else
+		found = address == w->begin && (u32)line == w->out->base;
 	free(scopes);
 	return found;
 }
@@ -101,7 +107,6 @@ static void look_at_row(struct walk *w, Dwarf_Line *row, u64 address)
 	/* A function's first instruction is that of its declaration, which is added apart. */
 	if (entry && *entry != (u32)line)
 		return;
-	/* A copy may begin at an address that its ranges leave out. */
 	if (w->copy &&
 	    ((address != w->begin && dwarf_haspc((Dwarf_Die *)(uintptr_t)w->copy, address) != 1) ||
 	     !is_own(w, address, file, line)))

@@ -41,7 +41,8 @@ static const struct option_spec options[] = {
 	 offsetof(struct probe_options, max_probes)},
 	{0, "no-inlines", NULL, "only functions themselves, not where they are inlined",
 	 FLAG(no_inlines)},
-	{0, "externs", NULL, "$vars: variables of other source files, too", FLAG(externs)},
+	{0, "externs", NULL, "-V: statics and globals, too; $vars: those of other source files",
+	 FLAG(externs)},
 	{0, "range", NULL, "-V: where in the code each has a value; those without one here, too",
 	 FLAG(range)},
 	{0, "filter", "FILTER",
@@ -68,7 +69,9 @@ static const struct option_spec options[] = {
 
 static const struct command_spec spec = {
 	.name = "probe",
-	.synopsis = "[options] DEFINITION...  |  -l [EVENT]  |  -d EVENT",
+	.synopsis =
+		"[options] DEFINITION...  |  -l [EVENT]  |  -d EVENT  |  -L LINES  |  -V POINT  "
+		"|  -F [FILTER]",
 	.summary = "probes at functions and source lines, with local variables, that stay",
 	.examples =
 		"  pantrace probe -x ./app 'parse len buf:string'        # parameters\n"
@@ -77,6 +80,9 @@ static const struct command_spec spec = {
 		"  pantrace probe -x ./app -a 'hit=parse:7 $vars'        # all that lives there\n"
 		"  pantrace probe 'vfs_read file->f_path.dentry->d_name.name:string'\n"
 		"  pantrace probe -x ./app -D 'parse $params'            # for the kernel\n"
+		"  pantrace probe -x ./app -L parse                    # lines that can be probed\n"
+		"  pantrace probe -x ./app -V parse:7 -v               # the variables there\n"
+		"  pantrace probe -x ./app -F 'parse_* & !*_test'      # functions\n"
 		"  pantrace probe -l                                     # those that there are\n"
 		"  pantrace probe -d 'probe_app:*'                       # remove them\n",
 	.details =
@@ -170,6 +176,12 @@ static int check(struct probe_command *p, const struct probe_mode *m)
 	if (o->exec && (o->vmlinux || o->module))
 		return options_usage_error(&spec, "-x is of programs, -%c of the kernel",
 					   o->vmlinux ? 'k' : 'm');
+	if (o->filter && m->letter != 'V' && m->letter != 'F')
+		return options_usage_error(&spec, "--filter is for -V and -F");
+	if (o->range && m->letter != 'V')
+		return options_usage_error(&spec, "--range is for -V");
+	if (o->demangle && o->no_demangle)
+		return options_usage_error(&spec, "--demangle and --no-demangle are exclusive");
 	if (o->bootconfig && m->letter != 'D')
 		return options_usage_error(&spec, "--bootconfig is for -D only");
 	if (o->bootconfig && o->exec)
