@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "binary/debug/lines.h"
+#include "binary/debug/listing.h"
 #include "binary/elf/internal.h"
 #include "types/type.h"
 
@@ -85,6 +86,20 @@ static int on_symbol(void *arg, const struct elf_symbol *s)
 	return 0;
 }
 
+static void ask_listings(struct elf_file *f)
+{
+	static const char *const sources[] = {"a.c", "typed.c", "calls.c", "frames.c"};
+	static const char *const functions[] = {"main", "work", "point_sum", "*"};
+	struct debug_listing l;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		debug_list_file(f, sources[i], 1, UINT32_MAX, &l);
+		debug_listing_release(&l);
+		debug_list_function(f, functions[i], NULL, 0, UINT32_MAX, &l);
+		debug_listing_release(&l);
+	}
+}
+
 static void ask(struct elf_file *f)
 {
 	static const char *const names[] = {"struct point", "union u", "enum color", "name_t"};
@@ -103,6 +118,7 @@ static void ask(struct elf_file *f)
 		complete_all(&types, debug_type_named(f, &types, names[i]), 0);
 	debug_each_address(f, "a.c", 3, 0, on_address, &sum, &line);
 	debug_each_address(f, "typed.c", 12, 2, on_address, &sum, &line);
+	ask_listings(f);
 	type_store_release(&types);
 }
 

@@ -32,6 +32,7 @@ struct walk {
 	Dwarf_Die unit; /* that is looked at */
 	const Dwarf_Die *copy; /* of the function; NULL: all of the unit counts */
 	u64 begin; /* of the copy */
+	const void *bounded; /* the unit whose functions `to` has been cut by */
 	bool is_inlined;
 	struct hashmap entries; /* where functions of the unit begin -> line of the declaration */
 };
@@ -304,8 +305,10 @@ static void walk_copy(struct walk *w, const struct copy *c)
 	w->begin = c->address;
 	w->is_inlined = c->is_inlined;
 	take_directory(w->out, &w->unit);
-	if (origin_unit(die, &origin))
+	if (origin_unit(die, &origin) && origin.addr != w->bounded) {
 		each_function(w, &origin, 0, note_end);
+		w->bounded = origin.addr;
+	}
 	if (!c->is_inlined) {
 		each_function(w, &w->unit, 0, note_entry);
 		add(w, w->out->base, c->address);
