@@ -56,7 +56,7 @@ struct crash {
 	struct sink sink;
 	u32 found, refused, damaged;
 	struct user_owners owners;
-	const char *pid; /* only files of this one, or NULL */
+	const char *pid; /* only files of this session, or NULL */
 };
 
 static const struct sink_column columns[] = {
@@ -75,9 +75,9 @@ static void say(struct sink *s, const struct pantrace_shm *h, uid_t uid, u64 eve
 }
 
 /*
- * Where others can write, anybody can leave a file that names a process. For us alone, none but
- * ours and root's counts; root sees everybody's, but not as those of a process that is another
- * user's.
+ * In directories where others can write, anybody can leave a file that names a process. A user only
+ * sees files of their own and of root; root sees all, but not a file under the name of another
+ * user's process.
  */
 static bool is_good(struct crash *c, uid_t owner, const struct pantrace_shm *h)
 {
@@ -96,7 +96,7 @@ static int take(struct crash *c, int directory, const char *name, struct diag *d
 	struct stat st;
 	int fd, rc;
 
-	/* links in a directory may be anybody's; a file that is named is what is meant */
+	/* links in a directory may be anybody's; a file that was named is followed as it is */
 	fd = directory == AT_FDCWD ? foreign_open(name, &st)
 				   : foreign_file(directory, name, O_RDONLY, &st);
 	if (fd < 0) {

@@ -77,7 +77,7 @@ static u64 effective_capabilities(void)
 	return ret;
 }
 
-/* Whatever a provider needs of its own, it needs bpf(2) too. */
+/* Whatever a provider needs besides, it needs bpf(2). */
 static const struct kernel_answer *provider_answer(struct doctor *d, const struct probe_provider *p)
 {
 	const struct kernel_answer *own = kernel_ask(d->kernel, (enum kernel_capability)p->needs);
@@ -90,7 +90,7 @@ static const char *why_not(const struct kernel_answer *a)
 	return a->why ? a->why : a->error ? strerror(a->error) : "the kernel does not offer it";
 }
 
-/* ---- what stands before it, as text or as members of one object ---- */
+/* ---- headings: as text, or as members of one object ---- */
 
 static void begin(struct doctor *d, const char *heading, const char *key, bool is_list)
 {
@@ -132,7 +132,7 @@ static void show_head(struct doctor *d)
 		    (unsigned int)geteuid(), lockdown);
 }
 
-/* doc: what is said where it works; NULL = nothing, and hints are. */
+/* doc: printed if it works; NULL = nothing, and hints are printed. */
 static void show_answer(struct doctor *d, const char *name, int width, const char *doc,
 			const struct kernel_answer *a)
 {
@@ -221,7 +221,7 @@ static void show_capabilities(struct doctor *d)
 	end(d, '}');
 }
 
-/* What is kept when everything is attached; all else is given up. */
+/* What is kept when everything is attached; all other privileges are dropped. */
 static void show_reading(struct doctor *d)
 {
 	const bool can_filter = sandbox_can_filter();

@@ -77,7 +77,7 @@ static int failed_to_write(const char *file, int err)
 	return err;
 }
 
-/* A pipe or device is written to. */
+/* Writes to a pipe or device. */
 static int write_special(const char *file, const struct strbuf *text)
 {
 	const int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -88,13 +88,13 @@ static int write_special(const char *file, const struct strbuf *text)
 	return err;
 }
 
-/* Fills the new file, which gets owner and mode of the old one if there is one. */
+/* Fills the new file, and gives it the owner and mode of the old one, if there is one. */
 static int fill(int fd, const struct strbuf *text, const struct stat *old)
 {
 	const mode_t mask = umask(0);
 
 	umask(mask);
-	/* The owner first: a change of it takes set-user-ID bits away. */
+	/* The owner first: changing it clears set-user-ID bits. */
 	if (old && (old->st_uid != geteuid() || old->st_gid != getegid()) &&
 	    fchown(fd, old->st_uid, old->st_gid) < 0)
 		return -errno;
@@ -103,8 +103,10 @@ static int fill(int fd, const struct strbuf *text, const struct stat *old)
 	return write_all(fd, text->data, text->len);
 }
 
-/* All of it or nothing: through a new file beside it. What a symbolic link points to is replaced,
- * not the link. */
+/*
+ * Replaces the file completely or not at all, by a new file beside it. If it is a symbolic link its
+ * target is replaced, not the link.
+ */
 static int replace(const char *file, const struct strbuf *text)
 {
 	char *real = realpath(file, NULL), *temporary;
@@ -140,11 +142,13 @@ static int replace(const char *file, const struct strbuf *text)
 static int print(const struct strbuf *text)
 {
 	fwrite(text->data, 1, text->len, stdout);
-	return 0; /* main() says what could not be written there */
+	return 0; /* main() reports what could not be written there */
 }
 
-/* What is asked for is done with one script. Returns 0, 1 if it would change (--check), or -errno,
- * reported. */
+/*
+ * Does what was asked with one script. Returns 0, 1 if it would change (--check), or -errno,
+ * reported.
+ */
 static int handle(const struct fmt_options *o, const struct text *t, const char *file)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -197,7 +201,7 @@ int fmt_compatible(const char *program, const char *file, const char *output)
 	return r ? EXIT_FAILED : EXIT_OK;
 }
 
-/* What does not go together. */
+/* Refuses options that cannot be combined. */
 static int check_options(const struct fmt_options *o, int nfiles, char **files)
 {
 	if (o->in_place + o->check + (o->output != NULL) > 1)

@@ -18,17 +18,18 @@
 #include "user/session.h"
 
 /*
- * One request: where names come from, and what stands before the part of the word that is
+ * One request: where names come from, and the text in front of the part of the word that is
  * completed.
  */
 struct lister {
 	const struct completion *c;
-	const char *prefix; /* "sched:sched_waking,", "p:"; offered with each name */
+	/* "sched:sched_waking,", "p:"; put in front of each name that is offered */
+	const char *prefix;
 	const char *rest; /* of the word behind the prefix */
-	size_t skip; /* of each name: "kprobe:" */
+	size_t skip; /* bytes to skip at the start of each name: "kprobe:" */
 	struct hashmap seen;
 	struct arena arena;
-	struct diag diag; /* nobody reads it: a list shows what there is */
+	struct diag diag; /* where diagnostics go: nobody reads them */
 	struct type_store types;
 	struct probe_env env;
 };
@@ -56,7 +57,7 @@ static void lister_close(struct lister *s)
 	arena_release(&s->arena);
 }
 
-/* The prefix ends behind the last of these characters. */
+/* The prefix ends after the last of these characters. */
 static void split_behind(struct lister *s, const char *characters)
 {
 	const char *end = s->rest;
@@ -74,7 +75,7 @@ static void offer(struct lister *s, const char *name, const char *help)
 		s->c->offer(s->c->arg, arena_printf(&s->arena, "%s%s", s->prefix, name), help);
 }
 
-/* The same, up to the end of the part that is being written, and once. */
+/* The same, up to the end of the part that is being typed, and each name once. */
 static int offer_part(void *arg, const char *name)
 {
 	struct lister *s = arg;
@@ -109,7 +110,10 @@ static void tracepoints(struct lister *s)
 	tracefs_each_event(s->env.kernel, "*", "*", offer_event, s);
 }
 
-/* Of a file: "uprobe:/usr/bin/bash:readline". The user may have written the file in another way. */
+/*
+ * A function of a file: "uprobe:/usr/bin/bash:readline". The user may have spelled the file's path
+ * differently.
+ */
 static int offer_function(void *arg, const char *name)
 {
 	const char *path = strchr(name, ':'), *function = path ? strchr(path + 1, ':') : NULL;
@@ -145,7 +149,7 @@ static void functions(struct lister *s)
 	kernel_functions(s);
 }
 
-/* "uprobe:/usr/bin/ba": the file is still being written. */
+/* "uprobe:/usr/bin/ba": the path of the file is still being typed. */
 static void offer_files(struct lister *s, const char *before, const char *path)
 {
 	glob_t found;
@@ -245,7 +249,7 @@ static int offer_recorded(void *arg, const char *name, const char *short_name)
 	return offer_part(arg, name);
 }
 
-/* Of the recordings that stand on the line. */
+/* Events of the recordings that are named on the command line. */
 static void recorded_events(struct lister *s)
 {
 	for (size_t i = 1; i < s->c->nr_words; i++)
@@ -255,7 +259,7 @@ static void recorded_events(struct lister *s)
 
 /* ---- a script ---- */
 
-/* The first tracepoint of what is written so far, as far as "SYSTEM:EVENT". */
+/* The first tracepoint that was typed so far, as "SYSTEM:EVENT". */
 static const char *find_tracepoint(struct lister *s, const char *text)
 {
 	static const char name[] =
@@ -288,7 +292,7 @@ static void offer_fields(struct lister *s, const char *tracepoint, bool with_com
 	free(text);
 }
 
-/* -e 'PROBE { ... args.FIELD ... FUNCTION': what stands at its end. */
+/* -e 'PROBE { ... args.FIELD ... FUNCTION': what may stand at its end. */
 static void script(struct lister *s)
 {
 	const char *text = s->rest, *tracepoint;
@@ -313,7 +317,7 @@ static void script(struct lister *s)
 				offer(s, b->name, b->doc);
 }
 
-/* Of the tracepoint that was named before. */
+/* Fields of the tracepoint that was named before. */
 static void fields(struct lister *s)
 {
 	const char *tracepoint = NULL;
@@ -331,7 +335,7 @@ static void fields(struct lister *s)
 
 /* ---- this machine ---- */
 
-/* Processes, and their names where those are wanted. */
+/* Offers processes by PID, or by name. */
 static void each_process(struct lister *s, bool by_name)
 {
 	DIR *proc = opendir("/proc");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What may stand in a place of a command line, by the word that its help uses for it: PID,
+ * What may stand at a place of a command line, by the placeholder that its help uses: PID,
  * TRACEPOINT, FIELD.
  */
 #ifndef PANTRACE_CMD_COMPLETE_CANDIDATES_H
@@ -18,9 +18,9 @@ struct completion {
 };
 
 /*
- * Offers what there is of this kind. What has parts ("tracepoint:sched:sched_switch") is offered up
- * to the end of the part that is being written. A kind that only the shell knows is offered as
- * ":files", ":directories" or ":commands".
+ * Offers all candidates of this kind. Names of several parts ("tracepoint:sched:sched_switch") are
+ * offered up to the end of the part that is being typed. A kind that only the shell knows is
+ * offered as ":files", ":directories" or ":commands".
  */
 void candidates(const char *kind, const struct completion *c);
 

@@ -24,19 +24,19 @@
 #include "cmd/complete/candidates.h"
 #include "cmd/tools/tools.h"
 
-/* bash puts a candidate into its line as it is; zsh and fish quote it. */
+/* bash inserts a candidate as it is; zsh and fish quote it. */
 #define BASH_SPECIAL " \t\n\"\\'`$&|;<>()[]{}*?!"
 
 struct line {
 	struct arena arena;
 	VECTOR(const char *) words; /* from the program's name on; the last is being written */
 	size_t cut; /* bytes of the last word that the shell keeps as they are */
-	const char *unsafe; /* characters that the shell would not take as they are */
+	const char *unsafe; /* characters that the shell would interpret */
 };
 
 /*
- * One word as a shell reads it; it ends at *at. *ret_breaks: behind the last character outside of
- * quotes that ends a word for bash.
+ * One word as a shell splits it; it ends at *at. *ret_breaks: the position after the last unquoted
+ * character that ends a word for bash.
  */
 static const char *next_word(struct line *l, const char **at, const char *breaks, size_t *ret_cut)
 {
@@ -73,7 +73,7 @@ static void split_line(struct line *l, const char *text, const char *breaks)
 	} while (*text);
 }
 
-/* Does it ask the shell for its own? */
+/* Does it tell the shell to complete by itself? */
 static bool is_kind(const char *candidate)
 {
 	return str_eq(candidate, ":files") || str_eq(candidate, ":directories") ||
@@ -81,8 +81,8 @@ static bool is_kind(const char *candidate)
 }
 
 /*
- * Names of processes, files and events are made by others. One that the shell would take for a
- * command is not offered, and nothing is written raw.
+ * Names of processes, files and events are chosen by others. A name that the shell would interpret
+ * is not offered, and nothing is written unescaped.
  */
 static void print_candidate(void *arg, const char *candidate, const char *help)
 {
@@ -105,8 +105,8 @@ static void print_candidate(void *arg, const char *candidate, const char *help)
 }
 
 /*
- * What the command says of its own options and arguments: it runs as `COMMAND --help-complete
- * WORD...` in a child.
+ * Asks the command for its options and arguments: runs it as `COMMAND --help-complete WORD...` in a
+ * child.
  */
 static FILE *ask_command(const char *name, const char *const *words, size_t n, pid_t *ret_pid)
 {
@@ -158,7 +158,7 @@ static void complete_arguments(struct line *l, const char *name, size_t first)
 		text[strcspn(text, "\n")] = '\0';
 		tab = strchr(text, '\t');
 		if (!tab)
-			continue; /* a command without options, which says something else */
+			continue; /* a command without options, which prints something else */
 		*tab++ = '\0';
 		c.word = tab;
 		if (text[0] == OPTIONS_KIND_MARK[0])

@@ -88,7 +88,7 @@ static const struct command_spec spec = {
 	.command = COMMAND_TRACED,
 };
 
-#define CALLS_NESTED 64 /* deeper ones are printed without what their entries had */
+#define CALLS_NESTED 64 /* deeper calls are printed without the arguments of their entries */
 
 struct funcgraph {
 	struct ftrace_session session;
@@ -101,10 +101,7 @@ struct funcgraph {
 
 /* ---- printing ---- */
 
-/*
- * What the entries of a thread's open calls had, by depth, for their returns: those are what is
- * printed.
- */
+/* The arguments of a thread's open calls, by depth: a call is printed at its return. */
 struct calls {
 	struct call {
 		u64 function, return_address;
@@ -140,7 +137,7 @@ static void note_call(struct funcgraph *f, const struct graph_record *r)
 		memcpy(c->args, r->args, sizeof(c->args));
 }
 
-/* The entry may have been lost, or was before the beginning. */
+/* The entry may have been lost, or have been before tracing began. */
 static void json_call(struct funcgraph *f, const struct graph_record *r, struct json *j)
 {
 	struct trace_text *const t = &f->session.text;
@@ -193,8 +190,10 @@ static void print(struct ftrace_session *s, const struct raw_event *e, struct st
 
 	if (is_graph && !r.is_return && s->options->json)
 		note_call(f, &r);
-	/* With a least duration, as tracing_thresh has it: no entries, and only the returns that
-	 * are late. */
+	/*
+	 * With a minimum duration, as with tracing_thresh: no entries, and only returns of calls
+	 * that took longer.
+	 */
 	if (is_graph && f->min_ns && (!r.is_return || r.return_time - r.call_time < f->min_ns))
 		return;
 	if (s->options->json) {
@@ -269,8 +268,10 @@ static int set_options(struct funcgraph *f)
 	return err ? err : check_records(f);
 }
 
-/* Before the tracer is started, which looks at it once. Where an instance has no such file, all are
- * recorded. */
+/*
+ * Set before the tracer starts, as it reads it once. If an instance has no such file, all calls are
+ * recorded.
+ */
 static void set_threshold(struct funcgraph *f)
 {
 	char us[32];
@@ -286,8 +287,10 @@ static int set_up(struct funcgraph *f, const char *functions)
 	const struct funcgraph_options *o = &f->o;
 	struct instance *in = f->session.instance;
 	char depth[24];
-	/* Of functions that are late alone, what they call is of no interest: the others cost
-	 * nothing then. */
+	/*
+	 * If only slow functions are wanted, what they call does not matter: other functions then
+	 * cost nothing.
+	 */
 	int err = function_filter_set(
 		in, f->min_ns && !o->only ? "set_ftrace_filter" : "set_graph_function", functions);
 
@@ -302,7 +305,7 @@ static int set_up(struct funcgraph *f, const char *functions)
 		set_threshold(f);
 	if (!err)
 		err = instance_set_tracer(in, "function_graph");
-	/* The tracer's own options are there only while it is the current one. */
+	/* A tracer's own options exist only while it is the current one. */
 	return err ? err : set_options(f);
 }
 

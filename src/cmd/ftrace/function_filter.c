@@ -53,7 +53,9 @@ static int write_word(struct instance *in, const char *file, const char *word)
 
 	if (fd < 0)
 		return fd;
-	/* With the newline: a word that is ended by close() is refused without anybody knowing. */
+	/*
+	 * With the newline: otherwise the word is parsed at close(), which does not report errors.
+	 */
 	snprintf(line, sizeof(line), "%s\n", word);
 	if (write(fd, line, strlen(line)) < 0)
 		err = -errno;
@@ -63,8 +65,8 @@ static int write_word(struct instance *in, const char *file, const char *word)
 }
 
 /*
- * Only letters and wildcards: the kernel's other words (a module behind a colon, a command, a
- * number) are its own.
+ * Only letters and wildcards: other words (a module after a colon, a command, a number) have their
+ * own meaning in the kernel.
  */
 static bool is_plain(const char *word)
 {
@@ -77,12 +79,12 @@ struct filter {
 	struct instance *in;
 	const char *file;
 	u32 added; /* by other names */
-	struct hashmap counted; /* functions that were asked for, by address */
-	struct hashmap held; /* names that the kernel has in its list, and how often */
+	struct hashmap counted; /* the functions that were asked for, by address */
+	struct hashmap held; /* the names in the kernel's list, and how often each occurs */
 	u32 left_out;
 };
 
-/* The kernel compares with one name of each function. */
+/* Finds a function by another of its names: the kernel compares only one. */
 static int add_by_other_name(void *arg, const struct kernel_function *f)
 {
 	struct filter *filter = arg;

@@ -10,14 +10,14 @@
 #include "kernel/tracefs/instance.h"
 
 /*
- * Replaces the list of `file` ("set_ftrace_filter", "set_graph_function" ...) by these names and
- * patterns, parted by commas. Refuses what matches no function, with the nearest name. 0 or -errno
- * with a diagnostic.
+ * Replaces the list in `file` ("set_ftrace_filter", "set_graph_function" ...) by these names and
+ * patterns, separated by commas. Refuses a word that matches no function, with the nearest name. 0
+ * or -errno with a diagnostic.
  */
 int function_filter_set(struct instance *in, const char *file, const char *list);
 /*
- * The one word of the command line behind the options, argv[first], is the list: OPTIONS_GO_ON, or
- * the exit code of a usage error.
+ * Takes the one argument, argv[first], as the list: OPTIONS_GO_ON, or the exit code of a usage
+ * error.
  */
 int function_filter_word(const struct command_spec *spec, int argc, char **argv, int first);
 

@@ -69,8 +69,11 @@ static int set_up(struct ftrace_session *s, const struct functrace_options *o,
 		err = instance_set_option(in, "func-args", true);
 	if (!err)
 		err = instance_set_tracer(in, "function");
-	/* Only after the filter: a stack for every function would stop the machine. Off, too: the
-	 * option belongs to the tracer, not to the instance, and somebody else may have it on. */
+	/*
+	 * Only after the filter: a stack for every function would stall the machine. Also set when
+	 * it is to be off: the option belongs to the tracer, not to the instance, and may be on
+	 * from elsewhere.
+	 */
 	if (!err && (o->stack || instance_has_option(in, "func_stack_trace")))
 		err = instance_set_option(in, "func_stack_trace", o->stack);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events as JSON: what every event has, then its own fields. */
+/* Events as JSON: the members that all events have, then the event's own fields. */
 #include "base/json.h"
 #include "cmd/ftrace/session.h"
 #include "trace/ftrace/event_json.h"

@@ -11,11 +11,15 @@
 #include "cmd/ftrace/session.h"
 #include "kernel/sandbox/sandbox.h"
 
-#define LIVE_MS		100 /* how long an event waits at most to be seen */
-#define BUFFERED_MS	1000 /* -d: the size is looked at */
-#define LATE_BYTES	((size_t)64 << 20) /* still to be printed at the end: worth a word */
-#define EVENTS_PER_LOOK 4096 /* printed events after which signals and the output are looked at */
-/* What may wait in memory to be printed: a quarter of what is free, within these. */
+#define LIVE_MS	    100 /* the longest time until an event is shown */
+#define BUFFERED_MS 1000 /* -d: how often the size is checked */
+/* more than this left to print at the end is mentioned */
+#define LATE_BYTES	((size_t)64 << 20)
+#define EVENTS_PER_LOOK 4096 /* events printed before signals and the output are checked again */
+/*
+ * The most memory for events that wait to be printed: a quarter of what is free, within these
+ * bounds.
+ */
 #define QUEUE_MOST  ((size_t)1 << 30)
 #define QUEUE_LEAST ((size_t)16 << 20)
 
@@ -61,13 +65,13 @@ static void check_signals(struct loop *l)
 
 	while (read(l->signals, &info, sizeof(info)) == sizeof(info))
 		end_by_signal(l);
-	/* Whoever read us is gone (| head). */
+	/* The reader of our output is gone (| head). */
 	if (l->session->out.error)
 		l->stop = true;
 }
 
 /*
- * Prints what is older than `until`. While it runs it ends early if it shall stop: tracing is ended
+ * Prints what is older than `until`. Ends early if the run is asked to end: tracing is stopped
  * first.
  */
 static void print_until(struct loop *l, u64 until, bool running)
@@ -106,7 +110,7 @@ static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
 
 	set[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
 	set[POLL_BUFFER] = (struct pollfd){.fd = raw_buffer_fd(l->buffer), .events = POLLIN};
-	/* POLLERR: nobody reads any more. It comes also when nothing is written. */
+	/* POLLERR: the reader is gone. Reported also while nothing is written. */
 	set[POLL_OUTPUT] = (struct pollfd){.fd = l->session->out.fd};
 	set[POLL_PROCESS] = (struct pollfd){.fd = l->session->process, .events = POLLIN};
 	for (u32 i = 0; i < n; i++)
@@ -116,8 +120,8 @@ static struct pollfd *poll_set(const struct loop *l, nfds_t *ret_count)
 }
 
 /*
- * -d: what is in memory is printed before the end only if there is much of it. Without a thread,
- * this is also where it gets there.
+ * -d: what is in memory is printed before the end only if there is much of it. Without a reader
+ * thread, this is also where pages are moved into memory.
  */
 static bool has_to_print(struct loop *l)
 {
@@ -151,7 +155,7 @@ static int loop(struct loop *l)
 			continue;
 		err = raw_buffer_drain(l->buffer);
 		ftrace_names_read(s);
-		/* What happens from now on may come out of order. */
+		/* Events after this time may still come out of order. */
 		until = raw_buffer_complete(l->buffer);
 		print_until(l, until, true);
 		if (s->tick && !l->stop)
@@ -193,10 +197,7 @@ static int say_losses(struct ftrace_session *s, struct raw_buffer *buffer)
 	return EXIT_LOST;
 }
 
-/*
- * All that was recorded. Who has no time for it says so once more, which kills: the guard cleans
- * up.
- */
+/* Prints all that was recorded. A second Ctrl-C kills the process; the guard then cleans up. */
 static void print_rest(struct loop *l)
 {
 	struct ftrace_session *s = l->session;
@@ -248,8 +249,8 @@ static void enter(u32 needs)
 }
 
 /*
- * ftrace is switched off by files that belong to root; no more is needed. Each thread has
- * capabilities of its own.
+ * Switching ftrace off writes to files that belong to root, which takes no capability. Capabilities
+ * are per thread.
  */
 static void drop_privileges(const struct ftrace_session *s)
 {
@@ -263,7 +264,7 @@ static void drop_privileges(const struct ftrace_session *s)
 	enter(needs);
 }
 
-/* For tests and scripts that must not begin before we do. */
+/* For tests and scripts that must not start before tracing has. */
 static void notify_attached(struct ftrace_session *s)
 {
 	if (getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED")) {

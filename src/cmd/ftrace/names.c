@@ -18,7 +18,7 @@
 #define COMM_SIZE  16 /* TASK_COMM_LEN */
 #define RING_PAGES 64u
 
-/* A name that was taken: by a thread itself, or from its parent. */
+/* A change of name: a thread took it itself, or inherited it from its parent. */
 struct change {
 	u64 time;
 	s32 thread, parent; /* parent 0 = it is `comm` */
@@ -27,9 +27,11 @@ struct change {
 
 struct ftrace_names {
 	struct perf_rings rings;
-	VECTOR(struct change) changes; /* by time, from `applied` on not yet taken into account */
+	/* by time; those from `applied` on are still to be applied */
+	VECTOR(struct change) changes;
 	size_t applied;
-	struct task_names *kernel; /* its own, for threads that have ended before they were seen */
+	/* the kernel's own list, for threads that ended before they were seen */
+	struct task_names *kernel;
 	s32 last; /* the last one that was looked up: it is known */
 };
 
@@ -123,7 +125,7 @@ void ftrace_names_read(struct ftrace_session *s)
 
 /* ---- names ---- */
 
-/* Lives: its own word. Has ended: the kernel's memory. */
+/* A living thread is asked in /proc; for one that has ended, the kernel's list is used. */
 static void look_up(struct ftrace_session *s, s32 thread)
 {
 	char path[32], *text;

@@ -187,7 +187,7 @@ static int run(const struct command_spec *spec, bool is_user, int argc, char **a
 		return options_usage_error(
 			spec, "unexpected argument '%s': a definition with blanks needs quotes",
 			argv[first + 2]);
-	/* -s of user probes is the program's stack. */
+	/* for user probes -s means the program's stack */
 	user_stack = is_user && o.common.stack;
 	o.common.stack &= !is_user;
 	rc = ftrace_session_open(&s, spec, &o.common, NULL);

@@ -109,7 +109,7 @@ static size_t word_length(const char *p)
 	return strcspn(p, " \t\n");
 }
 
-/* The kernel names the event that it has not; here the nearest ones are known. */
+/* The kernel only says which event is missing; here the nearest names are known. */
 static int check_event(struct ftrace_session *s, const char *system, const char *event)
 {
 	char *file = xasprintf("events/%s/%s/format", system, event);
@@ -119,7 +119,7 @@ static int check_event(struct ftrace_session *s, const char *system, const char 
 	return known ? 0 : instance_enable_event(s->instance, system, event, true);
 }
 
-/* The first `$field` of the arguments that the kernel would not read as the pointer that it is. */
+/* The first `$field` of the arguments that is a pointer and that the kernel would misread. */
 static const char *find_misread(struct ftrace_session *s, const char *system, const char *event,
 				const char *arguments, size_t *ret_len)
 {

@@ -11,15 +11,15 @@
 /* -v: their formats, with the names that the user gave. Returns the exit code. */
 int ftrace_probes_show(struct ftrace_session *s);
 /*
- * A condition (lang/predicate/) as the filter of an event that is called so in tracefs, and is
- * shown under another name if that is not NULL. 0 or -errno with a diagnostic.
+ * Sets a condition (lang/predicate/) as the filter of the event of this name in tracefs; messages
+ * use `shown` if it is not NULL. 0 or -errno with a diagnostic.
  */
 int ftrace_filter_set(struct ftrace_session *s, const char *system, const char *event,
 		      const char *shown, const char *filter);
-/* The filter for all of them. 0 or -errno with a diagnostic. */
+/* Sets the filter of all of them. 0 or -errno with a diagnostic. */
 int ftrace_probes_filter(struct ftrace_session *s, const char *definition, const char *filter);
 /*
- * Switches them on. Of several, those that the kernel does not take are left out: *ret_enabled is
+ * Enables them. If there are several, those that the kernel refuses are left out: *ret_enabled is
  * how many are on. 0, or -errno with a diagnostic if none is.
  */
 int ftrace_probes_enable(struct ftrace_session *s, u32 *ret_enabled);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `pantrace reset-ftrace`: shows what in tracefs is not as it is after boot, and takes it back. */
+/*
+ * `pantrace reset-ftrace`: shows what in tracefs differs from its state after boot, and resets it.
+ */
 #include "cmd/ftrace/reset_ftrace.h"
 
 #include <stdio.h>
@@ -70,7 +72,7 @@ static void flush(struct reset *r)
 
 /* ---- what is chosen ---- */
 
-/* Why an item is left alone; NULL = it is not. */
+/* Why an item is not reset; NULL = it is. */
 static const char *left_alone(const struct reset *r, const struct state_item *i)
 {
 	if (i->alive)
@@ -225,8 +227,10 @@ static int take_back(struct reset *r)
 	struct tracefs_state s;
 	u32 failed;
 
-	/* First what a killed run had changed: its values stand in a journal, which must not be
-	 * applied later. */
+	/*
+	 * First what a killed run had changed: its values are in a journal, which must not be
+	 * applied later.
+	 */
 	tracefs_sweep(r->kernel, false, NULL);
 	if (tracefs_state_read(r->kernel, &s))
 		return EXIT_FAILED;

@@ -41,8 +41,7 @@ static int check_options(const struct ftrace_session *s)
 /* ---- open ---- */
 
 /*
- * Before anything is made: a process that is not there is said first, and what is traced ends with
- * it.
+ * Done before anything is made: a missing process is reported first, and the run ends when it does.
  */
 static int open_process(struct ftrace_session *s)
 {
@@ -71,8 +70,10 @@ static int follow(struct ftrace_session *s, bool functions)
 		return instance_follow_threads(s->instance, &s->options->thread, 1, what);
 	if (s->options->only_counts)
 		return 0;
-	/* What this process does to print is no news, and would never end. Kernels before 5.7
-	 * cannot leave it out. */
+	/*
+	 * Leaves out what this process does to print: that would be recorded and printed again,
+	 * without end.
+	 */
 	snprintf(self, sizeof(self), s->reader_thread ? "%d %d\n" : "%d\n", (int)getpid(),
 		 (int)s->reader_thread);
 	if (instance_has(s->instance, "set_event_notrace_pid"))
@@ -99,9 +100,9 @@ u64 ftrace_available_kb(void)
 }
 
 /*
- * KiB per CPU: what a tenth of a second of four million events needs, for so long a reader may have
- * to wait for a CPU; within a quarter of a gigabyte and an eighth of the free memory for all, but
- * never less than what the kernel takes of itself.
+ * KiB per CPU: room for a tenth of a second at four million events a second, as a reader may have
+ * to wait that long for a CPU; at most a quarter of a gigabyte and an eighth of the free memory for
+ * all CPUs, but never less than the kernel's default.
  */
 static u64 default_buffer(struct kernel *k)
 {
@@ -113,8 +114,8 @@ static u64 default_buffer(struct kernel *k)
 }
 
 /*
- * The kernel takes page after page until there are none: the machine would swap, or kill programs,
- * first.
+ * The kernel allocates page by page until there is none left: the machine would first swap, or kill
+ * programs.
  */
 static int check_memory(struct ftrace_session *s, u64 kb)
 {
@@ -147,8 +148,8 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 	if (!err)
 		err = instance_set_buffer(s->instance, asked ? asked : default_buffer(s->kernel));
 	/*
-	 * Live: woken early, there is more time to come. With -d each page is left for as long as
-	 * it can be.
+	 * Live: the reader is woken early, as more events will come. With -d pages stay in the
+	 * kernel as long as possible.
 	 */
 	if (!err && !s->options->duration_ns && instance_has(s->instance, "buffer_percent"))
 		instance_try(s->instance, "buffer_percent", LIVE_PERCENT);
@@ -158,8 +159,8 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 }
 
 /*
- * Before anything is traced: what the thread does is left out. Without it all is read between
- * lines.
+ * Started before anything is traced, so that what the thread does is left out. Without it, reading
+ * and printing take turns.
  */
 static void open_reader(struct ftrace_session *s)
 {
@@ -182,7 +183,7 @@ static const struct string_table *live_strings(struct kernel *k)
 	return t;
 }
 
-/* ftrace's own records: no list of events has them, and they have no id file, only a format. */
+/* ftrace's own records: they are in no list of events and have no id file, only a format. */
 static void announce_own(struct ftrace_session *s)
 {
 	static const char *const names[] = {"function",	      "funcgraph_entry",
@@ -212,8 +213,8 @@ static void open_text(struct ftrace_session *s)
 }
 
 /*
- * Held until all is traced. Before there are threads and signals are blocked, which it would
- * inherit.
+ * Started stopped, until everything is traced. Before there are threads and blocked signals, which
+ * it would inherit.
  */
 static int start_command(struct ftrace_session *s)
 {
@@ -246,7 +247,8 @@ int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spe
 		return rc;
 	if (start_command(s) || open_process(s))
 		return (int)diag_exit_code(&s->diag);
-	s->signals = run_signals_open(&s->run_signals); /* what is switched on must be taken back */
+	/* whatever is switched on from here on must be undone */
+	s->signals = run_signals_open(&s->run_signals);
 	open_reader(s);
 	if (open_instance(s, tracer))
 		return diag_exit_code(&s->diag);
@@ -297,7 +299,9 @@ struct symbolizer *ftrace_session_symbols(struct ftrace_session *s)
 int ftrace_session_user_stacks(struct ftrace_session *s)
 {
 	s->user_stacks = true;
-	/* The process may be gone when its stack is printed: what it maps is noted as it happens.
+	/*
+	 * The process may be gone when its stack is printed, so its mappings are recorded as they
+	 * happen.
 	 */
 	s->watch = watch_open(s->kernel, 0);
 	return instance_set_option(s->instance, "userstacktrace", true);
@@ -314,9 +318,9 @@ static void close_text(struct trace_text *t)
 }
 
 /*
- * The kernel takes probes out one after the other and waits for a grace period of RCU after each,
- * under one lock, whichever way it is told (probe_event_disable() in kernel/trace/trace_uprobe.c):
- * 50 ms for each, for which nobody should have to wait.
+ * The kernel removes probes one after the other, under one lock, and waits for an RCU grace period
+ * after each, whichever interface is used (probe_event_disable() in kernel/trace/trace_uprobe.c):
+ * 50 ms each, for which nobody should have to wait.
  */
 static void leave_many_probes(struct ftrace_session *s)
 {

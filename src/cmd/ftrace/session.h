@@ -46,9 +46,9 @@ struct ftrace_options {
 		command;
 	bool header, stack, json, quiet, keep_privileges;
 	/*
-	 * Calls are only counted: nobody asks for names, and who counts leaves out what this
-	 * process itself does, which takes the kernel four grace periods of RCU less than to be
-	 * told so. any_clock: nor for times.
+	 * Calls are only counted: names are not needed, and the counting code leaves out this
+	 * process itself, as telling the kernel to do so takes four more RCU grace periods.
+	 * any_clock: times are not needed either.
 	 */
 	bool only_counts, any_clock;
 };
@@ -82,19 +82,20 @@ struct ftrace_session {
 	struct diag diag;
 	struct kernel *kernel;
 	struct instance *instance;
-	struct dynamic_events *events; /* probes of this run; removed at the end */
+	struct dynamic_events *events; /* the probes of this run; removed at the end */
 	struct trace_text text;
 	struct output out;
 	struct page_reader *reader; /* until the buffer has it */
 	pid_t reader_thread; /* 0 = none */
-	struct raw_buffer *buffer; /* while it runs: for printers that look ahead */
+	/* while it runs: for printers that need the events that follow */
+	struct raw_buffer *buffer;
 	struct symbolizer *symbolizer; /* made on first use */
 	pid_t pid; /* of -p, or of the command; 0 = all */
 	/* How an event is printed; NULL = as the kernel does (or as JSON). */
 	void (*print)(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
 	/*
-	 * After each look at the buffer, everything before now_ns being printed; NULL = nothing to
-	 * do then.
+	 * Called after each read of the buffer, when everything before now_ns was printed; NULL =
+	 * not called.
 	 */
 	void (*tick)(struct ftrace_session *s, u64 now_ns);
 	void *arg; /* of print and tick */
@@ -111,17 +112,17 @@ struct ftrace_session {
 
 /*
  * Checks the options' values, opens the buffer (for the tracer if not NULL), follows -p and -L
- * (tracer: functions, too). Returns 0 or the exit code; close in any case.
+ * (tracer: functions, too). Returns 0 or the exit code; call ftrace_session_close() in any case.
  */
 int ftrace_session_open(struct ftrace_session *s, const struct command_spec *spec,
 			const struct ftrace_options *o, const char *tracer);
 /*
- * An event that was enabled in the instance: its format will be asked for. shown: another name for
- * it, or NULL.
+ * Announces an event that was enabled in the instance: its format will be needed. shown: another
+ * name for it, or NULL.
  */
 void ftrace_session_expect(struct ftrace_session *s, const char *system, const char *event,
 			   const char *shown);
-/* The text, and how to end it, if stderr is a terminal; nothing with -q. */
+/* Prints the text, and how to end the run, if stderr is a terminal; nothing with -q. */
 void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /*
  * cmd/ftrace/loop.c: reads and prints until the duration is over, Ctrl-C, or the output is
@@ -129,11 +130,11 @@ void ftrace_session_say(struct ftrace_session *s, const char *fmt, ...) PRINTF_L
  */
 int ftrace_session_run(struct ftrace_session *s);
 /*
- * Takes everything back, prints the diagnostics; rc: EXIT_OK, or what the command failed with.
- * Returns the exit code.
+ * Undoes everything and prints the diagnostics; rc: EXIT_OK, or the code with which the command
+ * failed. Returns the exit code.
  */
 int ftrace_session_close(struct ftrace_session *s, int rc);
-/* The program's stack after each event, with names. 0 or -errno with a diagnostic. */
+/* Records the program's stack after each event, with names. 0 or -errno with a diagnostic. */
 int ftrace_session_user_stacks(struct ftrace_session *s);
 /* Names of user addresses in stacks. */
 struct symbolizer *ftrace_session_symbols(struct ftrace_session *s);
@@ -144,18 +145,24 @@ u64 ftrace_available_kb(void);
 /* ---- cmd/ftrace/names.c: for the session's own use ---- */
 void ftrace_names_open(struct ftrace_session *s);
 void ftrace_names_close(struct ftrace_session *s);
-/* What was forked, executed and renamed up to now; before the events up to now are printed. */
+/*
+ * Reads what was forked, executed and renamed up to now. Called before the events up to now are
+ * printed.
+ */
 void ftrace_names_read(struct ftrace_session *s);
-/* Before an event is printed: names are those of its time. */
+/* Applies the names as of the event's time. Called before an event is printed. */
 void ftrace_names_at(struct ftrace_session *s, const struct raw_event *e);
 /* ---- cmd/ftrace/json.c ---- */
-/* The beginning of an object: the time, where it was, who it was. */
+/* Begins an object: the time, the CPU, the thread. */
 void ftrace_json_begin(struct ftrace_session *s, const struct raw_event *e, u64 ns, s32 pid,
 		       struct json *j);
 /* One object and a newline. */
 void ftrace_json_event(struct ftrace_session *s, const struct raw_event *e, struct strbuf *out);
 /* ---- cmd/ftrace/stack.c ---- */
-/* A kernel's record of a user stack: a frame a line, with names. False if the event is none. */
+/*
+ * Prints a kernel record of a user stack: a frame a line, with names. False if the event is no such
+ * record.
+ */
 bool ftrace_user_stack(struct ftrace_session *s, const struct event_info *info,
 		       const struct raw_event *e, struct strbuf *out);
 
