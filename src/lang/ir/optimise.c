@@ -146,17 +146,13 @@ static void make_move(struct ir_insn *insn, ir_reg a)
 	*insn = (struct ir_insn){.op = IR_MOVE, .dst = insn->dst, .a = a, .span = insn->span};
 }
 
-static bool is_commutative(enum ir_op op)
-{
-	return op == IR_ADD || op == IR_MUL || op == IR_AND || op == IR_OR || op == IR_XOR;
-}
-
-/* a op constant that needs no or a cheaper operation. */
+/*
+ * a op constant that needs no or a cheaper operation. Powers of two and constants on the left are
+ * left alone: they would change less than one instruction in a hundred.
+ */
 static void reduce_strength(struct ir_insn *insn)
 {
 	const s64 c = insn->imm;
-	const bool is_power = c > 0 && !(c & (c - 1));
-	const u32 log = is_power ? (u32)__builtin_ctzll((u64)c) : 0;
 
 	switch (insn->op) {
 	case IR_SHL:
@@ -184,37 +180,16 @@ static void reduce_strength(struct ir_insn *insn)
 		else if (c == -1)
 			make_move(insn, insn->a);
 		break;
-	case IR_MUL:
-		if (!c) {
-			make_const(insn, 0);
-		} else if (c == 1) {
-			make_move(insn, insn->a);
-		} else if (is_power) {
-			insn->op = IR_SHL;
-			insn->imm = log;
-		}
-		break;
+	/* The verifier refuses a division by the constant 0. */
 	case IR_DIV:
 	case IR_SDIV:
-		if (!c) {
+		if (!c)
 			make_const(insn, 0);
-		} else if (c == 1) {
-			make_move(insn, insn->a);
-		} else if (is_power && insn->op == IR_DIV) {
-			insn->op = IR_SHR;
-			insn->imm = log;
-		}
 		break;
 	case IR_MOD:
 	case IR_SMOD:
-		if (!c) {
+		if (!c)
 			make_move(insn, insn->a);
-		} else if (c == 1) {
-			make_const(insn, 0);
-		} else if (is_power && insn->op == IR_MOD) {
-			insn->op = IR_AND;
-			insn->imm = c - 1;
-		}
 		break;
 	default:
 		break;
@@ -224,17 +199,12 @@ static void reduce_strength(struct ir_insn *insn)
 static void fold_binary(const struct optimiser *o, struct ir_insn *insn)
 {
 	s64 a = 0, b = insn->imm;
-	bool a_known = is_const(o, insn->a, &a), b_known = !insn->b || is_const(o, insn->b, &b);
+	const bool a_known = is_const(o, insn->a, &a);
+	const bool b_known = !insn->b || is_const(o, insn->b, &b);
 
 	if (a_known && b_known) {
 		make_const(insn, ir_evaluate(insn->op, a, b));
 		return;
-	}
-	if (a_known && is_commutative(insn->op) && a == (s32)a) {
-		insn->a = insn->b;
-		insn->b = 0;
-		insn->imm = b = a;
-		b_known = true;
 	}
 	if (b_known && b == (s32)b) {
 		insn->b = 0;
