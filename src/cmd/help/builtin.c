@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the rows of the language's builtins say of themselves: on the terminal, and as Markdown for
+ * The documentation in the rows of the language's builtins: on the terminal, and as Markdown for
  * doc/language.md.
  */
 #include "cmd/help/builtin.h"
@@ -96,7 +96,7 @@ void help_reference(void)
 		print_family(stdout, families[i].rows, families[i].title);
 }
 
-/* arg1 after arg0: one line stands for all of them. */
+/* arg1 follows arg0: one line covers all of them. */
 static bool is_next_of(const struct builtin *before, const struct builtin *b)
 {
 	const size_t letters = strcspn(b->name, "0123456789");

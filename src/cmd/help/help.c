@@ -104,7 +104,7 @@ static void print_tool_word(void *arg, const char *name, const char *summary)
 	printf("%s\ttool\n", name);
 }
 
-/* ---- the program's own manual page: what its tables know ---- */
+/* ---- the program's own manual page, from its tables ---- */
 
 static void man_line(void *arg, const char *name, const char *summary)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `pantrace help functions|probes|language`: what scripts are made of, from the rows that make it.
+ * `pantrace help functions|probes|language`: what scripts are made of, from the tables that
+ * implement it.
  */
 #ifndef PANTRACE_CMD_HELP_TOPICS_H
 #define PANTRACE_CMD_HELP_TOPICS_H

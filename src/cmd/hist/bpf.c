@@ -32,7 +32,7 @@ static const char log2_function[] = "fn ceil_log2($n : uint64) : uint64\n"
 				    "	return $n > 1 ? $r + 1 : (uint64)0;\n"
 				    "}\n";
 
-/* A dynamic event's arguments are variables. */
+/* The arguments of a dynamic event are variables of the script. */
 static const char *fields_of(const struct hist_spec *s)
 {
 	return s->definition ? "$" : "args.";
@@ -98,7 +98,10 @@ static void add_counts(struct hist_run *run, struct strbuf *out, const struct hi
 	strbuf_addf(out, "\t} else { @h%ud = count(); }\n", table);
 }
 
-/* What is no field of an event is a variable: the latency, and everything of a dynamic event. */
+/*
+ * Names that are no fields of the event are variables: the latency, and the arguments of a dynamic
+ * event.
+ */
 static void add_filter(struct hist_run *run, struct strbuf *out, const struct hist_spec *s)
 {
 	strbuf_addstr(out, "\tif (!");
@@ -119,8 +122,7 @@ static void add_predicate(struct hist_run *run, struct strbuf *out)
 		strbuf_addf(out, "\tif (pid != %d) { return; }\n", run->o->config.ends_with);
 }
 
-/* The thread that ends a latency is seldom the one that began it: -p is for the events that begin.
- */
+/* The thread that ends a latency is seldom the one that began it, so -p filters the first event. */
 static void add_latency(struct hist_run *run, struct strbuf *out)
 {
 	const struct hist_latency *l = &run->latency;
@@ -248,7 +250,7 @@ static void fill_keys(struct engine *e, struct hist_table *t, struct hist_row *r
 			 data + key->members[c].offset);
 }
 
-/* One map of a table: the hits, a value or the names. */
+/* A map that holds a part of a table: the hits, a value or the names. */
 struct part_of_table {
 	struct engine *e;
 	struct hist_table *t;
@@ -397,9 +399,7 @@ static void last_report(void *arg, struct engine *e)
 	report(arg, e, &e->out->text, false);
 }
 
-/*
- * Once everything is attached, the run may not read the names of the kernel's addresses any more.
- */
+/* When everything is attached, the run may no longer read the names of kernel addresses. */
 static void read_kernel_names(const struct hist_run *run)
 {
 	u64 offset;
@@ -430,7 +430,7 @@ int hist_run_bpf(struct hist_run *run)
 	if (make_script(run, &script) == 0) {
 		r.name = "hist";
 		r.is_tool = r.quiet = true;
-		r.is_json = false; /* only the reports are */
+		r.is_json = false; /* only its reports are printed */
 		r.reporter = &reporter;
 		r.text = script.data;
 		r.len = script.len;

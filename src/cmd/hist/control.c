@@ -17,14 +17,14 @@
 #include "cmd/hist/hist.h"
 
 #define RUN_DIRECTORY "/run/pantrace"
-#define PATIENCE_MS   2000 /* for the words of who gives an order */
+#define PATIENCE_MS   2000 /* for the words of the process that gives an order */
 #define ANSWER_MS     10000 /* for a run to carry it out: it may be about to read large tables */
 
 const char *const hist_order_words[] = {"", "show", "pause", "continue", "clear", "stop", NULL};
 
 struct hist_control {
 	int epoll, timer, socket;
-	int client; /* whose order is being carried out; -1 = none */
+	int client; /* the connection whose order is being carried out; -1 = none */
 	struct sockaddr_un address;
 };
 
@@ -51,7 +51,7 @@ static int connect_to(const struct sockaddr_un *sa)
 	return err;
 }
 
-/* What a killed run left behind is taken over; what lives is not. */
+/* Replaces the socket that a killed run left; refuses if the run is alive. */
 static int listen_on(struct hist_control *c, struct diag *d, const char *name)
 {
 	mode_t mask;
@@ -182,7 +182,7 @@ void hist_control_answer(struct hist_control *c, const char *text, size_t len)
 		const ssize_t n = send(c->client, text, len, MSG_NOSIGNAL);
 
 		if (n <= 0)
-			break; /* it went away, or does not read */
+			break; /* the other side has closed, or does not read */
 		text += n;
 		len -= (size_t)n;
 	}

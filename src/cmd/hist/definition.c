@@ -21,7 +21,7 @@ struct parser {
 	struct strbuf assignments;
 };
 
-/* What a place in memory or a register is to be read as. */
+/* The type as which a value in memory or a register is read. */
 struct fetch_type {
 	const char *name;
 	u32 size;
@@ -109,7 +109,7 @@ static const char *memory_text(struct parser *p, const char *address, const stru
 			    p->def->is_user ? "uptr" : "kptr", address);
 }
 
-/* The address that +OFFSET(WHERE) names, or a register's number. NULL after a diagnostic. */
+/* The address that +OFFSET(PLACE) means, or the value of a register. NULL after a diagnostic. */
 static const char *fetch_text(struct parser *p, const char *s, size_t len, bool *ret_is_memory,
 			      int depth)
 {
@@ -173,7 +173,7 @@ static int assign(struct parser *p, const char *fetch, size_t len, const char *t
 	return 0;
 }
 
-/* [NAME=]FETCH[:TYPE]; without a name it is argN, as the kernel names it. */
+/* [NAME=]FETCH[:TYPE]; without a name it is called argN, as in the kernel. */
 static int parse_argument(struct parser *p, const char *s, size_t len)
 {
 	const char *equals = memchr(s, '=', len), *fetch = equals ? equals + 1 : s, *end = s + len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A dynamic event of `pantrace hist -e`: "p:NAME PLACE ARGUMENT..." as ftrace takes it
- * (probe/definition/definition.h). The kernel's triggers get the event itself; for BPF the same
- * definition is put into words of the language, with an assignment for each argument.
+ * A dynamic event of `pantrace hist -e`: "p:NAME PLACE ARGUMENT..." in ftrace's syntax
+ * (probe/definition/definition.h). The kernel's triggers use the event itself; for BPF the
+ * definition is translated into the script language, with an assignment for each argument.
  */
 #ifndef PANTRACE_CMD_HIST_DEFINITION_H
 #define PANTRACE_CMD_HIST_DEFINITION_H

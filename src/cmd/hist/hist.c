@@ -131,7 +131,7 @@ void hist_report(struct hist_run *run, struct strbuf *out)
 
 /* ---- the command line ---- */
 
-/* Words that go on with the specification before them. */
+/* Words that continue the specification before them. */
 static bool is_part(const char *word)
 {
 	static const char *const begins[] = {
@@ -146,7 +146,7 @@ static bool is_part(const char *word)
 	return str_eq(word, "if");
 }
 
-/* The options that say the same as parts, for every specification that does not. */
+/* Adds the options to every specification that does not set the same part itself. */
 static void add_options(const struct hist_options *o, struct strbuf *text)
 {
 	const struct {
@@ -239,7 +239,7 @@ static int parse_latency(struct hist_run *run)
 	return EXIT_OK;
 }
 
-/* *ret_kernel: the kernel's triggers count. */
+/* *ret_kernel: whether the kernel's triggers are used. */
 static int choose_engine(struct hist_run *run, const char *word, bool *ret_kernel)
 {
 	const char *why;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `pantrace hist`: histograms in the kernel, with two engines behind one front: the kernel's
- * histogram triggers (cmd/hist/kernel.c), or maps of a BPF program (cmd/hist/bpf.c) where they are
- * missing or cannot do it. Both fill the same tables.
+ * `pantrace hist`: histograms in the kernel, by two engines: the kernel's histogram triggers
+ * (cmd/hist/kernel.c), or maps of a BPF program (cmd/hist/bpf.c) if triggers are missing or cannot
+ * do it. Both fill the same tables.
  */
 #ifndef PANTRACE_CMD_HIST_HIST_H
 #define PANTRACE_CMD_HIST_HIST_H
@@ -15,7 +15,7 @@
 #include "kernel/tracefs/dynamic_event.h"
 #include "view/output.h"
 
-/* A latency from one event to the next one with the same number in a field. */
+/* A latency: from one event to the next one with the same number in a field. */
 struct hist_latency {
 	const char *from_system, *from_event, *from_field;
 	const char *to_field; /* of the event of the specification; no other event has one */
@@ -26,7 +26,7 @@ struct hist_latency {
 struct hist_options {
 	struct run_config config; /* of the BPF program; ends_with: -p */
 	const char *keys, *values, *sort, *size, *filter, *from, *to, *match, *engine, *name;
-	u64 interval_ns; /* reports by the clock, which carry the time; 0 = none but the last */
+	u64 interval_ns; /* the interval of reports that carry the time; 0 = only the last report */
 	u64 top;
 	struct string_list definitions;
 	bool as_kernel, clear;
@@ -52,12 +52,12 @@ struct hist_run {
 };
 
 /*
- * Each counts until the end, with reports in between. They return exit codes; what went wrong is in
- * the diag.
+ * Each counts until the end, with reports in between, and returns an exit code; errors are in the
+ * diag.
  */
 int hist_run_kernel(struct hist_run *run);
 int hist_run_bpf(struct hist_run *run);
-/* Can the kernel's triggers do it? If not, *ret_why says what they lack. */
+/* Can the kernel's triggers do it? If not, *ret_why says what they cannot do. */
 bool hist_kernel_can(struct hist_run *run, const char **ret_why);
 
 /* ---- cmd/hist/resolve.c ---- */
@@ -77,8 +77,7 @@ void hist_report(struct hist_run *run, struct strbuf *out);
 struct hist_table *hist_table_of(struct hist_run *run, u32 spec);
 
 /*
- * ---- cmd/hist/control.c: the clock of the reports, and a socket through which a named run is
- * spoken to ----
+ * ---- cmd/hist/control.c: the timer of the reports, and the socket that controls a named run ----
  */
 
 enum hist_order { HIST_NOTHING, HIST_SHOW, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR, HIST_STOP };

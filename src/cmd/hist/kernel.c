@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Histograms by the kernel's triggers (kernel/trace/trace_events_hist.c), in an instance of our
- * own. The kernel is asked for plain numbers
- * (.sym, .hex and .syscall only change how it prints), so that both engines' tables look alike.
+ * own. The kernel is asked for plain numbers (.sym, .hex and .syscall only change how it prints), so
+ * that the tables of both engines look alike.
  *
- * A latency is what the kernel documents as inter-event hist triggers: the first event saves its
- * time under the number that is matched, the second one makes a synthetic event with the
- * difference, and that is what is counted.
+ * A latency uses what the kernel documents as inter-event hist triggers: the first event saves its
+ * time under the number that is matched, the second one fires a synthetic event with the
+ * difference, and that event is counted.
  */
 #include "cmd/hist/hist.h"
 
@@ -26,7 +26,7 @@
 #include "kernel/tracefs/tracefs.h"
 #include "types/tracefs_format.h"
 
-/* Room for the times of first events that wait for their second. */
+/* How many first events can wait for their second one. */
 #define LATENCY_SIZE 16384u
 
 struct counted {
@@ -38,7 +38,7 @@ struct kernel_hist {
 	struct hist_run *run;
 	struct instance *instance;
 	struct counted *counted; /* one per specification */
-	struct hist_history *histories; /* one per table: what it had at the last report */
+	struct hist_history *histories; /* one per table: its contents at the last report */
 	struct child child;
 	int process; /* of -p, readable when it has ended; -1 = none */
 	bool was_asked; /* to end, by a signal */
@@ -60,8 +60,10 @@ bool hist_kernel_can(struct hist_run *run, const char **ret_why)
 	else if (run->latency.from_event && !synthetic->yes)
 		*ret_why = synthetic->why ? synthetic->why : "there are no synthetic events";
 	else if (run->o->config.ends_with)
-		/* kernel/trace/trace.h, __event_trigger_test_discard(): before set_event_pid is
-		 * looked at */
+		/*
+		 * kernel/trace/trace.h, __event_trigger_test_discard(): triggers run before
+		 * set_event_pid is checked
+		 */
 		*ret_why = "they count the events of every process (-p)";
 	for (size_t i = 0; i < run->specs.len && !*ret_why; i++)
 		if (run->specs.items[i].condition &&
@@ -93,7 +95,7 @@ static void add_key(struct tracefs_command *t, const struct hist_spec *s, u32 co
 		tracefs_command_add(t, ".buckets=%" PRIu64, c->width);
 }
 
-/* The kernel's names of histograms are for all of its instances. */
+/* Names of histograms are shared by all instances of the kernel. */
 static void add_shared_name(struct tracefs_command *t, const struct kernel_hist *k,
 			    const struct hist_spec *s)
 {
@@ -251,7 +253,7 @@ static int make_latency(struct kernel_hist *k)
 
 /* ---- reports ---- */
 
-/* A table's first specification: where its rows are read. */
+/* A table's first specification: its file has the rows. */
 static u32 spec_of(const struct hist_run *run, u32 table)
 {
 	u32 i = 0;
@@ -410,7 +412,7 @@ static int count(struct kernel_hist *k)
 		sandbox_enter(SANDBOX_TRACEFS | SANDBOX_KERNEL_NAMES | SANDBOX_USER_FILES |
 			      (k->has_child ? SANDBOX_CHILD : 0));
 	err = loop(k);
-	/* Not stopped first: the write that stops it would be counted, too. */
+	/* Not stopped first: the write that stops it would itself be counted. */
 	if (!err)
 		err = report(k, &k->out.text, run->o->clear && run->o->interval_ns);
 	return err;
@@ -423,7 +425,8 @@ static void take_back(struct kernel_hist *k)
 	if (k->has_child)
 		child_stop(&k->child);
 	k->was_asked = poll(&ended, 1, 0) > 0;
-	instance_close(k->instance); /* with it its triggers, which hold the synthetic event */
+	/* this also removes its triggers, which use the synthetic event */
+	instance_close(k->instance);
 	for (u32 t = 0; k->histories && t < k->run->ntables; t++)
 		hist_history_release(&k->histories[t]);
 	if (k->signals >= 0)

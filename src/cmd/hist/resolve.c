@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words of a specification against what the kernel has: events, fields, tables that are shared.
- */
+/* Resolves the words of a specification: events, fields, tables that are shared. */
 #include <stdio.h>
 
 #include "arch/arch.h"
@@ -27,7 +26,7 @@ static int note_system(void *arg, const char *system, const char *event)
 	return 0;
 }
 
-/* The system of an event that was named without. */
+/* Finds the system of an event that was named without one. */
 static int find_system(struct hist_run *run, struct span at, const char **system, const char *event)
 {
 	struct found_event f = {.arena = run->arena};

@@ -100,7 +100,7 @@ static int parse_form(struct parser *p, u32 column)
 	return bad_form(p, word, span_of(p, begin, n));
 }
 
-/* The values move up by one: keys stand before them, in whatever order they were written. */
+/* Moves the values up by one: keys come before them, in whatever order they were written. */
 static void make_room(struct hist_spec *s)
 {
 	for (u32 c = s->ncolumns; c > s->nkeys; c--) {
@@ -220,7 +220,7 @@ static int parse_sort_key(struct parser *p)
 	return 0;
 }
 
-/* It may stand before the fields that it names: it is looked at when all are known. */
+/* It may come before the fields that it names, so it is resolved when all are known. */
 static int parse_sort(struct parser *p)
 {
 	if (p->sort) {
@@ -354,7 +354,7 @@ static int parse_event(struct parser *p)
 	return 0;
 }
 
-/* By hits; a histogram of ranges in their order. */
+/* By hits; a histogram of ranges in the order of its ranges. */
 static void default_sort(struct hist_spec *s)
 {
 	bool ranges = true;
@@ -401,7 +401,7 @@ int hist_spec_parse(struct arena *a, struct diag *d, const char *text, bool has_
 	return err;
 }
 
-/* ---- against the event ---- */
+/* ---- with the event's fields ---- */
 
 bool hist_member_is_string(const struct type_member *m)
 {

@@ -56,14 +56,14 @@ struct hist_spec {
 };
 
 /*
- * Parses `text` (strings of the result live in the arena, text itself must outlive the diag).
+ * Parses `text` (strings of the result are in the arena, text itself must outlive the diag).
  * has_event: it begins with an event. 0, or -EINVAL with a diagnostic at the place.
  */
 int hist_spec_parse(struct arena *a, struct diag *d, const char *text, bool has_event,
 		    struct hist_spec *ret);
 /*
- * Looks the fields up in the event's record: signs, strings, the forms that a field cannot have.
- * store: the record's. -ENOENT or -EINVAL with a diagnostic.
+ * Looks the fields up in the event's record and checks signs, strings, and forms that a field
+ * cannot have. store: the record's. -ENOENT or -EINVAL with a diagnostic.
  */
 int hist_spec_resolve(struct hist_spec *s, struct diag *d, struct type_store *store,
 		      const struct type *record);

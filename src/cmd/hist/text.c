@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hist_trigger_entry_print() in kernel/trace/trace_events_hist.c writes what is read here. */
+/* Parses the output of hist_trigger_entry_print() in kernel/trace/trace_events_hist.c. */
 #include "cmd/hist/text.h"
 
 #include <ctype.h>
@@ -19,8 +19,10 @@ void hist_history_release(struct hist_history *h)
 
 /* ---- keys ---- */
 
-/* Where ", NAME: " of the next key begins (the last such place: a string may contain the same), or
- * the end. */
+/*
+ * Where ", NAME: " of the next key begins (the last such place, as a string may contain the same),
+ * or the end.
+ */
 static const char *value_end(const struct reader *r, u32 column, const char *end)
 {
 	const char *best = end, *name;
@@ -64,7 +66,7 @@ static void read_execname(struct hist_table *t, struct hist_cell *cell, const ch
 	cell->number = strtoull(bracket + (*bracket == '['), NULL, 10);
 }
 
-/* Lines "         name+0x41/0x90" as "name+65", as our own stacks are. */
+/* Lines " name+0x41/0x90" become "name+65", as in our own stacks. */
 static const char *read_stack(struct reader *r, const char *begin, const char *end)
 {
 	struct strbuf *out = &r->scratch;
@@ -119,7 +121,7 @@ static void read_cell(struct reader *r, struct hist_cell *cell, const struct his
 	cell->number = strtoull(p, NULL, 10);
 }
 
-/* r->p stands behind "{ ", end at " }". False if it is not understood. */
+/* r->p is after "{ ", end at " }". False if it cannot be parsed. */
 static bool read_keys(struct reader *r, struct hist_row *row, const char *end)
 {
 	for (u32 c = 0; c < r->t->nkeys; c++) {

@@ -11,8 +11,8 @@
 #include "view/hist_table.h"
 
 /*
- * What a table had before: the kernel's histograms are not emptied, for what comes between reading
- * and emptying would be lost.
+ * The contents of a table at the last report: the kernel's histograms are not emptied, as events
+ * between reading and emptying would be lost.
  */
 struct hist_history {
 	struct hashmap rows; /* the text of the keys -> index into numbers */
@@ -21,8 +21,8 @@ struct hist_history {
 };
 
 /*
- * Adds the rows. history: only what was added since it was written, and it is brought up to date;
- * NULL = all. 0, or -EINVAL.
+ * Adds the rows. history: only adds what is new since then, and updates it; NULL = everything. 0,
+ * or -EINVAL.
  */
 int hist_text_read(const char *text, struct hist_table *t, struct hist_history *history);
 void hist_history_release(struct hist_history *h);

@@ -24,13 +24,13 @@ struct lister {
 	u64 count;
 	bool denied; /* a list could not be read */
 	struct name_list names; /* of one provider */
-	bool everything; /* also what cannot be attached here */
+	bool everything; /* also probes that cannot be attached here */
 	const char *word; /* search: the name must contain it; NULL = the provider's glob decides */
 };
 
 /* ---- one probe ---- */
 
-/* As C spells it, which is what people compare with headers. */
+/* In C's spelling, to be compared with headers. */
 static void spell_type(struct strbuf *out, const struct type *t)
 {
 	if (t->alias) {
@@ -68,7 +68,7 @@ static void spell_type(struct strbuf *out, const struct type *t)
 	}
 }
 
-/* spelling: from the source, written as it stands; NULL = from the type. */
+/* spelling: the type as the source spells it; NULL = made of the type. */
 static void add_argument(struct lister *l, const char *name, const struct type *t,
 			 const char *spelling)
 {
@@ -119,8 +119,10 @@ static void add_context(struct lister *l, const struct probe_provider *p,
 		add_argument(l, "retval", c->retval, NULL);
 }
 
-/* Expands one full name again and asks what a program would see there. Silent: a list shows what
- * there is. */
+/*
+ * Expands one full name again and describes what a program would see there. Errors are dropped: a
+ * list shows what it can.
+ */
 static void add_arguments(struct lister *l, const char *name)
 {
 	struct probe_env *env = l->env;
@@ -196,7 +198,7 @@ static int each_of(struct lister *l, const struct probe_provider *p, const char 
 	return err;
 }
 
-/* Only what this kernel can attach: nobody searches for what will be refused. */
+/* Only probes that this kernel can attach: others would be refused when they are used. */
 static int search_all(struct lister *l, const char *glob)
 {
 	for (u32 i = 0; probe_providers[i]; i++) {
@@ -209,8 +211,10 @@ static int search_all(struct lister *l, const char *glob)
 	return 0;
 }
 
-/* "tracepoint:sched:*": asked for by name, also shown where it cannot be attached, and that is
- * said. */
+/*
+ * "tracepoint:sched:*": asked for by name, so probes that cannot be attached are listed, too, with
+ * a note.
+ */
 static int search_provider(struct lister *l, const struct probe_provider *p, const char *rest)
 {
 	const char *glob = arena_printf(l->env->arena, "%s:%s", p->name, *rest ? rest : "*");
@@ -247,7 +251,7 @@ static int search_providers(struct lister *l, const char *pattern, const char *c
 			if (is_available(l, probe_providers[i]))
 				err = search_provider(l, probe_providers[i], colon + 1);
 		}
-	/* As perf and trace-cmd name a tracepoint: "sched:sched_switch". */
+	/* A tracepoint as perf and trace-cmd name it: "sched:sched_switch". */
 	if (!any && event_name_is_known(l->env->kernel, arena_printf(arena, "%s:*", word)))
 		return search_provider(l, probe_find_provider("tracepoint"), pattern);
 	if (!any) {
@@ -321,7 +325,7 @@ static int search_each(struct lister *l, const char *patterns)
 
 struct offers {
 	struct nearest near;
-	size_t skip; /* of each name, up to the part that the pattern may have wrong */
+	size_t skip; /* the part of each name up to the one that may be misspelt in the pattern */
 };
 
 static int offer(void *arg, const char *name)
@@ -334,8 +338,8 @@ static int offer(void *arg, const char *name)
 }
 
 /*
- * "kprobe:vfs_raed", "uprobe:/bin/bash:raedline": the part behind the last colon is compared with
- * all that there are.
+ * "kprobe:vfs_raed", "uprobe:/bin/bash:raedline": compares the part after the last colon with all
+ * names.
  */
 static bool hint_part(struct lister *l, const char *pattern)
 {
@@ -362,7 +366,8 @@ static bool hint_part(struct lister *l, const char *pattern)
 }
 
 /*
- * A word that is in no name: functions of the kernel are what people misspell then, beside events.
+ * Hints for a word that is in no name: it is usually a misspelt function of the kernel, or an
+ * event.
  */
 static bool hint_word(struct lister *l, const char *word)
 {
@@ -464,7 +469,7 @@ static const struct command_spec spec = {
 
 int list_probes(const struct run_config *c, bool everything, const char *pattern)
 {
-	/* glibc takes the size of a buffer only with the buffer; used until exit() */
+	/* glibc uses the size only together with a buffer; used until exit() */
 	static char output[64 << 10];
 	struct diag diag = DIAG_INIT;
 	struct arena arena = ARENA_INIT;

@@ -10,8 +10,8 @@
 
 int cmd_list(int argc, char **argv);
 /*
- * The names that the pattern matches (NULL = all), as far as the config says how and where; of
- * everything also what this kernel cannot attach. Returns the exit code.
+ * Lists the names that the pattern matches (NULL = all) in the form that the config asks for.
+ * everything: also what this kernel cannot attach. Returns the exit code.
  */
 int list_probes(const struct run_config *config, bool everything, const char *pattern);
 

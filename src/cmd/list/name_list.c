@@ -23,7 +23,7 @@ void name_list_finish(struct name_list *l)
 	if (!l->names.len)
 		return;
 	qsort(l->names.items, l->names.len, sizeof(*l->names.items), compare);
-	/* Functions of one file may share their name with those of others. */
+	/* Several functions of one file may have the same name. */
 	for (size_t i = 1; i < l->names.len; i++)
 		if (!str_eq(l->names.items[n], l->names.items[i]))
 			l->names.items[++n] = l->names.items[i];

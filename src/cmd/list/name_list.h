@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names in the order of the alphabet, each once. */
+/* Names in alphabetical order, each once. */
 #ifndef PANTRACE_CMD_LIST_NAME_LIST_H
 #define PANTRACE_CMD_LIST_NAME_LIST_H
 
@@ -13,7 +13,7 @@ struct name_list {
 
 /* Copies the name. */
 void name_list_add(struct name_list *l, const char *name);
-/* All are there: l->names is sorted from here on, without those that were added twice. */
+/* Sorts l->names and removes duplicates. Called when all are added. */
 void name_list_finish(struct name_list *l);
 void name_list_release(struct name_list *l);
 

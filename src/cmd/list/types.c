@@ -3,7 +3,7 @@
 
 #include "base/vector.h"
 
-/* Types of others may nest without end. */
+/* Types of a file that is not trusted may nest without end. */
 #define MAX_DEPTH 16
 
 struct found {
@@ -42,8 +42,10 @@ static void add_record(struct strbuf *out, struct type_store *types, const struc
 		add_body(out, types, t, depth + 1);
 }
 
-/* The type's words, then `inner`, which grows from the name outwards: "*name", "(*name)(void)",
- * "name[4]". */
+/*
+ * The type's words, then `inner`, which is built from the name outwards: "*name", "(*name)(void)",
+ * "name[4]".
+ */
 static void declare(struct strbuf *out, struct type_store *types, const struct type *t,
 		    const char *inner, u32 depth)
 {

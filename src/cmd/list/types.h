@@ -10,8 +10,8 @@
 /* Does the pattern ask for types ("struct file", "union *", "enum tcp*")? */
 bool list_is_type(const char *pattern);
 /*
- * One line each, in order of the alphabet; verbose: with the definition behind "MODULE: ". Returns
- * how many, or -errno.
+ * One line each, in alphabetical order; verbose: with the definition, after "MODULE: ". Returns how
+ * many, or -errno.
  */
 s64 list_types(struct probe_env *env, const char *pattern, bool verbose, FILE *out);
 

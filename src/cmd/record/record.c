@@ -97,7 +97,7 @@ static void signals_take(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		sigaction(signals[i], NULL, &old);
-		/* nohup stays as it is */
+		/* a SIGHUP that nohup ignores stays ignored */
 		if (old.sa_handler != SIG_IGN || signals[i] != SIGHUP)
 			sigaction(signals[i], &action, NULL);
 	}
@@ -111,9 +111,10 @@ struct running {
 };
 
 /*
- * Where it may, the recorder goes before the programs that it records: as one of three that want
- * two CPUs it gets two thirds of one, and two programs in a tight loop write more than it can copy
- * in that time. It sleeps when there is nothing to do; what it starts has the usual priority.
+ * If permitted, the recorder gets a higher priority than the programs that it records: as one of
+ * three processes on two CPUs it gets two thirds of one, and two programs in a tight loop write
+ * more than it can copy in that time. It sleeps when there is nothing to do; the command that it
+ * starts has the usual priority.
  */
 static void go_first(void)
 {
@@ -125,8 +126,8 @@ static void go_first(void)
 }
 
 /*
- * Descriptors of the processes of -p, which are there: that was checked. *ret_count = 0: none were
- * asked for. Malloc'ed.
+ * Descriptors of the processes of -p, which were checked to exist. *ret_count = 0: none were given.
+ * Malloc'ed.
  */
 static int *open_processes(const struct pid_list *pids, u32 *ret_count)
 {
@@ -138,7 +139,7 @@ static int *open_processes(const struct pid_list *pids, u32 *ret_count)
 	return fds;
 }
 
-/* Closes those that have ended. True when there were some, and none is left. */
+/* Closes those that have ended. True if there were some and none is left. */
 static bool have_ended(int *fds, u32 count)
 {
 	u32 left = 0;
@@ -155,7 +156,7 @@ static bool have_ended(int *fds, u32 count)
 	return count && !left;
 }
 
-/* Until a signal, the time, or the end of the command or of the processes of -p. */
+/* Runs until a signal, the end of the time, of the command, or of the processes of -p. */
 static void loop(struct record_run *run, struct running *running, size_t n, u64 until_ns,
 		 struct child *child)
 {
@@ -179,13 +180,13 @@ static void loop(struct record_run *run, struct running *running, size_t n, u64 
 		over = (child && child_poll(child)) || have_ended(processes, nprocesses);
 		if (over)
 			break;
-		/* busy: rings fill up meanwhile; idle: a look now and then costs nothing */
+		/* busy: rings fill up meanwhile; idle: an occasional check costs nothing */
 		nap = busy ? 0 : nap ? MIN(nap * 2, NAP_MOST_MS) : NAP_LEAST_MS;
 		for (size_t i = 0; i < n; i++)
 			fds[i] = (struct pollfd){running[i].source->poll_fd(running[i].state),
 						 POLLIN, 0};
 		fds[n] = (struct pollfd){child ? child->pidfd : -1, POLLIN, 0};
-		/* whatever is new may be a program that begins to fill its rings */
+		/* anything new may be a program that begins to fill its rings */
 		if (nap && poll(fds, n + 1, nap) > 0)
 			nap = 0;
 	}
@@ -265,7 +266,9 @@ static int record(int argc, char **argv, struct record_options *o)
 	run.command = first < argc;
 	signals_take();
 	rc = run_all(&run, first < argc ? argv + first : NULL, &code);
-	/* what another user's program was refused is told, too, and no failure of ours */
+	/*
+	 * if only another user's program was refused, that is reported, but is no failure of ours
+	 */
 	if (rc)
 		return diag_close(&d, EXIT_FAILED);
 	diag_tell(&d);

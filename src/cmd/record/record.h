@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pantrace record: one command, several sources of events. A source takes its options from the one
- * table, begins, is asked every few milliseconds to write what it has, and ends.
+ * pantrace record: one command, several sources of events. A source reads its options from the
+ * common table, begins, is called every few milliseconds to write what it has, and ends.
  */
 #ifndef PANTRACE_CMD_RECORD_RECORD_H
 #define PANTRACE_CMD_RECORD_RECORD_H
@@ -21,15 +21,14 @@ struct record_run {
 	struct diag *diag;
 	const char *directory; /* where everything goes */
 	bool command; /* events of a command only, unless processes were named */
-	bool snapshot, rotate; /* asked for by signals; whoever does it resets it */
+	bool snapshot, rotate; /* requested by signals; reset by the code that does it */
 	u64 lost; /* told at the end */
 	/*
-	 * processes whose rings were damaged, or could not be made: what they had to say cannot be
-	 * known
+	 * processes whose rings were damaged or could not be made: their events are lost uncounted
 	 */
 	u32 damaged;
-	bool failed; /* told, but went on */
-	bool end; /* a source asks to end as by Ctrl-C */
+	bool failed; /* reported, but the run went on */
+	bool end; /* a source asks to end, as Ctrl-C does */
 };
 
 struct record_source {
@@ -41,10 +40,13 @@ struct record_source {
 	 * Events are on when it returns. 0 or -errno with the reason in the diag; *ret is its own.
 	 */
 	int (*begin)(struct record_run *run, void **ret);
-	/* 1 something was written, 0 nothing. fds to wait for go to poll_fd (-1 none). */
+	/*
+	 * Returns 1 if something was written, else 0. Descriptors to wait for are stored in poll_fd
+	 * (-1: none).
+	 */
 	int (*round)(struct record_run *run, void *state);
 	int (*poll_fd)(void *state);
-	/* Writes the rest, tells on standard error, takes everything away. 0 or -errno. */
+	/* Writes the rest, reports to standard error, removes what it made. 0 or -errno. */
 	int (*end)(struct record_run *run, void *state);
 };
 

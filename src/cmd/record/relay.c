@@ -21,11 +21,11 @@
 #include "trace/relay/relay.h"
 
 #define PEERS_MAX   512
-#define SOURCE_MAX  (PEERS_MAX / 2) /* of one machine; of one user of our own */
+#define SOURCE_MAX  (PEERS_MAX / 2) /* per machine; per user of this machine */
 #define PEERS_MANY  (PEERS_MAX / 4 * 3) /* from here on places are short */
-#define GREETING_MS 10000 /* of silence before a recorder has said who it is */
-#define HURRY_MS    1000 /* the same where places are short */
-#define STALLED_MS  60000 /* in the middle of a message, or with answers that are not taken */
+#define GREETING_MS 10000 /* of silence before a recorder has introduced itself */
+#define HURRY_MS    1000 /* the same if places are scarce */
+#define STALLED_MS  60000 /* in the middle of a message, or if answers are not read */
 #define LOOK_MS	    1000
 #define CHUNK	    4096 /* what a pipe takes that poll() calls writable */
 
@@ -82,7 +82,7 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
-/* Who may hold how many places. */
+/* Whose places are counted together. */
 struct sender {
 	struct in_addr address; /* 0 = none: a socket with a name, or ssh */
 	uid_t user; /* of this machine; -1 = of another, or not known */
@@ -103,8 +103,8 @@ struct server {
 	const char *path; /* of a Unix socket, to be removed */
 	struct connection connections[PEERS_MAX];
 	size_t count;
-	bool told_many; /* of a source that holds too many places */
-	sigset_t mask; /* while waiting: of a signal nothing is missed */
+	bool told_many; /* a sender that has too many connections was reported */
+	sigset_t mask; /* while waiting, so that no signal is missed */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -131,7 +131,7 @@ static int listen_unix(const char *path)
 		return -ENAMETOOLONG;
 	}
 	memcpy(address.sun_path, path, strlen(path));
-	/* a socket of ours that nobody answers is what a killed relay left */
+	/* a socket of ours that nobody answers is left from a killed relay */
 	if (!lstat(path, &st) && S_ISSOCK(st.st_mode) && st.st_uid == geteuid()) {
 		probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		rc = connect(probe, (struct sockaddr *)&address, sizeof(address)) ? errno : 0;
@@ -240,7 +240,8 @@ static uid_t user_of(const struct sockaddr_in *peer, const struct sockaddr_in *o
 	    recv(fd, &answer, sizeof(answer), MSG_DONTWAIT) >=
 		    (ssize_t)(sizeof(answer.head) + sizeof(answer.body)) &&
 	    answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
-	    answer.body.id.idiag_dport == own->sin_port) /* not one that listens at that port */
+	    /* not the socket that listens at that port */
+	    answer.body.id.idiag_dport == own->sin_port)
 		user = answer.body.idiag_uid;
 	close(fd);
 	return user;
@@ -257,7 +258,7 @@ static struct sender source_of(int fd)
 		return source;
 	source.address = peer.sin_addr;
 	source.user = user_of(&peer, &own);
-	/* this machine, whichever of its addresses it is */
+	/* this machine, by whichever of its addresses */
 	if (source.user != (uid_t)-1 || ntohl(peer.sin_addr.s_addr) >> 24 == 127)
 		source.address.s_addr = htonl(INADDR_LOOPBACK);
 	return source;
@@ -326,14 +327,12 @@ static void accept_all(struct server *s)
 	}
 }
 
-/* False: it is over. */
+/* Returns false if the connection is over. */
 static bool answers_send(struct connection *c)
 {
 	struct strbuf *out = relay_peer_out(c->peer);
 
-	/*
-	 * standard output is somebody else's, too, and may block: only so much as it takes at once
-	 */
+	/* standard output may be shared and block: writes only what it takes at once */
 	while (out->len) {
 		struct pollfd p = {.fd = c->out, .events = POLLOUT};
 		ssize_t n;
@@ -350,7 +349,7 @@ static bool answers_send(struct connection *c)
 	return !c->ending;
 }
 
-/* False: it is over. */
+/* Returns false if the connection is over. */
 static bool connection_serve(struct server *s, struct connection *c)
 {
 	static char data[65536];
@@ -372,8 +371,9 @@ static bool connection_serve(struct server *s, struct connection *c)
 }
 
 /*
- * Whether it has been silent for too long. A recorder that has greeted may have nothing to send for
- * hours; where all places are taken, it gives way after a while, and connects again when it has.
+ * Whether it was silent for too long. A recorder that has introduced itself may have nothing to
+ * send for hours; when all places are taken it is disconnected after a while, and reconnects when
+ * it has.
  */
 static bool is_silent(const struct server *s, const struct connection *c, u64 now)
 {
@@ -389,7 +389,8 @@ static void drop_silent(struct server *s)
 {
 	const u64 now = clock_now_ms(CLOCK_MONOTONIC);
 
-	for (size_t i = s->count; i-- > 0;) /* from behind: dropping one moves the last one */
+	/* backwards: dropping one moves the last one into its place */
+	for (size_t i = s->count; i-- > 0;)
 		if (is_silent(s, &s->connections[i], now)) {
 			if (!s->arguments->quiet)
 				complain("relay", "%s: silent, closed",
@@ -423,7 +424,7 @@ static void serve(struct server *s)
 		if (ready < 0)
 			continue;
 		for (size_t i = n / 2;
-		     i-- > 0;) { /* from behind: dropping one moves the last one */
+		     i-- > 0;) { /* backwards: dropping one moves the last one into its place */
 			struct connection *c = &s->connections[i];
 			bool on = true;
 

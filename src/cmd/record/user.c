@@ -14,9 +14,9 @@
 #include "user/snapshot.h"
 #include "user/trigger.h"
 
-#define FLUSH_NS 1000000000ull /* what stands in unfinished sub-buffers goes out this often */
+#define FLUSH_NS 1000000000ull /* unfinished sub-buffers are written this often */
 #define ASK_NS	 5000000000ull /* processes are asked for rings that have no name */
-#define LOOK_NS	 50000000ull /* for processes that have ended */
+#define LOOK_NS	 50000000ull /* how often to look for processes that have ended */
 
 struct user_state {
 	struct user_session session;
@@ -66,7 +66,7 @@ static int check(const struct command_spec *spec, const struct record_options *o
 	return rc;
 }
 
-/* Where programs that start later ask for filters, and hand over rings. */
+/* Opens the socket at which programs that start later ask for filters and hand over rings. */
 static int announce_begin(struct record_run *run, struct user_state *s, char path[512])
 {
 	const int rc = user_runtime_make(path, 512 - 32, run->diag);
@@ -77,7 +77,7 @@ static int announce_begin(struct record_run *run, struct user_state *s, char pat
 	return announce_open(path, &predicate_for_processes, run->diag, &s->announce);
 }
 
-/* A predicate has to be compiled for programs that start later. */
+/* A predicate must be compiled for programs that start later. */
 static bool ask_needed(const struct record_options *o)
 {
 	bool needed = o->what.filter;
@@ -87,7 +87,7 @@ static bool ask_needed(const struct record_options *o)
 	return needed;
 }
 
-/* The socket of a session that was begun by a recorder that is gone. */
+/* Opens the socket again for a session whose recorder has ended. */
 static int announce_again(struct record_run *run, struct user_state *s)
 {
 	int rc;
@@ -104,7 +104,7 @@ static int announce_again(struct record_run *run, struct user_state *s)
 	return 0;
 }
 
-/* The session: an old one that has the name, or a new one. */
+/* Finds the session of this name, or makes a new one. */
 static int session_begin(struct record_run *run, struct user_state *s, const char *ask)
 {
 	struct strbuf filters = STRBUF_INIT;
@@ -141,7 +141,7 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		options.ask = ask;
 	if (!rc)
 		rc = user_session_filter(&o->what, &options, run->diag, &filters);
-	/* now, for it asks all programs: as soon as there is a session, rings fill up */
+	/* now, as it asks all programs: their rings fill up as soon as there is a session */
 	if (!rc && !run->command)
 		user_unknown_tell(o->what.events.items, o->what.events.count, true, run->diag);
 	if (!rc)
@@ -152,7 +152,7 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 	return rc;
 }
 
-/* Unless it has a name. */
+/* Ends the session unless it has a name. */
 static void session_end(struct record_run *run, struct user_state *s)
 {
 	triggers_end(&s->triggers, run->diag);
@@ -216,7 +216,7 @@ static int begin(struct record_run *run, void **ret)
 
 	where_to(NULL, run->options, &s->where);
 	s->where.directory = run->directory;
-	/* before our socket is there: a killed recorder may have had our number, in a container */
+	/* before our socket is made: in a container, a killed recorder may have had our PID */
 	user_sessions_sweep(run->diag);
 	rc = announce_begin(run, s, ask);
 	if (!rc)
@@ -242,7 +242,7 @@ static int begin(struct record_run *run, void **ret)
 		session_end(run, s);
 		goto out;
 	}
-	/* what a command starts finds the descriptions by this */
+	/* by this, programs that the command starts find the descriptions */
 	if (run->command) {
 		char *files = xasprintf("%s%s%s", s->session.file, s->triggers.begun ? ":" : "",
 					s->triggers.begun ? s->triggers.session.file : "");
@@ -325,7 +325,7 @@ static int round_user(struct record_run *run, void *state)
 
 	recorder_fd_clear(&s->recorder);
 	serve(run, s, false);
-	/* half-made files are seen again when somebody looks again */
+	/* incomplete files are visited again at the next look */
 	if (ask || now - s->looked_ns >= LOOK_NS) {
 		recorder_look(&s->recorder, ask);
 		recorder_reap(&s->recorder);
@@ -380,7 +380,7 @@ static int end_user(struct record_run *run, void *state)
 	u64 unwritten = 0;
 	int rc = 0, closed;
 
-	/* a session that stays goes on in the programs' rings */
+	/* a session that stays continues in the programs' rings */
 	if (!s->stays)
 		user_session_tell(&s->session, "stop", NULL, run->diag);
 	recorder_fd_clear(&s->recorder);
@@ -390,7 +390,7 @@ static int end_user(struct record_run *run, void *state)
 		rc = recorder_drain(&s->recorder, CTF_ALL);
 		run->lost = recorder_lost(&s->recorder);
 		totals = ctf_output_totals(s->output);
-		/* the rings go with the session */
+		/* the rings are removed with the session */
 		unwritten = rc < 0 && !s->stays ? ctf_output_unwritten(s->output) : 0;
 		run->lost += unwritten;
 	} else {
@@ -410,7 +410,7 @@ static int end_user(struct record_run *run, void *state)
 		closed = ctf_output_close(s->output, 30000);
 		if (closed == -EBADMSG && s->recorder.nr_damaged) /* told as such */
 			closed = 0;
-		/* what was busy or away before may have been delivered in the end: closing says */
+		/* what was busy or away before may have been delivered after all: closing tells */
 		rc = rc < 0 && rc != -EAGAIN ? rc : closed;
 		if (!run->options->quiet)
 			tell(s, &totals, run->lost);
@@ -421,7 +421,7 @@ static int end_user(struct record_run *run, void *state)
 				"WARNING: %" PRIu64 " events that were still in the rings are "
 				"lost with them\n",
 				unwritten);
-			rc = 0; /* counted: the rest of the recording is whole */
+			rc = 0; /* counted as lost: the rest of the recording is complete */
 		}
 	}
 	session_end(run, s);

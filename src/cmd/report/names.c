@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names that recordings declare. A misspelt one selects nothing, silently: it is told. */
+/*
+ * Names that recordings declare. A misspelt name would select nothing without a word, so there is a
+ * warning.
+ */
 #include "cmd/report/names.h"
 
 #include "base/glob.h"
@@ -9,7 +12,7 @@
 struct search {
 	const char *name; /* an event's glob, or a field */
 	size_t len; /* of the field, without what is behind a dot */
-	const char *glob; /* of the recording that is asked now */
+	const char *glob; /* of the recording that is checked now */
 	struct nearest near;
 };
 

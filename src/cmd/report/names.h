@@ -6,8 +6,8 @@
 #include "trace/recording.h"
 
 /*
- * Names that were asked for, of events (globs) and of fields in conditions, which nothing of these
- * declares: a warning for each in d, with the nearest name. To be called when all is read.
+ * Warns, with the nearest name, of each name (globs of events, fields in conditions) that none of
+ * the recordings declares. Called when everything is read.
  */
 void report_names_check(struct recordings *all, const struct expr *const *where, size_t nr_where,
 			struct diag *d);

@@ -26,7 +26,7 @@ struct trailer {
 	char magic[16];
 };
 
-/* The end of the binary without a script, and what is behind it. */
+/* The end of the binary without a script, and what follows it. */
 static off_t find_end(int fd, struct trailer *t)
 {
 	const off_t size = lseek(fd, 0, SEEK_END);
@@ -42,7 +42,7 @@ static off_t find_end(int fd, struct trailer *t)
 	return size - (off_t)(sizeof(*t) + t->len);
 }
 
-/* Of a binary: something of ours begins behind its sections, which end the file. */
+/* Does something of ours follow the binary's sections, which end the file? */
 static bool begins(int fd)
 {
 	char found[sizeof(magic)];

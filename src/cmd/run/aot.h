@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --aot: a script made a program. The file is this binary with the script behind it; it is compiled
- * when it starts, in milliseconds and against the types of the kernel at hand, so that it runs on
- * other kernels than the one it was made on.
+ * --aot: makes a program of a script. The file is this binary with the script appended; it is
+ * compiled when it starts, in milliseconds and with the types of the running kernel, so it also
+ * runs on other kernels than the one it was made on.
  */
 #ifndef PANTRACE_CMD_RUN_AOT_H
 #define PANTRACE_CMD_RUN_AOT_H
@@ -21,7 +21,7 @@ struct aot {
 
 /* Writes an executable file. 0, or -errno with a diagnostic. */
 int aot_write(struct diag *d, const char *path, const struct aot *s);
-/* Is this process such a program? 1: yes, 0: no, -EBADMSG: it was, and is damaged. */
+/* Is this process such a program? 1: yes, 0: no, -EBADMSG: it was, but is damaged. */
 int aot_find(struct aot *ret);
 
 #endif

@@ -133,7 +133,7 @@ static int parse_word(const char *value, const char *const *words, const char *w
 	return -EINVAL;
 }
 
-/* The words that stand for something else. */
+/* Options that are short for others. */
 static int read_words(struct run_options *o)
 {
 	static const char *const formats[] = {"text", "json", NULL};
@@ -151,7 +151,7 @@ static int read_words(struct run_options *o)
 		return -EINVAL;
 	}
 
-	/* -d and -dd without a stage were the whole dump once. */
+	/* -d and -dd without a stage once meant the whole dump. */
 	if (r->dump_stage && str_eq(r->dump_stage, "d"))
 		r->dump_stage = "all";
 	if (r->dump_stage && *r->dump_stage == '-') {
@@ -222,11 +222,11 @@ static int list_pattern(const struct run_config *r, const char *pattern)
 			"Treating '%s' as a search pattern.\n",
 			pattern, pattern);
 	code = list_probes(r, r->is_compatible, pattern);
-	/* Nothing found is no failure there. */
+	/* There it is no failure if nothing is found. */
 	return r->is_compatible && is_readable && code == EXIT_FAILED ? EXIT_OK : code;
 }
 
-/* -c as bpftrace reads it: words between blanks, quotes are part of them. text is cut up. */
+/* -c as bpftrace parses it: words between blanks, quotes are part of them. Modifies text. */
 static char **split_command(char *text)
 {
 	char **words = xreallocarray(NULL, strlen(text) / 2 + 2, sizeof(*words)), *save = NULL;
@@ -238,7 +238,7 @@ static char **split_command(char *text)
 	return words;
 }
 
-/* What follows the script: `--name=value` (which can only stand behind `--`) and the rest. */
+/* The arguments after the script: `--name=value` (which can only come after `--`) and the rest. */
 static void split_arguments(char **words, int n, struct run_config *r)
 {
 	const char **sorted = xreallocarray(NULL, (size_t)n + 1, sizeof(*sorted));
@@ -258,7 +258,7 @@ static void split_arguments(char **words, int n, struct run_config *r)
 
 static void print_version(bool is_compatible)
 {
-	/* Programs look for a version of bpftrace: that of the language we follow. */
+	/* Programs ask for a version of bpftrace: it is that of the language we follow. */
 	if (is_compatible)
 		printf("bpftrace v0.26.0 (pantrace %s)\n", PANTRACE_VERSION);
 	else
@@ -282,7 +282,7 @@ static void free_options(struct run_options *o)
 	free(o->includes.items);
 }
 
-/* packed: the script came with this program, as words of argv; NULL = it did not. */
+/* packed: the script was appended to this program, given as words of argv; NULL = it was not. */
 static int run_command(int argc, char **argv, bool is_compatible, const struct aot *packed)
 {
 	struct run_options o = {.run = {.is_compatible = is_compatible,

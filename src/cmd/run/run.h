@@ -13,7 +13,7 @@ int run_script(const struct run_config *r);
 /* argv[0] is the command's name; argc counts it. They return exit codes. */
 int cmd_run(int argc, char **argv);
 int cmd_run_compatible(int argc, char **argv); /* the command line of bpftrace */
-/* A program that --aot made: its script, with the words of its own command line. */
+/* A program that --aot made: runs its script with its own command line. */
 struct aot;
 int cmd_run_aot(const struct aot *s, int argc, char **argv);
 int cmd_info(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Running a script, of whichever command: from the request to the exit code. */
+/* Runs a script for any command: from the request to the exit code. */
 #include "cmd/run/run.h"
 #include "cmd/run/aot.h"
 
@@ -38,7 +38,7 @@ static void session_open(struct session *s, const struct run_config *r)
 	const char *btf = r->btf ? r->btf : getenv("BPFTRACE_BTF");
 
 	*s = (struct session){.r = r, .diag = DIAG_INIT};
-	/* A tool's script is ours: what the compiler warns of in it is no news for its user. */
+	/* A tool's script is ours: warnings of the compiler do not concern its user. */
 	s->diag.no_warnings = r->no_warnings || r->is_tool;
 	s->diag.command = r->is_tool ? r->name : NULL;
 	type_store_init(&s->types);
@@ -155,8 +155,7 @@ static int compile(struct session *s)
 	return err;
 }
 
-/* The name of a file as seen from the script, which has no place of its own any more when it is
- * part of a program. */
+/* For bpftrace's command line it is a failure without a message. */
 static const char *from_script(const struct session *s, const char *name)
 {
 	const char *slash = strrchr(s->r->name, '/');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tool's user gave, against the kernel and its processes, before anything is compiled:
- * whoever uses a tool has not written its script, and is told in his own words.
+ * Checks what a tool's user gave against the kernel and its processes, before anything is compiled:
+ * the user has not written the script, so errors are in terms of the tool.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ struct tool_checker {
 
 /* ---- processes ---- */
 
-/* kill(pid, 0) also knows of threads: a process is the leader of its own. */
+/* kill(pid, 0) also accepts threads: a process is the leader of its own thread group. */
 static int check_process(const struct tool_checker *c, const char *value, const char *what)
 {
 	const pid_t pid = (pid_t)strtol(value, NULL, 10);
@@ -112,7 +112,7 @@ static int check_one(struct tool_checker *c, const struct tool_option *o, const 
 	}
 }
 
-/* Arguments first: filters are on the event that one of them names. */
+/* Arguments come first: filters refer to the event that one of them names. */
 static int check_all(struct tool_checker *c)
 {
 	const struct tool_spec *spec = c->spec;
@@ -129,7 +129,7 @@ static int check_all(struct tool_checker *c)
 
 /* ---- the kernel ---- */
 
-/* Everything that a script does needs this. */
+/* Every script needs this. */
 static int check_kernel(const struct tool_checker *c)
 {
 	const struct kernel_answer *a = kernel_ask(c->kernel, KERNEL_BPF);
@@ -156,7 +156,8 @@ int tool_check(const struct tool_spec *spec, const struct tool_given *given)
 
 	if (!rc)
 		rc = check_all(&c);
-	diag.command = diag.sources.len ? NULL : spec->name; /* a filter is shown as it was given */
+	/* messages show a filter as it was given */
+	diag.command = diag.sources.len ? NULL : spec->name;
 	free(c.format);
 	kernel_release(c.kernel);
 	return diag_close(&diag, rc ? EXIT_FAILED : EXIT_OK);

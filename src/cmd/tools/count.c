@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Patterns of kernel functions counted by ftrace's function tracer, on kernels that cannot attach
- * one BPF program to many functions at once (CONFIG_FPROBE), and with funccount -F. To attach a
+ * Counts patterns of kernel functions with ftrace's function tracer, on kernels that cannot attach
+ * one BPF program to many functions at once (CONFIG_FPROBE), and with funccount -F. Attaching a
  * kprobe to each of 400 functions takes such a kernel up to a minute; the tracer's filter is one
- * write. Events are read in binary and counted here; those for which the buffer had no room are
- * counted and said.
+ * write. Events are read in binary and counted here; events for which the buffer had no room are
+ * counted and reported.
  */
 #include "cmd/tools/count.h"
 
@@ -37,7 +37,7 @@ struct counting {
 	struct hashmap places; /* ip -> index into counters + 1 */
 	VECTOR(struct counter) counters;
 	u32 function_id;
-	pid_t self; /* whose calls are not counted */
+	pid_t self; /* the thread whose calls are not counted */
 	u64 next_ns; /* CLOCK_MONOTONIC of the next report; 0 = only at the end */
 	struct sink sink;
 };
@@ -73,7 +73,7 @@ static void forget(struct counting *c)
 	c->places = (struct hashmap){0};
 }
 
-/* What was counted since the last report. */
+/* Prints what was counted since the last report. */
 static void report(struct counting *c)
 {
 	const struct count_request *r = c->request;

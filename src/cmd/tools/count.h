@@ -14,8 +14,8 @@ struct count_request {
 };
 
 /*
- * For these functions, on this kernel: it has the tracer, but no multi-links, and there is a
- * pattern among them.
+ * Whether it is better for these functions on this kernel: it has the tracer but no multi-links,
+ * and a pattern is among them.
  */
 bool tool_count_is_better(const char *functions);
 /* Runs it, with what counting needs of the common options; returns the exit code. */

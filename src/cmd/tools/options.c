@@ -19,7 +19,7 @@ static void show_column(struct row_style *style, const char *column)
 		}
 }
 
-/* Rising numbers, separated by blanks or commas; brought into one spelling. */
+/* Ascending numbers, separated by blanks or commas; normalised to one spelling. */
 static const char *number_list(struct arena *a, const char *text)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -51,7 +51,7 @@ static bool is_name(const char *s, const char *further)
 	return true;
 }
 
-/* "vda", "/dev/vda" or "254,0" as the kernel numbers devices: 12 bits of major, 20 of minor. */
+/* "vda", "/dev/vda" or "254,0" as the kernel's device number: 12 bits of major, 20 of minor. */
 static const char *device_number(struct arena *a, const char *text)
 {
 	unsigned int major, minor;
@@ -117,7 +117,7 @@ static int refuse(const struct tool_run *t, const struct tool_option *o, const c
 	return rc;
 }
 
-/* The value as an option of this kind takes it. */
+/* Parses the value of an option of this kind. */
 static int apply_kind(const struct tool_run *t, const struct tool_option *o, enum option_kind kind,
 		      const char *value, void *ret)
 {
@@ -160,8 +160,10 @@ static int apply_event(const struct tool_run *t, const struct tool_option *o, co
 	return EXIT_OK;
 }
 
-/* The file is made before anything is traced: nobody waits an hour to be told that it cannot be
- * written. */
+/*
+ * The file is made before anything is traced, so that the user learns at once that it cannot be
+ * written.
+ */
 static int open_heatmap(const struct tool_run *t, const struct tool_option *o, const char *path)
 {
 	struct tool_heatmap *h = t->heatmap;
@@ -198,8 +200,10 @@ int tool_close_heatmap(const struct tool_run *t, int rc)
 	return EXIT_FAILED;
 }
 
-/* One option or argument that was given; *value is brought into the form that the script takes.
- * Appends "--name=value" for getopt(). 0 or an exit code. */
+/*
+ * Applies one option or argument; *value is normalised to the form that the script takes. Appends "
+ * --name=value" for getopt(). 0 or an exit code.
+ */
 static int apply(const struct tool_run *t, const struct tool_option *o, const char **value)
 {
 	struct run_config *r = t->request;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the words of a tool's command line do: values are checked, and become getopt() values of its
- * script, or change the run.
+ * What the words of a tool's command line do: values are checked, and become getopt() values of the
+ * script or change the run.
  */
 #ifndef PANTRACE_CMD_TOOLS_OPTIONS_H
 #define PANTRACE_CMD_TOOLS_OPTIONS_H
@@ -27,10 +27,10 @@ struct tool_run {
 	struct tool_heatmap *heatmap;
 };
 
-/* What was given, and what has a default. 0 or an exit code, after a message. */
+/* Applies options that were given and those with a default. 0 or an exit code, after a message. */
 int tool_apply_options(const struct tool_run *t, const struct tool_spec *spec,
 		       struct tool_given *given);
-/* The arguments from argv[first] on. */
+/* Applies the arguments from argv[first] on. */
 int tool_apply_arguments(const struct tool_run *t, const struct tool_spec *spec, int argc,
 			 char **argv, int first, struct tool_given *given);
 /* Writes the picture that an option asked for; returns rc, or a failure of its own. */

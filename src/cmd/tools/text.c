@@ -11,7 +11,7 @@
 #include "kernel/tracefs/tracefs.h"
 
 #define MAX_EVENTS 8192
-#define MAX_FIELDS 60 /* of an event; more do not fit in a row */
+#define MAX_FIELDS 60 /* fields of an event; more do not fit in a row */
 
 struct tool_texter {
 	struct arena *arena;
@@ -48,8 +48,7 @@ static void add_quoted(struct strbuf *out, const char *text)
 	strbuf_addch(out, '"');
 }
 
-/* What somebody wrote and nobody has turned into a number: "/opt/3rd/lib.so" is no tokens of a
- * script. */
+/* Is the value text that was not parsed? "/opt/3rd/lib.so" cannot be tokens of a script. */
 static bool is_text(enum tool_effect effect)
 {
 	return effect == TOOL_TEXT || effect == TOOL_NAME || effect == TOOL_MATCH ||
@@ -130,7 +129,7 @@ int tool_check_need(struct arena *a, const struct tool_spec *spec)
 	return EXIT_UNSUPPORTED;
 }
 
-/* The command and all that descend from it. */
+/* The command and all its descendants. */
 static const char command_only[] = "#define HAS_COMMAND 1\n"
 				   "#define COMMAND_ONLY (pid == cpid || has_key(@family, pid))\n";
 static const char command_family[] = "\ntracepoint:sched:sched_process_fork /COMMAND_ONLY/\n"

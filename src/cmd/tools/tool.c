@@ -94,7 +94,7 @@ static bool is_given(const struct tool_spec *spec, const struct tool_given *give
 	return false;
 }
 
-/* Does it print by the clock? */
+/* Does it print reports at an interval? */
 static bool has_interval(const struct tool_spec *spec)
 {
 	for (size_t i = 0; i < spec->options.len; i++)
@@ -154,8 +154,7 @@ static int count_by_tracer(const struct command_spec *command, const struct tool
 	return tool_count(command, &request);
 }
 
-/* Asked for, or without being asked: where nothing is asked that only a program in the kernel does
- * exactly (-p). */
+/* With -F, or by default if nothing is asked that only BPF does exactly (-p). */
 static bool counts_by_tracer(const struct tool_spec *spec, const struct tool_given *g)
 {
 	const char *asked;
@@ -209,8 +208,10 @@ static int run_tool(struct arena *a, const struct embedded_tool *tool, const str
 		rc = tool_apply_arguments(&t, spec, argc, argv, first, &values.given);
 	if (!rc)
 		rc = follow_process(&t, spec, &values.given);
-	/* As with the originals: who says how long is in no hurry to see, and rows written together
-	 * are cheap. */
+	/*
+	 * As with the original tools: with a duration nobody waits for single rows, and rows
+	 * written together are cheap.
+	 */
 	if (r->duration_ns && !has_interval(spec))
 		r->buffering = OUTPUT_FULL;
 	if (!rc && (is_given(spec, &values.given, TOOL_LIST) ||
