@@ -11,7 +11,7 @@
 struct count_place {
 	pid_t thread; /* and what it starts; 0 = every task */
 	int cpu; /* -1 = every CPU, of a thread only */
-	int cgroup; /* descriptor of its directory; -1 = none. Then a CPU is named, and no thread. */
+	int cgroup; /* descriptor of its directory, for a CPU without a thread; -1 = none */
 };
 
 struct count_options {

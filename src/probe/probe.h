@@ -316,8 +316,8 @@ struct probe_provider {
 		       bool needs_registers);
 	bool asks; /* attach() minds env->only_ask */
 	/*
-	 * Fills in what perf_event_open(2) counts t by, but for its size; texts are in env->arena. 0
-	 * or -errno. NULL: only programs see such events.
+	 * Fills in what perf_event_open(2) counts t by, but for its size; texts are in env->arena.
+	 * 0 or -errno. NULL: only programs see such events.
 	 */
 	int (*count)(struct probe_env *env, const struct probe_target *t,
 		     struct perf_event_attr *ret);

@@ -254,8 +254,8 @@ int user_description_make(const struct user_session_options *o, const char *name
 		   "recorder has room for %d",
 		   text->len / 1024, (PANTRACE_MESSAGE_MAX - NOTES_MAX) / 1024);
 	diag_hint(d,
-		  "`pantrace record --session NAME --filter ...` begins one whose recorder tells "
-		  "each program its own; or name fewer events");
+		  "a recorder tells each program its own: `pantrace record -o DIRECTORY -u EVENTS` "
+		  "with --session and --filter; or name fewer events");
 	return -E2BIG;
 }
 

@@ -66,6 +66,16 @@ hinted user untrack hints-test --pid 1
 hinted user rotate hints-test
 hinted user start hints-test -u 'hints:*'
 "$pantrace" user destroy hints-test >/dev/null 2>&1
+"$pantrace" user start hints-rings -u 'hints:*' >/dev/null 2>&1
+"$pantrace" user trigger --name hints-trigger 'usage(hints-rings) >= 80%' 'stop hints-rings' >/dev/null 2>&1 &
+trigger=$!
+until_true sh -c "'$pantrace' user list-triggers | grep -q hints-trigger"
+hinted user start hints-trigger -u 'hints:*'
+wait $trigger
+"$pantrace" user destroy hints-rings >/dev/null 2>&1
+hinted probe -n -x "$c" zzzzzzzz
+"$pantrace" probe -q -x "$c" hints_probe:event=work >/dev/null 2>&1
+hinted probe -x "$c" hints_probe:event=work
 "$pantrace" user destroy hintsname >/dev/null 2>&1
 start hist --name hints-test sched:sched_switch keys=next_pid
 hinted hist --name hints-test sched:sched_switch keys=next_pid

@@ -48,7 +48,8 @@ __attribute__((noinline)) int handle(struct node *n, const char *text, int len, 
 	int sum = 0;
 
 	printf("handle n=%p text=%s len=%d id=%d next_id=%d third=%d name=%s flags=%u kind=%u "
-	       "wide=%u before=%u half=%u tag=%s number=%d colour=%d counter=%d hidden=%ld "
+	       "wide=%u before=%u half=%u tag=%s number=%d colour=%d counter=%d "
+	       "hidden=%ld "
 	       "table=%d\n",
 	       (void *)n, text, len, n->id, n->next->id, n->next->next->id, n->name, n->flags,
 	       n->kind, n->wide, n->before, n->inner.half, n->inner.tag, n->numbers[2],

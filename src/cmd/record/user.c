@@ -176,8 +176,8 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 		if (!rc)
 			vector_push(&s->triggers.all, one);
 		if (!rc && trigger_is_of_session(&one)) {
-			diag_error(run->diag, NO_SPAN,
-				   "'%s' is a condition of `pantrace user trigger`", one.text);
+			diag_error(run->diag, NO_SPAN, "'%s' is a condition of `user trigger`",
+				   one.text);
 			rc = -EINVAL;
 		}
 	}

@@ -115,7 +115,7 @@ static int add_cpus(struct stat_run *run, int cgroup, const char *cgroup_name)
 
 /* ---- cgroups ---- */
 
-/* Where cgroups of perf's controller are: of version 1, else of version 2. Malloc'ed; NULL: nowhere. */
+/* Where cgroups of perf's controller are: of version 1, else 2. Malloc'ed; NULL: nowhere. */
 static char *cgroup_root(void)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");

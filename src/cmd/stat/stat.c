@@ -75,16 +75,12 @@ static const struct command_spec spec = {
 	.synopsis = "[options] [-- COMMAND [ARGUMENT...]]",
 	.summary = "count events: of a command, processes, cgroups, or the whole machine",
 	.examples =
-		"  pantrace stat -- make                                        # what a command does\n"
-		"  pantrace stat -r 5 -- gzip -k file                           # five runs: means "
-		"and spread\n"
-		"  pantrace stat -e 'syscalls:sys_enter_*' -p 181 -d 5          # system calls of a "
-		"process\n"
-		"  pantrace stat -a -A -e sched:sched_switch -i 1               # each CPU, each "
-		"second\n"
+		"  pantrace stat -- make                                  # what a command does\n"
+		"  pantrace stat -r 5 -- gzip -k file                     # five runs\n"
+		"  pantrace stat -e 'syscalls:sys_enter_*' -p 181 -d 5    # calls of a process\n"
+		"  pantrace stat -a -A -e sched:sched_switch -i 1         # each CPU, each second\n"
 		"  pantrace stat -e 'block:block_rq_issue /bytes > 65536/' -d 10   # some of them\n"
-		"  pantrace stat -e uprobe:libc:malloc --json -- ls             # calls of a "
-		"function\n",
+		"  pantrace stat -e uprobe:libc:malloc --json -- ls       # calls of a function\n",
 	.details = "Counts are exact: every event counts, also those of processes that the command "
 		   "starts. Only counters of the processor can be too many for it: then they take "
 		   "turns, and their counts are marked as estimates.\n"

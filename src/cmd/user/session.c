@@ -190,7 +190,7 @@ static const struct {
 	      "Also in programs that start later, until `user start` or `user resume`.\n"),
 	ORDER(resume, "the session's events on again after `user stop`",
 	      "pantrace user resume black-box   # goes on recording\n",
-	      "`pantrace user start SESSION` does the same.\n"),
+	      "`user start SESSION` does the same.\n"),
 	ORDER(destroy, "end a session: events off, rings and description gone",
 	      "pantrace user destroy black-box   # nothing of it is left\n", NULL),
 	ORDER(clear, "forget what a session recorded so far",

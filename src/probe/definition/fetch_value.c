@@ -91,7 +91,7 @@ static bool begin(struct fetch_maker *m, const struct debug_variable *d,
 		return true;
 	default:
 		return refuse(m, "its value is computed, which the kernel's probes cannot do",
-			      "a script can read it: vars.NAME in `pantrace -e`");
+			      "a script can read it, as vars.NAME");
 	}
 }
 
@@ -134,13 +134,13 @@ bool fetch_value_of(struct fetch_maker *m, const struct debug_variable *d, struc
 		} else {
 			return refuse(m,
 				      "its value is computed, which the kernel's probes cannot do",
-				      "a script can read it: vars.NAME in `pantrace -e`");
+				      "a script can read it, as vars.NAME");
 		}
 	}
 	v->is_place |= a->result == ACCESS_PLACE;
 	if (!v->is_place && v->kind == BASE_TEXT && v->offset)
 		return refuse(m, "its value is a sum, which the kernel's probes cannot compute",
-			      "a script can read it: vars.NAME in `pantrace -e`");
+			      "a script can read it, as vars.NAME");
 	/* A reference is what it refers to. */
 	if (d->spelling && str_ends(d->spelling, "&") && v->type->kind == TYPE_POINTER) {
 		v->type = v->type->element;
