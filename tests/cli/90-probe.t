@@ -70,6 +70,42 @@ refused "'handle" 2 "the quote is not closed"
 refused "handle $(seq -s ' $comm' 130)" 2 "Too many probe arguments"
 refused handle+99999 1 "Offset 99999 is bigger than the size of handle"
 
+# The kernel's limits are counted before anything is written.
+cat >"$work/deep.c" <<'END'
+struct a { char pad[100000]; struct a *next; int value; char name[200]; struct { int below : 4; unsigned above : 4; } bits; };
+struct a top;
+#define LONG(n) a_function_whose_name_is_so_long_that_no_event_can_have_it_as_its_name_##n
+__attribute__((noinline)) int LONG(1)(struct a *p, int x, double d) { __asm__ volatile("" ::: "memory"); return p->value + x + (int)d; }
+__attribute__((noinline)) int LONG(2)(struct a *p, int x, double d) { __asm__ volatile("" ::: "memory"); return p->value - x - (int)d; }
+int main(void) { top.next = &top; top.value = 5; return LONG(1)(&top, 3, 1) + LONG(2)(&top, 3, 2); }
+END
+gcc -g -O1 -o "$work/deep" "$work/deep.c"
+long=a_function_whose_name_is_so_long_that_no_event_can_have_it_as_its_name_
+deep()
+{
+	$pantrace probe -x "$work/deep" -D "$@" >"$work/out" 2>"$work/err"
+}
+deep "e=${long}1 p->next->next->next->next->next->next->value"
+like "$(cat "$work/err")" 'its fetch argument would have [67][0-9] characters, the kernel takes 63' "an expression that is too long"
+deep "e=${long}1 p->next$(printf -- '->next%.0s' $(seq 15))->value"
+is "$?" 1 "too many accesses"
+deep "${long}*"
+is "$(sed 's/ .*//; s/.*deep.//' "$work/out" | awk '{print length($0) < 64}' | sort -u)" 1 "names are cut"
+is "$(sort -u "$work/out" | wc -l)" 2 "and stay different"
+deep "$(printf '%070d' 1 | tr 01 ab)=${long}1"
+like "$(cat "$work/err")" 'the event.s name has 70 characters, the kernel takes 63' "a name that was given is not cut"
+deep "e=${long}1 \$params"
+is "$?:$(sed 's/.* p=/p=/' "$work/out")" '0:p=%di:x64 x=%si:s32' "a floating-point parameter does not take the others down"
+like "$(cat "$work/err")" 'left out, d: it is in a floating-point register' "and is named"
+deep "e=${long}1 d"
+is "$?" 1 "asked for by name it is refused"
+deep "e=${long}1 p->bits.below"
+like "$(cat "$work/err")" 'signed bit-field' "a signed bit-field is refused"
+deep "e=${long}1 p->bits.below:u p->bits.above"
+like "$(cat "$work/out")" 'below=\+[0-9]+\(%di\):b4@0/32 above=\+[0-9]+\(%di\):b4@4/32$' "bits count from the lowest"
+deep "e=${long}1 p->name x x"
+like "$(cat "$work/out")" 'name=\+[0-9]+\(%di\):string x=%si:s32 x_2=%si:s32$' "text, and a name twice"
+
 $pantrace probe -a x -l 2>"$work/err"
 is "$?" 2 "modes exclude each other"
 like "$(cat "$work/err")" "switch \`l' cannot be used with switch \`a'" "in perf's words"

@@ -134,7 +134,10 @@ static int name_events(struct adding *a, const struct translation *t)
 				e.name = a->events.items[n].name;
 		if (!e.name) {
 			e.is_first = true;
-			e.name = free_name(a, t, e.place->event, a->command->o.force || i);
+			/* What was cut says no more which one it is. */
+			e.name = free_name(a, t, e.place->event,
+					   a->command->o.force || i ||
+						   strlen(e.place->event) > EVENT_NAME_MAX);
 			if (!e.name)
 				return -EEXIST;
 			take(a, e.group, e.name);
