@@ -154,7 +154,7 @@ static void add_kernel_place(struct kernel *k, const struct lasting_event *e, st
 
 	if (begin && str_starts(e->place, "_text+") &&
 	    ksyms_at(kernel_ksyms(k), begin + strtoull(e->place + strlen("_text+"), NULL, 0),
-		     KSYM_FIRST, &s)) {
+		     KSYM_TELLING, &s)) {
 		address = begin + strtoull(e->place + strlen("_text+"), NULL, 0);
 		add_symbol(out, s.name, address - s.address);
 	} else {

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# probe: kernel functions by name and by offset, returns, several places of one event, and nothing that cannot be probed.
+# guest: older; check-all: newer
+t=/sys/kernel/tracing
+
+# traced EVENTS COMMAND...: what ftrace prints of them while a command runs
+traced()
+{
+	events=$1
+	shift
+	pantrace tpoint "$events" -- "$@" 2>/tmp/err
+}
+
+pantrace probe -q 'my:ppid=__x64_sys_getppid regs=%di' '__x64_sys_getppid%return parent=$retval:s32'
+is "$?" 0 "an entry and a return are added"
+like "$(cat $t/kprobe_events)" 'p:my/ppid _text\+[0-9]+ regs=%di' "as an offset from the kernel's beginning"
+like "$(pantrace probe -l)" 'my:ppid +\(on __(x64|do)_sys_getppid with regs\)' "and listed by its name"
+out=$(traced 'my:ppid,probe:*' sh -c 'echo $PPID')
+like "$out" 'ppid: \([^)]*sys_getppid\+0x0/0x[0-9a-f]+\) regs=0xf' "it is hit"
+like "$out" '__x64_sys_getppid__return: \(.* <- [^)]*sys_getppid\) parent=[0-9]+' "and what it returns"
+pantrace probe -q -d 'my:*' -d __x64_sys_getppid__return
+is "$(grep -c . $t/kprobe_events)" 0 "both are gone"
+
+pantrace probe -q 'vfs_rea*' 2>/tmp/err
+is "$?" 0 "a pattern"
+is "$(pantrace probe -l 'probe:vfs_read' | wc -l)" 1 "has vfs_read"
+pantrace probe -q -d 'probe:vfs_rea*'
+
+pantrace probe '__x64_sys_getppid x=%nothing' one=vfs_read >/tmp/out 2>&1
+is "$?" 1 "a bad register"
+is "$(grep -c . $t/kprobe_events)" 0 "leaves nothing"
+pantrace probe nmi_enter_not_there >/tmp/out 2>&1
+like "$(cat /tmp/out)" "Probe point 'nmi_enter_not_there' not found" "no such function"
+banned=$(sed -n 's/^0x[0-9a-f]*-0x[0-9a-f]*\t//p' /sys/kernel/debug/kprobes/blacklist | head -1)
+if [ -n "$banned" ]; then
+	pantrace probe "$banned" >/tmp/out 2>&1
+	like "$(cat /tmp/out)" "is blacklisted function, skip it|not found" "a function of the blacklist"
+	is "$(grep -c . $t/kprobe_events)" 0 "is not probed"
+fi
