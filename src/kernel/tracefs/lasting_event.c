@@ -82,6 +82,8 @@ int lasting_event_define(struct kernel *k, struct diag *d, bool is_user,
 		   : -errno;
 	if (root && err != -ENOENT)
 		return err;
+	if (!root)
+		diag_error(d, NO_SPAN, "%s: tracefs cannot be used: %s", what, strerror(-err));
 	a = kernel_ask(k, root ? needs : KERNEL_TRACEFS);
 	if (!a->yes && a->why)
 		diag_hint(d, "%s", a->why);
