@@ -106,6 +106,12 @@ like "$(cat "$work/out")" 'below=\+[0-9]+\(%di\):b4@0/32 above=\+[0-9]+\(%di\):b
 deep "e=${long}1 p->name x x"
 like "$(cat "$work/out")" 'name=\+[0-9]+\(%di\):string x=%si:s32 x_2=%si:s32$' "text, and a name twice"
 
+cp "$pantrace" "$work/pantrace"
+chmod 755 "$work/pantrace"
+setpriv --reuid 65534 --clear-groups "$work/pantrace" probe -x "$app" handle 2>"$work/err"
+is "$?" 4 "without privilege: the code"
+is "$(setpriv --reuid 65534 --clear-groups "$work/pantrace" probe -x "$app" -D handle)" "p:probe_probed/handle $app:$entry" "-D needs none"
+
 $pantrace probe -a x -l 2>"$work/err"
 is "$?" 2 "modes exclude each other"
 like "$(cat "$work/err")" "switch \`l' cannot be used with switch \`a'" "in perf's words"

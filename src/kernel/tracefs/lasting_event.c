@@ -82,8 +82,10 @@ int lasting_event_define(struct kernel *k, struct diag *d, bool is_user,
 		   : -errno;
 	if (root && err != -ENOENT)
 		return err;
-	if (!root)
+	if (!root) {
 		diag_error(d, NO_SPAN, "%s: tracefs cannot be used: %s", what, strerror(-err));
+		diag_code(d, err == -EACCES || err == -EPERM ? EXIT_PRIVILEGE : EXIT_UNSUPPORTED);
+	}
 	a = kernel_ask(k, root ? needs : KERNEL_TRACEFS);
 	if (!a->yes && a->why)
 		diag_hint(d, "%s", a->why);
