@@ -55,6 +55,7 @@ struct translator {
 	struct probe_env env;
 	struct elf_file *file; /* NULL: the running kernel's symbols only */
 	const char *path; /* of it, as the kernel is told */
+	const char *module; /* its name; NULL = none */
 	bool is_user;
 };
 

@@ -99,7 +99,7 @@ static int add_symbol(struct finder *f, const struct elf_symbol *s)
 	return add_place(f, &(struct place){.address = s->address + f->point->offset,
 					    .symbol = arena_strdup(&t->arena, s->name),
 					    .into = f->point->offset,
-					    .module = t->is_user ? NULL : t->config->module,
+					    .module = t->is_user ? NULL : t->module,
 					    .function = arena_strdup(&t->arena, s->name),
 					    .at_entry = !f->point->offset});
 }
@@ -179,7 +179,7 @@ static int add_kernel_function(void *arg, const struct kernel_function *fn)
 	struct translator *t = f->t;
 	struct kernel_symbol s;
 
-	if (t->config->module ? !fn->module || !str_eq(fn->module, t->config->module) : false)
+	if (t->module && (!fn->module || !str_eq(fn->module, t->module)))
 		return 0;
 	if (kernel_function_blacklisted(t->kernel, fn->own, fn->address)) {
 		diag_warning(t->diag, f->point->at, "%s is blacklisted function, skip it.",

@@ -44,6 +44,21 @@ static int open_target(struct translator *t, const char *given)
 	return err;
 }
 
+/* "snd_hda" of "/lib/modules/6.1.0/kernel/sound/snd-hda.ko.xz", as the kernel calls it. */
+static const char *module_name(struct translator *t, const char *given)
+{
+	const char *const slash = given ? strrchr(given, '/') : NULL;
+	char *name = given ? arena_strdup(&t->arena, slash ? slash + 1 : given) : NULL;
+	char *end = name ? strstr(name, ".ko") : NULL;
+
+	if (end)
+		*end = '\0';
+	for (char *p = name; p && *p; p++)
+		if (*p == '-')
+			*p = '_';
+	return name;
+}
+
 struct translator *translator_new(struct kernel *k, struct diag *d,
 				  const struct translate_config *config)
 {
@@ -53,6 +68,7 @@ struct translator *translator_new(struct kernel *k, struct diag *d,
 	t->diag = d;
 	t->config = config;
 	t->is_user = config->file != NULL;
+	t->module = module_name(t, config->module);
 	type_store_init(&t->types);
 	t->env = (struct probe_env){
 		.types = &t->types,
