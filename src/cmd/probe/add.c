@@ -348,7 +348,7 @@ static void tell_made(struct adding *a)
 			tell_event(a, &a->events.items[i], &out);
 	if (last)
 		strbuf_addf(&out,
-			    "\nYou can now use it in all tools, such as:\n\n"
+			    "\nYou can now use it in all perf tools, such as:\n\n"
 			    "\tpantrace tpoint %s:%s\n"
 			    "\tperf record -e %s:%s -aR sleep 1\n\n",
 			    last->group, last->name, last->group, last->name);

@@ -97,9 +97,9 @@ static const struct command_spec spec = {
 		"(p->next, p.in, p[2]), $params, $vars, $retval, $argN, $comm, $stackN, %register, "
 		"@symbol, +OFFSET(VALUE) or \\NUMBER; TYPE is u, s, x (the variable's size), u8 "
 		"to x64, string, ustring, symbol, or TYPE[N].\n"
-		"A probe that was added stays until -d removes it or the machine stops: all tools "
-		"can use its event, as in `pantrace tpoint probe_app:hit` or `perf record -e "
-		"probe_app:hit`.\n",
+		"A probe that was added stays until -d removes it or the machine stops. Its event "
+		"is there for `pantrace tpoint probe_app:hit`, `perf record -e probe_app:hit` and "
+		"trace-cmd.\n",
 	.options = options,
 };
 
