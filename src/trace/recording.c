@@ -11,7 +11,7 @@
 #include "kernel/tracefs/event_name.h"
 
 /* Directories are the last one's. */
-static const struct recording_reader *const readers[] = {&dat_reader, &ctf_reader};
+static const struct recording_reader *const readers[] = {&dat_reader, &perf_reader, &ctf_reader};
 
 #define DIRECTORIES (&ctf_reader)
 
@@ -108,7 +108,7 @@ static int open_one(struct recordings *all, const struct recording_reader *reade
 	return rc;
 }
 
-/* Recordings that are files of a directory: NAME.dat. How many there are. */
+/* Recordings that are files of a directory: NAME.dat, NAME.data. How many there are. */
 static size_t files_in(struct recordings *all, const char *path)
 {
 	const size_t before = all->files.len;
@@ -119,7 +119,8 @@ static size_t files_in(struct recordings *all, const char *path)
 		const size_t n = strlen(e->d_name);
 		char *file;
 
-		if (n < 5 || !str_eq(e->d_name + n - 4, ".dat"))
+		if (!(n > 4 && str_eq(e->d_name + n - 4, ".dat")) &&
+		    !(n > 5 && str_eq(e->d_name + n - 5, ".data")))
 			continue;
 		file = xasprintf("%s/%s", path, e->d_name);
 		if (recording_recognise(file))
@@ -140,11 +141,12 @@ static int refuse_kind(const char *path, struct diag *d)
 	if (stat(path, &st) || S_ISDIR(st.st_mode))
 		return 0;
 	if (S_ISREG(st.st_mode))
-		diag_error(d, NO_SPAN, "'%s' is no trace.dat", path);
+		diag_error(d, NO_SPAN, "'%s' is no recording: neither trace.dat nor perf.data",
+			   path);
 	else
 		diag_error(d, NO_SPAN, "'%s' is neither a directory nor a file", path);
-	diag_hint(d, "a trace is a directory with a file named metadata (CTF), or a "
-		     "trace.dat");
+	diag_hint(d, "a trace is a directory with a file named metadata (CTF), a trace.dat, or a "
+		     "perf.data");
 	return -EINVAL;
 }
 
@@ -245,9 +247,15 @@ int recordings_open(struct recordings *all, struct diag *d)
 		char *const path = all->files.items[i];
 		const struct recording_reader *reader = recording_recognise(path);
 
-		if (!reader && all->options.style)
-			reader = with_style(all->options.style);
-		rc = open_one(all, reader ?: readers[0], xstrdup(path), d);
+		const struct recording_reader *wanted =
+			all->options.style ? with_style(all->options.style) : NULL;
+
+		if (reader && wanted && reader != wanted) {
+			diag_error(d, NO_SPAN, "-f %s is for a %s, and %s is a %s", wanted->style,
+				   wanted->name, path, reader->name);
+			return -EINVAL;
+		}
+		rc = open_one(all, reader ?: wanted ?: readers[0], xstrdup(path), d);
 	}
 	all->printer = ctf_printer_new(&all->options.print, STDOUT_FILENO);
 	for (size_t i = 0; i < all->list.len && !rc; i++)

@@ -103,7 +103,7 @@ struct recordings_options {
 	struct ctf_print_options print; /* what a reader needs for its own lines it adds */
 	struct string_list events; /* globs of names; none = all */
 	struct string_list files; /* directories where programs' files are looked for */
-	/* NULL = on the time line; "" = as the recording's own tool shows it; or a reader's style */
+	/* NULL = on the time line; "" = as the recording's own tool shows it; a reader's style */
 	const char *style;
 	const char *clock; /* that kernel events were recorded with; NULL = as they say */
 	bool shows_inner;
@@ -153,5 +153,6 @@ bool recordings_clock(const struct recordings *all, const char *host, const char
 
 extern const struct recording_reader ctf_reader; /* trace/ctf/reader.c */
 extern const struct recording_reader dat_reader; /* trace/dat/reader.c */
+extern const struct recording_reader perf_reader; /* trace/perf/reader.c */
 
 #endif

@@ -75,6 +75,19 @@ seeds_of_lttng()
 	[ $n -gt 0 ] || skipped "by LTTng: it did not record"
 }
 
+# What perf record writes: files and pipes, packed or not, of tracepoints and samples, with chains.
+seeds_of_perf()
+{
+	command -v perf >/dev/null || { skipped "by perf: it is not installed"; return; }
+	for events in cpu-clock "sched:sched_process_exec,page-faults" "raw_syscalls:sys_exit"; do
+		for how in "" -g -z "-d -W --data" "--call-graph dwarf,512"; do
+			name=$(echo "$events$how" | tr -c 'a-z0-9\n' _)
+			perf record -q -m 8 -o "$corpus/file-$name" -e "$events" $how -- true >/dev/null 2>&1 || rm -f "$corpus/file-$name"
+			perf record -q -m 8 -o - -e "$events" $how -- true >"$corpus/pipe-$name" 2>/dev/null || rm -f "$corpus/pipe-$name"
+		done
+	done
+}
+
 # seeds: those of $target into $corpus; further options of libFuzzer in $options
 seeds()
 {
@@ -145,6 +158,10 @@ for name, method, pad in (('stored', zipfile.ZIP_STORED, 0), ('packed', zipfile.
         z.writestr(info, b'\x7fELF' + bytes(60))
         z.comment = b'a comment'
 PY
+		;;
+	perf)
+		options=-max_len=262144
+		seeds_of_perf
 		;;
 	ctf)
 		tests/fuzz/seeds.pl "$target" "$corpus"

@@ -6,8 +6,8 @@
 #include "base/escape.h"
 #include "base/foreign.h"
 #include "base/hashmap.h"
-#include "binary/elf/file.h"
 #include "trace/ctf/symbols.h"
+#include "trace/recorded_file.h"
 
 struct file {
 	struct elf_file *elf; /* NULL: not found */
@@ -44,41 +44,6 @@ struct ctf_symbols *ctf_symbols_new(const char *const *places, size_t count)
 
 /* ---- files ---- */
 
-/* Takes PATH. The file, if it is there and the one that was recorded. */
-static struct elf_file *candidate(char *path, const char *build_id)
-{
-	struct elf_file *elf = NULL;
-	const char *id;
-
-	if (elf_file_open(path, &elf))
-		elf = NULL;
-	free(path);
-	id = elf ? elf_file_build_id(elf) : NULL;
-	if (elf && (!id || !str_eq(id, build_id))) {
-		elf_file_close(elf);
-		elf = NULL;
-	}
-	return elf;
-}
-
-static struct elf_file *in_place(const char *place, const char *path, const char *id)
-{
-	const char *slash = strrchr(path, '/');
-	struct elf_file *elf = NULL;
-
-	if (strlen(id) > 2) {
-		elf = candidate(xasprintf("%s/.build-id/%.2s/%s", place, id, id + 2), id);
-		if (!elf)
-			elf = candidate(xasprintf("%s/.build-id/%.2s/%s.debug", place, id, id + 2),
-					id);
-	}
-	if (!elf && *path == '/')
-		elf = candidate(xasprintf("%s%s", place, path), id);
-	if (!elf && slash)
-		elf = candidate(xasprintf("%s%s", place, slash), id);
-	return elf;
-}
-
 static struct file *file_of(struct ctf_symbols *s, struct loaded *l)
 {
 	char *key = xasprintf("%s %s", l->build_id, l->path);
@@ -86,12 +51,12 @@ static struct file *file_of(struct ctf_symbols *s, struct loaded *l)
 
 	if (!file) {
 		file = xzalloc(sizeof(*file));
-		for (size_t i = 0; *l->build_id && i < s->nr_places && !file->elf; i++)
-			file->elf = in_place(s->places[i], l->path, l->build_id);
-		if (!file->elf && *l->build_id)
-			file->elf = candidate(xstrdup(l->path), l->build_id);
-		if (!file->elf && *l->build_id)
-			file->elf = in_place("/usr/lib/debug", l->path, l->build_id);
+		file->elf = recorded_file_open(&(struct recorded_file_search){
+			.places = s->places,
+			.nr_places = s->nr_places,
+			.path = l->path,
+			.build_id = l->build_id,
+		});
 		hashmap_puts(&s->files, key, file);
 	}
 	free(key);

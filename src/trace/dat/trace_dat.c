@@ -375,19 +375,53 @@ static int open_file(struct trace_dat *t)
 	return 0;
 }
 
-int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret)
+static struct trace_dat *new_file(const char *path, struct diag *d)
 {
 	struct trace_dat *t = xzalloc(sizeof(*t));
-	u64 n;
-	u8 *head;
-	int err;
 
+	t->fd = -1;
 	t->diag = d;
 	t->path = arena_strdup(&t->arena, path);
 	t->uname = t->clock = "";
 	t->layout = (struct page_layout)PAGE_LAYOUT_INIT;
 	t->events = event_table_recorded();
 	t->tasks = task_names_new(false);
+	return t;
+}
+
+/* As version 6, up to the number of CPUs; names of threads since 0.6. */
+int trace_dat_formats(const void *data, size_t size, const char *path, struct diag *d,
+		      struct trace_dat **ret)
+{
+	struct trace_dat *t = new_file(path, d);
+	struct cursor c = cursor_of(data, size);
+	const void *found = cursor_bytes(&c, sizeof(magic));
+	const char *version;
+	int err = 0;
+
+	version = found && !memcmp(found, magic, sizeof(magic)) ? cursor_string(&c) : NULL;
+	if (version && (cursor_u8(&c) || cursor_u8(&c) != 8))
+		version = NULL;
+	cursor_u32(&c);
+	if (!version || c.failed)
+		err = trace_dat_damaged(t, "the formats of its events");
+	for (u16 id = OPTION_HEADER_INFO; !err && id <= OPTION_CMDLINES; id++)
+		if (id != OPTION_CMDLINES || !str_eq(version, "0.5"))
+			err = trace_dat_read_part(t, id, &c);
+	if (err)
+		trace_dat_close(t);
+	else
+		*ret = t;
+	return err;
+}
+
+int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret)
+{
+	struct trace_dat *t = new_file(path, d);
+	u64 n;
+	u8 *head;
+	int err;
+
 	err = open_file(t);
 	if (err) {
 		diag_error(d, NO_SPAN, "cannot read %s: %s", path, strerror(-err));

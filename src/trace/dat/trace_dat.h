@@ -37,6 +37,12 @@ struct trace_dat_buffer {
 bool trace_dat_is(const void *data, size_t len);
 /* Diagnostics name the file. 0 or -errno. */
 int trace_dat_open(const char *path, struct diag *d, struct trace_dat **ret);
+/*
+ * perf's tracing data: the formats and names that a trace.dat begins with, and no events. path: for
+ * diagnostics.
+ */
+int trace_dat_formats(const void *data, size_t size, const char *path, struct diag *d,
+		      struct trace_dat **ret);
 void trace_dat_close(struct trace_dat *t);
 /* "Linux HOST RELEASE MACHINE"; "" = not recorded */
 const char *trace_dat_uname(const struct trace_dat *t);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of perf_data: the file (file.c), its attrs and features (contents.c), its records. */
+#ifndef PANTRACE_TRACE_PERF_INTERNAL_H
+#define PANTRACE_TRACE_PERF_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/hashmap.h"
+#include "trace/perf/perf_data.h"
+
+#define PERF_SECTION_MAX (1u << 28) /* bytes of a feature that are believed */
+#define PERF_KINDS_MAX	 65536
+
+/* perf's own records (tools/perf/util/event.h) */
+enum {
+	PERF_USER_ATTR = 64,
+	PERF_USER_TRACING_DATA = 66,
+	PERF_USER_BUILD_ID = 67,
+	PERF_USER_FINISHED_ROUND = 68,
+	PERF_USER_AUXTRACE = 71,
+	PERF_USER_EVENT_UPDATE = 78,
+	PERF_USER_FEATURE = 80,
+	PERF_USER_COMPRESSED = 81,
+	PERF_USER_KNOWN = 83, /* the last one that is known: COMPRESSED2 */
+};
+
+enum {
+	PERF_FEATURE_TRACING_DATA = 1,
+	PERF_FEATURE_BUILD_ID = 2,
+	PERF_FEATURE_HOSTNAME = 3,
+	PERF_FEATURE_EVENT_DESC = 12,
+	PERF_FEATURE_CLOCK_DATA = 29,
+	PERF_FEATURES = 256,
+};
+
+struct perf_id {
+	u64 id;
+	u32 kind;
+};
+
+/* A record that waits for its turn. */
+struct perf_pending {
+	u64 time, order;
+	size_t at; /* in held */
+	u32 kind;
+};
+
+struct bytes {
+	u8 *data;
+	size_t len, cap, pos; /* pos: read so far */
+};
+
+struct perf_data {
+	const char *path;
+	struct diag *diag;
+	struct arena arena;
+	int fd;
+	u64 size; /* of the file */
+	s64 written_ns;
+	bool is_pipe, damaged;
+	VECTOR(struct perf_kind) kinds;
+	VECTOR(struct perf_id) ids;
+	bool ids_sorted;
+	size_t named; /* so many kinds have names */
+	struct trace_dat *formats;
+	const char *host;
+	bool has_clock;
+	u32 clock;
+	u64 clock_ns, day_ns;
+	struct hashmap build_ids; /* path -> struct perf_build_id */
+	/* bytes of the file from `at` on, up to `end` */
+	u64 at, end;
+	struct bytes window;
+	/* of compressed records */
+	struct ZSTD_DCtx_s *unpacker;
+	struct bytes packed, unpacked;
+	bool has_more; /* of what was taken already */
+	/* records held back: those before `ready` may go */
+	struct bytes held;
+	VECTOR(struct perf_pending) pending;
+	size_t next, ready;
+	u64 round_last; /* the latest time of the round before */
+	u64 latest, order;
+	bool ended;
+	u64 unknown, aux;
+	u32 unknown_type;
+};
+
+/* Says so, once; -EINVAL. */
+int perf_damaged(struct perf_data *p, const char *what);
+/* A part of the file, malloc'ed; NULL with a diagnostic. */
+u8 *perf_read(struct perf_data *p, u64 offset, u64 size);
+/* Attr and ids of an event; false: not believable. */
+bool perf_add_attr(struct perf_data *p, const void *attr, size_t attr_size, struct cursor ids);
+/* A feature's contents; those that are not used are ignored. */
+void perf_feature(struct perf_data *p, u64 id, struct cursor c);
+/* A record of perf's own that says something. Not: those of data and rounds. */
+void perf_user_record(struct perf_data *p, u32 type, u16 misc, struct cursor body);
+void perf_formats(struct perf_data *p, const void *data, size_t size);
+/* Names for all kinds that have none yet. */
+void perf_name_kinds(struct perf_data *p);
+/* The kind of this id; 0 if it is unknown. */
+u32 perf_kind_of(struct perf_data *p, u64 id);
+void perf_records_release(struct perf_data *p);
+
+#endif

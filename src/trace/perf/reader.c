@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The events of a perf.data, as perf script prints them, or on the time line. Where they lie on
+ * that the file says (perf record -k: CLOCK_DATA), or another recording of the same clock.
+ */
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "trace/ftrace/event_field.h"
+#include "trace/ftrace/event_json.h"
+#include "trace/perf/machine.h"
+#include "trace/perf/script_text.h"
+#include "trace/recording.h"
+
+struct perf_recording {
+	struct recording recording;
+	struct perf_data *data;
+	struct perf_machine *machine;
+	struct trace_text text; /* for tracepoints */
+	struct perf_script script; /* the event, and how it is printed */
+	struct recorded_kind **kinds; /* by index; made when it is met */
+	size_t nr_kinds;
+	s64 origin_ns; /* of its clock, on the time line */
+	/* perf counts samples that a ring lost twice: when it reads on, and at the end, by event */
+	u64 lost, lost_samples, throttled, damaged;
+	bool counts_by_event; /* PERF_FORMAT_LOST */
+	struct strbuf line;
+};
+
+static struct perf_recording *perf_of(const struct recording *r)
+{
+	return container_of(r, struct perf_recording, recording);
+}
+
+/* ---- events ---- */
+
+static struct recorded_kind *kind_of(struct perf_recording *p, u32 index)
+{
+	const char *colon, *name;
+
+	if (index >= p->nr_kinds) { /* of a pipe they come one by one */
+		const size_t n = perf_data_kinds(p->data);
+
+		p->kinds = xreallocarray(p->kinds, n, sizeof(*p->kinds));
+		memset(p->kinds + p->nr_kinds, 0, (n - p->nr_kinds) * sizeof(*p->kinds));
+		p->nr_kinds = n;
+		perf_script_begin(&p->script, p->data);
+		if (perf_data_formats(p->data))
+			trace_dat_text(perf_data_formats(p->data), &p->text);
+		p->text.context.raw_strings =
+			recordings_options(p->recording.all)->print.format == CTF_FORMAT_JSON;
+	}
+	if (!p->kinds[index]) {
+		name = perf_data_kind(p->data, index)->name;
+		colon = strchr(name, ':');
+		p->kinds[index] =
+			recorded_kind_new(p->recording.all, name, colon ? colon + 1 : NULL);
+	}
+	return p->kinds[index];
+}
+
+/* u64 id, u64 lost; or u64 lost alone. */
+static void count_lost(struct perf_recording *p, const struct perf_record *r)
+{
+	struct cursor c = r->body;
+
+	if (r->type == PERF_RECORD_LOST)
+		cursor_u64(&c);
+	if (r->type == PERF_RECORD_LOST)
+		p->lost += cursor_u64(&c);
+	else if (r->type == PERF_RECORD_LOST_SAMPLES)
+		p->lost_samples += cursor_u64(&c);
+	else if (r->type == PERF_RECORD_THROTTLE)
+		p->throttled++;
+}
+
+static bool perf_next(struct recording *r, struct diag *d)
+{
+	struct perf_recording *const p = perf_of(r);
+	struct perf_script *const s = &p->script;
+	struct perf_record record;
+
+	while (perf_data_next(p->data, &record)) {
+		if (record.type != PERF_RECORD_SAMPLE) {
+			p->counts_by_event |=
+				perf_data_kind(p->data, record.kind)->attr.read_format &
+				(1u << 4); /* PERF_FORMAT_LOST, Linux 6.0 */
+			count_lost(p, &record);
+			perf_machine_tell(p->machine, &record);
+			continue;
+		}
+		r->kind = kind_of(p, record.kind);
+		s->kind = record.kind;
+		s->attr = &perf_data_kind(p->data, record.kind)->attr;
+		if (!perf_sample_parse(s->attr, record.body, &s->sample)) {
+			p->damaged++;
+			continue;
+		}
+		s->misc = record.misc;
+		s->info = NULL;
+		if (s->attr->type == PERF_TYPE_TRACEPOINT && p->text.events &&
+		    s->attr->config <= UINT16_MAX)
+			s->info = event_table_get(p->text.events, (u32)s->attr->config);
+		r->ns = (s64)((u64)p->origin_ns + s->sample.time);
+		return true;
+	}
+	return false;
+}
+
+static const struct {
+	const char *name;
+	size_t at;
+	u64 needs; /* of sample_type */
+} sample_fields[] = {
+	{"ip", offsetof(struct perf_sample, ip), PERF_SAMPLE_IP},
+	{"addr", offsetof(struct perf_sample, addr), PERF_SAMPLE_ADDR},
+	{"period", offsetof(struct perf_sample, period), 0},
+	{"weight", offsetof(struct perf_sample, weight),
+	 PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT},
+	{"data_src", offsetof(struct perf_sample, data_src), PERF_SAMPLE_DATA_SRC},
+	{"transaction", offsetof(struct perf_sample, transaction), PERF_SAMPLE_TRANSACTION},
+	{"phys_addr", offsetof(struct perf_sample, phys_addr), PERF_SAMPLE_PHYS_ADDR},
+	{"cgroup", offsetof(struct perf_sample, cgroup), PERF_SAMPLE_CGROUP},
+};
+
+static bool sample_field(const struct perf_script *s, size_t i, u64 *ret)
+{
+	memcpy(ret, (const u8 *)&s->sample + sample_fields[i].at, sizeof(*ret));
+	return !sample_fields[i].needs || s->attr->sample_type & sample_fields[i].needs;
+}
+
+static struct field_value number(u64 v, bool is_there)
+{
+	return (struct field_value){.kind = is_there ? FIELD_INTEGER : FIELD_NONE, .integer = v};
+}
+
+static struct field_value perf_value(struct recording *r, const char *name, bool only_field)
+{
+	struct perf_recording *const p = perf_of(r);
+	const struct perf_script *const s = &p->script;
+	const struct page_event raw = {.data = s->sample.raw, .size = s->sample.raw_size};
+	struct field_value v = {0};
+	u64 n;
+
+	if (s->info && s->sample.raw)
+		v = event_field(s->info, &raw, name);
+	for (size_t i = 0; !v.kind && i < ARRAY_SIZE(sample_fields); i++)
+		if (str_eq(sample_fields[i].name, name))
+			v = number(n, sample_field(s, i, &n));
+	if (v.kind || only_field)
+		return v;
+	if (str_eq(name, "cpu"))
+		return number(s->sample.cpu, s->attr->sample_type & PERF_SAMPLE_CPU);
+	if (str_eq(name, "tid"))
+		return number(s->sample.tid, s->attr->sample_type & PERF_SAMPLE_TID);
+	if (str_eq(name, "pid"))
+		return number(s->sample.pid, s->attr->sample_type & PERF_SAMPLE_TID);
+	if (str_eq(name, "comm") && s->attr->sample_type & PERF_SAMPLE_TID) {
+		v.kind = FIELD_TEXT;
+		v.text = perf_machine_comm(p->machine, s->sample.tid);
+		v.size = strlen(v.text);
+	}
+	return v;
+}
+
+/* ---- lines ---- */
+
+static void add_sample_fields(void *arg, struct json *j)
+{
+	struct perf_recording *const p = arg;
+	const struct perf_script *const s = &p->script;
+	const struct page_event raw = {.data = s->sample.raw, .size = s->sample.raw_size};
+	const struct event_json_names names = {.kernel = p->text.context.symbols};
+	u64 n;
+
+	if (s->info && s->sample.raw) {
+		event_json_add(j, s->info, &raw, &names);
+	} else {
+		json_key(j, "fields");
+		json_object(j);
+		for (size_t i = 0; i < ARRAY_SIZE(sample_fields); i++)
+			if (sample_field(s, i, &n))
+				json_member_u64(j, sample_fields[i].name, n);
+		json_end(j, '}');
+	}
+	perf_script_frames_json(&p->script, p->machine, j);
+}
+
+static int print_on_time_line(struct perf_recording *p, struct ctf_printer *printer)
+{
+	const struct perf_script *const s = &p->script;
+	struct ctf_ready_event ready = {
+		.ns = p->recording.ns,
+		.host = perf_data_host(p->data),
+		.name = p->recording.kind->name,
+		.cpu = s->sample.cpu == UINT32_MAX ? 0 : s->sample.cpu,
+		.pid = (s32)s->sample.tid,
+		.task = perf_machine_comm(p->machine, s->sample.tid),
+		.fields = add_sample_fields,
+		.arg = p,
+	};
+
+	strbuf_reset(&p->line);
+	perf_script_body(&p->script, p->machine, &p->text.context, &p->line);
+	ready.text = p->line.data;
+	ready.size = p->line.len;
+	return ctf_print_ready(printer, &ready);
+}
+
+static int perf_print(struct recording *r, struct ctf_printer *printer)
+{
+	struct perf_recording *const p = perf_of(r);
+
+	if (!recordings_options(r->all)->style)
+		return print_on_time_line(p, printer);
+	perf_script_line(&p->script, p->machine, r->kind->name, &p->text.context,
+			 ctf_print_out(printer));
+	return ctf_print_added(printer);
+}
+
+/* ---- the file ---- */
+
+static void perf_loss(struct recording *r, struct diag *d, struct recording_loss *ret)
+{
+	const struct perf_recording *const p = perf_of(r);
+	const u64 mappings = perf_machine_left_out(p->machine);
+
+	ret->events +=
+		p->counts_by_event ? MAX(p->lost, p->lost_samples) : p->lost + p->lost_samples;
+	if (p->throttled)
+		diag_warning(d, NO_SPAN,
+			     "%s: the kernel held samples back %" PRIu64
+			     " times, as they came faster than "
+			     "kernel.perf_event_max_sample_rate allows",
+			     r->path, p->throttled);
+	if (p->damaged)
+		diag_error(d, NO_SPAN, "%s: %" PRIu64 " samples do not fit into their records",
+			   r->path, p->damaged);
+	if (mappings)
+		diag_error(d, NO_SPAN, "%s: %" PRIu64 " mappings were left out: there are too many",
+			   r->path, mappings);
+	perf_data_left_out(p->data, d);
+}
+
+static int each_kind(struct perf_data *data, recorded_name_fn *fn, void *arg)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < perf_data_kinds(data) && !rc; i++) {
+		const char *name = perf_data_kind(data, i)->name;
+		const char *colon = name ? strchr(name, ':') : NULL;
+
+		if (name)
+			rc = fn(arg, name, colon ? colon + 1 : NULL);
+	}
+	return rc;
+}
+
+static int perf_each_event(struct recording *r, recorded_name_fn *fn, void *arg)
+{
+	return each_kind(perf_of(r)->data, fn, arg);
+}
+
+static int perf_each_field(struct recording *r, recorded_name_fn *fn, void *arg)
+{
+	struct perf_recording *const p = perf_of(r);
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sample_fields) && !rc; i++)
+		rc = fn(arg, sample_fields[i].name, NULL);
+	for (size_t k = 0; k < perf_data_kinds(p->data) && p->text.events && !rc; k++) {
+		const struct perf_event_attr *const attr = &perf_data_kind(p->data, k)->attr;
+		const struct event_info *info =
+			attr->type == PERF_TYPE_TRACEPOINT && attr->config <= UINT16_MAX
+				? event_table_get(p->text.events, (u32)attr->config)
+				: NULL;
+
+		for (u32 i = 0; info && i < info->record->count && !rc; i++)
+			if (info->record->members[i].name)
+				rc = fn(arg, info->record->members[i].name, NULL);
+	}
+	return rc;
+}
+
+static void perf_names(const char *path, recorded_name_fn *fn, void *arg)
+{
+	struct diag quiet = DIAG_INIT;
+	struct perf_data *data;
+
+	if (!perf_data_open(path, &quiet, &data)) {
+		each_kind(data, fn, arg);
+		perf_data_close(data);
+	}
+	diag_release(&quiet);
+}
+
+static void perf_close(struct recording *r)
+{
+	struct perf_recording *const p = perf_of(r);
+
+	perf_machine_release(p->machine);
+	perf_data_close(p->data);
+	strbuf_release(&p->line);
+	perf_script_release(&p->script);
+	free(p->kinds);
+	free(p);
+}
+
+static int place(struct recordings *all, struct perf_recording *p, const char *path, struct diag *d)
+{
+	static const struct {
+		int id;
+		const char *name;
+	} clocks[] = {{CLOCK_MONOTONIC, "mono"}, {CLOCK_BOOTTIME, "boot"}, {CLOCK_TAI, "tai"}};
+	const int clock = perf_data_clock(p->data);
+	struct recorded_clock other;
+	u64 clock_ns, day_ns;
+
+	if (clock == CLOCK_REALTIME)
+		return 0;
+	if (perf_data_clock_at(p->data, &clock_ns, &day_ns)) {
+		p->origin_ns = (s64)(day_ns - clock_ns);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
+		if (clock == clocks[i].id &&
+		    recordings_clock(all, perf_data_host(p->data), clocks[i].name, &other)) {
+			p->origin_ns = other.origin_ns;
+			return 0;
+		}
+	diag_error(d, NO_SPAN, "%s: its times are of %s, and nothing says when that was", path,
+		   clock < 0 ? "the kernel's clock for perf" : "a clock");
+	diag_hint(d, "perf record -k mono says it; without a time line's options (--json, --begin, "
+		     "--end, other recordings) its events are printed as perf script does");
+	return -ENODATA;
+}
+
+static int perf_open(struct recordings *all, const char *path, struct diag *d,
+		     struct recording **ret)
+{
+	const struct recordings_options *const o = recordings_options(all);
+	const struct perf_machine_options machine = {
+		.places = o->files.items, .nr_places = o->files.count, .no_symbols = o->no_symbols};
+	struct perf_recording *p = xzalloc(sizeof(*p));
+	int rc;
+
+	p->line = (struct strbuf)STRBUF_INIT;
+	rc = perf_data_open(path, d, &p->data);
+	if (!rc && !o->style)
+		rc = place(all, p, path, d);
+	if (rc) {
+		perf_close(&p->recording);
+		return rc;
+	}
+	p->machine = perf_machine_new(p->data, &machine);
+	p->script.text = (struct strbuf)STRBUF_INIT;
+	*ret = &p->recording;
+	return 0;
+}
+
+const struct recording_reader perf_reader = {
+	.name = "perf.data",
+	.style = "perf",
+	.is_kernel = true,
+	.recognise = perf_data_is,
+	.open = perf_open,
+	.next = perf_next,
+	.value = perf_value,
+	.print = perf_print,
+	.loss = perf_loss,
+	.each_event = perf_each_event,
+	.each_field = perf_each_field,
+	.names = perf_names,
+	.close = perf_close,
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/perf/script_text.h"
+
+#include "base/escape.h"
+
+#define CHAIN_MAX 127 /* kernel.perf_event_max_stack, which perf script holds to */
+
+void perf_script_begin(struct perf_script *s, const struct perf_data *data)
+{
+	for (size_t i = 0; i < perf_data_kinds(data); i++) {
+		const struct perf_kind *const k = perf_data_kind(data, i);
+		const bool has_chain = k->attr.sample_type & PERF_SAMPLE_CALLCHAIN;
+
+		if (k->name)
+			s->name_width = MAX(s->name_width, strlen(k->name));
+		s->has_chains |= has_chain;
+		s->tracepoints_have_chains |= has_chain && k->attr.type == PERF_TYPE_TRACEPOINT;
+	}
+}
+
+void perf_script_release(struct perf_script *s)
+{
+	strbuf_release(&s->text);
+}
+
+/* ---- addresses ---- */
+
+static enum perf_mode mode_of(u16 misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL:
+		return PERF_MODE_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return PERF_MODE_USER;
+	default:
+		return PERF_MODE_OTHER;
+	}
+}
+
+/* Words of a chain that are no addresses say what the next ones are of. */
+static bool is_marker(u64 word, enum perf_mode *mode)
+{
+	if (word < (u64)PERF_CONTEXT_MAX)
+		return false;
+	*mode = word == (u64)PERF_CONTEXT_KERNEL ? PERF_MODE_KERNEL
+		: word == (u64)PERF_CONTEXT_USER ? PERF_MODE_USER
+						 : PERF_MODE_OTHER;
+	return true;
+}
+
+struct frame {
+	u64 address;
+	struct perf_place place;
+};
+
+/* The next one of the chain; false: the end. *at counts words, *frames what was given. */
+static bool frame_next(const struct perf_script *s, struct perf_machine *m, size_t *at,
+		       enum perf_mode *mode, size_t *frames, struct frame *ret)
+{
+	while (*at < s->sample.nr_chain && *frames < CHAIN_MAX) {
+		u64 word;
+
+		memcpy(&word, s->sample.chain + 8 * (*at)++, sizeof(word));
+		if (is_marker(word, mode))
+			continue;
+		++*frames;
+		ret->address = word;
+		ret->place = perf_machine_place(m, s->sample.pid, *mode, word);
+		return true;
+	}
+	return false;
+}
+
+static void add_name(const struct perf_place *place, struct strbuf *out)
+{
+	if (place->symbol) {
+		escape_line(out, place->symbol, strlen(place->symbol));
+		strbuf_addf(out, "+0x%" PRIx64, place->offset);
+	} else {
+		strbuf_addstr(out, "[unknown]");
+	}
+}
+
+static void add_place(u64 address, const struct perf_place *place, struct strbuf *out)
+{
+	const char *const file = place->file ?: "[unknown]";
+
+	strbuf_addf(out, "%16" PRIx64 " ", address);
+	add_name(place, out);
+	strbuf_addstr(out, " (");
+	escape_line(out, file, strlen(file));
+	strbuf_addch(out, ')');
+}
+
+/* In chains perf shows where in its file an address is. */
+static u64 shown_address(const struct frame *f)
+{
+	return f->place.file && !f->place.is_kernel ? f->place.in_file : f->address;
+}
+
+static void add_chain(const struct perf_script *s, struct perf_machine *m, struct strbuf *out)
+{
+	enum perf_mode mode = PERF_MODE_USER;
+	size_t at = 0, frames = 0;
+	struct frame f;
+
+	while (frame_next(s, m, &at, &mode, &frames, &f)) {
+		strbuf_addch(out, '\t');
+		add_place(shown_address(&f), &f.place, out);
+		strbuf_addch(out, '\n');
+	}
+}
+
+/* ---- lines ---- */
+
+static bool is_tracepoint(const struct perf_script *s)
+{
+	return s->attr->type == PERF_TYPE_TRACEPOINT;
+}
+
+static bool shows_address(const struct perf_script *s)
+{
+	return is_tracepoint(s) ? s->tracepoints_have_chains
+				: s->attr->sample_type & PERF_SAMPLE_IP;
+}
+
+static bool has_chain(const struct perf_script *s)
+{
+	return s->attr->sample_type & PERF_SAMPLE_CALLCHAIN;
+}
+
+/* Without an address there is room for a column of names. */
+static void add_task(const struct perf_script *s, struct perf_machine *m, struct strbuf *out)
+{
+	const char *const comm = perf_machine_comm(m, s->sample.tid);
+	const size_t before = out->len;
+	size_t width;
+
+	escape_line(out, comm, strlen(comm));
+	width = out->len - before;
+	if (!(shows_address(s) && has_chain(s)) && width < 16) {
+		strbuf_addchars(out, ' ', 16 - (int)width);
+		memmove(out->data + before + 16 - width, out->data + before, width);
+		memset(out->data + before, ' ', 16 - width);
+	}
+	strbuf_addf(out, " %5d ", (s32)s->sample.tid);
+}
+
+static void add_text(struct perf_script *s, const struct print_context *context, struct strbuf *out)
+{
+	if (s->info && s->sample.raw)
+		print_format_run(s->info->print, context, s->sample.raw, s->sample.raw_size, out);
+}
+
+void perf_script_line(struct perf_script *s, struct perf_machine *m, const char *name,
+		      const struct print_context *context, struct strbuf *out)
+{
+	const u64 type = s->attr->sample_type;
+	char time[32];
+
+	if (type & PERF_SAMPLE_TID)
+		add_task(s, m, out);
+	if (type & PERF_SAMPLE_CPU)
+		strbuf_addf(out, "[%03u] ", s->sample.cpu);
+	if (type & PERF_SAMPLE_TIME) {
+		snprintf(time, sizeof(time), "%5" PRIu64 ".%06u", s->sample.time / 1000000000,
+			 (u32)(s->sample.time % 1000000000 / 1000));
+		strbuf_addf(out, "%12s: ", time);
+	}
+	if (!is_tracepoint(s))
+		strbuf_addf(out, "%10" PRIu64 " ", s->sample.period);
+	strbuf_addf(out, "%*s: ", (int)MIN(s->name_width, (size_t)256), name);
+	add_text(s, context, out);
+	if (shows_address(s) && has_chain(s)) {
+		strbuf_addch(out, '\n');
+		add_chain(s, m, out);
+	} else if (shows_address(s)) {
+		const struct perf_place place =
+			perf_machine_place(m, s->sample.pid, mode_of(s->misc), s->sample.ip);
+
+		strbuf_addch(out, ' ');
+		add_place(s->sample.ip, &place, out);
+	}
+	strbuf_addch(out, '\n');
+}
+
+void perf_script_body(struct perf_script *s, struct perf_machine *m,
+		      const struct print_context *context, struct strbuf *out)
+{
+	struct perf_place place;
+
+	if (is_tracepoint(s)) {
+		add_text(s, context, out);
+		return;
+	}
+	strbuf_addf(out, "period = %" PRIu64, s->sample.period);
+	if (!(s->attr->sample_type & PERF_SAMPLE_IP))
+		return;
+	place = perf_machine_place(m, s->sample.pid, mode_of(s->misc), s->sample.ip);
+	strbuf_addf(out, ", ip = 0x%" PRIX64 " ", s->sample.ip);
+	add_name(&place, out);
+}
+
+void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, struct json *j)
+{
+	enum perf_mode mode = PERF_MODE_USER;
+	size_t at = 0, frames = 0;
+	struct frame f;
+
+	if (!s->sample.nr_chain)
+		return;
+	json_key(j, "frames");
+	json_array(j);
+	while (frame_next(s, m, &at, &mode, &frames, &f)) {
+		strbuf_reset(&s->text);
+		if (f.place.symbol)
+			strbuf_addf(&s->text, "%s+0x%" PRIx64, f.place.symbol, f.place.offset);
+		else
+			strbuf_addf(&s->text, "0x%" PRIx64, f.address);
+		json_string(j, s->text.data, s->text.len);
+	}
+	json_end(j, ']');
+}
