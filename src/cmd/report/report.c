@@ -37,8 +37,9 @@ static const struct option_spec options[] = {
 	{'E', "end", "TIME", "up to this time", OPTION_STRING, offsetof(struct arguments, end)},
 	{'n', "limit", "N", "end after this many events", OPTION_U64,
 	 offsetof(struct arguments, limit)},
-	{'f', "format", "text|babeltrace|json|trace-cmd",
-	 "text (the default), babeltrace (byte for byte what babeltrace2 prints) or json",
+	{'f', "format", "text|babeltrace|json|trace-cmd|perf",
+	 "text (the default), babeltrace (byte for byte what babeltrace2 prints), json; of one file "
+	 "alone: trace-cmd, perf (as these print their own)",
 	 OPTION_STRING, offsetof(struct arguments, format)},
 	{0, "json", NULL, "one JSON object a line", OPTION_FLAG, offsetof(struct arguments, json)},
 	{'c', "count", NULL, "how many events there are of each kind", OPTION_FLAG,
@@ -65,7 +66,7 @@ static const struct command_spec spec = {
 	.name = "report",
 	.synopsis = "[options] DIRECTORY|FILE...",
 	.summary = "print CTF traces: what pantrace records of instrumented programs, and LTTng's; "
-		   "kernel events of a trace.dat",
+		   "a trace.dat of trace-cmd; a perf.data",
 	.examples =
 		"pantrace report trace                          # every event, by time, of all "
 		"processes in it\n"
@@ -81,7 +82,9 @@ static const struct command_spec spec = {
 		"recorded (-n, -c, -f trace-cmd)\n"
 		"pantrace report trace trace.dat                 # a program's events and the "
 		"kernel's "
-		"on one time line\n",
+		"on one time line\n"
+		"pantrace report -e 'sched:*' -w 'comm == \"make\"' perf.data   # what perf "
+		"recorded, as perf script shows it\n",
 	.details =
 		"A trace is a directory with a file named metadata (CTF 1.8); directories are "
 		"searched for them. Files may be compressed: "
@@ -95,14 +98,15 @@ static const struct command_spec spec = {
 		"loaded where, and the files, or their debug files, "
 		"are found: under --files DIRECTORY, under /usr/lib/debug/.build-id, or at "
 		"their own path, with the same build-id.\n\n"
-		"A file is a trace.dat; a directory may hold some (NAME.dat). Alone it is printed "
-		"in "
+		"A file is a trace.dat or a perf.data, also what perf record wrote to a pipe; a "
+		"directory may hold some (NAME.dat, NAME.data). Alone a perf.data is printed as perf "
+		"script does, a trace.dat in "
 		"the kernel's own columns, with others (or with --json, --begin, --end) on their "
 		"time line. For that it must be known when its events were: from trace-cmd's "
 		"--date; "
 		"from a CTF trace of the same machine with the same clock (x86-tsc for ours, mono "
 		"for "
-		"LTTng's); or, of the clocks mono, boot and tai, because it was recorded on this "
+		"LTTng's); from perf record -k mono; or, of the clocks mono, boot and tai, because it was recorded on this "
 		"machine "
 		"since that started.\n\n"
 		"The exit code is 3 when the tracer says that events were lost, and 1 when "
