@@ -38,8 +38,8 @@ static const struct option_spec options[] = {
 	{'n', "limit", "N", "end after this many events", OPTION_U64,
 	 offsetof(struct arguments, limit)},
 	{'f', "format", "text|babeltrace|json|trace-cmd|perf",
-	 "text (the default), babeltrace (byte for byte what babeltrace2 prints), json; of one file "
-	 "alone: trace-cmd, perf (as these print their own)",
+	 "text (the default), babeltrace (byte for byte what babeltrace2 prints), json; of one "
+	 "file alone: trace-cmd, perf (as these print their own)",
 	 OPTION_STRING, offsetof(struct arguments, format)},
 	{0, "json", NULL, "one JSON object a line", OPTION_FLAG, offsetof(struct arguments, json)},
 	{'c', "count", NULL, "how many events there are of each kind", OPTION_FLAG,
@@ -99,15 +99,15 @@ static const struct command_spec spec = {
 		"are found: under --files DIRECTORY, under /usr/lib/debug/.build-id, or at "
 		"their own path, with the same build-id.\n\n"
 		"A file is a trace.dat or a perf.data, also what perf record wrote to a pipe; a "
-		"directory may hold some (NAME.dat, NAME.data). Alone a perf.data is printed as perf "
-		"script does, a trace.dat in "
+		"directory may hold some (NAME.dat, NAME.data). Alone a perf.data is printed as "
+		"perf script does, a trace.dat in "
 		"the kernel's own columns, with others (or with --json, --begin, --end) on their "
 		"time line. For that it must be known when its events were: from trace-cmd's "
 		"--date; "
 		"from a CTF trace of the same machine with the same clock (x86-tsc for ours, mono "
 		"for "
-		"LTTng's); from perf record -k mono; or, of the clocks mono, boot and tai, because it was recorded on this "
-		"machine "
+		"LTTng's); from perf record -k mono; or, of the clocks mono, boot "
+		"and tai, because it was recorded on this machine "
 		"since that started.\n\n"
 		"The exit code is 3 when the tracer says that events were lost, and 1 when "
 		"something could not be read.",

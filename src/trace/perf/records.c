@@ -21,8 +21,8 @@ static u8 *room(struct bytes *b, size_t n)
 		b->len -= b->pos;
 		b->pos = 0;
 	}
-	if (b->cap - b->len < n) {
-		b->cap = MAX(b->cap * 2, b->len + n);
+	if (b->cap - b->len <= n) {
+		b->cap = MAX(b->cap * 2, b->len + n + 1);
 		b->data = xrealloc(b->data, b->cap);
 	}
 	return b->data + b->len;
@@ -145,10 +145,14 @@ static bool own_record(struct perf_data *p, const u8 *data, const struct head *h
 }
 
 /* A record that is whole, in place; NULL: none, with *ret_damage if there should be. */
-static const u8 *whole(const u8 *data, size_t len, bool *ret_damage)
+static const u8 *whole(const struct bytes *from, bool *ret_damage)
 {
+	const size_t len = left(from);
+	const u8 *data;
+
 	if (len < sizeof(struct head))
 		return NULL;
+	data = from->data + from->pos;
 	if (head_of(data).size < sizeof(struct head)) {
 		*ret_damage = true;
 		return NULL;
@@ -169,8 +173,7 @@ static const u8 *raw_record(struct perf_data *p)
 	bool damage = false;
 
 	while (!damage) {
-		const u8 *data = take(&p->unpacked, whole(p->unpacked.data + p->unpacked.pos,
-							  left(&p->unpacked), &damage));
+		const u8 *data = take(&p->unpacked, whole(&p->unpacked, &damage));
 		struct head h;
 
 		if (!data && !damage && (left(&p->packed) || p->has_more)) {
