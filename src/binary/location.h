@@ -102,4 +102,10 @@ struct location {
 	u64 address;
 };
 
+/* A struct or array that is not in memory: the register's 8 bytes hold it. */
+static inline bool location_is_in_register(const struct location *l)
+{
+	return l->kind == LOCATION_ACCESS && !l->size && l->access->result == ACCESS_VALUE;
+}
+
 #endif

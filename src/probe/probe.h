@@ -18,6 +18,7 @@
 #include "types/type.h"
 
 struct perf_event_attr;
+struct probe_place;
 struct probe_provider;
 struct kernel; /* kernel/kernel.h: what the running kernel offers, asked lazily */
 
@@ -89,6 +90,7 @@ struct probe_use {
 	 */
 	bool arguments;
 	bool names; /* `args` or `retval`: else debug info need not be read */
+	bool vars; /* variables of the source */
 	bool typed; /* passes arguments to functions that take BTF pointers only (skboutput) */
 	bool at_entry,
 		at_return; /* reads registers there that arch_register_is_partial() does not name */
@@ -141,6 +143,8 @@ struct probe_context {
 	 * the parameters' types as their source spells them, for lists; NULL = as struct type says
 	 */
 	const char *const *spellings;
+	/* `vars`: where debug info may have the variables of the source; NULL = nowhere */
+	struct probe_place *place;
 	/*
 	 * Types that only the target knows (its debug info), asked before those of the kernel; NULL
 	 * = none. Names as in type_named(); called only for names that a body mentions.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attach points by source line: FILE@SOURCE:LINE[:COLUMN]. */
+/* Attach points by source line: FILE@SOURCE:LINE[:COLUMN], FILE:FUNCTION:LINE. */
 #include "binary/debug/lines.h"
+#include "binary/debug/variable.h"
 #include "probe/user.h"
 
 static int bad_number(struct probe_env *env, const struct probe_request *r, const char *what,
@@ -41,6 +42,88 @@ int user_parse_line(struct probe_env *env, const struct probe_request *r, struct
 	return 1;
 }
 
+static int no_debug_info(struct probe_env *env, const struct probe_request *r, struct elf_file *f)
+{
+	diag_error(env->diag, r->span,
+		   "No DWARF debug info found for '%s', cannot attach by source code location.",
+		   elf_file_path(f));
+	diag_hint(env->diag, "build it with -g, install its debug symbols, or name their place by "
+			     "--debuginfo DIR");
+	return -ENODATA;
+}
+
+/* ---- lines of a function ---- */
+
+struct function_line {
+	struct elf_file *file;
+	u32 line; /* from the declaration */
+	int (*fn)(void *arg, u64 address);
+	void *arg;
+	u32 found, copies;
+	u32 nearest; /* the next line with code, from the declaration; UINT32_MAX = none */
+};
+
+static int add_function_line(void *arg, const struct debug_entry *e)
+{
+	struct function_line *q = arg;
+	u32 nearest = 0;
+	int err;
+
+	if (!e->line)
+		return 0;
+	q->copies++;
+	if (!q->line) {
+		q->found++;
+		return q->fn(q->arg, e->address);
+	}
+	err = debug_each_line_of(q->file, e, e->line + q->line, q->fn, q->arg, &nearest);
+	if (err == -ENOENT && nearest > e->line)
+		q->nearest = MIN(q->nearest, nearest - e->line);
+	q->found += !err;
+	return err == -ENOENT || err == -ENODATA ? 0 : err;
+}
+
+static int no_function_line(struct probe_env *env, const struct probe_request *r,
+			    const struct function_line *q, const char *function)
+{
+	if (!q->copies) {
+		diag_error(env->diag, r->span, "the debug info of %s knows no function '%s'",
+			   elf_file_path(q->file), function);
+		diag_hint(env->diag, "`pantrace list '%s:%s:*%s*'` shows functions of such names",
+			  r->parts[0], elf_file_path(q->file), function);
+		return -ENOENT;
+	}
+	diag_error(env->diag, r->span, "%s has no code at line %u or behind it", function, q->line);
+	diag_hint(env->diag, "lines count from the one where the function is declared: 0");
+	return -ENOENT;
+}
+
+int user_each_function_line(struct probe_env *env, const struct probe_request *r,
+			    struct elf_file *f, const char *function, u32 line,
+			    int (*fn)(void *arg, u64 address), void *arg)
+{
+	struct function_line q = {
+		.file = f, .line = line, .fn = fn, .arg = arg, .nearest = UINT32_MAX};
+	int err = debug_each_entry(f, function, add_function_line, &q);
+
+	if ((err == -ENODATA || err == -ENOENT) && user_check_files(env, r->span))
+		return -ESTALE;
+	if (debug_available(f))
+		return no_debug_info(env, r, f);
+	if (err && err != -ENOENT)
+		return err;
+	if (q.found)
+		return 0;
+	if (q.nearest == UINT32_MAX)
+		return no_function_line(env, r, &q, function);
+	diag_warning(env->diag, r->span, "no code stands at line %u of %s: the probe is at line %u",
+		     line, function, q.nearest);
+	q.line = q.nearest;
+	return debug_each_entry(f, function, add_function_line, &q);
+}
+
+/* ---- lines of a file ---- */
+
 int user_each_line_address(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
 			   const struct user_line *line, int (*fn)(void *arg, u64 address),
 			   void *arg)
@@ -53,14 +136,9 @@ int user_each_line_address(struct probe_env *env, const struct probe_request *r,
 	err = debug_each_address(f, line->source, line->line, column, fn, arg, &found);
 	if ((err == -ENODATA || err == -ENOENT) && user_check_files(env, r->span))
 		return -ESTALE;
-	if (err == -ENODATA) {
-		diag_error(d, r->span,
-			   "No DWARF debug info found for '%s', cannot attach by source code "
-			   "location.",
-			   elf_file_path(f));
-		diag_hint(d, "build it with -g, install its debug symbols, or name their place by "
-			     "--debuginfo DIR");
-	} else if (err == -ENOENT) {
+	if (err == -ENODATA)
+		return no_debug_info(env, r, f);
+	if (err == -ENOENT) {
 		diag_error(d, r->span, "Unable to map '%s:%u%s' to address", line->source,
 			   line->line, column ? arena_printf(env->arena, ":%u", column) : "");
 		diag_hint(d,

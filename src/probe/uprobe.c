@@ -128,6 +128,11 @@ static int parse_place(struct uprobe_expansion *a, const char *word)
 
 /* ---- by source line ---- */
 
+static bool is_language(const char *word)
+{
+	return str_eq(word, "cpp") || str_eq(word, "c++") || str_eq(word, "rust");
+}
+
 static int add_line_address(void *arg, u64 address)
 {
 	struct uprobe_expansion *a = arg;
@@ -151,10 +156,28 @@ static int open_line_file(void *arg, const char *path)
 	struct uprobe_expansion *a = arg;
 	int err = user_open(a->env, a->request->span, path, true, &a->file);
 
+	if (err)
+		return err;
 	a->path = arena_strdup(a->env->arena, path);
-	return err ? err
-		   : user_each_line_address(a->env, a->request, a->file, &a->line, add_line_address,
-					    a);
+	return a->function ? user_each_function_line(a->env, a->request, a->file, a->function,
+						     a->line.line, add_line_address, a)
+			   : user_each_line_address(a->env, a->request, a->file, &a->line,
+						    add_line_address, a);
+}
+
+/* FILE:[cpp:]FUNCTION:LINE. 1: it is one, 0: it is none. */
+static int parse_function_line(struct uprobe_expansion *a)
+{
+	const struct probe_request *r = a->request;
+	u64 line;
+
+	if (r->count < 4 || r->count > 5 || !probe_parse_number(r->parts[r->count - 1], &line) ||
+	    line > UINT32_MAX || (r->count == 5 && !is_language(r->parts[2])) ||
+	    (r->count == 4 && is_language(r->parts[2])))
+		return 0;
+	a->line = (struct user_line){.binary = r->parts[1], .line = (u32)line};
+	a->function = r->parts[r->count - 2];
+	return 1;
 }
 
 static int expand_line(struct uprobe_expansion *a)
@@ -176,11 +199,6 @@ static int expand_line(struct uprobe_expansion *a)
 	return -ENOENT;
 }
 
-static bool is_language(const char *word)
-{
-	return str_eq(word, "cpp") || str_eq(word, "c++") || str_eq(word, "rust");
-}
-
 static int expand(struct probe_env *env, const struct probe_request *r, struct probe_targets *out,
 		  const struct probe_provider *p)
 {
@@ -193,6 +211,8 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	int err;
 
 	err = user_parse_line(env, r, &a.line);
+	if (!err)
+		err = parse_function_line(&a);
 	if (err)
 		return err < 0 ? err : expand_line(&a);
 	if (!implied && probe_check_parts(env, r, p, 2, 3))
@@ -284,6 +304,7 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	if (!is_return) {
 		ret->entry = entry_of(site, t->address);
 		user_describe_function(env, t, use, ret);
+		user_describe_place(env, t, use, ret);
 		return user_check_files(env, at);
 	}
 	ret->argn_count = 0; /* the registers have other values by now */
@@ -313,8 +334,8 @@ static u32 session(struct probe_env *env, struct probe_target *const *targets, u
 const struct probe_provider probe_uprobe = {
 	.name = "uprobe",
 	.aliases = {"u"},
-	.form = "uprobe:FILE:[cpp:]FUNCTION[+OFFSET], uprobe:FILE:ADDRESS or "
-		"uprobe:FILE@SOURCE:LINE[:COLUMN]",
+	.form = "uprobe:FILE:[cpp:]FUNCTION[+OFFSET], uprobe:FILE:FUNCTION:LINE, "
+		"uprobe:FILE:ADDRESS or uprobe:FILE@SOURCE:LINE[:COLUMN]",
 	.doc = "functions and addresses of programs and libraries",
 	.needs = KERNEL_UPROBES,
 	.runs_in_reverse = true,

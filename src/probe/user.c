@@ -12,6 +12,7 @@
 #include "binary/elf/zip.h"
 #include "binary/process/running_files.h"
 #include "probe/uapi.h"
+#include "probe/variables.h"
 
 /*
  * Places in the files of one process for which its first thread only is seen where links take it
@@ -298,6 +299,19 @@ void user_describe_function(struct probe_env *env, const struct probe_target *t,
 		ret->retval_location = f.retval_location;
 	}
 	ret->layout_key = arena_printf(env->arena, "%s@%" PRIx64, ret->layout_key, address);
+}
+
+void user_describe_place(struct probe_env *env, const struct probe_target *t,
+			 const struct probe_use *use, struct probe_context *ret)
+{
+	const struct user_site *site = t->private;
+	u64 address;
+
+	if (!use->vars || !site->file || elf_file_address(site->file, t->address, &address))
+		return;
+	ret->place = arena_new(env->arena, struct probe_place);
+	*ret->place = (struct probe_place){.file = site->file, .address = address};
+	ret->layout_key = arena_printf(env->arena, "%s vars@%" PRIx64, ret->layout_key, address);
 }
 
 const char *user_breaks(struct elf_file *f, u64 offset)

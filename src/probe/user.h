@@ -55,6 +55,9 @@ void user_describe_types(struct probe_env *env, const struct probe_target *t,
 /* args and retval of the function that begins there, if debug info knows it. */
 void user_describe_function(struct probe_env *env, const struct probe_target *t,
 			    const struct probe_use *use, struct probe_context *ret);
+/* vars of the source at the target's place. */
+void user_describe_place(struct probe_env *env, const struct probe_target *t,
+			 const struct probe_use *use, struct probe_context *ret);
 /* ---- uprobe_places.c ---- */
 /*
  * Does an instruction begin `into` bytes behind the start of a function? The kernel would not
@@ -80,6 +83,14 @@ int user_check_unique(struct probe_env *env, const struct probe_request *r, stru
 int user_each_function(const struct probe_listing *l);
 
 /* ---- source_line.c ---- */
+/*
+ * FILE:FUNCTION:LINE, counted from the line where the function is declared. Calls fn for each
+ * address, of all functions of that name and of their inlined copies; those that begin at LINE 0.
+ * fn's non-zero result, 0, or -errno with a diagnostic.
+ */
+int user_each_function_line(struct probe_env *env, const struct probe_request *r,
+			    struct elf_file *f, const char *function, u32 line,
+			    int (*fn)(void *arg, u64 address), void *arg);
 struct user_line {
 	const char *binary, *source; /* binary "": the process's executable */
 	u32 line, column; /* column 0 = any */

@@ -30,7 +30,9 @@ struct access access_translate(const struct access_site *s, Dwarf_Attribute *a, 
 			       size_t n, u64 size);
 /* Up to 8 bytes, as they lie in memory, as a number. */
 bool access_bytes(const u8 *data, u64 n, s64 *ret);
-/* function.c: what the calling convention says of a parameter of the site's function at its entry. */
+/*
+ * function.c: what the calling convention says of a parameter of the site's function at its entry.
+ */
 struct access access_by_convention(const struct access_site *s, Dwarf_Die *parameter,
 				   struct type_store *store);
 /* Where it has a location; at most max. 0: it has one list-free location, or none. */

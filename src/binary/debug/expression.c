@@ -45,6 +45,7 @@ struct translator {
 	u16 stack[ACCESS_MAX_STACK];
 	u32 depth;
 	enum access_result result;
+	u64 pieces; /* bytes of the result that pieces were put together to; 0 = there were none */
 	const char *reason; /* not NULL: it has failed */
 	u32 nesting;
 };
@@ -586,18 +587,49 @@ static bool is_register(const Dwarf_Op *op, u64 *ret)
 	return true;
 }
 
+/*
+ * What was pushed is one piece of a value. Pieces that make up to 8 bytes are put together into one
+ * number, whose lowest bytes are the first piece.
+ */
+static bool add_piece(struct translator *t, u64 size, bool is_value, u32 depth, u64 *bytes)
+{
+	const u64 at = *bytes;
+	u16 n;
+
+	if (t->depth == depth + (at != 0))
+		return fail(t, "a part of it is optimised out");
+	if (at + size > WORD)
+		return fail(t, refusal(DW_OP_piece));
+	if (!is_value && !deref(t, size, (struct number_type){0}))
+		return false;
+	n = as_type(t, pop(t), (struct number_type){(u8)size, false});
+	if (size != 1 && size != 2 && size != 4 && size != WORD)
+		return fail(t, refusal(DW_OP_piece));
+	*bytes += size;
+	if (!at)
+		return push(t, n);
+	t->nodes[n].type = (struct number_type){0};
+	return push(t, n) && push(t, constant(t, (s64)at * 8)) && binary(t, ACCESS_SHIFT_LEFT) &&
+	       binary(t, ACCESS_OR);
+}
+
 /* Leaves one more number on the stack; t->result says what it is. */
 static bool run(struct translator *t, Dwarf_Attribute *attribute, const Dwarf_Op *ops, size_t n)
 {
 	Dwarf_Attribute *const outer = t->attribute;
 	const u32 depth = t->depth;
 	bool is_value = false;
-	u64 number;
+	u64 number, pieces = 0; /* bytes that have been put together */
 
 	if (n > MAX_OPERATIONS)
 		return fail(t, "its location is too complicated");
 	t->attribute = attribute;
 	for (size_t i = 0; i < n && !t->reason; i++) {
+		if (ops[i].atom == DW_OP_piece) {
+			add_piece(t, ops[i].number, is_value, depth, &pieces);
+			is_value = false;
+			continue;
+		}
 		/* A complete description: nothing but pieces may follow. */
 		if (is_value)
 			return fail(t, refusal(ops[i].atom));
@@ -612,7 +644,10 @@ static bool run(struct translator *t, Dwarf_Attribute *attribute, const Dwarf_Op
 		}
 	}
 	t->attribute = outer;
-	t->result = is_value ? ACCESS_VALUE : ACCESS_PLACE;
+	t->result = is_value || pieces ? ACCESS_VALUE : ACCESS_PLACE;
+	t->pieces = pieces;
+	if (pieces && t->depth != depth + 1)
+		fail(t, "its location is damaged");
 	if (!t->reason && t->depth <= depth)
 		fail(t, "its location is damaged");
 	return !t->reason;
@@ -643,6 +678,8 @@ struct access access_translate(const struct access_site *s, Dwarf_Attribute *a, 
 
 	if (!run(&t, a, ops, n))
 		return access_refuse(t.reason);
+	if (t.pieces && t.pieces < size)
+		return access_refuse("a part of it is optimised out");
 	top = t.stack[t.depth - 1];
 	/* Of a value only the bytes of its type count. */
 	while (t.result == ACCESS_VALUE && t.nodes[top].step.op == ACCESS_EXTEND &&

@@ -125,7 +125,9 @@ static bool is_by_reference(Dwarf_Die *parameter)
 	return dwarf_formudata(&a, &v) == 0 && v == DW_CC_pass_by_reference;
 }
 
-/* A struct result that does not fit two registers is written where a hidden first argument points. */
+/*
+ * A struct result that does not fit two registers is written where a hidden first argument points.
+ */
 static struct convention convention_of(Dwarf_Die *function, const struct type *retval)
 {
 	return (struct convention){.integers =
@@ -156,17 +158,26 @@ struct access access_by_convention(const struct access_site *s, Dwarf_Die *param
 	return access_refuse("the function has only begun here, and has not stored it yet");
 }
 
-static struct location location_of(struct type_store *store, const struct access *a,
-				   const struct type *t, u64 address)
+struct location debug_location(struct arena *arena, const struct access *a, const struct type *t,
+			       u64 address)
 {
+	static const struct access too_wide = {.reason = "it is a number of more than 8 bytes"},
+				   is_float = {.reason = "the language has no floating-point "
+							 "numbers"};
 	struct location l = {.kind = LOCATION_ACCESS,
 			     .size = scalar_size(t),
 			     .is_signed = t->is_signed,
 			     .index = 0xffff,
-			     .access = arena_memdup(&store->arena, a, sizeof(*a)),
+			     .access = arena_memdup(arena, a, sizeof(*a)),
 			     .address = address};
 
-	if (a->result == ACCESS_NONE || (a->result == ACCESS_VALUE && !l.size))
+	if (a->result != ACCESS_NONE && t->kind == TYPE_FLOAT)
+		l.access = &is_float;
+	else if (a->result != ACCESS_NONE && !l.size && type_is_integer(t))
+		l.access = &too_wide;
+	else if (a->result == ACCESS_VALUE && t->size > WORD)
+		l.access = &too_wide;
+	if (l.access->result == ACCESS_NONE)
 		l.kind = LOCATION_NONE;
 	return l;
 }
@@ -195,8 +206,8 @@ static void read_parameters(struct access_site *site, struct type_store *store,
 		t = debug_convert_type(site->file, store, debug_type_of(&child, &memory));
 		by_convention = next_argument(&convention, store, t, is_by_reference(&child));
 		access = access_of(site, &child, &unsaid);
-		locations[n] =
-			location_of(store, unsaid ? &by_convention : &access, t, site->address);
+		locations[n] = debug_location(&store->arena, unsaid ? &by_convention : &access, t,
+					      site->address);
 		spellings[n] = debug_spell_type(store, debug_type_of(&child, &memory));
 		members[n] =
 			(struct type_member){.name = name ? arena_strdup(&store->arena, name)

@@ -56,21 +56,58 @@ static bool copy_begins(Dwarf_Die *scope, u64 address, Dwarf_Die *ret)
 	return false;
 }
 
+enum { MAX_SCOPES = 128, MAX_VISITS = 1 << 22 /* of DIEs: damaged trees have no end */ };
+
+struct scopes {
+	u64 address;
+	u32 visits;
+	u32 count;
+	Dwarf_Die list[MAX_SCOPES]; /* outermost first */
+};
+
+/* Namespaces have no addresses: there is no way but to look into each. */
+static bool find_scopes(struct scopes *q, Dwarf_Die *parent, u32 depth)
+{
+	Dwarf_Die child;
+
+	for (int more = dwarf_child(parent, &child); more == 0 && depth < MAX_SCOPES;
+	     more = debug_next_sibling(&child)) {
+		if (q->visits++ > MAX_VISITS)
+			break;
+		switch (dwarf_tag(&child)) {
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+			if (find_scopes(q, &child, depth + 1))
+				return true;
+			break;
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+		case DW_TAG_with_stmt:
+			if (dwarf_haspc(&child, q->address) != 1)
+				break;
+			q->list[q->count++] = child;
+			find_scopes(q, &child, depth + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
 u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret)
 {
-	Dwarf_Die *around = NULL, innermost;
-	int depth = dwarf_getscopes(unit, address, &around);
+	struct scopes q = {.address = address};
 
-	*ret = NULL;
-	if (depth <= 0)
-		return 0;
-	innermost = around[0];
-	while (with_entries && copy_begins(&innermost, address, &innermost))
-		;
-	/* The first list goes on with what is around the inlined function's own definition. */
-	depth = dwarf_getscopes_die(&innermost, ret);
-	free(around);
-	return depth > 0 ? (u32)depth : 0;
+	find_scopes(&q, unit, 0);
+	while (with_entries && q.count && q.count < MAX_SCOPES &&
+	       copy_begins(&q.list[q.count - 1], address, &q.list[q.count]))
+		q.count++;
+	*ret = q.count ? xmalloc(q.count * sizeof(**ret)) : NULL;
+	for (u32 i = 0; i < q.count; i++)
+		(*ret)[i] = q.list[q.count - 1 - i];
+	return q.count;
 }
 
 const char *debug_declared_in(Dwarf_Die *die)

@@ -16,9 +16,10 @@ int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), v
 /* The unit that has the line table: the program's own, where `unit` is split off. */
 void debug_line_unit(struct elf_file *f, const Dwarf_Die *unit, Dwarf_Die *ret);
 /*
- * The scopes around an address, innermost first, as the code lies: an inlined copy is followed by
- * what it is inlined in. malloc'ed; the number of them, or 0. with_entries: optimised code may say
- * that a copy begins at the address without having code there; then that counts, too.
+ * Functions, inlined copies and blocks around an address, innermost first, as the code lies: an
+ * inlined copy is followed by what it is inlined in. malloc'ed; the number of them, or 0.
+ * with_entries: optimised code may say that a copy begins at the address without having code there;
+ * then that counts, too.
  */
 u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret);
 /* Where a function, or an inlined copy, begins. */

@@ -189,11 +189,11 @@ struct find_line {
 /* The innermost function or inlined function around an address: what has one copy of a line. */
 static u64 scope_of(Dwarf_Die *unit, u64 address)
 {
-	Dwarf_Die *scopes = NULL;
-	int n = dwarf_getscopes(unit, address, &scopes);
+	Dwarf_Die *scopes;
+	const u32 n = debug_scopes_at(unit, address, false, &scopes);
 	u64 offset = 0;
 
-	for (int i = 0; i < n && !offset; i++)
+	for (u32 i = 0; i < n && !offset; i++)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram ||
 		    dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
 			offset = dwarf_dieoffset(&scopes[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which variables exist at an address of a program, and how their values are fetched there; where
- * functions begin, inlined copies included. What DWARF says is translated as a whole or refused with
- * the reason: a value that comes out of this is the variable's.
+ * functions begin, inlined copies included. What DWARF says is translated as a whole or refused
+ * with the reason: a value that comes out of this is the variable's.
  */
 #ifndef PANTRACE_BINARY_DEBUG_VARIABLE_H
 #define PANTRACE_BINARY_DEBUG_VARIABLE_H
@@ -27,7 +27,7 @@ struct debug_variable {
 	const char *name; /* as in the source; of a parameter without one "argN" */
 	enum debug_variable_kind kind;
 	bool is_artificial; /* made by the compiler: `this` */
-	/* The same name is taken by a variable of an inner block: the source cannot mean this one. */
+	/* A variable of an inner block has the same name: the source cannot mean this one. */
 	bool is_hidden;
 	/*
 	 * 0: of the function whose line is executed; 1: of the one that it is inlined in, and so
@@ -77,6 +77,13 @@ int debug_each_variable(struct elf_file *f, u64 address, struct type_store *type
 int debug_variable_named(struct elf_file *f, u64 address, struct type_store *types,
 			 const char *name, struct debug_variable *ret);
 
+/*
+ * The location that a program reads it by; LOCATION_NONE, whose access says why, if it cannot be
+ * read, also because the language has no such numbers. Lives in the arena.
+ */
+struct location debug_location(struct arena *arena, const struct access *a, const struct type *t,
+			       u64 address);
+
 /* A place where a function begins. */
 struct debug_entry {
 	u64 address; /* virtual, of the first instruction */
@@ -107,7 +114,7 @@ struct debug_entry {
 int debug_each_entry(struct elf_file *f, const char *name,
 		     int (*fn)(void *arg, const struct debug_entry *e), void *arg);
 /*
- * Calls fn for each address where a probe at a line of this copy of the function belongs: the
+ * Calls fn for the address where a probe at a line of this copy of the function belongs: the
  * lowest one of its own code (not of what is inlined into it) for that line of the file that
  * declares it, or where a function is inlined that this line calls. -ENOENT: none; *ret_nearest
  * (may be NULL) is then the next line of it that has code, 0 = none.

@@ -4,6 +4,7 @@
 #include "lang/builtin/util.h"
 #include "lang/check/internal.h"
 #include "lang/lower/internal.h"
+#include "probe/variables.h"
 
 static bool in_probe(struct check *c, struct expr *call)
 {
@@ -202,9 +203,66 @@ static void lower_args(struct lower *l, struct expr *call, struct value *ret)
 		if (!args->members[i].name ||
 		    !str_eq(args->members[i].name, record->members[n].name))
 			continue;
-		v = value_register(t, lower_location(l, &x->locations[i]));
-		if (!type_is_scalar(t)) /* by reference */
-			v = value_memory(t, v.reg, 0, x->space);
+		v = lower_located(l, &x->locations[i], t);
+		lower_store_value(l, slot, record->members[n++].offset, t, &v, call->span);
+	}
+	*ret = value_memory(record, slot, 0, SPACE_BPF);
+}
+
+/* ---- vars ---- */
+
+enum { MAX_SHOWN = 512 /* bytes of one variable */ };
+
+static bool is_shown(const struct probe_variable *v)
+{
+	return !v->is.is_hidden && v->location.kind != LOCATION_NONE && v->is.type->size &&
+	       v->is.type->size <= MAX_SHOWN;
+}
+
+static void check_vars(struct check *c, struct expr *call)
+{
+	const struct probe_variable *all;
+	const struct type **types;
+	const char **names;
+	u32 n = 0;
+
+	call->type = type_none();
+	if (!in_probe(c, call) || !check_has_variables(c, call))
+		return;
+	c->unit->uses_args = true;
+	all = probe_all_variables(c->unit->context.place, c->types);
+	for (const struct probe_variable *v = all; v; v = v->next) {
+		if (!type_is_scalar(v->is.type))
+			type_complete(c->types, v->is.type);
+		n += is_shown(v);
+	}
+	names = arena_new_array(c->arena, const char *, n + 1);
+	types = arena_new_array(c->arena, const struct type *, n + 1);
+	n = 0;
+	for (const struct probe_variable *v = all; v; v = v->next)
+		if (is_shown(v)) {
+			names[n] = v->is.name;
+			types[n++] = v->is.type;
+		}
+	call->type = type_record(c->types, names, types, n);
+	call->space = SPACE_BPF;
+}
+
+static void lower_vars(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct type *record = call->type;
+	ir_reg slot;
+	u32 n = 0;
+
+	lower_slot(l, record, "vars", &slot);
+	for (const struct probe_variable *p = probe_all_variables(l->unit->context.place, l->types);
+	     p && n < record->count; p = p->next) {
+		const struct type *t = record->members[n].type;
+		struct value v;
+
+		if (!is_shown(p))
+			continue;
+		v = lower_located(l, &p->location, t);
 		lower_store_value(l, slot, record->members[n++].offset, t, &v, call->span);
 	}
 	*ret = value_memory(record, slot, 0, SPACE_BPF);
@@ -467,6 +525,12 @@ const struct builtin builtins_context[] = {
 	{"args", "struct args",
 	 "The arguments by name: args.filename. As a whole it prints all of them.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_args, lower_args},
+	{"vars", "struct vars",
+	 "The variables of the source that are visible at a uprobe: vars.count is a local "
+	 "variable, a parameter or a global one, of the type that it has there. As a whole it "
+	 "prints those of the function that can be read. It takes debug information (-g), also "
+	 "in a file of its own.",
+	 "", VARIABLE_OR_CALL, 0, 0, check_vars, lower_vars},
 	ARGUMENT(0),
 	ARGUMENT(1),
 	ARGUMENT(2),

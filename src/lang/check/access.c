@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Members, indexes and the probe's own `args`. */
+/* Members, indexes, the probe's own `args`, and the source's `vars`. */
+#include "binary/debug/lines.h"
 #include "lang/builtin/util.h"
 #include "lang/check/internal.h"
+#include "probe/variables.h"
+
+static bool is_builtin(const struct expr *e, const char *name)
+{
+	return (e->kind == EXPR_NAME || (e->kind == EXPR_CALL && e->nargs == 0)) && e->name &&
+	       str_eq(e->name, name);
+}
 
 bool check_is_args(const struct expr *e)
 {
-	return (e->kind == EXPR_NAME || (e->kind == EXPR_CALL && e->nargs == 0)) && e->name &&
-	       str_eq(e->name, "args");
+	return is_builtin(e, "args");
+}
+
+bool check_is_vars(const struct expr *e)
+{
+	return is_builtin(e, "vars");
 }
 
 static void hint_members(struct check *c, const struct type *t, const char *name)
@@ -31,9 +43,11 @@ static bool is_user_event(const struct check *c)
 	return c->unit && unit_provider(c->unit)->is_user_event;
 }
 
-void check_unreadable_hint(struct check *c, const struct type *t)
+static void unreadable_hint(struct check *c, const struct location *at, const struct type *t)
 {
-	if (type_is(t, TYPE_FLOAT) && is_user_event(c))
+	if (at->access && at->access->reason)
+		check_hint(c, "%s", at->access->reason);
+	else if (type_is(t, TYPE_FLOAT) && is_user_event(c))
 		check_hint(c, "the language has no floating-point numbers; let the program give an "
 			      "integer, as in PT_NAMED(permille, (int)(ratio * 1000))");
 	else if (type_is(t, TYPE_FLOAT))
@@ -42,6 +56,81 @@ void check_unreadable_hint(struct check *c, const struct type *t)
 		check_hint(c, "it is passed in registers, and has no address");
 	else
 		check_hint(c, "it was optimised away, or is not in a register or in memory");
+}
+
+/* The value that a location says. */
+static void check_located(struct check *c, struct expr *e, const struct location *at,
+			  const struct type_member *m, const char *what)
+{
+	struct probe_context *context = &c->unit->context;
+
+	if (!check_readable(at, m->type)) {
+		check_error(c, e->span, "Can't read %s %s here", what, e->name);
+		unreadable_hint(c, at, m->type);
+	}
+	e->location = at;
+	e->type = check_field_type(c, m->type, context->space, m->is_user);
+	e->space = context->space;
+	if (type_is(e->type, TYPE_ARRAY) || type_is_record(e->type) ||
+	    type_is(e->type, TYPE_STRING))
+		e->space = location_is_in_register(at)	  ? SPACE_BPF
+			   : context->space == SPACE_USER ? SPACE_USER
+							  : SPACE_KERNEL;
+}
+
+bool check_has_variables(struct check *c, const struct expr *e)
+{
+	const struct unit *u = c->unit && !c->unit->subprogram ? c->unit : NULL;
+
+	if (!u) {
+		check_error(c, e->span, "Builtin vars not supported outside probe");
+		return false;
+	}
+	if (!u->context.place) {
+		check_error(c, e->span, "The vars builtin can not be used with this probe");
+		check_hint(c, u->context.is_return
+				      ? "the function has returned: its variables are gone"
+				      : "it shows the variables of programs, in uprobes");
+		return false;
+	}
+	if (!debug_available(u->context.place->file))
+		return true;
+	check_error(c, e->span, "%s has no debug information: its variables are not known",
+		    elf_file_path(u->context.place->file));
+	check_hint(c, "build it with -g, install its debug symbols, or name their place by "
+		      "--debuginfo DIR");
+	return false;
+}
+
+static void hint_variables(struct check *c, const char *name)
+{
+	VECTOR(const char *) names = {0};
+
+	for (const struct probe_variable *v = probe_all_variables(c->unit->context.place, c->types);
+	     v; v = v->next)
+		vector_push(&names, v->is.name);
+	check_hint_nearest(c, name, names.items, names.len);
+	vector_free(&names);
+}
+
+/* A variable of the source, as debug info has it. */
+static void check_vars_member(struct check *c, struct expr *e)
+{
+	struct probe_place *place = c->unit->context.place;
+	const struct probe_variable *v;
+	struct type_member m = {0};
+
+	c->unit->uses_args = true;
+	e->left->type = type_none();
+	if (!check_has_variables(c, e->left))
+		return;
+	if (probe_variable(place, c->types, e->name, &v)) {
+		check_error(c, e->name_span, "No variable '%s' is visible here", e->name);
+		hint_variables(c, e->name);
+		return;
+	}
+	m.type = v->is.type;
+	check_located(c, e, &v->location, &m, "variable");
 }
 
 /* A field of the event: in the record itself, or where the provider says. */
@@ -76,29 +165,22 @@ static void check_args_member(struct check *c, struct expr *e)
 	}
 	e->member = m;
 	e->member_offset = offset;
-	e->member_index = UINT32_MAX;
+	e->location = NULL;
 	e->space = SPACE_CONTEXT;
 	if (context->in_process && type_is(m->type, TYPE_FLOAT)) {
 		check_error(c, e->span, "Can't read %s %s here",
 			    is_user_event(c) ? "field" : "function parameter", e->name);
-		check_unreadable_hint(c, m->type);
+		unreadable_hint(c, &(struct location){0}, m->type);
 	}
 	if (context->locations) {
 		for (u32 i = 0; i < args->count; i++)
 			if (&args->members[i] == m)
-				e->member_index = i;
-		if (e->member_index != UINT32_MAX &&
-		    !check_readable(&context->locations[e->member_index], m->type)) {
-			check_error(c, e->span, "Can't read %s %s here",
-				    is_user_event(c) ? "field" : "function parameter", e->name);
-			check_unreadable_hint(c, m->type);
-		}
-		e->type = check_field_type(c, m->type, context->space, m->is_user);
-		if (type_is(e->type, TYPE_ARRAY) || type_is_record(e->type) ||
-		    type_is(e->type, TYPE_STRING))
-			e->space = context->space == SPACE_USER ? SPACE_USER : SPACE_KERNEL;
-		else
+				check_located(c, e, &context->locations[i], m,
+					      is_user_event(c) ? "field" : "function parameter");
+		if (!e->location) { /* inside of an anonymous one: it has no place of its own */
+			e->type = check_field_type(c, m->type, context->space, m->is_user);
 			e->space = context->space;
+		}
 		return;
 	}
 	if (m->is_data_loc || m->is_rel_loc) {
@@ -170,6 +252,10 @@ void check_member(struct check *c, struct expr *e)
 
 	if (check_is_args(e->left)) {
 		check_args_member(c, e);
+		return;
+	}
+	if (check_is_vars(e->left)) {
+		check_vars_member(c, e);
 		return;
 	}
 	check_expr(c, e->left);

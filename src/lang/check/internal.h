@@ -78,7 +78,9 @@ bool op_is_comparison(enum op op);
 bool check_is_args(const struct expr *e);
 /* Can a program read it there? */
 bool check_readable(const struct location *at, const struct type *t);
-void check_unreadable_hint(struct check *c, const struct type *t);
+bool check_is_vars(const struct expr *e);
+/* Has the probe variables of the source? False with an error at e. */
+bool check_has_variables(struct check *c, const struct expr *e);
 
 /* ---- lang/check/map.c ---- */
 /*

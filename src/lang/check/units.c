@@ -60,11 +60,13 @@ static void find_registers(struct mentions *m, const struct expr *e)
 
 static bool find_mentions(void *arg, struct expr *e)
 {
-	static const char *const raw[] = {"args", "ctx",   "kstack",	"ustack",
+	static const char *const raw[] = {"args", "vars",  "ctx",	"kstack",   "ustack",
 					  "reg",  "stack", "stack_len", "skboutput"};
 	struct mentions *m = arg;
 
 	m->probe_text |= reads_probe_name(e);
+	if (e->kind == EXPR_NAME && str_eq(e->name, "vars"))
+		m->use.vars = m->use.names = m->use.arguments = true;
 	if (e->kind == EXPR_MEMBER && e->left->kind == EXPR_NAME && str_eq(e->left->name, "args")) {
 		m->use.names = m->use.arguments = true;
 		m->use.record |= is_record_field(e);

@@ -151,6 +151,20 @@ ir_reg lower_location(struct lower *l, const struct location *loc)
 	}
 }
 
+struct value lower_located(struct lower *l, const struct location *loc, const struct type *t)
+{
+	const ir_reg r = lower_location(l, loc);
+	ir_reg slot;
+
+	if (type_is_scalar(t))
+		return value_register(t, r);
+	if (!location_is_in_register(loc))
+		return value_memory(t, r, 0, l->unit->context.space);
+	lower_slot(l, type_int(8, false), "register", &slot);
+	ir_store(l->f, slot, 0, 8, r);
+	return value_memory(t, slot, 0, SPACE_BPF);
+}
+
 /*
  * The verifier knows the type of pointers from the context of BTF-typed programs, and allows no
  * offset on one that may be NULL. After the test it is either a pointer or the number 0.
@@ -193,13 +207,12 @@ static void lower_args_member(struct lower *l, struct expr *e, struct value *ret
 	const struct probe_context *context = &l->unit->context;
 	struct value v;
 
+	if (e->location) {
+		*ret = lower_located(l, e->location, e->type);
+		return;
+	}
 	if (context->locations) {
-		const ir_reg r = e->member_index == UINT32_MAX
-					 ? ir_const(l->f, 0)
-					 : lower_location(l, &context->locations[e->member_index]);
-
-		*ret = type_is_scalar(e->type) ? value_register(e->type, r)
-					       : value_memory(e->type, r, 0, e->space);
+		*ret = value_register(e->type, ir_const(l->f, 0));
 		return;
 	}
 	if (e->member->is_data_loc || e->member->is_rel_loc) {
@@ -240,7 +253,7 @@ void lower_member(struct lower *l, struct expr *e, struct value *ret)
 {
 	struct value v;
 
-	if (check_is_args(e->left)) {
+	if (check_is_args(e->left) || check_is_vars(e->left)) {
 		lower_args_member(l, e, ret);
 		return;
 	}

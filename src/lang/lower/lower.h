@@ -96,6 +96,8 @@ struct value value_memory(const struct type *t, ir_reg base, s64 offset, enum ad
 ir_reg lower_context(struct lower *l);
 /* Reads one argument by its location into a register. */
 ir_reg lower_location(struct lower *l, const struct location *loc);
+/* The same as a value of type t, which may be an aggregate. */
+struct value lower_located(struct lower *l, const struct location *loc, const struct type *t);
 
 /* Memory. */
 /* A slot for a value of this type, address in *ret_addr; not zeroed. */

@@ -133,7 +133,8 @@ struct expr *ast_clone_expr(struct arena *a, const struct expr *e)
 	copy->map = NULL;
 	copy->variable = NULL;
 	copy->member = NULL;
-	copy->member_offset = copy->member_index = 0;
+	copy->member_offset = 0;
+	copy->location = NULL;
 	copy->annotation = NULL;
 	copy->condition = ast_clone_expr(a, e->condition);
 	copy->left = ast_clone_expr(a, e->left);

@@ -125,8 +125,8 @@ struct expr {
 	struct variable_symbol *variable; /* EXPR_VARIABLE */
 	const struct type_member *member; /* EXPR_MEMBER */
 	u32 member_offset; /* EXPR_MEMBER: from the start of left's type */
-	/* EXPR_MEMBER of args: index into probe_context.locations */
-	u32 member_index;
+	/* EXPR_MEMBER of args and vars: where the value is; NULL = in the record */
+	const struct location *location;
 	void *annotation; /* the builtin's own, from its check to its lower */
 };
 

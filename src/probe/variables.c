@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/variables.h"
+
+static struct probe_variable *keep(struct probe_place *p, struct type_store *types,
+				   const struct debug_variable *v)
+{
+	struct probe_variable *n = arena_new(&types->arena, struct probe_variable);
+
+	n->is = *v;
+	n->location = debug_location(&types->arena, &v->access, v->type, p->address);
+	return n;
+}
+
+int probe_variable(struct probe_place *p, struct type_store *types, const char *name,
+		   const struct probe_variable **ret)
+{
+	struct probe_variable *n;
+	struct debug_variable v;
+	int err;
+
+	for (const struct probe_variable *k = p->known; k; k = k->next)
+		if (str_eq(k->is.name, name)) {
+			*ret = k;
+			return 0;
+		}
+	err = debug_variable_named(p->file, p->address, types, name, &v);
+	if (err)
+		return err;
+	n = keep(p, types, &v);
+	n->next = p->known;
+	p->known = *ret = n;
+	return 0;
+}
+
+struct gather {
+	struct probe_place *place;
+	struct type_store *types;
+	const struct probe_variable **end;
+};
+
+static int gather(void *arg, const struct debug_variable *v)
+{
+	struct gather *g = arg;
+	struct probe_variable *n = keep(g->place, g->types, v);
+
+	*g->end = n;
+	g->end = &n->next;
+	return 0;
+}
+
+const struct probe_variable *probe_all_variables(struct probe_place *p, struct type_store *types)
+{
+	struct gather g = {p, types, &p->all};
+
+	if (!p->all_read)
+		debug_each_variable(p->file, p->address, types, DEBUG_LOCALS, gather, &g);
+	p->all_read = true;
+	return p->all;
+}
