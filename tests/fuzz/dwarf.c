@@ -10,6 +10,7 @@
 
 #include "binary/debug/lines.h"
 #include "binary/debug/listing.h"
+#include "binary/debug/variable.h"
 #include "binary/elf/internal.h"
 #include "types/type.h"
 
@@ -62,13 +63,64 @@ static int on_address(void *arg, u64 address)
 	return 0;
 }
 
+/* What a reader of steps relies on: operands are there, and never too many. */
+static void check_steps(const struct access *a)
+{
+	u32 depth = 0;
+
+	if ((a->result == ACCESS_NONE) != (a->reason != NULL) || a->count > ACCESS_MAX_STEPS)
+		abort();
+	for (u32 i = 0; i < a->count; i++) {
+		const u8 op = a->steps[i].op;
+
+		if (op <= ACCESS_STATIC ? ++depth > ACCESS_MAX_STACK
+		    : op < ACCESS_PLUS	? !depth
+					: depth-- < 2)
+			abort();
+	}
+	if (a->result != ACCESS_NONE && depth != 1)
+		abort();
+}
+
+static int on_variable(void *arg, const struct debug_variable *v)
+{
+	struct type_store *types = arg;
+	const struct location l = debug_location(&types->arena, &v->access, v->type, 0);
+
+	check_steps(&v->access);
+	if (!v->name || (l.kind == LOCATION_NONE && !l.access->reason))
+		abort();
+	complete_all(types, v->type, 0);
+	return 0;
+}
+
+struct entries {
+	struct elf_file *file;
+	u64 sum;
+	u32 count;
+};
+
+static int on_entry(void *arg, const struct debug_entry *e)
+{
+	struct entries *q = arg;
+	u32 nearest;
+
+	debug_each_line_of(q->file, e, e->line + 1, on_address, &q->sum, &nearest);
+	return ++q->count > 64;
+}
+
 static void ask_address(struct elf_file *f, struct type_store *types, u64 address)
 {
 	struct debug_inline inlines[8], outer;
 	struct debug_function function;
+	struct debug_variable variable;
 	const char *file;
 	u32 line;
 
+	debug_each_variable(f, address, types,
+			    DEBUG_LOCALS | DEBUG_STATICS | DEBUG_EXTERNALS | DEBUG_CALLERS,
+			    on_variable, types);
+	debug_variable_named(f, address, types, "p", &variable);
 	debug_line_at(f, address, &file, &line);
 	debug_inlines_at(f, address, inlines, ARRAY_SIZE(inlines), &outer);
 	if (!debug_function_at(f, address, types, &function)) {
@@ -104,6 +156,7 @@ static void ask(struct elf_file *f)
 {
 	static const char *const names[] = {"struct point", "union u", "enum color", "name_t"};
 	struct type_store types;
+	static const char *const functions[] = {"*", "main", "ns::f"};
 	u64 places[17] = {0}, sum = 0;
 	u32 line;
 
@@ -116,6 +169,8 @@ static void ask(struct elf_file *f)
 	ask_address(f, &types, f->entry);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		complete_all(&types, debug_type_named(f, &types, names[i]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		debug_each_entry(f, functions[i], on_entry, &(struct entries){.file = f});
 	debug_each_address(f, "a.c", 3, 0, on_address, &sum, &line);
 	debug_each_address(f, "typed.c", 12, 2, on_address, &sum, &line);
 	ask_listings(f);

@@ -8,7 +8,7 @@
 #include "binary/debug/access.h"
 #include "binary/elf/internal.h"
 
-enum { MAX_RANGES = 64, MAX_SCOPES = 256, MAX_NAMESPACES = 16 };
+enum { MAX_RANGES = 64, MAX_NAMESPACES = 16 };
 
 struct walk {
 	struct access_site site;
@@ -154,7 +154,7 @@ static int offer_dropped(struct walk *w, Dwarf_Die *scope)
 static int walk_blocks(struct walk *w, Dwarf_Die *unit, u32 last_frame)
 {
 	Dwarf_Die *scopes;
-	const u32 n = MIN(debug_scopes_at(unit, w->site.address, true, &scopes), (u32)MAX_SCOPES);
+	const u32 n = debug_scopes_at(unit, w->site.address, true, &scopes);
 	int result = 0;
 	u32 frame = 0;
 
