@@ -49,20 +49,23 @@ static struct access optimised_out(const struct access_site *s, Dwarf_Die *varia
 {
 	struct debug_range ranges[MAX_RANGES_TOLD + 1];
 	const u32 n = access_ranges(variable, ranges, ARRAY_SIZE(ranges));
+	const char *declared = debug_declared_in(variable);
 	struct strbuf out = STRBUF_INIT;
 	struct access ret;
 
 	strbuf_addstr(&out, n ? "it is optimised out here; it is alive at" : "it is optimised out");
 	for (u32 i = 0; i < MIN(n, (u32)MAX_RANGES_TOLD); i++) {
-		u32 first = 0, last = 0;
-		const char *file;
+		const char *from, *to;
+		u32 first, last;
 
 		strbuf_addf(&out, "%s 0x%" PRIx64 " to 0x%" PRIx64, i ? "," : "", ranges[i].start,
 			    ranges[i].end);
-		if (!debug_line_at(s->file, ranges[i].start, &file, &first) &&
-		    !debug_line_at(s->file, ranges[i].end - 1, &file, &last))
-			strbuf_addf(&out, first == last ? " (line %u)" : " (lines %u to %u)",
-				    MIN(first, last), MAX(first, last));
+		/* Code that was moved, or inlined there, has lines that tell nothing. */
+		if (declared && !debug_line_at(s->file, ranges[i].start, &from, &first) &&
+		    !debug_line_at(s->file, ranges[i].end - 1, &to, &last) && first <= last &&
+		    debug_path_ends_with(from, declared) && debug_path_ends_with(to, declared))
+			strbuf_addf(&out, first == last ? " (line %u)" : " (lines %u to %u)", first,
+				    last);
 	}
 	if (n > MAX_RANGES_TOLD)
 		strbuf_addstr(&out, " ...");
