@@ -11,7 +11,7 @@
 
 /* For the assembly. */
 #define SESSION_SHIFT 14
-#define OF_A_THREAD   7 /* bits of contexts: PT_OF_THREAD */
+#define OF_A_THREAD   7 /* bits of contexts: VPID, VTID, PROCNAME */
 #define CPU_ID	      8
 #define SWITCHES      16
 #define FAULTS	      32

@@ -48,7 +48,9 @@ static const struct {
 	struct wants stays; /* a session besides, if it has an event */
 	struct wants first, second;
 } cases[] = {
-#define NAMES PT_OF_THREAD
+#define CONTEXT(name) (1ull << PANTRACE_CONTEXT_##name)
+#define NAMES	      (CONTEXT(VPID) | CONTEXT(VTID) | CONTEXT(PROCNAME))
+#define OF_EVENT      (CONTEXT(CPU_ID) | CONTEXT(IP))
 	{"another event", {0}, {"swapped:event", 0, -1, false}, {"swapped:other", 0, -1, false}},
 	{"a filter", {0}, {"swapped:event", 0, -1, false}, {"swapped:event", 0, 0, false}},
 	{"contexts, another event",
@@ -57,8 +59,8 @@ static const struct {
 	 {"swapped:other", NAMES, -1, false}},
 	{"contexts, a filter",
 	 {0},
-	 {"swapped:event", PT_OTHERS, -1, false},
-	 {"swapped:event", PT_OTHERS, 0, false}},
+	 {"swapped:event", OF_EVENT, -1, false},
+	 {"swapped:event", OF_EVENT, 0, false}},
 	{"one filter, another",
 	 {0},
 	 {"swapped:event", 0, 1, false},
