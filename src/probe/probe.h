@@ -50,6 +50,7 @@ struct probe_env {
 	 */
 	bool only_ask;
 	bool list_only; /* expand for `list`: do not resolve addresses */
+	bool list_reasons; /* with list_only: what keeps events off is a warning */
 	/*
 	 * expand: what glibc moved into libc.so.6 is not looked for there (the script names all
 	 * places itself)

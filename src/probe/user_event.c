@@ -19,6 +19,7 @@
 
 #define CHILD_MS 2000
 #define LATER_MS 100
+#define LIST_MS	 2000
 
 /* Until the process listens at its socket, for so long at most. */
 static void wait_socket(pid_t pid, int most_ms)
@@ -442,6 +443,20 @@ static int each_event(void *arg, struct user_event *event)
 	return err;
 }
 
+/* As `user list` does. */
+static void say_stays_off(struct probe_env *env)
+{
+	const struct user_selection which = {.pids = &env->pid, .nr_pids = env->pid != 0};
+	struct user_processes processes = {0};
+	char *request = user_request("list", NULL);
+
+	user_ask(&processes, &which, request, LIST_MS);
+	user_warn(&processes, env->diag);
+	user_warn_stays_off(&processes, env->diag);
+	user_processes_release(&processes);
+	free(request);
+}
+
 static int each(const struct probe_listing *l)
 {
 	struct each_arg a = {.listing = l};
@@ -449,6 +464,8 @@ static int each(const struct probe_listing *l)
 
 	if (l->glob && !str_starts(l->glob, "user:") && *l->glob != '*')
 		return 0;
+	if (l->env->list_reasons)
+		say_stays_off(l->env);
 	err = user_event_each(l->env->arena, l->env->pid, NULL, each_event, &a, NULL);
 	hashmap_release(&a.seen);
 	return err;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "user/latecomers.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 
 #define ASK_MS	       1000
 #define ASK_BRIEFLY_MS 20
-#define YOUNG_MAX      1024
+#define YOUNG_MAX      16384
+#define AT_ONCE_MAX    1024
 #define OLD	       33 /* looks */
 #define LOOK_NS	       50000000ull
 
@@ -363,6 +365,31 @@ static bool ask(struct latecomers *l, const struct user_session *session, const 
 	return any;
 }
 
+static void young_add(struct latecomers *l, pid_t pid)
+{
+	if (l->young.len < YOUNG_MAX)
+		vector_push(&l->young, ((struct newcomer){.pid = pid}));
+	else
+		l->is_crowded = true;
+}
+
+/* Of many numbers, or of those that have begun anew, the ones whose processes are there. */
+static void young_list(struct latecomers *l, pid_t before, pid_t newest)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		const pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 0 && (newest < before ? pid > before || pid <= newest
+						: pid > before && pid <= newest))
+			young_add(l, pid);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 bool latecomers_look(struct latecomers *l, const struct user_session *session)
 {
 	const u64 now = clock_now_ns(CLOCK_MONOTONIC);
@@ -393,11 +420,10 @@ bool latecomers_look(struct latecomers *l, const struct user_session *session)
 	vector_free(&elsewhere);
 	if (!before || newest == before)
 		return any;
-	/* so many at once, or numbers that have begun anew, are left to when all are asked */
-	if (newest < before || newest - before > YOUNG_MAX || l->young.len > YOUNG_MAX)
-		return any;
-	for (pid_t pid = before + 1; pid <= newest; pid++)
-		vector_push(&l->young, ((struct newcomer){.pid = pid}));
+	if (newest < before || newest - before > AT_ONCE_MAX)
+		young_list(l, before, newest);
+	for (pid_t pid = before + 1; pid <= newest && newest - before <= AT_ONCE_MAX; pid++)
+		young_add(l, pid);
 	return any;
 }
 

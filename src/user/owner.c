@@ -92,38 +92,70 @@ static u64 pid_namespace_of(const char *pid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* The process that has number PID there; of those that we can see. */
-static enum user_of is_of_namespace(u64 pid_namespace, pid_t pid, uid_t uid)
+struct place {
+	u64 pid_namespace, pid; /* the number there */
+};
+
+static void elsewhere_release(struct user_owners *o)
 {
-	enum user_of ret = USER_OF_GONE;
+	hashmap_each (&o->elsewhere, e)
+		free(e->value);
+	hashmap_release(&o->elsewhere);
+}
+
+void user_owners_look(struct user_owners *o)
+{
+	o->has_looked = false;
+}
+
+static void look_around(struct user_owners *o)
+{
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 
-	while (dir && ret == USER_OF_GONE && (entry = readdir(dir))) {
+	elsewhere_release(o);
+	o->has_looked = true;
+	while (dir && (entry = readdir(dir))) {
+		struct place place;
 		struct status status;
+		bool is_new;
+		void **to;
 
-		if (*entry->d_name >= '1' && *entry->d_name <= '9' &&
-		    pid_namespace_of(entry->d_name) == pid_namespace &&
-		    status_read(entry->d_name, &status) && status.inner == pid)
-			ret = has_uid(&status, uid) ? USER_OF_YES : USER_OF_NO;
+		if (*entry->d_name < '1' || *entry->d_name > '9' ||
+		    !status_read(entry->d_name, &status))
+			continue;
+		place = (struct place){pid_namespace_of(entry->d_name), (u64)status.inner};
+		to = hashmap_put(&o->elsewhere, &place, sizeof(place), &is_new);
+		if (is_new) {
+			*to = xmalloc(sizeof(status));
+			memcpy(*to, &status, sizeof(status));
+		}
 	}
 	if (dir)
 		closedir(dir);
-	return ret;
+}
+
+/* The process that has number PID there; of those that we can see. */
+static enum user_of is_of_namespace(struct user_owners *o, const struct place *place, uid_t uid)
+{
+	const struct status *status;
+
+	if (!o->has_looked)
+		look_around(o);
+	status = hashmap_get(&o->elsewhere, place, sizeof(*place));
+	return !status ? USER_OF_GONE : has_uid(status, uid) ? USER_OF_YES : USER_OF_NO;
 }
 
 bool user_owner_good(struct user_owners *o, uid_t owner, pid_t pid, u64 pid_namespace)
 {
-	struct {
-		u64 pid_namespace, pid;
-	} const key = {pid_namespace, (u64)pid};
+	const struct place key = {pid_namespace, (u64)pid};
 	void *const ours = (void *)((uintptr_t)owner + 1), *noted;
 	enum user_of of;
 
 	if (is_trusted(owner))
 		return true;
 	of = pid_namespace == pid_namespace_of("self") ? user_is_of(pid, owner)
-						       : is_of_namespace(pid_namespace, pid, owner);
+						       : is_of_namespace(o, &key, owner);
 	if (of == USER_OF_YES) {
 		*hashmap_put(&o->by_process, &key, sizeof(key), NULL) = ours;
 		return true;
@@ -159,5 +191,6 @@ bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t pee
 
 void user_owners_release(struct user_owners *o)
 {
+	elsewhere_release(o);
 	hashmap_release(&o->by_process);
 }

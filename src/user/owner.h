@@ -28,6 +28,9 @@ bool user_is_confined(pid_t pid);
 /* Users of processes that a session has seen alive; zero-initialised is empty. */
 struct user_owners {
 	struct hashmap by_process;
+	/* who is in other pid namespaces, as of the last look: struct status */
+	struct hashmap elsewhere;
+	bool has_looked;
 	u32 refused;
 };
 
@@ -43,6 +46,8 @@ bool user_owner_good(struct user_owners *o, uid_t owner, pid_t pid, u64 pid_name
  */
 bool user_owner_handed(struct user_owners *o, uid_t owner, pid_t peer, uid_t peer_uid, pid_t pid,
 		       u64 pid_namespace);
+/* What is asked from now on is answered by another look around, one for all that is asked. */
+void user_owners_look(struct user_owners *o);
 /* `refused` can still be read. */
 void user_owners_release(struct user_owners *o);
 

@@ -286,6 +286,19 @@ static void stays_off_say(struct recorder *r, struct recorder_source *s)
 	strbuf_release(&said);
 }
 
+/* Once. */
+static void unseen_say(struct recorder *r)
+{
+	if (r->is_unseen_said)
+		return;
+	r->is_unseen_said = true;
+	r->nr_refused++;
+	if (!is_told_by_other(r) && !has_sites_of_other(r))
+		fputs("WARNING: programs may be missing: some user has made more sockets, "
+		      "directories or files for them than can be looked at\n",
+		      stderr);
+}
+
 static int find_file(void *arg, int directory, const char *name)
 {
 	struct recorder *r = arg;
@@ -311,21 +324,10 @@ static void find_files(struct recorder *r)
 
 	if (directory < 0)
 		return;
-	foreign_each(directory, FILES_MAX, find_file, r);
+	user_owners_look(&r->owners);
+	if (foreign_each(directory, FILES_MAX, find_file, r) == -E2BIG)
+		unseen_say(r);
 	close(directory);
-}
-
-/* Once. */
-static void unseen_say(struct recorder *r, const struct user_processes *asked)
-{
-	if (!asked->unseen || r->is_unseen_said)
-		return;
-	r->is_unseen_said = true;
-	r->nr_refused++;
-	if (!is_told_by_other(r) && !has_sites_of_other(r))
-		fputs("WARNING: programs may be missing: some user has made more sockets or "
-		      "directories for them than can be looked at\n",
-		      stderr);
 }
 
 /* True: some were told of the session, and may have rings now. */
@@ -341,7 +343,8 @@ static bool memory_take(struct recorder *r, struct user_processes *asked)
 		source_add(r, p->fd, NULL, p);
 		p->fd = -1;
 	}
-	unseen_say(r, asked);
+	if (asked->unseen)
+		unseen_say(r);
 	again = r->late.say && latecomers_find(&r->late, r->session, asked);
 	if (asked->left_out && !r->left_out_told) {
 		r->left_out_told = true;
@@ -371,13 +374,27 @@ static void all_stays_off_say(struct recorder *r)
 		stays_off_say(r, &r->sources.items[i]);
 }
 
+/* Whether all are to be asked. */
+static bool look_for_late(struct recorder *r)
+{
+	const bool before = r->late.is_crowded;
+	const bool any = r->late.say && latecomers_look(&r->late, r->session);
+
+	/* it need not be so: most find the session themselves */
+	if (r->late.is_crowded && !before)
+		fputs("WARNING: more processes begin than can be looked at: programs in containers "
+		      "among them may be missing\n",
+		      stderr);
+	return any;
+}
+
 void recorder_look(struct recorder *r, bool ask)
 {
 	struct user_processes asked = {0};
 	char *request;
 
 	find_files(r);
-	ask |= r->late.say && latecomers_look(&r->late, r->session);
+	ask |= look_for_late(r);
 	if (user_ask_ready(&r->asking)) {
 		user_ask_end(&r->asking, &asked);
 		ask |= memory_take(r, &asked);
@@ -461,7 +478,7 @@ void recorder_find(struct recorder *r, bool ask)
 		memory_take(r, &asked);
 	}
 	find_files(r);
-	ask |= r->late.say && latecomers_look(&r->late, r->session);
+	ask |= look_for_late(r);
 	if (ask) {
 		const int timeout_ms = r->nr_processes && r->started ? ASK_BRIEFLY_MS : ASK_MS;
 

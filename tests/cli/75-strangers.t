@@ -143,7 +143,7 @@ run user list
 like "$out" 'counts:event' "one who has a hundred thousand names in a hundred places hides no others"
 run record -u 'counts:event' -o unseen -d 0.2
 is "$rc" 3 "a recording says that it may not be whole" || echo "# $err"
-like "$err" 'programs may be missing: some user has made more sockets or directories' "and why"
+like "$err" 'programs may be missing: some user has made more sockets, directories or files' "and why"
 kill $many $honest
 wait $many $honest 2>/dev/null
 
@@ -454,6 +454,15 @@ for kind in linger fuse; do
 	until_true [ -s said ]
 	kill -CONT $tracer
 	ends "one of $kind was left in its queue"
+	abort
+	rm -rf unclosed said
+	start record -u 'counts:event' -o unclosed
+	kill -STOP $tracer
+	python3 unclosed.py $kind drop /run/pantrace/ask-$tracer $evil >said 2>&1 </dev/null &
+	attacker=$!
+	until_true [ -s said ]
+	kill -KILL $tracer
+	ends "killed with one of $kind in its queue"
 	abort
 	rm -rf unclosed said
 	install -d -o $evil -m 700 /tmp/pantrace-$evil

@@ -129,6 +129,8 @@ if unshare -m sh -c "$no_proc" 2>/dev/null; then
 		run user start off -u 'app:*'
 		run user list 'app:*'
 		like "$err" "WARNING: process $stays .*1 place in its code stays off: the memory may not be written" "user list says it, too"
+		run list -v 'user:app:*'
+		like "$err" "WARNING: process $stays .*1 place in its code stays off: the memory may not be written" "and list -v"
 		run user destroy off
 		kill $stays
 		wait $stays 2>/dev/null

@@ -434,8 +434,9 @@ struct list_options {
 };
 
 static const struct option_spec options[] = {
-	{'v', "verbose", NULL, "show the arguments of each probe with their types", OPTION_COUNT,
-	 offsetof(struct list_options, config.verbose)},
+	{'v', "verbose", NULL,
+	 "show the arguments of each probe with their types, and why events of programs stay off",
+	 OPTION_COUNT, offsetof(struct list_options, config.verbose)},
 	{0, "json", NULL, "one JSON object a line, with arguments", OPTION_FLAG,
 	 offsetof(struct list_options, config.is_json)},
 	{0, "all", NULL, "also what this kernel cannot attach", OPTION_FLAG,
@@ -474,8 +475,12 @@ int list_probes(const struct run_config *c, bool everything, const char *pattern
 	struct diag diag = DIAG_INIT;
 	struct arena arena = ARENA_INIT;
 	struct type_store types;
-	struct probe_env env = {
-		.types = &types, .arena = &arena, .diag = &diag, .list_only = true, .pid = c->pid};
+	struct probe_env env = {.types = &types,
+				.arena = &arena,
+				.diag = &diag,
+				.list_only = true,
+				.list_reasons = c->verbose,
+				.pid = c->pid};
 	struct lister l = {.env = &env,
 			   .out = stdout,
 			   .line = STRBUF_INIT,
