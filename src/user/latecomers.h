@@ -26,7 +26,7 @@ struct latecomers {
 	u64 began_ms, waited_ms; /* the first look; for answers since then */
 	pid_t newest; /* process at that time */
 	VECTOR(struct newcomer) young;
-	bool is_crowded; /* more than are looked at have come: some may be found late, or not at all */
+	bool is_crowded; /* more than are looked at have come: some may be missing */
 	/* a person must read TEXT, and the recording is not whole */
 	void (*say)(void *arg, const char *text);
 	void *arg;
