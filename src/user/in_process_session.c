@@ -148,6 +148,7 @@ static void find_files(struct aggregates *c)
 
 	if (directory < 0)
 		return;
+	user_owners_look(&c->owners);
 	foreign_each(directory, FILES_MAX, find_file, c);
 	close(directory);
 }
