@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Histograms by the kernel's triggers (kernel/trace/trace_events_hist.c), in an instance of our
- * own. The kernel is asked for plain numbers (.sym, .hex and .syscall only change how it prints), so
- * that the tables of both engines look alike.
+ * own. The kernel is asked for plain numbers (.sym, .hex and .syscall only change how it prints),
+ * so that the tables of both engines look alike.
  *
  * A latency uses what the kernel documents as inter-event hist triggers: the first event saves its
  * time under the number that is matched, the second one fires a synthetic event with the
