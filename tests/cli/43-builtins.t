@@ -34,6 +34,7 @@ gives arg0 "uprobe:$calls:work { @ = sum(arg0); }" '@: 45' -c "$calls 10"
 gives args "uprobe:$calls:work { @ = max(args.number); @t[str(args.text)] = count(); }" '@: 1
 @t[item-0]: 1
 @t[item-1]: 1' -c "$calls 2"
+gives vars "uprobe:$calls:work { @ = sum(vars.number); }" '@: 45' -c "$calls 10"
 gives retval "uretprobe:$calls:negative { @ = min(retval); }" '@: -9' -c "$calls 10"
 matches sarg0 "uprobe:$calls:work { @ = count(); @s = sarg0; }" '^@s: -?[0-9]+' -c "$calls 1"
 gives ctx "uprobe:$calls:work { print(ctx != 0); exit(); }" true -c "$calls 1"
