@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/count.h"
 
+#include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -46,6 +47,18 @@ int count_read(int fd, struct count_value *ret)
 		return n < 0 ? -errno : -EIO;
 	*ret = (struct count_value){words[0], words[1], words[2]};
 	return 0;
+}
+
+bool count_has_program(int fd)
+{
+	struct {
+		struct perf_event_query_bpf query;
+		u32 ids[8];
+	} q = {.query = {.ids_len = 8}};
+
+	/* -ENOSPC: more than those */
+	return ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &q.query) ? errno == ENOSPC
+							     : q.query.prog_cnt > 0;
 }
 
 void count_refused(struct probe_env *env, const struct probe_target *t, int error)

@@ -36,6 +36,11 @@ int count_open(const struct perf_event_attr *attr, const struct count_place *pla
 void count_switch(bool on);
 /* With what the thread's children have counted. 0 or -errno. */
 int count_read(int fd, struct count_value *ret);
+/*
+ * Is a BPF program attached to the tracepoint? The kernel runs it first, and counts only what it
+ * returns 1 for; programs of tracers return 0 (perf_call_bpf_enter() in kernel/trace/).
+ */
+bool count_has_program(int fd);
 /* Says why a counter of t could not be opened. */
 void count_refused(struct probe_env *env, const struct probe_target *t, int error);
 

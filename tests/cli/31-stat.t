@@ -16,20 +16,25 @@ print(eval(sys.argv[1]))' "$1"
 # count EVENT: in all its rows
 count() { rows "sum(row['count'] for row in events if row['event'] == '$1')"; }
 
+# A call that nobody else traces meanwhile: a BPF program of another tracer would decide what is counted.
+echo 'getpriority(0, 0) for 1 .. $ARGV[0]' >"$work/calls"
+
 # ---- a command ----
-run stat --json -e syscalls:sys_enter_write -e syscalls:sys_enter_read,syscalls:sys_exit_read -- dd if=/dev/zero of=/dev/null bs=1 count=5000 status=none
+run stat --json -e syscalls:sys_enter_getpriority -e syscalls:sys_exit_getpriority,cs -- perl "$work/calls" 5000
 is $rc 0 "a command is counted"
 is "$out" "" "its output is its own"
-strace -f -c -o "$work/strace" dd if=/dev/zero of=/dev/null bs=1 count=5000 status=none
-is "$(count syscalls:sys_enter_write) $(count syscalls:sys_enter_read) $(count syscalls:sys_exit_read)" \
-	"$(awk '$NF == "write" {w = $4} $NF == "read" {r = $4} END {print w, r, r}' "$work/strace")" "system calls are those of strace"
-run stat --json -e 'syscalls:sys_enter_write /count == 1 && fd == 1/' -- dd if=/dev/zero of=/dev/null bs=1 count=300 status=none
-is "$(count syscalls:sys_enter_write)" 300 "those that a condition means"
+strace -f -c -o "$work/strace" perl "$work/calls" 5000
+is "$(count syscalls:sys_enter_getpriority) $(count syscalls:sys_exit_getpriority)" \
+	"$(awk '$NF == "getpriority" { print $4, $4 }' "$work/strace")" "system calls are those of strace"
+run stat --json -e 'syscalls:sys_enter_getpriority /which == 0 && who == 0/' -- perl "$work/calls" 300
+is "$(count syscalls:sys_enter_getpriority)" 300 "those that a condition means"
+run stat --json -e 'syscalls:sys_enter_getpriority /which == 1/' -- perl "$work/calls" 300
+is "$(count syscalls:sys_enter_getpriority)" 0 "and no others"
 cat >"$work/many.py" <<'P'
 import ctypes, os, threading
-call = ctypes.CDLL(None).getppid
+call = ctypes.CDLL(None).getpriority
 def some(n):
-    for _ in range(n): call()
+    for _ in range(n): call(0, 0)
 threads = [threading.Thread(target=some, args=(100,)) for _ in range(4)]
 [t.start() for t in threads]
 if os.fork() == 0:
@@ -37,9 +42,9 @@ if os.fork() == 0:
 os.wait()
 [t.join() for t in threads]
 P
-run stat --json -e syscalls:sys_enter_getppid -- python3 "$work/many.py"
+run stat --json -e syscalls:sys_enter_getpriority -- python3 "$work/many.py"
 strace -f -c -o "$work/strace" python3 "$work/many.py"
-is "$(count syscalls:sys_enter_getppid)" "$(awk '$NF == "getppid" {print $4}' "$work/strace")" "threads and processes that it starts are counted, too"
+is "$(count syscalls:sys_enter_getpriority)" "$(awk '$NF == "getpriority" {print $4}' "$work/strace")" "threads and processes that it starts are counted, too"
 run stat -e cs -- sh -c 'exit 7'
 is $rc 7 "its exit code is passed on"
 run stat -e cs -- sh -c 'kill -TERM $$'
@@ -49,8 +54,8 @@ is "$rc" 1 "a command that is not there"
 like "$err" '/nonexistent' "... is named"
 
 # ---- text ----
-run stat -e 'syscalls:sys_enter_write,cs' -e task-clock -- dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none
-like "$err" ' 2,000 +syscalls:sys_enter_write +[0-9.]+ K?/s' "text: a count and how many a second"
+run stat -e 'syscalls:sys_enter_getpriority,cs' -e task-clock -- perl "$work/calls" 2000
+like "$err" ' 2,000 +syscalls:sys_enter_getpriority +[0-9.]+ K?/s' "text: a count and how many a second"
 like "$err" '[0-9]+\.[0-9]{3} ms task-clock +[0-9.]+ CPUs' "... a clock"
 like "$err" '^[0-9.]+ s elapsed, [0-9.]+ s user, [0-9.]+ s system$' "... how long it took"
 run stat -e 'syscalls:sys_enter_*' -- true
@@ -63,24 +68,23 @@ like "$err" 'task-clock' "without events: clock, switches, migrations, faults"
 like "$err" 'page-faults' "... all of them"
 
 # ---- CSV, in perf's order ----
-run stat -x, -e syscalls:sys_enter_write,page-faults -- dd if=/dev/zero of=/dev/null bs=1 count=100 status=none
-is "$(printf '%s\n' "$err" | sed -n 's/^\([0-9]*\),,\([^,]*\),[0-9]*,100$/\1 \2/p' | head -1)" "100 syscalls:sys_enter_write" "-x: as perf stat has it"
-perf stat -x, -o "$work/perf" -e syscalls:sys_enter_write dd if=/dev/zero of=/dev/null bs=1 count=100 status=none
+run stat -x, -e syscalls:sys_enter_getpriority,page-faults -- perl "$work/calls" 100
+is "$(printf '%s\n' "$err" | sed -n 's/^\([0-9]*\),,\([^,]*\),[0-9]*,100$/\1 \2/p' | head -1)" "100 syscalls:sys_enter_getpriority" "-x: as perf stat has it"
+perf stat -x, -o "$work/perf" -e syscalls:sys_enter_getpriority perl "$work/calls" 100
 is "$(printf '%s\n' "$err" | head -1 | cut -d, -f1,3)" "$(grep -v '^#' "$work/perf" | sed '/^$/d' | cut -d, -f1,3)" "... with perf's count"
 
 # ---- repeated ----
-run stat --json -r 4 -e syscalls:sys_enter_write -- dd if=/dev/zero of=/dev/null bs=1 count=100 status=none
+run stat --json -r 4 -e syscalls:sys_enter_getpriority -- perl "$work/calls" 100
 is "$(rows "events[0]['count'], events[0]['spread_percent'], rows[-1]['runs']")" "(100, 0, 4)" "-r: means of the runs"
-run stat --json -r 2 -e syscalls:sys_enter_write -- sh -c 'n=$(cat '"$work"'/n 2>/dev/null || echo 0); echo $((n + 100)) >'"$work"'/n; dd if=/dev/zero of=/dev/null bs=1 count=$((n + 100)) status=none'
-# 100 and 200 of dd's, and one of each echo (two where it forks for cat)
-is "$(rows "150 < events[0]['count'] < 156 and 30 < events[0]['spread_percent'] < 34")" True "... and how far they spread"
+run stat --json -r 2 -e syscalls:sys_enter_getpriority -- sh -c 'n=$(cat '"$work"'/n 2>/dev/null || echo 0); echo $((n + 100)) >'"$work"'/n; perl '"$work"'/calls $((n + 100))'
+is "$(rows "events[0]['count'] == 150 and 33.2 < events[0]['spread_percent'] < 33.4")" True "... and how far they spread"
 
 # ---- processes, threads ----
-dd if=/dev/zero of=/dev/null bs=1 status=none & busy=$!
+perl "$work/calls" 1000000000 & busy=$!
 sleep 60 & idle=$!
-run stat --json -e syscalls:sys_enter_write -p $busy -p $idle -d 0.2
+run stat --json -e syscalls:sys_enter_getpriority -p $busy -p $idle -d 0.2
 kill $busy
-[ "$(count syscalls:sys_enter_write)" -gt 10 ]
+[ "$(count syscalls:sys_enter_getpriority)" -gt 10 ]
 ok "-p: what a process does meanwhile"
 "$pantrace" stat -e cs -p $idle >"$work/out" 2>&1 & tracer=$!
 sleep 0.3
@@ -105,8 +109,8 @@ is "$(rows "sorted(row['comm'] for row in events if row['comm'].startswith('work
 # ---- the machine, CPUs ----
 run stat --json -a -A -e cpu-clock -d 0.2
 is "$(rows "[row['cpu'] for row in events]")" "$(python3 -c 'import os; print(list(range(os.cpu_count())))')" "-A: a row for each CPU"
-run stat --json -C 0 -e syscalls:sys_enter_write -- taskset -c 0 dd if=/dev/zero of=/dev/null bs=1 count=3000 status=none
-[ "$(count syscalls:sys_enter_write)" -ge 3000 ]
+run stat --json -C 0 -e syscalls:sys_enter_getpriority -- taskset -c 0 perl "$work/calls" 3000
+[ "$(count syscalls:sys_enter_getpriority)" -ge 3000 ]
 ok "-C: what the command did on its CPU, among others"
 run stat -C 0,x -e cs -d 0.1
 is $rc 2 "-C takes a list of CPUs"
@@ -117,11 +121,11 @@ like "$err" 'CPU 8000 is not online' "... that are online"
 unified=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)
 group=$unified/pantrace-test.$$
 if [ -n "$unified" ] && mkdir "$group" 2>/dev/null; then
-	sh -c 'echo $$ >'"$group"'/cgroup.procs; sleep 0.5; exec dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none' &
+	sh -c 'echo $$ >'"$group"'/cgroup.procs; sleep 0.5; exec perl "$0" 2000' "$work/calls" &
 	inside=$!
-	run stat --json -G "pantrace-test.$$" -e syscalls:sys_enter_write -d 1.5
+	run stat --json -G "pantrace-test.$$" -e syscalls:sys_enter_getpriority -d 1.5
 	wait $inside
-	[ "$(count syscalls:sys_enter_write)" -ge 2000 ]
+	[ "$(count syscalls:sys_enter_getpriority)" -ge 2000 ]
 	ok "-G: what runs in a cgroup"
 	rmdir "$group"
 else
@@ -131,8 +135,8 @@ run stat -G nosuch -e cs -d 0.1
 like "$err" 'there is no cgroup .*nosuch' "a cgroup that is not there"
 
 # ---- intervals ----
-run stat --json -i 0.1 -e syscalls:sys_enter_write -- sh -c 'for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=1 count=500 status=none; sleep 0.15; done'
-is "$(count syscalls:sys_enter_write)" 1500 "-i: intervals add up to the whole"
+run stat --json -i 0.1 -e syscalls:sys_enter_getpriority -- sh -c 'for i in 1 2 3; do perl "$0" 500; sleep 0.15; done' "$work/calls"
+is "$(count syscalls:sys_enter_getpriority)" 1500 "-i: intervals add up to the whole"
 [ "$(rows "len([row for row in events if row['time']])")" -ge 3 ]
 ok "... and there are several"
 run stat -I 50 --interval-count 3 -a -e cs
@@ -144,6 +148,16 @@ sleep 0.3
 kill -INT $tracer
 wait $tracer
 is "$? $(grep -c ' cs ' "$work/out")" "0 1" "Ctrl-C: the report comes"
+
+# ---- beside a tracer whose program drops what it has seen ----
+start -e 'tracepoint:syscalls:sys_enter_getpriority { print(args); }'
+run stat -e cs,syscalls:sys_enter_getpriority -- perl "$work/calls" 50
+beside="$rc $err"
+stop
+like "$beside" "another tracer has a BPF program on syscalls:sys_enter_getpriority" "a tracer with a program on the tracepoint is told"
+is "${beside%% *}" 3 "... with code 3"
+run stat -e syscalls:sys_enter_getpriority -- perl "$work/calls" 50
+is "$rc" 0 "when it is gone: 0"
 
 # ---- users ----
 if id nobody >/dev/null 2>&1; then

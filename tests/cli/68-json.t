@@ -114,6 +114,8 @@ refused|functrace -j -d SECONDS do_sys_openat2
 refused|funcgraph -j -m 1 -d SECONDS do_sys_openat2
 rare|reset-ftrace --json -d
 rare|reset-ftrace --json --stale
+plain|probe --json -n -x $c work
+plain|cache --json list
 plain|stat --json -a -d SECONDS -e sched:sched_switch,cpu-clock
 plain|execsnoop -j -x -d SECONDS
 plain|opensnoop -j -d SECONDS

@@ -316,7 +316,7 @@ like "$err" "session 'web' overwrites" "what a flight recorder writes"
 run user trigger 'usage(web) >= 5%' notify -p $$
 like "$err" "-p and -n are for conditions about events" "-p of a session"
 run record -u 'step:*' --mode overwrite -T 'usage(web) >= 5%' -o never
-like "$rc $err" "^1 .*'usage\(web\) >= 5%' is a condition of .pantrace user trigger" "and in record -T"
+like "$rc $err" "^1 .*'usage\(web\) >= 5%' is a condition of .user trigger" "and in record -T"
 run user remove-trigger web
 like "$err" "session 'web' is no trigger" "remove-trigger of another session"
 done_testing

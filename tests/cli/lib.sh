@@ -5,7 +5,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 pantrace=${PANTRACE:-$top/build/pantrace}
 programs=$top/build/programs
 work=$(mktemp -d /tmp/pantrace-test.XXXXXX)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf --one-file-system "$work"' EXIT # a test that is killed may leave mounts
 trap 'exit 1' INT TERM
 
 # Without root nothing can be traced: say so once and leave.

@@ -114,8 +114,25 @@ void stat_close_counters(struct stat_run *run)
 		setrlimit(RLIMIT_NOFILE, &run->file_limit);
 }
 
+void stat_look_for_programs(struct stat_run *run)
+{
+	for (size_t event = 0; event < run->events.len; event++) {
+		struct stat_event *e = &run->events.items[event];
+
+		for (size_t place = 0; place < run->places.len; place++) {
+			const int fd = *counter(run, event, place);
+
+			if (fd < 0 || e->attr.type != PERF_TYPE_TRACEPOINT)
+				continue;
+			e->has_program |= count_has_program(fd);
+			break; /* it is the same tracepoint everywhere */
+		}
+	}
+}
+
 void stat_read_counters(struct stat_run *run)
 {
+	stat_look_for_programs(run);
 	for (size_t i = 0; i < run->events.len * run->rows.len; i++)
 		run->sums[i].total = (struct count_value){0};
 	for (size_t event = 0; event < run->events.len; event++)

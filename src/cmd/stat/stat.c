@@ -269,6 +269,7 @@ static int start(struct stat_run *run)
 		return err;
 	if (!run->sums)
 		run->sums = xzalloc((run->events.len * run->rows.len + 1) * sizeof(*run->sums));
+	stat_look_for_programs(run);
 	run->begin_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (!run->has_child || run->o.system_wide)
 		count_switch(true);
@@ -354,6 +355,33 @@ static void check_unread(struct stat_run *run)
 	diag_code(&run->diag, EXIT_LOST);
 }
 
+/* They are not what the user thinks. */
+static void check_programs(struct stat_run *run)
+{
+	const struct stat_event *first = NULL;
+	u32 others = 0;
+
+	for (size_t i = 0; i < run->events.len; i++) {
+		const struct stat_event *e = &run->events.items[i];
+
+		if (e->has_program && first)
+			others++;
+		else if (e->has_program)
+			first = e;
+	}
+	if (!first)
+		return;
+	diag_error(
+		&run->diag, NO_SPAN,
+		"another tracer has a BPF program on %s%s: the kernel counts only what that lets "
+		"through, which may be nothing",
+		first->name,
+		others ? arena_printf(&run->arena, " and on %u other events", others) : "");
+	diag_hint(&run->diag, "a script counts beside it: `pantrace -e '%s { @ = count() }'`",
+		  first->target->name);
+	diag_code(&run->diag, EXIT_LOST);
+}
+
 static int open_output(struct stat_run *run)
 {
 	int err = output_open(&run->out, run->o.output, OUTPUT_LINE, run->o.json);
@@ -396,6 +424,7 @@ static int stat_run(struct stat_run *run)
 	close(run->signals);
 	check_cpus(run, online);
 	check_unread(run);
+	check_programs(run);
 	free(online);
 	if (!rc && run->has_child && !run->was_asked)
 		rc = child_exit_code(&run->child);

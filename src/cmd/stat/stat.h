@@ -34,6 +34,7 @@ struct stat_event {
 	bool is_time; /* it counts nanoseconds */
 	bool is_one_of_many; /* a wildcard's: left out where it did not occur */
 	bool is_optional; /* of the default list: left out where the machine has none */
+	bool has_program; /* another tracer's BPF program decides what the kernel counts */
 };
 
 /* A row for each event: all places together, or a CPU, a thread, a cgroup. */
@@ -96,6 +97,8 @@ void stat_forget_places(struct stat_run *run);
 /* counters.c: opens all counters, which stand still. 0 or -errno with a diagnostic. */
 int stat_open_counters(struct stat_run *run);
 void stat_close_counters(struct stat_run *run);
+/* Looks for BPF programs on the tracepoints. */
+void stat_look_for_programs(struct stat_run *run);
 /* Reads them into sums[].total. */
 void stat_read_counters(struct stat_run *run);
 /*

@@ -83,7 +83,7 @@ bool check_has_variables(struct check *c, const struct expr *e)
 	const struct unit *u = c->unit && !c->unit->subprogram ? c->unit : NULL;
 
 	if (!u) {
-		check_error(c, e->span, "Builtin vars not supported outside probe");
+		check_error(c, e->span, "Builtin %s not supported outside probe", "vars");
 		return false;
 	}
 	if (!u->context.place) {
