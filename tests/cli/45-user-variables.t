@@ -140,6 +140,18 @@ for row in 'weight floating-point' 'own thread-local' 'unused what.the.caller.pa
 	is "$rc-$(echo "$err" | grep -c "Can't read variable ${row%% *} here")" 1-1 "${row%% *} is refused"
 	like "$err" "HINT: .*(${row#* })" "and why"
 done
+cat >"$work/lib.c" <<'C'
+int shown = 7;
+static int kept = 8;
+__attribute__((noinline)) int touch(int n) { return kept += n + shown; }
+C
+echo 'extern int shown; int touch(int); int main(void) { shown = 30; return touch(1) != 39; }' >"$work/user.c"
+gcc -O1 -g -fPIC -shared -o "$work/libcopied.so" "$work/lib.c"
+gcc -O1 -g -o "$work/user" "$work/user.c" -L"$work" -lcopied -Wl,-rpath,"$work"
+run -q -e "uprobe:$work/libcopied.so:touch:0 { print(vars.shown); }"
+like "$err" "a program may use a copy of its own of a library's exported variable" "a variable that may have been copied is refused"
+run -q -c "$work/user" -e "uprobe:$work/libcopied.so:touch:0 { print(vars.kept); }"
+is "$rc $out" "0 8" "one that stays in its library is read"
 run -q -e "uretprobe:$work/t:keep { print(vars.p); }"
 like "$err" "the function has returned" "no variables of a function that has returned"
 strip -o "$work/bare" "$work/t"

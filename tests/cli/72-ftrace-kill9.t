@@ -32,8 +32,8 @@ same_state "after 50 kills all of tracefs is as before"
 
 # Its group is killed, as a terminal or a supervisor would: the guard is not in it.
 setsid "$pantrace" uprobe "p:$work/calls:work" >/dev/null 2>&1 &
-until_true pgrep -n -x -f "$pantrace uprobe p:$work/calls:work" >/dev/null
-victim=$(pgrep -n -x -f "$pantrace uprobe p:$work/calls:work")
+until_true pgrep -o -x -f "$pantrace uprobe p:$work/calls:work" >/dev/null
+victim=$(pgrep -o -x -f "$pantrace uprobe p:$work/calls:work") # the newest may be its guard
 probed() { left_of $victim | grep -q '/work'; }
 until_true probed
 guard=$(guard_of $victim)

@@ -62,6 +62,10 @@ static void fetch(struct walk *w, Dwarf_Die *die, struct debug_variable *v)
 	v->access = access_of(&w->site, die, &by_convention);
 	if (by_convention && v->kind == DEBUG_PARAMETER)
 		v->access = access_by_convention(&w->site, die, w->types);
+	if (v->kind == DEBUG_GLOBAL && v->access.count && v->access.steps[0].op == ACCESS_STATIC &&
+	    elf_file_may_be_copied(w->site.file, (u64)v->access.steps[0].value))
+		v->access = access_refuse("a program may use a copy of its own of a library's "
+					  "exported variable");
 	v->stored_at = by_convention ? w->site.body : 0;
 	v->range_count = access_ranges(die, ranges, MAX_RANGES);
 	v->ranges = arena_memdup(&w->types->arena, ranges, v->range_count * sizeof(*ranges));

@@ -70,6 +70,11 @@ const void *elf_file_bytes(struct elf_file *f, u64 offset, u64 n);
 int elf_file_error(const struct elf_file *f);
 bool elf_file_is_executable_offset(struct elf_file *f, u64 offset); /* inside a PT_LOAD with PF_X */
 u64 elf_file_entry(const struct elf_file *f);
+/*
+ * Is it a library whose exported variable is at this virtual address? A program that was linked
+ * with it may have a copy, which is then in use in place of this one (copy relocations).
+ */
+bool elf_file_may_be_copied(struct elf_file *f, u64 address);
 
 /* ---- usdt.c ---- */
 struct usdt_note {

@@ -368,3 +368,52 @@ int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct e
 	free(seen.slots);
 	return result;
 }
+
+/* ---- variables of libraries ---- */
+
+/* Without PT_DYNAMIC, or marked as a position-independent executable, it is a program. */
+static bool is_library(struct elf_file *f)
+{
+	const size_t size = f->is_64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
+
+	for (u32 i = 0; i < f->segment_count && f->type == ET_DYN; i++) {
+		const struct elf_segment *s = &f->segments[i];
+		const u8 *bytes =
+			s->type == PT_DYNAMIC ? elf_file_bytes(f, s->offset, s->file_size) : NULL;
+
+		for (u64 at = 0; bytes && at + size <= s->file_size; at += size) {
+			Elf64_Dyn d;
+			Elf32_Dyn d32;
+
+			memcpy(&d32, bytes + at, sizeof(d32));
+			if (f->is_64)
+				memcpy(&d, bytes + at, sizeof(d));
+			else
+				d = (Elf64_Dyn){.d_tag = d32.d_tag, .d_un.d_val = d32.d_un.d_val};
+			if (d.d_tag == DT_FLAGS_1 && d.d_un.d_val & DF_1_PIE)
+				return false;
+		}
+		if (bytes)
+			return true;
+	}
+	return false;
+}
+
+bool elf_file_may_be_copied(struct elf_file *f, u64 address)
+{
+	if (!is_library(f))
+		return false;
+	elf_read_tables(f, ELF_DYNAMIC);
+	for (u32 i = 0; i < f->dynamic_tables; i++) {
+		const struct elf_table *t = &f->tables.items[i];
+
+		for (u64 n = 0; n < t->count; n++) {
+			struct elf_symbol s;
+
+			if (elf_table_symbol(t, n, &s) && s.is_object && !s.is_local &&
+			    address - s.address < MAX(s.size, 1))
+				return true;
+		}
+	}
+	return false;
+}
