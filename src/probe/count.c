@@ -51,14 +51,11 @@ int count_read(int fd, struct count_value *ret)
 
 bool count_has_program(int fd)
 {
-	struct {
-		struct perf_event_query_bpf query;
-		u32 ids[8];
-	} q = {.query = {.ids_len = 8}};
+	u32 words[2 + 8] = {8}; /* struct perf_event_query_bpf with room for 8 programs */
+	const struct perf_event_query_bpf *query = (const void *)words;
 
 	/* -ENOSPC: more than those */
-	return ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, &q.query) ? errno == ENOSPC
-							     : q.query.prog_cnt > 0;
+	return ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, words) ? errno == ENOSPC : query->prog_cnt > 0;
 }
 
 void count_refused(struct probe_env *env, const struct probe_target *t, int error)
