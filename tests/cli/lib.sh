@@ -28,6 +28,7 @@ run()
 # start ARGS...: a tracer in the background, attached when this returns; its pid in $tracer, output in $work/trace
 start()
 {
+	: >"$work/trace" # what the last one said must not be taken for this one's
 	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$pantrace" "$@" >"$work/trace" 2>"$work/trace.err" </dev/null &
 	tracer=$!
 	for _ in $(seq 1200); do
@@ -55,6 +56,7 @@ stop()
 # as soon as it traces and has shown something; after SECONDS in any case. Output in $work/out and $work/err, code in $rc; 124: it was ended.
 run_a_moment()
 {
+	: >"$work/out"
 	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 timeout -s KILL 180 sh -c "$2" >"$work/out" 2>"$work/err" </dev/null &
 	runner=$! rc='' traced=0 looks=0
 	while [ $traced -lt 5 ] && [ $((looks += 1)) -le "${1}0" ] && kill -0 $runner 2>/dev/null; do
