@@ -274,5 +274,5 @@ like "$rc $err" "^1 .*the filters of these events take [0-9]+ KB" "a session wit
 kill $program
 run record -u 'many:*' --filter "$filter" -o toomany -- ./many1100
 is "$rc" 3 "a program with more filters than it takes: an exit code"
-like "$err" "many1100.*more filters for its events than a program takes" "and is named"
+like "$err" "process [0-9]+ \((many1100|it has ended)\) .*more filters for its events than a program takes" "and is named"
 done_testing
