@@ -77,31 +77,11 @@ out:
 	return answer;
 }
 
-/*
- * On a busy machine a client may seem to be silent, upon which the process hangs up, or it answers
- * too late. What it has begun then is ended and begun again.
- */
+/* On a busy machine a client may seem to be silent, upon which the process hangs up. */
 static const char *ask_raw(pid_t pid, const void *text, size_t n)
 {
-	const char *name;
-	char destroy[200];
-
 	ask_once(pid, text, n);
-	if (*answer)
-		return answer;
-	ask_once(pid, text, n);
-	name = memmem(text, n, "\nname ", 6);
-	if (!name || strncmp(answer, "error 17", 8))
-		return answer;
-	snprintf(destroy, sizeof(destroy), "pantrace %d test destroy %.*s\n", PANTRACE_PROTOCOL,
-		 (int)strcspn(name + 6, "\n"), name + 6);
-	ask_once(pid, destroy, strlen(destroy));
-	for (int i = 0; i < 500; i++) {
-		if (strncmp(ask_once(pid, text, n), "error 17", 8))
-			break;
-		usleep(10000);
-	}
-	return answer;
+	return *answer ? answer : ask_once(pid, text, n);
 }
 
 /* A request in the words of the protocol, but for its first; the whole answer. */
