@@ -22,7 +22,7 @@
 /* ---- lines of both media ---- */
 
 /* {"type": "printf", "data": the beginning of an object; it ends with action_json_end(). */
-struct json action_json(struct engine *e, const char *type, const char *key)
+static struct json action_json(struct engine *e, const char *type, const char *key)
 {
 	struct json j = JSON_SPACED_INIT(&e->out->text);
 
@@ -32,7 +32,7 @@ struct json action_json(struct engine *e, const char *type, const char *key)
 	return j;
 }
 
-void action_json_end(struct json *j)
+static void action_json_end(struct json *j)
 {
 	json_end(j, '}');
 	json_end_line(j);

@@ -17,9 +17,6 @@ bool action_perform(struct engine *e, const struct record *r);
 
 /* Member n of the payload as a number; 0 if there is none. */
 u64 record_u64(const struct record *r, u32 member);
-/* {"type": TYPE, KEY: the beginning of a line of JSON; a value and action_json_end() follow. */
-struct json action_json(struct engine *e, const char *type, const char *key);
-void action_json_end(struct json *j);
 /* The text, or {"type": TYPE, "data": "text"}; is_foreign: escaped for the terminal. */
 void action_text(struct engine *e, const char *type, const char *s, size_t n, bool is_foreign);
 /*

@@ -46,7 +46,7 @@ struct engine {
 	u64 hasty_takes; /* maps that were printed and cleared while updates could get lost */
 	struct speculations *speculations; /* NULL: none yet */
 	struct watch *watch; /* NULL: no names of processes are printed */
-	bool notes_processes; /* engine_has_user_symbols() */
+	bool notes_processes; /* user stacks or symbols are printed: noted while they live */
 	u64 system_until_ns; /* until then system() is waited for; 0 = until it ends */
 	bool was_asked; /* to end, by a signal */
 	bool has_exit_code; /* exit() said it, not the command of -c */
@@ -152,12 +152,8 @@ void engine_print_header(struct engine *e);
 /* ---- names.c: what the values of records refer to (callbacks of struct value_printer) ---- */
 void engine_printer_init(struct engine *e);
 void engine_printer_release(struct engine *e);
-/*
- * Does the script ever print a user stack or symbol? Then processes must be noted while they live.
- */
 /* Are there values of one of these kinds (1 << TYPE_...) among what the script keeps or sends? */
 bool engine_prints(const struct engine *e, u64 kinds);
-bool engine_has_user_symbols(const struct engine *e);
 /*
  * Reads the names of kernel functions now if they will be printed: later there is no privilege for
  * it.

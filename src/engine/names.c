@@ -152,11 +152,6 @@ bool engine_prints(const struct engine *e, u64 kinds)
 	return false;
 }
 
-bool engine_has_user_symbols(const struct engine *e)
-{
-	return engine_prints(e, 1ULL << TYPE_USTACK | 1ULL << TYPE_USYM);
-}
-
 void engine_note_process(struct engine *e, pid_t pid)
 {
 	symbolizer_note_process(symbols(e), pid);
@@ -164,7 +159,7 @@ void engine_note_process(struct engine *e, pid_t pid)
 
 void engine_watch_processes(struct engine *e)
 {
-	e->notes_processes = engine_has_user_symbols(e);
+	e->notes_processes = engine_prints(e, 1ULL << TYPE_USTACK | 1ULL << TYPE_USYM);
 	if (!e->notes_processes)
 		return;
 	e->watch = watch_open(e->env->kernel, engine_unwind_target(e));

@@ -5,7 +5,7 @@
 #include "view/stddev.h"
 #include "view/tseries.h"
 
-s64 map_average(const struct type *t, u64 total, u64 count)
+static s64 average_of(const struct type *t, u64 total, u64 count)
 {
 	if (!count)
 		return 0;
@@ -69,8 +69,8 @@ static int compare_values(const struct map_view *m, const struct map_row *a,
 		return compare_integers(t, (s64)a->total, (s64)b->total);
 	case TYPE_AVG:
 	case TYPE_STATS:
-		return compare_s64(map_average(t, a->total, a->count),
-				   map_average(t, b->total, b->count));
+		return compare_s64(average_of(t, a->total, a->count),
+				   average_of(t, b->total, b->count));
 	default:
 		return 0;
 	}
@@ -93,7 +93,7 @@ void map_view_sort(struct map_view *m)
 		qsort_r(m->rows, m->nrows, sizeof(*m->rows), compare_rows, m);
 }
 
-int map_view_compare_keys(const struct map_view *m, const u8 *a, const u8 *b)
+static int map_view_compare_keys(const struct map_view *m, const u8 *a, const u8 *b)
 {
 	return a && b ? compare_keys(m->key, a, b) : 0;
 }
@@ -142,7 +142,7 @@ static bool is_stats(const struct type *t)
 u64 map_row_number(const struct type *t, const struct map_row *row)
 {
 	if (t->kind == TYPE_AVG)
-		return (u64)map_average(t, row->total, row->count);
+		return (u64)average_of(t, row->total, row->count);
 	if (t->kind == TYPE_STDDEV)
 		return stddev_of((s64)row->total, row->count, row->squares);
 	return row->total;
@@ -171,7 +171,7 @@ static void add_number(const struct medium *to, const struct type *t, u64 v, u64
 static void add_stats(const struct medium *to, const struct type *t, const struct map_row *row,
 		      u64 divisor)
 {
-	const u64 average = (u64)map_average(t, row->total, row->count);
+	const u64 average = (u64)average_of(t, row->total, row->count);
 
 	if (to->json) {
 		json_object(to->json);

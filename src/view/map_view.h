@@ -49,15 +49,11 @@ struct map_print_options {
 void map_view_sort(struct map_view *m);
 /* Keeps only the `top` largest rows (0 = all) and brings them into the order of printing. */
 void map_view_arrange(struct map_view *m, u64 top);
-/* Negative, 0, positive. Both views have the same type of key. */
-int map_view_compare_keys(const struct map_view *m, const u8 *a, const u8 *b);
 void map_view_release(struct map_view *m);
 /* A scalar map without a row prints as zero (print(@x) of a map that was never assigned to). */
 void map_view_print(struct value_printer *p, struct output *out, const struct map_view *m,
 		    const struct map_print_options *options);
 
-/* Average of total/count, 0 if there were none. */
-s64 map_average(const struct type *t, u64 total, u64 count);
 /* count, sum, min, max, avg, stddev as the one number that they print. */
 u64 map_row_number(const struct type *t, const struct map_row *row);
 /* One value of a row. */

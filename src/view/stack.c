@@ -99,8 +99,8 @@ static void (*const writers[])(const struct value_printer *p, struct strbuf *out
 	[STACK_BUILD_ID] = add_build_id,
 };
 
-u32 stack_frames(struct value_printer *p, const struct type *t, const void *data, u64 *frames,
-		 u32 max)
+static u32 stack_frames(struct value_printer *p, const struct type *t, const void *data,
+			u64 *frames, u32 max)
 {
 	u64 id;
 

@@ -15,8 +15,5 @@
 /* data: a value of TYPE_KSTACK or TYPE_USTACK. */
 void stack_text(struct value_printer *p, struct strbuf *out, const struct type *t,
 		const void *data);
-/* Its frames, outermost last; returns how many (at most max). */
-u32 stack_frames(struct value_printer *p, const struct type *t, const void *data, u64 *frames,
-		 u32 max);
 
 #endif

@@ -111,11 +111,6 @@ static void test_programs(void)
 		check_all(s, c.pid, &t, programs[i][0], "alive");
 		symbolize_user(s, c.pid, t.local, &n);
 		ok(n.build_id && n.file_offset, "build-id and file offset");
-		is_int((long long)symbolize_user_address(s, c.pid, NULL, "local_one"),
-		       (long long)t.local, "the address of a name");
-		is_int((long long)symbolize_user_address(s, c.pid, NULL, "shared_data"),
-		       (long long)t.data, "of a variable");
-		is_int((long long)symbolize_user_address(s, c.pid, NULL, "no_such"), 0, "of none");
 		run_in(dir, "rm -f %s", programs[i][0]);
 		stop(&c);
 		check_all(s, c.pid, &t, programs[i][0], "ended and removed");

@@ -158,11 +158,6 @@ static struct object *open_vdso(struct process_cache *c, pid_t pid, const struct
 	return open_vdso_image(path, m);
 }
 
-struct object *process_cache_object(struct process_cache *c, const char *path)
-{
-	return object_get(c, path, path, 0);
-}
-
 /* ---- processes ---- */
 
 static void process_free(struct process_cache *c, struct process *p)

@@ -60,7 +60,5 @@ void process_cache_map(struct process_cache *c, pid_t pid, const struct process_
 struct process *process_cache_older(struct process *p);
 /* Looks an address up in the process's perf map, which is read (again) as needed. */
 const char *process_jit_symbol(struct process *p, u64 address, u64 *ret_offset);
-/* A file by path, opened once; NULL if it cannot be opened. Owned by the cache until its end. */
-struct object *process_cache_object(struct process_cache *c, const char *path);
 
 #endif

@@ -234,35 +234,3 @@ void symbolizer_tell_mapping(struct symbolizer *s, pid_t pid, u64 start, u64 len
 	if (m.end > m.start)
 		process_cache_map(processes(s), pid, &m);
 }
-
-/* ---- names to addresses ---- */
-
-static u64 address_in_process(struct process *p, const struct object *only, const char *name)
-{
-	for (size_t i = 0; i < p->maps.list.len; i++) {
-		const struct process_mapping *m = &p->maps.list.items[i];
-		struct object *o = p->objects[i];
-		struct elf_symbol symbol;
-		u64 bias;
-
-		if (!o || !o->elf || (only && o != only) ||
-		    elf_file_find_symbol(o->elf, name, &symbol) < 0)
-			continue;
-		if (elf_file_load_bias(o->elf, m->start, m->offset, &bias) == 0)
-			return symbol.address + bias;
-	}
-	return 0;
-}
-
-u64 symbolize_user_address(struct symbolizer *s, pid_t pid, const char *path, const char *name)
-{
-	struct object *o = path ? process_cache_object(processes(s), path) : NULL;
-	struct process *p = pid > 0 ? process_cache_get(processes(s), pid) : NULL;
-	struct elf_symbol symbol;
-
-	if (path && !o)
-		return 0;
-	if (p)
-		return address_in_process(p, o, name);
-	return o && o->elf && elf_file_find_symbol(o->elf, name, &symbol) == 0 ? symbol.address : 0;
-}

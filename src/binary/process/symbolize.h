@@ -67,7 +67,5 @@ void symbolizer_tell_fork(struct symbolizer *s, pid_t child, pid_t parent);
 /* path as the kernel names it: a file, "//anon", "[vdso]" ... */
 void symbolizer_tell_mapping(struct symbolizer *s, pid_t pid, u64 start, u64 length, u64 offset,
 			     u64 inode, const char *path);
-/* Address of a symbol in a process or file (uaddr()); 0 = unknown. */
-u64 symbolize_user_address(struct symbolizer *s, pid_t pid, const char *path, const char *name);
 
 #endif

@@ -103,7 +103,7 @@ static void sort(struct ksyms *ks)
 		ks->known++;
 }
 
-int ksyms_load(struct ksyms *ks)
+static int load(struct ksyms *ks)
 {
 	if (ks->is_loaded)
 		return ks->error;
@@ -121,7 +121,7 @@ int ksyms_load(struct ksyms *ks)
 
 bool ksyms_has_addresses(struct ksyms *ks)
 {
-	return !ksyms_load(ks) && ks->known < ks->list.len;
+	return !load(ks) && ks->known < ks->list.len;
 }
 
 /* ---- by address ---- */
@@ -216,7 +216,7 @@ static const struct ksym *find(struct ksyms *ks, u64 address)
 
 bool ksyms_at(struct ksyms *ks, u64 address, enum ksym_naming naming, struct kernel_symbol *ret)
 {
-	const struct ksym *first = ksyms_load(ks) ? NULL : find(ks, address), *s;
+	const struct ksym *first = load(ks) ? NULL : find(ks, address), *s;
 
 	if (!first)
 		return false;
@@ -279,7 +279,7 @@ static void index_names(struct ksyms *ks)
 /* 0: there is none. */
 static uintptr_t find_name(struct ksyms *ks, const char *name)
 {
-	if (ksyms_load(ks))
+	if (load(ks))
 		return 0;
 	if (ks->scans < SCANS_BEFORE_INDEX) {
 		ks->scans++;
@@ -357,7 +357,7 @@ static bool match_names(const struct ksyms *ks, const struct ksym *s, size_t n, 
 int ksyms_each_function(struct ksyms *ks, const char *glob, kernel_function_fn fn, void *arg)
 {
 	struct kernel_function f;
-	int rc = ksyms_load(ks);
+	int rc = load(ks);
 	size_t n;
 
 	if (rc)

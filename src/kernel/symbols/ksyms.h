@@ -21,8 +21,6 @@ struct ksyms *kernel_ksyms(struct kernel *k);
 struct ksyms *ksyms_new(char *text, size_t len);
 void ksyms_release(struct ksyms *ks);
 
-/* 0, or -errno: they cannot be read. */
-int ksyms_load(struct ksyms *ks);
 /* Are addresses shown? Where kernel.kptr_restrict hides them there are only names. */
 bool ksyms_has_addresses(struct ksyms *ks);
 

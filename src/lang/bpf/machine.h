@@ -52,8 +52,6 @@ struct mops {
 };
 void minsn_operands(const struct minsn *insn, struct mops *ret);
 u32 mblock_successors(const struct mblock *b, u32 ret[2]);
-/* No effect but on dst. */
-bool minsn_is_pure(const struct minsn *insn);
 static inline bool minsn_is_conditional(const struct minsn *insn)
 {
 	const u8 class = BPF_CLASS(insn->code), op = BPF_OP(insn->code);

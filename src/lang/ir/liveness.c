@@ -67,7 +67,7 @@ void minsn_operands(const struct minsn *insn, struct mops *ret)
 #undef DEFINES
 }
 
-bool minsn_is_pure(const struct minsn *insn)
+static bool is_pure(const struct minsn *insn)
 {
 	const u8 class = BPF_CLASS(insn->code);
 
@@ -209,7 +209,7 @@ static void scan_insn(struct work *w, struct minsn *insn, u32 point)
 	minsn_operands(insn, &ops);
 	for (u32 i = 0; i < ops.ndefs; i++)
 		needed |= w->end[ops.defs[i]] != 0;
-	if (!needed && minsn_is_pure(insn)) {
+	if (!needed && is_pure(insn)) {
 		insn->is_dead = true;
 		return;
 	}

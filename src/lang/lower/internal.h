@@ -102,8 +102,6 @@ void lower_variable_zero(struct lower *l, struct variable_symbol *v);
 ir_reg lower_variable_address(struct lower *l, struct variable_symbol *v);
 
 /* ---- lang/lower/map.c ---- */
-bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m);
-const struct script_map *lower_script_map(const struct lower *l, const struct map_symbol *m);
 /* @m[k] += amount, atomically. Gives the old value if `want` (else 0). */
 ir_reg lower_map_increment(struct lower *l, struct map_symbol *m, ir_reg key, ir_reg amount,
 			   bool want, struct span at);

@@ -4,17 +4,17 @@
 
 #include "lib/vm.h"
 
-const struct script_map *lower_script_map(const struct lower *l, const struct map_symbol *m)
+static const struct script_map *script_map_of(const struct lower *l, const struct map_symbol *m)
 {
 	return &l->script->maps.items[m->index];
 }
 
 /* A scalar map that is not per CPU is an array of one: the kernel lets code refer to its value
  * without a lookup. */
-bool lower_map_is_direct(const struct lower *l, const struct map_symbol *m)
+static bool is_direct(const struct lower *l, const struct map_symbol *m)
 {
-	return lower_script_map(l, m)->bpf_type == BPF_MAP_TYPE_ARRAY &&
-	       !lower_script_map(l, m)->switched;
+	return script_map_of(l, m)->bpf_type == BPF_MAP_TYPE_ARRAY &&
+	       !script_map_of(l, m)->switched;
 }
 
 ir_reg lower_map_address(struct lower *l, u32 map)
@@ -47,13 +47,13 @@ static bool has_padding(const struct type *t)
 ir_reg lower_map_key(struct lower *l, struct map_symbol *m, struct expr *const *args, u32 nargs,
 		     struct span at)
 {
-	const struct script_map *sm = lower_script_map(l, m);
+	const struct script_map *sm = script_map_of(l, m);
 	struct type room = {.kind = TYPE_ARRAY};
 	struct value v;
 	ir_reg address;
 	u32 slot;
 
-	if (lower_map_is_direct(l, m))
+	if (is_direct(l, m))
 		return 0;
 	if (nargs == 1 && !type_is(m->key, TYPE_NONE)) {
 		lower_expr(l, args[0], &v);
@@ -87,7 +87,7 @@ ir_reg lower_map_key(struct lower *l, struct map_symbol *m, struct expr *const *
 
 ir_reg lower_map_pointer(struct lower *l, const struct map_symbol *m)
 {
-	const struct script_map *sm = lower_script_map(l, m);
+	const struct script_map *sm = script_map_of(l, m);
 	ir_reg key, inner;
 	u32 found;
 
@@ -106,7 +106,7 @@ ir_reg lower_map_lookup(struct lower *l, struct map_symbol *m, ir_reg key)
 {
 	ir_reg r;
 
-	if (!lower_map_is_direct(l, m))
+	if (!is_direct(l, m))
 		return ir_call_n(l->f, BPF_FUNC_map_lookup_elem, lower_map_pointer(l, m), key);
 	r = ir_reg_new(l->f);
 	ir_add(l->f, (struct ir_insn){.op = IR_MAP_VALUE, .dst = r, .imm = m->index, .imm2 = 0});
@@ -159,14 +159,14 @@ static ir_reg zero_value(struct lower *l, const struct script_map *sm)
 ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 otherwise,
 			 struct span at)
 {
-	const struct script_map *sm = lower_script_map(l, m);
+	const struct script_map *sm = script_map_of(l, m);
 	const bool is_array =
 		sm->bpf_type == BPF_MAP_TYPE_ARRAY || sm->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY;
 	struct ir_function *f = l->f;
 	ir_reg element, again, made, map;
 	u32 found, absent, full;
 
-	if (lower_map_is_direct(l, m))
+	if (is_direct(l, m))
 		return lower_map_lookup(l, m, key);
 	map = sm->switched ? lower_map_pointer(l, m) : 0;
 	element = ir_move(
@@ -197,7 +197,7 @@ ir_reg lower_map_element(struct lower *l, struct map_symbol *m, ir_reg key, u32 
 
 void lower_add(struct lower *l, struct map_symbol *m, ir_reg element, s64 offset, ir_reg amount)
 {
-	const struct script_map *sm = lower_script_map(l, m);
+	const struct script_map *sm = script_map_of(l, m);
 
 	if (sm->is_percpu && m->programs <= 1) {
 		const ir_reg old = ir_load(l->f, element, offset, 8, false);
@@ -305,7 +305,7 @@ static void read_aggregation(struct lower *l, struct map_symbol *m, ir_reg key, 
 {
 	struct ir_function *f = l->f;
 	const u32 cpus = MAX(kernel_possible_cpus(l->check->options->env->kernel), 1u);
-	const struct script_map *sm = lower_script_map(l, m);
+	const struct script_map *sm = script_map_of(l, m);
 	const u32 found = ir_block_new(f, "cpu");
 	struct totals sum = {ir_reg_new(f), ir_reg_new(f)};
 	struct lower_loop loop;
@@ -343,7 +343,7 @@ void lower_map_read(struct lower *l, struct map_symbol *m, ir_reg key, struct va
 		return;
 	}
 	element = lower_map_lookup(l, m, key);
-	if (lower_map_is_direct(l, m) && type_is_scalar(t)) {
+	if (is_direct(l, m) && type_is_scalar(t)) {
 		*ret = value_register(t, ir_load(f, element, 0, t->size, t->is_signed));
 		return;
 	}
@@ -387,7 +387,7 @@ void lower_map_write(struct lower *l, struct map_symbol *m, ir_reg key, const st
 	ir_reg result, address;
 	u32 slot, failed, end;
 
-	if (lower_map_is_direct(l, m)) {
+	if (is_direct(l, m)) {
 		if (type_is_scalar(m->value)) {
 			lower_store_value(l, lower_map_lookup(l, m, key), 0, m->value, v, at);
 			return;
@@ -398,7 +398,7 @@ void lower_map_write(struct lower *l, struct map_symbol *m, ir_reg key, const st
 	}
 	/* The map takes whole words; a part of something else ends where it ends. */
 	if (v->kind == VALUE_MEMORY && v->space == SPACE_BPF && type_equal(v->type, m->value) &&
-	    v->type->size == lower_script_map(l, m)->value_size &&
+	    v->type->size == script_map_of(l, m)->value_size &&
 	    (!type_is(v->type, TYPE_STRING) || v->is_zero_padded)) {
 		address = lower_address(l, v->reg, v->constant);
 	} else {
@@ -420,7 +420,7 @@ void lower_map_write(struct lower *l, struct map_symbol *m, ir_reg key, const st
 
 ir_reg lower_map_delete(struct lower *l, struct map_symbol *m, ir_reg key)
 {
-	const struct script_map *sm = lower_script_map(l, m);
+	const struct script_map *sm = script_map_of(l, m);
 	struct ir_function *f = l->f;
 
 	if (sm->bpf_type == BPF_MAP_TYPE_ARRAY || sm->bpf_type == BPF_MAP_TYPE_PERCPU_ARRAY) {

@@ -102,11 +102,6 @@ void probe_cache_close(struct probe_cache *c)
 	free(c);
 }
 
-const char *probe_cache_path(const struct probe_cache *c)
-{
-	return c->path;
-}
-
 /* ---- paths below it ---- */
 
 static int walk(struct probe_cache *c, const char *path, bool create)

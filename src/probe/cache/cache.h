@@ -27,7 +27,6 @@ struct probe_cache;
  */
 int probe_cache_open(struct diag *d, const char *path, bool create, struct probe_cache **ret);
 void probe_cache_close(struct probe_cache *c); /* NULL is fine */
-const char *probe_cache_path(const struct probe_cache *c);
 
 /* What is known of one build-id. */
 struct cached_file {

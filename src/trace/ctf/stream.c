@@ -238,7 +238,7 @@ static void loss_of(struct ctf_stream *s, const struct packet_facts *facts)
 	const u64 events = facts->has_discarded ? facts->discarded - before : 0;
 
 	if ((events || packets) && s->trace->set)
-		ctf_set_lost(s->trace->set, s, events, packets);
+		ctf_set_lost(s->trace->set, events, packets);
 	s->has_sequence = facts->has_sequence;
 	s->sequence = facts->sequence;
 	s->has_discarded = facts->has_discarded;

@@ -23,8 +23,6 @@ struct ctf_set {
 	VECTOR(struct ctf_metadata *) old; /* that events in flight may still point to */
 	VECTOR(char *) roots;
 	struct ctf_loss loss;
-	struct ctf_stream *loss_stream;
-	u64 loss_events, loss_packets;
 };
 
 struct ctf_set *ctf_set_new(const struct ctf_options *options)
@@ -456,26 +454,10 @@ void ctf_set_skip(struct ctf_set *set, const struct ctf_event *event, struct dia
 
 /* ---- losses ---- */
 
-void ctf_set_lost(struct ctf_set *set, struct ctf_stream *s, u64 events, u64 packets)
+void ctf_set_lost(struct ctf_set *set, u64 events, u64 packets)
 {
 	set->loss.events += events;
 	set->loss.packets += packets;
-	set->loss_stream = s;
-	set->loss_events += events;
-	set->loss_packets += packets;
-}
-
-bool ctf_set_loss_event(struct ctf_set *set, struct ctf_stream **ret_stream, u64 *ret_events,
-			u64 *ret_packets)
-{
-	if (!set->loss_stream)
-		return false;
-	*ret_stream = set->loss_stream;
-	*ret_events = set->loss_events;
-	*ret_packets = set->loss_packets;
-	set->loss_stream = NULL;
-	set->loss_events = set->loss_packets = 0;
-	return true;
 }
 
 struct ctf_loss ctf_set_loss(const struct ctf_set *set)

@@ -97,9 +97,6 @@ void ctf_set_refresh(struct ctf_set *set, struct diag *d);
 struct ctf_loss ctf_set_loss(const struct ctf_set *set);
 u32 ctf_set_traces(const struct ctf_set *set);
 struct ctf_trace *ctf_set_trace(const struct ctf_set *set, u32 index);
-/* False: nothing was lost since the last question. Names the stream and what it lost. */
-bool ctf_set_loss_event(struct ctf_set *set, struct ctf_stream **ret_stream, u64 *ret_events,
-			u64 *ret_packets);
 void ctf_set_release(struct ctf_set *set);
 
 /* ---- trace/ctf/stream.c: one file ---- */
@@ -113,6 +110,6 @@ int ctf_stream_open(struct ctf_trace *trace, const char *path, int fd, bool live
 void ctf_stream_grow(struct ctf_stream *s);
 void ctf_stream_close(struct ctf_stream *s);
 /* Called with what packets say was lost. */
-void ctf_set_lost(struct ctf_set *set, struct ctf_stream *s, u64 events, u64 packets);
+void ctf_set_lost(struct ctf_set *set, u64 events, u64 packets);
 
 #endif

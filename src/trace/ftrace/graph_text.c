@@ -85,7 +85,7 @@ bool graph_record_parse(const struct event_info *info, const struct page_event *
 
 /* ---- columns ---- */
 
-char graph_text_mark(u64 ns)
+static char duration_mark(u64 ns)
 {
 	static const struct {
 		u64 above; /* ns */
@@ -132,7 +132,7 @@ static void print_duration(struct graph_text *g, u64 ns, struct strbuf *out)
 {
 	if (g->options.no_duration)
 		return;
-	strbuf_addch(out, g->options.no_overhead ? ' ' : graph_text_mark(ns));
+	strbuf_addch(out, g->options.no_overhead ? ' ' : duration_mark(ns));
 	strbuf_addch(out, ' ');
 	graph_text_duration(ns, out);
 	strbuf_addstr(out, "|  ");

@@ -58,7 +58,5 @@ bool graph_record_parse(const struct event_info *info, const struct page_event *
 s64 graph_text_error(u64 retval);
 /* "  12.045 us   " as in the duration column. */
 void graph_text_duration(u64 ns, struct strbuf *out);
-/* ' ', '+' (> 10 us), '!' 100 us, '#' 1 ms, '*' 10 ms, '@' 100 ms, '$' 1 s */
-char graph_text_mark(u64 ns);
 
 #endif
