@@ -313,6 +313,12 @@ void recordings_refresh(struct recordings *all, struct diag *d)
 	}
 }
 
+bool recording_stack(struct recording *r, struct recorded_stack *ret)
+{
+	ret->len = 0;
+	return r->reader->stack && r->reader->stack(r, ret);
+}
+
 int recording_print(struct recording *r)
 {
 	return r->reader->print(r, r->all->printer);

@@ -21,6 +21,7 @@
 #include "base/options.h"
 #include "trace/ctf/print.h"
 #include "trace/field_value.h"
+#include "trace/recorded_stack.h"
 
 /* A kind of event: "sched:sched_switch". Readers make one when they meet it. */
 struct recorded_kind {
@@ -94,6 +95,8 @@ struct recording_reader {
 	/* Where this host's clock of this name lies. */
 	bool (*clock)(const struct recording *r, const char *host, const char *name,
 		      struct recorded_clock *ret);
+	/* Adds the event's call chain to *ret, which is empty. False: it has none. */
+	bool (*stack)(struct recording *r, struct recorded_stack *ret);
 	/* A further path for the same recording; 0 or -errno. */
 	int (*add)(struct recording *r, const char *path, struct diag *d);
 	void (*refresh)(struct recording *r, struct diag *d); /* what has grown since */
@@ -130,6 +133,11 @@ bool recordings_peek(const struct recordings *all, s64 *ret_ns);
 /* The recording with the oldest event that is wanted, behind the one before. NULL: the end. */
 struct recording *recordings_next(struct recordings *all, struct diag *d);
 void recordings_refresh(struct recordings *all, struct diag *d);
+/*
+ * The call chain of the event it stands at, in place of what *ret held. Of a sample without one,
+ * the function that it was in. False: it has none.
+ */
+bool recording_stack(struct recording *r, struct recorded_stack *ret);
 /* Its event's line, to standard output. 0 or -errno of a write. */
 int recording_print(struct recording *r);
 int recordings_flush(struct recordings *all);

@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "trace/dat/trace_dat.h"
 #include "trace/ftrace/event_field.h"
 #include "trace/ftrace/event_json.h"
@@ -38,6 +39,7 @@ struct dat_recording {
 	char *host;
 	int name_width; /* of instances, in columns */
 	struct recorded_kind **kinds; /* by event id: once it was met */
+	struct hashmap modules; /* "ext4" -> "[ext4]", for call chains */
 	struct strbuf line;
 };
 
@@ -194,6 +196,48 @@ static struct field_value dat_value(struct recording *r, const char *name, bool 
 		v.text = task_name(k->text.tasks, page_event_pid(e), &v.size);
 	}
 	return v;
+}
+
+static const char *module_name(struct dat_recording *k, const char *module)
+{
+	void **const at = hashmap_put(&k->modules, module, strlen(module) + 1, NULL);
+
+	if (!*at)
+		*at = xasprintf("[%s]", module);
+	return *at;
+}
+
+/* Frames of programs have no names: nothing tells what was mapped there. */
+static struct recorded_frame frame_of(struct dat_recording *k, u64 address, bool is_user)
+{
+	struct recorded_frame f = {.address = address, .in_file = address, .is_kernel = !is_user};
+	struct kernel_symbol found;
+
+	if (is_user)
+		return f;
+	f.object = "[kernel.kallsyms]";
+	if (k->text.context.symbols &&
+	    ksyms_at(k->text.context.symbols, address, KSYM_FIRST, &found)) {
+		f.symbol = found.name;
+		f.offset = address - found.address;
+		if (found.module)
+			f.object = module_name(k, found.module);
+	}
+	return f;
+}
+
+static bool dat_stack(struct recording *r, struct recorded_stack *ret)
+{
+	struct dat_recording *const k = dat_of(r);
+	const struct page_event *const e = &k->current->event.event;
+	const struct event_info *info = event_table_get(k->text.events, page_event_id(e));
+	struct event_stack stack;
+
+	if (!info || !event_stack(info, e, &stack))
+		return false;
+	for (u32 i = 0; i < stack.count; i++)
+		vector_push(ret, frame_of(k, event_stack_address(&stack, i), stack.is_user));
+	return ret->len;
 }
 
 /* ---- lines ---- */
@@ -359,6 +403,9 @@ static void dat_close(struct recording *r)
 	vector_free(&k->sources);
 	trace_dat_close(k->file);
 	strbuf_release(&k->line);
+	hashmap_each (&k->modules, e)
+		free(e->value);
+	hashmap_release(&k->modules);
 	free(k->kinds);
 	free(k->host);
 	free(k);
@@ -426,4 +473,5 @@ const struct recording_reader dat_reader = {
 	.each_field = dat_each_field,
 	.names = dat_names,
 	.close = dat_close,
+	.stack = dat_stack,
 };

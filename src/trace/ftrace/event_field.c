@@ -63,3 +63,38 @@ struct field_value event_field(const struct event_info *info, const struct page_
 	}
 	return v;
 }
+
+/*
+ * Behind the common fields stand the number of frames, of a user stack the process, then the
+ * addresses.
+ */
+bool event_stack(const struct event_info *info, const struct page_event *e, struct event_stack *ret)
+{
+	const bool is_user = str_eq(info->name, "user_stack");
+	u32 count = e->size > 16 ? (e->size - 16) / 8 : 0, word = 0;
+
+	if (!str_eq(info->system, "ftrace") || !(is_user || str_eq(info->name, "kernel_stack")))
+		return false;
+	if (e->size >= 12)
+		memcpy(&word, e->data + 8, sizeof(word));
+	*ret = (struct event_stack){
+		.addresses = e->data + 16, .is_user = is_user, .process = (pid_t)word};
+	if (!is_user)
+		count = MIN(count, word);
+	while (ret->count < count) {
+		const u64 address = event_stack_address(ret, ret->count);
+
+		if (!address || address == UINT64_MAX)
+			break;
+		ret->count++;
+	}
+	return true;
+}
+
+u64 event_stack_address(const struct event_stack *s, u32 i)
+{
+	u64 address;
+
+	memcpy(&address, s->addresses + (size_t)i * 8, sizeof(address));
+	return address;
+}

@@ -14,6 +14,18 @@ struct field_value event_field(const struct event_info *info, const struct page_
 /* The bytes of a member's value, wherever in the record they lie; NULL: they are not all there. */
 const u8 *event_member_bytes(const struct type_member *m, const struct page_event *e,
 			     u32 *ret_size);
+struct event_stack {
+	const u8 *addresses; /* u64 each, unaligned; innermost first */
+	u32 count;
+	bool is_user;
+	pid_t process; /* is_user: whose they are */
+};
+
+/* What ftrace's events kernel_stack and user_stack hold. False: it is none of them. */
+bool event_stack(const struct event_info *info, const struct page_event *e,
+		 struct event_stack *ret);
+u64 event_stack_address(const struct event_stack *s, u32 i);
+
 /* An integer of up to 8 bytes, little endian, sign-extended if it has one. */
 u64 event_number(const struct type *t, const u8 *data);
 

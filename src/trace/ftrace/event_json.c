@@ -127,39 +127,23 @@ static void add_frame(struct json *j, const struct event_json_names *names, bool
 	strbuf_release(&name);
 }
 
-/*
- * Behind the common fields stand the number of frames, of a user stack the process, then the
- * addresses.
- */
-static void add_frames(struct json *j, const struct page_event *e, bool is_user,
+static void add_frames(struct json *j, const struct event_stack *s,
 		       const struct event_json_names *names)
 {
-	u32 count = e->size > 16 ? (e->size - 16) / 8 : 0, word = 0;
-
-	if (e->size >= 12)
-		memcpy(&word, e->data + 8, sizeof(word));
-	if (!is_user)
-		count = MIN(count, word);
 	json_key(j, "frames");
 	json_array(j);
-	for (u32 i = 0; i < count; i++) {
-		u64 address;
-
-		memcpy(&address, e->data + 16 + i * 8, sizeof(address));
-		if (!address || address == UINT64_MAX)
-			break;
-		add_frame(j, names, is_user, (pid_t)word, address);
-	}
+	for (u32 i = 0; i < s->count; i++)
+		add_frame(j, names, s->is_user, s->process, event_stack_address(s, i));
 	json_end(j, ']');
 }
 
 void event_json_add(struct json *j, const struct event_info *info, const struct page_event *e,
 		    const struct event_json_names *names)
 {
-	const bool is_user = str_eq(info->name, "user_stack");
+	struct event_stack stack;
 
-	if (is_user || str_eq(info->name, "kernel_stack"))
-		add_frames(j, e, is_user, names);
+	if (event_stack(info, e, &stack))
+		add_frames(j, &stack, names);
 	else
 		add_fields(j, info, e, names);
 }

@@ -395,9 +395,10 @@ static struct ksyms *kernel_symbols(struct perf_machine *m)
 	return m->symbols;
 }
 
-static struct perf_place kernel_place(struct perf_machine *m, u64 address)
+static struct recorded_frame kernel_place(struct perf_machine *m, u64 address)
 {
-	struct perf_place place = {.is_kernel = true, .in_file = address, .file = KERNEL_NAME};
+	struct recorded_frame place = {
+		.is_kernel = true, .address = address, .in_file = address, .object = KERNEL_NAME};
 	const size_t i = find(&m->kernel, address);
 	const struct mapping *const in =
 		i < m->kernel.list.len && m->kernel.list.items[i].start <= address
@@ -407,7 +408,7 @@ static struct perf_place kernel_place(struct perf_machine *m, u64 address)
 	struct kernel_symbol found;
 
 	if (in)
-		place.file = in->object->shown;
+		place.object = in->object->shown;
 	if (in && in->object->looked_for) { /* it is its own name */
 		place.symbol = in->object->path;
 		place.offset = address - in->start;
@@ -467,11 +468,11 @@ static const char *shown_name(struct perf_machine *m, struct object *o,
 	return *at;
 }
 
-static struct perf_place user_place(struct perf_machine *m, u32 pid, u64 address)
+static struct recorded_frame user_place(struct perf_machine *m, u32 pid, u64 address)
 {
 	const struct process *const p = process_of(m, pid);
 	const size_t i = find(p, address);
-	struct perf_place place = {.in_file = address};
+	struct recorded_frame place = {.address = address, .in_file = address};
 	const struct mapping *in;
 	struct elf_symbol symbol;
 	struct elf_file *elf;
@@ -480,7 +481,7 @@ static struct perf_place user_place(struct perf_machine *m, u32 pid, u64 address
 	if (i == p->list.len || p->list.items[i].start > address)
 		return place;
 	in = &p->list.items[i];
-	place.file = in->object->shown;
+	place.object = in->object->shown;
 	place.in_file = address - in->start + in->offset;
 	elf = elf_of(m, in->object);
 	if (elf && !elf_file_address(elf, place.in_file, &at) &&
@@ -489,10 +490,11 @@ static struct perf_place user_place(struct perf_machine *m, u32 pid, u64 address
 	return place;
 }
 
-struct perf_place perf_machine_place(struct perf_machine *m, u32 pid, enum perf_mode mode,
-				     u64 address)
+struct recorded_frame perf_machine_place(struct perf_machine *m, u32 pid, enum perf_mode mode,
+					 u64 address)
 {
 	return mode == PERF_MODE_KERNEL ? kernel_place(m, address)
-	       : mode == PERF_MODE_USER ? user_place(m, pid, address)
-					: (struct perf_place){.in_file = address};
+	       : mode == PERF_MODE_USER
+		       ? user_place(m, pid, address)
+		       : (struct recorded_frame){.address = address, .in_file = address};
 }

@@ -9,6 +9,7 @@
 
 #include "base/strbuf.h"
 #include "trace/perf/perf_data.h"
+#include "trace/recorded_stack.h"
 
 struct perf_machine;
 
@@ -31,16 +32,8 @@ u64 perf_machine_left_out(const struct perf_machine *m);
 
 enum perf_mode { PERF_MODE_KERNEL, PERF_MODE_USER, PERF_MODE_OTHER };
 
-struct perf_place {
-	const char *file; /* as perf names it: a path, "[kernel.kallsyms]", "[module]"; NULL */
-	bool is_kernel;
-	u64 in_file; /* the address as the file's symbols have it */
-	const char *symbol; /* NULL = unknown */
-	u64 offset; /* in the symbol */
-};
-
 /* Where an address of a process leads. Strings stay until it is released. */
-struct perf_place perf_machine_place(struct perf_machine *m, u32 pid, enum perf_mode mode,
-				     u64 address);
+struct recorded_frame perf_machine_place(struct perf_machine *m, u32 pid, enum perf_mode mode,
+					 u64 address);
 
 #endif

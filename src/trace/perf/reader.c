@@ -164,6 +164,13 @@ static struct field_value perf_value(struct recording *r, const char *name, bool
 	return v;
 }
 
+static bool perf_stack(struct recording *r, struct recorded_stack *ret)
+{
+	struct perf_recording *const p = perf_of(r);
+
+	return perf_script_stack(&p->script, p->machine, ret);
+}
+
 /* ---- lines ---- */
 
 static void add_sample_fields(void *arg, struct json *j)
@@ -373,4 +380,5 @@ const struct recording_reader perf_reader = {
 	.each_field = perf_each_field,
 	.names = perf_names,
 	.close = perf_close,
+	.stack = perf_stack,
 };

@@ -21,6 +21,7 @@ void perf_script_begin(struct perf_script *s, const struct perf_data *data)
 void perf_script_release(struct perf_script *s)
 {
 	strbuf_release(&s->text);
+	vector_free(&s->stack);
 }
 
 /* ---- addresses ---- */
@@ -48,65 +49,64 @@ static bool is_marker(u64 word, enum perf_mode *mode)
 	return true;
 }
 
-struct frame {
-	u64 address;
-	struct perf_place place;
-};
-
-/* The next one of the chain; false: the end. *at counts words, *frames what was given. */
-static bool frame_next(const struct perf_script *s, struct perf_machine *m, size_t *at,
-		       enum perf_mode *mode, size_t *frames, struct frame *ret)
+static void add_frame(struct perf_script *s, struct perf_machine *m, enum perf_mode mode,
+		      u64 address, struct recorded_stack *to)
 {
-	while (*at < s->sample.nr_chain && *frames < CHAIN_MAX) {
-		u64 word;
-
-		memcpy(&word, s->sample.chain + 8 * (*at)++, sizeof(word));
-		if (is_marker(word, mode))
-			continue;
-		++*frames;
-		ret->address = word;
-		ret->place = perf_machine_place(m, s->sample.pid, *mode, word);
-		return true;
-	}
-	return false;
+	vector_push(to, perf_machine_place(m, s->sample.pid, mode, address));
 }
 
-static void add_name(const struct perf_place *place, struct strbuf *out)
+static void add_chain_frames(struct perf_script *s, struct perf_machine *m,
+			     struct recorded_stack *to)
 {
-	if (place->symbol) {
-		escape_line(out, place->symbol, strlen(place->symbol));
-		strbuf_addf(out, "+0x%" PRIx64, place->offset);
+	enum perf_mode mode = PERF_MODE_USER;
+	u64 word;
+
+	for (u64 i = 0; i < s->sample.nr_chain && to->len < CHAIN_MAX; i++) {
+		memcpy(&word, s->sample.chain + 8 * i, sizeof(word));
+		if (!is_marker(word, &mode))
+			add_frame(s, m, mode, word, to);
+	}
+}
+
+bool perf_script_stack(struct perf_script *s, struct perf_machine *m, struct recorded_stack *ret)
+{
+	add_chain_frames(s, m, ret);
+	if (!ret->len && s->attr->sample_type & PERF_SAMPLE_IP)
+		add_frame(s, m, mode_of(s->misc), s->sample.ip, ret);
+	return ret->len;
+}
+
+static void add_name(const struct recorded_frame *f, struct strbuf *out)
+{
+	if (f->symbol) {
+		escape_line(out, f->symbol, strlen(f->symbol));
+		strbuf_addf(out, "+0x%" PRIx64, f->offset);
 	} else {
 		strbuf_addstr(out, "[unknown]");
 	}
 }
 
-static void add_place(u64 address, const struct perf_place *place, struct strbuf *out)
+static void add_place(u64 address, const struct recorded_frame *f, struct strbuf *out)
 {
-	const char *const file = place->file ?: "[unknown]";
+	const char *const object = f->object ?: "[unknown]";
 
 	strbuf_addf(out, "%16" PRIx64 " ", address);
-	add_name(place, out);
+	add_name(f, out);
 	strbuf_addstr(out, " (");
-	escape_line(out, file, strlen(file));
+	escape_line(out, object, strlen(object));
 	strbuf_addch(out, ')');
 }
 
 /* In chains perf shows where in its file an address is. */
-static u64 shown_address(const struct frame *f)
+static void add_chain(struct perf_script *s, struct perf_machine *m, struct strbuf *out)
 {
-	return f->place.file && !f->place.is_kernel ? f->place.in_file : f->address;
-}
+	s->stack.len = 0;
+	add_chain_frames(s, m, &s->stack);
+	for (size_t i = 0; i < s->stack.len; i++) {
+		const struct recorded_frame *const f = &s->stack.items[i];
 
-static void add_chain(const struct perf_script *s, struct perf_machine *m, struct strbuf *out)
-{
-	enum perf_mode mode = PERF_MODE_USER;
-	size_t at = 0, frames = 0;
-	struct frame f;
-
-	while (frame_next(s, m, &at, &mode, &frames, &f)) {
 		strbuf_addch(out, '\t');
-		add_place(shown_address(&f), &f.place, out);
+		add_place(f->object && !f->is_kernel ? f->in_file : f->address, f, out);
 		strbuf_addch(out, '\n');
 	}
 }
@@ -175,11 +175,11 @@ void perf_script_line(struct perf_script *s, struct perf_machine *m, const char 
 		strbuf_addch(out, '\n');
 		add_chain(s, m, out);
 	} else if (shows_address(s)) {
-		const struct perf_place place =
+		const struct recorded_frame f =
 			perf_machine_place(m, s->sample.pid, mode_of(s->misc), s->sample.ip);
 
 		strbuf_addch(out, ' ');
-		add_place(s->sample.ip, &place, out);
+		add_place(s->sample.ip, &f, out);
 	}
 	strbuf_addch(out, '\n');
 }
@@ -187,7 +187,7 @@ void perf_script_line(struct perf_script *s, struct perf_machine *m, const char 
 void perf_script_body(struct perf_script *s, struct perf_machine *m,
 		      const struct print_context *context, struct strbuf *out)
 {
-	struct perf_place place;
+	struct recorded_frame f;
 
 	if (is_tracepoint(s)) {
 		add_text(s, context, out);
@@ -196,27 +196,27 @@ void perf_script_body(struct perf_script *s, struct perf_machine *m,
 	strbuf_addf(out, "period = %" PRIu64, s->sample.period);
 	if (!(s->attr->sample_type & PERF_SAMPLE_IP))
 		return;
-	place = perf_machine_place(m, s->sample.pid, mode_of(s->misc), s->sample.ip);
+	f = perf_machine_place(m, s->sample.pid, mode_of(s->misc), s->sample.ip);
 	strbuf_addf(out, ", ip = 0x%" PRIX64 " ", s->sample.ip);
-	add_name(&place, out);
+	add_name(&f, out);
 }
 
 void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, struct json *j)
 {
-	enum perf_mode mode = PERF_MODE_USER;
-	size_t at = 0, frames = 0;
-	struct frame f;
-
 	if (!s->sample.nr_chain)
 		return;
+	s->stack.len = 0;
+	add_chain_frames(s, m, &s->stack);
 	json_key(j, "frames");
 	json_array(j);
-	while (frame_next(s, m, &at, &mode, &frames, &f)) {
+	for (size_t i = 0; i < s->stack.len; i++) {
+		const struct recorded_frame *const f = &s->stack.items[i];
+
 		strbuf_reset(&s->text);
-		if (f.place.symbol)
-			strbuf_addf(&s->text, "%s+0x%" PRIx64, f.place.symbol, f.place.offset);
+		if (f->symbol)
+			strbuf_addf(&s->text, "%s+0x%" PRIx64, f->symbol, f->offset);
 		else
-			strbuf_addf(&s->text, "0x%" PRIx64, f.address);
+			strbuf_addf(&s->text, "0x%" PRIx64, f->address);
 		json_string(j, s->text.data, s->text.len);
 	}
 	json_end(j, ']');

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "trace/ftrace/event_table.h"
 #include "trace/perf/machine.h"
+#include "trace/recorded_stack.h"
 
 struct perf_script {
 	/* the event */
@@ -24,6 +25,7 @@ struct perf_script {
 	size_t name_width;
 	bool has_chains, tracepoints_have_chains;
 	struct strbuf text;
+	struct recorded_stack stack; /* for lines */
 };
 
 /* What all events say of the columns. Again when there are more. */
@@ -35,6 +37,8 @@ void perf_script_body(struct perf_script *s, struct perf_machine *m,
 		      const struct print_context *context, struct strbuf *out);
 /* "frames": [...], innermost first; nothing if it has none. */
 void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, struct json *j);
+/* The call chain, else the place that was sampled; see recording_stack(). */
+bool perf_script_stack(struct perf_script *s, struct perf_machine *m, struct recorded_stack *ret);
 void perf_script_release(struct perf_script *s);
 
 #endif
