@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/escape.h"
@@ -12,31 +11,19 @@
 #include "base/options.h"
 #include "cmd/report/report.h"
 #include "cmd/report/names.h"
-#include "cmd/report/time.h"
-#include "lang/predicate/recorded.h"
+#include "cmd/report/selection.h"
 #include "trace/recording.h"
 
 struct arguments {
-	struct string_list events, where;
-	const char *format, *begin, *end, *kernel_clock;
-	bool json, count, live, utc, seconds, no_symbols;
-	u64 limit, hold_ms;
+	struct selection_arguments selection;
+	const char *format, *kernel_clock;
+	bool json, count, live, seconds, no_symbols;
+	u64 hold_ms;
 	struct string_list paths; /* of --files: where to look for objects */
 };
 
 static const struct option_spec options[] = {
-	{'e', "event", "GLOB", "only events whose name matches, as in 'app:*'; may be repeated",
-	 OPTION_LIST, offsetof(struct arguments, events)},
-	{'w', "where", "CONDITION",
-	 "only events for which this holds, as between the slashes of a script; "
-	 "FIELD=VALUE takes * and ?; may be repeated",
-	 OPTION_LIST, offsetof(struct arguments, where)},
-	{'b', "begin", "TIME",
-	 "from this time on: HH:MM:SS, YYYY-MM-DD HH:MM:SS, or seconds since the epoch",
-	 OPTION_STRING, offsetof(struct arguments, begin)},
-	{'E', "end", "TIME", "up to this time", OPTION_STRING, offsetof(struct arguments, end)},
-	{'n', "limit", "N", "end after this many events", OPTION_U64,
-	 offsetof(struct arguments, limit)},
+	SELECTION_OPTIONS(offsetof(struct arguments, selection)),
 	{'f', "format", "text|babeltrace|json|trace-cmd|perf",
 	 "text (the default), babeltrace (byte for byte what babeltrace2 prints), json; of one "
 	 "file alone: trace-cmd, perf (as these print their own)",
@@ -44,7 +31,7 @@ static const struct option_spec options[] = {
 	{0, "json", NULL, "one JSON object a line", OPTION_FLAG, offsetof(struct arguments, json)},
 	{'c', "count", NULL, "how many events there are of each kind", OPTION_FLAG,
 	 offsetof(struct arguments, count)},
-	{0, "utc", NULL, "times in UTC", OPTION_FLAG, offsetof(struct arguments, utc)},
+	{0, "utc", NULL, "times in UTC", OPTION_FLAG, offsetof(struct arguments, selection.utc)},
 	{0, "seconds", NULL, "times as seconds since the epoch", OPTION_FLAG,
 	 offsetof(struct arguments, seconds)},
 	{0, "live", NULL, "go on as the traces grow; Ctrl-C ends", OPTION_FLAG,
@@ -118,9 +105,7 @@ struct report {
 	const struct arguments *arguments;
 	struct recordings *recordings;
 	struct diag diag;
-	VECTOR(const struct expr *) where;
-	s64 begin_ns, end_ns;
-	u64 printed;
+	struct selection selection;
 	struct hashmap counts;
 };
 
@@ -141,35 +126,6 @@ static void on_signal(int number)
 
 /* ---- what is asked for ---- */
 
-static int window(struct report *r)
-{
-	s64 day;
-
-	r->begin_ns = INT64_MIN;
-	r->end_ns = INT64_MAX;
-	if (!recordings_peek(r->recordings, &day))
-		day = (s64)time(NULL) * 1000000000;
-	if (r->arguments->begin &&
-	    report_time_parse(r->arguments->begin, r->arguments->utc, day, &r->begin_ns))
-		return options_usage_error(&spec, "'%s' is no time", r->arguments->begin);
-	if (r->arguments->end &&
-	    report_time_parse(r->arguments->end, r->arguments->utc, day, &r->end_ns))
-		return options_usage_error(&spec, "'%s' is no time", r->arguments->end);
-	return 0;
-}
-
-static int conditions(struct report *r)
-{
-	for (u32 i = 0; i < r->arguments->where.count; i++) {
-		const struct expr *e = predicate_recorded(&r->diag, r->arguments->where.items[i]);
-
-		if (!e)
-			return -EINVAL;
-		vector_push(&r->where, e);
-	}
-	return 0;
-}
-
 /*
  * A file alone is printed as the tool that it is of would, unless a time line is asked for; so is
  * one that was to be and is not there.
@@ -179,8 +135,8 @@ static const char *style_of(const struct arguments *a, char **paths)
 	const bool has_style = a->format && recording_is_style(a->format);
 
 	if (paths[1] || !(recording_recognise(*paths) || (has_style && access(*paths, R_OK))) ||
-	    a->json || a->begin || a->end || a->utc || a->seconds || a->kernel_clock || a->live ||
-	    (a->format && !has_style))
+	    a->json || a->selection.begin || a->selection.end || a->selection.utc || a->seconds ||
+	    a->kernel_clock || a->live || (a->format && !has_style))
 		return NULL;
 	return has_style ? a->format : "";
 }
@@ -217,28 +173,6 @@ static void tell(struct report *r)
 	diag_tell(&r->diag);
 }
 
-static struct field_value look_up(void *arg, const char *name, bool only_field)
-{
-	struct recording *const from = arg;
-
-	return from->reader->value(from, name, only_field);
-}
-
-static bool passes(const struct report *r, struct recording *from)
-{
-	if (from->ns < r->begin_ns || from->ns > r->end_ns)
-		return false;
-	for (size_t i = 0; i < r->where.len; i++)
-		if (!predicate_holds(r->where.items[i], look_up, from))
-			return false;
-	return true;
-}
-
-static bool enough(const struct report *r)
-{
-	return r->arguments->limit && r->printed >= r->arguments->limit;
-}
-
 /* Up to the end of what is there. 0, or what a write said. */
 static int events(struct report *r)
 {
@@ -246,11 +180,10 @@ static int events(struct report *r)
 	struct recording *from;
 	int rc = 0;
 
-	while (!rc && !interrupted && !enough(r) &&
+	while (!rc && !interrupted && !selection_is_over(&r->selection) &&
 	       (from = recordings_next(r->recordings, &r->diag))) {
-		if (!passes(r, from))
+		if (!selection_passes(&r->selection, from))
 			continue;
-		r->printed++;
 		if (counts)
 			from->kind->count++;
 		else
@@ -263,12 +196,12 @@ static int follow(struct report *r)
 {
 	int rc = 0;
 
-	while (!rc && !interrupted && !enough(r)) {
+	while (!rc && !interrupted && !selection_is_over(&r->selection)) {
 		rc = events(r);
 		if (!rc)
 			rc = recordings_flush(r->recordings);
 		tell(r);
-		if (!rc && !interrupted && !enough(r))
+		if (!rc && !interrupted && !selection_is_over(&r->selection))
 			poll(NULL, 0, 100);
 		recordings_refresh(r->recordings, &r->diag);
 	}
@@ -385,14 +318,15 @@ static enum exit_code run(struct report *r, char **paths)
 		tell(r);
 		return EXIT_FAILED;
 	}
-	rc = window(r);
+	rc = selection_window(&r->selection, r->recordings, &spec);
 	if (rc)
 		return (enum exit_code)rc;
 	rc = r->arguments->live ? follow(r) : events(r);
 	if (!rc)
 		rc = recordings_flush(r->recordings);
 	if (!rc)
-		report_names_check(r->recordings, r->where.items, r->where.len, &r->diag);
+		report_names_check(r->recordings, r->selection.where.items, r->selection.where.len,
+				   &r->diag);
 	if (r->arguments->count)
 		counts_print(r);
 	return end(r, rc);
@@ -400,10 +334,13 @@ static enum exit_code run(struct report *r, char **paths)
 
 static int report(const struct arguments *a, char **paths)
 {
-	struct report r = {.arguments = a, .diag = DIAG_INIT};
+	struct report r = {
+		.arguments = a, .selection = {.arguments = &a->selection}, .diag = DIAG_INIT};
 	struct recordings_options what = {
-		.print = {.gmt = a->utc, .seconds = a->seconds, .escape = isatty(STDOUT_FILENO)},
-		.events = a->events,
+		.print = {.gmt = a->selection.utc,
+			  .seconds = a->seconds,
+			  .escape = isatty(STDOUT_FILENO)},
+		.events = a->selection.events,
 		.files = a->paths,
 		.style = style_of(a, paths),
 		.clock = a->kernel_clock,
@@ -420,13 +357,13 @@ static int report(const struct arguments *a, char **paths)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	r.recordings = recordings_new(&what);
-	if (conditions(&r)) {
+	if (selection_conditions(&r.selection, &r.diag)) {
 		tell(&r);
 		rc = EXIT_USAGE;
 	} else {
 		rc = run(&r, paths);
 	}
-	vector_free(&r.where);
+	selection_release(&r.selection);
 	hashmap_release(&r.counts);
 	recordings_release(r.recordings);
 	diag_release(&r.diag);
