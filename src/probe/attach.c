@@ -65,13 +65,6 @@ int attach_perf_event(int prog_fd, int event_fd, u64 cookie, struct probe_attach
 		if (link == -EINVAL)
 			link = ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, prog_fd) ? -errno : event_fd;
 	}
-	if (link >= 0 && ioctl(event_fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		const int err = -errno;
-
-		if (link != event_fd)
-			close(link);
-		link = err;
-	}
 	if (link < 0) {
 		close(event_fd);
 		return link;

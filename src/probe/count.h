@@ -37,10 +37,11 @@ void count_switch(bool on);
 /* With what the thread's children have counted. 0 or -errno. */
 int count_read(int fd, struct count_value *ret);
 /*
- * Is a BPF program attached to the tracepoint? The kernel runs it first, and counts only what it
- * returns 1 for; programs of tracers return 0 (perf_call_bpf_enter() in kernel/trace/).
+ * Does a BPF program on the tracepoint decide what is counted? The kernel runs all of them first,
+ * and counts only what each returns 1 for (trace_call_bpf() in kernel/trace/bpf_trace.c). Ours
+ * always do; those of others are looked at.
  */
-bool count_has_program(int fd);
+bool count_is_decided(int fd);
 /* Says why a counter of t could not be opened. */
 void count_refused(struct probe_env *env, const struct probe_target *t, int error);
 

@@ -274,7 +274,13 @@ struct probe_provider {
 	bool runs_in_reverse;
 	/* attachments are sequence files: reading event_fd to the end runs the program */
 	bool runs_when_read;
-	bool returns_value; /* what the body returns is the result; other programs return 0 */
+	bool returns_value; /* what the body returns is the result */
+	/*
+	 * What programs return else. perf makes nothing of an event for which one of the programs
+	 * on it returns 0, no count and no record, whoever they are for (trace_call_bpf()): on
+	 * events that others may count, too, 1.
+	 */
+	u32 result;
 	bool takes_path; /* the part behind the name is a file */
 	bool takes_any_name; /* NAME is the user's own text, once in a script */
 	bool is_always_kept; /* by --probe-filter: no event of the traced world */

@@ -369,9 +369,9 @@ static int open_event(const struct probe_target *t, void *arg)
 	if (err)
 		return err;
 	attr.size = sizeof(attr);
-	attr.sample_period = attr.wakeup_events = 1;
-	/* Any CPU will do: the program hangs on the event, not on this counter, and runs on all of
-	 * them. */
+	/* Any CPU will do, and it need not count: the program hangs on the tracepoint, not on this
+	 * counter. */
+	attr.disabled = 1;
 	return perf_event_open_fd(&attr, -1, a->cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -457,6 +457,7 @@ const struct probe_provider probe_tracepoint = {
 	.doc = "static events of the kernel, with named fields",
 	.needs = KERNEL_TRACEPOINTS,
 	.needs_pid_filter = true,
+	.result = 1,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

@@ -149,13 +149,31 @@ kill -INT $tracer
 wait $tracer
 is "$? $(grep -c ' cs ' "$work/out")" "0 1" "Ctrl-C: the report comes"
 
-# ---- beside a tracer whose program drops what it has seen ----
-start -e 'tracepoint:syscalls:sys_enter_getpriority { print(args); }'
-run stat -e cs,syscalls:sys_enter_getpriority -- perl "$work/calls" 50
-beside="$rc $err"
+# ---- beside tracers with BPF programs on the tracepoint ----
+# ours: two scripts, of which one reads the record in a loop; neither takes the event from perf, stat or the other
+start -q -e 'tracepoint:syscalls:sys_enter_getpriority { print(args); @ = 0; for ($i : 0..args.who + 3) { @ += $i } @n = count(); }'
+one=$tracer
+mv "$work/trace" "$work/one"
+start -q -e "tracepoint:syscalls:sys_enter_getpriority /comm == \"perl\" && args.which == 1/ { print(args); @never = count(); }"
+run stat --json -e syscalls:sys_enter_getpriority -- perl "$work/calls" 50
+is "$rc $(count syscalls:sys_enter_getpriority)" "0 50" "scripts of ours beside it: all is counted, and nothing warned of"
+perf stat -x, -o "$work/perf" -e syscalls:sys_enter_getpriority perl "$work/calls" 70
+is "$(sed -n 's/^\([0-9]*\),,syscalls.*/\1/p' "$work/perf")" 70 "... and by perf stat"
+perf record -q -o "$work/perf.data" -e syscalls:sys_enter_getpriority perl "$work/calls" 30 >/dev/null 2>&1
+is "$(perf script -i "$work/perf.data" 2>/dev/null | grep -c sys_enter_getpriority)" 30 "... perf record has its records"
 stop
-like "$beside" "another tracer has a BPF program on syscalls:sys_enter_getpriority" "a tracer with a program on the tracepoint is told"
-is "${beside%% *}" 3 "... with code 3"
+kill -INT $one
+wait $one
+is "$(grep -c '^@never' "$work/trace") $(sed -n 's/^@n: //p' "$work/one")" "0 150" "... and so has each script what is its own"
+# one that returns 0: the kernel drops what it has seen
+"$programs/dropper" "$(cat /sys/kernel/tracing/events/syscalls/sys_enter_getpriority/id)" >"$work/other" & other=$!
+until_true grep -q attached "$work/other"
+run stat -e cs,syscalls:sys_enter_getpriority -- perl "$work/calls" 50
+like "$err" ' 0 +syscalls:sys_enter_getpriority' "a program that drops events"
+like "$err" "another tracer has a BPF program on syscalls:sys_enter_getpriority" "... is told"
+is "$rc" 3 "... with code 3"
+kill $other
+wait $other 2>/dev/null
 run stat -e syscalls:sys_enter_getpriority -- perl "$work/calls" 50
 is "$rc" 0 "when it is gone: 0"
 

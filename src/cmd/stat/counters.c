@@ -124,7 +124,7 @@ void stat_look_for_programs(struct stat_run *run)
 
 			if (fd < 0 || e->attr.type != PERF_TYPE_TRACEPOINT)
 				continue;
-			e->has_program |= count_has_program(fd);
+			e->is_decided |= count_is_decided(fd);
 			break; /* it is the same tracepoint everywhere */
 		}
 	}

@@ -364,17 +364,17 @@ static void check_programs(struct stat_run *run)
 	for (size_t i = 0; i < run->events.len; i++) {
 		const struct stat_event *e = &run->events.items[i];
 
-		if (e->has_program && first)
+		if (e->is_decided && first)
 			others++;
-		else if (e->has_program)
+		else if (e->is_decided)
 			first = e;
 	}
 	if (!first)
 		return;
 	diag_error(
 		&run->diag, NO_SPAN,
-		"another tracer has a BPF program on %s%s: the kernel counts only what that lets "
-		"through, which may be nothing",
+		"another tracer has a BPF program on %s%s: the kernel counts only the events for "
+		"which it returns 1, which may be none",
 		first->name,
 		others ? arena_printf(&run->arena, " and on %u other events", others) : "");
 	diag_hint(&run->diag, "a script counts beside it: `pantrace -e '%s { @ = count() }'`",

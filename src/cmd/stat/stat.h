@@ -34,7 +34,7 @@ struct stat_event {
 	bool is_time; /* it counts nanoseconds */
 	bool is_one_of_many; /* a wildcard's: left out where it did not occur */
 	bool is_optional; /* of the default list: left out where the machine has none */
-	bool has_program; /* another tracer's BPF program decides what the kernel counts */
+	bool is_decided; /* another tracer's BPF program decides what the kernel counts */
 };
 
 /* A row for each event: all places together, or a CPU, a thread, a cgroup. */

@@ -148,6 +148,7 @@ struct ir_program {
 	/* out: bytes of scratch that the program needs, 0 = none. Filled in by ir_assign_slots() */
 	u32 scratch_size;
 	bool is_sleepable;
+	u32 result; /* of a run that could not begin */
 	const char *const *map_names; /* by map index, for dumps; may be NULL */
 	u32 nmap_names;
 };

@@ -206,7 +206,7 @@ static void look_up_scratch(struct ir_program *p, struct ir_function *f, u32 blo
 	ir_switch_to(f, fail);
 	count_lost(p, f, key);
 	/* 1 ends the iteration that called the callback. */
-	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = f->is_callback});
+	ir_add(f, (struct ir_insn){.op = IR_RETURN, .imm = f->is_callback ? 1 : p->result});
 }
 
 /* Jumps to the entry go to its successor instead, so that the entry runs once. */

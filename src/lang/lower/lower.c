@@ -73,7 +73,8 @@ static void stop_when_over(struct lower *l, const struct unit *u)
 }
 
 /*
- * Other programs return 0: what they return means something else to the kernel (a filter, an end).
+ * What other programs return is not the script's to say: it means something to the kernel (a
+ * filter, an end).
  */
 static void result_begin(struct lower *l, const struct unit *u)
 {
@@ -86,12 +87,15 @@ static void result_begin(struct lower *l, const struct unit *u)
 		p->result = ir_const(l->f, 0);
 }
 
-static ir_reg result_end(struct lower *l)
+static void result_end(struct lower *l)
 {
 	const struct lower_private *p = lower_private(l);
 
-	return p->has_result && p->frame ? ir_load(l->f, p->frame, FRAME_RESULT, 8, false)
-					 : p->result;
+	if (!p->has_result)
+		ir_add(l->f, (struct ir_insn){.op = IR_RETURN, .imm = l->ir->result});
+	else
+		ir_return(l->f,
+			  p->frame ? ir_load(l->f, p->frame, FRAME_RESULT, 8, false) : p->result);
 }
 
 static void lower_probe_body(struct lower *l, struct unit *u)
@@ -153,7 +157,7 @@ static void lower_body(struct lower *l, struct unit *u)
 	else
 		lower_probe_body(l, u);
 	ir_switch_to(f, l->return_block);
-	ir_return(f, result_end(l));
+	result_end(l);
 }
 
 /* What the verifier's patience is spent on. */
@@ -188,6 +192,7 @@ static int lower_unit(struct check *c, struct script *script, struct unit *u,
 		arena_printf(script->arena, "%s_%zu", u->ntargets ? u->targets[0]->name : "probe",
 			     script->programs.len);
 	ir->scratch_map = IR_NO_MAP;
+	ir->result = unit_provider(u)->result;
 	*program = (struct script_program){.name = ir->name,
 					   .probe = u->probe,
 					   .body = heavier_body(u),
