@@ -151,7 +151,7 @@ static bool is_last(const struct option_spec *o)
 static bool takes_value(const struct option_spec *o)
 {
 	return kinds[o->kind].parse || o->kind == OPTION_STRING || o->kind == OPTION_LIST ||
-	       o->kind == OPTION_IGNORED_VALUE;
+	       o->kind == OPTION_WORDS || o->kind == OPTION_IGNORED_VALUE;
 }
 
 static const struct option_spec *find_short(const struct command_spec *spec, char c)
@@ -260,6 +260,13 @@ static int store(struct parser *p, const struct option_spec *o, const char *word
 		list->items[list->count++] = value;
 		break;
 	}
+	case OPTION_WORDS: {
+		struct option_words *list = field;
+
+		list->items = xreallocarray(list->items, list->count + 1, sizeof(*list->items));
+		list->items[list->count++] = (struct option_word){o->short_name, value};
+		break;
+	}
 	case OPTION_REFUSED:
 		return options_usage_error(p->spec, "%s is not offered: %s", word, o->help);
 	default:
@@ -361,7 +368,7 @@ void options_release(const struct command_spec *spec, void *values)
 	for (const struct option_spec *o = spec->options; !is_last(o); o++) {
 		struct string_list *list = (void *)((char *)values + o->offset);
 
-		if (o->kind != OPTION_LIST && o->kind != OPTION_PIDS)
+		if (o->kind != OPTION_LIST && o->kind != OPTION_PIDS && o->kind != OPTION_WORDS)
 			continue;
 		free(list->items);
 		*list = (struct string_list){0};

@@ -38,6 +38,11 @@ enum option_kind {
 	OPTION_PID, /* pid_t of a process or thread; whether it is there is not asked */
 	OPTION_PIDS, /* struct pid_list: may be repeated */
 	OPTION_LIST, /* struct string_list: may be repeated */
+	/*
+	 * struct option_words: may be repeated; options that share the list keep the order in which
+	 * they were given
+	 */
+	OPTION_WORDS,
 	OPTION_OPTIONAL, /* const char *: value only when attached ("-O3", "--opt=3"), else "" */
 	OPTION_HEADING, /* not an option: help is a heading in --help */
 	OPTION_IGNORED, /* accepted for compatibility; takes no value */
@@ -56,6 +61,16 @@ struct string_list {
 
 struct pid_list {
 	pid_t *items;
+	u32 count;
+};
+
+struct option_word {
+	char option; /* its short name */
+	const char *value;
+};
+
+struct option_words {
+	struct option_word *items;
 	u32 count;
 };
 

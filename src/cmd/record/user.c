@@ -32,29 +32,32 @@ struct user_state {
 	int told; /* the last error of the output */
 };
 
-static bool wanted(const struct record_options *o)
+static bool wanted(const struct record_request *r)
 {
+	const struct record_options *const o = record_options_of(r);
+
 	return o->what.events.count || o->session;
 }
 
 static int where_to(const struct command_spec *spec, const struct record_options *o,
 		    struct ctf_output_options *ret)
 {
-	*ret = (struct ctf_output_options){.directory = o->output,
-					   .to = o->to,
+	*ret = (struct ctf_output_options){.directory = o->request.output,
+					   .to = o->request.to,
 					   .rotate_bytes = o->rotate_bytes,
 					   .rotate_ns = o->rotate_ns,
 					   .keep_chunks = (u32)o->keep};
 	if (o->keep > UINT32_MAX)
 		return options_usage_error(spec, "--keep is too large");
-	if (o->compress && ctf_compression_parse(o->compress, &ret->compression))
+	if (o->request.compress && ctf_compression_parse(o->request.compress, &ret->compression))
 		return options_usage_error(spec, "--compress is zstd, gzip or none, not '%s'",
-					   o->compress);
+					   o->request.compress);
 	return OPTIONS_GO_ON;
 }
 
-static int check(const struct command_spec *spec, const struct record_options *o)
+static int check(const struct command_spec *spec, const struct record_request *r)
 {
+	const struct record_options *const o = record_options_of(r);
 	struct user_session_options options = {0};
 	struct ctf_output_options where;
 	int rc = user_session_options_from(spec, &o->what, &options);
@@ -108,7 +111,7 @@ static int announce_again(struct record_run *run, struct user_state *s)
 static int session_begin(struct record_run *run, struct user_state *s, const char *ask)
 {
 	struct strbuf filters = STRBUF_INIT;
-	const struct record_options *const o = run->options;
+	const struct record_options *const o = record_options_of(run->request);
 	struct user_session_options options = {
 		.name = o->session, .output = run->directory, .keeper = ask};
 	struct user_sessions all = {0};
@@ -123,7 +126,7 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 		rc = user_session_open_to_change(o->session, run->diag, &s->session);
 		if (!rc)
 			rc = user_session_adopt(&s->session, run->directory, run->diag);
-		if (!rc && s->session.stopped && !o->quiet)
+		if (!rc && s->session.stopped && !o->request.quiet)
 			fprintf(stderr, "session '%s' is stopped: `pantrace user start %s`\n",
 				s->session.name, s->session.name);
 		return rc ? rc : announce_again(run, s);
@@ -135,14 +138,14 @@ static int session_begin(struct record_run *run, struct user_state *s, const cha
 	}
 	rc = user_session_options_from(NULL, &o->what, &options) == OPTIONS_GO_ON ? 0 : -EINVAL;
 	/* a command's events are its own and those of what it starts */
-	options.environment =
-		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	options.environment = run->request->has_command && !o->what.names.count &&
+			      !o->what.pids.count && !o->what.all;
 	if (o->what.filter)
 		options.ask = ask;
 	if (!rc)
 		rc = user_session_filter(&o->what, &options, run->diag, &filters);
 	/* now, as it asks all programs: their rings fill up as soon as there is a session */
-	if (!rc && !run->command)
+	if (!rc && !run->request->has_command)
 		user_unknown_tell(o->what.events.items, o->what.events.count, true, run->diag);
 	if (!rc)
 		rc = user_session_create(&options, true, run->diag, &s->session);
@@ -165,7 +168,7 @@ static void session_end(struct record_run *run, struct user_state *s)
 
 static int watch(struct record_run *run, struct user_state *s, const char *ask)
 {
-	const struct record_options *const o = run->options;
+	const struct record_options *const o = record_options_of(run->request);
 	struct user_session_options like = {.ask = ask};
 	int rc = 0;
 
@@ -184,8 +187,8 @@ static int watch(struct record_run *run, struct user_state *s, const char *ask)
 	if (rc || !s->triggers.all.len)
 		return rc;
 	user_session_options_from(NULL, &o->what, &like);
-	like.environment =
-		run->command && !o->what.names.count && !o->what.pids.count && !o->what.all;
+	like.environment = run->request->has_command && !o->what.names.count &&
+			   !o->what.pids.count && !o->what.all;
 	s->triggers.compiler = &predicate_for_processes;
 	rc = triggers_begin(&s->triggers, &like, s->announce, run->diag);
 	return rc;
@@ -210,11 +213,12 @@ static int directory_make(const char *path, struct diag *d)
 
 static int begin(struct record_run *run, void **ret)
 {
+	const struct record_options *const o = record_options_of(run->request);
 	struct user_state *const s = xzalloc(sizeof(*s));
 	char ask[512] = "";
 	int rc;
 
-	where_to(NULL, run->options, &s->where);
+	where_to(NULL, o, &s->where);
 	s->where.directory = run->directory;
 	/* before our socket is made: in a container, a killed recorder may have had our PID */
 	user_sessions_sweep(run->diag);
@@ -223,7 +227,7 @@ static int begin(struct record_run *run, void **ret)
 		rc = session_begin(run, s, ask);
 	if (rc)
 		goto out;
-	s->stays = run->options->session;
+	s->stays = o->session;
 	if (s->session.mode != PANTRACE_OVERWRITE)
 		rc = ctf_output_open(&s->where, run->diag, &s->output);
 	else if (run->directory) /* of the snapshots to come */
@@ -236,14 +240,14 @@ static int begin(struct record_run *run, void **ret)
 	recorder_find_late(&s->recorder, s->announce);
 	recorder_find(&s->recorder, true);
 	s->flushed_ns = s->asked_ns = clock_now_ns(CLOCK_MONOTONIC);
-	rc = watch(run, s, ask_needed(run->options) ? ask : NULL);
+	rc = watch(run, s, ask_needed(o) ? ask : NULL);
 	if (rc) {
 		recorder_close(&s->recorder);
 		session_end(run, s);
 		goto out;
 	}
 	/* by this, programs that the command starts find the descriptions */
-	if (run->command) {
+	if (run->request->has_command) {
 		char *files = xasprintf("%s%s%s", s->session.file, s->triggers.begun ? ":" : "",
 					s->triggers.begun ? s->triggers.session.file : "");
 
@@ -285,7 +289,7 @@ static void snapshot(struct record_run *run, struct user_state *s)
 		where.directory = directory;
 	if (user_snapshot(&s->session, &where, run->diag, &result))
 		run->failed = true;
-	else if (!run->options->quiet)
+	else if (!run->request->quiet)
 		user_snapshot_say(&result, where.directory ? where.directory : where.to, NULL);
 	diag_tell(run->diag);
 	free(directory);
@@ -296,7 +300,7 @@ static int round_flight(struct record_run *run, struct user_state *s)
 	const char *fired = s->triggers.begun ? triggers_round(&s->triggers) : NULL;
 
 	if (fired) {
-		if (!run->options->quiet)
+		if (!run->request->quiet)
 			fprintf(stderr, "%s: ", fired);
 		run->snapshot = true;
 	}
@@ -359,6 +363,17 @@ static int poll_fd(void *state)
 	return s->epoll;
 }
 
+static void progress(void *state, struct record_progress *ret)
+{
+	const struct user_state *const s = state;
+	const struct ctf_output_totals totals =
+		s->output ? ctf_output_totals(s->output) : (struct ctf_output_totals){0};
+
+	ret->events = totals.events;
+	ret->bytes = totals.bytes;
+	ret->lost = recorder_lost(&s->recorder);
+}
+
 static void tell(const struct user_state *s, const struct ctf_output_totals *totals, u64 lost)
 {
 	const struct user_snapshot all = {.processes = s->recorder.nr_processes,
@@ -388,7 +403,7 @@ static int end_user(struct record_run *run, void *state)
 	recorder_find_last(&s->recorder);
 	if (s->output) {
 		rc = recorder_drain(&s->recorder, CTF_ALL);
-		run->lost = recorder_lost(&s->recorder);
+		run->lost += recorder_lost(&s->recorder);
 		totals = ctf_output_totals(s->output);
 		/* the rings are removed with the session */
 		unwritten = rc < 0 && !s->stays ? ctf_output_unwritten(s->output) : 0;
@@ -396,8 +411,8 @@ static int end_user(struct record_run *run, void *state)
 	} else {
 		snapshot(run, s);
 	}
-	run->damaged = s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused +
-		       announce_refused(s->announce);
+	run->damaged += s->recorder.nr_damaged + s->recorder.nr_refused + s->session.refused +
+			announce_refused(s->announce);
 	if (s->triggers.begun)
 		run->damaged += triggers_missed(&s->triggers, run->diag);
 	if (announce_refused(s->announce) && !run->failed)
@@ -412,7 +427,7 @@ static int end_user(struct record_run *run, void *state)
 			closed = 0;
 		/* what was busy or away before may have been delivered after all: closing tells */
 		rc = rc < 0 && rc != -EAGAIN ? rc : closed;
-		if (!run->options->quiet)
+		if (!run->request->quiet)
 			tell(s, &totals, run->lost);
 		if (rc < 0)
 			fprintf(stderr, "ERROR: not everything is written: %s\n", strerror(-rc));
@@ -434,10 +449,13 @@ static int end_user(struct record_run *run, void *state)
 
 const struct record_source record_user = {
 	.name = "user",
+	.needs = SANDBOX_PROGRAMS,
+	.idle_ms = 10,
 	.wanted = wanted,
 	.check = check,
 	.begin = begin,
 	.round = round_user,
 	.poll_fd = poll_fd,
+	.progress = progress,
 	.end = end_user,
 };

@@ -37,16 +37,20 @@ struct user_session_arguments {
 
 /* Rows for an option table; `s` is the struct of the options, `m` its member of the type above. */
 /* clang-format off */
-#define USER_WHAT_OPTIONS(s, m) \
+#define USER_EVENT_OPTIONS(s, m) \
 	{'u', "user", "EVENTS", "events of instrumented programs, 'PROVIDER:NAME' with * " \
 	"and ? (may be repeated)", \
 	 OPTION_LIST, offsetof(struct s, m.events)}, \
 	{'x', "exclude", "EVENTS", "but not these", OPTION_LIST, offsetof(struct s, m.excluded)}, \
 	{0, "level", "LEVEL", "only events at least as severe, as 'warning' or 4; exactly: " \
 	"'=info'", OPTION_STRING, \
-	 offsetof(struct s, m.level)}, \
+	 offsetof(struct s, m.level)}
+
+#define USER_PID_OPTION(s, m) \
 	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_PIDS, \
-	offsetof(struct s, m.pids)}, \
+	offsetof(struct s, m.pids)}
+
+#define USER_PROGRAM_OPTIONS(s, m) \
 	{'n', "name", "NAME", "only programs of this name, * and ? allowed; also those " \
 	"that start later", \
 	 OPTION_LIST, offsetof(struct s, m.names)}, \
@@ -57,6 +61,9 @@ struct user_session_arguments {
 	offsetof(struct s, m.gids)}, \
 	{'a', "all", NULL, "all programs, also those that start later (the default)", OPTION_FLAG, \
 	 offsetof(struct s, m.all)}
+
+#define USER_WHAT_OPTIONS(s, m) \
+	USER_EVENT_OPTIONS(s, m), USER_PID_OPTION(s, m), USER_PROGRAM_OPTIONS(s, m)
 
 #define USER_FILTER_OPTION(s, m) \
 	{0, "filter", "PREDICATE", "only events for which this holds, as between the slashes " \
