@@ -194,7 +194,7 @@ static int add_file(struct cache_run *r, const char *path, struct elf_file *elf)
 static int add(struct cache_run *r)
 {
 	for (int i = 0; i < r->count; i++) {
-		char *found = binary_resolve(r->words[i], 0);
+		char *found = binary_resolve_here(r->words[i], 0);
 		char *path = found ? realpath(found, NULL) : NULL;
 		struct elf_file *elf;
 		int err = path ? elf_file_open(path, &elf) : -ENOENT;

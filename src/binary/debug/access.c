@@ -173,20 +173,20 @@ bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *a
 {
 	Dwarf_Die *scopes, skeleton;
 	const u32 n = debug_scopes_at(unit, address, false, &scopes);
-	Dwarf_Addr end;
+	u64 end;
 
 	*s = (struct access_site){.file = f, .arena = arena, .address = address};
 	for (u32 i = 0; i < n && !s->function.addr; i++)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
 			s->function = scopes[i];
 	free(scopes);
-	if (!s->function.addr || dwarf_entrypc(&s->function, &s->entry)) {
+	if (!s->function.addr || !debug_entry_of(&s->function, &s->entry)) {
 		s->function.addr = NULL;
 		return false;
 	}
 	s->body = s->entry;
 	debug_line_unit(f, unit, &skeleton);
-	if (dwarf_highpc(&s->function, &end) == 0)
+	if (debug_end_of(&s->function, s->entry, &end))
 		s->body = body_of(&skeleton, s->entry, end);
 	return true;
 }

@@ -118,7 +118,6 @@ static int show(struct search *q, struct debug_entry *e)
 
 static void describe(Dwarf_Die *die, struct debug_entry *e)
 {
-	Dwarf_Addr end;
 	int line;
 
 	e->name = dwarf_diename(die);
@@ -127,7 +126,8 @@ static void describe(Dwarf_Die *die, struct debug_entry *e)
 	e->line = dwarf_decl_line(die, &line) == 0 && line > 0 ? (u32)line : 0;
 	e->dwarf = dwarf_cu_getdwarf(die->cu);
 	e->offset = dwarf_dieoffset(die);
-	e->end = dwarf_highpc(die, &end) == 0 ? end : 0;
+	if (!debug_end_of(die, e->address, &e->end))
+		e->end = 0;
 }
 
 static int show_function(struct search *q, Dwarf_Die *die, u64 address, const char *symbol)

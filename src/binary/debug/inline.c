@@ -41,6 +41,21 @@ bool debug_entry_of(Dwarf_Die *die, u64 *ret)
 	return false;
 }
 
+bool debug_end_of(Dwarf_Die *die, u64 entry, u64 *ret)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	if (dwarf_highpc(die, ret) == 0)
+		return true;
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start <= entry && entry < end) {
+			*ret = end;
+			return true;
+		}
+	return false;
+}
+
 static bool copy_begins(Dwarf_Die *scope, u64 address, Dwarf_Die *ret)
 {
 	Dwarf_Die child;

@@ -24,6 +24,8 @@ void debug_line_unit(struct elf_file *f, const Dwarf_Die *unit, Dwarf_Die *ret);
 u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret);
 /* Where a function, or an inlined copy, begins. */
 bool debug_entry_of(Dwarf_Die *die, u64 *ret);
+/* Where the code ends that begins at its entry; parts that lie elsewhere (.cold) do not count. */
+bool debug_end_of(Dwarf_Die *die, u64 entry, u64 *ret);
 /* The file that a DIE's declaration is in, NULL = unknown. */
 const char *debug_declared_in(Dwarf_Die *die);
 /* The next child of the same parent; 0, or not: there is none. Damaged trees do not go back. */

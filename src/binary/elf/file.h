@@ -106,6 +106,8 @@ int usdt_note_args(struct elf_file *f, const struct usdt_note *n, struct locatio
  * first. Malloc'ed path or NULL. Wildcards: binary_each_path().
  */
 char *binary_resolve(const char *name, pid_t pid);
+/* The same, but a file of the working directory comes before $PATH, as perf's commands have it. */
+char *binary_resolve_here(const char *name, pid_t pid);
 /*
  * Every ELF file whose name matches, each once: as a path where the pattern has a slash, otherwise
  * in the working directory, in $PATH, among the libraries of /etc/ld.so.cache; pid != 0: what the

@@ -215,6 +215,15 @@ char *binary_resolve(const char *name, pid_t pid)
 	return q.found;
 }
 
+char *binary_resolve_here(const char *name, pid_t pid)
+{
+	struct stat st;
+
+	if (!pid && !stat(name, &st) && S_ISREG(st.st_mode))
+		return xstrdup(name);
+	return binary_resolve(name, pid);
+}
+
 /* ---- wildcards ---- */
 
 struct each_path {

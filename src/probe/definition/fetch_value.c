@@ -138,9 +138,6 @@ bool fetch_value_of(struct fetch_maker *m, const struct debug_variable *d, struc
 		}
 	}
 	v->is_place |= a->result == ACCESS_PLACE;
-	if (!v->is_place && v->kind == BASE_TEXT && v->offset)
-		return refuse(m, "its value is a sum, which the kernel's probes cannot compute",
-			      "a script can read it, as vars.NAME");
 	/* A reference is what it refers to. */
 	if (d->spelling && str_ends(d->spelling, "&") && v->type->kind == TYPE_POINTER) {
 		v->type = v->type->element;
@@ -407,6 +404,9 @@ bool fetch_value_text(struct fetch_maker *m, const struct fetch_value *value, co
 	else if (v.kind == BASE_STATIC)
 		return refuse(m, "it is an address, which is known only when the program runs",
 			      NULL);
+	else if (v.offset)
+		return refuse(m, "its value is a sum, which the kernel's probes cannot compute",
+			      "a script can read it, as vars.NAME");
 	else
 		text = v.base;
 	if (!v.is_place && (is_string(type) || strchr(type, '[')))

@@ -38,6 +38,17 @@ static int refuse(struct point_parser *p, struct span at, const char *fmt, ...)
 	return -EINVAL;
 }
 
+/* Names of C++ have blanks and operators. */
+static void hint_quotes(struct point_parser *p)
+{
+	const char *const operator= strstr(p->text, "operator");
+	const size_t name = strcspn(p->text, " \t"), open = strcspn(p->text, "(<");
+
+	if (operator||(open < name && p->text[name]))
+		diag_hint(p->diag, "a name with blanks or operators stands in quotes, as in "
+				   "\"'ns::f(char const*)' len\"");
+}
+
 static const char *plain(struct point_parser *p, const char *begin, const char *end)
 {
 	return word_plain(p->arena, begin, (size_t)(end - begin), NULL);
@@ -151,9 +162,11 @@ static int parse_part(struct point_parser *p, char mark, const char *at, const c
 		point->line = (u32)line;
 		return 0;
 	case '+':
-		if (!parse_number(at, end, 0, &point->offset))
-			return refuse(p, s, "There is non-digit character in offset.");
-		return 0;
+		if (parse_number(at, end, 0, &point->offset))
+			return 0;
+		refuse(p, s, "There is non-digit character in offset.");
+		hint_quotes(p);
+		return -EINVAL;
 	case '@':
 		if (point->source)
 			return refuse(p, s, "SRC@SRC is not allowed.");
@@ -308,8 +321,11 @@ static int parse_argument(struct point_parser *p, const struct definition_word *
 		a->kind = VALUE_PARAMETERS;
 	else if (end - at == 5 && !strncmp(at, "$vars", 5))
 		a->kind = VALUE_VARIABLES;
-	else if (!strchr("$%@+-\\", *at) && !isdigit((unsigned char)*at))
-		return refuse(p, a->value, "Argument parse error: %.*s", (int)(end - at), at);
+	else if (!strchr("$%@+-\\", *at) && !isdigit((unsigned char)*at)) {
+		refuse(p, a->value, "Argument parse error: %.*s", (int)(end - at), at);
+		hint_quotes(p);
+		return -EINVAL;
+	}
 	if (a->kind != VALUE_RAW && (a->name || a->type))
 		return refuse(p, w->at, "%.*s has neither a name nor a type: it is several",
 			      (int)(end - at), at);

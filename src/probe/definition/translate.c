@@ -21,7 +21,7 @@ static int open_target(struct translator *t, const char *given)
 	char *path, *real, *below;
 	int err;
 
-	path = c->file ? binary_resolve(c->file, c->pid) : xstrdup(given);
+	path = c->file ? binary_resolve_here(c->file, c->pid) : xstrdup(given);
 	below = xasprintf("%s%s%s", c->symfs ? c->symfs : "", c->symfs ? "/" : "",
 			  c->symfs ? given
 			  : path   ? path
@@ -116,11 +116,15 @@ struct elf_file *translator_file(struct translator *t)
 
 /* ---- names ---- */
 
+#define ANONYMOUS "(anonymous namespace)::"
+
 /* As a C name: without what the compiler, the linker or C++ put behind it. */
 static const char *plain_name(struct translator *t, const char *function)
 {
 	char *name = arena_strdup(&t->arena, function + (*function == '.')), *end;
 
+	while ((end = strstr(name, ANONYMOUS)) != NULL)
+		memmove(end, end + strlen(ANONYMOUS), strlen(end + strlen(ANONYMOUS)) + 1);
 	end = strpbrk(name, ".@(");
 	if (end && end != name)
 		*end = '\0';
