@@ -11,6 +11,7 @@
 #include "base/stall.h"
 #include "cmd/cache.h"
 #include "cmd/commands.h"
+#include "cmd/convert/convert.h"
 #include "cmd/doctor.h"
 #include "cmd/fmt.h"
 #include "cmd/hist/hist.h"
@@ -38,6 +39,7 @@ const struct command commands[] = {
 	{"crash", "the last events of programs that were killed", cmd_crash},
 	{"relay", "receive recordings of other machines", cmd_relay},
 	{"report", "print recordings: CTF traces, and kernel events of a trace.dat", cmd_report},
+	{"convert", "turn recordings into files of other programs", cmd_convert},
 	{"stat", "count events of a command, of processes, or of the whole machine", cmd_stat},
 	{"functrace", "calls of kernel functions", cmd_functrace},
 	{"funcgraph", "what kernel functions call, as a graph with times", cmd_funcgraph},

@@ -319,6 +319,14 @@ bool recording_stack(struct recording *r, struct recorded_stack *ret)
 	return r->reader->stack && r->reader->stack(r, ret);
 }
 
+struct recorded_place recording_place(struct recording *r)
+{
+	struct recorded_place place = {.cpu = -1, .pid = -1, .tid = -1};
+
+	r->reader->place(r, &place);
+	return place;
+}
+
 int recording_print(struct recording *r)
 {
 	return r->reader->print(r, r->all->printer);

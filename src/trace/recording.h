@@ -49,6 +49,13 @@ struct recording {
 	struct recorded_kind *kind;
 };
 
+/* Where and in whom an event was, whatever its own fields are called. */
+struct recorded_place {
+	s64 cpu, pid, tid; /* -1 = unknown */
+	const char *comm, *host; /* NULL = unknown; comm without a NUL */
+	size_t comm_size;
+};
+
 /* How far the clock of a recording is known. */
 struct recorded_clock {
 	s64 origin_ns; /* its 0, since the epoch */
@@ -81,6 +88,10 @@ struct recording_reader {
 	bool (*next)(struct recording *r, struct diag *d);
 	/* A field of the event or, unless only a field is meant, comm, pid, tid or cpu. */
 	struct field_value (*value)(struct recording *r, const char *name, bool only_field);
+	/* *ret says of all that it is unknown. */
+	void (*place)(struct recording *r, struct recorded_place *ret);
+	/* The event's own fields, as one object; what `report --json` calls "fields". */
+	void (*fields)(struct recording *r, struct json *j);
 	/* The event's line, in the style that was asked for. 0 or -errno of a write. */
 	int (*print)(struct recording *r, struct ctf_printer *printer);
 	/* As far as it was read: adds to *ret. */
@@ -109,6 +120,8 @@ struct recordings_options {
 	/* NULL = on the time line; "" = as the recording's own tool shows it; a reader's style */
 	const char *style;
 	const char *clock; /* that kernel events were recorded with; NULL = as they say */
+	/* where nothing says when its clock began, its times stay as recorded: of one alone */
+	bool recorded_times;
 	bool shows_inner;
 	bool no_symbols; /* addresses stay numbers */
 	bool live; /* recordings may grow */
@@ -138,6 +151,8 @@ void recordings_refresh(struct recordings *all, struct diag *d);
  * the function that it was in. False: it has none.
  */
 bool recording_stack(struct recording *r, struct recorded_stack *ret);
+/* Where and in whom its event was. */
+struct recorded_place recording_place(struct recording *r);
 /* Its event's line, to standard output. 0 or -errno of a write. */
 int recording_print(struct recording *r);
 int recordings_flush(struct recordings *all);

@@ -47,7 +47,8 @@ static bool find(const char *name, struct ctf_cursor *c, const struct ctf_type *
 	return false;
 }
 
-struct field_value ctf_event_field(const struct ctf_event *event, const char *name)
+/* Of the first NR parts: contexts, and what the event itself has. */
+static struct field_value look_up(const struct ctf_event *event, const char *name, size_t nr)
 {
 	const struct ctf_type *parts[] = {event->stream->class->event_context,
 					  event->class->context, event->class->fields};
@@ -56,7 +57,7 @@ struct field_value ctf_event_field(const struct ctf_event *event, const char *na
 	struct field_value v = {0};
 	bool found = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && !found; i++)
+	for (size_t i = 0; i < nr && !found; i++)
 		if (parts[i])
 			found = find(name, &c, parts[i], &v);
 	if (!found && packet && !c.failed) {
@@ -65,4 +66,27 @@ struct field_value ctf_event_field(const struct ctf_event *event, const char *na
 		find(name, &c, packet, &v);
 	}
 	return c.failed ? (struct field_value){0} : v;
+}
+
+struct field_value ctf_event_field(const struct ctf_event *event, const char *name)
+{
+	return look_up(event, name, 3);
+}
+
+struct field_value ctf_event_context(const struct ctf_event *event, const char *name)
+{
+	return look_up(event, name, 2);
+}
+
+struct ctf_cursor ctf_event_payload(const struct ctf_event *event)
+{
+	const struct ctf_type *contexts[] = {event->stream->class->event_context,
+					     event->class->context};
+	struct ctf_cursor c = ctf_event_cursor(event);
+	struct field_value none = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(contexts); i++)
+		if (contexts[i])
+			find("", &c, contexts[i], &none); /* no field is called so */
+	return c;
 }

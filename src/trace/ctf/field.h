@@ -9,5 +9,9 @@
  * A field of the event, of its contexts or of its packet, as it is shown; members behind dots.
  */
 struct field_value ctf_event_field(const struct ctf_event *event, const char *name);
+/* The same, of its contexts and its packet alone. */
+struct field_value ctf_event_context(const struct ctf_event *event, const char *name);
+/* Where its own fields begin, behind its contexts. */
+struct ctf_cursor ctf_event_payload(const struct ctf_event *event);
 
 #endif

@@ -402,7 +402,8 @@ static void ready_json(const struct ctf_ready_event *e, struct strbuf *out)
 	json_member_text(&j, "event", e->name);
 	if (e->host)
 		json_member_text(&j, "host", e->host);
-	json_member_u64(&j, "cpu", e->cpu);
+	if (e->cpu != UINT32_MAX)
+		json_member_u64(&j, "cpu", e->cpu);
 	json_key(&j, "context");
 	json_object(&j);
 	json_member_text(&j, "procname", e->task);
@@ -421,8 +422,10 @@ int ctf_print_ready(struct ctf_printer *p, const struct ctf_ready_event *e)
 		ready_json(e, &p->out);
 	} else {
 		text_end(&p->out, put_time(p, text_room(&p->out, 128), e->ns));
-		strbuf_addf(&p->out, "%s%s%s: { cpu_id = %u }, { procname = ", e->host ?: "",
-			    e->host ? " " : "", e->name, e->cpu);
+		strbuf_addf(&p->out, "%s%s%s: ", e->host ?: "", e->host ? " " : "", e->name);
+		if (e->cpu != UINT32_MAX)
+			strbuf_addf(&p->out, "{ cpu_id = %u }, ", e->cpu);
+		strbuf_addstr(&p->out, "{ procname = ");
 		ctf_put_string(&p->out, e->task, strlen(e->task), p->options.escape);
 		strbuf_addf(&p->out, ", tid = %d }%s", e->pid, e->size ? ", " : "");
 		strbuf_add(&p->out, e->text, e->size);
@@ -438,7 +441,7 @@ struct strbuf *ctf_print_out(struct ctf_printer *p)
 
 int ctf_print_added(struct ctf_printer *p)
 {
-	return p->out.len < CHUNK ? p->error : ctf_print_flush(p);
+	return p->out.len < CHUNK || p->fd < 0 ? p->error : ctf_print_flush(p);
 }
 
 int ctf_print_flush(struct ctf_printer *p)

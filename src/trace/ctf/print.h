@@ -30,6 +30,7 @@ struct ctf_print_options {
 
 struct ctf_printer;
 
+/* fd -1: lines stay in ctf_print_out(), for who takes them. */
 struct ctf_printer *ctf_printer_new(const struct ctf_print_options *options, int fd);
 /*
  * Prints one event; *c ends behind it. Nothing is printed of an event that is cut short
@@ -40,7 +41,7 @@ int ctf_print(struct ctf_printer *p, const struct ctf_event *event, struct ctf_c
 struct ctf_ready_event {
 	s64 ns; /* since the epoch */
 	const char *host, *name; /* host: or NULL */
-	u32 cpu;
+	u32 cpu; /* UINT32_MAX = unknown */
 	s32 pid; /* of the thread */
 	const char *task;
 	const char *text;

@@ -6,6 +6,7 @@
 #include "base/foreign.h"
 #include "trace/ctf/field.h"
 #include "trace/ctf/symbols.h"
+#include "trace/ctf/value.h"
 #include "trace/recording.h"
 
 #define METADATA_MOST (4u << 20) /* bytes of one that are read for names */
@@ -71,6 +72,58 @@ static struct field_value ctf_value(struct recording *r, const char *name, bool 
 		if (str_eq(name, contexts[i][0]))
 			v = ctf_event_field(event, contexts[i][1]);
 	return v;
+}
+
+static s64 context(const struct ctf_event *event, const char *name)
+{
+	const struct field_value v = ctf_event_context(event, name);
+
+	return v.kind == FIELD_INTEGER ? (s64)v.integer : -1;
+}
+
+static void ctf_place(struct recording *r, struct recorded_place *ret)
+{
+	const struct ctf_event *const event = &ctf_of(r)->event;
+	const struct ctf_metadata *const m = event->stream->trace->metadata;
+	const struct ctf_env *const pid = ctf_metadata_env(m, "vpid"), *const program =
+									       ctf_metadata_env(
+										       m,
+										       "procname");
+	const struct field_value comm = ctf_event_context(event, "procname");
+
+	ret->host = event->stream->trace->hostname;
+	ret->cpu = event->stream->cpu != UINT64_MAX ? (s64)event->stream->cpu
+						    : context(event, "cpu_id");
+	ret->pid = pid && !pid->text ? pid->number : context(event, "vpid");
+	if (ret->pid < 0)
+		ret->pid = context(event, "pid");
+	ret->tid = context(event, "vtid");
+	if (ret->tid < 0)
+		ret->tid = context(event, "tid");
+	if (comm.kind == FIELD_TEXT) {
+		ret->comm = comm.text;
+		ret->comm_size = comm.size;
+	} else if (program && program->text) {
+		ret->comm = program->text;
+		ret->comm_size = strlen(program->text);
+	}
+}
+
+static void ctf_fields(struct recording *r, struct json *j)
+{
+	const struct ctf_event *const event = &ctf_of(r)->event;
+	const struct ctf_value_style style = {&recordings_options(r->all)->print,
+					      event->stream->trace, event->ns};
+	struct ctf_cursor c = ctf_event_payload(event);
+	const size_t begin = j->out->len;
+
+	if (event->class->fields)
+		ctf_put_json(j, &c, event->class->fields, CTF_NO_SLOT, &style);
+	if (event->class->fields && !c.failed)
+		return;
+	j->out->len = begin; /* cut short: next() tells it */
+	strbuf_addstr(j->out, "{}");
+	j->has_value = true;
 }
 
 static void address(void *arg, struct ctf_trace *trace, s64 ns, u64 value, struct strbuf *out)
@@ -278,6 +331,8 @@ const struct recording_reader ctf_reader = {
 	.open = ctf_open,
 	.next = ctf_next,
 	.value = ctf_value,
+	.place = ctf_place,
+	.fields = ctf_fields,
 	.print = ctf_print_event,
 	.loss = ctf_loss,
 	.each_event = ctf_each_event,

@@ -76,8 +76,8 @@ static bool is_of_this_boot(const struct dat_recording *k, const char *path)
 			       clock_distance_ns(CLOCK_BOOTTIME, CLOCK_REALTIME);
 }
 
-static int place(struct recordings *all, struct dat_recording *k, struct dat_source *s,
-		 const char *path, struct diag *d)
+static int locate(struct recordings *all, struct dat_recording *k, struct dat_source *s,
+		  const char *path, struct diag *d)
 {
 	static const struct {
 		const char *name;
@@ -102,6 +102,11 @@ static int place(struct recordings *all, struct dat_recording *k, struct dat_sou
 		if (!str_eq(clocks[i].name, clock) || !is_of_this_boot(k, path))
 			continue;
 		s->clock.origin_ns += clock_distance_ns(clocks[i].id, CLOCK_REALTIME);
+		return 0;
+	}
+	if (recordings_options(all)->recorded_times) {
+		diag_warning(d, NO_SPAN, "%s: times stay those of its clock '%s'", path,
+			     *clock ? clock : "local");
 		return 0;
 	}
 	diag_error(d, NO_SPAN,
@@ -240,6 +245,19 @@ static bool dat_stack(struct recording *r, struct recorded_stack *ret)
 	return ret->len;
 }
 
+static void dat_place(struct recording *r, struct recorded_place *ret)
+{
+	const struct dat_recording *const k = dat_of(r);
+	const s32 tid = page_event_pid(&k->current->event.event);
+	const s32 pid = task_tgid(k->text.tasks, tid);
+
+	ret->cpu = k->current->event.cpu;
+	ret->tid = tid;
+	ret->pid = pid || !tid ? pid : -1;
+	ret->comm = task_name(k->text.tasks, tid, &ret->comm_size);
+	ret->host = k->host;
+}
+
 /* ---- lines ---- */
 
 /* The text behind the name, without the newline. */
@@ -266,6 +284,15 @@ struct field_adder {
 	const struct event_info *info;
 	const struct page_event *event;
 };
+
+static void dat_fields(struct recording *r, struct json *j)
+{
+	const struct dat_recording *const k = dat_of(r);
+	const struct page_event *const e = &k->current->event.event;
+	const struct event_json_names names = {.kernel = k->text.context.symbols};
+
+	event_json_fields(j, event_table_get(k->text.events, page_event_id(e)), e, &names);
+}
 
 static void add_fields(void *arg, struct json *j)
 {
@@ -423,7 +450,7 @@ static int add_source(struct recordings *all, struct dat_recording *k, size_t bu
 	if (!b->cpus)
 		return 0;
 	if (!recordings_options(all)->style) {
-		rc = place(all, k, &s, path, d);
+		rc = locate(all, k, &s, path, d);
 		if (rc)
 			return rc;
 	}
@@ -467,6 +494,8 @@ const struct recording_reader dat_reader = {
 	.open = dat_open,
 	.next = dat_next,
 	.value = dat_value,
+	.place = dat_place,
+	.fields = dat_fields,
 	.print = dat_print,
 	.loss = dat_loss,
 	.each_event = dat_each_event,

@@ -95,12 +95,11 @@ static void add_place(struct json *j, const struct type_member *m, const struct 
 	strbuf_release(&name);
 }
 
-static void add_fields(struct json *j, const struct event_info *info, const struct page_event *e,
+void event_json_fields(struct json *j, const struct event_info *info, const struct page_event *e,
 		       const struct event_json_names *names)
 {
-	json_key(j, "fields");
 	json_object(j);
-	for (u32 i = 0; i < info->record->count; i++) {
+	for (u32 i = 0; info && i < info->record->count; i++) {
 		const struct type_member *m = &info->record->members[i];
 
 		if (!m->name || str_starts(m->name, "common_"))
@@ -142,8 +141,10 @@ void event_json_add(struct json *j, const struct event_info *info, const struct 
 {
 	struct event_stack stack;
 
-	if (event_stack(info, e, &stack))
+	if (event_stack(info, e, &stack)) {
 		add_frames(j, &stack, names);
-	else
-		add_fields(j, info, e, names);
+		return;
+	}
+	json_key(j, "fields");
+	event_json_fields(j, info, e, names);
 }

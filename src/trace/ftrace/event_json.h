@@ -15,6 +15,9 @@ struct event_json_names {
 	void *arg;
 };
 
+/* {...}; empty where INFO is NULL. */
+void event_json_fields(struct json *j, const struct event_info *info, const struct page_event *e,
+		       const struct event_json_names *names);
 /*
  * "fields": {...}, or "frames": [...] of a stack, innermost first; a member of the object that is
  * open.

@@ -171,26 +171,49 @@ static bool perf_stack(struct recording *r, struct recorded_stack *ret)
 	return perf_script_stack(&p->script, p->machine, ret);
 }
 
+static void perf_place(struct recording *r, struct recorded_place *ret)
+{
+	struct perf_recording *const p = perf_of(r);
+	const struct perf_script *const s = &p->script;
+
+	ret->host = perf_data_host(p->data);
+	if (s->attr->sample_type & PERF_SAMPLE_CPU)
+		ret->cpu = s->sample.cpu;
+	if (!(s->attr->sample_type & PERF_SAMPLE_TID))
+		return;
+	ret->pid = (s32)s->sample.pid;
+	ret->tid = (s32)s->sample.tid;
+	ret->comm = perf_machine_comm(p->machine, s->sample.tid);
+	ret->comm_size = strlen(ret->comm);
+}
+
 /* ---- lines ---- */
 
-static void add_sample_fields(void *arg, struct json *j)
+static void perf_fields(struct recording *r, struct json *j)
 {
-	struct perf_recording *const p = arg;
+	struct perf_recording *const p = perf_of(r);
 	const struct perf_script *const s = &p->script;
 	const struct page_event raw = {.data = s->sample.raw, .size = s->sample.raw_size};
 	const struct event_json_names names = {.kernel = p->text.context.symbols};
 	u64 n;
 
 	if (s->info && s->sample.raw) {
-		event_json_add(j, s->info, &raw, &names);
+		event_json_fields(j, s->info, &raw, &names);
 	} else {
-		json_key(j, "fields");
 		json_object(j);
 		for (size_t i = 0; i < ARRAY_SIZE(sample_fields); i++)
 			if (sample_field(s, i, &n))
 				json_member_u64(j, sample_fields[i].name, n);
 		json_end(j, '}');
 	}
+}
+
+static void add_sample_fields(void *arg, struct json *j)
+{
+	struct perf_recording *const p = arg;
+
+	json_key(j, "fields");
+	perf_fields(&p->recording, j);
 	perf_script_frames_json(&p->script, p->machine, j);
 }
 
@@ -201,7 +224,7 @@ static int print_on_time_line(struct perf_recording *p, struct ctf_printer *prin
 		.ns = p->recording.ns,
 		.host = perf_data_host(p->data),
 		.name = p->recording.kind->name,
-		.cpu = s->sample.cpu == UINT32_MAX ? 0 : s->sample.cpu,
+		.cpu = s->attr->sample_type & PERF_SAMPLE_CPU ? s->sample.cpu : UINT32_MAX,
 		.pid = (s32)s->sample.tid,
 		.task = perf_machine_comm(p->machine, s->sample.tid),
 		.fields = add_sample_fields,
@@ -314,7 +337,8 @@ static void perf_close(struct recording *r)
 	free(p);
 }
 
-static int place(struct recordings *all, struct perf_recording *p, const char *path, struct diag *d)
+static int locate(struct recordings *all, struct perf_recording *p, const char *path,
+		  struct diag *d)
 {
 	static const struct {
 		int id;
@@ -336,6 +360,11 @@ static int place(struct recordings *all, struct perf_recording *p, const char *p
 			p->origin_ns = other.origin_ns;
 			return 0;
 		}
+	if (recordings_options(all)->recorded_times) {
+		diag_warning(d, NO_SPAN, "%s: times stay those of the clock it was recorded with",
+			     path);
+		return 0;
+	}
 	diag_error(d, NO_SPAN, "%s: its times are of %s, and nothing says when that was", path,
 		   clock < 0 ? "the kernel's clock for perf" : "a clock");
 	diag_hint(d, "perf record -k mono says it; without a time line's options (--json, --begin, "
@@ -355,7 +384,7 @@ static int perf_open(struct recordings *all, const char *path, struct diag *d,
 	p->line = (struct strbuf)STRBUF_INIT;
 	rc = perf_data_open(path, d, &p->data);
 	if (!rc && !o->style)
-		rc = place(all, p, path, d);
+		rc = locate(all, p, path, d);
 	if (rc) {
 		perf_close(&p->recording);
 		return rc;
@@ -374,6 +403,8 @@ const struct recording_reader perf_reader = {
 	.open = perf_open,
 	.next = perf_next,
 	.value = perf_value,
+	.place = perf_place,
+	.fields = perf_fields,
 	.print = perf_print,
 	.loss = perf_loss,
 	.each_event = perf_each_event,

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/new_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/foreign.h"
+
+/* What a signal's handler removes: where files without a name are not known (vfat, NFS). */
+static struct {
+	volatile sig_atomic_t directory;
+	const char *volatile name;
+} unfinished;
+
+static void on_signal(int number)
+{
+	if (unfinished.name)
+		unlinkat(unfinished.directory, unfinished.name, 0);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static int open_named(struct new_file *f)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	const struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction old;
+
+	f->temporary = xasprintf(".%s.%d", f->name, getpid());
+	f->fd = openat(f->directory, f->temporary,
+		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (f->fd < 0) {
+		const int rc = -errno;
+
+		free(f->temporary);
+		f->temporary = NULL;
+		return rc;
+	}
+	unfinished.directory = f->directory;
+	unfinished.name = f->temporary;
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	return 0;
+}
+
+static int open_beside(struct new_file *f, const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+	char *const directory = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	int rc = 0;
+
+	f->name = xstrdup(slash ? slash + 1 : path);
+	f->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (f->directory < 0)
+		rc = -errno;
+	free(directory);
+	if (rc)
+		return rc;
+	f->fd = openat(f->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	if (f->fd >= 0)
+		return 0;
+	return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL
+		       ? open_named(f)
+		       : -errno;
+}
+
+int new_file_open(struct new_file *ret, const char *path, bool replaces)
+{
+	struct stat st, target;
+	int rc;
+
+	*ret = (struct new_file){.fd = -1, .directory = -1, .replaces = replaces};
+	if (str_eq(path, "-")) {
+		ret->fd = STDOUT_FILENO;
+		ret->keeps_fd = true;
+		return 0;
+	}
+	if (!lstat(path, &st)) {
+		if (S_ISDIR(st.st_mode))
+			return -EISDIR;
+		/* /dev/stdout, /dev/fd/3: what such a link leads to is the system's word */
+		if (!S_ISREG(st.st_mode) && !stat(path, &target) && !S_ISREG(target.st_mode)) {
+			ret->fd = S_ISDIR(target.st_mode) ? -EISDIR : foreign_create(path, 0666);
+			rc = ret->fd < 0 ? ret->fd : 0;
+			ret->fd = rc ? -1 : ret->fd;
+			return rc;
+		}
+		if (!replaces)
+			return -EEXIST;
+	}
+	rc = open_beside(ret, path);
+	if (rc)
+		new_file_drop(ret);
+	return rc;
+}
+
+/* Of a file without a name, through the link in /proc. */
+static int give_name(const struct new_file *f, const char *name)
+{
+	char link[32];
+
+	if (f->temporary)
+		return renameat2(f->directory, f->temporary, f->directory, name, RENAME_NOREPLACE)
+			       ? -errno
+			       : 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	return linkat(AT_FDCWD, link, f->directory, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+int new_file_keep(struct new_file *f)
+{
+	char *beside;
+	int rc;
+
+	if (f->directory < 0)
+		return 0;
+	rc = give_name(f, f->name);
+	if (rc == -EEXIST && f->replaces) {
+		beside = f->temporary ? xstrdup(f->temporary)
+				      : xasprintf(".%s.%d", f->name, getpid());
+		rc = f->temporary ? 0 : give_name(f, beside);
+		if (!rc && renameat(f->directory, beside, f->directory, f->name)) {
+			rc = -errno;
+			unlinkat(f->directory, beside, 0);
+		}
+		free(beside);
+	} else if (rc == -EINVAL && f->temporary) { /* a file system without RENAME_NOREPLACE */
+		rc = renameat(f->directory, f->temporary, f->directory, f->name) ? -errno : 0;
+	}
+	if (!rc) {
+		unfinished.name = NULL;
+		free(f->temporary);
+		f->temporary = NULL;
+	}
+	return rc;
+}
+
+void new_file_drop(struct new_file *f)
+{
+	unfinished.name = NULL;
+	if (f->temporary)
+		unlinkat(f->directory, f->temporary, 0);
+	if (f->fd >= 0 && !f->keeps_fd)
+		close(f->fd);
+	if (f->directory >= 0)
+		close(f->directory);
+	free(f->temporary);
+	free(f->name);
+	*f = (struct new_file){.fd = -1, .directory = -1};
+}
