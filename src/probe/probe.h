@@ -291,6 +291,7 @@ struct probe_provider {
 	bool has_types; /* arguments are typed by BTF: missing ones cannot be read */
 	/* arg0 ... are those of the event, not what a call has in registers and on the stack */
 	bool has_own_arguments;
+	bool has_fields; /* what `args` has is called so, and not parameters of a function */
 	bool can_override; /* override() */
 	/* of programs that are built with libpantrace: target.private is a struct user_event */
 	bool is_user_event;

@@ -6,6 +6,7 @@
  */
 #include "arch/arch.h"
 #include "kernel/tracefs/tracefs.h"
+#include "probe/probe_event.h"
 #include "probe/provider.h"
 #include "types/tracefs_format.h"
 
@@ -335,8 +336,11 @@ static int describe_record(struct probe_env *env, const struct probe_target *t,
 static int describe(struct probe_env *env, const struct probe_target *t,
 		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
-	const int err = describe_record(env, t, use, at, ret);
+	int err = probe_event_describe(env, t, at, ret);
 
+	if (err)
+		return MIN(err, 0);
+	err = describe_record(env, t, use, at, ret);
 	if (!err && !use->record && str_eq(t->module, "syscalls"))
 		describe_raw_syscall(env, t, ret);
 	return err;
@@ -458,6 +462,7 @@ const struct probe_provider probe_tracepoint = {
 	.needs = KERNEL_TRACEPOINTS,
 	.needs_pid_filter = true,
 	.result = 1,
+	.has_fields = true,
 	.expand = expand,
 	.describe = describe,
 	.attach = attach,

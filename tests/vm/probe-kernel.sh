@@ -18,6 +18,12 @@ like "$(pantrace probe -l)" 'my:ppid +\(on __(x64|do)_sys_getppid with regs\)' "
 out=$(traced 'my:ppid,probe:*' sh -c 'echo $PPID')
 like "$out" 'ppid: \([^)]*sys_getppid\+0x0/0x[0-9a-f]+\) regs=0xf' "it is hit"
 like "$out" '__x64_sys_getppid__return: \(.* <- [^)]*sys_getppid\) parent=[0-9]+' "and what it returns"
+begin pantrace -e 'tracepoint:my:ppid { @regs[args.regs > 0, func] = count(); }
+	t:probe:__x64_sys_getppid__return { @parent[comm, args.parent, retval] = count(); }'
+sh -c 'for i in 1 2 3; do echo $PPID; done; exec /programs/syscalls 4' >/dev/null
+end
+like "$(cat /tmp/out)" '@parent\[syscalls, [0-9]+, [0-9]+\]: ' "in a script: what it returns"
+like "$(cat /tmp/out)" '@regs\[.*sys_getppid\]: ' "and the place"
 pantrace probe -q -d 'my:*' -d __x64_sys_getppid__return
 is "$(grep -c . $t/kprobe_events)" 0 "both are gone"
 
@@ -37,3 +43,9 @@ if [ -n "$banned" ]; then
 	like "$(cat /tmp/out)" "is blacklisted function, skip it|not found" "a function of the blacklist"
 	is "$(grep -c . $t/kprobe_events)" 0 "is not probed"
 fi
+
+echo 'scripted_made int x' >>$t/synthetic_events
+pantrace -e 'tracepoint:synthetic:scripted_made { print(args.x); }' >/tmp/out 2>/tmp/err
+is "$?" 1 "no program can be attached to a synthetic event"
+like "$(cat /tmp/err)" "is made by ftrace of other events: no program can be attached to it" "which is said"
+echo '!scripted_made int x' >>$t/synthetic_events

@@ -220,9 +220,18 @@ int probe_list(struct probe_command *p)
 
 /* ---- -d ---- */
 
-static bool is_same(const struct lasting_event *a, const struct lasting_event *b)
+/* Another place of an event that stands before it in the list. */
+static bool is_further_place(const struct events *all, size_t n)
 {
-	return str_eq(a->group, b->group) && str_eq(a->name, b->name);
+	const struct lasting_event *e = &all->list.items[n].first;
+
+	while (n-- > 0) {
+		const struct lasting_event *other = &all->list.items[n].first;
+
+		if (str_eq(e->name, other->name) && str_eq(e->group, other->group))
+			return true;
+	}
+	return false;
 }
 
 /* All that the patterns name, each once. False: a pattern names none. */
@@ -239,7 +248,7 @@ static bool choose(struct probe_command *p, struct events *all)
 			if (!matches(p->o.del.items[i], &s->first))
 				continue;
 			hit = true;
-			s->is_chosen = !n || !is_same(&s->first, &s[-1].first);
+			s->is_chosen = !is_further_place(all, n);
 		}
 		if (!hit) {
 			diag_error(&p->diag, NO_SPAN, "\"%s\" does not hit any event.",

@@ -43,6 +43,11 @@ static bool is_user_event(const struct check *c)
 	return c->unit && unit_provider(c->unit)->is_user_event;
 }
 
+static const char *word_for_argument(const struct check *c)
+{
+	return c->unit && unit_provider(c->unit)->has_fields ? "field" : "function parameter";
+}
+
 static void unreadable_hint(struct check *c, const struct location *at, const struct type *t)
 {
 	if (at->access && at->access->reason)
@@ -159,7 +164,8 @@ static void check_args_member(struct check *c, struct expr *e)
 		else if (context->kind == CONTEXT_TRACEPOINT)
 			check_error(c, e->name_span, "The event has no field named '%s'", e->name);
 		else
-			check_error(c, e->name_span, "Can't find function parameter %s", e->name);
+			check_error(c, e->name_span, "Can't find %s %s", word_for_argument(c),
+				    e->name);
 		hint_members(c, args, e->name);
 		return;
 	}
@@ -168,15 +174,14 @@ static void check_args_member(struct check *c, struct expr *e)
 	e->location = NULL;
 	e->space = SPACE_CONTEXT;
 	if (context->in_process && type_is(m->type, TYPE_FLOAT)) {
-		check_error(c, e->span, "Can't read %s %s here",
-			    is_user_event(c) ? "field" : "function parameter", e->name);
+		check_error(c, e->span, "Can't read %s %s here", word_for_argument(c), e->name);
 		unreadable_hint(c, &(struct location){0}, m->type);
 	}
 	if (context->locations) {
 		for (u32 i = 0; i < args->count; i++)
 			if (&args->members[i] == m)
 				check_located(c, e, &context->locations[i], m,
-					      is_user_event(c) ? "field" : "function parameter");
+					      word_for_argument(c));
 		if (!e->location) { /* inside of an anonymous one: it has no place of its own */
 			e->type = check_field_type(c, m->type, context->space, m->is_user);
 			e->space = context->space;
