@@ -186,6 +186,24 @@ const struct type *type_array(struct type_store *s, const struct type *element, 
 	return t;
 }
 
+const struct type *type_note(struct type_store *s, const char *text)
+{
+	struct strbuf key = STRBUF_INIT;
+	const u64 kind = TYPE_NOTE;
+	struct type *t;
+	bool is_new;
+
+	strbuf_add(&key, &kind, sizeof(kind));
+	strbuf_addstr(&key, text);
+	t = intern(s, key.data, key.len, TYPE_NOTE, &is_new);
+	strbuf_release(&key);
+	if (is_new) {
+		t->align = 1;
+		t->name = arena_strdup(&s->arena, text);
+	}
+	return t;
+}
+
 const struct type *type_string(struct type_store *s, u32 size)
 {
 	bool is_new;

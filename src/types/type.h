@@ -59,6 +59,7 @@ enum type_kind {
 	 * u64 dev_t of the kernel (12 bits of major, 20 of minor); size 8: prints "sda", else "8,0"
 	 */
 	TYPE_DISK_NAME,
+	TYPE_NOTE, /* size 0: `name` stands in a record for a value that it cannot have */
 	/* Aggregations: only as the value of a map. Per-CPU layout: */
 	TYPE_COUNT, /* u64 */
 	TYPE_SUM, /* u64/s64 total */
@@ -186,6 +187,7 @@ const struct type *type_simple(enum type_kind kind); /* the fixed-size language 
 const struct type *type_pointer(struct type_store *s, const struct type *to,
 				enum address_space space);
 const struct type *type_array(struct type_store *s, const struct type *element, u32 count);
+const struct type *type_note(struct type_store *s, const char *text); /* "<optimised out>" */
 const struct type *type_string(struct type_store *s, u32 size); /* size includes the NUL */
 const struct type *type_buffer(struct type_store *s, u32 data_size);
 const struct type *type_tuple(struct type_store *s, const struct type *const *types, u32 count);

@@ -26,6 +26,7 @@ static const char *const kind_names[TYPE_KIND_COUNT] = {
 	[TYPE_SIGNAL_NAME] = "signal_name_t",
 	[TYPE_MEMINFO] = "meminfo_t",
 	[TYPE_DISK_NAME] = "disk_name_t",
+	[TYPE_NOTE] = "none",
 	[TYPE_COUNT] = "count_t",
 	[TYPE_HIST] = "hist_t",
 	[TYPE_LHIST] = "lhist_t",

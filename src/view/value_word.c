@@ -209,6 +209,9 @@ bool value_word(struct value_printer *p, struct strbuf *out, const struct type *
 	case TYPE_STRING:
 		add_string(p, out, t, data);
 		return true;
+	case TYPE_NOTE:
+		strbuf_addstr(out, t->name);
+		return true;
 	case TYPE_KSTACK:
 	case TYPE_USTACK:
 		stack_text(p, out, t, data);

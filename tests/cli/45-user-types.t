@@ -31,7 +31,7 @@ for flags in "-O0 -gdwarf-4" "-O2 -gdwarf-5 -fno-omit-frame-pointer"; do
 	run -e "uprobe:$t:real { print(args.x); }"
 	like "$err" "Can't read function parameter x" "  a floating-point argument is refused"
 	run -q -c "$t" -e "uprobe:$t:real { print(args); }"
-	is "$out" "{ .n = 2 }" "  print(args) has what can be read"
+	is "$out" "{ .x = <float: cannot be shown>, .n = 2 }" "  print(args) shows what can be read, and says what cannot"
 
 	line=$(grep -n 'line of a probe' "$source" | cut -d: -f1)
 	want=$(gdb -q -batch -ex "break typed.c:$line" -ex run -ex 'printf "at %d\n", (long)$pc & 0xfff' "$t" 2>/dev/null | sed -n 's/^at //p')

@@ -140,6 +140,39 @@ for row in 'weight floating-point' 'own thread-local' 'unused what.the.caller.pa
 	is "$rc-$(echo "$err" | grep -c "Can't read variable ${row%% *} here")" 1-1 "${row%% *} is refused"
 	like "$err" "HINT: .*(${row#* })" "and why"
 done
+# --- print(vars) leaves nothing out without a word ---
+cat >"$work/odd.c" <<'C'
+#include <stdio.h>
+#include <string.h>
+struct mixed { int n; double d; };
+static double use(double *p, float *f, char *a, char *b, struct mixed *m, char *v) { return *p + *f + a[0] + b[0] + m->n + v[0]; }
+int work(int n, double weight)
+{
+	double local = weight * 2 + n;
+	float half = (float)n / 2;
+	char a[8] = "text", large[4096] = "";
+	struct mixed m = {n, local};
+	char v[n + 1];
+	memset(v, 0, (size_t)n + 1);
+	printf("ODD { .n = %d, .weight = %.9g, .local = %.9g, .half = %.9g, .a = %s, .large = <4096 bytes: too large>, .m = { .n = %d, .d = %.9g }, .v = <its size is known to the program only> }\n",
+	       n, weight, local, (double)half, a, m.n, m.d);
+	return use(&local, &half, a, large, &m, v) > 0;
+}
+int main(void) { return work(3, 2.5) + work(5, -1e100) == 0; }
+C
+gcc -O0 -g -w -o "$work/odd" "$work/odd.c"
+run -q -c "$work/odd" -e "uprobe:$work/odd@odd.c:$(grep -n 'printf("ODD' "$work/odd.c" | cut -d: -f1) { print(vars); @ = vars; }"
+is "$rc$err" 0 "variables that cannot be shown"
+is "$(grep '^{' "$work/out")" "$(sed -n 's/^ODD //p' "$work/out")" "floating-point ones are, and the place of the others says why"
+like "$out" '^@: \{ \.n = 5, .*\.large = <4096 bytes: too large>' "in maps, too"
+run -q -f json -c "$work/odd" -e "uprobe:$work/odd@odd.c:13 { print(vars); }"
+is "$(sed -n 's/^{/{/p' "$work/out" | jq -c 'select(.type == "value") | .data | [.n, .half, .large, .m.d]' | head -1)" '[3,1.5,"<4096 bytes: too large>",8]' "and as JSON"
+run -q -e "uprobe:$work/odd@odd.c:13 { print(vars.local); }"
+like "$err" "HINT: the language has no floating-point numbers; as a part of a whole, as in print.vars., it is shown" "by name there is a hint"
+run -q -c "$work/gone" -e "uprobe:$work/gone@gone.c:8 { print(vars); } uprobe:$work/gone:half { print(args); }"
+like "$out" '\.n = <(optimised out|it is what the caller passed)>' "what is optimised out"
+like "$out" '^\{ \.weight = <float: cannot be shown>, \.n = 1 \}' "and parameters in floating-point registers"
+
 cat >"$work/lib.c" <<'C'
 int shown = 7;
 static int kept = 8;

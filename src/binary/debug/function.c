@@ -161,19 +161,16 @@ struct access access_by_convention(const struct access_site *s, Dwarf_Die *param
 struct location debug_location(struct arena *arena, const struct access *a, const struct type *t,
 			       u64 address)
 {
-	static const struct access too_wide = {.reason = "it is a number of more than 8 bytes"},
-				   is_float = {.reason = "the language has no floating-point "
-							 "numbers"};
+	static const struct access too_wide = {.reason = "it is a number of more than 8 bytes"};
 	struct location l = {.kind = LOCATION_ACCESS,
-			     .size = scalar_size(t),
+			     /* The language has no such numbers: it copies them, as structs. */
+			     .size = t->kind == TYPE_FLOAT ? 0 : scalar_size(t),
 			     .is_signed = t->is_signed,
 			     .index = 0xffff,
 			     .access = arena_memdup(arena, a, sizeof(*a)),
 			     .address = address};
 
-	if (a->result != ACCESS_NONE && t->kind == TYPE_FLOAT)
-		l.access = &is_float;
-	else if (a->result != ACCESS_NONE && !l.size && type_is_integer(t))
+	if (a->result != ACCESS_NONE && !l.size && type_is_integer(t))
 		l.access = &too_wide;
 	else if (a->result == ACCESS_VALUE && t->size > WORD)
 		l.access = &too_wide;

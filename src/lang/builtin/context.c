@@ -139,22 +139,58 @@ static void lower_func(struct lower *l, struct expr *call, struct value *ret)
 
 /* ---- args ---- */
 
-/* All arguments that can be read, as one record. */
-static const struct type *readable_arguments(struct check *c, const struct probe_context *x)
+enum { MAX_SHOWN = 512, MAX_SHOWN_TOGETHER = 2048 /* bytes of one variable, and of all */ };
+
+/* Up to its first comma: "it is in a floating-point register". */
+static const char *short_reason(struct check *c, const struct location *at)
+{
+	const char *reason = at->access ? at->access->reason : NULL;
+
+	if (!reason)
+		return "cannot be read";
+	if (strstr(reason, "optimised out"))
+		return "optimised out";
+	return arena_strndup(c->arena, reason, strcspn(reason, ",;"));
+}
+
+/* Its own type, or the note that stands in its place. *budget: bytes that are left. */
+static const struct type *shown_type(struct check *c, const struct location *at,
+				     const struct type *t, u32 *budget)
+{
+	const char *note;
+
+	if (!type_is_scalar(t))
+		type_complete(c->types, t);
+	if (type_is(t, TYPE_FLOAT) && (at->kind != LOCATION_ACCESS || t->size > 8))
+		note = "float: cannot be shown";
+	else if (at->kind == LOCATION_NONE)
+		note = short_reason(c, at);
+	else if (!t->size)
+		note = "its size is known to the program only";
+	else if (t->size > MIN(*budget, (u32)MAX_SHOWN))
+		note = arena_printf(c->arena, "%u bytes: too large", t->size);
+	else {
+		*budget -= t->size;
+		return t;
+	}
+	return type_note(c->types, arena_printf(c->arena, "<%s>", note));
+}
+
+/* All arguments as one record. */
+static const struct type *all_arguments(struct check *c, const struct probe_context *x)
 {
 	const struct type *args = x->args, **types;
+	u32 n = 0, budget = MAX_SHOWN_TOGETHER;
 	const char **names;
-	u32 n = 0;
 
 	type_complete(c->types, args);
 	names = arena_new_array(c->arena, const char *, args->count + 1);
 	types = arena_new_array(c->arena, const struct type *, args->count + 1);
 	for (u32 i = 0; i < args->count; i++) {
-		if (!args->members[i].name ||
-		    !check_readable(&x->locations[i], args->members[i].type))
+		if (!args->members[i].name)
 			continue;
 		names[n] = args->members[i].name;
-		types[n++] = args->members[i].type;
+		types[n++] = shown_type(c, &x->locations[i], args->members[i].type, &budget);
 	}
 	return type_record(c->types, names, types, n);
 }
@@ -166,7 +202,7 @@ static void check_args(struct check *c, struct expr *call)
 		return;
 	c->unit->uses_args = true;
 	if (c->unit->context.locations) {
-		call->type = readable_arguments(c, &c->unit->context);
+		call->type = all_arguments(c, &c->unit->context);
 		call->space = SPACE_BPF;
 		return;
 	}
@@ -197,52 +233,43 @@ static void lower_args(struct lower *l, struct expr *call, struct value *ret)
 	}
 	lower_slot(l, record, "args", &slot);
 	for (u32 i = 0, n = 0; i < args->count && n < record->count; i++) {
-		const struct type *t = record->members[n].type;
+		const struct type_member *m = &record->members[n];
 		struct value v;
 
-		if (!args->members[i].name ||
-		    !str_eq(args->members[i].name, record->members[n].name))
+		if (!args->members[i].name)
 			continue;
-		v = lower_located(l, &x->locations[i], t);
-		lower_store_value(l, slot, record->members[n++].offset, t, &v, call->span);
+		n++;
+		if (type_is(m->type, TYPE_NOTE))
+			continue;
+		v = lower_located(l, &x->locations[i], m->type);
+		lower_store_value(l, slot, m->offset, m->type, &v, call->span);
 	}
 	*ret = value_memory(record, slot, 0, SPACE_BPF);
 }
 
 /* ---- vars ---- */
 
-enum { MAX_SHOWN = 512 /* bytes of one variable */ };
-
-static bool is_shown(const struct probe_variable *v)
-{
-	return !v->is.is_hidden && v->location.kind != LOCATION_NONE && v->is.type->size &&
-	       v->is.type->size <= MAX_SHOWN;
-}
-
 static void check_vars(struct check *c, struct expr *call)
 {
 	const struct probe_variable *all;
 	const struct type **types;
+	u32 n = 0, budget = MAX_SHOWN_TOGETHER;
 	const char **names;
-	u32 n = 0;
 
 	call->type = type_none();
 	if (!in_probe(c, call) || !check_has_variables(c, call))
 		return;
 	c->unit->uses_args = true;
 	all = probe_all_variables(c->unit->context.place, c->types);
-	for (const struct probe_variable *v = all; v; v = v->next) {
-		if (!type_is_scalar(v->is.type))
-			type_complete(c->types, v->is.type);
-		n += is_shown(v);
-	}
+	for (const struct probe_variable *v = all; v; v = v->next)
+		n += !v->is.is_hidden;
 	names = arena_new_array(c->arena, const char *, n + 1);
 	types = arena_new_array(c->arena, const struct type *, n + 1);
 	n = 0;
 	for (const struct probe_variable *v = all; v; v = v->next)
-		if (is_shown(v)) {
+		if (!v->is.is_hidden) {
 			names[n] = v->is.name;
-			types[n++] = v->is.type;
+			types[n++] = shown_type(c, &v->location, v->is.type, &budget);
 		}
 	call->type = type_record(c->types, names, types, n);
 	call->space = SPACE_BPF;
@@ -257,13 +284,16 @@ static void lower_vars(struct lower *l, struct expr *call, struct value *ret)
 	lower_slot(l, record, "vars", &slot);
 	for (const struct probe_variable *p = probe_all_variables(l->unit->context.place, l->types);
 	     p && n < record->count; p = p->next) {
-		const struct type *t = record->members[n].type;
+		const struct type_member *m = &record->members[n];
 		struct value v;
 
-		if (!is_shown(p))
+		if (p->is.is_hidden)
 			continue;
-		v = lower_located(l, &p->location, t);
-		lower_store_value(l, slot, record->members[n++].offset, t, &v, call->span);
+		n++;
+		if (type_is(m->type, TYPE_NOTE))
+			continue;
+		v = lower_located(l, &p->location, m->type);
+		lower_store_value(l, slot, m->offset, m->type, &v, call->span);
 	}
 	*ret = value_memory(record, slot, 0, SPACE_BPF);
 }
@@ -528,7 +558,8 @@ const struct builtin builtins_context[] = {
 	{"vars", "struct vars",
 	 "The variables of the source that are visible at a uprobe: vars.count is a local "
 	 "variable, a parameter or a global one, of the type that it has there. As a whole it "
-	 "prints those of the function that can be read. It takes debug information (-g), also "
+	 "prints those of the function, floating-point ones too; what cannot be shown has the "
+	 "reason in its place, as in .b = <optimised out>. It takes debug information (-g), also "
 	 "in a file of its own.",
 	 "", VARIABLE_OR_CALL, 0, 0, check_vars, lower_vars},
 	ARGUMENT(0),

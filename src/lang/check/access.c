@@ -56,7 +56,8 @@ static void unreadable_hint(struct check *c, const struct location *at, const st
 		check_hint(c, "the language has no floating-point numbers; let the program give an "
 			      "integer, as in PT_NAMED(permille, (int)(ratio * 1000))");
 	else if (type_is(t, TYPE_FLOAT))
-		check_hint(c, "programs of the kernel cannot read floating-point registers");
+		check_hint(c, "the language has no floating-point numbers; as a part of a whole, "
+			      "as in print(vars), it is shown");
 	else if (type_is_record(t))
 		check_hint(c, "it is passed in registers, and has no address");
 	else
