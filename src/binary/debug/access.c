@@ -154,13 +154,13 @@ static u64 body_of(Dwarf_Die *unit, u64 entry, u64 end)
 
 	if (dwarf_getsrclines(unit, &lines, &count))
 		return entry;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = debug_row_from(lines, count, entry + 1); i < count; i++) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, i);
 		bool is_body = false;
 		Dwarf_Addr address;
 
-		if (dwarf_lineaddr(line, &address) || address <= entry || address >= end)
-			continue;
+		if (dwarf_lineaddr(line, &address) || address >= end)
+			break;
 		if (dwarf_lineprologueend(line, &is_body) == 0 && is_body)
 			return address;
 		second = MIN(second, address);
@@ -172,7 +172,7 @@ bool access_site_init(struct access_site *s, struct elf_file *f, struct arena *a
 		      Dwarf_Die *unit, u64 address)
 {
 	Dwarf_Die *scopes, skeleton;
-	const u32 n = debug_scopes_at(unit, address, false, &scopes);
+	const u32 n = debug_scopes_at(f, unit, address, false, &scopes);
 	u64 end;
 
 	*s = (struct access_site){.file = f, .arena = arena, .address = address};

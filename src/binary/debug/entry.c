@@ -221,7 +221,7 @@ static int on_symbol(void *arg, const struct elf_symbol *s)
 	    hashmap_get(&q->seen, &s->address, sizeof(s->address)))
 		return 0;
 	n = debug_unit_at(q->file, s->address, &unit)
-		    ? debug_scopes_at(&unit, s->address, false, &scopes)
+		    ? debug_scopes_at(q->file, &unit, s->address, false, &scopes)
 		    : 0;
 	for (u32 i = 0; i < n && !function; i++)
 		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram &&
@@ -263,10 +263,11 @@ int debug_each_entry(struct elf_file *f, const char *name,
 /* ---- lines ---- */
 
 /* Is the code at the address the copy's own, not that of something inlined into it? */
-static bool is_innermost(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address, bool with_entries)
+static bool is_innermost(struct elf_file *f, Dwarf_Die *unit, const Dwarf_Die *copy, u64 address,
+			 bool with_entries)
 {
 	Dwarf_Die *scopes;
-	const u32 n = debug_scopes_at(unit, address, with_entries, &scopes);
+	const u32 n = debug_scopes_at(f, unit, address, with_entries, &scopes);
 	bool found = false;
 
 	for (u32 i = 0; i < n; i++) {
@@ -282,9 +283,10 @@ static bool is_innermost(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address, bo
 }
 
 /* Where a copy only begins, rows may be those of either. */
-static bool is_own(Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
+static bool is_own(struct elf_file *f, Dwarf_Die *unit, const Dwarf_Die *copy, u64 address)
 {
-	return is_innermost(unit, copy, address, false) || is_innermost(unit, copy, address, true);
+	return is_innermost(f, unit, copy, address, false) ||
+	       is_innermost(f, unit, copy, address, true);
 }
 
 /* A line may have no code but that of a function inlined there: the lowest address of it. */
@@ -306,12 +308,44 @@ static void find_call(Dwarf_Die *copy, const char *file, u32 line, u32 depth, u6
 	}
 }
 
+struct line_search {
+	struct elf_file *file;
+	Dwarf_Die *unit, *copy;
+	const char *source;
+	u32 line;
+	u64 lowest; /* address of the line; UINT64_MAX = none yet */
+	u32 nearest; /* line behind it that has code; 0 = none yet */
+};
+
+static void look_at_row(struct line_search *q, Dwarf_Line *row, u64 address)
+{
+	bool is_statement, is_end = false;
+	const char *file;
+	int number;
+
+	if (dwarf_lineno(row, &number) || number < (int)q->line ||
+	    dwarf_linebeginstatement(row, &is_statement) || !is_statement ||
+	    dwarf_lineendsequence(row, &is_end) || is_end)
+		return;
+	if ((u32)number == q->line ? address >= q->lowest : q->nearest && (u32)number >= q->nearest)
+		return;
+	file = dwarf_linesrc(row, NULL, NULL);
+	if (!file || !debug_path_ends_with(q->source, file) ||
+	    !is_own(q->file, q->unit, q->copy, address))
+		return;
+	if ((u32)number == q->line)
+		q->lowest = address;
+	else
+		q->nearest = (u32)number;
+}
+
 int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line,
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_nearest)
 {
 	Dwarf_Die die, unit, table;
-	u64 lowest = UINT64_MAX;
-	u32 nearest = 0;
+	struct line_search q = {f, &unit, &die, e->file, line, .lowest = UINT64_MAX};
+	Dwarf_Addr base, start, end, address;
+	ptrdiff_t at = 0;
 	Dwarf_Lines *lines;
 	size_t count;
 
@@ -323,30 +357,16 @@ int debug_each_line_of(struct elf_file *f, const struct debug_entry *e, u32 line
 	debug_line_unit(f, &unit, &table);
 	if (dwarf_getsrclines(&table, &lines, &count))
 		return -ENODATA;
-	for (size_t i = 0; i < count; i++) {
-		Dwarf_Line *row = dwarf_onesrcline(lines, i);
-		bool is_statement, is_end = false;
-		const char *file;
-		Dwarf_Addr address;
-		int number;
+	while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0)
+		for (size_t i = debug_row_from(lines, count, start); i < count; i++) {
+			Dwarf_Line *row = dwarf_onesrcline(lines, i);
 
-		if (dwarf_lineno(row, &number) || number < (int)line ||
-		    dwarf_linebeginstatement(row, &is_statement) || !is_statement ||
-		    dwarf_lineendsequence(row, &is_end) || is_end || dwarf_lineaddr(row, &address))
-			continue;
-		if ((u32)number == line ? address >= lowest : nearest && (u32)number >= nearest)
-			continue;
-		file = dwarf_linesrc(row, NULL, NULL);
-		if (!file || !debug_path_ends_with(e->file, file) ||
-		    dwarf_haspc(&die, address) != 1 || !is_own(&unit, &die, address))
-			continue;
-		if ((u32)number == line)
-			lowest = address;
-		else
-			nearest = (u32)number;
-	}
-	find_call(&die, e->file, line, 0, &lowest);
+			if (dwarf_lineaddr(row, &address) || address >= end)
+				break;
+			look_at_row(&q, row, address);
+		}
+	find_call(&die, e->file, line, 0, &q.lowest);
 	if (ret_nearest)
-		*ret_nearest = nearest;
-	return lowest == UINT64_MAX ? -ENOENT : fn(arg, lowest);
+		*ret_nearest = q.nearest;
+	return q.lowest == UINT64_MAX ? -ENOENT : fn(arg, q.lowest);
 }

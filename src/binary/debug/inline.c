@@ -56,75 +56,6 @@ bool debug_end_of(Dwarf_Die *die, u64 entry, u64 *ret)
 	return false;
 }
 
-static bool copy_begins(Dwarf_Die *scope, u64 address, Dwarf_Die *ret)
-{
-	Dwarf_Die child;
-	u64 entry;
-
-	for (int more = dwarf_child(scope, &child); more == 0; more = debug_next_sibling(&child)) {
-		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine ||
-		    !debug_entry_of(&child, &entry) || entry != address)
-			continue;
-		*ret = child;
-		return true;
-	}
-	return false;
-}
-
-enum { MAX_SCOPES = 128, MAX_VISITS = 1 << 22 /* of DIEs: damaged trees have no end */ };
-
-struct scopes {
-	u64 address;
-	u32 visits;
-	u32 count;
-	Dwarf_Die list[MAX_SCOPES]; /* outermost first */
-};
-
-/* Namespaces have no addresses: there is no way but to look into each. */
-static bool find_scopes(struct scopes *q, Dwarf_Die *parent, u32 depth)
-{
-	Dwarf_Die child;
-
-	for (int more = dwarf_child(parent, &child); more == 0 && depth < MAX_SCOPES;
-	     more = debug_next_sibling(&child)) {
-		if (q->visits++ > MAX_VISITS)
-			break;
-		switch (dwarf_tag(&child)) {
-		case DW_TAG_namespace:
-		case DW_TAG_module:
-			if (find_scopes(q, &child, depth + 1))
-				return true;
-			break;
-		case DW_TAG_subprogram:
-		case DW_TAG_inlined_subroutine:
-		case DW_TAG_lexical_block:
-		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-		case DW_TAG_with_stmt:
-			if (dwarf_haspc(&child, q->address) != 1)
-				break;
-			q->list[q->count++] = child;
-			find_scopes(q, &child, depth + 1);
-			return true;
-		}
-	}
-	return false;
-}
-
-u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret)
-{
-	struct scopes q = {.address = address};
-
-	find_scopes(&q, unit, 0);
-	while (with_entries && q.count && q.count < MAX_SCOPES &&
-	       copy_begins(&q.list[q.count - 1], address, &q.list[q.count]))
-		q.count++;
-	*ret = q.count ? xmalloc(q.count * sizeof(**ret)) : NULL;
-	for (u32 i = 0; i < q.count; i++)
-		(*ret)[i] = q.list[q.count - 1 - i];
-	return q.count;
-}
-
 const char *debug_declared_in(Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
@@ -170,7 +101,7 @@ u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, 
 	if (debug_line_at(f, address, &at.file, &at.line) == -ENODATA ||
 	    !debug_unit_at(f, address, &unit))
 		return 0;
-	depth = debug_scopes_at(&unit, address, false, &nest);
+	depth = debug_scopes_at(f, &unit, address, false, &nest);
 	for (u32 i = 0; i < depth && n < max; i++) {
 		if (dwarf_tag(&nest[i]) == DW_TAG_subprogram)
 			break;

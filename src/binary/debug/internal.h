@@ -5,6 +5,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "base/hashmap.h"
 #include "binary/debug/lines.h"
 
 /* NULL = no DWARF. Opened on the first call. */
@@ -15,13 +16,22 @@ bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret);
 int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg);
 /* The unit that has the line table: the program's own, where `unit` is split off. */
 void debug_line_unit(struct elf_file *f, const Dwarf_Die *unit, Dwarf_Die *ret);
+/* The first row of a line table (libdw sorts them) that is not below the address; count = none. */
+size_t debug_row_from(Dwarf_Lines *lines, size_t count, u64 address);
 /*
  * Functions, inlined copies and blocks around an address, innermost first, as the code lies: an
  * inlined copy is followed by what it is inlined in. malloc'ed; the number of them, or 0.
  * with_entries: optimised code may say that a copy begins at the address without having code there;
  * then that counts, too.
  */
-u32 debug_scopes_at(Dwarf_Die *unit, u64 address, bool with_entries, Dwarf_Die **ret);
+u32 debug_scopes_at(struct elf_file *f, Dwarf_Die *unit, u64 address, bool with_entries,
+		    Dwarf_Die **ret);
+/* Of scope.c: what it has found out about units, by their DIEs. DWARF has been opened. */
+struct hashmap *debug_outlines(struct elf_file *f);
+void debug_outlines_release(struct hashmap *outlines);
+/* Of unwind.c: the place of its sorted call frame information; NULL in it: there is none yet. */
+struct debug_frames **debug_frames(struct elf_file *f);
+void debug_frames_release(struct debug_frames *q); /* NULL is fine */
 /* Where a function, or an inlined copy, begins. */
 bool debug_entry_of(Dwarf_Die *die, u64 *ret);
 /* Where the code ends that begins at its entry; parts that lie elsewhere (.cold) do not count. */

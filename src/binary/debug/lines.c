@@ -12,6 +12,8 @@
 struct debug {
 	struct dwarf_file dwarf;
 	struct debug_split *split; /* NULL = there was no skeleton yet */
+	struct hashmap outlines; /* scope.c */
+	struct debug_frames *frames; /* unwind.c */
 };
 
 Dwarf *debug_dwarf(struct elf_file *f)
@@ -34,9 +36,22 @@ void debug_release(struct elf_file *f)
 
 	if (!d)
 		return;
+	debug_outlines_release(&d->outlines);
+	debug_frames_release(d->frames);
 	debug_split_close(d->split);
 	dwarf_file_close(&d->dwarf);
 	free(d);
+}
+
+struct hashmap *debug_outlines(struct elf_file *f)
+{
+	return &((struct debug *)f->dwarf)->outlines;
+}
+
+struct debug_frames **debug_frames(struct elf_file *f)
+{
+	debug_dwarf(f);
+	return &((struct debug *)f->dwarf)->frames;
 }
 
 int debug_available(struct elf_file *f)
@@ -137,6 +152,22 @@ int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *r
 	return 0;
 }
 
+size_t debug_row_from(Dwarf_Lines *lines, size_t count, u64 address)
+{
+	size_t low = 0, high = count;
+	Dwarf_Addr at;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at) == 0 && at < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 bool debug_path_ends_with(const char *path, const char *end)
 {
 	size_t n = strlen(path), m = strlen(end);
@@ -187,10 +218,10 @@ struct find_line {
 };
 
 /* The innermost function or inlined function around an address: what has one copy of a line. */
-static u64 scope_of(Dwarf_Die *unit, u64 address)
+static u64 scope_of(struct elf_file *f, Dwarf_Die *unit, u64 address)
 {
 	Dwarf_Die *scopes;
-	const u32 n = debug_scopes_at(unit, address, false, &scopes);
+	const u32 n = debug_scopes_at(f, unit, address, false, &scopes);
 	u64 offset = 0;
 
 	for (u32 i = 0; i < n && !offset; i++)
@@ -248,7 +279,7 @@ static void choose_address(struct find_line *q, Dwarf_Die *unit, u32 line, u64 a
 
 	if (line != q->best)
 		return;
-	scope = scope_of(unit, address);
+	scope = scope_of(q->file_of, unit, address);
 	slot = hashmap_put(&q->places, &scope, sizeof(scope), NULL);
 	if (!*slot || (u64)(uintptr_t)*slot > address + 1)
 		*slot = (void *)(uintptr_t)(address + 1);

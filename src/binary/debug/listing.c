@@ -80,7 +80,7 @@ static bool calls_from(Dwarf_Die *inner, const char *file, int line)
 static bool is_own(struct walk *w, u64 address, const char *file, int line)
 {
 	Dwarf_Die *scopes = NULL, *inner = NULL;
-	const u32 n = debug_scopes_at(&w->unit, address, false, &scopes);
+	const u32 n = debug_scopes_at(w->elf, &w->unit, address, false, &scopes);
 	bool found = false;
 
 	for (u32 i = 0; i < n && !found; i++) {

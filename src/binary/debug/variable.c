@@ -158,7 +158,7 @@ static int offer_dropped(struct walk *w, Dwarf_Die *scope)
 static int walk_blocks(struct walk *w, Dwarf_Die *unit, u32 last_frame)
 {
 	Dwarf_Die *scopes;
-	const u32 n = debug_scopes_at(unit, w->site.address, true, &scopes);
+	const u32 n = debug_scopes_at(w->site.file, unit, w->site.address, true, &scopes);
 	int result = 0;
 	u32 frame = 0;
 

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The instructions of call frame information, and the entries that have them. */
+#include "binary/debug/call_frame.h"
+
+#include <dwarf.h>
+
+#include "binary/elf/internal.h"
+
+/* Registers of the x86-64 ABI in DWARF's numbering. */
+enum { BP = 6, SP = 7, RETURN_ADDRESS = 16, REMEMBERED = 16 };
+
+struct expression {
+	const u8 *data;
+	u64 len;
+};
+
+/* What the instructions have said so far. */
+struct frame {
+	u64 cfa_register;
+	s64 cfa_offset;
+	struct expression cfa; /* data not NULL: instead of the two */
+	bool bp_saved, bp_at_bp, bp_unknown;
+	s64 bp_offset;
+	bool return_undefined;
+};
+
+#define DEBUG_FRAME_CIE UINT32_MAX
+
+static u64 uleb(struct cursor *c)
+{
+	u64 v = 0;
+
+	for (u32 shift = 0; !c->failed; shift += 7) {
+		const u8 byte = cursor_u8(c);
+
+		if (shift < 64)
+			v |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			break;
+	}
+	return v;
+}
+
+static s64 sleb(struct cursor *c)
+{
+	u64 v = 0;
+	u32 shift = 0;
+	u8 byte = 0x80;
+
+	while (byte & 0x80 && !c->failed) {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			v |= (u64)(byte & 0x7f) << shift;
+		shift += 7;
+	}
+	if (shift < 64 && byte & 0x40)
+		v |= ~(u64)0 << shift;
+	return (s64)v;
+}
+
+/* Factored offsets; nonsense may not fit, and wraps. */
+static s64 factored(const struct call_frames *r, s64 n)
+{
+	return (s64)((u64)n * (u64)r->cie.data_factor);
+}
+
+/* DW_EH_PE_*: low four bits the format, the next three what it is relative to. */
+static u64 encoded(const struct call_frames *r, struct cursor *c, u8 encoding)
+{
+	const u64 at = r->address + (u64)(c->data + c->pos - r->data);
+	u64 v = 0;
+
+	switch (encoding & 0x0f) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		v = cursor_u64(c);
+		break;
+	case DW_EH_PE_uleb128:
+		v = uleb(c);
+		break;
+	case DW_EH_PE_sleb128:
+		v = (u64)sleb(c);
+		break;
+	case DW_EH_PE_udata2:
+		v = cursor_u16(c);
+		break;
+	case DW_EH_PE_sdata2:
+		v = (u64)(s64)(s16)cursor_u16(c);
+		break;
+	case DW_EH_PE_udata4:
+		v = cursor_u32(c);
+		break;
+	case DW_EH_PE_sdata4:
+		v = (u64)(s64)(s32)cursor_u32(c);
+		break;
+	default:
+		c->failed = true;
+	}
+	if ((encoding & 0x70) == DW_EH_PE_pcrel)
+		v += at;
+	else if (encoding & 0x70)
+		c->failed = true;
+	return v;
+}
+
+/* ---- rows ---- */
+
+static bool is_bytes(const struct expression *e, const u8 *bytes, size_t n)
+{
+	return e->len == n && !memcmp(e->data, bytes, n);
+}
+
+/* The expressions that compilers write; others are left as not known. */
+static void cfa_by_expression(const struct frame *f, struct unwind_row *row)
+{
+	/* breg7 8; breg16 0; lit15; and; lit11 (or 10); ge; lit3; shl; plus: the linker's for .plt
+	 */
+	static const u8 plt[] = {DW_OP_breg7, 8,	 DW_OP_breg16, 0,
+				 DW_OP_lit15, DW_OP_and, DW_OP_lit11,  DW_OP_ge,
+				 DW_OP_lit3,  DW_OP_shl, DW_OP_plus};
+	struct cursor c = cursor_of(f->cfa.data, f->cfa.len);
+	s64 offset;
+
+	if (is_bytes(&f->cfa, plt, sizeof(plt))) {
+		row->kind = UNWIND_PLT;
+		return;
+	}
+	if (cursor_u8(&c) != DW_OP_breg6)
+		return;
+	offset = sleb(&c);
+	if (cursor_u8(&c) == DW_OP_deref && !c.failed && c.pos == c.len && offset > -4096 &&
+	    offset < 4096) {
+		row->kind = UNWIND_BP_DEREF;
+		row->cfa_offset = (s32)offset;
+	}
+}
+
+static void add_row(struct call_frames *r, u64 address, const struct frame *f)
+{
+	struct unwind_row row = {.address = address + r->bias};
+
+	if ((address < r->start && !r->only_cfa) || address >= r->end)
+		return;
+	if (r->cie.is_signal) {
+		row.kind = UNWIND_SIGNAL;
+		vector_push(&r->rows->list, row);
+		return;
+	}
+	if (f->cfa.data) {
+		cfa_by_expression(f, &row);
+	} else if ((f->cfa_register == SP || f->cfa_register == BP) && f->cfa_offset > -(1 << 30) &&
+		   f->cfa_offset < 1 << 30) {
+		row.kind = f->cfa_register == SP ? UNWIND_SP : UNWIND_BP;
+		row.cfa_offset = (s32)f->cfa_offset;
+	}
+	if (!r->only_cfa && f->bp_saved && (f->bp_offset < INT16_MIN || f->bp_offset >= 0))
+		row.kind = UNWIND_NONE;
+	if (r->only_cfa) {
+		vector_push(&r->rows->list, row);
+		return;
+	}
+	if (f->return_undefined || f->bp_unknown || row.kind == UNWIND_NONE)
+		row = (struct unwind_row){.address = row.address};
+	else if (f->bp_saved)
+		row.bp_offset = (s16)f->bp_offset;
+	else
+		row.bp_at_bp = f->bp_at_bp;
+	vector_push(&r->rows->list, row);
+}
+
+/* ---- instructions ---- */
+
+static void saved_at(struct frame *f, u64 reg, s64 offset)
+{
+	if (reg == BP) {
+		f->bp_saved = true;
+		f->bp_at_bp = f->bp_unknown = false;
+		f->bp_offset = offset;
+	} else if (reg == RETURN_ADDRESS) {
+		f->return_undefined = offset != -8;
+	}
+}
+
+static void restore(struct frame *f, const struct frame *initial, u64 reg)
+{
+	if (reg == BP) {
+		f->bp_saved = initial->bp_saved;
+		f->bp_at_bp = initial->bp_at_bp;
+		f->bp_unknown = initial->bp_unknown;
+		f->bp_offset = initial->bp_offset;
+	} else if (reg == RETURN_ADDRESS) {
+		f->return_undefined = initial->return_undefined;
+	}
+}
+
+static void by_expression(struct frame *f, u64 reg, const struct expression *e)
+{
+	static const u8 at_bp[] = {DW_OP_breg6, 0};
+
+	if (reg == RETURN_ADDRESS)
+		f->return_undefined = true;
+	if (reg != BP)
+		return;
+	f->bp_saved = false;
+	f->bp_at_bp = is_bytes(e, at_bp, sizeof(at_bp));
+	f->bp_unknown = !f->bp_at_bp;
+}
+
+static struct expression read_expression(struct cursor *c)
+{
+	struct expression e;
+
+	e.len = uleb(c);
+	e.data = cursor_bytes(c, e.len);
+	if (!e.data)
+		e.len = 0; /* cut off */
+	return e;
+}
+
+/* A register's new rule. false: not such an instruction. */
+static bool register_rule(const struct call_frames *r, struct cursor *c, u8 op, struct frame *f,
+			  const struct frame *initial)
+{
+	struct expression e;
+	u64 reg;
+
+	switch (op) {
+	case DW_CFA_offset_extended:
+		reg = uleb(c);
+		saved_at(f, reg, factored(r, (s64)uleb(c)));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		reg = uleb(c);
+		saved_at(f, reg, factored(r, sleb(c)));
+		return true;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = uleb(c);
+		saved_at(f, reg, factored(r, (s64)-uleb(c)));
+		return true;
+	case DW_CFA_restore_extended:
+		restore(f, initial, uleb(c));
+		return true;
+	case DW_CFA_undefined:
+	case DW_CFA_same_value:
+		reg = uleb(c);
+		if (reg == RETURN_ADDRESS)
+			f->return_undefined = true;
+		if (reg == BP)
+			f->bp_saved = f->bp_at_bp = f->bp_unknown = false;
+		return true;
+	case DW_CFA_register:
+		reg = uleb(c);
+		uleb(c);
+		by_expression(f, reg, &(struct expression){0});
+		return true;
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		reg = uleb(c);
+		e = (struct expression){0};
+		if (op == DW_CFA_expression || op == DW_CFA_val_expression)
+			e = read_expression(c);
+		else
+			sleb(c);
+		by_expression(f, reg, op == DW_CFA_expression ? &e : &(struct expression){0});
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The CFA's new rule. false: not such an instruction. */
+static bool cfa_rule(const struct call_frames *r, struct cursor *c, u8 op, struct frame *f)
+{
+	switch (op) {
+	case DW_CFA_def_cfa:
+		f->cfa_register = uleb(c);
+		f->cfa_offset = (s64)uleb(c);
+		break;
+	case DW_CFA_def_cfa_sf:
+		f->cfa_register = uleb(c);
+		f->cfa_offset = factored(r, sleb(c));
+		break;
+	case DW_CFA_def_cfa_register:
+		f->cfa_register = uleb(c);
+		break;
+	case DW_CFA_def_cfa_offset:
+		f->cfa_offset = (s64)uleb(c);
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		f->cfa_offset = factored(r, sleb(c));
+		break;
+	case DW_CFA_def_cfa_expression:
+		f->cfa = read_expression(c);
+		return true;
+	default:
+		return false;
+	}
+	f->cfa = (struct expression){0};
+	return true;
+}
+
+/* Runs instructions from `pc` on; initial NULL: those of a CIE, which make no rows. */
+static void run(struct call_frames *r, struct cursor c, u64 pc, struct frame *f,
+		const struct frame *initial)
+{
+	struct frame stack[REMEMBERED];
+	const struct frame none = {0};
+	u32 depth = 0;
+
+	while (!c.failed && c.pos < c.len) {
+		const u8 op = cursor_u8(&c), low = op & 0x3f;
+		u64 step = 0;
+
+		switch (op & 0xc0) {
+		case DW_CFA_advance_loc:
+			step = low;
+			break;
+		case DW_CFA_offset:
+			saved_at(f, low, factored(r, (s64)uleb(&c)));
+			continue;
+		case DW_CFA_restore:
+			restore(f, initial ? initial : &none, low);
+			continue;
+		}
+		if (op == DW_CFA_nop)
+			continue;
+		if (op == DW_CFA_advance_loc1)
+			step = cursor_u8(&c);
+		else if (op == DW_CFA_advance_loc2)
+			step = cursor_u16(&c);
+		else if (op == DW_CFA_advance_loc4)
+			step = cursor_u32(&c);
+		else if (op == DW_CFA_remember_state && depth < REMEMBERED)
+			stack[depth++] = *f;
+		else if (op == DW_CFA_restore_state && depth)
+			*f = stack[--depth];
+		else if (op == DW_CFA_GNU_args_size)
+			uleb(&c);
+		else if (!step && !cfa_rule(r, &c, op, f) &&
+			 !register_rule(r, &c, op, f, initial ? initial : &none)) {
+			/* Not understood: nothing is known from here on. */
+			if (initial)
+				add_row(r, pc, &none);
+			return;
+		}
+		if (step && initial) {
+			add_row(r, pc, f);
+			pc += step * r->cie.code_factor;
+		}
+	}
+	if (initial)
+		add_row(r, pc, c.failed ? &none : f);
+}
+
+/* ---- entries ---- */
+
+static bool read_cie(struct call_frames *r, u64 offset)
+{
+	struct cursor c = cursor_of(r->data, r->len);
+	struct cie cie = {.offset = offset, .encoding = DW_EH_PE_absptr};
+	const char *augmentation;
+	u64 len;
+	u8 version;
+
+	if (r->cie.is_known && r->cie.offset == offset)
+		return true;
+	r->cie.is_known = false;
+	c.pos = offset;
+	len = offset < r->len ? cursor_u32(&c) : 0;
+	if (!len || len > c.len - c.pos) /* the 64-bit form is not used for .eh_frame */
+		return false;
+	c.len = c.pos + len;
+	if (cursor_u32(&c) != (r->is_debug_frame ? DEBUG_FRAME_CIE : 0))
+		return false;
+	version = cursor_u8(&c);
+	augmentation = cursor_string(&c);
+	if (version == 4 && (cursor_u8(&c) != 8 || cursor_u8(&c) != 0))
+		return false; /* bytes of an address and of a segment */
+	cie.code_factor = uleb(&c);
+	cie.data_factor = sleb(&c);
+	if ((version == 1 ? cursor_u8(&c) : uleb(&c)) != RETURN_ADDRESS || c.failed ||
+	    (version != 1 && version != 3 && version != 4) ||
+	    (*augmentation && *augmentation != 'z'))
+		return false;
+	cie.has_augmentation = *augmentation == 'z';
+	if (cie.has_augmentation) {
+		len = uleb(&c);
+		if (len > c.len - c.pos)
+			return false;
+		cie.instructions = c;
+		cie.instructions.pos += len;
+	} else {
+		cie.instructions = c;
+	}
+	for (const char *p = augmentation; *p && !c.failed; p++) {
+		if (*p == 'R')
+			cie.encoding = cursor_u8(&c);
+		else if (*p == 'L')
+			cursor_u8(&c);
+		else if (*p == 'P')
+			encoded(r, &c, cursor_u8(&c) & 0x7f);
+		else if (*p == 'S')
+			cie.is_signal = true;
+	}
+	cie.is_known = !c.failed;
+	r->cie = cie;
+	return cie.is_known;
+}
+
+/* What code an entry is of; the cursor is then at its instructions. False: it is of none. */
+static bool read_head(struct call_frames *r, struct cursor *c, u64 *ret_start, u64 *ret_size)
+{
+	const u64 id_at = c->pos;
+	const u32 back = cursor_u32(c);
+	u64 len;
+
+	if ((!r->is_debug_frame && back > id_at) ||
+	    !read_cie(r, r->is_debug_frame ? back : id_at - back))
+		return false;
+	*ret_start = encoded(r, c, r->cie.encoding);
+	*ret_size = encoded(r, c, r->cie.encoding & 0x0f);
+	if (r->cie.has_augmentation) {
+		len = uleb(c);
+		if (len > c->len - c->pos)
+			return false;
+		c->pos += len;
+	}
+	return !c->failed && *ret_size;
+}
+
+static void read_fde(struct call_frames *r, struct cursor c)
+{
+	struct frame f = {0}, initial;
+	const struct frame none = {0};
+	bool is_signal;
+	u64 start, size;
+
+	if (!read_head(r, &c, &start, &size) || start >= r->end ||
+	    size > r->end - start + (1 << 20) ||
+	    (r->only_cfa && (start > r->start || size <= r->start - start)))
+		return;
+	run(r, r->cie.instructions, start, &f, NULL);
+	initial = f;
+	run(r, c, start, &f, &initial);
+	is_signal = r->cie.is_signal;
+	r->cie.is_signal = false;
+	add_row(r, start + size, &none);
+	r->cie.is_signal = is_signal;
+}
+
+/* Entries one after the other; a cursor that ends where the entry does. 1: there is one. */
+static int next_entry(const struct call_frames *r, struct cursor *c, struct cursor *ret)
+{
+	const u32 cie = r->is_debug_frame ? DEBUG_FRAME_CIE : 0;
+
+	while (c->pos + 4 <= c->len && !c->failed) {
+		const u64 len = cursor_u32(c), at = c->pos;
+
+		if (!len) /* the end, or that of one object file's part */
+			continue;
+		if (len > c->len - c->pos || len < 4)
+			return -EBADMSG;
+		*ret = *c;
+		ret->len = c->pos + len;
+		c->pos += len;
+		if (memcmp(r->data + at, &cie, 4) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+int call_frames_open(struct call_frames *r, struct elf_file *f, const char *name)
+{
+	const struct elf_section *s = elf_section_named(f, name);
+
+	if (!f->is_64 || f->machine != EM_X86_64 || !s || s->flags & SHF_COMPRESSED)
+		return -ENODATA;
+	r->data = elf_section_bytes(f, s);
+	if (!r->data)
+		return -ENODATA;
+	r->len = s->size;
+	r->address = s->address;
+	r->is_debug_frame = str_eq(name, ".debug_frame");
+	r->cie.is_known = false;
+	return 0;
+}
+
+int call_frames_read(struct call_frames *r)
+{
+	struct cursor c = cursor_of(r->data, r->len), entry;
+	int more;
+
+	while ((more = next_entry(r, &c, &entry)) > 0)
+		read_fde(r, entry);
+	return more;
+}
+
+void call_frames_sort(struct call_frames *r)
+{
+	struct cursor c = cursor_of(r->data, r->len), entry, rest;
+	u64 start, size;
+
+	while (next_entry(r, &c, &entry) > 0) {
+		rest = entry;
+		if (!read_head(r, &rest, &start, &size))
+			continue;
+		range_table_add(&r->ranges, start, start + size, (u32)r->entries.len);
+		vector_push(&r->entries, entry);
+	}
+	range_table_sort(&r->ranges);
+}
+
+void call_frames_read_at(struct call_frames *r, u64 address)
+{
+	const u32 i = range_table_find(&r->ranges, address);
+
+	r->start = address;
+	r->end = address + 1;
+	r->only_cfa = true;
+	if (i != UINT32_MAX)
+		read_fde(r, r->entries.items[i]);
+}
+
+void call_frames_release(struct call_frames *r)
+{
+	range_table_release(&r->ranges);
+	vector_free(&r->entries);
+}
