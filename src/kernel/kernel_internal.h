@@ -57,6 +57,8 @@ struct kernel {
 	struct kprobe_blacklist blacklist;
 	pid_t guard_pid; /* guard.c; 0 = none */
 	int guard_line; /* our end of the socket to it */
+	int probe_lock; /* lasting_event.c: a descriptor, while probe_lock_depth is not 0 */
+	u32 probe_lock_depth;
 };
 
 void kprobe_blacklist_release(struct kprobe_blacklist *b);

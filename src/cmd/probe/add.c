@@ -7,8 +7,10 @@
 #include "base/hashmap.h"
 #include "base/json.h"
 #include "cmd/probe/commands.h"
+#include "kernel/tracefs/guard.h"
 #include "kernel/tracefs/lasting_event.h"
 #include "kernel/tracefs/owner.h"
+#include "kernel/tracefs/sweep.h"
 
 #define SUFFIX_MAX 1024 /* of names: _1, _2 ... */
 
@@ -175,6 +177,13 @@ static int translate_all(struct adding *a, const struct string_list *more)
 	a->translations = xzalloc(count * sizeof(*a->translations));
 	for (u32 i = 0; i < count && !err; i++)
 		err = translate_one(a, text_of(a, more, i), &a->translations[a->count++]);
+	return err;
+}
+
+static int name_all(struct adding *a)
+{
+	int err = 0;
+
 	for (u32 i = 0; i < a->count && !err; i++)
 		err = name_events(a, &a->translations[i]);
 	return err;
@@ -282,14 +291,9 @@ static int make_event(struct adding *a, struct new_event *e)
 	return err;
 }
 
-/* All of them, or none. */
-static int make_all(struct adding *a)
+static void remove_all(struct adding *a)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < a->events.len && !err; i++)
-		err = make_event(a, &a->events.items[i]);
-	for (size_t i = a->events.len; err && i-- > 0;) {
+	for (size_t i = a->events.len; i-- > 0;) {
 		const struct new_event *e = &a->events.items[i];
 		int left;
 
@@ -301,6 +305,51 @@ static int make_all(struct adding *a)
 				     "the event %s:%s, which was added before, is still there: %s",
 				     e->group, e->name, strerror(-left));
 	}
+}
+
+/* What is about to be made is written down, and a guard stands by, until all of it is there. */
+static int begin_journal(struct adding *a, struct tracefs_saved **ret)
+{
+	struct probe_command *p = a->command;
+	int err;
+
+	guard_start(p->kernel);
+	*ret = tracefs_saved_new(kernel_tracefs(p->kernel));
+	err = *ret ? 0 : -errno;
+	for (size_t i = 0; i < a->events.len && !err; i++) {
+		const struct new_event *e = &a->events.items[i];
+		char *place = xstrndup(e->place->command.text.data,
+				       strcspn(e->place->command.text.data, " "));
+
+		if (e->is_first)
+			err = lasting_event_note(*ret, e->of->is_user, e->group, e->name, place);
+		free(place);
+	}
+	if (err)
+		diag_error(&p->diag, NO_SPAN,
+			   "cannot write down in /run/pantrace which events are made: %s",
+			   strerror(-err));
+	return err;
+}
+
+/*
+ * All of them, or none; also if this process is killed meanwhile. Where tracefs cannot be written,
+ * the first event says so.
+ */
+static int make_all(struct adding *a, const struct string_list *more, bool is_writable)
+{
+	struct tracefs_saved *journal = NULL;
+	int err = is_writable ? begin_journal(a, &journal) : 0;
+
+	for (size_t i = 0; i < a->events.len && !err; i++)
+		err = make_event(a, &a->events.items[i]);
+	if (!err && a->command->o.cache)
+		err = keep_all(a, more);
+	if (err)
+		remove_all(a);
+	if (journal)
+		tracefs_saved_discard(journal);
+	guard_end(a->command->kernel);
 	return err;
 }
 
@@ -359,6 +408,32 @@ static void tell_made(struct adding *a)
 
 /* ---- both ---- */
 
+/* Names are chosen, and events made, by one run at a time. */
+static int add_all(struct adding *a, const struct string_list *more)
+{
+	struct probe_command *p = a->command;
+	const bool is_made = !p->o.dry_run;
+	const int locked = is_made ? lasting_events_lock(p->kernel) : 0;
+	int err;
+
+	if (locked == -EAGAIN) {
+		diag_error(&p->diag, NO_SPAN, "another pantrace adds probes, and does not end");
+		diag_hint(&p->diag, "it may be stopped; `ps ax` shows it");
+		return locked;
+	}
+	if (!locked && is_made)
+		tracefs_sweep(p->kernel, false, NULL);
+	lasting_events_each(p->kernel, note_taken, a);
+	err = name_all(a);
+	if (!err && is_made)
+		err = make_all(a, more, !locked);
+	else if (!err && p->o.cache)
+		err = keep_all(a, more);
+	if (is_made)
+		lasting_events_unlock(p->kernel);
+	return err;
+}
+
 static int run(struct probe_command *p, const struct string_list *definitions, bool is_live)
 {
 	struct translate_config config = probe_target_of(p);
@@ -367,15 +442,10 @@ static int run(struct probe_command *p, const struct string_list *definitions, b
 
 	config.is_live = is_live;
 	a.translator = translator_new(p->kernel, &p->diag, &config);
-	/* Names that are taken count only where something is made. */
-	if (a.translator && is_live)
-		lasting_events_each(p->kernel, note_taken, &a);
 	if (a.translator)
 		err = translate_all(&a, definitions);
-	if (!err && is_live && !p->o.dry_run)
-		err = make_all(&a);
-	if (!err && is_live && p->o.cache)
-		err = keep_all(&a, definitions);
+	if (!err)
+		err = is_live ? add_all(&a, definitions) : name_all(&a);
 	if (!err && is_live)
 		tell_made(&a);
 	else if (!err)

@@ -2,8 +2,10 @@
 #include "kernel/tracefs/lasting_event.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "kernel/kernel_internal.h"
 #include "kernel/tracefs/owner.h"
 #include "kernel/tracefs/walk.h"
 
@@ -40,10 +42,10 @@ static bool parse_line(char *line, struct lasting_event *ret)
 	return !tracefs_owner_parse(ret->group, &owner, &rest);
 }
 
-static int each_of(struct kernel *k, bool is_user,
+static int each_of(const char *tracefs, bool is_user,
 		   int (*fn)(void *arg, const struct lasting_event *e), void *arg)
 {
-	char *path = xasprintf("%s/%s", kernel_tracefs(k), list_of(is_user)), *text, *line, *rest;
+	char *path = xasprintf("%s/%s", tracefs, list_of(is_user)), *text, *line, *rest;
 	int err = file_read(path, LIST_MAX, &text, NULL);
 
 	free(path);
@@ -62,12 +64,13 @@ static int each_of(struct kernel *k, bool is_user,
 int lasting_events_each(struct kernel *k, int (*fn)(void *arg, const struct lasting_event *e),
 			void *arg)
 {
+	const char *const tracefs = kernel_tracefs(k);
 	int err;
 
-	if (!kernel_tracefs(k))
+	if (!tracefs)
 		return -errno;
-	err = each_of(k, false, fn, arg);
-	return err ? err : each_of(k, true, fn, arg);
+	err = each_of(tracefs, false, fn, arg);
+	return err ? err : each_of(tracefs, true, fn, arg);
 }
 
 int lasting_event_define(struct kernel *k, struct diag *d, bool is_user,
@@ -99,4 +102,117 @@ int lasting_event_remove(struct kernel *k, bool is_user, const char *group, cons
 
 	free(line);
 	return err;
+}
+
+/* ---- one run at a time ---- */
+
+enum {
+	LOCK_ATTEMPTS = 1000,
+	LOCK_PAUSE = 10000 /* us: 10 s at most, as the holder may be stopped */
+};
+
+/* On a file of tracefs itself: nobody but those who may add events can open it for writing. */
+int lasting_events_lock(struct kernel *k)
+{
+	static const char *const files[] = {"uprobe_events", "kprobe_events"};
+	struct flock whole = {.l_type = F_WRLCK};
+	int fd = -1, err = 0;
+
+	if (k->probe_lock_depth) {
+		k->probe_lock_depth++;
+		return 0;
+	}
+	if (!kernel_tracefs(k))
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(files) && fd < 0; i++) {
+		char *path = xasprintf("%s/%s", kernel_tracefs(k), files[i]);
+
+		fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		err = -errno;
+		free(path);
+	}
+	if (fd < 0)
+		return err;
+	/* Of the descriptor: reading the file elsewhere does not give it up. */
+	for (u32 i = 0; fcntl(fd, F_OFD_SETLK, &whole); i++) {
+		if ((errno != EAGAIN && errno != EACCES) || i == LOCK_ATTEMPTS) {
+			err = -errno;
+			close(fd);
+			return err;
+		}
+		usleep(LOCK_PAUSE);
+	}
+	k->probe_lock = fd;
+	k->probe_lock_depth = 1;
+	return 0;
+}
+
+void lasting_events_unlock(struct kernel *k)
+{
+	if (k->probe_lock_depth && !--k->probe_lock_depth)
+		close(k->probe_lock);
+}
+
+/* ---- what a killed run has made ---- */
+
+int lasting_event_note(struct tracefs_saved *journal, bool is_user, const char *group,
+		       const char *name, const char *place)
+{
+	char *value = xasprintf("%s/%s %s", group, name, place);
+	const int err = tracefs_saved_remember_text(journal, list_of(is_user), value);
+
+	free(value);
+	return err;
+}
+
+bool lasting_event_is_note(const char *file)
+{
+	return str_eq(file, list_of(true)) || str_eq(file, list_of(false));
+}
+
+/* The kernel writes addresses with all their digits: "/tmp/demo:0x0000000000001240". */
+static bool is_same_place(const char *a, const char *b)
+{
+	const char separator = *a == '/' ? ':' : '+';
+	const char *const x = strrchr(a, separator), *const y = strrchr(b, separator);
+
+	if (!x || !y)
+		return str_eq(a, b) || (!x && !y && strtoull(a, NULL, 0) &&
+					strtoull(a, NULL, 0) == strtoull(b, NULL, 0));
+	return x - a == y - b && !strncmp(a, b, (size_t)(x - a)) &&
+	       strtoull(x + 1, NULL, 0) == strtoull(y + 1, NULL, 0);
+}
+
+struct taking_back {
+	const char *name; /* "GROUP/NAME" */
+	const char *place;
+	bool is_there;
+};
+
+static int look_for(void *arg, const struct lasting_event *e)
+{
+	struct taking_back *t = arg;
+	const size_t group = strlen(e->group);
+
+	t->is_there = !strncmp(t->name, e->group, group) && t->name[group] == '/' &&
+		      str_eq(t->name + group + 1, e->name) && is_same_place(t->place, e->place);
+	return t->is_there;
+}
+
+int lasting_event_take_back(const char *tracefs, const char *file, const char *value)
+{
+	char *name = xstrdup(value), *blank = strchr(name, ' '), *line;
+	struct taking_back t = {.name = name, .place = blank ? blank + 1 : ""};
+	int err = 0;
+
+	if (blank)
+		*blank = '\0';
+	each_of(tracefs, str_eq(file, list_of(true)), look_for, &t);
+	if (t.is_there) {
+		line = xasprintf("-:%s\n", name);
+		err = tracefs_append(tracefs, file, line);
+		free(line);
+	}
+	free(name);
+	return err == -ENOENT ? 0 : err;
 }

@@ -8,6 +8,7 @@
 #define PANTRACE_KERNEL_TRACEFS_LASTING_EVENT_H
 
 #include "kernel/tracefs/command.h"
+#include "kernel/tracefs/saved.h"
 
 #define EVENT_NAME_MAX 63 /* kernel/trace/trace_probe.h, MAX_EVENT_NAME_LEN, without the NUL */
 
@@ -31,6 +32,23 @@ int lasting_events_each(struct kernel *k, int (*fn)(void *arg, const struct last
  */
 int lasting_event_define(struct kernel *k, struct diag *d, bool is_user,
 			 const struct tracefs_command *c, const char *what);
+/*
+ * Only one run at a time chooses names and adds events, and takes back what a killed one has left.
+ * Nests. 0; -EAGAIN: another has held the lock for seconds; -errno: tracefs cannot be written.
+ */
+int lasting_events_lock(struct kernel *k);
+/* Without a lock it does nothing. */
+void lasting_events_unlock(struct kernel *k);
+/*
+ * Notes in a journal that an event is about to be made, so that it is taken back if this run is
+ * killed before the journal is discarded. place: as it is defined, "/tmp/demo:0x1240". 0 or -errno.
+ */
+int lasting_event_note(struct tracefs_saved *journal, bool is_user, const char *group,
+		       const char *name, const char *place);
+/* Is it the name of such a record? */
+bool lasting_event_is_note(const char *file);
+/* Takes back what such a record says, where the event is there, at its place. 0 or -errno. */
+int lasting_event_take_back(const char *tracefs, const char *file, const char *value);
 /* Removes all places of an event. 0, or -errno (-EBUSY: somebody uses it). */
 int lasting_event_remove(struct kernel *k, bool is_user, const char *group, const char *name);
 

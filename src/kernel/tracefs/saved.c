@@ -12,6 +12,7 @@
 #include "base/foreign.h"
 #include "base/strbuf.h"
 #include "base/vector.h"
+#include "kernel/tracefs/lasting_event.h"
 
 struct saved_value {
 	char *file, *value;
@@ -174,6 +175,8 @@ static int put_back(const char *directory, const struct saved_value *v)
 	char *now;
 	int err;
 
+	if (lasting_event_is_note(v->file))
+		return lasting_event_take_back(directory, v->file, v->value);
 	/*
 	 * The buffer itself was empty; what is in it now does not matter. A list of threads that
 	 * have all ended suppresses every event, and reads as if there were none.
@@ -207,6 +210,12 @@ int tracefs_saved_restore(struct tracefs_saved *s, char **ret_file)
 	unlink(s->journal);
 	release(s);
 	return result;
+}
+
+void tracefs_saved_discard(struct tracefs_saved *s)
+{
+	unlink(s->journal);
+	release(s);
 }
 
 /* ---- journals of dead runs ---- */
@@ -285,16 +294,23 @@ static void sweep_journal(const struct stale *s, int dir, const char *name)
 
 	if (fd < 0)
 		return;
+	/* Probe events are taken back while nobody adds any, who may choose their names anew. */
+	if (!s->only_look && lasting_events_lock(s->kernel) == -EAGAIN) {
+		close(fd);
+		return;
+	}
 	if (is_ours(fd) && lock_journal(fd) && !file_read_fd(fd, (size_t)64 << 20, &text, &len))
 		tracefs_journal_parse(text, len, value_take, &values);
 	for (size_t i = values.len; i-- > 0;) {
 		const struct saved_value *v = &values.items[i];
 		const int err = s->only_look ? 0 : put_back(kernel_tracefs(s->kernel), v);
 
-		s->fn(s->arg, v->file, -err);
+		s->fn(s->arg, lasting_event_is_note(v->file) ? v->value : v->file, -err);
 	}
 	if (!s->only_look && text)
 		unlinkat(dir, name, 0);
+	if (!s->only_look)
+		lasting_events_unlock(s->kernel);
 	close(fd);
 	vector_free(&values);
 	free(text);

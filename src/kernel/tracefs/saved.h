@@ -6,6 +6,9 @@
  * per file:
  *
  *	NAME LENGTH\n VALUE \n
+ *
+ * A record named kprobe_events or uprobe_events is no value, but a probe event that is being made:
+ * it is taken back (kernel/tracefs/lasting_event.h).
  */
 #ifndef PANTRACE_KERNEL_TRACEFS_SAVED_H
 #define PANTRACE_KERNEL_TRACEFS_SAVED_H
@@ -25,10 +28,12 @@ int tracefs_saved_remember_text(struct tracefs_saved *s, const char *file, const
  * with *ret_file (malloc'ed; may be NULL) naming the file. Frees s.
  */
 int tracefs_saved_restore(struct tracefs_saved *s, char **ret_file);
+/* Leaves everything as it is, and removes the journal: it is meant to stay. Frees s. */
+void tracefs_saved_discard(struct tracefs_saved *s);
 
 /*
- * Calls fn for every journal whose owner is dead, with the names of the files that it would restore
- * (only_look) or has restored (error: 0 or errno each).
+ * Calls fn for every journal whose owner is dead, with the names of the files, or the records of
+ * probe events, that it would restore (only_look) or has restored (error: 0 or errno each).
  */
 void tracefs_saved_each_stale(struct kernel *k, bool only_look,
 			      void (*fn)(void *arg, const char *file, int error), void *arg);

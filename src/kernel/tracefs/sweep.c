@@ -129,9 +129,10 @@ static void sweep_events(struct sweeper *s, const char *file, bool synthetic, co
 	free(text);
 }
 
-static void note_setting(void *arg, const char *file, int error)
+/* Values have names without blanks; a probe event that was being made is "GROUP/NAME PLACE". */
+static void note_journaled(void *arg, const char *what, int error)
 {
-	note(arg, SWEPT_SETTING, file, error);
+	note(arg, strchr(what, ' ') ? SWEPT_PROBE : SWEPT_SETTING, what, error);
 }
 
 int tracefs_sweep(struct kernel *k, bool only_look, struct sweep_report *report)
@@ -142,7 +143,7 @@ int tracefs_sweep(struct kernel *k, bool only_look, struct sweep_report *report)
 	if (!s.root)
 		return -errno;
 	/* In this order: an event that an instance has enabled cannot be removed. */
-	tracefs_saved_each_stale(k, only_look, note_setting, &s);
+	tracefs_saved_each_stale(k, only_look, note_journaled, &s);
 	sweep_instances(&s);
 	sweep_events(&s, "kprobe_events", false, "");
 	sweep_events(&s, "uprobe_events", false, "");
