@@ -28,7 +28,10 @@ struct recorded_kind {
 	const char *name;
 	const char *short_name; /* that it goes by, too: "sched_switch"; NULL = none */
 	bool is_inner; /* for the reader's own use: only for people who ask for it */
+	/* taken by a clock or a counter: it stands for `period` of what that counts */
+	bool is_sample;
 	u64 count; /* for whoever counts */
+	u8 role; /* for whoever tells kinds apart; 0 = not asked yet */
 	enum {
 		KIND_NOT_ASKED,
 		KIND_UNWANTED,

@@ -100,6 +100,7 @@ plain|doctor --json
 plain|report --json $work/ctf
 plain|report --json $work/contexts
 plain|report --json -c $work/ctf
+plain|report --json --top $work/ctf
 plain|crash --json $program
 plain|user list --json
 plain|user status --json

@@ -153,7 +153,8 @@ static enum exit_code told_end(struct convert *c, const struct trace_writer *w)
 	const bool is_damaged = loss.damaged || c->diag.errors;
 
 	trace_writer_gaps(w, &c->diag);
-	report_names_check(c->all, c->selection.where.items, c->selection.where.len, &c->diag);
+	report_names_check(c->all, c->selection.where.items, c->selection.where.len, NULL,
+			   &c->diag);
 	diag_tell(&c->diag);
 	if (loss.events || loss.packets)
 		complain("convert", "the tracer lost %" PRIu64 " events and %" PRIu64 " packets",

@@ -84,7 +84,7 @@ static int any(struct recording *r, void *arg)
 }
 
 void report_names_check(struct recordings *all, const struct expr *const *where, size_t nr_where,
-			struct diag *d)
+			const struct string_list *fields, struct diag *d)
 {
 	const struct string_list *const events = &recordings_options(all)->events;
 	struct check check = {all, d};
@@ -95,4 +95,6 @@ void report_names_check(struct recordings *all, const struct expr *const *where,
 		check_event(&check, events->items[i]);
 	for (size_t i = 0; i < nr_where; i++)
 		predicate_names(where[i], check_field, &check);
+	for (u32 i = 0; fields && i < fields->count; i++)
+		check_field(&check, fields->items[i]);
 }

@@ -6,10 +6,11 @@
 #include "trace/recording.h"
 
 /*
- * Warns, with the nearest name, of each name (globs of events, fields in conditions) that none of
- * the recordings declares. Called when everything is read.
+ * Warns, with the nearest name, of each name that none of the recordings declares: globs of events,
+ * fields in conditions, and other fields that were asked for (NULL = none). Called when everything
+ * is read.
  */
 void report_names_check(struct recordings *all, const struct expr *const *where, size_t nr_where,
-			struct diag *d);
+			const struct string_list *fields, struct diag *d);
 
 #endif

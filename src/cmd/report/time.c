@@ -53,3 +53,17 @@ int report_time_parse(const char *text, bool utc, s64 day_of_ns, s64 *ret)
 	*ret = (s64)(utc ? timegm(&tm) : mktime(&tm)) * 1000000000 + seconds;
 	return 0;
 }
+
+void report_time_text(s64 ns, bool utc, bool as_recorded, struct strbuf *out)
+{
+	const s64 part = (ns % 1000000000 + 1000000000) % 1000000000;
+	const time_t seconds = (time_t)((ns - part) / 1000000000);
+	char text[32];
+	struct tm tm;
+
+	if (!as_recorded && (utc ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm)) &&
+	    strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		strbuf_addf(out, "%s.%09u", text, (u32)part);
+	else
+		strbuf_addf(out, "%lld.%09u", (long long)seconds, (u32)part);
+}

@@ -56,6 +56,8 @@ static struct recorded_kind *kind_of(struct perf_recording *p, u32 index)
 		colon = strchr(name, ':');
 		p->kinds[index] =
 			recorded_kind_new(p->recording.all, name, colon ? colon + 1 : NULL);
+		p->kinds[index]->is_sample =
+			perf_data_kind(p->data, index)->attr.type != PERF_TYPE_TRACEPOINT;
 	}
 	return p->kinds[index];
 }

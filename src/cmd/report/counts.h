@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PANTRACE_CMD_REPORT_COUNTS_H
+#define PANTRACE_CMD_REPORT_COUNTS_H
+
+#include "trace/recording.h"
+
+/* A line for each kind whose count is not 0, the most frequent first. */
+void report_counts_print(struct recordings *all, bool is_json);
+
+#endif
