@@ -10,6 +10,7 @@
 #include "../../lib/internal.h"
 #include "../../lib/thread.h"
 #include "../unit/tap.h"
+#include "sessions.h"
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pantrace/reader.h>
@@ -277,12 +278,12 @@ static void check(uint64_t mask, const struct pantrace_event_view *view, uint32_
 	tally->read++;
 }
 
-static void tally_session(unsigned int number, uint64_t mask, struct tally *tally)
+static void tally_session(uint64_t mask, struct tally *tally)
 {
 	struct pantrace_packet_view packet;
 	struct pantrace_event_view view;
 	struct pantrace_reader *reader;
-	const int fd = pt_session_fd(number);
+	const int fd = pt_session_fd(number_of("contexts"));
 	int rc;
 
 	if (fd < 0 || pantrace_reader_open_fd(fd, false, &reader)) {
@@ -333,7 +334,7 @@ static void child(uint64_t mask)
 	if (mask % 5 == 0 && pt_control_helps())
 		rename_thread("a child");
 	event();
-	tally_session(1, mask, &tally);
+	tally_session(mask, &tally);
 	_exit(wrongs(&tally) || tally.read + tally.lost != atomic_load(&produced));
 }
 
@@ -368,7 +369,7 @@ static void contexts(uint64_t mask)
 	event();
 	setitimer(ITIMER_REAL, &quiet, NULL);
 	memset(total.bases, 0, sizeof(total.bases)); /* ids of threads come again */
-	tally_session(1, mask, &total);
+	tally_session(mask, &total);
 	total.damaged += total.read + total.lost - before != atomic_load(&produced);
 	pt_session_destroy("contexts");
 	pt_sessions_bury();

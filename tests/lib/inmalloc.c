@@ -6,6 +6,7 @@
  */
 #include "../../lib/internal.h"
 #include "../unit/tap.h"
+#include "sessions.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ int main(void)
 	}
 	ok(produced - before >= THREADS, "%u events from within malloc()", produced - before);
 	is_int(asked, 0, "none asks for memory");
-	ok(pt_session_info(1, &info) && info.counts.events >= produced - before,
+	ok(pt_session_info(number_of("inmalloc"), &info) && info.counts.events >= produced - before,
 	   "each is recorded");
 	ok(mapped() < 40, "%d counters of %d threads that have ended are mapped", mapped(),
 	   THREADS);

@@ -8,6 +8,7 @@
  */
 #include "../../lib/internal.h"
 #include "../unit/tap.h"
+#include "sessions.h"
 #include "storm.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -149,12 +150,15 @@ static void note(void *arg, uint32_t ring, const struct pantrace_event_view *vie
 	tally->read++;
 }
 
-static void tally_session(unsigned int number, struct tally *ret)
+static void tally_session(const char *name, struct tally *ret)
 {
 	struct pantrace_reader *reader;
+	const unsigned int number = number_of(name);
 	const int fd = pt_session_fd(number);
+	struct pt_session_info info = {0};
 
-	*ret = (struct tally){.mask = pt_state->session[number].shm->contexts};
+	pt_session_info(number, &info);
+	*ret = (struct tally){.mask = info.spec.contexts};
 	if (fd < 0 || pantrace_reader_open_fd(fd, false, &reader)) {
 		ret->damaged = 1;
 		return;
@@ -202,17 +206,17 @@ static void *comes_and_goes(void *arg)
 /* Each with the contexts of its MASK, the guest with some of the last. */
 static void sessions(const uint64_t masks[SESSIONS + 1])
 {
-	char name[16];
+	static const char *const names[SESSIONS] = {"session 1", "session 2", "session 3"};
+	const uint32_t large =
+		pt_rseq_here() ? 16 << 20 : 1 << 20; /* there are rings of 64 threads */
 	pthread_t guest;
 	int status = 1;
 	pid_t child;
 
 	atomic_store(&produced, 0);
 	atomic_store(&stop, 0);
-	for (int i = 1; i <= SESSIONS; i++) { /* small ones lose, large ones do not */
-		snprintf(name, sizeof(name), "session %d", i);
-		session_start(name, i == 2 ? 8192 : 16 << 20, masks[i - 1]);
-	}
+	for (int i = 1; i <= SESSIONS; i++) /* small ones lose, large ones do not */
+		session_start(names[i - 1], i == 2 ? 8192 : large, masks[i - 1]);
 	pthread_create(&guest, NULL, comes_and_goes, (void *)&masks[SESSIONS]);
 	storm_of_events();
 	child = fork();
@@ -223,10 +227,10 @@ static void sessions(const uint64_t masks[SESSIONS + 1])
 		tid = 0;
 		for (int i = 0; i < 1000; i++)
 			event();
-		for (unsigned int i = 1; i <= SESSIONS; i++) {
-			tally_session(i, &tally);
+		for (int i = 1; i <= SESSIONS; i++) {
+			tally_session(names[i - 1], &tally);
 			if (tally.read + tally.lost != atomic_load(&produced) || tally.bad)
-				_exit((int)i);
+				_exit(i);
 		}
 		_exit(0);
 	}
@@ -236,13 +240,13 @@ static void sessions(const uint64_t masks[SESSIONS + 1])
 	pthread_join(guest, NULL);
 	ok(atomic_load(&produced) > THREADS * EVENTS, "%lu events, signals among them",
 	   atomic_load(&produced));
-	for (unsigned int i = 1; i <= SESSIONS; i++) {
+	for (int i = 1; i <= SESSIONS; i++) {
 		struct tally tally;
 
-		tally_session(i, &tally);
+		tally_session(names[i - 1], &tally);
 		is_int((long long)(tally.read + tally.lost), (long long)atomic_load(&produced),
 		       "produced is read and lost");
-		printf("# session %u: %llu read, %llu lost\n", i, (unsigned long long)tally.read,
+		printf("# session %d: %llu read, %llu lost\n", i, (unsigned long long)tally.read,
 		       (unsigned long long)tally.lost);
 		/*
 		 * Rings of threads get their memory while threads run: on a busy machine the large
@@ -253,8 +257,7 @@ static void sessions(const uint64_t masks[SESSIONS + 1])
 		is_int((long long)tally.bad, 0, "checksums");
 		is_int((long long)tally.backwards, 0, "time never goes back");
 		is_int((long long)tally.damaged, 0, "packets are whole");
-		snprintf(name, sizeof(name), "session %u", i);
-		pt_session_destroy(name);
+		pt_session_destroy(names[i - 1]);
 	}
 	pt_sessions_bury();
 }

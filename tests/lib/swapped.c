@@ -10,6 +10,7 @@
 #include "../../lib/hooks.h"
 #include "../../lib/internal.h"
 #include "../unit/tap.h"
+#include "sessions.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -133,16 +134,6 @@ static void session_end(const char *name)
 {
 	pt_session_destroy(name);
 	pt_sessions_bury();
-}
-
-static unsigned int number_of(const char *name)
-{
-	struct pt_session_info info;
-
-	for (unsigned int i = 1; i < PT_SESSIONS; i++)
-		if (pt_session_info(i, &info) && !strcmp(info.spec.name, name))
-			return i;
-	return 0;
 }
 
 /*
