@@ -3,6 +3,7 @@
 #ifndef PANTRACE_TESTS_CLIENT_H
 #define PANTRACE_TESTS_CLIENT_H
 
+#include <errno.h>
 #include <pantrace/protocol.h>
 #include <pantrace/reader.h>
 #include <stdarg.h>
@@ -12,14 +13,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define ANSWER_S 120 /* the machine may be busy; a process that is stuck fails the test */
+
 static char directory[80]; /* PANTRACE_RUNTIME */
 
-/* Connects to a process; -1 if it does not listen within five seconds. */
-static int dial(pid_t pid)
+/* Connects to a process, whose answers take SECONDS; -1 if it does not listen within five. */
+static int dial_for(pid_t pid, int seconds)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	const struct timeval limit = {.tv_sec = 10};
+	const struct timeval limit = {.tv_sec = seconds};
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d", directory, (int)pid);
 	/* it is ready soon after main() begins */
@@ -34,21 +37,30 @@ static int dial(pid_t pid)
 	return fd;
 }
 
+static int dial(pid_t pid)
+{
+	return dial_for(pid, ANSWER_S);
+}
+
 static char answer[1 << 20];
 static int passed; /* the descriptor that came with it, or -1 */
+static bool hung_up; /* the process did, without an answer */
 
-/* The whole answer, or "" when there is none. */
-static const char *ask_once(pid_t pid, const void *text, size_t n)
+/* The whole answer, or "" when there is none within SECONDS. */
+static const char *ask_once(pid_t pid, const void *text, size_t n, int seconds)
 {
-	const int fd = dial(pid);
+	const int fd = dial_for(pid, seconds);
 	size_t used = 0;
 
 	*answer = 0;
 	passed = -1;
+	hung_up = false;
 	if (fd < 0)
 		return answer;
-	if (send(fd, text, n, MSG_NOSIGNAL) < 0)
+	if (send(fd, text, n, MSG_NOSIGNAL) < 0) {
+		hung_up = errno == EPIPE || errno == ECONNRESET;
 		goto out;
+	}
 	while (used < sizeof(answer) - 70000) {
 		union {
 			struct cmsghdr header;
@@ -61,8 +73,10 @@ static const char *ask_once(pid_t pid, const void *text, size_t n)
 					 .msg_controllen = sizeof(ancillary)};
 		const ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 
-		if (got <= 0)
+		if (got <= 0) {
+			hung_up = !used && (!got || errno == ECONNRESET);
 			break;
+		}
 		if (message.msg_controllen >= CMSG_LEN(sizeof(int)))
 			memcpy(&passed, CMSG_DATA(&ancillary.header), sizeof(int));
 		answer[used + (size_t)got] = 0;
@@ -77,11 +91,16 @@ out:
 	return answer;
 }
 
-/* On a busy machine a client may seem to be silent, upon which the process hangs up. */
+/*
+ * On a busy machine a client may seem to be silent, upon which the process hangs up: it has not
+ * read the request, which is made again. One whose answer is late is not: it would be done twice.
+ */
 static const char *ask_raw(pid_t pid, const void *text, size_t n)
 {
-	ask_once(pid, text, n);
-	return *answer ? answer : ask_once(pid, text, n);
+	ask_once(pid, text, n, ANSWER_S);
+	for (int i = 0; i < 3 && hung_up; i++)
+		ask_once(pid, text, n, ANSWER_S);
+	return answer;
 }
 
 /* A request in the words of the protocol, but for its first; the whole answer. */

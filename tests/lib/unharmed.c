@@ -363,7 +363,7 @@ static void confined_all(void)
 	ok(order(&c, 'C'), "all threads are confined");
 	for (int i = 0; i < 50; i++)
 		order(&c, 'b');
-	ask_once(c.pid, "pantrace 1 test hello\n", 22);
+	ask_once(c.pid, "pantrace 1 test hello\n", 22, 3);
 	ok(!*answer, "it does not answer");
 	ok(order(&c, 'e'), "and lives");
 	is_int(finish(&c), 0, "and ends well");
