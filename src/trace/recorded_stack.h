@@ -12,6 +12,7 @@ struct recorded_frame {
 	const char *symbol; /* demangled; NULL = unknown */
 	u64 offset; /* in the symbol */
 	const char *object; /* a path, "[kernel.kallsyms]", "[module]"; NULL = unknown */
+	const char *build_id; /* of the object, hex; NULL or "" = not recorded */
 	bool is_kernel;
 };
 

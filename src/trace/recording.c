@@ -11,7 +11,10 @@
 #include "kernel/tracefs/event_name.h"
 
 /* Directories are the last one's. */
-static const struct recording_reader *const readers[] = {&dat_reader, &perf_reader, &ctf_reader};
+static const struct recording_reader *const readers[] = {
+	&dat_reader,	   &perf_reader,   &perf_script_reader,
+	&trace_cmd_reader, &folded_reader, &ctf_reader,
+};
 
 #define DIRECTORIES (&ctf_reader)
 
@@ -62,7 +65,7 @@ void recordings_release(struct recordings *all)
 const struct recording_reader *recording_recognise(const char *path)
 {
 	const int fd = foreign_open(path, NULL);
-	char head[16];
+	char head[4096];
 	ssize_t n;
 
 	if (fd < 0)
@@ -141,7 +144,9 @@ static int refuse_kind(const char *path, struct diag *d)
 	if (stat(path, &st) || S_ISDIR(st.st_mode))
 		return 0;
 	if (S_ISREG(st.st_mode))
-		diag_error(d, NO_SPAN, "'%s' is no recording: neither trace.dat nor perf.data",
+		diag_error(d, NO_SPAN,
+			   "'%s' is no recording: neither trace.dat nor perf.data, nor the text of "
+			   "perf script or trace-cmd report, nor folded stacks",
 			   path);
 	else
 		diag_error(d, NO_SPAN, "'%s' is neither a directory nor a file", path);

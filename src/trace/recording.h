@@ -50,6 +50,7 @@ struct recording {
 	bool has_event;
 	s64 ns; /* of the event: since the epoch; in a style of its own, as it was recorded */
 	struct recorded_kind *kind;
+	bool is_unplaced; /* ns is as it was recorded: nothing says when that was */
 };
 
 /* Where and in whom an event was, whatever its own fields are called. */
@@ -57,6 +58,7 @@ struct recorded_place {
 	s64 cpu, pid, tid; /* -1 = unknown */
 	const char *comm, *host; /* NULL = unknown; comm without a NUL */
 	size_t comm_size;
+	u64 period; /* of a sample: for how much it stands; 0 = it is none */
 };
 
 /* How far the clock of a recording is known. */
@@ -180,5 +182,7 @@ bool recordings_clock(const struct recordings *all, const char *host, const char
 extern const struct recording_reader ctf_reader; /* trace/ctf/reader.c */
 extern const struct recording_reader dat_reader; /* trace/dat/reader.c */
 extern const struct recording_reader perf_reader; /* trace/perf/reader.c */
+/* trace/text/reader.c */
+extern const struct recording_reader perf_script_reader, trace_cmd_reader, folded_reader;
 
 #endif

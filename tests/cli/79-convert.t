@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # convert: recordings as files of other programs. How many events there are, perf script and trace-cmd say; what the files say,
 # independent readers of each format.
+# parallel: traces only itself or its own child
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/user-lib.sh"
 
@@ -132,4 +133,158 @@ P
 like "$err" "no event in what was read has a field 'nothing'|^$" "a column that no event has"
 run convert --field x kernel.data x.ndjson
 like "$rc $err" '^2 .*--field is for csv' "--field of another format"
+# ---- call chains ----
+
+# What perf script prints, with all that names may have; and what stackcollapse-perf.pl makes of it (but for ESC and a file that is gone).
+printf '%s\n' '# ========' '# captured on: Mon' '#' '' \
+	'V8 WorkerThread 24636/25607 [000] 94564.109216:    250000 cycles:u: ' \
+	'	          401136 ns::f(int, char)+0x8b (/full/path/to/a.out)' '	          4069f5 (anonymous namespace)::g(int)+0x935 (/a b)' '	    7f6d2148eb25 [unknown] (/lib64/libc-2.33.so)' '	    7ffc71ee9580 [unknown] ([unknown])' '' \
+	'java 12688 [002] 6544038.708352:        235 cycles:u: ' '	    7f722d142778 Lorg/A;.call(Lorg/B;)V+0x1 (/tmp/perf-19982.map)' '	ffffffff8103ce3b do_syscall_64+0x7f8f80b8 ([kernel.kallsyms])' '' \
+	'sh  -1 1.000000:      1 cycles:u: ' '	  401136 operator()+0x5 (/tmp/x (deleted))' '	  1 net/http.(*Client).Do+0x5 (/go)' "	  13a80b608e0a RegExp:[&<>\"'] (/tmp/perf-7539.map)" '' \
+	"e$(printf '\033')[2J 7 1.000000:      2 cycles:u: " '	 1 main+0x1 (/x)' '' 'e 7 1.000000:      1 other: ' '	 1 main+0x1 (/x)' '' >text
+# 2^53 + 1, twice: sums are exact
+for i in 1 2; do printf 'big 7 2.00000%d:      4503599627370497 cycles:u: \n\t 1 main+0x1 (/x)\n\n' $i; done >>text
+cat >want <<'F'
+V8_WorkerThread;[unknown];[libc-2.33.so];(anonymous namespace)::g;ns::f 250000
+big;main 9007199254740994
+e\x1b[2J;main 2
+java;do_syscall_64;org/A:.call 235
+sh;RegExp:[&<>];net/http.(*Client).Do;operator 1
+F
+run convert text text.folded
+is "$rc $(cat text.folded)" "0 $(cat want)" "folded: the text of perf script, as stackcollapse-perf.pl has it"
+is "$err" "WARNING: folded: left out: 1 event of another kind than the first one with a call chain; -e chooses the kind" "what is left out is said"
+run convert text.folded again.folded
+cmp -s text.folded again.folded
+ok "folded stacks are read, and written as they were"
+run report text
+sed 's/\\x1b/\x1b/; /^#/d' out >out2
+sed '/^#/d' text | sed 1d | cmp - out2
+ok "report prints the lines"
+run report --json text
+like "$rc $err" '^1 .*nothing says when that was' "on a time line it has no place"
+perf script -i kernel.data >kernel.txt 2>/dev/null
+is "$("$pantrace" report -c kernel.txt)" "$("$pantrace" report -c kernel.data)" "the text of perf script has the events of perf.data"
+run convert -e cpu-clock kernel.txt kernel.folded
+python3 - >want <<'P'
+# what the text says, in the plainest way
+import collections, re
+weights, chain, task = collections.Counter(), [], None
+def done():
+    if task: weights[";".join([task[0]] + chain[::-1])] += task[1]
+for line in open("kernel.txt", errors="surrogateescape"):
+    line = line.rstrip("\n")
+    head = re.match(r"^ *(\S.*?) +\d+ +(?:\[\d+\] +)?\d+\.\d+: +(?:(\d+) +)?([^ ]+):(?: |$)", line)
+    if line[:1] != "\t" and head:
+        done()
+        chain, task = [], (head[1].replace(" ", "_"), int(head[2] or 1)) if head[3] == "cpu-clock" else None
+    elif line.strip() and task:
+        symbol, file = re.match(r"^\s*[0-9a-f]+ (.*) \((.*)\)$", line).groups()
+        symbol = re.sub(r"\+0x[0-9a-f]+$", "", symbol)
+        chain.append(symbol if symbol != "[unknown]" else "[%s]" % (file.split("/")[-1] if file != "[unknown]" else "unknown"))
+done()
+for key in weights: print(key, weights[key])
+P
+LC_ALL=C sort want >want.sorted
+[ -s want.sorted ] && cmp want.sorted kernel.folded
+ok "folded: the $(grep -c . kernel.folded) chains of perf script" || diff want.sorted kernel.folded | head -5 | sed 's/^/# /' >&2
+run convert -e cpu-clock kernel.data data.folded
+threads() { awk '{ split($0, part, ";"); sum[part[1]] += $NF } END { for (c in sum) print c, sum[c] }' "$1" | sort; }
+is "$(threads data.folded)" "$(threads kernel.folded)" "folded: perf.data weighs the same, by thread"
+run convert -e cpu-clock kernel.data cpu.speedscope.json
+judge "speedscope: every sample, and frames that are there" cpu.speedscope.json <<'P'
+import collections, json, sys
+d = json.load(open(sys.argv[1]))
+p, frames = d["profiles"][0], d["shared"]["frames"]
+assert d["$schema"] == "https://www.speedscope.app/file-format-schema.json" and p["type"] == "sampled" and p["unit"] == "nanoseconds"
+assert len(p["samples"]) == len(p["weights"]) and sum(p["weights"]) == p["endValue"]
+sums = collections.Counter()
+for stack, weight in zip(p["samples"], p["weights"]):
+    sums[";".join(frames[i]["name"] for i in stack)] += weight
+want = {l.rpartition(" ")[0]: int(l.rpartition(" ")[2]) for l in open("data.folded")}
+assert sums == want, (len(sums), len(want))
+P
+run convert -e cpu-clock kernel.data cpu.pb.gz
+zcat cpu.pb.gz | protoc --decode_raw >cpu.raw 2>"$work/why"
+ok "pprof: gzip, and protobuf" || cat "$work/why" >&2
+cat >protobuf.py <<'P'
+# An independent decoder of protobuf's encoding.
+import collections
+def varint(b, i):
+    v = shift = 0
+    while True:
+        v |= (b[i] & 127) << shift; shift += 7; i += 1
+        if b[i - 1] < 128: return v, i
+def fields(b):
+    i, out = 0, collections.defaultdict(list)
+    while i < len(b):
+        tag, i = varint(b, i)
+        if tag & 7 == 0: v, i = varint(b, i)
+        elif tag & 7 == 1: v, i = int.from_bytes(b[i:i + 8], "little"), i + 8
+        elif tag & 7 == 2:
+            n, i = varint(b, i); v, i = b[i:i + n], i + n
+            assert len(v) == n
+        else: raise ValueError(tag)
+        out[tag >> 3].append(v)
+    return out
+def packed(b):
+    i, out = 0, []
+    while i < len(b):
+        v, i = varint(b, i); out.append(v)
+    return out
+P
+judge "pprof: the same samples, with files and build-ids" cpu.pb.gz <<'P'
+import collections, gzip, subprocess, sys
+sys.path.insert(0, ".")
+from protobuf import fields, packed
+p = fields(gzip.open(sys.argv[1]).read())
+strings = [s.decode() for s in p[6]]
+assert strings[0] == ""
+types = [tuple(strings[fields(t)[k][0]] for k in (1, 2)) for t in p[1]]
+assert types == [("samples", "count"), ("cpu-clock", "nanoseconds")], types
+functions = {fields(f)[1][0]: strings[fields(f)[2][0]] for f in p[5]}
+mappings = {fields(m)[1][0]: fields(m) for m in p[3]}
+locations = {}
+for l in map(fields, p[4]):
+    assert l[2][0] in mappings and l[3][0] < mappings[l[2][0]][3][0]
+    locations[l[1][0]] = functions[fields(l[4][0])[1][0]]
+sums, count = collections.Counter(), 0
+for s in map(fields, p[2]):
+    label = fields(s[3][0])
+    assert strings[label[1][0]] == "comm"
+    values = packed(s[2][0])
+    count += values[0]
+    sums[";".join([strings[label[2][0]]] + [locations[i] for i in packed(s[1][0])][::-1])] += values[1]
+assert sums == {l.rpartition(" ")[0]: int(l.rpartition(" ")[2]) for l in open("data.folded")}
+assert count == sum(1 for l in open("events.txt") if l.strip() == "cpu-clock")
+listed = subprocess.run(["perf", "buildid-list", "-i", "kernel.data"], capture_output=True, text=True).stdout
+ids = {l.split(None, 1)[1].strip(): l.split()[0] for l in listed.splitlines()}
+named = {strings[m[5][0]]: strings[m[6][0]] for m in mappings.values() if m[6][0]}
+assert named and all(ids[f] == i for f, i in named.items()), (named, ids)
+P
+
+# ---- text that is none ----
+
+for text in 'a b' '{"a": 1}' 'main;work x' 'x 1' '2024-01-01 12:00:00 sh 12: a;b' "$(cat "$top/tests/cli/79-convert.t")"; do
+	printf '%s\n' "$text" >strange
+	run convert --to ndjson strange -
+	[ "$rc" = 1 ] && printf '%s' "$err" | grep -q "is no recording"
+	ok "not taken for a recording: $(printf '%s' "$text" | head -1 | cut -c1-30)"
+done
+{ cat text; for i in $(seq 300); do echo; done; for i in $(seq 4000); do echo '# a comment'; done; echo 'no such line'; } >strange
+run convert strange strange.folded
+like "$rc $err" "^1 .*strange: 1 line is not understood, the first one is line $(grep -c '' strange)" "a line that is not understood is told"
+is "$(cat strange.folded)" "$(cat text.folded)" "and the others are converted"
+printf 'cpus=2\n          ls-926   [001] d..2. 36585.188777: sched_wakeup:         comm=a b pid=7 prio=120 target_cpu=001\nCPU:1 [LOST 5 EVENTS]\n          <idle>-0     [001] 36585.288777: kernel_stack:         <stack trace >\n=> do_idle (ffffffff82203249)\n=> cpu_startup_entry+0x5 (ffffffff82203250)\n' >trace-cmd.txt
+run convert --to ndjson trace-cmd.txt -
+is "$rc $(sed 's/,"text.*//' "$work/out" | tr '\n' ' ')" '3 {"time_ns":36585188777000,"event":"sched_wakeup","cpu":1,"context":{"procname":"ls","tid":926},"fields":{"comm":"a b","pid":7,"prio":120,"target_cpu":1} {"time_ns":36585288777000,"event":"kernel_stack","cpu":1,"context":{"procname":"<idle>","tid":0},"fields":{},"frames":["do_idle","cpu_startup_entry+0x5"] ' "the text of trace-cmd report: fields, a chain, and lost events"
+perf record -q -o nothing.data -e sched:sched_process_hang -- true >/dev/null 2>&1
+for to in ndjson csv folded speedscope pprof; do
+	run convert --to $to nothing.data nothing.$to
+	[ "$rc" = 0 ] && [ -e nothing.$to ]
+	ok "$to: an empty recording is an empty file of its kind"
+done
+run convert -e cpu-clock --to pprof kernel.data -
+[ "$rc" = 0 ] && [ "$(zcat "$work/out" | cksum)" = "$(zcat cpu.pb.gz | cksum)" ]
+ok "binary to standard output, where that is no terminal"
 done_testing

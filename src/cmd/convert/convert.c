@@ -50,10 +50,14 @@ static const struct command_spec spec = {
 		"pantrace convert perf.data out.ndjson                # one JSON object a line\n"
 		"pantrace convert -e sched_switch --field prev_comm --field next_comm trace.dat "
 		"switches.csv\n"
-		"pantrace convert --to ndjson trace trace.dat - | jq .event\n",
+		"pantrace convert --to ndjson trace trace.dat - | jq .event\n"
+		"pantrace convert -e cpu-clock perf.data cpu.folded   # flamegraph.pl cpu.folded\n"
+		"pantrace convert -e cpu-clock perf.data cpu.pb.gz    # go tool pprof cpu.pb.gz\n",
 	.details =
 		"IN is what report reads: a CTF trace, a trace.dat, a perf.data, or a directory "
-		"with some of these; several are put on one time line. OUT '-' is standard "
+		"with some of these; several are put on one time line. Alone it may be text, "
+		"too: what perf script or trace-cmd report has printed, or folded stacks. OUT "
+		"'-' is standard "
 		"output. An OUT that is there is not replaced without --force, and is not there "
 		"before it is whole. A further suffix .gz compresses it.\n\n"
 		"Formats and their suffixes:\n\n"
@@ -61,6 +65,12 @@ static const struct command_spec spec = {
 		"csv (.csv): a table with a line of names: time_ns, cpu, pid, tid, comm, event, "
 		"then the fields that --field names, or, without it, all of them as JSON in one "
 		"column.\n\n"
+		"folded (.folded, .collapsed): call chains and their weights, as flamegraph.pl "
+		"reads them: the periods of samples, or how many events. Of several kinds of events only "
+		"those of the first that has call chains; -e chooses.\n\n"
+		"speedscope (.speedscope.json): the same for speedscope.app, sample by sample.\n\n"
+		"pprof (.pb.gz, .pprof): the same for go tool pprof, with addresses and "
+		"build-ids.\n\n"
 		"What a format cannot carry is left out, and counted on standard error. Times are "
 		"nanoseconds since 1970; those of a single recording of which nobody knows when "
 		"its clock began stay as they are, which is said.\n\n"
@@ -182,6 +192,17 @@ static enum exit_code convert(struct convert *c, const struct trace_writer_optio
 	return rc ? cannot_write(c, rc) : code;
 }
 
+static int tell_times(struct recording *r, void *arg)
+{
+	struct convert *const c = arg;
+
+	if (r->is_unplaced && c->format->has_times)
+		diag_warning(&c->diag, NO_SPAN,
+			     "%s: times stay as they were recorded: nothing says when that was",
+			     r->path);
+	return 0;
+}
+
 static enum exit_code run(struct convert *c, char **paths, int count,
 			  struct trace_writer_options *writer)
 {
@@ -196,6 +217,7 @@ static enum exit_code run(struct convert *c, char **paths, int count,
 		diag_tell(&c->diag);
 		return EXIT_FAILED;
 	}
+	recordings_each(c->all, tell_times, c);
 	rc = selection_window(&c->selection, c->all, &spec) ?: open_out(c);
 	return rc ? (enum exit_code)rc : convert(c, writer);
 }

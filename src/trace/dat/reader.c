@@ -105,8 +105,7 @@ static int locate(struct recordings *all, struct dat_recording *k, struct dat_so
 		return 0;
 	}
 	if (recordings_options(all)->recorded_times) {
-		diag_warning(d, NO_SPAN, "%s: times stay those of its clock '%s'", path,
-			     *clock ? clock : "local");
+		k->recording.is_unplaced = true;
 		return 0;
 	}
 	diag_error(d, NO_SPAN,

@@ -482,6 +482,7 @@ static struct recorded_frame user_place(struct perf_machine *m, u32 pid, u64 add
 		return place;
 	in = &p->list.items[i];
 	place.object = in->object->shown;
+	place.build_id = in->object->build_id;
 	place.in_file = address - in->start + in->offset;
 	elf = elf_of(m, in->object);
 	if (elf && !elf_file_address(elf, place.in_file, &at) &&

@@ -179,6 +179,8 @@ static void perf_place(struct recording *r, struct recorded_place *ret)
 	const struct perf_script *const s = &p->script;
 
 	ret->host = perf_data_host(p->data);
+	if (s->attr->type != PERF_TYPE_TRACEPOINT || s->sample.period > 1)
+		ret->period = s->sample.period;
 	if (s->attr->sample_type & PERF_SAMPLE_CPU)
 		ret->cpu = s->sample.cpu;
 	if (!(s->attr->sample_type & PERF_SAMPLE_TID))
@@ -363,8 +365,7 @@ static int locate(struct recordings *all, struct perf_recording *p, const char *
 			return 0;
 		}
 	if (recordings_options(all)->recorded_times) {
-		diag_warning(d, NO_SPAN, "%s: times stay those of the clock it was recorded with",
-			     path);
+		p->recording.is_unplaced = true;
 		return 0;
 	}
 	diag_error(d, NO_SPAN, "%s: its times are of %s, and nothing says when that was", path,

@@ -88,8 +88,8 @@ static void csv_event(struct trace_writer *w, struct recording *r)
 
 const struct trace_format csv_format = {
 	.name = "csv",
+	.has_times = true,
 	.suffixes = {".csv"},
-	.meaning = "a table: --field columns, else all fields as JSON; no call chains",
 	.size = sizeof(struct trace_writer),
 	.begin = csv_begin,
 	.event = csv_event,

@@ -73,8 +73,8 @@ static void ndjson_release(struct trace_writer *w)
 
 const struct trace_format ndjson_format = {
 	.name = "ndjson",
+	.has_times = true,
 	.suffixes = {".ndjson", ".jsonl"},
-	.meaning = "one JSON object a line, as report --json; carries everything",
 	.size = sizeof(struct ndjson_writer),
 	.begin = ndjson_begin,
 	.event = ndjson_event,

@@ -6,7 +6,8 @@
 
 #include "base/file.h"
 
-static const struct trace_format *const formats[] = {&ndjson_format, &csv_format};
+static const struct trace_format *const formats[] = {&ndjson_format, &csv_format, &folded_format,
+						     &speedscope_format, &pprof_format};
 
 #define CHUNK (256 << 10) /* bytes that are written at once */
 
@@ -134,9 +135,12 @@ int trace_writer_end(struct trace_writer *w)
 
 void trace_writer_gaps(const struct trace_writer *w, struct diag *d)
 {
-	for (size_t i = 0; i < w->gaps.len; i++)
-		diag_warning(d, NO_SPAN, "%s: left out: %" PRIu64 " %s", w->format->name,
-			     w->gaps.items[i].count, w->gaps.items[i].what);
+	for (size_t i = 0; i < w->gaps.len; i++) {
+		const struct writer_gap *const g = &w->gaps.items[i];
+
+		diag_warning(d, NO_SPAN, "%s: left out: %" PRIu64 " %s", w->format->name, g->count,
+			     g->count == 1 ? g->one : g->several);
+	}
 }
 
 void trace_writer_release(struct trace_writer *w)
@@ -153,15 +157,14 @@ void trace_writer_release(struct trace_writer *w)
 
 /* ---- for formats ---- */
 
-void writer_gap(struct trace_writer *w, const char *what, u64 count)
+void writer_gap(struct trace_writer *w, const char *one, const char *several)
 {
 	for (size_t i = 0; i < w->gaps.len; i++)
-		if (w->gaps.items[i].what == what) {
-			w->gaps.items[i].count += count;
+		if (w->gaps.items[i].one == one) {
+			w->gaps.items[i].count++;
 			return;
 		}
-	if (count)
-		vector_push(&w->gaps, (struct writer_gap){what, count});
+	vector_push(&w->gaps, (struct writer_gap){one, several, 1});
 }
 
 bool recorded_number(struct recording *r, const char *name, s64 *ret)

@@ -24,10 +24,9 @@ struct trace_writer;
 struct trace_format {
 	const char *name; /* "chrome" */
 	const char *suffixes[3]; /* of names of files, without what compresses them */
-	const char *meaning; /* a line for people: what it is for, and what it does not carry */
 	bool is_binary; /* not for a terminal */
+	bool has_times; /* an event's time is in it, since the epoch where that is known */
 	bool is_packed; /* the file is gzip's in any case */
-	bool wants_samples; /* of the events only their call chains matter */
 	size_t size; /* of its own struct, which begins with a struct trace_writer */
 	/* Each appends to w->out; errors of writes are the frame's. Any may be NULL. */
 	void (*begin)(struct trace_writer *w);
@@ -40,11 +39,10 @@ struct trace_writer_options {
 	struct recordings *all;
 	struct string_list fields; /* CSV: those that have a column of their own */
 	bool is_packed; /* by gzip */
-	bool has_recorded_times; /* they are not since the epoch */
 };
 
 struct writer_gap {
-	const char *what;
+	const char *one, *several;
 	u64 count;
 };
 
@@ -76,8 +74,8 @@ void trace_writer_release(struct trace_writer *w);
 
 /* ---- for formats ---- */
 
-/* WHAT could not be carried: "events without a call chain"; stays. */
-void writer_gap(struct trace_writer *w, const char *what, u64 count);
+/* What could not be carried: "event without a call chain", "events ..."; they stay. */
+void writer_gap(struct trace_writer *w, const char *one, const char *several);
 /* A number among the event's fields. False: it has none. */
 bool recorded_number(struct recording *r, const char *name, s64 *ret);
 /* A text among them. False: none. */
@@ -86,6 +84,7 @@ bool recorded_text(struct recording *r, const char *name, const char **ret, size
 /* The JSON Schema (draft 2020-12) of a line of ndjson. */
 extern const char ndjson_schema[];
 
-extern const struct trace_format ndjson_format, csv_format;
+extern const struct trace_format ndjson_format, csv_format, folded_format, speedscope_format,
+	pprof_format;
 
 #endif

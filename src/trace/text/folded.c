@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/text/folded.h"
+
+bool text_folded_parse(const struct line *line, struct text_event *event,
+		       struct text_range *ret_frames)
+{
+	const char *const blank = line->size ? memrchr(line->text, ' ', line->size) : NULL;
+	struct text_at count = {blank, line->text + line->size};
+	const char *first;
+
+	*event = (struct text_event){.cpu = -1, .pid = -1, .tid = -1};
+	if (!blank || blank == line->text)
+		return false;
+	count.at++;
+	if (!text_number(&count, &event->period) || count.at != count.end)
+		return false;
+	first = memchr(line->text, ';', (size_t)(blank - line->text)) ?: blank;
+	event->comm = (struct text_range){line->text, (size_t)(first - line->text)};
+	event->name = (struct text_range){"stack", 5};
+	event->text = (struct text_range){line->text, 0};
+	*ret_frames = (struct text_range){MIN(first + 1, blank), 0};
+	ret_frames->size = (size_t)(blank - ret_frames->at);
+	return event->comm.size;
+}
+
+bool text_folded_last(struct text_range *frames, struct text_range *ret)
+{
+	const char *const at = frames->size ? memrchr(frames->at, ';', frames->size) : NULL;
+	const char *const begin = at ? at + 1 : frames->at;
+
+	if (!frames->size)
+		return false;
+	*ret = (struct text_range){begin, frames->size - (size_t)(begin - frames->at)};
+	frames->size = at ? (size_t)(at - frames->at) : 0;
+	return true;
+}
+
+bool text_folded_is(const void *head, size_t len)
+{
+	const char *at = head, *const end = at + len;
+	bool has_frames = false, is_first = true;
+
+	if (memchr(head, 0, len))
+		return false;
+	while (at < end) {
+		const char *const newline = memchr(at, '\n', (size_t)(end - at));
+		const struct line line = {at, (size_t)((newline ?: end) - at)};
+		struct text_event event;
+		struct text_range frames = {0};
+
+		if (!newline && !is_first)
+			break; /* the head ends within it */
+		if (line.size && *line.text != '#' && !text_folded_parse(&line, &event, &frames))
+			return false;
+		has_frames |= line.size && frames.size;
+		is_first = false;
+		at = newline ? newline + 1 : end;
+	}
+	return has_frames;
+}

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recordings that are text: what perf script and trace-cmd report have printed, and folded stacks.
+ * Their times are as they were printed; nobody knows when that was. Of folded stacks each line is
+ * an event that weighs as much as it says, without a time.
+ */
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/foreign.h"
+#include "base/hashmap.h"
+#include "trace/recording.h"
+#include "trace/text/fields.h"
+#include "trace/text/folded.h"
+
+struct text_recording {
+	struct recording recording;
+	const struct text_dialect *dialect; /* NULL: folded stacks */
+	struct lines lines;
+	struct text_event event; /* its ranges are of the copies below */
+	struct strbuf copy; /* of the event's line */
+	struct strbuf block; /* of all its lines, where they are wanted */
+	struct recorded_stack stack;
+	struct hashmap kinds; /* by name */
+	struct hashmap symbols; /* as written -> as shown */
+	struct hashmap objects;
+	struct arena arena;
+	const char *object; /* the last one */
+	u64 lost, strange, strange_line;
+	struct strbuf text;
+};
+
+static struct text_recording *text_of(const struct recording *r)
+{
+	return container_of(r, struct text_recording, recording);
+}
+
+/* ---- names ---- */
+
+/* Arguments say nothing that the name does not; Go's "net/http.(*Client).Do" keeps all of it. */
+static size_t without_arguments(struct text_range name)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	const char *const go = memmem(name.at, name.size, ".(", 2);
+
+	if (go && memmem(go, name.size - (size_t)(go - name.at), ").", 2))
+		return name.size;
+	for (size_t i = 0; i < name.size; i++) {
+		if (name.at[i] != '(')
+			continue;
+		if (name.size - i < strlen(anonymous) ||
+		    memcmp(name.at + i, anonymous, strlen(anonymous)) != 0)
+			return i;
+	}
+	return name.size;
+}
+
+/* "Lorg/example/A;.run(I)V" of Java is "org/example/A;.run"; quotes are of JITs' made-up names. */
+static char *shown_symbol(struct text_recording *t, struct text_range name, bool is_java)
+{
+	char *shown, *to;
+
+	name.size = without_arguments(name);
+	if (is_java && name.size && *name.at == 'L' && memchr(name.at, '/', name.size)) {
+		name.at++;
+		name.size--;
+	}
+	shown = to = arena_alloc(&t->arena, name.size + 1);
+	for (size_t i = 0; i < name.size; i++)
+		if (name.at[i] != '"' && name.at[i] != '\'')
+			*to++ = name.at[i];
+	*to = 0;
+	return shown;
+}
+
+static const char *symbol_of(struct text_recording *t, struct text_range name)
+{
+	void **at;
+	bool is_java;
+
+	if (!name.size)
+		return NULL;
+	at = hashmap_put(&t->symbols, name.at, name.size, NULL);
+	is_java = t->event.comm.size >= 4 && !memcmp(t->event.comm.at, "java", 4);
+	if (!*at)
+		*at = shown_symbol(t, name, is_java);
+	return *at;
+}
+
+/* The key itself, with the NUL behind it. */
+static const char *object_of(struct text_recording *t, struct text_range name)
+{
+	const struct hashmap_entry *e;
+	void **at;
+
+	if (!name.size)
+		return NULL;
+	if (t->object && text_equals(name, t->object))
+		return t->object;
+	at = hashmap_put(&t->objects, name.at, name.size, NULL);
+	e = container_of(at, struct hashmap_entry, value);
+	return t->object = e->key;
+}
+
+static struct recorded_kind *kind_of(struct text_recording *t, struct text_range name)
+{
+	struct recorded_kind *const last = t->recording.kind;
+	void **at;
+
+	if (last && text_equals(name, last->name))
+		return last;
+	at = hashmap_put(&t->kinds, name.at, name.size, NULL);
+	if (!*at) {
+		char *const full = xstrndup(name.at, name.size);
+		char *const colon = strchr(full, ':');
+
+		*at = recorded_kind_new(t->recording.all, full,
+					colon && colon[1] ? colon + 1 : NULL);
+		free(full);
+	}
+	return *at;
+}
+
+/* ---- events ---- */
+
+static void add_frame(struct text_recording *t, const struct text_frame *f)
+{
+	const char *const object = object_of(t, f->object);
+
+	vector_push(&t->stack,
+		    (struct recorded_frame){
+			    .address = f->address,
+			    .in_file = f->address,
+			    .symbol = symbol_of(t, f->symbol),
+			    .offset = f->offset,
+			    .object = object,
+			    .is_kernel = (s64)f->address < 0 || (object && *object == '['),
+		    });
+}
+
+static void keep_line(struct text_recording *t, const struct line *line)
+{
+	if (!recordings_options(t->recording.all)->style)
+		return;
+	escape_terminal(&t->block, line->text, line->size);
+	strbuf_addch(&t->block, '\n');
+}
+
+static struct text_range moved(struct text_range r, const char *from, const char *to)
+{
+	return (struct text_range){to + (r.at - from), r.size};
+}
+
+/* Its line goes when the next one is read. */
+static void keep_event(struct text_recording *t, const struct line *line, struct text_event *e)
+{
+	strbuf_reset(&t->copy);
+	strbuf_add(&t->copy, line->text, line->size);
+	t->event = *e;
+	t->event.comm = moved(e->comm, line->text, t->copy.data);
+	t->event.text = moved(e->text, line->text, t->copy.data);
+	t->recording.ns = e->ns;
+	t->recording.kind = kind_of(t, e->name);
+	t->stack.len = 0;
+	strbuf_reset(&t->block);
+	keep_line(t, line);
+}
+
+static void count_strange(struct text_recording *t)
+{
+	if (!t->strange++)
+		t->strange_line = t->lines.number;
+}
+
+/* What follows the event, up to the next one. */
+static void read_frames(struct text_recording *t)
+{
+	struct text_event other;
+	struct text_frame frame;
+	struct line line;
+
+	while (lines_next(&t->lines, &line)) {
+		switch (t->dialect->parse(&line, &other, &frame)) {
+		case TEXT_FRAME:
+			add_frame(t, &frame);
+			keep_line(t, &line);
+			break;
+		case TEXT_EVENT:
+			lines_back(&t->lines);
+			return;
+		case TEXT_BLANK:
+			keep_line(t, &line);
+			return;
+		case TEXT_COMMENT:
+			break;
+		case TEXT_STRANGE:
+			count_strange(t);
+			break;
+		}
+	}
+}
+
+/* A sample without a chain has its one place on its line. */
+static void place_on_line(struct text_recording *t)
+{
+	const struct line line = {t->event.text.at, t->event.text.size};
+	struct text_event other;
+	struct text_frame frame;
+
+	if (!t->stack.len && t->event.period && line.size &&
+	    t->dialect->parse(&line, &other, &frame) == TEXT_FRAME)
+		add_frame(t, &frame);
+}
+
+static bool text_next(struct recording *r, struct diag *d)
+{
+	struct text_recording *const t = text_of(r);
+	struct text_event event;
+	struct text_frame frame;
+	struct line line;
+
+	while (lines_next(&t->lines, &line)) {
+		const enum text_line what = t->dialect->parse(&line, &event, &frame);
+
+		if (what == TEXT_EVENT && !event.is_loss) {
+			keep_event(t, &line, &event);
+			read_frames(t);
+			place_on_line(t);
+			return true;
+		}
+		if (what == TEXT_EVENT)
+			t->lost += event.lost;
+		else if (what == TEXT_STRANGE || what == TEXT_FRAME)
+			count_strange(t);
+	}
+	return false;
+}
+
+/* "sh;main;work 17": the thread, then functions, the outermost first. */
+static bool folded_next(struct recording *r, struct diag *d)
+{
+	struct text_recording *const t = text_of(r);
+	struct text_event event;
+	struct line line;
+
+	while (lines_next(&t->lines, &line)) {
+		struct text_range frames, frame;
+		struct line copy;
+
+		if (!line.size || *line.text == '#')
+			continue;
+		if (!text_folded_parse(&line, &event, &frames)) {
+			count_strange(t);
+			continue;
+		}
+		keep_event(t, &line, &event);
+		copy = (struct line){t->copy.data, t->copy.len};
+		text_folded_parse(&copy, &t->event, &frames);
+		while (text_folded_last(&frames, &frame)) {
+			bool is_new;
+			void **at = hashmap_put(&t->symbols, frame.at, frame.size, &is_new);
+
+			if (is_new)
+				*at = container_of(at, struct hashmap_entry, value)->key;
+			vector_push(&t->stack, (struct recorded_frame){.symbol = *at});
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool text_stack(struct recording *r, struct recorded_stack *ret)
+{
+	struct text_recording *const t = text_of(r);
+
+	for (size_t i = 0; i < t->stack.len; i++)
+		vector_push(ret, t->stack.items[i]);
+	return ret->len || !t->dialect;
+}
+
+static void text_place(struct recording *r, struct recorded_place *ret)
+{
+	const struct text_event *const e = &text_of(r)->event;
+
+	ret->cpu = e->cpu;
+	ret->pid = e->pid;
+	ret->tid = e->tid;
+	ret->comm = e->comm.at;
+	ret->comm_size = e->comm.size;
+	ret->period = e->period;
+}
+
+/* ---- fields ---- */
+
+struct search {
+	const char *name;
+	struct field_value value;
+};
+
+static int is_field(void *arg, struct text_range name, struct text_range value)
+{
+	struct search *const s = arg;
+
+	if (!text_equals(name, s->name))
+		return 0;
+	s->value = text_field_value(value);
+	return 1;
+}
+
+static struct field_value number(s64 v)
+{
+	return (struct field_value){.kind = v < 0 ? FIELD_NONE : FIELD_INTEGER, .integer = (u64)v};
+}
+
+static struct field_value text_value(struct recording *r, const char *name, bool only_field)
+{
+	const struct text_event *const e = &text_of(r)->event;
+	struct search s = {.name = name};
+
+	if (text_fields_each(e->text, is_field, &s))
+		return s.value;
+	if (str_eq(name, "period") && e->period)
+		return (struct field_value){.kind = FIELD_INTEGER, .integer = e->period};
+	if (only_field)
+		return s.value;
+	if (str_eq(name, "comm"))
+		return (struct field_value){
+			.kind = FIELD_TEXT, .text = e->comm.at, .size = e->comm.size};
+	return str_eq(name, "cpu")   ? number(e->cpu)
+	       : str_eq(name, "pid") ? number(e->pid)
+	       : str_eq(name, "tid") ? number(e->tid)
+				     : s.value;
+}
+
+struct members {
+	struct json *json;
+	struct hashmap names; /* none stands twice */
+};
+
+static int add_member(void *arg, struct text_range name, struct text_range value)
+{
+	struct members *const m = arg;
+	const struct field_value v = text_field_value(value);
+	bool is_new;
+
+	hashmap_put(&m->names, name.at, name.size, &is_new);
+	if (!is_new)
+		return 0;
+	json_key_bytes(m->json, name.at, name.size);
+	if (v.kind == FIELD_TEXT)
+		json_string(m->json, v.text, v.size);
+	else if (v.is_signed)
+		json_s64(m->json, (s64)v.integer);
+	else
+		json_u64(m->json, v.integer);
+	return 0;
+}
+
+static void text_fields(struct recording *r, struct json *j)
+{
+	const struct text_event *const e = &text_of(r)->event;
+	struct members m = {.json = j};
+
+	json_object(j);
+	text_fields_each(e->text, add_member, &m);
+	if (e->period && !hashmap_get(&m.names, "period", 6))
+		json_member_u64(j, "period", e->period);
+	json_end(j, '}');
+	hashmap_release(&m.names);
+}
+
+/* ---- lines ---- */
+
+static void add_fields(void *arg, struct json *j)
+{
+	struct text_recording *const t = arg;
+
+	json_key(j, "fields");
+	text_fields(&t->recording, j);
+	if (!t->stack.len)
+		return;
+	json_key(j, "frames");
+	json_array(j);
+	for (size_t i = 0; i < t->stack.len; i++) {
+		const struct recorded_frame *const f = &t->stack.items[i];
+
+		strbuf_reset(&t->text);
+		if (f->symbol)
+			strbuf_addstr(&t->text, f->symbol);
+		else
+			strbuf_addf(&t->text, "0x%" PRIx64, f->address);
+		if (f->offset)
+			strbuf_addf(&t->text, "+0x%" PRIx64, f->offset);
+		json_string(j, t->text.data, t->text.len);
+	}
+	json_end(j, ']');
+}
+
+static int text_print(struct recording *r, struct ctf_printer *printer)
+{
+	struct text_recording *const t = text_of(r);
+	const struct text_event *const e = &t->event;
+	char *const comm = xstrndup(e->comm.at, e->comm.size);
+	const struct ctf_ready_event ready = {
+		.ns = r->ns,
+		.name = r->kind->name,
+		.cpu = e->cpu < 0 ? UINT32_MAX : (u32)e->cpu,
+		.pid = (s32)e->tid,
+		.task = comm,
+		.text = e->text.at,
+		.size = e->text.size,
+		.fields = add_fields,
+		.arg = t,
+	};
+	int rc;
+
+	if (recordings_options(r->all)->style) {
+		strbuf_add(ctf_print_out(printer), t->block.data, t->block.len);
+		rc = ctf_print_added(printer);
+	} else {
+		rc = ctf_print_ready(printer, &ready);
+	}
+	free(comm);
+	return rc;
+}
+
+/* ---- the file ---- */
+
+static void text_loss(struct recording *r, struct diag *d, struct recording_loss *ret)
+{
+	const struct text_recording *const t = text_of(r);
+
+	ret->events += t->lost;
+	if (t->lines.error)
+		diag_error(d, NO_SPAN, "cannot read '%s': %s", r->path, strerror(-t->lines.error));
+	if (t->strange)
+		diag_error(d, NO_SPAN,
+			   "%s: %" PRIu64 " line%s not understood, the first one is line %" PRIu64,
+			   r->path, t->strange, t->strange == 1 ? " is" : "s are", t->strange_line);
+}
+
+static int text_each_event(struct recording *r, recorded_name_fn *fn, void *arg)
+{
+	int rc = 0;
+
+	hashmap_each (&text_of(r)->kinds, e) {
+		const struct recorded_kind *const k = e->value;
+
+		rc = rc ?: fn(arg, k->name, k->short_name);
+	}
+	return rc;
+}
+
+struct name_receiver {
+	recorded_name_fn *fn;
+	void *arg;
+};
+
+static int field_name(void *arg, struct text_range name, struct text_range value)
+{
+	const struct name_receiver *const to = arg;
+	char *const text = xstrndup(name.at, name.size);
+	const int rc = to->fn(to->arg, text, NULL);
+
+	free(text);
+	return rc;
+}
+
+/* Of the event that was last met: others may have more. */
+static int text_each_field(struct recording *r, recorded_name_fn *fn, void *arg)
+{
+	struct name_receiver to = {fn, arg};
+
+	return fn(arg, "period", NULL) ?: text_fields_each(text_of(r)->event.text, field_name, &to);
+}
+
+static void text_names(const char *path, recorded_name_fn *fn, void *arg)
+{
+}
+
+static void text_close(struct recording *r)
+{
+	struct text_recording *const t = text_of(r);
+
+	lines_close(&t->lines);
+	hashmap_release(&t->kinds);
+	hashmap_release(&t->symbols);
+	hashmap_release(&t->objects);
+	arena_release(&t->arena);
+	vector_free(&t->stack);
+	strbuf_release(&t->copy);
+	strbuf_release(&t->block);
+	strbuf_release(&t->text);
+	free(t);
+}
+
+static int refuse_time_line(const char *path, struct diag *d)
+{
+	diag_error(d, NO_SPAN,
+		   "%s: its times are as they were printed, and nothing says when "
+		   "that was",
+		   path);
+	diag_hint(d,
+		  "alone it can be converted, and printed without a time line's options (--json, "
+		  "--begin, --end)");
+	return -ENODATA;
+}
+
+static int open_text(struct recordings *all, const char *path, const struct text_dialect *dialect,
+		     struct diag *d, struct recording **ret)
+{
+	const struct recordings_options *const o = recordings_options(all);
+	struct text_recording *t;
+	int fd;
+
+	if (!o->style && !o->recorded_times)
+		return refuse_time_line(path, d);
+	fd = foreign_open(path, NULL);
+	if (fd < 0) {
+		diag_error(d, NO_SPAN, "cannot read '%s': %s", path, strerror(-fd));
+		return fd;
+	}
+	t = xzalloc(sizeof(*t));
+	t->dialect = dialect;
+	t->copy = t->block = t->text = (struct strbuf)STRBUF_INIT;
+	t->event = (struct text_event){.cpu = -1, .pid = -1, .tid = -1};
+	t->recording.is_unplaced = true;
+	lines_open(&t->lines, fd);
+	*ret = &t->recording;
+	return 0;
+}
+
+static int perf_script_open(struct recordings *all, const char *path, struct diag *d,
+			    struct recording **ret)
+{
+	return open_text(all, path, &perf_script_dialect, d, ret);
+}
+
+static int trace_cmd_open(struct recordings *all, const char *path, struct diag *d,
+			  struct recording **ret)
+{
+	return open_text(all, path, &trace_cmd_dialect, d, ret);
+}
+
+static int folded_open(struct recordings *all, const char *path, struct diag *d,
+		       struct recording **ret)
+{
+	return open_text(all, path, NULL, d, ret);
+}
+
+static bool is_perf_script(const void *head, size_t len)
+{
+	return text_is(&perf_script_dialect, head, len);
+}
+
+static bool is_trace_cmd(const void *head, size_t len)
+{
+	return text_is(&trace_cmd_dialect, head, len);
+}
+
+#define TEXT_READER(NAME, IS_KERNEL, RECOGNISE, OPEN, NEXT)                                    \
+	{                                                                                      \
+		.name = NAME, .is_kernel = IS_KERNEL, .recognise = RECOGNISE, .open = OPEN,    \
+		.next = NEXT, .value = text_value, .place = text_place, .fields = text_fields, \
+		.print = text_print, .loss = text_loss, .each_event = text_each_event,         \
+		.each_field = text_each_field, .names = text_names, .close = text_close,       \
+		.stack = text_stack,                                                           \
+	}
+
+const struct recording_reader perf_script_reader =
+	TEXT_READER("text of perf script", true, is_perf_script, perf_script_open, text_next);
+const struct recording_reader trace_cmd_reader =
+	TEXT_READER("text of trace-cmd report", true, is_trace_cmd, trace_cmd_open, text_next);
+const struct recording_reader folded_reader =
+	TEXT_READER("file of folded stacks", false, text_folded_is, folded_open, folded_next);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/writers/protobuf.h"
+
+#include "base/escape.h"
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
+
+#define LENGTH_BYTES 4 /* of a varint that may be longer than it needs to be: 28 bits */
+
+void protobuf_varint(struct strbuf *out, u64 v)
+{
+	char bytes[10];
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		bytes[n++] = (char)(v | 0x80);
+	bytes[n++] = (char)v;
+	strbuf_add(out, bytes, n);
+}
+
+static void add_tag(struct strbuf *out, u32 field, enum wire_type type)
+{
+	protobuf_varint(out, (u64)field << 3 | type);
+}
+
+void protobuf_u64(struct strbuf *out, u32 field, u64 v)
+{
+	add_tag(out, field, WIRE_VARINT);
+	protobuf_varint(out, v);
+}
+
+void protobuf_fixed64(struct strbuf *out, u32 field, u64 v)
+{
+	add_tag(out, field, WIRE_FIXED64);
+	for (size_t i = 0; i < 8; i++)
+		strbuf_addch(out, (char)(v >> 8 * i));
+}
+
+void protobuf_double(struct strbuf *out, u32 field, double v)
+{
+	u64 bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	protobuf_fixed64(out, field, bits);
+}
+
+void protobuf_bytes(struct strbuf *out, u32 field, const void *p, size_t n)
+{
+	add_tag(out, field, WIRE_LENGTH);
+	protobuf_varint(out, n);
+	strbuf_add(out, p, n);
+}
+
+void protobuf_string(struct strbuf *out, u32 field, const char *s, size_t n)
+{
+	const size_t begin = protobuf_begin(out, field);
+
+	escape_line(out, s, n);
+	protobuf_end(out, begin);
+}
+
+void protobuf_packed(struct strbuf *out, u32 field, const u64 *values, size_t n)
+{
+	const size_t begin = protobuf_begin(out, field);
+
+	for (size_t i = 0; i < n; i++)
+		protobuf_varint(out, values[i]);
+	protobuf_end(out, begin);
+}
+
+size_t protobuf_begin(struct strbuf *out, u32 field)
+{
+	add_tag(out, field, WIRE_LENGTH);
+	strbuf_add(out, "\0\0\0\0", LENGTH_BYTES);
+	return out->len;
+}
+
+void protobuf_end(struct strbuf *out, size_t begin)
+{
+	const size_t n = out->len - begin;
+	char *const to = out->data + begin - LENGTH_BYTES;
+
+	for (size_t i = 0; i < LENGTH_BYTES; i++)
+		to[i] = (char)((n >> 7 * i & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+}
