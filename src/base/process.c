@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,4 +57,22 @@ int process_open_thread(pid_t thread)
 	const int fd = open_pidfd(thread, PIDFD_THREAD);
 
 	return fd == -EINVAL ? open_pidfd(thread, 0) : fd;
+}
+
+int process_each_thread(pid_t pid, int (*fn)(void *arg, pid_t thread), void *arg)
+{
+	char path[32];
+	struct dirent *e;
+	DIR *dir;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	while (!ret && (e = readdir(dir)))
+		if (*e->d_name != '.')
+			ret = fn(arg, (pid_t)strtol(e->d_name, NULL, 10));
+	closedir(dir);
+	return ret;
 }

@@ -11,6 +11,11 @@ bool process_exists(pid_t pid);
 /* Ticks from boot to its start, so that a later process is not taken for it; 0: there is none. */
 u64 process_start_time(pid_t pid);
 /*
+ * Calls fn for the threads of a process until it returns other than 0: that is returned then.
+ * -ESRCH: the process is gone.
+ */
+int process_each_thread(pid_t pid, int (*fn)(void *arg, pid_t thread), void *arg);
+/*
  * A descriptor that is readable when the process has ended (pidfd_open(2)). -ESRCH if there is
  * none, -ENOSYS before 5.3.
  */

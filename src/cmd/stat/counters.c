@@ -35,7 +35,7 @@ static int *counter(const struct stat_run *run, size_t event, size_t place)
 /* The first event of its group, whose counters lead those of the others. */
 static size_t leader_of(const struct stat_run *run, size_t event)
 {
-	const struct stat_event *e = run->events.items;
+	const struct perf_choice *e = run->events.list.items;
 	size_t leader = event;
 
 	while (e[event].group && leader && e[leader - 1].group == e[event].group)
@@ -45,7 +45,7 @@ static size_t leader_of(const struct stat_run *run, size_t event)
 
 static int open_counter(struct stat_run *run, size_t event, size_t place)
 {
-	struct stat_event *e = &run->events.items[event];
+	struct perf_choice *e = &run->events.list.items[event];
 	const size_t leader = leader_of(run, event);
 	const struct count_options options = {
 		.filter = e->filter,
@@ -68,7 +68,7 @@ static int open_counter(struct stat_run *run, size_t event, size_t place)
 /* 0 if the event is left out in this place, or has a counter there. */
 static int open_one(struct stat_run *run, size_t event, size_t place)
 {
-	const struct stat_event *e = &run->events.items[event];
+	const struct perf_choice *e = &run->events.list.items[event];
 	const int fd = open_counter(run, event, place);
 
 	if (fd >= 0) {
@@ -89,13 +89,13 @@ static int open_one(struct stat_run *run, size_t event, size_t place)
 
 int stat_open_counters(struct stat_run *run)
 {
-	const size_t n = run->events.len * run->places.len;
+	const size_t n = run->events.list.len * run->places.len;
 	int err = 0;
 
 	raise_file_limit(run, n);
 	run->counters = xreallocarray(NULL, n + 1, sizeof(*run->counters));
 	memset(run->counters, 0xff, n * sizeof(*run->counters)); /* -1 */
-	for (size_t event = 0; event < run->events.len && !err; event++)
+	for (size_t event = 0; event < run->events.list.len && !err; event++)
 		for (size_t place = 0; place < run->places.len && !err; place++)
 			err = open_one(run, event, place);
 	return err;
@@ -105,7 +105,7 @@ void stat_close_counters(struct stat_run *run)
 {
 	if (!run->counters)
 		return;
-	for (size_t i = 0; i < run->events.len * run->places.len; i++)
+	for (size_t i = 0; i < run->events.list.len * run->places.len; i++)
 		if (run->counters[i] >= 0)
 			close(run->counters[i]);
 	free(run->counters);
@@ -116,8 +116,8 @@ void stat_close_counters(struct stat_run *run)
 
 void stat_look_for_programs(struct stat_run *run)
 {
-	for (size_t event = 0; event < run->events.len; event++) {
-		struct stat_event *e = &run->events.items[event];
+	for (size_t event = 0; event < run->events.list.len; event++) {
+		struct perf_choice *e = &run->events.list.items[event];
 
 		for (size_t place = 0; place < run->places.len; place++) {
 			const int fd = *counter(run, event, place);
@@ -133,9 +133,9 @@ void stat_look_for_programs(struct stat_run *run)
 void stat_read_counters(struct stat_run *run)
 {
 	stat_look_for_programs(run);
-	for (size_t i = 0; i < run->events.len * run->rows.len; i++)
+	for (size_t i = 0; i < run->events.list.len * run->rows.len; i++)
 		run->sums[i].total = (struct count_value){0};
-	for (size_t event = 0; event < run->events.len; event++)
+	for (size_t event = 0; event < run->events.list.len; event++)
 		for (size_t place = 0; place < run->places.len; place++) {
 			const u32 row = run->places.items[place].row;
 			struct count_value *sum = &run->sums[event * run->rows.len + row].total;

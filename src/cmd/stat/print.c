@@ -97,7 +97,7 @@ static const char *with_commas(struct stat_run *run, u64 n)
 	return ret;
 }
 
-static const char *rate_text(struct stat_run *run, const struct stat_event *e, double count,
+static const char *rate_text(struct stat_run *run, const struct perf_choice *e, double count,
 			     u64 span_ns)
 {
 	static const char units[] = " KMGT";
@@ -132,7 +132,7 @@ static double spread(const struct stat_sum *s, u64 runs)
 	return mean > 0 && variance > 0 ? 100 * sqrt(variance / n) / mean : 0;
 }
 
-static void fill_counts(struct report *r, const struct stat_event *e, const struct stat_sum *s,
+static void fill_counts(struct report *r, const struct perf_choice *e, const struct stat_sum *s,
 			const struct count_value *v, struct cells *c)
 {
 	struct stat_run *run = r->run;
@@ -165,7 +165,7 @@ static void fill_counts(struct report *r, const struct stat_event *e, const stru
 				       c->share.value);
 }
 
-static void print_row(struct report *r, const struct stat_event *e, const struct stat_row *row,
+static void print_row(struct report *r, const struct perf_choice *e, const struct stat_row *row,
 		      const struct stat_sum *s)
 {
 	struct stat_run *run = r->run;
@@ -225,14 +225,14 @@ void stat_report(struct stat_run *run, bool of_interval, u64 end_ns)
 	if (!run->o.json && !run->o.separator && !of_interval)
 		strbuf_addch(&run->out.text, '\n');
 	for (u32 row = 0; row < run->rows.len; row++)
-		for (size_t event = 0; event < run->events.len; event++)
-			print_row(&r, &run->events.items[event], &run->rows.items[row],
+		for (size_t event = 0; event < run->events.list.len; event++)
+			print_row(&r, &run->events.list.items[event], &run->rows.items[row],
 				  &run->sums[event * run->rows.len + row]);
 	if (r.hidden && !of_interval && !run->o.json && !run->o.separator)
 		strbuf_addf(&run->out.text, "(%u that did not occur are left out; -z shows them)\n",
 			    r.hidden);
 	run->reported_ns = end_ns;
-	for (size_t i = 0; i < run->events.len * run->rows.len; i++)
+	for (size_t i = 0; i < run->events.list.len * run->rows.len; i++)
 		run->sums[i].last = run->sums[i].total;
 	output_commit(&run->out);
 }

@@ -124,6 +124,38 @@ static int check_options(struct stat_run *run)
 	return EXIT_OK;
 }
 
+/* ---- what is counted ---- */
+
+static int add_defaults(struct stat_run *run)
+{
+	static const char *const defaults[] = {"context-switches", "cpu-migrations", "page-faults"};
+	static const char *const of_processor[] = {"cycles", "instructions", "branches",
+						   "branch-misses"};
+	const bool has_processor = kernel_ask(run->kernel, KERNEL_PERF_HARDWARE)->yes;
+	int err = perf_events_add(&run->events, run->o.system_wide ? "cpu-clock" : "task-clock");
+
+	for (u32 i = 0; i < ARRAY_SIZE(defaults) && !err; i++)
+		err = perf_events_add(&run->events, defaults[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(of_processor) && !err && has_processor; i++)
+		err = perf_events_add(&run->events, of_processor[i]);
+	for (size_t i = 0; i < run->events.list.len; i++)
+		run->events.list.items[i].is_optional =
+			run->events.list.items[i].attr.type == PERF_TYPE_HARDWARE;
+	return err;
+}
+
+static int choose_events(struct stat_run *run)
+{
+	int err;
+
+	run->events.of_own_programs = !run->o.system_wide;
+	run->events.pid = run->o.pids.count ? run->o.pids.items[0] : 0;
+	err = run->o.events.count ? 0 : add_defaults(run);
+	for (u32 i = 0; i < run->o.events.count && !err; i++)
+		err = perf_events_parse(&run->events, run->o.events.items[i]);
+	return err;
+}
+
 /* ---- one run ---- */
 
 static int open_processes(struct stat_run *run)
@@ -243,7 +275,7 @@ static void count_until_end(struct stat_run *run)
 /* What the run's counts add to those of all runs. */
 static void add_up(struct stat_run *run)
 {
-	for (size_t i = 0; i < run->events.len * run->rows.len; i++) {
+	for (size_t i = 0; i < run->events.list.len * run->rows.len; i++) {
 		struct stat_sum *s = &run->sums[i];
 		const double count = stat_whole(&s->total);
 
@@ -268,7 +300,8 @@ static int start(struct stat_run *run)
 	if (err)
 		return err;
 	if (!run->sums)
-		run->sums = xzalloc((run->events.len * run->rows.len + 1) * sizeof(*run->sums));
+		run->sums =
+			xzalloc((run->events.list.len * run->rows.len + 1) * sizeof(*run->sums));
 	stat_look_for_programs(run);
 	run->begin_ns = clock_now_ns(CLOCK_MONOTONIC);
 	if (!run->has_child || run->o.system_wide)
@@ -358,11 +391,11 @@ static void check_unread(struct stat_run *run)
 /* They are not what the user thinks. */
 static void check_programs(struct stat_run *run)
 {
-	const struct stat_event *first = NULL;
+	const struct perf_choice *first = NULL;
 	u32 others = 0;
 
-	for (size_t i = 0; i < run->events.len; i++) {
-		const struct stat_event *e = &run->events.items[i];
+	for (size_t i = 0; i < run->events.list.len; i++) {
+		const struct perf_choice *e = &run->events.list.items[i];
 
 		if (e->is_decided && first)
 			others++;
@@ -405,7 +438,7 @@ static int stat_run(struct stat_run *run)
 	size_t len;
 	int rc;
 
-	if (stat_parse_events(run))
+	if (choose_events(run))
 		return (int)diag_exit_code(&run->diag);
 	rc = open_output(run);
 	if (rc)
@@ -455,6 +488,7 @@ int cmd_stat(int argc, char **argv)
 				     .arena = &run.arena,
 				     .diag = &run.diag,
 				     .max_probes = UINT32_MAX};
+	run.events.env = &run.env;
 	rc = check_options(&run);
 	if (!rc)
 		rc = stat_run(&run);
@@ -464,7 +498,7 @@ int cmd_stat(int argc, char **argv)
 	for (size_t i = 0; i < run.processes.len; i++)
 		close(run.processes.items[i]);
 	vector_free(&run.processes);
-	vector_free(&run.events);
+	perf_events_release(&run.events);
 	vector_free(&run.places);
 	vector_free(&run.rows);
 	vector_free(&run.cgroup_fds);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `pantrace stat`: counts of events. events.c says what is counted, places.c where, counters.c
+ * `pantrace stat`: counts of events. places.c says where, record/perf_events.h what, counters.c
  * counts, print.c prints.
  */
 #ifndef PANTRACE_CMD_STAT_STAT_H
@@ -12,6 +12,7 @@
 #include "base/vector.h"
 #include "engine/child.h"
 #include "probe/count.h"
+#include "record/perf_events.h"
 #include "view/output.h"
 
 #define STAT_ONLINE_CPUS "/sys/devices/system/cpu/online"
@@ -23,18 +24,6 @@ struct stat_options {
 	u64 duration_ns, interval_ns, interval_ms, intervals, repeat;
 	bool system_wide, per_cpu, per_thread, zeros, json;
 	char *const *command; /* behind `--`; NULL = none */
-};
-
-struct stat_event {
-	const char *name; /* as the user writes it */
-	const struct probe_target *target;
-	struct perf_event_attr attr;
-	const char *filter; /* of the kernel; NULL = none */
-	u32 group; /* those with the same number are counted together; 0 = by itself */
-	bool is_time; /* it counts nanoseconds */
-	bool is_one_of_many; /* a wildcard's: left out where it did not occur */
-	bool is_optional; /* of the default list: left out where the machine has none */
-	bool is_decided; /* another tracer's BPF program decides what the kernel counts */
 };
 
 /* A row for each event: all places together, or a CPU, a thread, a cgroup. */
@@ -67,7 +56,7 @@ struct stat_run {
 	struct probe_env env;
 	struct type_store types;
 	struct btf_source *btf;
-	VECTOR(struct stat_event) events;
+	struct perf_events events;
 	VECTOR(struct stat_place) places;
 	VECTOR(struct stat_row) rows;
 	VECTOR(int) cgroup_fds;
@@ -86,8 +75,6 @@ struct stat_run {
 	struct output out;
 };
 
-/* events.c: fills in run->events. 0 or -errno with a diagnostic. */
-int stat_parse_events(struct stat_run *run);
 /* places.c: fills in rows and places, for the command if there is one. 0 or -errno with a
  * diagnostic. */
 int stat_find_places(struct stat_run *run);

@@ -7,12 +7,12 @@
 
 #include "base/vector.h"
 
-struct perf_ring;
+struct cpu_ring;
 
 struct perf_rings {
 	VECTOR(int) fds; /* the events, to wait on (EPOLLIN) */
 	VECTOR(u32) cpus; /* of each of them */
-	VECTOR(struct perf_ring) rings;
+	VECTOR(struct cpu_ring) rings;
 	size_t at; /* the ring that is being read */
 	const struct perf_event_header *record; /* the one that was handed out last */
 };

@@ -1,39 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which events are counted:
- *
- *	LIST	:= ITEM[,ITEM...]		ITEM := EVENT | {EVENT,EVENT...}
- *	EVENT	:= NAME[:u|:k] [/CONDITION/]
- *
- * NAME is a counter of the kernel or the processor ("cs", "cycles"), a tracepoint ("sched:*"), or
- * any attach point of a script that perf events can count ("uprobe:libc:malloc"). Commas in quotes
- * and conditions part nothing.
- */
-#include <linux/perf_event.h>
+#include "record/perf_events.h"
 
 #include "base/glob.h"
 #include "base/nearest.h"
-#include "cmd/stat/stat.h"
 #include "kernel/kernel.h"
 #include "kernel/tracefs/event_name.h"
 #include "lang/predicate/predicate.h"
-
-static const char *const defaults[] = {"context-switches", "cpu-migrations", "page-faults"};
-static const char *const processor_defaults[] = {"cycles", "instructions", "branches",
-						 "branch-misses"};
+#include "probe/count.h"
 
 struct words {
-	struct stat_run *run;
+	struct perf_events *events;
 	const char *at; /* what is still to be read */
 	u32 group; /* of the braces that are open; 0 = none */
-	u32 groups;
 };
 
-static int refuse(struct stat_run *run, const char *word, const char *why)
+static int refuse(struct perf_events *events, const char *word, const char *why)
 {
-	diag_error(&run->diag, NO_SPAN, "-e '%s': %s", word, why);
-	diag_hint(&run->diag, "as in -e cs,page-faults -e 'sched:sched_switch /prev_prio < 120/'");
-	diag_code(&run->diag, EXIT_USAGE);
+	diag_error(events->env->diag, NO_SPAN, "-e '%s': %s", word, why);
+	diag_hint(events->env->diag,
+		  "as in -e cs,page-faults -e 'sched:sched_switch /prev_prio < 120/'");
+	diag_code(events->env->diag, EXIT_USAGE);
 	return -EINVAL;
 }
 
@@ -71,58 +57,69 @@ static int look(void *arg, const char *name)
 	return 0;
 }
 
-/* A counter by its bare name: of which provider? NULL with a diagnostic: of none. */
-static const char *provider_of(struct stat_run *run, const char *name)
+/* Of which provider a counter with this bare name is; NULL = of none. */
+static const char *provider_named(struct probe_env *env, const char *name, struct nearest *nearest)
 {
 	static const char *const kinds[] = {"software", "hardware"};
-	struct nearest nearest;
 
-	nearest_init(&nearest, name);
+	nearest_init(nearest, name);
 	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct search s = {.nearest = &nearest, .name = name};
+		struct search s = {.nearest = nearest, .name = name};
 
-		probe_each(&run->env, probe_find_provider(kinds[i]), NULL, look, &s);
+		probe_each(env, probe_find_provider(kinds[i]), NULL, look, &s);
 		if (s.found)
 			return kinds[i];
 	}
+	return NULL;
+}
+
+/* The same, with a diagnostic if there is none. */
+static const char *provider_of(struct perf_events *events, const char *name)
+{
+	struct nearest nearest;
+	const char *const provider = provider_named(events->env, name, &nearest);
+
+	if (provider)
+		return provider;
 	if (*nearest.best[0]) {
-		diag_error(&run->diag, NO_SPAN, "there is no counter '%s'%s", name,
+		diag_error(events->env->diag, NO_SPAN, "there is no counter '%s'%s", name,
 			   nearest_question(&nearest));
-		diag_hint(&run->diag, "`pantrace list 'software:*'` shows the kernel's; a "
-				      "tracepoint is SYSTEM:EVENT");
+		diag_hint(events->env->diag, "`pantrace list 'software:*'` shows the kernel's; a "
+					     "tracepoint is SYSTEM:EVENT");
 	} else {
-		event_name_refuse(run->kernel, &run->diag, NO_SPAN, NULL, name);
+		event_name_refuse(events->env->kernel, events->env->diag, NO_SPAN, NULL, name);
 	}
 	return NULL;
 }
 
 /* ---- targets ---- */
 
-static int set_filter(struct stat_run *run, struct stat_event *e, const char *condition)
+static int set_filter(struct perf_events *events, struct perf_choice *e, const char *condition)
 {
 	struct predicate_event fields = {0};
 	struct tracefs_command c = TRACEFS_COMMAND_INIT;
 	int err;
 
 	if (e->attr.type != PERF_TYPE_TRACEPOINT) {
-		diag_error(&run->diag, NO_SPAN, "-e '%s': conditions are for tracepoints", e->name);
-		diag_hint(&run->diag,
+		diag_error(events->env->diag, NO_SPAN, "-e '%s': conditions are for tracepoints",
+			   e->name);
+		diag_hint(events->env->diag,
 			  "a script may ask anything: `pantrace -e '%s { @ = count() }'`",
 			  e->target->name);
 		return -EINVAL;
 	}
-	predicate_event_live(&run->arena, run->kernel, e->target->module, e->target->function, NULL,
-			     &fields);
-	err = predicate_to_kernel(condition, &fields, &run->diag, &c);
+	predicate_event_live(events->env->arena, events->env->kernel, e->target->module,
+			     e->target->function, NULL, &fields);
+	err = predicate_to_kernel(condition, &fields, events->env->diag, &c);
 	if (!err)
-		e->filter = arena_strdup(&run->arena, c.text.data);
+		e->filter = arena_strdup(events->env->arena, c.text.data);
 	tracefs_command_release(&c);
 	predicate_event_release(&fields);
 	return err;
 }
 
 /* As the user would write it: tracepoints without their provider, counters as they were written. */
-static const char *shown_name(const struct stat_event *e, const char *written)
+static const char *shown_name(const struct perf_choice *e, const char *written)
 {
 	const char *name = e->target->name;
 
@@ -134,21 +131,21 @@ static const char *shown_name(const struct stat_event *e, const char *written)
 static int add_target(struct words *w, const struct probe_target *t, const char *written,
 		      const char *condition, const struct perf_event_attr *modifier)
 {
-	struct stat_run *run = w->run;
-	struct stat_event e = {.target = t, .group = w->group};
+	struct perf_events *events = w->events;
+	struct perf_choice e = {.target = t, .group = w->group};
 	int err;
 
 	if (!t->provider->count) {
-		diag_error(&run->diag, NO_SPAN,
+		diag_error(events->env->diag, NO_SPAN,
 			   "-e '%s': %s events cannot be counted without a program", written,
 			   t->provider->name);
-		diag_hint(&run->diag, "a script counts them: `pantrace -e '%s { @ = count() }'`",
-			  t->name);
+		diag_hint(events->env->diag,
+			  "a script counts them: `pantrace -e '%s { @ = count() }'`", t->name);
 		return -EOPNOTSUPP;
 	}
-	err = t->provider->count(&run->env, t, &e.attr);
+	err = t->provider->count(events->env, t, &e.attr);
 	if (err) {
-		count_refused(&run->env, t, err);
+		count_refused(events->env, t, err);
 		return err;
 	}
 	e.attr.exclude_kernel = modifier->exclude_kernel;
@@ -158,25 +155,25 @@ static int add_target(struct words *w, const struct probe_target *t, const char 
 	e.is_time =
 		e.attr.type == PERF_TYPE_SOFTWARE && (e.attr.config == PERF_COUNT_SW_CPU_CLOCK ||
 						      e.attr.config == PERF_COUNT_SW_TASK_CLOCK);
-	err = condition ? set_filter(run, &e, condition) : 0;
+	err = condition ? set_filter(events, &e, condition) : 0;
 	if (!err)
-		vector_push(&run->events, e);
+		vector_push(&events->list, e);
 	return err;
 }
 
 /* "SYSTEM:EVENT", but there is none, or it cannot be seen. */
-static bool is_unknown_event(struct stat_run *run, const struct probe_request *r)
+static bool is_unknown_event(struct perf_events *events, const struct probe_request *r)
 {
 	return r->count == 2 && !probe_find_provider(r->parts[0]) &&
-	       !event_name_is_known(run->kernel, r->text);
+	       !event_name_is_known(events->env->kernel, r->text);
 }
 
 /* One event or wildcard; condition NULL = none. Both are in the arena. */
 static int add_event(struct words *w, const char *written, const char *condition)
 {
-	struct stat_run *run = w->run;
+	struct perf_events *events = w->events;
 	struct perf_event_attr modifier = {0};
-	char *name = arena_strdup(&run->arena, written);
+	char *name = arena_strdup(events->env->arena, written);
 	const bool is_modified = take_modifier(name, &modifier);
 	struct probe_targets targets = {0};
 	struct probe_request request;
@@ -184,28 +181,28 @@ static int add_event(struct words *w, const char *written, const char *condition
 	int err = 0;
 
 	if (!strchr(name, ':')) {
-		const char *provider = provider_of(run, name);
+		const char *provider = provider_of(events, name);
 
 		if (!provider)
 			return -ENOENT;
-		text = arena_printf(&run->arena, "%s:%s", provider, name);
+		text = arena_printf(events->env->arena, "%s:%s", provider, name);
 	} else if (is_modified) {
-		return refuse(run, written, ":u and :k are for counters such as page-faults:u");
+		return refuse(events, written, ":u and :k are for counters such as page-faults:u");
 	}
-	request = probe_split(&run->arena, text);
-	if (is_unknown_event(run, &request))
-		return event_name_refuse(run->kernel, &run->diag, NO_SPAN, request.parts[0],
-					 request.parts[1]);
+	request = probe_split(events->env->arena, text);
+	if (is_unknown_event(events, &request))
+		return event_name_refuse(events->env->kernel, events->env->diag, NO_SPAN,
+					 request.parts[0], request.parts[1]);
 	/* Users may count what their own programs do: the kernel is asked then, not before. */
-	run->env.compile_only = text != name && !run->o.system_wide;
-	if (run->o.pids.count)
-		request.pid = run->o.pids.items[0];
-	err = probe_expand(&run->env, &request, &targets);
+	events->env->compile_only = text != name && events->of_own_programs;
+	request.pid = events->pid;
+	err = probe_expand(events->env, &request, &targets);
 	for (size_t i = 0; i < targets.list.len && !err; i++)
 		err = add_target(w, targets.list.items[i], written, condition, &modifier);
 	if (targets.skipped)
-		diag_warning(&run->diag, NO_SPAN, "-e '%s': %u of what matches cannot be probed",
-			     written, targets.skipped);
+		diag_warning(events->env->diag, NO_SPAN,
+			     "-e '%s': %u of what matches cannot be probed", written,
+			     targets.skipped);
 	vector_free(&targets.list);
 	return err;
 }
@@ -233,7 +230,7 @@ static size_t condition_length(const char *s)
 
 static int read_event(struct words *w)
 {
-	struct arena *arena = &w->run->arena;
+	struct arena *arena = w->events->env->arena;
 	const size_t n = name_length(w->at);
 	const char *name = arena_strndup(arena, w->at, n), *condition = NULL;
 	size_t length;
@@ -243,23 +240,24 @@ static int read_event(struct words *w)
 	if (*w->at == '/') {
 		length = condition_length(++w->at);
 		if (!length)
-			return refuse(w->run, name, "the condition behind it is not closed by '/'");
+			return refuse(w->events, name,
+				      "the condition behind it is not closed by '/'");
 		condition = arena_strndup(arena, w->at, length);
 		w->at += length + 1;
 		w->at += strspn(w->at, " \t");
 	}
-	return n ? add_event(w, name, condition) : refuse(w->run, w->at, "an event is missing");
+	return n ? add_event(w, name, condition) : refuse(w->events, w->at, "an event is missing");
 }
 
-static int read_list(struct stat_run *run, const char *text, u32 *groups)
+int perf_events_parse(struct perf_events *events, const char *text)
 {
-	struct words w = {.run = run, .at = text, .groups = *groups};
+	struct words w = {.events = events, .at = text};
 	int err = 0;
 
 	for (bool more = true; more && !err;) {
 		w.at += strspn(w.at, " \t");
 		if (*w.at == '{' && !w.group) {
-			w.group = ++w.groups;
+			w.group = ++events->groups;
 			w.at++;
 		}
 		err = read_event(&w);
@@ -270,35 +268,39 @@ static int read_list(struct stat_run *run, const char *text, u32 *groups)
 		more = *w.at == ',';
 		w.at += more;
 	}
-	*groups = w.groups;
 	if (!err && (*w.at || w.group))
-		err = refuse(run, text,
+		err = refuse(events, text,
 			     w.group && !*w.at ? "'{' is not closed" : "a comma parts events");
 	return err;
 }
 
-static int add_defaults(struct stat_run *run)
+int perf_events_add(struct perf_events *events, const char *name)
 {
-	struct words w = {.run = run};
-	const bool has_processor = kernel_ask(run->kernel, KERNEL_PERF_HARDWARE)->yes;
-	int err = add_event(&w, run->o.system_wide ? "cpu-clock" : "task-clock", NULL);
-
-	for (u32 i = 0; i < ARRAY_SIZE(defaults) && !err; i++)
-		err = add_event(&w, defaults[i], NULL);
-	for (u32 i = 0; i < ARRAY_SIZE(processor_defaults) && !err && has_processor; i++)
-		err = add_event(&w, processor_defaults[i], NULL);
-	for (size_t i = 0; i < run->events.len; i++)
-		run->events.items[i].is_optional =
-			run->events.items[i].attr.type == PERF_TYPE_HARDWARE;
-	return err;
+	return add_event(&(struct words){.events = events}, name, NULL);
 }
 
-int stat_parse_events(struct stat_run *run)
+bool perf_events_has_counter(struct kernel *k, const char *text)
 {
-	u32 groups = 0;
-	int err = run->o.events.count ? 0 : add_defaults(run);
+	struct probe_env env = {.kernel = k};
+	struct perf_event_attr modifier;
+	struct nearest nearest;
+	bool found = false;
 
-	for (u32 i = 0; i < run->o.events.count && !err; i++)
-		err = read_list(run, run->o.events.items[i], &groups);
-	return err;
+	for (const char *at = text; *at && !found; at += *at != 0) {
+		const size_t n = name_length(at);
+		char *name = xstrndup(at, n);
+
+		take_modifier(name, &modifier);
+		found = n && provider_named(&env, name, &nearest);
+		free(name);
+		at += n;
+		if (*at == '/')
+			at += 1 + condition_length(at + 1);
+	}
+	return found;
+}
+
+void perf_events_release(struct perf_events *events)
+{
+	vector_free(&events->list);
 }
