@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "kernel/kernel.h"
 #include "kernel/sandbox/sandbox.h"
+#include "record/samples/request.h"
 
 struct record_source;
 
@@ -52,6 +53,7 @@ struct record_request {
 	const char *compress; /* NULL = the source's default */
 	bool stack; /* the kernel's after each event */
 	bool version_6; /* of trace.dat */
+	struct sample_request samples;
 };
 
 /* What a source has up to now. */

@@ -54,7 +54,8 @@ static void parse_line(struct process_maps *maps, const char *line, size_t len)
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n", &m.start,
 		   &m.end, permissions, &m.offset, &m.major, &m.minor, &m.inode, &at) < 7)
 		return;
-	if (strlen(permissions) != 4 || permissions[2] != 'x' || m.end <= m.start ||
+	m.is_data = strlen(permissions) == 4 && permissions[2] != 'x';
+	if (strlen(permissions) != 4 || (m.is_data && !maps->with_data) || m.end <= m.start ||
 	    (size_t)at > len)
 		return;
 	if (maps->list.len && vector_last(&maps->list).end > m.start)
@@ -75,7 +76,8 @@ void process_maps_parse(struct process_maps *maps, const char *text)
 		const char *permissions = memchr(text, ' ', n);
 
 		/* The cheap test first: nine lines of ten are not executable. */
-		if (permissions && n > (size_t)(permissions - text) + 4 && permissions[3] == 'x') {
+		if (permissions && n > (size_t)(permissions - text) + 4 &&
+		    (permissions[3] == 'x' || maps->with_data)) {
 			char *line = xstrndup(text, n);
 
 			parse_line(maps, line, n);

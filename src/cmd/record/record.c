@@ -5,13 +5,42 @@
 #include <stdio.h>
 #include <time.h>
 
-static const struct record_source *const sources[] = {&record_user};
+#include "record/samples/samples.h"
+
+static const struct record_source *const sources[] = {&record_samples, &record_user};
 
 #define O(field) offsetof(struct record_options, field)
 static const struct option_spec record_table[] = {
-	{'e', "event", "EVENT", "an event of the kernel (may be repeated)", OPTION_WORDS,
-	 O(events)},
+	{'e', "event", "EVENTS",
+	 "events of the kernel: counters (cpu-clock, page-faults:u), with -F, -c or -g also "
+	 "tracepoints ('sched:sched_switch /prev_prio < 120/'); parted by commas (may be repeated)",
+	 OPTION_WORDS, O(events)},
+	{0, NULL, NULL, "Samples, into a perf.data", OPTION_HEADING, 0},
+	{'F', "freq", "HZ",
+	 "so many a second of clocks (cpu-clock) and counters, on each CPU; 'max'", OPTION_STRING,
+	 O(request.samples.frequency)},
+	{0, "period", "N", "each Nth event, of clocks every N nanoseconds; -c N is the same",
+	 OPTION_POSITIVE, O(request.samples.period)},
+	{'g', NULL, NULL, "with call chains, by frame pointers", OPTION_FLAG,
+	 O(request.samples.frames)},
+	{0, "call-graph", "fp|dwarf[,BYTES]",
+	 "with call chains: by frame pointers, or by debug information and a copy of the stack "
+	 "(8192 bytes if not said)",
+	 OPTION_STRING, O(request.samples.call_graph)},
+	{'b', "buffer", "SIZE", "of each CPU's ring in the kernel: KB, or with a unit, as 64M",
+	 OPTION_STRING, O(request.buffer)},
+	{'t', "tid", "TID", "of this thread and what it starts (may be repeated)", OPTION_PIDS,
+	 O(request.samples.threads)},
+	{'G', "cgroup", "PATH", "of tasks of this cgroup (may be repeated)", OPTION_LIST,
+	 O(request.samples.cgroups)},
+	{'C', "cpu", "CPUS", "on these CPUs only: 0-3,8", OPTION_STRING, O(request.samples.cpus)},
 	{0, NULL, NULL, "Whose events", OPTION_HEADING, 0},
+	{'t', "tid", "TID", "samples of this thread and what it starts (may be repeated)",
+	 OPTION_PIDS, O(request.samples.threads)},
+	{'G', "cgroup", "PATH", "samples of tasks of this cgroup (may be repeated)", OPTION_LIST,
+	 O(request.samples.cgroups)},
+	{'C', "cpu", "CPUS", "samples on these CPUs only: 0-3,8", OPTION_STRING,
+	 O(request.samples.cpus)},
 	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST, O(targets)},
 	{'P', NULL, "PID", "the same", OPTION_PIDS, O(request.pids)},
 	USER_PROGRAM_OPTIONS(record_options, what),
@@ -53,8 +82,8 @@ static const struct option_spec record_table[] = {
 
 static const struct command_spec record_spec = {
 	.name = "record",
-	.synopsis = "-u EVENTS [options] [-- COMMAND...]",
-	.summary = "record events into a directory, as CTF 1.8",
+	.synopsis = "-u EVENTS|-F HZ|-e EVENT [options] [-- COMMAND...]",
+	.summary = "record events of programs as CTF 1.8, samples as perf.data",
 	.examples = "pantrace record -u 'shop:*' -o trace   # all programs that have them, until "
 		    "Ctrl-C\n"
 		    "pantrace record -u 'shop:*' -- ./shop --port 80   # of a command and what it "
@@ -62,15 +91,22 @@ static const struct command_spec record_spec = {
 		    "pantrace record -u 'shop:*' --mode overwrite -T 'shop:error' -o box   # the "
 		    "time before each error\n"
 		    "pantrace record -u '*:*' --level warning -n nginx --rotate-size 1G --keep 10 "
-		    "-o trace\n",
-	.details = "babeltrace2 and Trace Compass open what is written. What a program's ring "
-		   "could not hold, or a full disk did not take, is lost, counted, and told at the "
-		   "end (exit code 3). So is a program that cannot take part: it is named.\n\n"
-		   "Signals: INT and TERM end the recording; USR1 writes a snapshot (--mode "
-		   "overwrite); USR2 begins a new chunk.\n\n"
-		   "With --session NAME the session stays when the recorder is killed: programs go "
-		   "on recording into their rings, and the same command goes on with it. Otherwise "
-		   "what a killed recorder left is removed by the next one.\n",
+		    "-o trace\n"
+		    "pantrace record -F 99 -g -a -d 10 -o busy.data   # where the machine's time "
+		    "goes; `perf report` opens it, too\n"
+		    "pantrace record --call-graph dwarf -e page-faults -o faults.data -- ./shop\n",
+	.details =
+		"babeltrace2 and Trace Compass open what is written. What a program's ring "
+		"could not hold, or a full disk did not take, is lost, counted, and told at the "
+		"end (exit code 3). So is a program that cannot take part: it is named.\n\n"
+		"Signals: INT and TERM end the recording; USR1 writes a snapshot (--mode "
+		"overwrite); USR2 begins a new chunk.\n\n"
+		"Samples: a counter of events (page-faults) gives each one, a clock (cpu-clock) "
+		"4000 a second, a tracepoint each one, unless -F or -c say otherwise. Times are "
+		"of the monotonic clock, so that `pantrace report` puts them beside the rest.\n\n"
+		"With --session NAME the session stays when the recorder is killed: programs go "
+		"on recording into their rings, and the same command goes on with it. Otherwise "
+		"what a killed recorder left is removed by the next one.\n",
 	.options = record_table,
 	.stop_at_argument = true,
 };
@@ -111,6 +147,20 @@ static int take_targets(struct record_options *o)
 	o->what.pids = r->pids;
 	r->all = o->what.all;
 	r->excluded = o->what.excluded;
+	return OPTIONS_GO_ON;
+}
+
+/* -c: a number is a period, words are contexts of programs' events. */
+static int take_period(struct record_options *o)
+{
+	const char *const word = o->what.contexts;
+
+	if (!word || !isdigit((unsigned char)*word))
+		return OPTIONS_GO_ON;
+	if (parse_value(OPTION_POSITIVE, word, &o->request.samples.period))
+		return options_usage_error(&record_spec, "-c takes %s, not '%s'",
+					   option_kind_takes(OPTION_POSITIVE), word);
+	o->what.contexts = NULL;
 	return OPTIONS_GO_ON;
 }
 
@@ -165,7 +215,8 @@ static int choose_sources(struct kernel *k, struct record_request *r,
 	}
 	*ret_count = n;
 	if (rc == OPTIONS_GO_ON && !n)
-		rc = options_usage_error(&record_spec, "which events? -u 'PROVIDER:NAME'");
+		rc = options_usage_error(&record_spec,
+					 "which events? -u 'PROVIDER:NAME', or samples: -F 99 -g");
 	return rc == OPTIONS_GO_ON ? check_output(r, wanted, n) : rc;
 }
 
@@ -211,6 +262,8 @@ int cmd_record(int argc, char **argv)
 		rc = take_events(&o);
 	if (rc == OPTIONS_GO_ON)
 		rc = take_targets(&o);
+	if (rc == OPTIONS_GO_ON)
+		rc = take_period(&o);
 	if (rc == OPTIONS_GO_ON) {
 		r->has_command = first < argc;
 		rc = choose_sources(k, r, wanted, &count);

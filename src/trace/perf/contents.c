@@ -110,7 +110,7 @@ static void build_id_add(struct perf_data *p, u16 misc, struct cursor c)
 	if (!path)
 		return;
 	memcpy(id->bytes, bytes, 20);
-	id->size = misc & 1u << 15 && size <= 20 ? size : 20; /* MISC_BUILD_ID_SIZE */
+	id->size = misc & PERF_MISC_BUILD_ID_SIZE && size <= 20 ? size : 20;
 	hashmap_puts(&p->build_ids, path, id);
 }
 

@@ -6,16 +6,15 @@
 #include "base/foreign.h"
 #include "trace/perf/internal.h"
 
-#define FILE_HEADER 104
-#define PIPE_HEADER 16
+#define MAGIC_SIZE (sizeof(PERF_FILE_MAGIC) - 1)
 
-static const char magic[8] = {'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'};
+static const char magic[] = PERF_FILE_MAGIC;
 static const char foreign_magic[8] = {'2', 'E', 'L', 'I', 'F', 'R', 'E', 'P'};
 
 bool perf_data_is(const void *head, size_t len)
 {
-	return len >= sizeof(magic) &&
-	       (!memcmp(head, magic, sizeof(magic)) || !memcmp(head, foreign_magic, sizeof(magic)));
+	return len >= MAGIC_SIZE &&
+	       (!memcmp(head, magic, MAGIC_SIZE) || !memcmp(head, foreign_magic, MAGIC_SIZE));
 }
 
 int perf_damaged(struct perf_data *p, const char *what)
@@ -134,26 +133,26 @@ static int read_file_header(struct perf_data *p, struct cursor *c)
 
 static int read_header(struct perf_data *p)
 {
-	u8 head[FILE_HEADER];
+	u8 head[PERF_FILE_HEADER];
 	const ssize_t n = pread(p->fd, head, sizeof(head), 0);
 	struct cursor c = cursor_of(head, n > 0 ? (size_t)n : 0);
-	const void *found = cursor_bytes(&c, sizeof(magic));
+	const void *found = cursor_bytes(&c, MAGIC_SIZE);
 	u64 size;
 
-	if (!found || !perf_data_is(found, sizeof(magic))) {
+	if (!found || !perf_data_is(found, MAGIC_SIZE)) {
 		diag_error(p->diag, NO_SPAN, "%s: not a perf.data", p->path);
 		return -EINVAL;
 	}
-	if (memcmp(found, magic, sizeof(magic))) {
+	if (memcmp(found, magic, MAGIC_SIZE)) {
 		diag_error(p->diag, NO_SPAN,
 			   "%s: of a big-endian machine; those of little-endian ones can be read",
 			   p->path);
 		return -ENOTSUP;
 	}
 	size = cursor_u64(&c);
-	if (c.failed || (size != PIPE_HEADER && size < FILE_HEADER))
+	if (c.failed || (size != PERF_PIPE_HEADER && size < PERF_FILE_HEADER))
 		return perf_damaged(p, "its head");
-	if (size != PIPE_HEADER)
+	if (size != PERF_PIPE_HEADER)
 		return read_file_header(p, &c);
 	p->is_pipe = true;
 	p->at = size;

@@ -5,32 +5,11 @@
 
 #include "base/arena.h"
 #include "base/hashmap.h"
+#include "trace/perf/format.h"
 #include "trace/perf/perf_data.h"
 
 #define PERF_SECTION_MAX (1u << 28) /* bytes of a feature that are believed */
 #define PERF_KINDS_MAX	 65536
-
-/* perf's own records (tools/perf/util/event.h) */
-enum {
-	PERF_USER_ATTR = 64,
-	PERF_USER_TRACING_DATA = 66,
-	PERF_USER_BUILD_ID = 67,
-	PERF_USER_FINISHED_ROUND = 68,
-	PERF_USER_AUXTRACE = 71,
-	PERF_USER_EVENT_UPDATE = 78,
-	PERF_USER_FEATURE = 80,
-	PERF_USER_COMPRESSED = 81,
-	PERF_USER_KNOWN = 83, /* the last one that is known: COMPRESSED2 */
-};
-
-enum {
-	PERF_FEATURE_TRACING_DATA = 1,
-	PERF_FEATURE_BUILD_ID = 2,
-	PERF_FEATURE_HOSTNAME = 3,
-	PERF_FEATURE_EVENT_DESC = 12,
-	PERF_FEATURE_CLOCK_DATA = 29,
-	PERF_FEATURES = 256,
-};
 
 struct perf_id {
 	u64 id;

@@ -9,9 +9,9 @@
 #include "binary/elf/file.h"
 #include "kernel/kernel.h"
 #include "kernel/symbols/ksyms.h"
+#include "trace/perf/format.h"
 #include "trace/recorded_file.h"
 
-#define KERNEL_NAME  "[kernel.kallsyms]"
 #define MAPPINGS_MAX (1u << 23) /* of all processes */
 
 /* Something that is mapped: a file, memory without one, a module. */
@@ -303,7 +303,7 @@ static void mapping_told(struct perf_machine *m, const struct perf_record *r)
 	if (!path || !length || start > UINT64_MAX - length)
 		return;
 	is_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-	if (is_kernel && str_starts(path, KERNEL_NAME)) {
+	if (is_kernel && str_starts(path, PERF_KERNEL_NAME)) {
 		m->text_at = offset; /* perf's way to say where its symbol _text is */
 		return;
 	}
@@ -350,39 +350,18 @@ void perf_machine_tell(struct perf_machine *m, const struct perf_record *r)
 
 /* ---- names ---- */
 
-/* The GNU build-id among notes, as hex; "" = none. */
-static void kernel_build_id(char to[41])
-{
-	struct cursor c;
-	char *data;
-	size_t len;
-
-	*to = 0;
-	if (file_read("/sys/kernel/notes", 1u << 16, &data, &len))
-		return;
-	c = cursor_of(data, len);
-	while (!c.failed && !*to) {
-		const u32 name_size = cursor_u32(&c), size = cursor_u32(&c), type = cursor_u32(&c);
-		const char *name = cursor_bytes(&c, (name_size + 3ull) & ~3ull);
-		const u8 *value = cursor_bytes(&c, (size + 3ull) & ~3ull);
-
-		if (name && value && type == 3 && name_size == 4 && !memcmp(name, "GNU", 4) &&
-		    size <= 20)
-			hex(value, size, to);
-	}
-	free(data);
-}
-
 /* The running kernel's, if that is the recorded one and has not started anew. */
 static struct ksyms *kernel_symbols(struct perf_machine *m)
 {
-	const struct perf_build_id *const recorded = perf_data_build_id(m->data, KERNEL_NAME);
-	char now[41], then[41] = "";
+	const struct perf_build_id *const recorded = perf_data_build_id(m->data, PERF_KERNEL_NAME);
+	struct perf_build_id running;
+	char now[41] = "", then[41] = "";
 
 	if (m->kernel_looked_for)
 		return m->symbols;
 	m->kernel_looked_for = true;
-	kernel_build_id(now);
+	running = perf_build_id_of_notes("/sys/kernel/notes");
+	hex(running.bytes, running.size, now);
 	if (recorded)
 		hex(recorded->bytes, MIN(recorded->size, (u8)20), then);
 	if (!m->text_at || (recorded && !str_eq(now, then)))
@@ -397,8 +376,10 @@ static struct ksyms *kernel_symbols(struct perf_machine *m)
 
 static struct recorded_frame kernel_place(struct perf_machine *m, u64 address)
 {
-	struct recorded_frame place = {
-		.is_kernel = true, .address = address, .in_file = address, .object = KERNEL_NAME};
+	struct recorded_frame place = {.is_kernel = true,
+				       .address = address,
+				       .in_file = address,
+				       .object = PERF_KERNEL_NAME};
 	const size_t i = find(&m->kernel, address);
 	const struct mapping *const in =
 		i < m->kernel.list.len && m->kernel.list.items[i].start <= address

@@ -32,8 +32,11 @@ struct perf_kind {
 
 struct perf_build_id {
 	u8 bytes[20];
-	u8 size;
+	u8 size; /* 0 = none */
 };
+
+/* The GNU build-id among the notes of a file of sysfs; size 0 = none. */
+struct perf_build_id perf_build_id_of_notes(const char *path);
 
 /* A file that was mapped, as features tell of it. */
 struct perf_file_id {

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The row of the source. Events of the kernel are its own if they are sampled (-F, -c, -g), or if
+ * only perf knows them, as cpu-clock.
+ */
+#include "record/samples/samples.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/foreign.h"
+#include "probe/count.h"
+#include "record/samples/internal.h"
+#include "trace/ctf/output.h"
+#include "trace/perf/formats.h"
+
+#define IDLE_MS 100
+#define BUSY_PART \
+	4 /* a round that wrote so manieth part of a ring is followed by another at once */
+#define MODE 0600 /* samples tell of other users' programs */
+
+/* ---- what is asked ---- */
+
+static bool is_sampling(const struct record_request *r)
+{
+	const struct sample_request *const s = &r->samples;
+
+	return s->frequency || s->period || s->frames || s->call_graph;
+}
+
+static bool claims(struct kernel *k, const struct record_request *r, const char *event)
+{
+	return is_sampling(r) || perf_events_has_counter(k, event);
+}
+
+static bool wanted(const struct record_request *r)
+{
+	return is_sampling(r) && !r->events.len;
+}
+
+static int check(const struct command_spec *spec, const struct record_request *r)
+{
+	const struct sample_request *const s = &r->samples;
+	const bool has_tasks = r->pids.count || s->threads.count;
+
+	if (s->frequency && s->period)
+		return options_usage_error(spec, "-F and -c: by time or by number of events; "
+						 "choose one");
+	if (has_tasks && (r->has_command || r->all || s->cgroups.count))
+		return options_usage_error(spec, "-p and -t stand alone: without %s",
+					   r->has_command ? "a command" : "-a and -G");
+	if (s->cgroups.count && r->has_command)
+		return options_usage_error(spec, "-G samples what runs in a cgroup, not a command");
+	if (r->to)
+		return options_usage_error(spec, "samples are written on this machine only: "
+						 "without --to");
+	if (r->overwrite)
+		return options_usage_error(spec, "samples are not kept in a flight recorder: "
+						 "without --overwrite");
+	return OPTIONS_GO_ON;
+}
+
+/* ---- begin ---- */
+
+static int choose_events(struct samples *s)
+{
+	const struct record_request *const r = s->request;
+	const bool has_processor = kernel_ask(s->run->kernel, KERNEL_PERF_HARDWARE)->yes;
+	int err = 0;
+	bool any = false;
+
+	s->chosen.of_own_programs = r->pids.count || r->samples.threads.count || r->has_command;
+	for (size_t i = 0; i < r->events.len && !err; i++) {
+		const struct record_event *const e = &r->events.items[i];
+
+		if (e->source != &record_samples)
+			continue;
+		any = true;
+		err = perf_events_parse(&s->chosen, e->filter ? arena_printf(&s->arena, "%s /%s/",
+									     e->text, e->filter)
+							      : e->text);
+	}
+	return any ? err : perf_events_add(&s->chosen, has_processor ? "cycles" : "cpu-clock");
+}
+
+/* Events that have formats; others need a program, or tell only its address. */
+static int check_kinds(struct samples *s)
+{
+	for (size_t i = 0; i < s->chosen.list.len; i++) {
+		const struct perf_choice *const c = &s->chosen.list.items[i];
+
+		if (c->attr.type == PERF_TYPE_TRACEPOINT || c->attr.type == PERF_TYPE_SOFTWARE ||
+		    c->attr.type == PERF_TYPE_HARDWARE)
+			continue;
+		diag_error(s->run->diag, NO_SPAN, "-e '%s': %s events cannot be sampled by name",
+			   c->name, c->target->provider->name);
+		diag_hint(s->run->diag, "`pantrace probe` makes an event of it, which is sampled "
+					"as -e SYSTEM:EVENT");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int begin(struct record_run *run, void **ret)
+{
+	struct samples *s = xzalloc(sizeof(*s));
+	int err;
+
+	s->run = run;
+	s->request = run->request;
+	s->fd = s->epoll = -1;
+	type_store_init(&s->types);
+	s->btf = btf_attach(&s->types, NULL);
+	s->env = (struct probe_env){.types = &s->types,
+				    .btf = s->btf,
+				    .kernel = run->kernel,
+				    .arena = &s->arena,
+				    .diag = run->diag,
+				    .max_probes = UINT32_MAX};
+	s->chosen.env = &s->env;
+	*ret = s;
+	err = choose_events(s);
+	return err ?: check_kinds(s);
+}
+
+/* ---- start ---- */
+
+static int open_file(struct samples *s)
+{
+	int directory, err;
+
+	s->path = record_path(s->run, &record_samples);
+	if (s->run->directory) {
+		directory = ctf_directory_open(s->run->directory, s->run->diag);
+		if (directory < 0)
+			return directory;
+		close(directory);
+	}
+	s->fd = foreign_create(s->path, MODE);
+	err = MIN(s->fd, 0);
+	if (!err && ftruncate(s->fd, 0))
+		err = -errno;
+	if (!err)
+		return 0;
+	diag_error(s->run->diag, NO_SPAN, "cannot write %s: %s", s->path, strerror(-err));
+	return err;
+}
+
+static int read_formats(struct samples *s, struct strbuf *to)
+{
+	VECTOR(struct perf_tracepoint) events = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < s->chosen.list.len; i++) {
+		const struct perf_choice *const c = &s->chosen.list.items[i];
+
+		if (c->attr.type == PERF_TYPE_TRACEPOINT)
+			vector_push(&events, (struct perf_tracepoint){c->target->module,
+								      c->target->function});
+	}
+	if (events.len)
+		err = perf_formats_add(s->run->kernel, events.items, events.len, to);
+	if (err)
+		diag_error(s->run->diag, NO_SPAN, "cannot read the formats of the tracepoints: %s",
+			   strerror(-err));
+	vector_free(&events);
+	return err;
+}
+
+static int begin_file(struct samples *s)
+{
+	struct perf_written_event *events = xreallocarray(NULL, s->events.len, sizeof(*events));
+	struct strbuf formats = STRBUF_INIT;
+	const struct perf_writer_options options = {
+		.formats = &formats,
+		.clock = CLOCK_MONOTONIC,
+		.compress = s->request->compress && str_eq(s->request->compress, "zstd")};
+	int err = read_formats(s, &formats);
+
+	for (size_t i = 0; i < s->events.len; i++) {
+		const struct sample_event *const e = &s->events.items[i];
+
+		events[i] = (struct perf_written_event){e->attr, e->name, e->ids.items, e->ids.len};
+	}
+	if (!err) {
+		err = perf_writer_open(s->fd, events, s->events.len, &options, &s->writer);
+		if (err)
+			diag_error(s->run->diag, NO_SPAN, "cannot write %s: %s", s->path,
+				   strerror(-err));
+	}
+	strbuf_release(&formats);
+	free(events);
+	return err;
+}
+
+static int start(struct record_run *run, void *state)
+{
+	struct samples *const s = state;
+	int err = samples_set_attributes(s);
+
+	if (!err)
+		err = samples_open(s);
+	if (!err)
+		err = open_file(s);
+	if (!err)
+		err = begin_file(s);
+	if (err)
+		return err;
+	samples_write_build_ids(s);
+	samples_write_state(s);
+	perf_writer_checkpoint(s->writer);
+	if (!run->command || !samples_tracking(s)->attr.inherit)
+		count_switch(true);
+	return 0;
+}
+
+/* ---- run ---- */
+
+static int round_samples(struct record_run *run, void *state)
+{
+	struct samples *const s = state;
+	const size_t n = samples_pump(s);
+
+	if (perf_writer_error(s->writer))
+		run->end = true;
+	return n > s->rings.items[0].ring.size / BUSY_PART;
+}
+
+static int poll_fd(void *state)
+{
+	return ((struct samples *)state)->epoll;
+}
+
+static void progress(void *state, struct record_progress *ret)
+{
+	const struct samples *const s = state;
+
+	for (size_t i = 0; i < s->events.len; i++)
+		ret->events += s->events.items[i].kept;
+	ret->lost = s->lost_records;
+	ret->bytes = s->writer ? perf_writer_size(s->writer) : 0;
+}
+
+/* ---- end ---- */
+
+static void write_times(struct samples *s)
+{
+	const u64 times[] = {s->first_ns, s->last_ns};
+
+	perf_writer_feature(s->writer, PERF_FEATURE_SAMPLE_TIME, times, sizeof(times));
+}
+
+/* "perf.data: 4012 of cpu-clock, 3 of page-faults (7 lost)" */
+static void tell(const struct samples *s)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (size_t i = 0; i + 1 < s->events.len; i++) {
+		const struct sample_event *const e = &s->events.items[i];
+
+		if (e->choice->is_one_of_many && !e->kept && !e->lost)
+			continue;
+		strbuf_addf(&text, "%s%" PRIu64 " of %s", text.len ? ", " : "", e->kept, e->name);
+		if (e->lost)
+			strbuf_addf(&text, " (%" PRIu64 " lost)", e->lost);
+	}
+	fprintf(stderr, "%s: %s\n", s->path, text.len ? text.data : "no event occurred");
+	strbuf_release(&text);
+}
+
+static void tell_losses(struct samples *s)
+{
+	u64 lost = 0;
+
+	for (size_t i = 0; i + 1 < s->events.len; i++)
+		lost += s->events.items[i].lost;
+	if (!s->counts_lost)
+		lost = s->lost_records;
+	if (lost)
+		fprintf(stderr,
+			"WARNING: %" PRIu64 " samples are lost: the rings were full; "
+			"larger ones (-b), fewer samples (-F)\n",
+			lost);
+	if (samples_tracking(s)->lost)
+		fprintf(stderr,
+			"WARNING: %" PRIu64 " records of tasks and mappings are lost: names of "
+			"threads and functions may be missing\n",
+			samples_tracking(s)->lost);
+	if (s->throttled)
+		fprintf(stderr,
+			"WARNING: the kernel held samples back %" PRIu64
+			" times, as they came faster than kernel.perf_event_max_sample_rate "
+			"allows\n",
+			s->throttled);
+	s->run->lost += lost + samples_tracking(s)->lost + s->throttled;
+}
+
+/* By descriptor: the filter of system calls allows that. */
+static void stop(struct samples *s)
+{
+	for (size_t i = 0; i < s->events.len; i++)
+		for (size_t f = 0; f < s->events.items[i].fds.len; f++)
+			ioctl(s->events.items[i].fds.items[f], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static int finish(struct samples *s)
+{
+	int err;
+
+	stop(s);
+	samples_pump(s);
+	samples_count_lost(s);
+	write_times(s);
+	if (s->files.len)
+		samples_write_build_ids(s);
+	err = perf_writer_close(s->writer);
+	if (!s->request->quiet)
+		tell(s);
+	tell_losses(s);
+	if (err)
+		fprintf(stderr, "ERROR: not everything is written to %s: %s\n", s->path,
+			strerror(-err));
+	return err;
+}
+
+static int end(struct record_run *run, void *state)
+{
+	struct samples *const s = state;
+	const int err = s->writer ? finish(s) : 0;
+
+	samples_close(s);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->path);
+	hashmap_release(&s->build_ids);
+	hashmap_release(&s->files);
+	perf_events_release(&s->chosen);
+	probe_env_release(&s->env);
+	btf_release(s->btf);
+	type_store_release(&s->types);
+	arena_release(&s->arena);
+	free(s);
+	return err;
+}
+
+const struct record_source record_samples = {
+	.name = "samples",
+	.file = "perf.data",
+	.suffix = ".data",
+	.idle_ms = IDLE_MS,
+	.claims = claims,
+	.wanted = wanted,
+	.check = check,
+	.begin = begin,
+	.start = start,
+	.round = round_samples,
+	.poll_fd = poll_fd,
+	.progress = progress,
+	.end = end,
+};

@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# pantrace record: samples into a perf.data that perf opens, too; counts of known workloads; what is lost is told; killed recorders.
+. "$(dirname "$0")/lib.sh"
+need_root
+
+command -v perf >/dev/null || { echo "1..0 # SKIP no perf"; exit 0; }
+cd "$work" || exit 1
+cat >work.c <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+volatile unsigned long n;
+__attribute__((noinline)) void inner_work(long loops) { for (long i = 0; i < loops; i++) n += i; syscall(SYS_getppid); }
+__attribute__((noinline)) void outer_work(long loops) { inner_work(loops); n++; }
+static void *thread(void *arg) { outer_work((long)arg); return NULL; }
+/* work MODE COUNT: spin LOOPS, threads LOOPS, faults PAGES, calls COUNT (waits for a line of input first) */
+int main(int argc, char **argv)
+{
+	long count = atol(argv[2]);
+	pthread_t t;
+	switch (*argv[1]) {
+	case 's': outer_work(count); break;
+	case 't': pthread_create(&t, NULL, thread, (void *)count); pthread_join(t, NULL); break;
+	case 'f': {
+		char *p = mmap(NULL, count * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		madvise(p, count * 4096, MADV_NOHUGEPAGE);
+		for (long i = 0; i < count; i++) p[i * 4096] = 1;
+		printf("%lu %lu\n", (unsigned long)p, (unsigned long)p + count * 4096);
+		break;
+	}
+	case 'c': getchar(); for (long i = 0; i < count; i++) syscall(SYS_getpriority, 0, 0); break;
+	}
+	return 0;
+}
+C
+gcc -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id -o work work.c || exit 1
+
+# An address of a program may have two names, of which perf takes the one and pantrace the other.
+unnamed() { sed -E 's/ [^ ]+ \(\// (\//'; }
+# Of programs that are none of this test's: events without addresses.
+heads() { grep -v "^$(printf '\t')" | grep . | sed -E 's/ +[0-9a-f]+ [^ ]+ \(.*\)$//'; }
+
+same() # FILE NAME FILTER
+{
+	perf script -i "$1" 2>"$work/complaints" | ${3:-unnamed} >"$work/want"
+	"$pantrace" report -f perf "$1" 2>"$work/err" | ${3:-unnamed} >"$work/got"
+	[ -s "$work/want" ] && cmp -s "$work/want" "$work/got" && [ ! -s "$work/complaints" ]
+	ok "$2: $(wc -l <"$work/want") lines of perf script" || { diff "$work/want" "$work/got" | head -6; cat complaints; } | sed 's/^/# /'
+}
+
+# wait_for COMMAND: until it succeeds, half a minute at most
+wait_for()
+{
+	for _ in $(seq 300); do
+		eval "$1" && return
+		sleep 0.1
+	done
+	echo "# in vain: $1"
+}
+
+# ---- counts ----
+run record -e page-faults -o faults.data -- ./work faults 3000
+is "$rc" 0 "page faults of a command"
+set -- $out
+is "$("$pantrace" report -c -w "addr >= $1 && addr < $2" faults.data | awk '{ print $1 }')" 3000 "each page that it touched is a sample, at its address"
+run record -c 1 -e sched:sched_process_exec -o exec.data -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done'
+is "$("$pantrace" report -c exec.data | awk '{ print $1, $2 }')" "10 sched:sched_process_exec" "every exec of a command and what it starts"
+like "$err" '^exec.data: 10 of sched:sched_process_exec$' "the last line says what was recorded"
+run record -c 10 -e 'syscalls:sys_enter_getpriority /which == 0/' -o tenth.data -- taskset -c 0 sh -c 'echo | ./work calls 1000'
+is "$("$pantrace" report -c tenth.data | awk '{ print $1 }')" 100 "-c 10: each tenth, with a condition"
+
+# ---- perf opens them, and says the same ----
+run record -F 999 -g -e cpu-clock -o chains.data -- ./work spin 300000000
+same chains.data "samples with call chains"
+"$pantrace" report -f perf chains.data | tr '\n' ' ' >flat
+like "$(cat flat)" "inner_work\+0x[0-9a-f]+ \([^)]*/work\)[[:space:]]+[0-9a-f]+ outer_work\+0x[0-9a-f]+ \([^)]*/work\)[[:space:]]+[0-9a-f]+ main\+0x" "a chain has its functions, innermost first"
+samples=$("$pantrace" report -c chains.data | awk '{ print $1 }')
+like "$(perf report --stdio -i chains.data 2>&1)" "# Samples: $samples .*of event 'cpu-clock'" "perf report counts the same samples"
+like "$(perf report --stdio -i chains.data 2>&1)" "work +work +\[\.\] inner_work" "and names the function"
+run record -F 999 -a -e cpu-clock,page-faults,context-switches -e sched:sched_switch -o all.data -- ./work spin 100000000
+same all.data "several events of the whole machine" heads
+run record -c 1 -e raw_syscalls:sys_enter,raw_syscalls:sys_exit --compress zstd -o packed.data -- ls /
+same packed.data "compressed"
+like "$(perf report --header-only -i packed.data 2>&1)" 'compressed : Zstd' "perf says so"
+run record -F 999 --call-graph dwarf -e cpu-clock -o dwarf.data -- ./work spin 100000000
+perf script -i dwarf.data 2>/dev/null | tr '\n' ' ' >flat
+like "$(cat flat)" "inner_work\+0x[0-9a-f]+ \([^)]*/work\)[[:space:]]+[0-9a-f]+ outer_work\+0x[0-9a-f]+ \([^)]*/work\)[[:space:]]+[0-9a-f]+ main\+0x" "--call-graph dwarf: perf unwinds what was recorded"
+like "$(perf buildid-list -i chains.data)" '\[kernel.kallsyms\]' "the kernel's build-id is told"
+like "$(perf script --show-mmap-events -i chains.data)" "r-xp $work/work" "mappings are told"
+like "$(perf script --show-mmap-events -i chains.data | grep "$work/work")" "<$(readelf -n work | awk '/Build ID/ { print $3 }')>" "with build-ids"
+
+# ---- whose ----
+mkfifo go
+./work calls 500 <go & pid=$!
+exec 3>go
+"$pantrace" record -c 1 -e syscalls:sys_enter_getpriority -p $pid -o pid.data 2>told & recorder=$!
+wait_for 'perf script -i pid.data --show-mmap-events 2>/dev/null | grep -q /work'
+perl -e 'getpriority(0, 0) for 1 .. 50'
+echo >&3
+exec 3>&-
+wait $pid
+wait $recorder
+is "$?" 0 "a recorder of a process ends with it"
+is "$("$pantrace" report -c pid.data | awk '{ print $1 }')" 500 "-p: its calls, and no others"
+run record -F 999 -e cpu-clock -o threads.data -- ./work threads 100000000
+is "$("$pantrace" report --json threads.data | grep -c '"tid":')" "$("$pantrace" report -c threads.data | awk '{ print $1 }')" "samples of a thread that the command starts"
+
+# ---- losses ----
+./work calls 200000 <go & pid=$!
+exec 3>go
+"$pantrace" record -c 1 -e syscalls:sys_enter_getpriority -b 64 -p $pid -o lost.data 2>told & recorder=$!
+wait_for 'perf script -i lost.data --show-mmap-events 2>/dev/null | grep -q /work'
+kill -STOP $recorder
+echo >&3
+exec 3>&-
+wait $pid
+kill -CONT $recorder
+wait $recorder
+is "$?" 3 "what was lost while the recorder stood makes the exit code 3"
+kept=$("$pantrace" report -c lost.data 2>/dev/null | awk '/getpriority/ { print $1 }')
+lost=$(sed -n 's/.* of syscalls:sys_enter_getpriority (\([0-9]*\) lost).*/\1/p' told)
+is "$((kept + lost))" 200000 "kept ($kept) and lost ($lost) are all"
+[ "$lost" -gt 0 ]
+ok "some were lost"
+told=$("$pantrace" report -c lost.data 2>&1 >/dev/null | sed -n 's/.* lost \([0-9]*\) events.*/\1/p')
+[ "$((told - lost))" -ge 0 ] && [ "$((told - lost))" -lt 10 ] # with records of the process's end
+ok "report says so, too"
+
+# ---- killed ----
+"$pantrace" record -F 999 -g -a -e cpu-clock -e sched:sched_switch -o killed.data 2>told & recorder=$!
+wait_for '[ "$(perf script -i killed.data 2>/dev/null | grep -c sched_switch:)" -gt 10 ]'
+kill -9 $recorder
+wait $recorder 2>/dev/null
+same killed.data "a recorder that was killed" heads
+
+# ---- what is refused ----
+run record -F 0 -o no.data -- true
+is "$rc" 2 "-F 0"
+run record -F 1000000000 -o no.data -- true
+like "$err" 'at most [0-9]+ samples a second' "more than the kernel takes"
+run record -F 9 -c 9 -o no.data -- true
+is "$rc" 2 "-F and -c"
+run record --call-graph dwarf,1M -o no.data -- true
+like "$err" 'at most 65528 bytes' "too much stack"
+run record -e cpu-clok -o no.data -- true
+[ "$rc" != 0 ]
+ok "an unknown event"
+run record -F 99 -p 999999999 -o no.data
+like "$err" 'there is no process' "an unknown process"
+[ ! -e no.data ]
+ok "none of these leaves a file"
+ln -s target link.data
+run record -F 99 -o link.data -- true
+[ "$rc" = 1 ] && [ ! -e target ]
+ok "a link is not followed"
+done_testing
