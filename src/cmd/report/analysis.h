@@ -10,7 +10,14 @@
 #include "trace/recording.h"
 
 /* The name of its option and its row (analysis_NAME), and what it shows. */
-#define REPORT_ANALYSES(X)
+/* clang-format off */
+#define REPORT_ANALYSES(X)                                                                        \
+	X(sched, "for each thread: how long it was ready and waited for a CPU, ran, slept; "      \
+		 "wake-ups, migrations")                                                          \
+	X(syscalls, "for each system call: how many, errors, how long they took, as strace -c")   \
+	X(faults, "page faults of each thread")                                                   \
+	X(block, "for each disk and operation: requests, bytes, how long they took")
+/* clang-format on */
 
 /* What was asked for. */
 struct analysis_request {
@@ -23,6 +30,7 @@ struct analysis_request {
 	/* --latency */
 	const char *latency; /* "FROM,TO[,KEY]" */
 	/* of all */
+	bool per_task; /* --syscalls */
 	bool by_comm; /* threads of one name are one: to compare recordings */
 };
 

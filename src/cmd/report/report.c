@@ -21,7 +21,7 @@ struct arguments {
 	u64 hold_ms;
 	const char *top, *sum, *call_graph, *latency;
 	double percent_limit;
-	bool children, compare;
+	bool children, compare, per_task;
 	/* by REPORT_ANALYSES */
 #define FLAG(name, help) bool name;
 	REPORT_ANALYSES(FLAG)
@@ -77,9 +77,11 @@ static const struct option_spec options[] = {
 #define ROW(name, help) {0, #name, NULL, help, OPTION_FLAG, offsetof(struct arguments, name)},
 	REPORT_ANALYSES(ROW)
 #undef ROW
-		{0, "compare", NULL,
-		 "the same table of two recordings, OLD and NEW: what changed most comes first",
-		 OPTION_FLAG, offsetof(struct arguments, compare)},
+		{0, "per-task", NULL, "--syscalls: those of each thread", OPTION_FLAG,
+		 offsetof(struct arguments, per_task)},
+	{0, "compare", NULL,
+	 "the same table of two recordings, OLD and NEW: what changed most comes first",
+	 OPTION_FLAG, offsetof(struct arguments, compare)},
 	{0},
 };
 
@@ -542,6 +544,7 @@ static int ask(const struct arguments *a, char **paths, struct asked *ret)
 							  : 0,
 		.latency = a->latency,
 		.by_comm = a->compare,
+		.per_task = a->per_task,
 	};
 	return ret->row ? 0 : format_parse(a, ret->style, &ret->format);
 }

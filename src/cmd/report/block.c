@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --block: requests to disks, from when the driver got them to their end. */
+#include <math.h>
+
+#include "base/hashmap.h"
+#include "cmd/report/analysis.h"
+#include "view/quantiles.h"
+
+enum { INSERT = ANALYSIS_ROLES, ISSUE, COMPLETE };
+
+static const struct analysis_event events[] = {
+	{"block:block_rq_issue", ISSUE, true},
+	{"block_rq_issue", ISSUE, true},
+	{"block:block_rq_complete", COMPLETE, true},
+	{"block_rq_complete", COMPLETE, true},
+	{"block:block_rq_insert", INSERT},
+	{"block_rq_insert", INSERT},
+	{0},
+};
+
+struct request {
+	s64 inserted_ns, issued_ns;
+	bool is_inserted, is_issued;
+};
+
+struct kind {
+	const char *names[2]; /* "8,0", "WS" */
+	u64 requests, bytes, errors;
+	struct quantiles queued, took;
+};
+
+struct block {
+	struct arena arena;
+	struct hashmap requests; /* by u64 dev, u64 sector */
+	struct hashmap kinds; /* by "8,0\0WS" */
+	struct strbuf key;
+	u64 open;
+};
+
+static void *block_begin(const struct analysis_request *q, struct diag *d)
+{
+	struct block *b = xzalloc(sizeof(*b));
+
+	b->key = (struct strbuf)STRBUF_INIT;
+	return b;
+}
+
+static void block_release(void *state)
+{
+	struct block *const b = state;
+
+	hashmap_each (&b->kinds, e) {
+		struct kind *const k = e->value;
+
+		quantiles_release(&k->queued);
+		quantiles_release(&k->took);
+	}
+	hashmap_release(&b->requests);
+	hashmap_release(&b->kinds);
+	strbuf_release(&b->key);
+	arena_release(&b->arena);
+	free(b);
+}
+
+static struct request *request_of(struct block *b, u64 dev, u64 sector)
+{
+	const u64 key[2] = {dev, sector};
+	void **at = hashmap_put(&b->requests, key, sizeof(key), NULL);
+
+	if (!*at)
+		*at = arena_new(&b->arena, struct request);
+	return *at;
+}
+
+/* dev_t inside the kernel: 20 bits of minor. */
+static struct kind *kind_of(struct block *b, struct recording *r, u64 dev)
+{
+	const struct field_value op = r->reader->value(r, "rwbs", true);
+	struct kind *k;
+	size_t n;
+	void **at;
+
+	strbuf_reset(&b->key);
+	strbuf_addf(&b->key, "%" PRIu64 ",%" PRIu64, dev >> 20, dev & 0xfffff);
+	strbuf_addch(&b->key, '\0');
+	n = b->key.len;
+	if (op.kind == FIELD_TEXT)
+		strbuf_add(&b->key, op.text, op.size);
+	else
+		strbuf_addch(&b->key, '?');
+	at = hashmap_put(&b->kinds, b->key.data, b->key.len, NULL);
+	if (*at)
+		return *at;
+	k = *at = arena_new(&b->arena, struct kind);
+	k->names[0] = arena_strdup(&b->arena, b->key.data);
+	k->names[1] = arena_strdup(&b->arena, b->key.data + n);
+	return k;
+}
+
+static void completed(struct block *b, struct recording *r, struct request *q, u64 dev)
+{
+	static const char *const sectors[] = {"nr_sector", NULL};
+	static const char *const errors[] = {"error", "errors", NULL};
+	struct kind *const k = kind_of(b, r, dev);
+
+	k->requests++;
+	k->bytes += analysis_number(r, sectors) * 512;
+	k->errors += analysis_number(r, errors) != 0;
+	if (q->is_issued)
+		quantiles_add(&k->took, r->ns - q->issued_ns);
+	if (q->is_issued && q->is_inserted)
+		quantiles_add(&k->queued, q->issued_ns - q->inserted_ns);
+	b->open -= q->is_issued;
+	*q = (struct request){0};
+}
+
+static void block_feed(void *state, struct recording *r, u8 role)
+{
+	static const char *const dev_field[] = {"dev", NULL}, *const sector_field[] = {"sector",
+										       NULL};
+	struct block *const b = state;
+	const u64 dev = analysis_number(r, dev_field);
+	struct request *const q = request_of(b, dev, analysis_number(r, sector_field));
+
+	switch (role) {
+	case INSERT:
+		*q = (struct request){.inserted_ns = r->ns, .is_inserted = true};
+		break;
+	case ISSUE:
+		b->open += !q->is_issued;
+		q->issued_ns = r->ns;
+		q->is_issued = true;
+		break;
+	default:
+		completed(b, r, q, dev);
+	}
+}
+
+static const struct table_column columns[] = {
+	{"total_ns", "TIME(ms)", TABLE_MS, true},
+	{"requests", "REQUESTS", TABLE_COUNT, true},
+	{"bytes", "BYTES", TABLE_COUNT, true},
+	{"errors", "ERRORS", TABLE_COUNT, true},
+	{"queue_average_ns", "QUEUED(us)", TABLE_US, false},
+	{"average_ns", "AVERAGE(us)", TABLE_US, false},
+	{"p50_ns", "P50(us)", TABLE_US, false},
+	{"p99_ns", "P99(us)", TABLE_US, false},
+	{"max_ns", "MAX(us)", TABLE_US, false},
+	{0},
+};
+
+static void block_finish(void *state, struct report_table *ret, struct diag *d)
+{
+	struct block *const b = state;
+
+	*ret = (struct report_table){
+		.keys = {"device", "operation"}, .nr_keys = 2, .columns = columns, .is_flat = true};
+	hashmap_each (&b->kinds, e) {
+		struct kind *const k = e->value;
+		const char **const names = arena_memdup(&ret->arena, k->names, sizeof(k->names));
+		struct table_row *const row = table_add(ret, 1, names);
+		const u64 values[] = {
+			(u64)(s64)k->took.sum,
+			k->requests,
+			k->bytes,
+			k->errors,
+			(u64)quantiles_average(&k->queued),
+			(u64)quantiles_average(&k->took),
+			(u64)quantiles_at(&k->took, 0.5),
+			(u64)quantiles_at(&k->took, 0.99),
+			(u64)k->took.max,
+		};
+
+		for (u32 i = 0; i < 2; i++)
+			names[i] = arena_strdup(&ret->arena, names[i]);
+		memcpy(row->values, values, sizeof(values));
+	}
+	table_sort(ret);
+}
+
+static void block_text(void *state, const struct table_style *style, struct strbuf *out)
+{
+	const struct block *const b = state;
+
+	if (b->open)
+		strbuf_addf(out, "\nnot in it: %" PRIu64 " requests whose end was not recorded\n",
+			    b->open);
+}
+
+const struct report_analysis analysis_block = {
+	.events = events,
+	.record = "block:block_rq_*",
+	.begin = block_begin,
+	.feed = block_feed,
+	.finish = block_finish,
+	.text = block_text,
+	.release = block_release,
+};
