@@ -7,6 +7,7 @@ need_root
 [ -e /sys/kernel/tracing/uprobe_events ] || { echo "1..0 # SKIP needs uprobes"; exit 0; }
 chmod 755 "$work"
 cd "$work" || exit 1
+export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}"
 export HOME="$work" PERF_CONFIG=/dev/null LC_ALL=C
 group=faults$$
 trap '$pantrace probe -q -d "$group:*" 2>/dev/null; rm -rf "$work"' EXIT
@@ -302,9 +303,18 @@ for level in 0 2; do
 		skip "fault 6: Rust, opt-level $level" "there is no rustc that works"
 		continue
 	fi
-	recorded rust 'show=rust::deep::P::show extra self.a self.b depth=self.part.depth third=list[2]' 'generic=rust::deep::generic value'
+	at='' third='third=list[2]:u8'
+	[ $level = 0 ] || third='' # it is a constant then
+	[ $level = 0 ] || at=:2
+	recorded rust "show=rust::deep::P::show$at extra self.a b=self.b:u64 depth=self.part.depth:u16 $third" 'generic=rust::deep::generic value'
+	[ $level = 0 ] || said=$(printf '%s\n' "$said" | sed 's/ third=.*//')
 	is "$rc" 0 "fault 6: Rust, opt-level $level: a path with ::"
 	same show "fault 6: Rust, opt-level $level: self, members, an element"
+	if [ $level = 2 ]; then
+		$pantrace probe -x rust -D 'rust::deep::P::show extra' >out 2>err
+		# The compiler knows that it is always 6, and does not pass it.
+		like "$(cat err)" 'has only begun here, and has not stored it yet' "fault 6: what the caller does not pass is not invented"
+	fi
 	is "$(printf '%s\n' "$seen" | sed -n 's/^generic[_0-9]* value=//p' | tr '\n' ' ' | sed 's/0x12/18/')" '-17 18 ' "fault 6: Rust, opt-level $level: a generic function"
 done
 
@@ -319,6 +329,15 @@ else
 	skip "fault 7: clang" "it does not compile here"
 fi
 
+for build in 'clang -O0 -g -fomit-frame-pointer' 'gcc -O0 -g -fomit-frame-pointer'; do
+	if ! has "${build%% *}" || ! $build -o clanged faults.c 2>/dev/null; then
+		skip "fault 7: $build" "it does not compile here"
+		continue
+	fi
+	recorded clanged 'floats=floats a b weight=n->weight small=n->small'
+	same floats "fault 7: $build: offsets from the stack pointer count when there is a frame"
+done
+
 # ---- 8: split debug information ----
 for build in 'gcc -gdwarf-5' 'gcc -gdwarf-4' 'clang -gdwarf-5'; do
 	if ! has "${build%% *}" || ! $build -O1 -gsplit-dwarf -c -o split.o faults.c 2>/dev/null || ! ${build%% *} -o split split.o; then
@@ -331,6 +350,17 @@ for build in 'gcc -gdwarf-5' 'gcc -gdwarf-4' 'clang -gdwarf-5'; do
 	same globals "fault 8: $build -gsplit-dwarf: globals"
 	same bits "fault 8: $build -gsplit-dwarf: members"
 	like "$($pantrace probe -x split -V bits)" 'struct node\*	n$' "fault 8: $build: -V"
+	for option in -D -V; do
+		mkdir away && mv ./*.dwo away/
+		$pantrace probe -x split $option bits:1 >out 2>&1
+		is "$?" 1 "fault 8: $build: $option without its .dwo file"
+		like "$(cat out)" 'debug information of .*/split is missing: .*[.]dwo' "fault 8: $build: $option: which is named"
+		mv away/*.dwo . && rmdir away
+	done
+	rm -f split.o ./*.dwo
+	$pantrace probe -x split -D 'bits n->flags' >out 2>&1
+	is "$?" 1 "fault 8: $build: without its .dwo file"
+	like "$(cat out)" 'dwo' "fault 8: $build: which is named"
 done
 
 # ---- 9: another name of a function ----

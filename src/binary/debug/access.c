@@ -88,6 +88,20 @@ static struct access constant_value(const struct access_site *s, Dwarf_Attribute
 	return access_simple(s->arena, ACCESS_VALUE, &step, 0);
 }
 
+/* Offsets count from where the stack pointer is once the function has made its frame: rustc, clang
+ * -fomit-frame-pointer. */
+static bool counts_from_stack_pointer(const struct access_site *s)
+{
+	Dwarf_Die function = s->function;
+	Dwarf_Attribute a;
+	Dwarf_Op *ops;
+	size_t n;
+
+	return dwarf_attr_integrate(&function, DW_AT_frame_base, &a) &&
+	       dwarf_getlocation_addr(&a, s->address, &ops, &n, 1) == 1 && n == 1 &&
+	       ops[0].atom == DW_OP_reg7;
+}
+
 /*
  * One place for the whole life of a variable, relative to the frame, is where it lies once the
  * function's first instructions have made the frame and stored the parameters. Above the return
@@ -101,10 +115,48 @@ static bool is_stored_later(const struct access_site *s, Dwarf_Attribute *a, con
 	if (!s->function.addr || s->address < s->entry || s->address >= s->body ||
 	    dwarf_whatform(a) != DW_FORM_exprloc || ops[0].atom != DW_OP_fbreg)
 		return false;
-	if (access->result == ACCESS_NONE) /* no frame yet */
+	if (access->result == ACCESS_NONE || counts_from_stack_pointer(s)) /* no frame yet */
 		return true;
 	return unwind_cfa_at(s->file, s->address, &row) || access->count != 2 ||
 	       access->steps[1].op != ACCESS_ADD || access->steps[1].value < row.cfa_offset;
+}
+
+/* gcc says so; others leave traces: lists of locations, and calls that are described. */
+static bool is_optimised(Dwarf_Die *function)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die unit, child;
+	const char *producer = NULL, *level;
+
+	if (dwarf_diecu(function, &unit, NULL, NULL) && dwarf_attr(&unit, DW_AT_producer, &a))
+		producer = dwarf_formstring(&a);
+	if (producer && str_starts(producer, "GNU ")) {
+		level = strstr(producer, " -O");
+		return level && level[3] != '0';
+	}
+	if (dwarf_hasattr(function, DW_AT_call_all_calls) ||
+	    dwarf_hasattr(function, DW_AT_GNU_all_call_sites))
+		return true;
+	for (int more = dwarf_child(function, &child); more == 0; more = debug_next_sibling(&child))
+		if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
+		    (!dwarf_attr(&child, DW_AT_location, &a) ||
+		     dwarf_whatform(&a) != DW_FORM_exprloc))
+			return true;
+	return false;
+}
+
+/*
+ * Optimisers leave out what functions are passed that nobody outside of the file calls: a constant,
+ * or what is not used.
+ */
+static bool keeps_convention(const struct access_site *s)
+{
+	Dwarf_Die function = s->function;
+	struct elf_symbol symbol;
+	u64 into;
+
+	return !is_optimised(&function) ||
+	       (elf_file_symbol_at(s->file, s->entry, &symbol, &into) && !into && !symbol.is_local);
 }
 
 static u64 size_of(Dwarf_Die *variable)
@@ -137,7 +189,7 @@ struct access access_of(const struct access_site *s, Dwarf_Die *variable, bool *
 		return optimised_out(s, variable);
 	ret = access_translate(s, &a, ops, n, size_of(variable));
 	if (is_stored_later(s, &a, ops, &ret)) {
-		*ret_by_convention = s->address == s->entry;
+		*ret_by_convention = s->address == s->entry && keeps_convention(s);
 		return access_refuse("the function has only begun here, and has not stored it yet");
 	}
 	return ret;

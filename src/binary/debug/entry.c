@@ -82,23 +82,6 @@ static char *qualified_name(const char *linkage)
 	return copy;
 }
 
-static void call_place(Dwarf_Die *die, struct debug_entry *e)
-{
-	Dwarf_Attribute a;
-	Dwarf_Die unit;
-	Dwarf_Files *files;
-	Dwarf_Word file, line;
-	size_t n;
-
-	if (!dwarf_attr(die, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) ||
-	    !dwarf_attr(die, DW_AT_call_file, &a) || dwarf_formudata(&a, &file) ||
-	    !dwarf_diecu(die, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &n) ||
-	    file >= n)
-		return;
-	e->call_file = dwarf_filesrc(files, file, NULL, NULL);
-	e->call_line = (u32)line;
-}
-
 static int show(struct search *q, struct debug_entry *e)
 {
 	char *qualified = qualified_name(e->linkage);
@@ -153,7 +136,7 @@ static int show_copy(struct search *q, struct copy *c)
 		return 0;
 	describe(&c->die, &e);
 	debug_entry_of(&c->function, &e.caller_address);
-	call_place(&c->die, &e);
+	debug_call_of(&c->die, &e.call_file, &e.call_line);
 	return e.name ? show(q, &e) : 0;
 }
 
@@ -301,7 +284,7 @@ static void find_call(Dwarf_Die *copy, const char *file, u32 line, u32 depth, u6
 			find_call(&child, file, line, depth + 1, lowest);
 		if (dwarf_tag(&child) != DW_TAG_inlined_subroutine)
 			continue;
-		call_place(&child, &e);
+		debug_call_of(&child, &e.call_file, &e.call_line);
 		if (e.call_line == line && e.call_file && debug_path_ends_with(file, e.call_file) &&
 		    debug_entry_of(&child, &e.address))
 			*lowest = MIN(*lowest, e.address);

@@ -72,22 +72,24 @@ const char *debug_declared_in(Dwarf_Die *die)
 	return dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* Where an inlined function was called. */
-static void call_site(Dwarf_Die *unit, Dwarf_Die *die, const char **ret_file, u32 *ret_line)
+bool debug_call_of(Dwarf_Die *inlined, const char **ret_file, u32 *ret_line)
 {
 	Dwarf_Attribute a;
 	Dwarf_Files *files;
 	Dwarf_Word file, line;
+	Dwarf_Die unit;
 	size_t n;
 
 	*ret_file = NULL;
 	*ret_line = 0;
-	if (!dwarf_attr(die, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) ||
-	    !dwarf_attr(die, DW_AT_call_file, &a) || dwarf_formudata(&a, &file) ||
-	    dwarf_getsrcfiles(unit, &files, &n) || file >= n)
-		return;
+	if (!dwarf_attr(inlined, DW_AT_call_line, &a) || dwarf_formudata(&a, &line) ||
+	    line > INT32_MAX || !dwarf_attr(inlined, DW_AT_call_file, &a) ||
+	    dwarf_formudata(&a, &file) || !dwarf_diecu(inlined, &unit, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &n) || file >= n)
+		return false;
 	*ret_file = dwarf_filesrc(files, file, NULL, NULL);
 	*ret_line = (u32)line;
+	return *ret_file != NULL;
 }
 
 u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, u32 max,
@@ -112,7 +114,7 @@ u32 debug_inlines_at(struct elf_file *f, u64 address, struct debug_inline *ret, 
 			at.function = dwarf_diename(&nest[i]);
 		if (at.function)
 			ret[n++] = at;
-		call_site(&unit, &nest[i], &at.file, &at.line);
+		debug_call_of(&nest[i], &at.file, &at.line);
 	}
 	free(nest);
 	*ret_outer = (struct debug_inline){.file = at.file, .line = at.line};

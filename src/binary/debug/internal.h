@@ -36,6 +36,8 @@ void debug_frames_release(struct debug_frames *q); /* NULL is fine */
 bool debug_entry_of(Dwarf_Die *die, u64 *ret);
 /* Where the code ends that begins at its entry; parts that lie elsewhere (.cold) do not count. */
 bool debug_end_of(Dwarf_Die *die, u64 entry, u64 *ret);
+/* Where the source calls what is inlined. False: that is not known, and both are 0. */
+bool debug_call_of(Dwarf_Die *inlined, const char **ret_file, u32 *ret_line);
 /* The file that a DIE's declaration is in, NULL = unknown. */
 const char *debug_declared_in(Dwarf_Die *die);
 /* The next child of the same parent; 0, or not: there is none. Damaged trees do not go back. */

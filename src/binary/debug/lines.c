@@ -59,6 +59,13 @@ int debug_available(struct elf_file *f)
 	return debug_dwarf(f) ? 0 : -ENODATA;
 }
 
+const char *debug_lacks(struct elf_file *f)
+{
+	const struct debug *d = f->dwarf;
+
+	return d && d->split ? debug_split_lacks(d->split) : NULL;
+}
+
 /* ---- units ---- */
 
 /* -gsplit-dwarf: the unit stays the skeleton that it is if the rest is nowhere. */

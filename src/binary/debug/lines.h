@@ -12,6 +12,8 @@
 
 /* 0 if the file has DWARF that can be read, else -ENODATA. */
 int debug_available(struct elf_file *f);
+/* A file of split debug information that was looked for and is not there; NULL = none yet. */
+const char *debug_lacks(struct elf_file *f);
 /* The source line of a virtual address: 0, -ENODATA (no DWARF) or -ENOENT. The string lives as long
  * as f. */
 int debug_line_at(struct elf_file *f, u64 address, const char **ret_file, u32 *ret_line);

@@ -57,20 +57,10 @@ static void add(struct walk *w, u32 line, u64 address)
 /* The line in which the nearest function around the copy calls what has the address. */
 static bool calls_from(Dwarf_Die *inner, const char *file, int line)
 {
-	Dwarf_Attribute a;
-	Dwarf_Die unit;
-	Dwarf_Files *files;
-	Dwarf_Word number;
 	const char *name;
-	size_t n;
+	u32 number;
 
-	if (!dwarf_attr(inner, DW_AT_call_line, &a) || dwarf_formudata(&a, &number) ||
-	    number != (Dwarf_Word)line || !dwarf_attr(inner, DW_AT_call_file, &a) ||
-	    dwarf_formudata(&a, &number) || !dwarf_diecu(inner, &unit, NULL, NULL) ||
-	    dwarf_getsrcfiles(&unit, &files, &n) || number >= n)
-		return false;
-	name = dwarf_filesrc(files, number, NULL, NULL);
-	return name && str_eq(name, file);
+	return debug_call_of(inner, &name, &number) && number == (u32)line && str_eq(name, file);
 }
 
 /*
@@ -295,6 +285,25 @@ static bool origin_unit(Dwarf_Die die, Dwarf_Die *ret)
 	return dwarf_diecu(&die, ret, NULL, NULL) != NULL;
 }
 
+/* Lines that call what is inlined may have no code but that. */
+static void add_calls(struct walk *w, Dwarf_Die *scope, u32 depth)
+{
+	Dwarf_Die child;
+	const char *file;
+	u64 address;
+	u32 line;
+
+	for (int more = dwarf_child(scope, &child); more == 0; more = debug_next_sibling(&child)) {
+		const int tag = dwarf_tag(&child);
+
+		if (tag == DW_TAG_lexical_block && depth < MAX_DEPTH)
+			add_calls(w, &child, depth + 1);
+		else if (tag == DW_TAG_inlined_subroutine && debug_call_of(&child, &file, &line) &&
+			 debug_path_ends_with(file, w->source) && debug_entry_of(&child, &address))
+			add(w, line, address);
+	}
+}
+
 static void walk_copy(struct walk *w, const struct copy *c)
 {
 	Dwarf_Die die, origin;
@@ -314,6 +323,7 @@ static void walk_copy(struct walk *w, const struct copy *c)
 		add(w, w->out->base, c->address);
 	}
 	walk_rows(w);
+	add_calls(w, &die, 0);
 	forget_entries(w);
 	w->copy = NULL;
 }
@@ -431,9 +441,9 @@ int debug_list_file(struct elf_file *f, const char *source, u32 from, u32 to,
 	*ret = (struct debug_listing){0};
 	if (!debug_dwarf(f))
 		return -ENODATA;
-	/* A header is in many units, and its name in none. */
+	/* A header is in many units, and its name in none; with LTO the code is in another unit. */
 	debug_each_unit(f, walk_unit_of_file, &w);
-	if (!ret->file)
+	if (!ret->lines.len)
 		debug_each_unit(f, walk_any_unit, &w);
 	sort(ret);
 	return ret->lines.len ? 0 : -ENOENT;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies the sections of a split unit into an ELF file in memory, under the names that they have in
- * a program without split units. Addresses stay in the program, so the unit's part of its
- * .debug_addr is copied, too, without the header: that is where libdw looks if a unit names no
- * place.
+ * a program without split units. Addresses, and some names of files, stay in the program, so the
+ * unit's parts of these sections are copied, too, without what is before them: that is where libdw
+ * looks if a unit names no place.
  *
  * libdw could find .dwo files by itself, but it maps them, and it opens whatever path a program
  * names.
@@ -18,10 +18,11 @@
 #include "binary/elf/internal.h"
 
 /* Older than DWARF 5 (elfutils 0.188 has them, musl's and others' dwarf.h may not). */
-#define PT_AT_GNU_DWO_NAME  0x2130
-#define PT_AT_GNU_ADDR_BASE 0x2133
+#define PT_AT_GNU_DWO_NAME    0x2130
+#define PT_AT_GNU_RANGES_BASE 0x2132
+#define PT_AT_GNU_ADDR_BASE   0x2133
 
-enum { MAX_PART = 1 << 30, PARTS = 16 };
+enum { MAX_PART = 1 << 30, OWN_PARTS = 16, PARTS = OWN_PARTS + 4 };
 
 struct unit {
 	u64 signature;
@@ -37,6 +38,7 @@ struct debug_split {
 	struct debug_package *package; /* NULL = none */
 	bool package_searched;
 	VECTOR(struct unit *) open;
+	char *lacks; /* the first file that is not there */
 };
 
 const u8 *debug_section(struct elf_file *f, const char *name, u64 *ret_size)
@@ -49,23 +51,90 @@ const u8 *debug_section(struct elf_file *f, const char *name, u64 *ret_size)
 	return elf_section_bytes(f, s);
 }
 
-/* The addresses of the unit that the skeleton stands for. */
-static struct debug_part address_part(struct elf_file *program, Dwarf_Die *skeleton)
+/* What a unit has in sections of the program, from where its skeleton says. */
+static const struct {
+	const char *name;
+	unsigned int begins[2]; /* attributes; 0 = all of the section */
+} shared_parts[] = {
+	{".debug_addr", {DW_AT_addr_base, PT_AT_GNU_ADDR_BASE}},
+	{".debug_ranges", {PT_AT_GNU_RANGES_BASE}},
+	/* clang: the names of files are in the skeleton's table of lines. */
+	{".debug_line", {DW_AT_stmt_list}},
+	{".debug_line_str", {0}},
+};
+
+enum { LINE_TABLE = 2 };
+
+static struct debug_part shared_part(struct elf_file *program, Dwarf_Die *skeleton, u32 which)
 {
-	struct debug_part part = {.name = ".debug_addr"};
+	struct debug_part part = {.name = shared_parts[which].name};
+	const unsigned int *const begins = shared_parts[which].begins;
 	Dwarf_Attribute a;
-	Dwarf_Word base;
+	Dwarf_Word base = 0;
 	u64 size;
+	u32 length;
 	const u8 *data = debug_section(program, part.name, &size);
 
-	if (!data ||
-	    (!dwarf_attr(skeleton, DW_AT_addr_base, &a) &&
-	     !dwarf_attr(skeleton, PT_AT_GNU_ADDR_BASE, &a)) ||
-	    dwarf_formudata(&a, &base) || base > size)
+	if (!data)
+		return part;
+	if (begins[0] && ((!dwarf_attr(skeleton, begins[0], &a) &&
+			   (!begins[1] || !dwarf_attr(skeleton, begins[1], &a))) ||
+			  dwarf_formudata(&a, &base) || base > size))
 		return part;
 	part.data = data + base;
 	part.size = size - base;
+	/* Of many tables of lines this one: its length stands at its head. */
+	if (which == LINE_TABLE && part.size >= sizeof(length)) {
+		memcpy(&length, part.data, sizeof(length));
+		part.size = MIN(part.size, length + sizeof(length));
+	}
 	return part;
+}
+
+static bool has_part(const struct debug_part *parts, u32 n, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (u32 i = 0; i < n; i++)
+		if (str_starts(parts[i].name, name) &&
+		    (!parts[i].name[len] || str_eq(parts[i].name + len, ".dwo")))
+			return true;
+	return false;
+}
+
+/* Adds what is not among the parts of the unit itself. How many there are then. */
+static u32 add_shared_parts(const struct debug_split *q, struct unit *u, struct debug_part *parts,
+			    u32 n)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(shared_parts) && n < PARTS; i++) {
+		if (has_part(parts, n, shared_parts[i].name))
+			continue;
+		parts[n] = shared_part(q->program, &u->skeleton, i);
+		n += parts[n].data != NULL;
+	}
+	return n;
+}
+
+/*
+ * DWARF 4: pairs of addresses count from where the unit begins, which only the skeleton says. The
+ * lists end with two zeros; behind a pair that names another base they count from that.
+ */
+static void move_ranges(u8 *data, u64 size, u64 begin)
+{
+	bool has_base = false;
+
+	for (u64 at = 0; at + 16 <= size && begin; at += 16) {
+		u64 pair[2];
+
+		memcpy(pair, data + at, sizeof(pair));
+		if (pair[0] == UINT64_MAX || (!pair[0] && !pair[1])) {
+			has_base = pair[0] == UINT64_MAX;
+		} else if (!has_base) {
+			pair[0] += begin;
+			pair[1] += begin;
+			memcpy(data + at, pair, sizeof(pair));
+		}
+	}
 }
 
 /* ---- files of their own ---- */
@@ -108,7 +177,8 @@ static u32 file_parts(struct elf_file *f, struct debug_part *ret, u32 max, Elf *
 }
 
 /* header │ parts, each aligned to 8 │ names │ section headers: none, one for each part, names. */
-static u8 *build_image(u16 machine, const struct debug_part *parts, u32 n, size_t *ret_len)
+static u8 *build_image(u16 machine, u64 begin, const struct debug_part *parts, u32 n,
+		       size_t *ret_len)
 {
 	Elf64_Ehdr header = {.e_type = ET_EXEC,
 			     .e_machine = machine,
@@ -145,8 +215,11 @@ static u8 *build_image(u16 machine, const struct debug_part *parts, u32 n, size_
 	*ret_len = at + (n + 2) * sizeof(*sections);
 	image = xzalloc(*ret_len);
 	memcpy(image, &header, sizeof(header));
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
 		memcpy(image + sections[i + 1].sh_offset, parts[i].data, parts[i].size);
+		if (str_eq(parts[i].name, ".debug_ranges"))
+			move_ranges(image + sections[i + 1].sh_offset, parts[i].size, begin);
+	}
 	memcpy(image + sections[n + 1].sh_offset, names.data, names.len);
 	memcpy(image + at, sections, (n + 2) * sizeof(*sections));
 	strbuf_release(&names);
@@ -172,11 +245,13 @@ static bool find_unit(struct unit *u)
 /* Parts of a file that may be closed then. */
 static void make_unit(const struct debug_split *q, struct unit *u, struct debug_part *parts, u32 n)
 {
+	Dwarf_Addr begin;
 	size_t len;
 
-	parts[n] = address_part(q->program, &u->skeleton);
-	n += parts[n].data != NULL;
-	u->image = build_image(q->program->machine, parts, n, &len);
+	n = add_shared_parts(q, u, parts, n);
+	if (dwarf_lowpc(&u->skeleton, &begin))
+		begin = 0;
+	u->image = build_image(q->program->machine, begin, parts, n, &len);
 	u->elf = elf_memory((char *)u->image, len);
 	u->dwarf = u->elf ? dwarf_begin_elf(u->elf, DWARF_C_READ, NULL) : NULL;
 	u->is_good = find_unit(u);
@@ -191,7 +266,7 @@ static bool open_file(const struct debug_split *q, struct unit *u)
 	u32 n;
 
 	if (path && elf_file_open(path, &f) == 0 && f->machine == q->program->machine) {
-		n = file_parts(f, parts, PARTS - 1, &elf);
+		n = file_parts(f, parts, OWN_PARTS, &elf);
 		if (n)
 			make_unit(q, u, parts, n);
 	}
@@ -226,10 +301,17 @@ static struct unit *open_unit(struct debug_split *q, u64 signature, Dwarf_Die *s
 	if (!q->package_searched)
 		q->package = debug_package_open(q->program);
 	q->package_searched = true;
-	n = q->package ? debug_package_parts(q->package, signature, parts, PARTS - 1) : 0;
+	n = q->package ? debug_package_parts(q->package, signature, parts, OWN_PARTS) : 0;
 	if (n)
 		make_unit(q, u, parts, n);
+	if (!u->is_good && !q->lacks)
+		q->lacks = dwo_path(skeleton);
 	return u;
+}
+
+const char *debug_split_lacks(const struct debug_split *q)
+{
+	return q->lacks;
 }
 
 bool debug_split_unit(struct debug_split *q, Dwarf_Die *skeleton, Dwarf_Die *ret)
@@ -280,5 +362,6 @@ void debug_split_close(struct debug_split *q)
 	}
 	vector_free(&q->open);
 	debug_package_close(q->package);
+	free(q->lacks);
 	free(q);
 }

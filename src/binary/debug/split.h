@@ -28,6 +28,8 @@ void debug_split_close(struct debug_split *q);
 bool debug_split_unit(struct debug_split *q, Dwarf_Die *skeleton, Dwarf_Die *ret);
 /* The other way round: where the line table of such a unit is. False: it is not of here. */
 bool debug_split_skeleton(const struct debug_split *q, const Dwarf_Die *unit, Dwarf_Die *ret);
+/* The file of a unit that was looked for and is not there; NULL = none. */
+const char *debug_split_lacks(const struct debug_split *q);
 /* The bytes of a section that is not compressed, or NULL. */
 const u8 *debug_section(struct elf_file *f, const char *name, u64 *ret_size);
 

@@ -231,9 +231,12 @@ static void print_bootconfig(struct adding *a, struct strbuf *out)
 		for (size_t n = i; n < a->events.len; n++) {
 			const struct new_event *other = &a->events.items[n];
 
-			if (other->of == e->of && str_eq(other->name, e->name))
-				strbuf_addf(out, "%s'%s'", n > i ? ", " : "",
-					    other->place->command.text.data);
+			if (other->of != e->of || !str_eq(other->name, e->name))
+				continue;
+			strbuf_addstr(out, n > i ? ", '" : "'");
+			escape_line(out, other->place->command.text.data,
+				    other->place->command.text.len);
+			strbuf_addch(out, '\'');
 		}
 		strbuf_addch(out, '\n');
 	}
@@ -254,6 +257,16 @@ static void print_json(const struct new_event *e, struct strbuf *out)
 	json_end_line(&j);
 }
 
+/* As it is written; no name that the kernel takes has what controls a terminal. */
+static void print_line(const struct new_event *e, struct strbuf *out)
+{
+	const struct strbuf *const text = &e->place->command.text;
+
+	strbuf_addf(out, "%c:%s/%s ", letter_of(e), e->group, e->name);
+	escape_line(out, text->data, text->len);
+	strbuf_addch(out, '\n');
+}
+
 static void print_definitions(struct adding *a)
 {
 	struct strbuf out = STRBUF_INIT;
@@ -264,8 +277,7 @@ static void print_definitions(struct adding *a)
 		if (a->command->o.json)
 			print_json(e, &out);
 		else if (!a->command->o.bootconfig)
-			strbuf_addf(&out, "%c:%s/%s %s\n", letter_of(e), e->group, e->name,
-				    e->place->command.text.data);
+			print_line(e, &out);
 	}
 	if (a->command->o.bootconfig && !a->command->o.json)
 		print_bootconfig(a, &out);

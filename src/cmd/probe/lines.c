@@ -154,10 +154,8 @@ static int say_missing(struct line_view *v, int err)
 	const struct debug_listing *l = &v->listing;
 	const struct line_range *r = &v->range;
 
-	if (err == -ENODATA) {
-		diag_error(d, NO_SPAN, "The %s file has no debug information.",
-			   elf_file_path(v->file));
-		diag_hint(d, "Rebuild with -g, or install an appropriate debuginfo package.");
+	if (err == -ENODATA || debug_lacks(v->file)) {
+		translator_refuse(v->translator, NO_SPAN);
 	} else if (!l->file && r->function) {
 		diag_error(d, NO_SPAN,
 			   "%s has no code of a function '%s'%s%s that its debug information knows",
@@ -170,7 +168,7 @@ static int say_missing(struct line_view *v, int err)
 	} else {
 		diag_error(d, NO_SPAN, "Specified source line is not found: no code in '%s'",
 			   r->text);
-		if (l->nearest >= l->base)
+		if (l->nearest && l->nearest >= l->base)
 			diag_hint(d, "the nearest line with code is %s:%u",
 				  r->function ? r->function : r->source, l->nearest - l->base);
 	}

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/name_filter.h"
+#include "binary/debug/lines.h"
 #include "binary/debug/variable.h"
 #include "cmd/probe/commands.h"
 
@@ -17,6 +18,7 @@ struct variable_line {
 
 struct variable_view {
 	struct probe_command *command;
+	struct translator *translator;
 	struct elf_file *file;
 	struct type_store types;
 	const struct name_filter *filter;
@@ -169,9 +171,11 @@ static bool is_static(const struct debug_variable *v)
 }
 
 /* Without ".constprop.0" and the like, as the source calls it. */
-static int name_length(const struct variable_view *vv)
+static void add_symbol_name(const struct variable_view *vv, struct strbuf *out)
 {
-	return 1 + (int)strcspn(vv->symbol.name + 1, ".");
+	const char *const name = vv->symbol.name;
+
+	escape_line(out, name, (*name == '.') + strcspn(name + (*name == '.'), "."));
 }
 
 /* Relative to the function; what has no list lives in all of it. */
@@ -180,7 +184,9 @@ static void add_ranges(struct strbuf *out, const struct variable_view *vv,
 {
 	const u64 base = vv->symbol.address;
 
-	strbuf_addf(out, "\t@<%.*s+[", name_length(vv), vv->symbol.name);
+	strbuf_addstr(out, "\t@<");
+	add_symbol_name(vv, out);
+	strbuf_addstr(out, "+[");
 	for (u32 i = 0; i < v->range_count; i++)
 		strbuf_addf(out, "%s%" PRId64 "-%" PRId64, i ? "," : "",
 			    (s64)(v->ranges[i].start - base), (s64)(v->ranges[i].end - base));
@@ -326,11 +332,13 @@ static void print_lines(struct variable_view *vv)
 	if (!vv->places)
 		strbuf_addf(out, "Available variables at %s%s\n", vv->place->is_line ? "@" : "",
 			    vv->point);
-	if (vv->symbol.name)
-		strbuf_addf(out, "\t@<%.*s+%" PRIu64 ">\n", name_length(vv), vv->symbol.name,
-			    vv->into);
-	else
-		strbuf_addf(out, "\t@<0x%" PRIx64 ">\n", vv->place->address);
+	strbuf_addstr(out, "\t@<");
+	if (vv->symbol.name) {
+		add_symbol_name(vv, out);
+		strbuf_addf(out, "+%" PRIu64 ">\n", vv->into);
+	} else {
+		strbuf_addf(out, "0x%" PRIx64 ">\n", vv->place->address);
+	}
 	if (vv->lines.len)
 		qsort(vv->lines.items, vv->lines.len, sizeof(*vv->lines.items), compare_lines);
 	else
@@ -357,14 +365,12 @@ static int show_place(void *arg, const struct point_place *place)
 	debug_each_variable(vv->file, place->address, &vv->types, DEBUG_LOCALS | DEBUG_CALLERS,
 			    find_frame, vv);
 	err = debug_each_variable(vv->file, place->address, &vv->types, which, take, vv);
+	if (err == -ENODATA || (!vv->lines.len && !o->json && debug_lacks(vv->file)))
+		return translator_refuse(vv->translator, NO_SPAN);
 	if (err) {
 		diag_error(&vv->command->diag, NO_SPAN,
-			   err == -ENODATA ? "The %s file has no debug information."
-					   : "the debug information of %s has no code there",
+			   "the debug information of %s has no code there",
 			   elf_file_path(vv->file));
-		if (err == -ENODATA)
-			diag_hint(&vv->command->diag, "Rebuild with -g, or install an appropriate "
-						      "debuginfo package.");
 		return err;
 	}
 	if (!o->json)
@@ -377,20 +383,19 @@ int probe_variables(struct probe_command *p)
 {
 	struct translate_config config = probe_target_of(p);
 	struct variable_view vv = {.command = p, .out = STRBUF_INIT, .point = p->o.variables};
-	struct translator *t = NULL;
 	int err = -EINVAL;
 
 	type_store_init(&vv.types);
 	vv.filter = probe_filter(p, &vv.arena, DEFAULT_FILTER);
 	if (vv.filter)
-		vv.file = probe_debug_file(p, &config, &t);
+		vv.file = probe_debug_file(p, &config, &vv.translator);
 	if (vv.file)
-		err = translator_each_place(t, vv.point, show_place, &vv);
+		err = translator_each_place(vv.translator, vv.point, show_place, &vv);
 	fwrite(vv.out.data, 1, vv.out.len, stdout);
 	strbuf_release(&vv.out);
 	vector_free(&vv.lines);
 	type_store_release(&vv.types);
 	arena_release(&vv.arena);
-	translator_release(t);
+	translator_release(vv.translator);
 	return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -39,6 +39,10 @@ static int refuse(struct diag *d, const char *path, int err)
 			   "may write to it",
 			   path);
 		diag_hint(d, "set its owner and mode, or name another with --buildid-dir");
+	} else if (err == -EXDEV) {
+		diag_error(d, NO_SPAN,
+			   "the cache %s is not made: the home directory is another user's", path);
+		diag_hint(d, "sudo -H sets HOME, or name another place with --buildid-dir");
 	} else if (err == -ELOOP || err == -ENOTDIR) {
 		diag_error(d, NO_SPAN,
 			   "the cache %s is not used: something in it is no directory, or a link",
@@ -65,28 +69,51 @@ static int step(int at, const char *name, bool create)
 	return -EPERM;
 }
 
+/* sudo may leave HOME as it was: in another user's home nothing is made. */
+static int check_home(void)
+{
+	struct stat st;
+
+	if (stat(getenv("HOME"), &st))
+		return -errno;
+	return st.st_uid == geteuid() || !st.st_uid ? 0 : -EXDEV;
+}
+
+/* A link is followed if it is our own choice, to a larger disk; not where another has laid it. */
+static int open_root(const char *path, bool create)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, fd;
+	struct stat st;
+
+	if (create && mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	if (lstat(path, &st))
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		flags |= O_NOFOLLOW;
+	else if (st.st_uid != geteuid() && st.st_uid)
+		return -EPERM;
+	fd = open(path, flags);
+	if (fd < 0)
+		return -errno;
+	if (foreign_is_ours(fd))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
 int probe_cache_open(struct diag *d, const char *path, bool create, struct probe_cache **ret)
 {
 	char *copy = path ? xstrdup(path) : default_path(d);
-	int fd, err = 0;
+	int fd = copy && !path && create && access(copy, F_OK) ? check_home() : 0;
 
-	if (!copy)
-		return -ENOENT;
-	if (create && mkdir(copy, 0700) && errno != EEXIST)
-		err = -errno;
-	/* The user's own choice: it may be a link to a larger disk. */
-	fd = err ? -1 : open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (!err && fd < 0)
-		err = -errno;
-	else if (!err && !foreign_is_ours(fd))
-		err = -EPERM;
-	if (err) {
-		if (err != -ENOENT || create)
-			refuse(d, copy, err);
-		if (fd >= 0)
-			close(fd);
+	if (!fd)
+		fd = copy ? open_root(copy, create) : -ENOENT;
+	if (fd < 0) {
+		if (copy && (fd != -ENOENT || create))
+			refuse(d, copy, fd);
 		free(copy);
-		return err;
+		return fd;
 	}
 	*ret = xzalloc(sizeof(**ret));
 	**ret = (struct probe_cache){.path = copy, .root = fd};

@@ -118,22 +118,6 @@ static void push_variable(struct fetcher *f, const struct debug_variable *v,
 	vector_push(&f->out->list, new);
 }
 
-static int no_debug_information(struct fetcher *f, const struct point_argument *a)
-{
-	struct diag *d = f->t->diag;
-
-	if (f->t->path) {
-		diag_error(d, a->at, "The %s file has no debug information.", f->t->path);
-		diag_hint(d, "Rebuild with -g, or install an appropriate debuginfo package.");
-	} else {
-		diag_error(d, a->at,
-			   "Failed to find the path for the kernel: no vmlinux with debug "
-			   "information is installed");
-		diag_hint(d, "install the kernel's debug symbols, or name its vmlinux by -k FILE");
-	}
-	return -ENODATA;
-}
-
 static int fetch_variable(struct fetcher *f, const struct point_argument *a)
 {
 	struct fetched missing = {.from = a, .at = a->value};
@@ -143,8 +127,8 @@ static int fetch_variable(struct fetcher *f, const struct point_argument *a)
 	err = f->t->file ? debug_variable_named(f->t->file, f->place->address, &f->t->types,
 						a->variable, &v)
 			 : -ENODATA;
-	if (err == -ENODATA)
-		return no_debug_information(f, a);
+	if (err == -ENODATA || (err && f->t->file && debug_lacks(f->t->file)))
+		return translator_refuse(f->t, a->at);
 	if (!err) {
 		push_variable(f, &v, a, false);
 		return 0;
@@ -180,16 +164,18 @@ static int fetch_many(struct fetcher *f, const struct point_argument *a)
 	const bool externs = a->kind == VALUE_VARIABLES && f->t->config->externs;
 	struct collected all = {.only_parameters = a->kind == VALUE_PARAMETERS};
 	const u32 which = DEBUG_LOCALS | (externs ? DEBUG_STATICS | DEBUG_EXTERNALS : 0u);
-	const int err = f->t->file ? debug_each_variable(f->t->file, f->place->address,
-							 &f->t->types, which, collect, &all)
-				   : -ENODATA;
+	int err = f->t->file ? debug_each_variable(f->t->file, f->place->address, &f->t->types,
+						   which, collect, &all)
+			     : -ENODATA;
 
 	for (u32 depth = all.deepest + 1; depth-- > 0;)
 		for (size_t i = 0; i < all.list.len; i++)
 			if (all.list.items[i].depth == depth)
 				push_variable(f, &all.list.items[i], a, true);
+	if (!all.list.len && f->t->file && debug_lacks(f->t->file))
+		err = -ENODATA;
 	vector_free(&all.list);
-	return err == -ENODATA ? no_debug_information(f, a) : 0;
+	return err == -ENODATA ? translator_refuse(f->t, a->at) : 0;
 }
 
 int fetch_arguments(struct translator *t, const struct point_definition *def,

@@ -138,8 +138,10 @@ bool fetch_value_of(struct fetch_maker *m, const struct debug_variable *d, struc
 		}
 	}
 	v->is_place |= a->result == ACCESS_PLACE;
-	/* A reference is what it refers to. */
-	if (d->spelling && str_ends(d->spelling, "&") && v->type->kind == TYPE_POINTER) {
+	/* A reference is what it refers to; its address, where that has no single value. */
+	if (d->spelling && str_ends(d->spelling, "&") && v->type->kind == TYPE_POINTER &&
+	    (m->result->from->steps.len ||
+	     (v->type->element->kind != TYPE_STRUCT && v->type->element->kind != TYPE_UNION))) {
 		v->type = v->type->element;
 		return follow(m, false, v);
 	}
@@ -218,8 +220,15 @@ bool fetch_value_step(struct fetch_maker *m, const struct debug_variable *d,
 	for (size_t i = 0; i < from->steps.len && &from->steps.items[i] != s; i++)
 		if (from->steps.items[i].member)
 			left = from->steps.items[i].member;
-	if (!s->member)
+	if (!s->member) {
+		/* Of what a reference to an array refers to. */
+		if (is_rust && is_pointer && v->type->element->kind == TYPE_ARRAY) {
+			v->type = v->type->element;
+			if (!follow(m, is_user, v))
+				return false;
+		}
 		return step_index(m, left, s, is_user, v);
+	}
 	m->result->at = s->at;
 	if (is_pointer && !s->is_arrow && !is_rust)
 		return refuse(m,

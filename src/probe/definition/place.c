@@ -4,6 +4,7 @@
 
 #include "base/glob.h"
 #include "binary/debug/lines.h"
+#include "binary/debug/listing.h"
 #include "binary/debug/source.h"
 #include "kernel/symbols/ksyms.h"
 #include "probe/definition/internal.h"
@@ -351,7 +352,7 @@ static bool is_wanted(const struct finder *f, const struct debug_entry *e)
 	/* What a pattern matches and has no debug information is the compiler's own. */
 	if (!e->dwarf && (needs_dwarf || is_glob(p)))
 		return false;
-	return !p->source || debug_path_ends_with(e->file, p->source);
+	return !p->source || (e->file && debug_path_ends_with(e->file, p->source));
 }
 
 static int add_entry(void *arg, const struct debug_entry *e)
@@ -381,11 +382,12 @@ static int add_entry(void *arg, const struct debug_entry *e)
 		f->err = -EINVAL;
 		return f->err;
 	}
+	/* The linker has left these out, but not what describes them. */
+	if (f->t->is_user && (elf_file_offset(f->t->file, e->address, &offset) ||
+			      !elf_file_is_executable_offset(f->t->file, offset)))
+		return 0;
 	/* Of many, those that cannot be probed are left out. */
-	if (is_glob(p) && f->t->is_user &&
-	    (elf_file_offset(f->t->file, e->address, &offset) ||
-	     !elf_file_is_executable_offset(f->t->file, offset) ||
-	     user_breaks(f->t->file, offset))) {
+	if (is_glob(p) && f->t->is_user && user_breaks(f->t->file, offset)) {
 		f->out->skipped++;
 		return 0;
 	}
@@ -411,6 +413,18 @@ static int find_entries(struct finder *f)
 	return err;
 }
 
+/* Functions that begin at the line, though the table of lines has nothing of it: clang. */
+static int add_declared(struct entry_search *s, const char *source, u32 line)
+{
+	struct debug_listing l;
+	int err = debug_list_file(s->f->t->file, source, line, line, &l);
+
+	for (size_t i = 0; i < l.lines.len && !err; i++)
+		err = add_code(s->f, l.lines.items[i].address, NULL, true);
+	debug_listing_release(&l);
+	return err;
+}
+
 static int find_lines(struct finder *f)
 {
 	const struct point *p = f->point;
@@ -423,6 +437,8 @@ static int find_lines(struct finder *f)
 		return path ? add_pattern(&s, path, 1) : -ENOENT;
 	}
 	err = each_exact_line(&s, p->source, p->line);
+	if (err == -ENOENT)
+		err = add_declared(&s, p->source, p->line);
 	if (err == -ENOENT && s.nearest) {
 		diag_error(f->t->diag, p->at, "Probe point '%s' not found.", p->text);
 		diag_hint(f->t->diag, "no code comes from that line; the next with code is %s:%u",
@@ -433,20 +449,6 @@ static int find_lines(struct finder *f)
 }
 
 /* ---- all ---- */
-
-static int refuse_without_debug(struct finder *f)
-{
-	if (f->t->path)
-		diag_error(f->t->diag, f->point->at, "The %s file has no debug information.",
-			   f->t->path);
-	else
-		diag_error(f->t->diag, f->point->at,
-			   "Failed to find the path for the kernel: no vmlinux with debug "
-			   "information is installed");
-	diag_hint(f->t->diag, "Rebuild with -g, or install an appropriate debuginfo package.");
-	f->err = -ENODATA;
-	return f->err;
-}
 
 static int find(struct finder *f, const struct point_definition *def)
 {
@@ -462,8 +464,10 @@ static int find(struct finder *f, const struct point_definition *def)
 	if (p->has_address)
 		return find_address(f);
 	has_debug = f->t->file && !debug_available(f->t->file);
-	if (!has_debug && needs_lines)
-		return refuse_without_debug(f);
+	if (!has_debug && needs_lines) {
+		f->err = translator_refuse(f->t, p->at);
+		return f->err;
+	}
 	if (!p->function)
 		return find_lines(f);
 	if (has_debug && !p->is_return)
@@ -503,6 +507,8 @@ int places_find(struct translator *t, const struct point_definition *def, struct
 		err = t->file ? user_check_files(&t->env, p->at) : 0;
 	if (ret->list.len || (err && err != -ENOENT))
 		return err;
+	if (t->file && debug_lacks(t->file))
+		return translator_refuse(t, p->at);
 	diag_error(t->diag, p->at, "Probe point '%s' not found.", p->text);
 	hint_nearest(&f);
 	return -ENOENT;

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "binary/debug/lines.h"
 #include "kernel/symbols/ksyms.h"
 #include "kernel/tracefs/lasting_event.h"
 #include "probe/cache/entries.h"
@@ -114,6 +115,28 @@ struct elf_file *translator_file(struct translator *t)
 	return t->file;
 }
 
+int translator_refuse(struct translator *t, struct span at)
+{
+	const char *const lacks = t->file ? debug_lacks(t->file) : NULL;
+
+	if (lacks) {
+		diag_error(t->diag, at, "A part of the debug information of %s is missing: %s",
+			   t->path, lacks);
+		diag_hint(t->diag, "put that file there, or a package of all of them, %s.dwp",
+			  t->path);
+	} else if (t->file) {
+		diag_error(t->diag, at, "The %s file has no debug information.", t->path);
+		diag_hint(t->diag, "Rebuild with -g, or install an appropriate debuginfo package.");
+	} else {
+		diag_error(t->diag, at,
+			   "Failed to find the path for the kernel: no vmlinux with debug "
+			   "information is installed");
+		diag_hint(t->diag,
+			  "install the kernel's debug symbols, or name its vmlinux by -k FILE");
+	}
+	return -ENODATA;
+}
+
 /* ---- names ---- */
 
 #define ANONYMOUS "(anonymous namespace)::"
@@ -180,10 +203,11 @@ static int add_user_place(struct translator *t, const struct point *p, const str
 	u64 offset, base;
 	char *disk, *text;
 
-	if (strpbrk(t->path, " \t\n")) {
-		diag_error(t->diag, NO_SPAN, "the kernel does not take a path with blanks: %s",
-			   t->path);
-		diag_hint(t->diag, "make a link without blanks to it, and name that");
+	/* The kernel splits at what isspace() takes, and '#' begins a comment. */
+	if (strpbrk(t->path, " \t\n\v\f\r#")) {
+		diag_error(t->diag, NO_SPAN,
+			   "the kernel does not take a path with blanks or '#': %s", t->path);
+		diag_hint(t->diag, "give the file or its folder a name without them");
 		return -EINVAL;
 	}
 	if (elf_file_offset(t->file, place->address, &offset))

@@ -58,6 +58,8 @@ struct translator *translator_new(struct kernel *k, struct diag *d,
 void translator_release(struct translator *t); /* NULL is fine */
 /* The file of the target: a program, or vmlinux; NULL: the running kernel's symbols only. */
 struct elf_file *translator_file(struct translator *t);
+/* Says that the target's debug information, or a part of it, is not there. -ENODATA. */
+int translator_refuse(struct translator *t, struct span at);
 /*
  * Translates one definition; text must outlive d. 0, or -errno with a diagnostic. To be released in
  * any case; its strings live as long as t.
