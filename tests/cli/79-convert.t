@@ -263,6 +263,70 @@ named = {strings[m[5][0]]: strings[m[6][0]] for m in mappings.values() if m[6][0
 assert named and all(ids[f] == i for f, i in named.items()), (named, ids)
 P
 
+# ---- time lines ----
+
+# The whole machine for a moment, and calls of a program that strace has counted.
+perf record -q -a -k mono -o switches.data -e sched:sched_switch,sched:sched_waking -- sleep 0.2 >/dev/null 2>&1
+run convert kernel.data kernel.json
+judge "chrome: every event once, system calls as slices" kernel.json <<'P'
+import collections, json, sys
+d = json.load(open(sys.argv[1]))
+lines = [json.loads(l) for l in open("out.ndjson")]
+got = collections.Counter((e["ph"], e["cat"]) for e in d["traceEvents"] if e["ph"] != "M")
+want = collections.Counter(l["event"] for l in lines)
+enter, exit = "raw_syscalls:sys_enter", "raw_syscalls:sys_exit"
+assert got["X", enter] > 10
+assert got["X", enter] + got["i", enter] + got["B", enter] == want[enter], got
+assert got["X", enter] + got["i", exit] == want[exit], got
+assert got["i", "cpu-clock"] == want["cpu-clock"]
+begin = int(d["otherData"]["begin_ns"])
+assert begin == int(lines[0]["time_ns"]) and d["otherData"]["clock"] == "since 1970"
+# each slice is a call that the lines have, to the nanosecond
+open_calls, calls = {}, set()
+for l in lines:
+    tid, f = l["context"]["tid"], l["fields"]
+    if l["event"] == enter: open_calls[tid] = (int(l["time_ns"]), f["id"])
+    elif l["event"] == exit and tid in open_calls:
+        at, number = open_calls.pop(tid)
+        if number == f["id"]: calls.add((tid, at - begin, int(l["time_ns"]) - at, number, str(f["ret"])))
+slices = {(e["tid"], round(e["ts"] * 1000), round(e["dur"] * 1000), e["args"]["begin"]["id"], str(e["args"]["end"]["ret"])) for e in d["traceEvents"] if e["ph"] == "X" and e["cat"] == enter}
+assert slices == calls, (len(slices), len(calls), list(slices - calls)[:2], list(calls - slices)[:2])
+assert any(e["name"] == "execve" for e in d["traceEvents"] if e["ph"] == "X")
+# call chains end at the outermost frame
+frames = d["stackFrames"]
+for e in d["traceEvents"]:
+    if "sf" in e:
+        f = str(e["sf"])
+        while f != "0": f = str(frames[f].get("parent", 0))
+P
+run convert switches.data switches.json
+judge "chrome: who ran on a CPU, one after the other, and from where threads were woken" switches.json <<'P'
+import collections, json, subprocess, sys
+d = json.load(open(sys.argv[1]))
+events = d["traceEvents"]
+lines = subprocess.run(["perf", "script", "-i", "switches.data", "-F", "event"], capture_output=True, text=True).stdout.split()
+switches = sum("sched_switch" in l for l in lines)
+slices = [e for e in events if e["ph"] == "X"]
+assert slices and len(slices) <= switches
+last = {}
+for e in sorted(slices, key=lambda e: e["ts"]):
+    assert e["args"]["prev_pid"] != 0 # its name may be another by then: exec
+    assert e["ts"] >= last.get(e["tid"], 0) - 1e-6, e
+    last[e["tid"]] = e["ts"] + e["dur"]
+names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+assert all(names[e["pid"], e["tid"]].startswith("CPU ") for e in slices)
+starts = {e["id"]: e["ts"] for e in events if e["ph"] == "s"}
+ends = {e["id"]: e["ts"] for e in events if e["ph"] == "f"}
+assert ends and all(starts[i] <= t for i, t in ends.items())
+P
+run convert user user.json
+judge "chrome: events of a program, with their fields" user.json <<'P'
+import json, sys
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "i"]
+lines = [json.loads(l) for l in open("user.ndjson")]
+assert [(e["name"], e["args"]) for e in events] == [(l["event"], l["fields"]) for l in lines]
+P
+
 # ---- text that is none ----
 
 for text in 'a b' '{"a": 1}' 'main;work x' 'x 1' '2024-01-01 12:00:00 sh 12: a;b' "$(cat "$top/tests/cli/79-convert.t")"; do
@@ -279,7 +343,7 @@ printf 'cpus=2\n          ls-926   [001] d..2. 36585.188777: sched_wakeup:      
 run convert --to ndjson trace-cmd.txt -
 is "$rc $(sed 's/,"text.*//' "$work/out" | tr '\n' ' ')" '3 {"time_ns":36585188777000,"event":"sched_wakeup","cpu":1,"context":{"procname":"ls","tid":926},"fields":{"comm":"a b","pid":7,"prio":120,"target_cpu":1} {"time_ns":36585288777000,"event":"kernel_stack","cpu":1,"context":{"procname":"<idle>","tid":0},"fields":{},"frames":["do_idle","cpu_startup_entry+0x5"] ' "the text of trace-cmd report: fields, a chain, and lost events"
 perf record -q -o nothing.data -e sched:sched_process_hang -- true >/dev/null 2>&1
-for to in ndjson csv folded speedscope pprof; do
+for to in ndjson csv folded speedscope pprof chrome; do
 	run convert --to $to nothing.data nothing.$to
 	[ "$rc" = 0 ] && [ -e nothing.$to ]
 	ok "$to: an empty recording is an empty file of its kind"
