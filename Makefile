@@ -43,7 +43,7 @@ LDFLAGS := $(LDFLAGS_$(BUILD)) -Wl,--gc-sections
 LIBS	:= -ldw -lelf -lbpf -lelf -lz -llzma -lbz2 -lzstd -liberty -lpthread -lm -ldl
 
 SRC	  := $(sort $(shell find src -name '*.c'))
-OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o \
+OBJS	  := $(SRC:%.c=$(OBJ)/%.o) $(OBJ)/gen/tools.o $(OBJ)/gen/pages.o \
 	     $(OBJ)/lib/reader.o $(OBJ)/lib/field_size.o $(OBJ)/lib/clock.o $(OBJ)/lib/ctf.o $(OBJ)/lib/ctf_packet.o $(OBJ)/lib/vm.o $(OBJ)/lib/vm_check.o $(OBJ)/lib/vm_simplify.o $(OBJ)/lib/aggregate.o $(OBJ)/lib/event.o $(OBJ)/lib/refusal.o # the library's readers are the tool's too
 CORE	  := $(OBJ)/libcore.a
 UNIT	  := $(sort $(wildcard tests/unit/*.c))
@@ -74,9 +74,13 @@ $(OBJ)/%.o: %.c
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(OBJ)/gen/tools.o: $(GEN)/tools.c
+$(OBJ)/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GEN)/pages.c: scripts/embed-pages.sh $(wildcard src/view/page/*.js src/view/page/*.css)
+	@mkdir -p $(@D)
+	$(Q)scripts/embed-pages.sh src/view/page > $@.tmp && mv $@.tmp $@
 
 $(GEN)/tools.c: scripts/embed-tools.sh $(TOOLS)
 	@mkdir -p $(@D)

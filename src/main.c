@@ -14,6 +14,7 @@
 #include "cmd/convert/convert.h"
 #include "cmd/doctor.h"
 #include "cmd/fmt.h"
+#include "cmd/flame/flame.h"
 #include "cmd/hist/hist.h"
 #include "cmd/ftrace/functrace.h"
 #include "cmd/list/list.h"
@@ -33,6 +34,7 @@ const struct command commands[] = {
 	{"run", "compile and run a script (also without the word: pantrace -e ..., pantrace FILE)",
 	 cmd_run},
 	{"list", "what can be traced", cmd_list},
+	{"flame", "draw the stacks of a recording as a flame graph", cmd_flame},
 	{"fmt", "print scripts in the standard layout", cmd_fmt},
 	{"record", "record events of instrumented programs, as CTF", cmd_record},
 	{"user", "instrumented programs and their sessions", cmd_user},

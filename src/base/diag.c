@@ -243,16 +243,16 @@ void diag_print(struct diag *d, FILE *out, bool colour)
 	d->messages.len = 0;
 }
 
-bool diag_is_coloured(void)
+bool terminal_is_coloured(int fd)
 {
 	const char *term = getenv("TERM");
 
-	return isatty(STDERR_FILENO) && !getenv("NO_COLOR") && term && !str_eq(term, "dumb");
+	return isatty(fd) && !getenv("NO_COLOR") && term && !str_eq(term, "dumb");
 }
 
 void diag_tell(struct diag *d)
 {
-	diag_print(d, stderr, diag_is_coloured());
+	diag_print(d, stderr, terminal_is_coloured(STDERR_FILENO));
 }
 
 int diag_close(struct diag *d, int rc)

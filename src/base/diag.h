@@ -95,7 +95,8 @@ void diag_place(const struct source *s, u32 offset, u32 *ret_line, u32 *ret_colu
 void diag_print(struct diag *d, FILE *out, bool colour);
 /* The same on standard error, in the colours that it can show. */
 void diag_tell(struct diag *d);
-bool diag_is_coloured(void);
+/* Is it a terminal that takes colours, and does nobody object (NO_COLOR)? */
+bool terminal_is_coloured(int fd);
 /*
  * The end of a command: the same, and releases it. Returns the code of the errors, if there were
  * any, else rc.

@@ -139,7 +139,7 @@ static void print_message(struct engine *e, const struct record *r)
 		output_flush(e->out);
 		fwrite(line.data, 1, line.len, stderr);
 		diag_print_expansions(e->env->diag, is_error ? DIAG_ERROR : DIAG_WARNING,
-				      r->action->span, stderr, diag_is_coloured());
+				      r->action->span, stderr, terminal_is_coloured(STDERR_FILENO));
 		fflush(stderr);
 	}
 	strbuf_release(&line);

@@ -259,7 +259,7 @@ static void add_places(struct line_view *v, const struct debug_listed_line *line
 static void show_text(struct line_view *v, u32 number, const char *text, size_t len,
 		      const struct debug_listed_line *lines, size_t n)
 {
-	const bool coloured = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	const bool coloured = terminal_is_coloured(STDOUT_FILENO);
 
 	if (n && coloured)
 		strbuf_addstr(&v->out, COLOUR_LINE);

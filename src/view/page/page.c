@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/page/page.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/escape.h"
+
+void page_add_number(struct strbuf *data, u64 value)
+{
+	while (value >= 128) {
+		strbuf_addch(data, (char)(value | 128));
+		value >>= 7;
+	}
+	strbuf_addch(data, (char)value);
+}
+
+static void add_base64(struct strbuf *out, const u8 *data, size_t n)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *to = strbuf_reserve(out, (n + 2) / 3 * 4);
+
+	for (size_t i = 0; i < n; i += 3) {
+		const u32 bits = (u32)data[i] << 16 | (i + 1 < n ? (u32)data[i + 1] << 8 : 0) |
+				 (i + 2 < n ? data[i + 2] : 0);
+
+		*to++ = letters[bits >> 18];
+		*to++ = letters[bits >> 12 & 63];
+		*to++ = i + 1 < n ? letters[bits >> 6 & 63] : '=';
+		*to++ = i + 2 < n ? letters[bits & 63] : '=';
+	}
+	out->len += (n + 2) / 3 * 4;
+	out->data[out->len] = 0;
+}
+
+/* As zlib packs it (RFC 1950), which browsers unpack by themselves. */
+static void add_data(struct strbuf *out, const void *data, size_t len)
+{
+	uLongf n = compressBound(len);
+	u8 *packed = xreallocarray(NULL, n, 1);
+
+	compress2(packed, &n, data, len, 6); /* cannot fail: the bound is kept */
+	add_base64(out, packed, n);
+	free(packed);
+}
+
+static const struct embedded_page *page_part(const char *name)
+{
+	const struct embedded_page *e = embedded_pages;
+
+	while (!str_eq(e->name, name))
+		e++;
+	return e;
+}
+
+void page_write(const struct page *p, struct strbuf *out)
+{
+	const struct embedded_page *style = page_part("style"), *script = page_part(p->script);
+
+	strbuf_addf(out,
+		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		    "style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "
+		    "form-action 'none'\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<title>",
+		    style->sha256, script->sha256);
+	escape_xml(out, p->title, strlen(p->title));
+	strbuf_addstr(out, "</title>\n<style>");
+	strbuf_add(out, style->text, style->len);
+	strbuf_addstr(out, "</style>\n</head>\n<body>\n<h1>");
+	escape_xml(out, p->title, strlen(p->title));
+	strbuf_addstr(out, "</h1>\n<main id=\"picture\"></main>\n<noscript>");
+	strbuf_add(out, p->still->data, p->still->len);
+	strbuf_addstr(out, "</noscript>\n<div id=\"tables\">");
+	strbuf_add(out, p->table->data, p->table->len);
+	strbuf_addstr(out, "</div>\n<script type=\"application/octet-stream\" id=\"data\">");
+	add_data(out, p->data, p->len);
+	strbuf_addstr(out, "</script>\n<script>");
+	strbuf_add(out, script->text, script->len);
+	strbuf_addstr(out, "</script>\n</body>\n</html>\n");
+}
