@@ -24,6 +24,7 @@ ok "the program with events of its own is built" || sed 's/^/# /' "$work/err"
 PANTRACE_RECORD=. PANTRACE_EVENTS='shop:*' ./shop # what `crash` looks at
 pantrace record -u 'shop:*' -o trace -- ./shop >"$work/out" 2>&1
 ok "and recorded"
+perf record -q -F 999 -e cpu-clock -g -- sh -c 'for i in 1 2 3; do ls -R /etc; done' >/dev/null 2>&1 # perf.data
 
 # Commands: in the table's second column, and at the beginning of a line of the blocks, up to what explains them.
 {

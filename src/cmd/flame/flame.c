@@ -15,7 +15,7 @@
 struct arguments {
 	struct selection_arguments selection;
 	const char *output, *root, *weight, *title, *unit, *compare;
-	bool svg, text, icicle, no_symbols;
+	bool svg, text, icicle, counts, no_symbols;
 	struct string_list places;
 };
 
@@ -37,9 +37,11 @@ static const struct option_spec options[] = {
 	 OPTION_STRING, offsetof(struct arguments, compare)},
 	{0, "by", "comm|pid|tid|none", "what stands below the first function (comm)", OPTION_STRING,
 	 offsetof(struct arguments, root)},
-	{0, "weight", "FIELD", "add up this field (period, bytes) instead of counting events",
+	{0, "weight", "FIELD", "add up this field (bytes) instead of the samples' periods",
 	 OPTION_STRING, offsetof(struct arguments, weight)},
-	{0, "unit", "WORD", "what is counted (samples, or the field)", OPTION_STRING,
+	{0, "count", NULL, "count samples, whatever their periods", OPTION_FLAG,
+	 offsetof(struct arguments, counts)},
+	{0, "unit", "WORD", "what is counted (ns of clocks, events, or the field)", OPTION_STRING,
 	 offsetof(struct arguments, unit)},
 	{0, NULL, NULL, "Which events", OPTION_HEADING, 0},
 	SELECTION_OPTIONS(offsetof(struct arguments, selection)),
@@ -62,16 +64,19 @@ static const struct command_spec spec = {
 		    "  pantrace flame -o cpu.svg perf.data           # for a document\n"
 		    "  pantrace flame --compare before.data after.data -o change.html\n"
 		    "  pantrace flame -w 'comm == \"nginx\"' --by tid perf.data\n"
-		    "  pantrace flame -e page-faults --weight period perf.data\n",
+		    "  pantrace flame -e page-faults stacks.folded\n",
 	.details =
-		"RECORDING is what report reads and has call chains: a perf.data (perf record -g), a "
-		"trace.dat with kernel_stack events; default perf.data.\n\n"
+		"RECORDING is what report reads and has call chains: a perf.data (perf record -g), "
+		"a trace.dat with kernel_stack events, the text of perf script, folded stacks; "
+		"default perf.data.\n\n"
 		"The page is one file that needs nothing else: it opens from a disk or a mail, "
 		"searches, zooms, and shows the callers and callees of a function; press ? for its "
 		"keys. The same input gives the same bytes.\n\n"
-		"A frame is as wide as its part of all events; frames of one parent stand in the "
-		"order of their names, not of time. Events without a stack are left out, and "
-		"counted on standard error.\n\n"
+		"A frame is as wide as its part of the whole. A sample counts as much as its "
+		"period says: time for clocks, events for others. Frames of one parent stand in "
+		"the order of their names, not of time. Events without a stack, and events of "
+		"other kinds than the first, are left out and counted on standard error; -e "
+		"chooses the kind.\n\n"
 		"With --compare, widths are those of RECORDING. Colours compare shares, so the two "
 		"need not be equally long.\n\n"
 		"The exit code is 3 when the recording says that events were lost, and 1 when "
@@ -97,8 +102,9 @@ struct drawing {
 	enum flame_root root;
 	struct flame *flame;
 	struct diag diag;
-	u64 taken, without_stack, without_weight, lost;
-	bool is_damaged, is_full, has_gaps;
+	u64 taken, without_stack, without_weight, other_kinds, lost;
+	char *kind; /* of the events; see stack_feed */
+	bool has_periods, is_damaged, is_full, has_gaps;
 };
 
 /* ---- what is asked for ---- */
@@ -170,19 +176,28 @@ static void choose_text_shape(struct flame_options *o, int fd)
 static void read_events(struct drawing *d, struct recordings *all, struct selection *s,
 			enum flame_side side)
 {
-	struct stack_feed feed = {
-		.flame = d->flame, .side = side, .root = d->root, .weight = d->arguments->weight};
+	struct stack_feed feed = {.flame = d->flame,
+				  .side = side,
+				  .root = d->root,
+				  .weight = d->arguments->weight,
+				  .counts = d->arguments->counts,
+				  .kind = d->kind};
+	const struct string_list weight = {(const char **)&feed.weight, feed.weight != NULL};
 	struct recording_loss loss;
 	struct recording *r;
 
 	while (!selection_is_over(s) && (r = recordings_next(all, &d->diag)))
 		if (selection_passes(s, r))
 			stack_feed_add(&feed, r);
-	report_names_check(all, s->where.items, s->where.len, &d->diag);
+	report_names_check(all, s->where.items, s->where.len, &weight, &d->diag);
 	loss = recordings_loss(all, &d->diag);
 	d->taken += side == FLAME_NEW ? feed.taken : 0;
 	d->without_stack += feed.without_stack;
 	d->without_weight += feed.without_weight;
+	d->other_kinds += feed.other_kinds;
+	d->has_periods |= feed.has_periods;
+	if (!d->kind && feed.kind)
+		d->kind = xstrdup(feed.kind);
 	d->lost += loss.events + loss.packets;
 	d->has_gaps |= loss.gaps;
 	d->is_damaged |= loss.damaged || d->diag.errors;
@@ -197,7 +212,7 @@ static int read_recordings(struct drawing *d, const char *const *paths, enum fla
 		.events = a->selection.events,
 		.files = a->places,
 		.no_symbols = a->no_symbols,
-		.style = "",
+		.style = paths[1] || a->selection.begin || a->selection.end ? NULL : "",
 	};
 	struct selection s = {.arguments = &a->selection};
 	struct recordings *all = recordings_new(&what);
@@ -219,13 +234,26 @@ static int read_recordings(struct drawing *d, const char *const *paths, enum fla
 
 /* ---- the end ---- */
 
+static const char *unit_of(const struct drawing *d)
+{
+	const struct arguments *const a = d->arguments;
+
+	if (a->unit || a->weight)
+		return a->unit ?: a->weight;
+	if (!d->has_periods)
+		return "samples";
+	return str_starts(d->kind, "cpu-clock") || str_starts(d->kind, "task-clock") ? "ns"
+	       : str_eq(d->kind, "stack")					     ? "samples"
+										     : "events";
+}
+
 static int write_picture(struct drawing *d, const char *path)
 {
 	const struct arguments *const a = d->arguments;
 	char *title = a->title ? NULL : xasprintf("Flame graph of %s", path);
 	struct flame_options o = {
 		.title = a->title ?: title,
-		.unit = a->unit ?: a->weight ?: "samples",
+		.unit = unit_of(d),
 		.icicle = a->icicle,
 		.min_width = 0.1,
 	};
@@ -256,6 +284,10 @@ static enum exit_code told_end(struct drawing *d)
 	if (d->without_weight)
 		complain("flame", "%llu events without %s are not in it",
 			 (unsigned long long)d->without_weight, d->arguments->weight);
+	if (d->other_kinds)
+		complain("flame",
+			 "%llu events of other kinds than %s are not in it; -e chooses the kind",
+			 (unsigned long long)d->other_kinds, d->kind);
 	if (d->lost)
 		complain("flame", "the tracer lost %llu events", (unsigned long long)d->lost);
 	if (d->is_full)
@@ -303,6 +335,7 @@ int cmd_flame(int argc, char **argv)
 		rc = draw(&d, first == argc ? usual : (const char *const *)argv + first);
 	}
 	flame_release(d.flame);
+	free(d.kind);
 	diag_release(&d.diag);
 	options_release(&spec, &a);
 	return rc;

@@ -16,11 +16,15 @@ struct stack_feed {
 	struct flame *flame;
 	enum flame_side side;
 	enum flame_root root;
-	const char *weight; /* the field that is summed up; NULL: what the recording counts */
+	const char *weight; /* the field that is summed up; NULL: periods, else events */
+	bool counts; /* events, whatever their periods */
+	/* Only events of one kind are added up: others have another unit. NULL before the first. */
+	const char *kind;
+	bool has_periods;
 	struct recorded_stack stack;
 	VECTOR(struct flame_frame) frames;
 	u64 taken; /* events */
-	u64 without_stack, without_weight; /* left out */
+	u64 without_stack, without_weight, other_kinds; /* left out */
 	bool is_full; /* the sum does not fit */
 };
 

@@ -65,31 +65,25 @@ static void add_frame(struct stack_feed *feed, const struct recorded_frame *fram
 
 static void add_root(struct stack_feed *feed, struct recording *r, struct arena *names)
 {
-	const char *id = feed->root == ROOT_TID ? "tid" : "pid";
-	const struct field_value comm = r->reader->value(r, "comm", false);
-	const struct field_value number = r->reader->value(r, id, false);
-	const bool has_number = feed->root != ROOT_COMM && number.kind == FIELD_INTEGER;
-	const int size = comm.kind == FIELD_TEXT ? (int)comm.size : 0;
+	const struct recorded_place place = recording_place(r);
+	const s64 number = feed->root == ROOT_TID ? place.tid : place.pid;
+	const bool has_number = feed->root != ROOT_COMM && number >= 0;
 	const char *name;
 
-	if (feed->root == ROOT_NONE || (!size && !has_number))
+	if (feed->root == ROOT_NONE || (!place.comm && !has_number))
 		return;
-	name = has_number ? arena_printf(names, "%.*s %lld", size, comm.text,
-					 (long long)number.integer)
-			  : arena_strndup(names, comm.text, (size_t)size);
+	name = arena_text(names, place.comm ?: "", place.comm ? place.comm_size : 0);
+	if (has_number)
+		name = arena_printf(names, "%s %lld", name, (long long)number);
 	vector_push(&feed->frames,
 		    (struct flame_frame){.name = name, .len = strlen(name), .kind = FLAME_OTHER});
 }
 
 /* False: the event has no such number. */
-static bool weight_of(const struct stack_feed *feed, struct recording *r, u64 *ret)
+static bool field_weight(struct recording *r, const char *field, u64 *ret)
 {
-	struct field_value v;
+	const struct field_value v = r->reader->value(r, field, true);
 
-	*ret = 1;
-	if (!feed->weight)
-		return true;
-	v = r->reader->value(r, feed->weight, true);
 	if (v.kind == FIELD_DECIMAL && v.decimal >= 0 && v.decimal < 0x1p64)
 		*ret = (u64)v.decimal;
 	else if (v.kind == FIELD_INTEGER && !(v.is_signed && (s64)v.integer < 0))
@@ -99,15 +93,38 @@ static bool weight_of(const struct stack_feed *feed, struct recording *r, u64 *r
 	return true;
 }
 
+/* A sample stands for as many events as its period says. */
+static bool weight_of(struct stack_feed *feed, struct recording *r, u64 *ret)
+{
+	u64 period;
+
+	*ret = 1;
+	if (feed->weight)
+		return field_weight(r, feed->weight, ret);
+	period = feed->counts ? 0 : recording_place(r).period;
+	feed->has_periods |= period != 0;
+	*ret = period ?: 1;
+	return true;
+}
+
+static bool is_kind(struct stack_feed *feed, const struct recording *r)
+{
+	if (!feed->kind)
+		feed->kind = r->kind->name;
+	return feed->kind == r->kind->name || str_eq(feed->kind, r->kind->name);
+}
+
 void stack_feed_add(struct stack_feed *feed, struct recording *r)
 {
 	struct arena names = ARENA_INIT;
 	u64 weight;
 
-	if (!weight_of(feed, r, &weight)) {
-		feed->without_weight++;
-	} else if (!recording_stack(r, &feed->stack)) {
+	if (!recording_stack(r, &feed->stack)) {
 		feed->without_stack++;
+	} else if (!is_kind(feed, r)) {
+		feed->other_kinds++;
+	} else if (!weight_of(feed, r, &weight)) {
+		feed->without_weight++;
 	} else {
 		feed->frames.len = 0;
 		add_root(feed, r, &names);

@@ -230,13 +230,16 @@ static void put_in_order(struct flame *f)
 	vector_free(&children);
 }
 
-/* Totals from the leaves to the root; then where each begins. */
+/*
+ * Totals from the leaves to the root; then where each begins: behind what its parent has of its
+ * own, as flamegraph.pl has it.
+ */
 static void sum_up(struct flame *f)
 {
 	const size_t n = f->nodes.len;
 	u32 *parents = xreallocarray(NULL, n, sizeof(*parents));
 	u32 *last = xzalloc((f->depth + 1) * sizeof(*last)); /* the newest node of each depth */
-	u64 *taken = xzalloc(n * sizeof(*taken)); /* by a node's children so far */
+	u64 *taken = xzalloc(n * sizeof(*taken)); /* of a node's width so far */
 
 	for (u32 i = 0; i < n; i++) {
 		const struct flame_node *node = &f->nodes.items[i];
@@ -247,6 +250,8 @@ static void sum_up(struct flame *f)
 	for (size_t i = n; i-- > 1;)
 		for (u32 s = 0; s < FLAME_SIDES; s++)
 			f->nodes.items[parents[i]].total[s] += f->nodes.items[i].total[s];
+	for (size_t i = 0; i < n; i++)
+		taken[i] = f->nodes.items[i].self[FLAME_NEW];
 	for (size_t i = 1; i < n; i++) {
 		struct flame_node *node = &f->nodes.items[i];
 

@@ -36,7 +36,7 @@ function finishTree(tree) {
 	tree.total = Float64Array.from(tree.exact, Number);
 	tree.before = tree.old && Float64Array.from(tree.exactOld, Number);
 	tree.start = new Float64Array(n);
-	const taken = new Float64Array(n);
+	const taken = Float64Array.from(tree.self, Number);
 	for (let i = 1; i < n; i++) {
 		const p = tree.parent[i];
 		tree.start[i] = tree.start[p] + taken[p];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A picture as one HTML file: no network, no framework, the same bytes for the same input. It bears
- * a policy that lets nothing in but its own script and style, by their hashes. What it shows lies
- * in it compressed; where scripts are off, a static picture and the table are seen.
+ * A picture as one HTML file: no network, no framework, the same bytes for the same input. It
+ * bears a policy that lets nothing in but its own script and style, by their hashes. What it shows
+ * lies in it compressed; where scripts are off, a static picture and the table are seen.
  */
 #ifndef PANTRACE_VIEW_PAGE_PAGE_H
 #define PANTRACE_VIEW_PAGE_PAGE_H

@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# flame: stacks of recordings as SVG and text. What perf script says is the truth; the page is 93-flame-page.t's.
+# parallel: it traces its own children only
+. "$(dirname "$0")/lib.sh"
+command -v perf >/dev/null || { echo "1..0 # SKIP no perf"; exit 0; }
+cd "$work" || exit 1
+cat >w.c <<'C'
+volatile unsigned long s;
+void burn(int n) { for (int i = 0; i < n; i++) s += i * n; }
+void big(void) { burn(300000); }
+void small(void) { burn(100000); }
+int main(int argc, char **argv) { for (int i = 0; i < 200; i++) { big(); if (argc > 1) big(); small(); } }
+C
+gcc -g w.c -o w
+for recording in a 'b more'; do
+	set -- $recording
+	perf record -q -F 2000 -e cpu-clock:u -g -o "$1.data" -- ./w $2 >/dev/null 2>&1
+done
+# The samples in which FUNCTION stands: FILE FUNCTION
+samples()
+{
+	perf script -i "$1" -F ip,sym 2>/dev/null | awk -v f="$2" 'NF < 2 { n += has; has = 0 } $2 == f { has = 1 } END { print n + has }'
+}
+all=$(perf script -i a.data -F event 2>/dev/null | grep -c .)
+
+run flame a.data
+is "$rc $out$err" "0 " "a page"
+like "$(head -1 flame.html)" "^<!DOCTYPE html>" "in flame.html"
+run flame --text --count a.data
+like "$out" "100.00% +$all +all" "text: all samples, $all"
+for f in big small main; do
+	like "$out" " $(samples a.data $f) +$f( |$)" "$f: $(samples a.data $f)"
+done
+run flame --count -o a.svg a.data
+python3 - "$all" "$(samples a.data big)" <<'P'
+import re, sys, xml.dom.minidom
+xml.dom.minidom.parse('a.svg')
+all, big = map(int, sys.argv[1:])
+found = re.search(r'<title>big \(([\d,]+) samples.*?width="([\d.]+)"', open('a.svg').read())
+assert int(found[1].replace(',', '')) == big and abs(float(found[2]) - 1180 * big / all) <= 0.1, found
+P
+ok "SVG: well-formed, a frame is as wide as its part"
+run flame --icicle -o icicle.svg a.data
+python3 - <<'P'
+import re
+y = {n: [float(m[1]) for m in re.finditer(r'<title>main \(.*?y="([\d.]+)"', open(n).read())][0] for n in ('a.svg', 'icicle.svg')}
+t = {n: [float(m[1]) for m in re.finditer(r'<title>burn \(.*?y="([\d.]+)"', open(n).read())][0] for n in y}
+assert y['a.svg'] > t['a.svg'] and y['icicle.svg'] < t['icicle.svg'], (y, t)
+P
+ok "--icicle: callers on top"
+run flame --count --compare a.data b.data --text
+like "$out" "$(samples b.data big) +big" "--compare: counts are the new one's"
+run flame --count --compare a.data b.data -o c.svg
+python3 - "$(samples b.data big)" "$(perf script -i b.data -F event 2>/dev/null | grep -c .)" "$(samples a.data big)" "$all" <<'P'
+import re, sys
+big, all, old, before = map(int, sys.argv[1:])
+found = re.search(r'<title>big \(.*?; ([-+][\d.]+)%\).*?fill="#(..)(..)(..)"', open('c.svg').read())
+assert abs(float(found[1]) - (100 * big / all - 100 * old / before)) < 0.006 and int(found[2], 16) > int(found[4], 16), found
+P
+ok "the difference of the shares, red where it is more"
+run flame --by pid --text a.data
+like "$out" "w [0-9]+$" "--by pid"
+run flame --by none --text a.data
+unlike "$out" "^ *[0-9.]+% +[0-9]+ +w$" "--by none"
+period=$(perf script -i a.data -F period 2>/dev/null | awk '{ n += $1 } END { printf "%d", n }')
+run flame --text a.data
+like "$(echo $out)" "SHARE ns FRAME 100.00% $period all" "samples count as much as their periods say"
+run flame --weight period --text a.data
+like "$(echo $out)" "SHARE period FRAME 100.00% $period all" "--weight: the sum of a field"
+run flame --weight nothing --text a.data
+like "$rc $err" "^1 .*no event" "a field that no event has"
+
+# ---- folded stacks: places and widths are what flamegraph.pl (2023) draws of these lines ----
+
+printf '%s\n' 'app;main;read 5' 'app;main;read;vfs_read_[k] 2' 'app;main;read_all 1' 'app;main;write 3' 'idle 4' >x.folded
+run flame -o x.svg x.folded
+python3 - >places <<'P'
+import re
+for m in re.finditer(r'<title>(.*?) \((.*?), .*?<rect x="(.*?)" y=".*?" width="(.*?)"', open('x.svg').read()):
+    print(*m.groups())
+P
+is "$(cat places)" "all 15 samples 10.0 1180.0
+app 11 samples 10.0 865.3
+main 11 samples 10.0 865.3
+read 7 samples 10.0 550.7
+vfs_read 2 samples 403.3 157.4
+read_all 1 samples 560.7 78.6
+write 3 samples 639.3 236.0
+idle 4 samples 875.3 314.7" "folded stacks"
+perf script -i a.data >a.txt 2>/dev/null
+run flame -o from-text.svg --title x a.txt
+run flame -o from-data.svg --title x a.data
+is "$(grep -c '<rect' from-text.svg)" "$(grep -c '<rect' from-data.svg)" "the text of perf script: as many frames as of its recording"
+printf 'a;b 9007199254740993\nc 18437736874454810622\n' >large.folded
+run flame --text large.folded
+like "$(echo $out)" " 18446744073709551615 all .* 9007199254740993 in 2 frames" "counts beyond 2^53"
+printf 'a;b 9007199254740993\nc 18437736874454810623\n' >large.folded
+run flame --text large.folded
+like "$rc $err" "^1 .*too large for 64 bits" "and no further than 64 bits"
+
+# ---- what is not there ----
+
+run flame
+like "$rc $err" "^1 .*perf.data" "no recording"
+run flame -e nothing:here a.data
+like "$rc $err" "^1 .*no event" "no such event"
+run flame --by cpu a.data
+like "$rc $err" "^2 .*--by cpu: it is comm, pid, tid or none" "--by of a wrong word"
+run flame --unit '<b>' a.data
+like "$rc $err" "^2 .*--unit" "--unit of HTML"
+run flame --svg --text a.data
+like "$rc $err" "^2 .*choose one" "two pictures"
+head -c 3000 a.data >cut.data
+run flame -o cut.html cut.data
+is "$rc" 1 "a damaged recording"
+echo keep >other
+ln -s other link.svg
+run flame -o link.svg a.data
+is "$rc $(cat other)" "0 keep" "a link is replaced, not followed"
+run flame -o /nowhere/x.svg a.data
+like "$rc $err" "^1 .*/nowhere/x.svg: No such file or directory" "a directory that is not there"
+run flame --title '<script>"x"' -o t.html a.data
+unlike "$(cat t.html)" '<title><script>' "a title is text"
+if [ -e /dev/full ]; then
+	"$pantrace" flame --text a.data >/dev/full 2>err
+	like "$? $(cat err)" "^1 .*No space left" "a full disk"
+fi
+"$pantrace" flame --text a.data | true
+ok "a reader that leaves"
+done_testing
