@@ -14,6 +14,7 @@ struct recorded_frame {
 	const char *object; /* a path, "[kernel.kallsyms]", "[module]"; NULL = unknown */
 	const char *build_id; /* of the object, hex; NULL or "" = not recorded */
 	bool is_kernel;
+	bool is_inlined; /* a function within the next frame's: offset is in that one */
 };
 
 /* Innermost first. Zero-initialised is empty; vector_free() it. */

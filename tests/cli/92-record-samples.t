@@ -71,7 +71,7 @@ is "$("$pantrace" report -c -w "addr >= $1 && addr < $2" faults.data | awk '{ pr
 run record -c 1 -e sched:sched_process_exec -o exec.data -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done'
 is "$("$pantrace" report -c exec.data | awk '{ print $1, $2 }')" "10 sched:sched_process_exec" "every exec of a command and what it starts"
 like "$err" '^exec.data: 10 of sched:sched_process_exec$' "the last line says what was recorded"
-run record -c 10 -e 'syscalls:sys_enter_getpriority /which == 0/' -o tenth.data -- taskset -c 0 sh -c 'echo | ./work calls 1000'
+run record -c 10 -e 'syscalls:sys_enter_getpriority /which == 0/' -o tenth.data -- taskset -c 0 ./work calls 1000
 is "$("$pantrace" report -c tenth.data | awk '{ print $1 }')" 100 "-c 10: each tenth, with a condition"
 
 # ---- perf opens them, and says the same ----
@@ -90,6 +90,23 @@ like "$(perf report --header-only -i packed.data 2>&1)" 'compressed : Zstd' "per
 run record -F 999 --call-graph dwarf -e cpu-clock -o dwarf.data -- ./work spin 100000000
 perf script -i dwarf.data 2>/dev/null | tr '\n' ' ' >flat
 like "$(cat flat)" "inner_work\+0x[0-9a-f]+ \([^)]*/work\)[[:space:]]+[0-9a-f]+ outer_work\+0x[0-9a-f]+ \([^)]*/work\)[[:space:]]+[0-9a-f]+ main\+0x" "--call-graph dwarf: perf unwinds what was recorded"
+# What is inlined perf and pantrace show with and without the function around it.
+addresses() { awk '/^\t/ && $1 != "ffffffffffffffff" { if ($1 != last) print $1; last = $1; next } { last = ""; print $1 }'; }
+perf script -i dwarf.data 2>/dev/null | addresses >want
+"$pantrace" report -f perf dwarf.data | addresses >got
+[ "$(wc -l <want)" -gt 20 ] && cmp -s want got
+ok "pantrace unwinds the same $(wc -l <want) addresses" || diff want got | head -6 | sed 's/^/# /'
+cat >inlined.c <<'C'
+volatile unsigned long n;
+static inline __attribute__((always_inline)) void innermost(long count) { for (long i = 0; i < count; i++) n += i; }
+static inline __attribute__((always_inline)) void within(long count) { n++; innermost(count); }
+__attribute__((noinline)) void around(long count) { within(count); n++; }
+int main(void) { around(200000000); return n == 0; }
+C
+gcc -O2 -g -fomit-frame-pointer -o inlined inlined.c
+run record -F 999 --call-graph dwarf -e cpu-clock:u -o inlined.data -- ./inlined
+"$pantrace" report inlined.data | tr '\n' ' ' >flat
+like "$(cat flat)" "innermost\+0x[0-9a-f]+ \(inlined\)[[:space:]]+[0-9a-f]+ within\+0x[0-9a-f]+ \(inlined\)[[:space:]]+[0-9a-f]+ around\+0x[0-9a-f]+ \([^)]*/inlined\)[[:space:]]+[0-9a-f]+ main\+" "inlined functions are shown, without frame pointers"
 like "$(perf buildid-list -i chains.data)" '\[kernel.kallsyms\]' "the kernel's build-id is told"
 like "$(perf script --show-mmap-events -i chains.data)" "r-xp $work/work" "mappings are told"
 like "$(perf script --show-mmap-events -i chains.data | grep "$work/work")" "<$(readelf -n work | awk '/Build ID/ { print $3 }')>" "with build-ids"

@@ -13,6 +13,7 @@
 #include "trace/recorded_file.h"
 
 #define MAPPINGS_MAX (1u << 23) /* of all processes */
+#define INLINES_MAX  16u
 
 /* Something that is mapped: a file, memory without one, a module. */
 struct object {
@@ -22,6 +23,15 @@ struct object {
 	struct elf_file *elf;
 	bool looked_for;
 	struct hashmap names; /* of symbols, demangled: by their address */
+	struct hashmap inlines; /* by address: struct inlines */
+	struct unwind_rows rows; /* by address */
+	bool rows_were_read;
+};
+
+/* Functions that are inlined at an address. */
+struct inlines {
+	u32 count;
+	const char *names[];
 };
 
 struct mapping {
@@ -78,6 +88,8 @@ void perf_machine_release(struct perf_machine *m)
 
 		elf_file_close(o->elf);
 		hashmap_release(&o->names);
+		hashmap_release(&o->inlines);
+		unwind_release(&o->rows);
 	}
 	vector_free(&m->kernel.list);
 	hashmap_release(&m->threads);
@@ -434,43 +446,127 @@ static char *without_types(char *name)
 	return demangled_name(name);
 }
 
+static const char *clear_name(struct perf_machine *m, const char *name)
+{
+	char *clear = demangle(name);
+	const char *kept = arena_strdup(&m->arena, clear ? without_types(clear) : name);
+
+	free(clear);
+	return kept;
+}
+
 /* Names are kept demangled, once for each symbol. */
 static const char *shown_name(struct perf_machine *m, struct object *o,
 			      const struct elf_symbol *symbol)
 {
 	void **at = hashmap_put(&o->names, &symbol->address, sizeof(symbol->address), NULL);
-	char *clear;
 
-	if (!*at) {
-		clear = demangle(symbol->name);
-		*at = arena_strdup(&m->arena, clear ? without_types(clear) : symbol->name);
-		free(clear);
-	}
+	if (!*at)
+		*at = (void *)clear_name(m, symbol->name);
 	return *at;
+}
+
+/* What is mapped at an address of a process; NULL = nothing. */
+static const struct mapping *mapping_at(struct perf_machine *m, u32 pid, u64 address)
+{
+	const struct process *const p = process_of(m, pid);
+	const size_t i = find(p, address);
+
+	return i < p->list.len && p->list.items[i].start <= address ? &p->list.items[i] : NULL;
+}
+
+/* The object's file, and where in its memory the address is; NULL = it is not to be had. */
+static struct elf_file *code_at(struct perf_machine *m, const struct mapping *in, u64 address,
+				u64 *ret_at)
+{
+	struct elf_file *elf = in ? elf_of(m, in->object) : NULL;
+
+	return elf && !elf_file_address(elf, address - in->start + in->offset, ret_at) ? elf : NULL;
 }
 
 static struct recorded_frame user_place(struct perf_machine *m, u32 pid, u64 address)
 {
-	const struct process *const p = process_of(m, pid);
-	const size_t i = find(p, address);
+	const struct mapping *const in = mapping_at(m, pid, address);
 	struct recorded_frame place = {.address = address, .in_file = address};
-	const struct mapping *in;
 	struct elf_symbol symbol;
 	struct elf_file *elf;
 	u64 at;
 
-	if (i == p->list.len || p->list.items[i].start > address)
+	if (!in)
 		return place;
-	in = &p->list.items[i];
 	place.object = in->object->shown;
 	place.build_id = in->object->build_id;
 	place.in_file = address - in->start + in->offset;
-	elf = elf_of(m, in->object);
-	if (elf && !elf_file_address(elf, place.in_file, &at) &&
-	    elf_file_symbol_at(elf, at, &symbol, &place.offset))
+	elf = code_at(m, in, address, &at);
+	if (elf && elf_file_symbol_at(elf, at, &symbol, &place.offset))
 		place.symbol = shown_name(m, in->object, &symbol);
 	return place;
 }
+
+/* ---- what debug information says of code ---- */
+
+static struct inlines *read_inlines(struct perf_machine *m, struct elf_file *elf, u64 at)
+{
+	struct debug_inline found[INLINES_MAX], outer;
+	const u32 count = elf ? debug_inlines_at(elf, at, found, INLINES_MAX, &outer) : 0;
+	struct inlines *all =
+		arena_alloc(&m->arena, sizeof(*all) + MIN(count, INLINES_MAX) * sizeof(char *));
+
+	all->count = MIN(count, INLINES_MAX);
+	for (u32 i = 0; i < all->count; i++)
+		all->names[i] = clear_name(m, found[i].function);
+	return all;
+}
+
+u32 perf_machine_inlines(struct perf_machine *m, u32 pid, u64 address, const char *const **ret)
+{
+	const struct mapping *const in = mapping_at(m, pid, address);
+	struct elf_file *elf;
+	struct inlines *all;
+	void **slot;
+	u64 at;
+
+	elf = code_at(m, in, address, &at);
+	if (!elf)
+		return 0;
+	slot = hashmap_put(&in->object->inlines, &at, sizeof(at), NULL);
+	if (!*slot)
+		*slot = read_inlines(m, elf, at);
+	all = *slot;
+	*ret = all->names;
+	return all->count;
+}
+
+const struct unwind_row *perf_machine_unwind_rule(struct perf_machine *m, u32 pid, u64 address)
+{
+	const struct mapping *const in = mapping_at(m, pid, address);
+	struct elf_file *elf;
+	struct unwind_rows *rows;
+	size_t low = 0, high;
+	u64 at;
+
+	elf = code_at(m, in, address, &at);
+	if (!elf)
+		return NULL;
+	rows = &in->object->rows;
+	if (!in->object->rows_were_read) {
+		unwind_add_file(rows, elf, 0, UINT64_MAX, 0);
+		unwind_sort(rows);
+		in->object->rows_were_read = true;
+	}
+	high = rows->list.len;
+	while (low < high) { /* the first one behind the address */
+		const size_t middle = low + (high - low) / 2;
+
+		if (rows->list.items[middle].address <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &rows->list.items[low - 1] : NULL;
+}
+
+/* ---- all ---- */
 
 struct recorded_frame perf_machine_place(struct perf_machine *m, u32 pid, enum perf_mode mode,
 					 u64 address)

@@ -8,6 +8,8 @@
 #define PANTRACE_TRACE_PERF_MACHINE_H
 
 #include "base/strbuf.h"
+#include "binary/debug/lines.h"
+#include "binary/debug/unwind.h"
 #include "trace/perf/perf_data.h"
 #include "trace/recorded_stack.h"
 
@@ -35,5 +37,21 @@ enum perf_mode { PERF_MODE_KERNEL, PERF_MODE_USER, PERF_MODE_OTHER };
 /* Where an address of a process leads. Strings stay until it is released. */
 struct recorded_frame perf_machine_place(struct perf_machine *m, u32 pid, enum perf_mode mode,
 					 u64 address);
+/*
+ * Functions that are inlined at an address of a process outside of the kernel, innermost first,
+ * demangled: how many are in *ret, which stays until it is released.
+ */
+u32 perf_machine_inlines(struct perf_machine *m, u32 pid, u64 address, const char *const **ret);
+/* How the caller's frame is found from there; NULL: nobody knows. */
+const struct unwind_row *perf_machine_unwind_rule(struct perf_machine *m, u32 pid, u64 address);
+
+/* ---- unwind.c ---- */
+
+/*
+ * The callers outside of the kernel of a sample with registers and stack (--call-graph dwarf),
+ * the sampled address first, then those of the calls: at most `most`. Returns how many.
+ */
+size_t perf_unwind(struct perf_machine *m, const struct perf_event_attr *attr,
+		   const struct perf_sample *s, u64 *ret, size_t most);
 
 #endif

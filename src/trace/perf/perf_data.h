@@ -92,6 +92,10 @@ struct perf_sample {
 	const u8 *raw; /* NULL = none */
 	const u8 *chain; /* u64 each; may be unaligned */
 	u64 nr_chain;
+	/* of the thread outside of the kernel: those of attr.sample_regs_user; NULL = none */
+	const u8 *user_registers;
+	const u8 *user_stack; /* from the stack pointer on; NULL = none */
+	u64 user_stack_size; /* so much of it is the stack's */
 };
 
 /* False: it does not fit into its record. */

@@ -45,13 +45,24 @@ static void skip_registers(struct cursor *c, u64 mask)
 		skip(c, (u64)__builtin_popcountll(mask), 8);
 }
 
-static void skip_stack(struct cursor *c)
+static void take_registers(struct cursor *c, u64 mask, struct perf_sample *s)
+{
+	if (cursor_u64(c)) /* abi; 0 = none */
+		s->user_registers = cursor_bytes(c, (size_t)__builtin_popcountll(mask) * 8);
+}
+
+static void take_stack(struct cursor *c, struct perf_sample *s)
 {
 	const u64 size = cursor_u64(c);
+	u64 filled;
 
-	skip(c, size, 1);
-	if (size)
-		cursor_u64(c); /* how much of it is the stack's */
+	if (!size)
+		return;
+	if (size > SKIP_MAX)
+		c->failed = true;
+	s->user_stack = cursor_bytes(c, (size_t)size);
+	filled = cursor_u64(c);
+	s->user_stack_size = MIN(filled, size);
 }
 
 static void take_raw(struct cursor *c, struct perf_sample *s)
@@ -108,9 +119,9 @@ bool perf_sample_parse(const struct perf_event_attr *attr, struct cursor c, stru
 	if (type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(&c, attr->branch_sample_type);
 	if (type & PERF_SAMPLE_REGS_USER)
-		skip_registers(&c, attr->sample_regs_user);
+		take_registers(&c, attr->sample_regs_user, &s);
 	if (type & PERF_SAMPLE_STACK_USER)
-		skip_stack(&c);
+		take_stack(&c, &s);
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		s.weight = cursor_u64(&c);
 	if (type & PERF_SAMPLE_DATA_SRC)

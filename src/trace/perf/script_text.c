@@ -55,6 +55,32 @@ static void add_frame(struct perf_script *s, struct perf_machine *m, enum perf_m
 	vector_push(to, perf_machine_place(m, s->sample.pid, mode, address));
 }
 
+/* With the functions that are inlined there before each. */
+static void add_unwound_frames(struct perf_script *s, struct perf_machine *m,
+			       struct recorded_stack *to)
+{
+	const size_t most = to->len < CHAIN_MAX ? CHAIN_MAX - to->len : 0;
+	u64 addresses[CHAIN_MAX];
+	const size_t n =
+		s->sample.user_stack ? perf_unwind(m, s->attr, &s->sample, addresses, most) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct recorded_frame f =
+			perf_machine_place(m, s->sample.pid, PERF_MODE_USER, addresses[i]);
+		const char *const *names;
+		const u32 count = perf_machine_inlines(m, s->sample.pid, addresses[i], &names);
+
+		for (u32 inlined = 0; inlined < count; inlined++) {
+			struct recorded_frame inner = f;
+
+			inner.symbol = names[inlined];
+			inner.is_inlined = true;
+			vector_push(to, inner);
+		}
+		vector_push(to, f);
+	}
+}
+
 static void add_chain_frames(struct perf_script *s, struct perf_machine *m,
 			     struct recorded_stack *to)
 {
@@ -66,6 +92,7 @@ static void add_chain_frames(struct perf_script *s, struct perf_machine *m,
 		if (!is_marker(word, &mode))
 			add_frame(s, m, mode, word, to);
 	}
+	add_unwound_frames(s, m, to);
 }
 
 bool perf_script_stack(struct perf_script *s, struct perf_machine *m, struct recorded_stack *ret)
@@ -93,7 +120,10 @@ static void add_place(u64 address, const struct recorded_frame *f, struct strbuf
 	strbuf_addf(out, "%16" PRIx64 " ", address);
 	add_name(f, out);
 	strbuf_addstr(out, " (");
-	escape_line(out, object, strlen(object));
+	if (f->is_inlined)
+		strbuf_addstr(out, "inlined");
+	else
+		escape_line(out, object, strlen(object));
 	strbuf_addch(out, ')');
 }
 
