@@ -327,6 +327,75 @@ lines = [json.loads(l) for l in open("user.ndjson")]
 assert [(e["name"], e["args"]) for e in events] == [(l["event"], l["fields"]) for l in lines]
 P
 
+for name in kernel switches user; do run convert $( [ $name = user ] && echo user || echo $name.data ) $name.pftrace; done
+protoc --decode_raw <kernel.pftrace >perfetto.raw 2>"$work/why"
+ok "perfetto: protobuf" || cat "$work/why" >&2
+for name in kernel switches user; do
+judge "perfetto: $name: slices, instants, names, fields and call chains are those of chrome" $name.pftrace <<'P'
+# Field numbers of protos/perfetto/trace: trace_packet.proto, track_event/*.proto, interned_data.proto.
+import collections, json, re, struct, subprocess, sys
+sys.path.insert(0, ".")
+from protobuf import fields
+name = sys.argv[1].split(".")[0]
+chrome = json.load(open(name + ".json"))
+begin = int(chrome["otherData"]["begin_ns"])
+text = {k: {} for k in (1, 2, 5, 16, 17)}
+mappings, frames, chains, tracks, open_slices = {}, {}, {}, {}, collections.defaultdict(list)
+got, realtime = collections.Counter(), None
+def value(a):
+    if a[3]: return a[3][0]
+    if a[5]: return struct.unpack("<d", a[5][0].to_bytes(8, "little"))[0]
+    if a[4]: return a[4][0] - (1 << 64) if a[4][0] >> 63 else a[4][0]
+    if a[6]: return re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), a[6][0].decode())
+    if a[2]: return bool(a[2][0])
+    if a[11]: return {m[10][0].decode(): value(m) for m in map(fields, a[11])}
+    return [value(fields(e)) for e in a[12]] if a[12] else []
+def arguments(e): return {a[10][0].decode(): value(a) for a in map(fields, e[4])}
+def chain(iid): return [text[5][frames[f]] for f in chains[iid]]
+last = None
+for packet in map(fields, fields(open(sys.argv[1], "rb").read())[1]):
+    assert packet[10] == [1]
+    for clock in (fields(c) for s in packet[6] for c in fields(s)[1]):
+        if clock[1] == [1]: realtime = clock[2][0]
+    for i in map(fields, packet[12]):
+        for kind, table in text.items():
+            for t in map(fields, i[kind]):
+                assert t[1][0] not in table
+                table[t[1][0]] = t[2][0].decode() if kind != 16 else t[2][0].hex()
+        for m in map(fields, i[19]): mappings[m[1][0]] = (text[17][m[7][0]], text[16][m[2][0]])
+        for f in map(fields, i[6]): frames[f[1][0]] = f[2][0]; assert f[3][0] in mappings
+        for c in map(fields, i[7]): chains[c[1][0]] = c[2]
+    for t in map(fields, packet[60]):
+        tracks[t[1][0]] = fields(t[4][0])[2][0] if t[4] else fields(t[3][0])[1][0] if t[3] else t[2][0].decode()
+        assert not t[5] or t[5][0] in tracks
+    for e in map(fields, packet[11]):
+        track, ns = tracks[e[11][0]], packet[8][0] - begin
+        if e[9][0] == 2:
+            at, n, c, args, stack = open_slices[e[11][0]].pop()
+            got["X", n, c, at, ns - at] += 1
+            continue
+        n, c = text[2][e[10][0]], text[1][e[3][0]]
+        if e[9][0] == 1: open_slices[e[11][0]].append((ns, n, c, None, None))
+        else: got["i", n, c, ns, json.dumps(arguments(e), sort_keys=True)] += 1
+        if e[56] : assert all(chain(e[56][0]))
+for s in open_slices.values():
+    for at, n, c, *rest in s: got["B", n, c, at, None] += 1
+want = collections.Counter()
+for e in chrome["traceEvents"]:
+    ns = lambda key: round(e[key] * 1000)
+    if e["ph"] == "X": want["X", e["name"], e["cat"], ns("ts"), ns("dur")] += 1
+    elif e["ph"] == "B": want["B", e["name"], e["cat"], ns("ts"), None] += 1
+    elif e["ph"] == "i": want["i", e["name"], e["cat"], ns("ts"), json.dumps(e["args"], sort_keys=True)] += 1
+assert want and got == want, (list((got - want))[:2], list((want - got))[:2])
+assert realtime == begin
+if name == "kernel":
+    listed = subprocess.run(["perf", "buildid-list", "-i", "kernel.data"], capture_output=True, text=True).stdout
+    ids = {l.split(None, 1)[1].strip(): l.split()[0] for l in listed.splitlines()}
+    named = {"/" + p: i for p, i in mappings.values() if i}
+    assert chains and named and all(ids[f] == i for f, i in named.items()), named
+P
+done
+
 # ---- text that is none ----
 
 for text in 'a b' '{"a": 1}' 'main;work x' 'x 1' '2024-01-01 12:00:00 sh 12: a;b' "$(cat "$top/tests/cli/79-convert.t")"; do
@@ -343,7 +412,7 @@ printf 'cpus=2\n          ls-926   [001] d..2. 36585.188777: sched_wakeup:      
 run convert --to ndjson trace-cmd.txt -
 is "$rc $(sed 's/,"text.*//' "$work/out" | tr '\n' ' ')" '3 {"time_ns":36585188777000,"event":"sched_wakeup","cpu":1,"context":{"procname":"ls","tid":926},"fields":{"comm":"a b","pid":7,"prio":120,"target_cpu":1} {"time_ns":36585288777000,"event":"kernel_stack","cpu":1,"context":{"procname":"<idle>","tid":0},"fields":{},"frames":["do_idle","cpu_startup_entry+0x5"] ' "the text of trace-cmd report: fields, a chain, and lost events"
 perf record -q -o nothing.data -e sched:sched_process_hang -- true >/dev/null 2>&1
-for to in ndjson csv folded speedscope pprof chrome; do
+for to in ndjson csv folded speedscope pprof chrome perfetto; do
 	run convert --to $to nothing.data nothing.$to
 	[ "$rc" = 0 ] && [ -e nothing.$to ]
 	ok "$to: an empty recording is an empty file of its kind"

@@ -51,6 +51,7 @@ static const struct command_spec spec = {
 		"pantrace convert -e sched_switch --field prev_comm --field next_comm trace.dat "
 		"switches.csv\n"
 		"pantrace convert --to ndjson trace trace.dat - | jq .event\n"
+		"pantrace convert trace trace.dat both.pftrace        # ui.perfetto.dev\n"
 		"pantrace convert -e cpu-clock perf.data cpu.folded   # flamegraph.pl cpu.folded\n"
 		"pantrace convert -e cpu-clock perf.data cpu.pb.gz    # go tool pprof cpu.pb.gz\n",
 	.details =
@@ -69,6 +70,8 @@ static const struct command_spec spec = {
 		"chrome://tracing: who ran on each CPU, system calls, interrupts and work as "
 		"slices, wake-ups as arrows, frequencies as counters, all else as instants of "
 		"their thread, with their fields. Times count from the first event.\n\n"
+		"perfetto (.pftrace, .perfetto-trace): the same as Perfetto's protobuf, with full "
+		"times, call chains, files and build-ids.\n\n"
 		"folded (.folded, .collapsed): call chains and their weights, as flamegraph.pl "
 		"reads them: the periods of samples, or how many events. Of several kinds of "
 		"events only those of the first that has call chains; -e chooses.\n\n"

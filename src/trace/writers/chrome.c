@@ -9,8 +9,7 @@
 
 #include "trace/writers/timeline.h"
 
-#define HOST_STEP (1 << 23) /* more than any process has as its number */
-#define CPUS	  (HOST_STEP - 1) /* the process of CPUs */
+#define CPUS (TIMELINE_HOST_STEP - 1) /* the process of CPUs */
 
 /* A frame of a call chain, below its caller. */
 struct node {
@@ -51,9 +50,7 @@ static void chrome_begin(struct trace_writer *w)
 
 static s64 process_of(const struct timeline_track *t)
 {
-	const s64 first = t->host > 1 ? (s64)(t->host - 1) * HOST_STEP : 0;
-
-	return first + (t->kind == TRACK_THREAD ? t->process : CPUS);
+	return timeline_process(t) + (t->kind == TRACK_THREAD ? 0 : CPUS);
 }
 
 /* A CPU has two threads: who runs on it, and its interrupts. */

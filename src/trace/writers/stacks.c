@@ -87,7 +87,7 @@ static u32 frame_new(struct stacks *s, const struct recorded_frame *f)
 }
 
 /* Strings of a recording stay where they are: the same pointers are the same frame. */
-static u32 frame_id(struct stacks *s, const struct recorded_frame *f)
+u32 stacks_frame(struct stacks *s, const struct recorded_frame *f)
 {
 	const u64 key[3] = {(uintptr_t)f->symbol, (uintptr_t)f->object,
 			    (s->by_address ? f->in_file << 1 : 0) | f->is_kernel};
@@ -133,7 +133,7 @@ s64 stacks_add(struct stacks *s, struct trace_writer *w, struct recording *r, u6
 	s->key.len = 0;
 	vector_push(&s->key, comm_text(s, &place));
 	for (size_t i = s->chain.len; i--;)
-		vector_push(&s->key, frame_id(s, &s->chain.items[i]));
+		vector_push(&s->key, stacks_frame(s, &s->chain.items[i]));
 	at = hashmap_put(&s->entries, s->key.items, s->key.len * sizeof(u32), &is_new);
 	if (is_new) {
 		vector_push(&s->counts, (struct stack_count){0});

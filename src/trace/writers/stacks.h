@@ -37,6 +37,8 @@ struct stacks {
 
 /* Counts the event's chain; tells W what it leaves out. The entry's index, or -1. */
 s64 stacks_add(struct stacks *s, struct trace_writer *w, struct recording *r, u64 *ret_weight);
+/* The number of a frame. */
+u32 stacks_frame(struct stacks *s, const struct recorded_frame *f);
 u32 stacks_text_id(struct stacks *s, const char *text, size_t n);
 const char *stacks_text(const struct stacks *s, u32 text, size_t *ret_size);
 /* Weights are nanoseconds, not counts. */

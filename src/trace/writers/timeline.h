@@ -72,6 +72,12 @@ size_t timeline_items(struct timeline *t, struct recording *r, const struct reco
 		      struct timeline_item *ret);
 /* What is still held, one by one, at the end. False: nothing is left. */
 bool timeline_rest(struct timeline *t, struct timeline_item *ret);
+/* Numbers of processes of several machines, made different. */
+#define TIMELINE_HOST_STEP (1 << 23) /* more than any process has as its number */
+static inline s64 timeline_process(const struct timeline_track *t)
+{
+	return t->process + (t->host > 1 ? (s64)(t->host - 1) * TIMELINE_HOST_STEP : 0);
+}
 /* The number of a host; "" = unknown. */
 u32 timeline_host(struct timeline *t, const char *host);
 void timeline_release(struct timeline *t);

@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 
-static const struct trace_format *const formats[] = {&ndjson_format, &csv_format,
-						     &folded_format, &speedscope_format,
-						     &pprof_format,  &chrome_format};
+static const struct trace_format *const formats[] = {
+	&ndjson_format, &csv_format,	&folded_format,	 &speedscope_format,
+	&pprof_format,	&chrome_format, &perfetto_format};
 
 #define CHUNK (256 << 10) /* bytes that are written at once */
 

@@ -85,6 +85,6 @@ bool recorded_text(struct recording *r, const char *name, const char **ret, size
 extern const char ndjson_schema[];
 
 extern const struct trace_format ndjson_format, csv_format, folded_format, speedscope_format,
-	pprof_format, chrome_format;
+	pprof_format, chrome_format, perfetto_format;
 
 #endif
