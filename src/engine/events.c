@@ -151,7 +151,9 @@ static void hint_map_full(const struct engine *e)
 /*
  * The kernel skips a program whose event comes while it, or any other program of a tracepoint or
  * perf event, runs on the same CPU: in an interrupt, or in a thread that preempted it
- * (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). Linux 5.12 and later count the skipped runs.
+ * (kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c). The skipped runs are counted since Linux
+ * 5.12 for fentry, since 6.1 for raw tracepoints (before, none is skipped there), and since 6.7 for
+ * tracepoints and perf events: what older kernels skip on these, nobody can know.
  */
 static u64 missed_events(const struct engine *e)
 {
