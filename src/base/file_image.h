@@ -18,6 +18,11 @@ struct file_image {
 	u64 base; /* where it begins in the file: a part of it may be the image */
 	int fd; /* its own; -1: `data` was given, and all of it is there */
 	u64 *blocks; /* a bit for each block that was read */
+	/* file_image_lend(): */
+	struct file_image *next; /* of those that have lent something */
+	bool has_lent;
+	u64 lent_at, lent_run; /* the last block that was read on a touch, and how many with it */
+	u32 touches;
 	u64 bytes_read;
 	u64 file_size;
 	struct timespec modified;
@@ -41,6 +46,14 @@ static inline bool file_image_has(const struct file_image *i, u64 offset, u64 n)
 }
 /* n bytes in place, valid until the end; NULL if they are not all there (then perhaps `error`). */
 const void *file_image_bytes(struct file_image *i, u64 offset, u64 n);
+/*
+ * n bytes in place, which are read when they are first touched, for readers that ask nobody before
+ * they look (libdw). What cannot be read then reads as zeros, and `error` says so: to be asked when
+ * the reader is done. The image must stay at its place until it is closed. NULL: outside of it.
+ * Touches raise SIGSEGV, which is caught for these bytes alone. System calls do not touch: what is
+ * handed to one must have been looked at.
+ */
+const void *file_image_lend(struct file_image *i, u64 offset, u64 n);
 /*
  * Gives back the memory of what lies wholly within; bytes that were given out from there must not
  * be used any more.

@@ -57,6 +57,13 @@ static void hide_section(struct elf_file *f, u32 i)
 	       &none, sizeof(none));
 }
 
+/* Of most sections a question needs a small part. */
+static const void *bytes_of(struct elf_file *f, const struct elf_section *s)
+{
+	return is_packed(s) ? (const void *)elf_section_bytes(f, s)
+			    : file_image_lend(&f->image, s->offset, s->size);
+}
+
 Elf *debug_elf(struct elf_file *f)
 {
 	for (u32 i = 1; i < f->section_count; i++) {
@@ -66,7 +73,7 @@ Elf *debug_elf(struct elf_file *f)
 
 		if (s->type == SHT_NOBITS || (is_names && !is_wanted(s->name)))
 			continue;
-		if (!is_wanted(s->name) || !elf_section_bytes(f, s) ||
+		if (!is_wanted(s->name) || !bytes_of(f, s) ||
 		    (is_packed(s) && unpacked_size(f, s) > MAX_UNPACKED))
 			hide_section(f, i);
 	}

@@ -378,6 +378,8 @@ int probe_lines(struct probe_command *p)
 		err = v.file ? find_lines(&v) : -ENOENT;
 	}
 	if (!err)
+		err = translator_check(v.translator);
+	if (!err)
 		err = read_source(&v);
 	if (!err)
 		err = show(&v);

@@ -391,6 +391,8 @@ int probe_variables(struct probe_command *p)
 		vv.file = probe_debug_file(p, &config, &vv.translator);
 	if (vv.file)
 		err = translator_each_place(vv.translator, vv.point, show_place, &vv);
+	if (!err && vv.file)
+		err = translator_check(vv.translator);
 	fwrite(vv.out.data, 1, vv.out.len, stdout);
 	strbuf_release(&vv.out);
 	vector_free(&vv.lines);

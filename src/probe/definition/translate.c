@@ -137,6 +137,11 @@ int translator_refuse(struct translator *t, struct span at)
 	return -ENODATA;
 }
 
+int translator_check(struct translator *t)
+{
+	return user_check_files(&t->env, NO_SPAN);
+}
+
 /* ---- names ---- */
 
 #define ANONYMOUS "(anonymous namespace)::"
@@ -415,6 +420,8 @@ int translate(struct translator *t, const char *text, struct translation *ret)
 					: p->text;
 		err = add_all(t, &ret->definition, &places, ret);
 	}
+	if (!err)
+		err = translator_check(t);
 	vector_free(&places.list);
 	return err;
 }

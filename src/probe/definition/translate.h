@@ -61,6 +61,11 @@ struct elf_file *translator_file(struct translator *t);
 /* Says that the target's debug information, or a part of it, is not there. -ENODATA. */
 int translator_refuse(struct translator *t, struct span at);
 /*
+ * To be asked when answers have been found: 0, or -errno, said: a file was cut short or written
+ * over while it was read.
+ */
+int translator_check(struct translator *t);
+/*
  * Translates one definition; text must outlive d. 0, or -errno with a diagnostic. To be released in
  * any case; its strings live as long as t.
  */
