@@ -179,7 +179,8 @@ static u64 run_at(struct file_image *i, u64 block)
 	const u64 blocks = (i->len - 1) / BLOCK + 1;
 	u64 run = block == i->lent_at + i->lent_run ? 2 * i->lent_run : 1, n = 1;
 
-	run = MIN(MAX(run, (u64)1 << MIN(++i->touches / 2048, 6u)), (u64)MAX_RUN);
+	i->touches++;
+	run = MIN(MAX(run, (u64)1 << MIN(i->touches / 2048, 6u)), (u64)MAX_RUN);
 	while (n < run && block + n < blocks && !is_read(i, block + n))
 		n++;
 	i->lent_at = block;
@@ -273,4 +274,6 @@ void file_image_drop(struct file_image *i, u64 offset, u64 n)
 		i->bytes_read -= BLOCK;
 	}
 	madvise(i->data + first * BLOCK, (end - first) * BLOCK, MADV_DONTNEED);
+	if (i->has_lent)
+		mprotect(i->data + first * BLOCK, (end - first) * BLOCK, PROT_NONE);
 }

@@ -26,7 +26,9 @@ struct search {
 	struct hashmap seen; /* addresses of functions that were shown */
 	struct hashmap matches; /* where a function is described -> "" matches, NULL does not */
 	VECTOR(struct copy) copies;
-	Dwarf_Die function; /* that is walked through */
+	const struct debug_index *index; /* NULL = none */
+	VECTOR(struct index_site) sites; /* by the index */
+	struct hashmap linkages; /* of functions that match, by the index */
 };
 
 static bool matches(const struct search *q, const char *name)
@@ -36,11 +38,16 @@ static bool matches(const struct search *q, const char *name)
 	return q->is_glob ? glob_match(q->name, name) : str_eq(q->name, name);
 }
 
-/* "get" is a name of the template's copy "get<int>". */
+char *debug_template_name(const char *name)
+{
+	const char *const open = str_starts(name, "operator") ? NULL : strchr(name, '<');
+
+	return open && open > name ? xstrndup(name, (size_t)(open - name)) : NULL;
+}
+
 static bool matches_template(const struct search *q, const char *name)
 {
-	const char *const open = name && !str_starts(name, "operator") ? strchr(name, '<') : NULL;
-	char *bare = open && open > name ? xstrndup(name, (size_t)(open - name)) : NULL;
+	char *bare = name ? debug_template_name(name) : NULL;
 	const bool yes = bare && matches(q, bare);
 
 	free(bare);
@@ -140,55 +147,86 @@ static int show_copy(struct search *q, struct copy *c)
 	return e.name ? show(q, &e) : 0;
 }
 
-/* ---- the tree ---- */
+/* ---- by the units ---- */
 
-static int walk(struct search *q, Dwarf_Die *parent, u32 depth)
+static int on_site(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address)
 {
-	Dwarf_Die child;
-	int result = 0;
+	struct search *q = arg;
 
-	for (int more = dwarf_child(parent, &child); more == 0 && !result;
-	     more = debug_next_sibling(&child)) {
-		const int tag = dwarf_tag(&child);
-		const Dwarf_Die around = q->function;
-		u64 address;
-
-		if (!q->budget--)
-			return -EBADMSG;
-		switch (tag) {
-		case DW_TAG_subprogram:
-			if (!debug_entry_of(&child, &address))
-				continue;
-			if (is_wanted(q, &child))
-				result = show_function(q, &child, address, NULL);
-			q->function = child;
-			break;
-		case DW_TAG_inlined_subroutine:
-			if (is_wanted(q, &child))
-				vector_push(&q->copies, (struct copy){child, q->function});
-			break;
-		case DW_TAG_lexical_block:
-		case DW_TAG_namespace:
-		case DW_TAG_module:
-		case DW_TAG_structure_type:
-		case DW_TAG_class_type:
-			break;
-		default:
-			continue;
-		}
-		if (!result && depth < MAX_DEPTH && dwarf_haschildren(&child))
-			result = walk(q, &child, depth + 1);
-		q->function = around;
-	}
-	return result;
+	if (!is_wanted(q, die))
+		return 0;
+	if (!function)
+		return show_function(q, die, address, NULL);
+	vector_push(&q->copies, (struct copy){*die, *function});
+	return 0;
 }
 
 static int walk_unit(void *arg, Dwarf_Die *unit)
 {
 	struct search *q = arg;
-	const int result = walk(q, unit, 0);
+	const int result = debug_each_site(unit, &q->budget, on_site, q);
 
 	return result == -EBADMSG ? 0 : result;
+}
+
+/* ---- by the index ---- */
+
+static int on_name(void *arg, const struct index_name *n)
+{
+	struct search *q = arg;
+	const struct index_site *sites;
+	u32 count;
+
+	if (!matches_any(q, n->name, n->linkage))
+		return 0;
+	if (n->linkage)
+		hashmap_puts(&q->linkages, n->linkage, q);
+	sites = index_sites(q->index, n, &count);
+	for (u32 i = 0; i < count; i++)
+		vector_push(&q->sites, sites[i]);
+	return 0;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct index_site *x = a, *y = b;
+
+	return x->die < y->die ? -1 : x->die > y->die;
+}
+
+/* In the order of the units, as the walk through them has it. */
+static int show_sites(struct search *q)
+{
+	int result = 0;
+
+	index_each_name(q->index, q->name, on_name, q);
+	if (q->sites.len)
+		qsort(q->sites.items, q->sites.len, sizeof(*q->sites.items), compare_sites);
+	for (size_t i = 0; i < q->sites.len && !result; i++) {
+		const struct index_site *s = &q->sites.items[i];
+		struct copy c;
+		u64 address;
+
+		if (s->function) {
+			if (debug_die_at(q->file, s->die, DW_TAG_inlined_subroutine, &c.die) &&
+			    debug_die_at(q->file, s->function, DW_TAG_subprogram, &c.function))
+				vector_push(&q->copies, c);
+		} else if (debug_die_at(q->file, s->die, DW_TAG_subprogram, &c.die) &&
+			   debug_entry_of(&c.die, &address)) {
+			result = show_function(q, &c.die, address, NULL);
+		}
+	}
+	return result;
+}
+
+/* ---- by the symbols ---- */
+
+/* What has been answered for functions of that linkage name need not be demangled again. */
+static bool symbol_matches(struct search *q, const char *name)
+{
+	if (q->index && *name == '_' && index_has_linkage(q->index, name))
+		return hashmap_gets(&q->linkages, name) != NULL;
+	return matches_any(q, name, name);
 }
 
 /* Names that only the symbol table knows: aliases, versions of a function, what has no DWARF. */
@@ -200,7 +238,7 @@ static int on_symbol(void *arg, const struct elf_symbol *s)
 	u32 n;
 	int result;
 
-	if ((!s->is_function && !s->is_ifunc) || !s->address || !matches_any(q, s->name, s->name) ||
+	if ((!s->is_function && !s->is_ifunc) || !s->address || !symbol_matches(q, s->name) ||
 	    hashmap_get(&q->seen, &s->address, sizeof(s->address)))
 		return 0;
 	n = debug_unit_at(q->file, s->address, &unit)
@@ -215,12 +253,6 @@ static int on_symbol(void *arg, const struct elf_symbol *s)
 	return result;
 }
 
-/* An honest tree has fewer DIEs than bytes; packed sections are larger than they look. */
-static u64 budget_of(struct elf_file *f)
-{
-	return 8 * (f->image.len + (f->debug ? f->debug->image.len : 0)) + (1 << 16);
-}
-
 int debug_each_entry(struct elf_file *f, const char *name,
 		     int (*fn)(void *arg, const struct debug_entry *e), void *arg)
 {
@@ -229,15 +261,18 @@ int debug_each_entry(struct elf_file *f, const char *name,
 	const bool has_dwarf = debug_dwarf(f) != NULL;
 	int result;
 
-	q.budget = budget_of(f);
-	result = debug_each_unit(f, walk_unit, &q);
+	q.index = debug_index(f);
+	q.budget = debug_budget(f);
+	result = q.index ? show_sites(&q) : debug_each_unit(f, walk_unit, &q);
 	if (!result)
 		result = elf_file_each_symbol(f, on_symbol, &q);
 	for (size_t i = 0; i < q.copies.len && !result; i++)
 		result = show_copy(&q, &q.copies.items[i]);
 	hashmap_release(&q.seen);
 	hashmap_release(&q.matches);
+	hashmap_release(&q.linkages);
 	vector_free(&q.copies);
+	vector_free(&q.sites);
 	if (result || q.found)
 		return result;
 	return has_dwarf ? -ENOENT : -ENODATA;

@@ -6,14 +6,47 @@
 #include <elfutils/libdw.h>
 
 #include "base/hashmap.h"
+#include "binary/debug/dwarf.h"
+#include "binary/debug/index.h"
 #include "binary/debug/lines.h"
 
+/* What is known of a file, in its struct elf_file. */
+struct debug {
+	struct dwarf_file dwarf;
+	struct debug_split *split; /* NULL = there was no skeleton yet */
+	struct hashmap outlines; /* scope.c: of units, by their DIEs */
+	struct debug_frames *frames; /* unwind.c: call frame information, sorted; NULL = not yet */
+	struct debug_index *index; /* index_build.c */
+	bool index_tried;
+};
+
+/* Opened on the first call. */
+struct debug *debug_of(struct elf_file *f);
 /* NULL = no DWARF. Opened on the first call. */
 Dwarf *debug_dwarf(struct elf_file *f);
+/* The DIE at an offset of .debug_info, if it has the tag (0 = any). */
+bool debug_die_at(struct elf_file *f, u64 offset, int tag, Dwarf_Die *ret);
+/* More DIEs than an honest file has: what looks at them counts down. */
+u64 debug_budget(struct elf_file *f);
+/*
+ * site.c. Calls fn for each function of a unit that has code (function NULL), and each copy that is
+ * inlined into one. fn's non-zero result, 0, or -EBADMSG: the tree has no end.
+ */
+int debug_each_site(Dwarf_Die *unit, u64 *budget,
+		    int (*fn)(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address),
+		    void *arg);
+/* variable.c. Calls fn for each external variable of a unit that has a name and is no declaration. */
+int debug_each_external(Dwarf_Die *unit, int (*fn)(void *arg, Dwarf_Die *variable), void *arg);
 /* The compilation unit that has code at a virtual address. */
 bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret);
 /* Calls fn for each compilation unit until it returns non-zero, which is the result. */
 int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), void *arg);
+/*
+ * The same, without those that are known not to have a statement of that line (0 = any) of a source
+ * file that ends so.
+ */
+int debug_each_unit_of(struct elf_file *f, const char *source, u32 line,
+		       int (*fn)(void *arg, Dwarf_Die *unit), void *arg);
 /* The unit that has the line table: the program's own, where `unit` is split off. */
 void debug_line_unit(struct elf_file *f, const Dwarf_Die *unit, Dwarf_Die *ret);
 /* The first row of a line table (libdw sorts them) that is not below the address; count = none. */
@@ -26,11 +59,7 @@ size_t debug_row_from(Dwarf_Lines *lines, size_t count, u64 address);
  */
 u32 debug_scopes_at(struct elf_file *f, Dwarf_Die *unit, u64 address, bool with_entries,
 		    Dwarf_Die **ret);
-/* Of scope.c: what it has found out about units, by their DIEs. DWARF has been opened. */
-struct hashmap *debug_outlines(struct elf_file *f);
 void debug_outlines_release(struct hashmap *outlines);
-/* Of unwind.c: the place of its sorted call frame information; NULL in it: there is none yet. */
-struct debug_frames **debug_frames(struct elf_file *f);
 void debug_frames_release(struct debug_frames *q); /* NULL is fine */
 /* Where a function, or an inlined copy, begins. */
 bool debug_entry_of(Dwarf_Die *die, u64 *ret);
@@ -47,6 +76,8 @@ static inline int debug_next_sibling(Dwarf_Die *die)
 
 	return dwarf_siblingof(die, die) == 0 && (uintptr_t)die->addr > (uintptr_t)before ? 0 : 1;
 }
+/* "get" of the template's copy "get<int>", malloc'ed; NULL: it is none. */
+char *debug_template_name(const char *name);
 /* The linkage name, NULL if it has none. */
 const char *debug_linkage_name(Dwarf_Die *die);
 /* die NULL = void. */

@@ -9,13 +9,6 @@
 #include "binary/debug/split.h"
 #include "binary/elf/internal.h"
 
-struct debug {
-	struct dwarf_file dwarf;
-	struct debug_split *split; /* NULL = there was no skeleton yet */
-	struct hashmap outlines; /* scope.c */
-	struct debug_frames *frames; /* unwind.c */
-};
-
 Dwarf *debug_dwarf(struct elf_file *f)
 {
 	struct debug *d = f->dwarf;
@@ -36,6 +29,7 @@ void debug_release(struct elf_file *f)
 
 	if (!d)
 		return;
+	index_release(d->index);
 	debug_outlines_release(&d->outlines);
 	debug_frames_release(d->frames);
 	debug_split_close(d->split);
@@ -43,15 +37,10 @@ void debug_release(struct elf_file *f)
 	free(d);
 }
 
-struct hashmap *debug_outlines(struct elf_file *f)
-{
-	return &((struct debug *)f->dwarf)->outlines;
-}
-
-struct debug_frames **debug_frames(struct elf_file *f)
+struct debug *debug_of(struct elf_file *f)
 {
 	debug_dwarf(f);
-	return &((struct debug *)f->dwarf)->frames;
+	return f->dwarf;
 }
 
 int debug_available(struct elf_file *f)
@@ -101,17 +90,63 @@ int debug_each_unit(struct elf_file *f, int (*fn)(void *arg, Dwarf_Die *unit), v
 	return result;
 }
 
+u64 debug_budget(struct elf_file *f)
+{
+	/* An honest tree has fewer DIEs than bytes; packed sections are larger than they look. */
+	return 8 * (f->image.len + (f->debug ? f->debug->image.len : 0)) + (1 << 16);
+}
+
+bool debug_die_at(struct elf_file *f, u64 offset, int tag, Dwarf_Die *ret)
+{
+	return dwarf_offdie(debug_dwarf(f), offset, ret) && (!tag || dwarf_tag(ret) == tag);
+}
+
+/* Calls fn for units of the index, in their order. */
+static int each_listed_unit(struct elf_file *f, const struct debug_index *x,
+			    const struct index_list *units, int (*fn)(void *arg, Dwarf_Die *unit),
+			    void *arg)
+{
+	Dwarf_Die unit;
+	int result = 0;
+
+	for (size_t i = 0; i < units->list.len && !result; i++)
+		if (debug_die_at(f, index_unit_die(x, units->list.items[i]), 0, &unit))
+			result = fn(arg, &unit);
+	return result;
+}
+
+int debug_each_unit_of(struct elf_file *f, const char *source, u32 line,
+		       int (*fn)(void *arg, Dwarf_Die *unit), void *arg)
+{
+	const struct debug_index *x = debug_index(f);
+	struct index_list units = {0};
+	int result;
+
+	if (!x)
+		return debug_each_unit(f, fn, arg);
+	index_units_of(x, source, line, &units);
+	result = each_listed_unit(f, x, &units, fn, arg);
+	vector_free(&units.list);
+	return result;
+}
+
 /* The unit in the program itself, which has the addresses and the line table. */
 static bool skeleton_at(struct elf_file *f, u64 address, Dwarf_Die *ret)
 {
+	const struct debug_index *x = debug_index_opened(f);
 	Dwarf *dwarf = debug_dwarf(f);
 	Dwarf_CU *cu = NULL;
 	uint8_t type;
+	u32 unit;
 
 	if (!dwarf)
 		return false;
 	if (dwarf_addrdie(dwarf, address, ret))
 		return true;
+	if (x) {
+		unit = index_unit_at(x, address);
+		return unit != UINT32_MAX && debug_die_at(f, index_unit_die(x, unit), 0, ret);
+	}
 	/* clang writes no .debug_aranges. */
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, ret, NULL) == 0)
 		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
@@ -210,7 +245,10 @@ static int find_source(void *arg, Dwarf_Die *unit)
 const char *debug_source_named(struct elf_file *f, const char *end)
 {
 	struct source_search s = {.file = f, .end = end};
+	const struct debug_index *x = debug_index(f);
 
+	if (x)
+		return index_path(x, end);
 	debug_each_unit(f, find_source, &s);
 	return s.found;
 }
@@ -306,14 +344,19 @@ int debug_each_address(struct elf_file *f, const char *file, u32 line, u32 colum
 		       int (*fn)(void *arg, u64 address), void *arg, u32 *ret_line)
 {
 	struct find_line q = {.file_of = f, .file = file, .wanted = line, .column = column};
+	const struct debug_index *x;
 	int result = 0;
 
 	if (!debug_dwarf(f))
 		return -ENODATA;
-	debug_each_unit(f, choose_line_in, &q);
+	x = debug_index(f);
+	if (x && !column)
+		q.best = index_next_line(x, file, line);
+	else
+		debug_each_unit_of(f, file, line, choose_line_in, &q);
 	if (!q.best)
 		return -ENOENT;
-	debug_each_unit(f, choose_address_in, &q);
+	debug_each_unit_of(f, file, q.best, choose_address_in, &q);
 	if (ret_line)
 		*ret_line = q.best;
 	hashmap_each (&q.places, e) {

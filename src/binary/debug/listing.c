@@ -442,9 +442,9 @@ int debug_list_file(struct elf_file *f, const char *source, u32 from, u32 to,
 	if (!debug_dwarf(f))
 		return -ENODATA;
 	/* A header is in many units, and its name in none; with LTO the code is in another unit. */
-	debug_each_unit(f, walk_unit_of_file, &w);
+	debug_each_unit_of(f, source, 0, walk_unit_of_file, &w);
 	if (!ret->lines.len)
-		debug_each_unit(f, walk_any_unit, &w);
+		debug_each_unit_of(f, source, 0, walk_any_unit, &w);
 	sort(ret);
 	return ret->lines.len ? 0 : -ENOENT;
 }

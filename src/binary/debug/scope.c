@@ -72,7 +72,7 @@ static void add_below(struct outline *o, Dwarf_Die *parent, u32 depth)
 
 static struct outline *outline_of(struct elf_file *f, Dwarf_Die *unit)
 {
-	struct hashmap *const outlines = debug_outlines(f);
+	struct hashmap *const outlines = &debug_of(f)->outlines;
 	void **const slot = hashmap_put(outlines, &unit->addr, sizeof(unit->addr), NULL);
 	struct outline *o = *slot;
 

@@ -390,12 +390,34 @@ static int find_in_unit(void *arg, Dwarf_Die *unit)
 	return 0;
 }
 
+/* By the index, if there is one by now. */
+static int find_named(struct elf_file *f, struct find_type *q)
+{
+	const struct debug_index *index = debug_index_opened(f);
+	struct index_list found = {0};
+	Dwarf_Die die;
+	int result = 0;
+
+	if (!index)
+		return debug_each_unit(f, find_in_unit, q);
+	index_types(index, q->name, &found);
+	for (size_t i = 0; i < found.list.len && !result; i++) {
+		if (!debug_die_at(f, found.list.items[i], 0, &die) ||
+		    (dwarf_tag(&die) != q->tag && dwarf_tag(&die) != q->tag2))
+			continue;
+		q->found = die;
+		result = 1;
+	}
+	vector_free(&found.list);
+	return result;
+}
+
 static bool find_definition(struct elf_file *f, Dwarf_Die *die)
 {
 	struct find_type q = {
 		.name = dwarf_diename(die), .tag = dwarf_tag(die), .tag2 = dwarf_tag(die)};
 
-	if (!q.name || !debug_each_unit(f, find_in_unit, &q))
+	if (!q.name || !find_named(f, &q))
 		return false;
 	*die = q.found;
 	return true;
@@ -420,7 +442,7 @@ const struct type *debug_type_named(struct elf_file *f, struct type_store *types
 		if (!str_starts(name, rows[i].word))
 			continue;
 		q.name = name + strlen(rows[i].word);
-		return debug_each_unit(f, find_in_unit, &q) ? convert(f, types, &q.found, 0) : NULL;
+		return find_named(f, &q) ? convert(f, types, &q.found, 0) : NULL;
 	}
 	return NULL;
 }

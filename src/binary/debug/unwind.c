@@ -26,7 +26,7 @@ struct debug_frames {
 
 static struct debug_frames *frames_of(struct elf_file *f)
 {
-	struct debug_frames **const slot = debug_frames(f);
+	struct debug_frames **const slot = &debug_of(f)->frames;
 	struct debug_frames *q = *slot;
 	struct elf_file *const separate = elf_debug_file(f);
 

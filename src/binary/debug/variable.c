@@ -199,7 +199,9 @@ static bool is_namespace(int tag)
 	return tag == DW_TAG_namespace || tag == DW_TAG_module;
 }
 
-static int walk_statics(struct walk *w, Dwarf_Die *scope, bool only_external, u32 depth)
+/* A variable of namespaces is one of the unit. */
+static int each_static(Dwarf_Die *scope, u32 depth, int (*fn)(void *arg, Dwarf_Die *variable),
+		       void *arg)
 {
 	Dwarf_Die child;
 	int result = 0;
@@ -209,12 +211,38 @@ static int walk_statics(struct walk *w, Dwarf_Die *scope, bool only_external, u3
 		const int tag = dwarf_tag(&child);
 
 		if (is_namespace(tag) && depth < MAX_NAMESPACES)
-			result = walk_statics(w, &child, only_external, depth + 1);
-		else if (tag == DW_TAG_variable &&
-			 (!only_external || has_flag(&child, DW_AT_external)))
-			result = offer_child(w, &child, 0);
+			result = each_static(&child, depth + 1, fn, arg);
+		else if (tag == DW_TAG_variable)
+			result = fn(arg, &child);
 	}
 	return result;
+}
+
+static int offer_static(void *arg, Dwarf_Die *variable)
+{
+	return offer_child(arg, variable, 0);
+}
+
+struct each_external {
+	int (*fn)(void *arg, Dwarf_Die *variable);
+	void *arg;
+};
+
+static int take_external(void *arg, Dwarf_Die *variable)
+{
+	const struct each_external *e = arg;
+
+	if (dwarf_hasattr(variable, DW_AT_declaration) || !has_flag(variable, DW_AT_external) ||
+	    !dwarf_diename(variable))
+		return 0;
+	return e->fn(e->arg, variable);
+}
+
+int debug_each_external(Dwarf_Die *unit, int (*fn)(void *arg, Dwarf_Die *variable), void *arg)
+{
+	struct each_external e = {fn, arg};
+
+	return each_static(unit, 0, take_external, &e);
 }
 
 struct externals {
@@ -226,7 +254,23 @@ static int walk_unit(void *arg, Dwarf_Die *unit)
 {
 	struct externals *e = arg;
 
-	return unit->addr == e->own ? 0 : walk_statics(e->walk, unit, true, 0);
+	return unit->addr == e->own ? 0 : debug_each_external(unit, offer_static, e->walk);
+}
+
+/* Those that the index knows by the name; all of them without one. */
+static int offer_indexed(struct walk *w, const struct debug_index *index, const void *own)
+{
+	struct index_list found = {0};
+	Dwarf_Die die, unit;
+	int result = 0;
+
+	index_variables(index, w->only, &found);
+	for (size_t i = 0; i < found.list.len && !result; i++)
+		if (debug_die_at(w->site.file, found.list.items[i], DW_TAG_variable, &die) &&
+		    dwarf_diecu(&die, &unit, NULL, NULL) && unit.addr != own)
+			result = offer_static(w, &die);
+	vector_free(&found.list);
+	return result;
 }
 
 static int walk(struct walk *w, struct elf_file *f, u64 address)
@@ -246,11 +290,12 @@ static int walk(struct walk *w, struct elf_file *f, u64 address)
 	w->function = NULL;
 	w->is_static = true;
 	if (!result && w->which & DEBUG_STATICS)
-		result = walk_statics(w, &unit, false, 0);
+		result = each_static(&unit, 0, offer_static, w);
 	if (!result && w->which & DEBUG_EXTERNALS) {
 		struct externals e = {w, w->which & DEBUG_STATICS ? unit.addr : NULL};
+		const struct debug_index *index = debug_index(f);
 
-		result = debug_each_unit(f, walk_unit, &e);
+		result = index ? offer_indexed(w, index, e.own) : debug_each_unit(f, walk_unit, &e);
 	}
 	w->is_static = false;
 	vector_free(&w->taken);

@@ -46,36 +46,49 @@ char *demangled_name(char *demangled)
 }
 
 /* Rust's "<main::deep::P>::show" as it is written, "main::deep::P::show". */
-static bool matches_unbracketed(const char *pattern, char *name)
+static char *unbracketed(char *name)
 {
 	char *close = *name == '<' ? strstr(name, ">::") : NULL;
 
 	if (!close)
-		return false;
+		return NULL;
 	memmove(close, close + 1, strlen(close));
-	return glob_match(pattern, name + 1);
+	return name + 1;
+}
+
+int mangled_each_name(const char *mangled, int (*fn)(void *arg, const char *name), void *arg)
+{
+	char *name = demangle(mangled), *end, *bare;
+	int result;
+
+	if (!name)
+		return 0;
+	bare = demangled_name(name);
+	result = fn(arg, name);
+	if (!result)
+		result = fn(arg, bare);
+	end = strchr(bare, '(');
+	if (!result && end) {
+		*end = '\0';
+		result = fn(arg, bare);
+	}
+	if (!result && *bare != '<' && (end = strchr(bare, '<'))) {
+		*end = '\0';
+		result = fn(arg, bare);
+	}
+	bare = result ? NULL : unbracketed(bare);
+	if (bare)
+		result = fn(arg, bare);
+	free(name);
+	return result;
+}
+
+static int matches(void *arg, const char *name)
+{
+	return glob_match(arg, name);
 }
 
 bool mangled_name_matches(const char *pattern, const char *mangled)
 {
-	char *name = demangle(mangled), *end, *bare;
-	bool found;
-
-	if (!name)
-		return false;
-	bare = demangled_name(name);
-	found = glob_match(pattern, name) || glob_match(pattern, bare);
-	end = strchr(bare, '(');
-	if (!found && end) {
-		*end = '\0';
-		found = glob_match(pattern, bare);
-	}
-	if (!found && *bare != '<' && (end = strchr(bare, '<'))) {
-		*end = '\0';
-		found = glob_match(pattern, bare);
-	}
-	if (!found)
-		found = matches_unbracketed(pattern, bare);
-	free(name);
-	return found;
+	return mangled_each_name(mangled, matches, (void *)(uintptr_t)pattern);
 }

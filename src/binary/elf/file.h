@@ -121,6 +121,11 @@ int binary_each_path(const char *glob, pid_t pid, int (*fn)(void *arg, const cha
 char *demangle(const char *mangled);
 /* The name in "int ns::f<int>(int)": names of templates have the return type before them. */
 char *demangled_name(char *demangled);
+/*
+ * Calls fn for each way in which people may write a mangled name: "ns::f<int>(int)", "ns::f<int>",
+ * "ns::f" ... fn's non-zero result, or 0.
+ */
+int mangled_each_name(const char *mangled, int (*fn)(void *arg, const char *name), void *arg);
 /* Does a name or glob, as people write it, mean this one? "ns::f": also ns::f(int), ns::f<T>(T). */
 bool mangled_name_matches(const char *pattern, const char *mangled);
 
