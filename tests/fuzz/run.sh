@@ -42,6 +42,20 @@ seeds_of_dwarf()
 	find /usr/lib/debug/.build-id -name '*.debug' -size -64k 2>/dev/null | head -n 40 | while read -r file; do cp "$file" "$corpus/debian-$(basename "$file")"; done
 }
 
+# What the tool makes of small programs.
+seeds_of_index()
+{
+	tool=${PANTRACE:-build/pantrace} made=$(realpath "$out")/index-made
+	[ -x "$tool" ] || { skipped "of the tool: it is not built"; return; }
+	rm -rf "$made"
+	mkdir -p "$made"
+	for source in calls typed frames; do
+		gcc -g -O2 -shared -fPIC -Wl,--build-id -o "$made/program" "tests/programs/$source.c" &&
+			PANTRACE_INDEX=always XDG_CACHE_HOME="$made" "$tool" probe -x "$made/program" -D 'no*such' >/dev/null 2>&1 || :
+	done
+	cp "$made"/pantrace/index/* "$corpus" 2>/dev/null || skipped "of the tool"
+}
+
 seeds_of_unwind()
 {
 	for file in /bin/true /bin/ls /bin/dash /lib/x86_64-linux-gnu/lib[a-m]*.so.?; do
@@ -138,6 +152,10 @@ seeds()
 	cache)
 		sed -n 's/^[[:space:]]*{"\([^"]*\)", .*/\1/p' tests/unit/name_filter.c tests/unit/cache_entries.c | unquote | split -a 4 -l 1 - "$corpus/unit-"
 		sed -n 's/.*"\([#p%].*\)\\n".*/\1/p' tests/unit/cache_entries.c | unquote >"$corpus/text"
+		;;
+	index)
+		options=-max_len=65536
+		seeds_of_index
 		;;
 	hist)
 		grep -oh "keys=[^\"']*" tests/cli/*.t tests/vm/*.sh doc/*.md src/cmd/*.c | sort -u | split -a 4 -l 1 - "$corpus/test-"

@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# probe's index of debug information: it changes no answer, is made anew where it is not whole or of another file, and nobody else's is read.
+# parallel: nothing is traced
+. "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+export HOME="$work/home"
+unset XDG_CACHE_HOME
+mkdir home
+gcc -g -O2 -o app "$top/tests/programs/typed.c"
+cat >cxx.cc <<'CXX'
+#include <map>
+#include <string>
+namespace ns {
+template <typename T> __attribute__((noinline)) T twice(T v) { return v + v; }
+int counter = 3;
+struct P {
+	int a;
+	__attribute__((noinline)) int over(int x) const { return x + a; }
+	__attribute__((noinline)) int over(double d) const { return (int)d + a; }
+	P operator+(const P &o) const { return P{a + o.a}; }
+};
+}
+int main(int argc, char **argv)
+{
+	std::map<std::string, int> m;
+	const ns::P p{argc};
+	for (int i = 0; i < argc; i++)
+		m[argv[i]] = (p + ns::P{i}).over(i);
+	return m.size() + ns::twice(argc) + (int)ns::twice(2.5) + p.over(1.5) + ns::counter;
+}
+CXX
+g++ -g -O1 -o plus cxx.cc 2>/dev/null
+index=$HOME/.cache/pantrace/index
+
+# answers PROGRAM: what it says of functions, lines, variables, globals, patterns and what is not there
+answers()
+{
+	for f in $("$pantrace" probe -x "$1" -F | grep -v '^std::' | head -n 25) nosuch 'm*' '*[aeiou]n*'; do
+		for ask in -D -V -L; do
+			echo "$ask $f"
+			"$pantrace" probe -x "$1" --max-probes 2000 $ask "$f" 2>&1
+		done
+		"$pantrace" probe -x "$1" --max-probes 2000 -D "$f \$params" 2>&1
+	done
+	for line in 1 10 20 30 40 60 100; do
+		for source in typed.c tests/programs/typed.c cxx.cc none.c; do "$pantrace" probe -x "$1" -D "$source:$line" 2>&1; done
+	done
+	for f in 'ns::*' ns::P::over 'ns::P::over(int)' get twice 'ns::twice<int>' 'operator*' ns::P::operator+ push_back 'main ns::counter' 'main counter'; do
+		"$pantrace" probe -x "$1" --max-probes 2000 -D "$f" 2>&1
+	done
+	"$pantrace" probe -x "$1" -L typed.c:1-60 2>&1
+	"$pantrace" probe -x "$1" -V main --externs 2>&1
+	"$pantrace" probe -x "$1" -D 'main nosuch' 2>&1
+}
+# of the index of app: its inode tells whether it was written again
+state() { stat -c %i "$index/$id" 2>&1; }
+
+PANTRACE_INDEX=never answers app >without
+[ ! -e "$HOME/.cache" ] && [ "$(wc -l <without)" -gt 100 ]
+ok "without an index: nothing is written"
+run probe -x app -D main
+[ ! -e "$HOME/.cache" ]
+ok "what is small has none"
+
+export PANTRACE_INDEX=always
+answers app >first
+id=$(readelf -n app | sed -n 's/.*Build ID: //p')
+is "$(cmp without first 2>&1; ls "$index")" "$id" "with an index that is being made: the same answers"
+is "$(stat -c '%a %a' "$HOME/.cache/pantrace" "$index" | sort -u)" "700 700" "its folders are the user's own"
+is "$(stat -c %a "$index/$id")" 600 "and so is the file"
+before=$(state)
+answers app >second
+is "$(cmp without second 2>&1; state)" "$before" "with the index: the same answers, and it is not made again"
+rm -r "$index"
+answers app >third
+is "$(cmp without third 2>&1; ls "$index")" "$id" "after it was removed: the same, and it is there again"
+if [ -e plus ]; then
+	PANTRACE_INDEX=never answers plus >without.plus
+	answers plus >first.plus
+	answers plus >second.plus
+	is "$(cmp without.plus first.plus 2>&1; cmp without.plus second.plus 2>&1)" "" "C++: the same without, with a new one, and with it"
+fi
+
+# --- what is not whole ---
+size=$(stat -c %s "$index/$id")
+few() { "$pantrace" probe -x app -D 'main $params' 2>&1; "$pantrace" probe -x app -L typed.c 2>&1; "$pantrace" probe -x app -D 'm*' 2>&1; }
+PANTRACE_INDEX=never few >few
+bad=
+for cut in 0 1 8 100 $((size / 2)) $((size - 1)); do
+	cp "$index/$id" kept && truncate -s $cut "$index/$id"
+	few >now
+	cmp few now >/dev/null && cmp "$index/$id" kept >/dev/null || bad="$bad $cut"
+done
+is "$bad" "" "a file that was cut short is not believed, and made again"
+bad=
+for at in 0 9 17 30 200 300 400 $((size / 3)) $((size / 2)) $((size - 9)); do
+	cp "$index/$id" kept
+	printf '\377\376\375' | dd of="$index/$id" bs=1 seek=$at conv=notrunc 2>/dev/null
+	few >now
+	cmp few now >/dev/null && cmp "$index/$id" kept >/dev/null || bad="$bad $at"
+done
+is "$bad" "" "bytes that have changed are noticed wherever they are"
+
+# --- of another file ---
+cp "$index/$id" old
+sed 's/^int main(/int before_main(int n) { return n + 1; }\n&/' "$top/tests/programs/typed.c" >other.c
+gcc -g -O2 -I "$top/tests/programs" -o app other.c
+new=$(readelf -n app | sed -n 's/.*Build ID: //p')
+is "$("$pantrace" probe -x app -D before_main 2>&1 | wc -l)$([ "$new" != "$id" ] && ls "$index/$new")" "1$index/$new" "a program that was built again has an index of its own"
+cp old "$index/$new"
+PANTRACE_INDEX=never few >few
+few >now
+is "$(cmp few now 2>&1; cmp -s old "$index/$new" && echo kept)" "" "an index under another build-id is not believed"
+cp -p "$index/$new" old
+touch -d '2 hours ago' app
+few >now
+is "$(cmp few now 2>&1; cmp -s old "$index/$new" && echo kept)" "" "nor one of a file that has another time"
+
+# --- of others ---
+id=$new
+mkdir away
+mv "$index" away && ln -s "$work/away/index" "$index"
+cp "away/index/$id" kept && : >"away/index/$id"
+few >now
+is "$(cmp few now 2>&1; stat -c %s "away/index/$id")" 0 "a link in place of the folder is not followed"
+rm "$index" && mv away/index "$index"
+ln -sf "$work/few" "$index/$id" && cp few few.kept
+few >now
+is "$(cmp few.kept few 2>&1; cmp few now 2>&1; stat -c %F "$index/$id")" "regular file" "nor one in place of the file: it is replaced"
+chmod 777 "$index" && : >"$index/$id"
+few >now
+is "$(cmp few now 2>&1; stat -c %s "$index/$id")" 0 "a folder that others can write to is not used"
+chmod 700 "$index"
+few >now
+chmod 666 "$index/$id"
+before=$(state)
+few >now
+[ "$(cmp few now 2>&1)$(state)" != "$before" ]
+ok "nor is a file"
+
+# --- no place for it ---
+for home in "" /nonexistent /proc /dev/null; do
+	HOME=$home few >now
+	cmp few now >/dev/null || bad="$bad $home"
+done
+is "$bad" "" "without a home it works as well, without a word"
+is "$(XDG_CACHE_HOME=$work/xdg few | cmp - few; ls "$work/xdg/pantrace/index")" "$id" "XDG_CACHE_HOME is the folder"
+
+# --- many at once, and too many ---
+rm -r "$index"
+for n in 1 2 3 4 5 6; do few >many.$n & done
+wait
+is "$(for n in 1 2 3 4 5 6; do cmp few many.$n; done; ls -A "$index")" "$id" "several make it at once"
+truncate -s 600M "$index/aaaa" && touch -d '3 days ago' "$index/aaaa"
+: >"$index/.new-1-1" && touch -d '3 days ago' "$index/.new-1-1"
+: >"$index/.new-1-2"
+: >"$index/$id"
+few >now
+is "$(cmp few now 2>&1; ls -A "$index" | tr '\n' ' ')" ".new-1-2 $id " "the oldest go where they are too many, and what a killed one has left"
+done_testing
