@@ -35,7 +35,7 @@ u64 debug_budget(struct elf_file *f);
 int debug_each_site(Dwarf_Die *unit, u64 *budget,
 		    int (*fn)(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address),
 		    void *arg);
-/* variable.c. Calls fn for each external variable of a unit that has a name and is no declaration. */
+/* variable.c. Calls fn for each external variable of a unit: no declarations, nothing nameless. */
 int debug_each_external(Dwarf_Die *unit, int (*fn)(void *arg, Dwarf_Die *variable), void *arg);
 /* The compilation unit that has code at a virtual address. */
 bool debug_unit_at(struct elf_file *f, u64 address, Dwarf_Die *ret);
