@@ -7,6 +7,8 @@
 #ifndef PANTRACE_BASE_CURSOR_H
 #define PANTRACE_BASE_CURSOR_H
 
+#include <endian.h>
+
 #include "base/base.h"
 
 struct cursor {
@@ -40,9 +42,8 @@ static inline u64 cursor_uint(struct cursor *c, size_t n) /* little endian, n <=
 	u64 v = 0;
 
 	if (p)
-		for (size_t i = 0; i < n; i++)
-			v |= (u64)p[i] << (8 * i);
-	return v;
+		memcpy(&v, p, n);
+	return le64toh(v);
 }
 
 static inline u8 cursor_u8(struct cursor *c)

@@ -13,18 +13,18 @@ perf record -q -o sched -a -e sched:sched_switch,sched:sched_wakeup,sched:sched_
 "$pantrace" report --sched --json sched >table
 # perf 6.1 takes a thread that was preempted by another class (R+) for asleep
 perf script -i sched 2>/dev/null | sed -n 's/.*prev_pid=\([0-9]*\) .*prev_state=R+ .*/\1/p' | sort -u >odd
-perf sched -i sched latency -p 2>/dev/null | awk 'NR == FNR { odd[$1] = 1; next } /avg:/ {
+perf sched -i sched latency -p 2>/dev/null | awk 'FILENAME == "odd" { odd[$1] = 1; next } /avg:/ {
 	split($0, f, "|"); n = split(f[1], t, ":"); gsub(/ /, "", t[n]); if (odd[t[n]]) next
 	split(f[4], a, /[: ]+/); split(f[5], m, /[: ]+/); printf "%s %.1f %.3f\n", t[n], a[3] * f[3] * 1, m[3] }' odd - |
 	awk '$3 > 0 { print $1, $3 }' | sort >want
-jq -r 'select(.wait_max_ns >= 500) | "\(.task | sub(".*-"; "")) \(.wait_max_ns)"' table | awk 'NR == FNR { odd[$1] = 1; next } !odd[$1] { printf "%s %.3f\n", $1, $2 / 1e6 }' odd - | sort >got
+jq -r 'select(.wait_max_ns >= 500) | "\(.task | sub(".*-"; "")) \(.wait_max_ns)"' table | awk 'FILENAME == "odd" { odd[$1] = 1; next } !odd[$1] { printf "%s %.3f\n", $1, $2 / 1e6 }' odd - | sort >got
 [ -s want ] && awk 'NR == FNR { w[$1] = $2; next } { d = w[$1] - $2; if (!($1 in w) || d > 0.0011 || d < -0.0011) { print; bad = 1 } } END { exit bad }' got want
 ok "--sched: the longest waits of $(wc -l <want) threads are those of perf sched latency" || { head -5 want got | sed 's/^/# /'; }
 perf sched -i sched timehist -s 2>/dev/null | awk '/\[[0-9]+(\/[0-9]+)?\] +-?[0-9]+ +[0-9]+ +[0-9.]+/ {
 	split($0, p, "["); t = p[2]; sub(/[\]\/].*/, "", t); n = split($0, f, /\] +/); split(f[n], v, " "); print t, v[2], v[3] }' | sort -u >want
 # and does not count a last run whose sample has no thread any more (X)
 perf script -i sched 2>/dev/null | sed -n 's/.*prev_pid=\([0-9]*\) .*prev_state=X .*/\1/p' | sort -u >gone
-awk 'NR == FNR { gone[$1] = 1; next } !gone[$1]' gone want >kept && mv kept want
+awk 'FILENAME == "gone" { gone[$1] = 1; next } !gone[$1]' gone want >kept && mv kept want
 jq -r '"\(.task | sub(".*-"; "")) \(.switches) \(.on_ns)"' table | awk '{ printf "%s %s %.3f\n", $1, $2, $3 / 1e6 }' | sort >got
 [ -s want ] && awk 'NR == FNR { w[$1] = $3; next } { d = w[$1] - $3; if (!($1 in w) || d > 0.0011 || d < -0.0011) { print; bad = 1 } } END { exit bad }' got want
 ok "--sched: time on a CPU of $(wc -l <want) threads is that of perf sched timehist" || { head -5 want got | sed 's/^/# /'; }

@@ -2,6 +2,7 @@
 #include "trace/perf/script_text.h"
 
 #include "base/escape.h"
+#include "trace/ftrace/number_text.h"
 
 #define CHAIN_MAX 127 /* kernel.perf_event_max_stack, which perf script holds to */
 
@@ -22,6 +23,33 @@ void perf_script_release(struct perf_script *s)
 {
 	strbuf_release(&s->text);
 	vector_free(&s->stack);
+}
+
+/* ---- columns ---- */
+
+/* Spaces before what was put from `begin` on, up to this width. There is room. */
+static char *pad(char *begin, char *end, size_t width)
+{
+	const size_t n = (size_t)(end - begin), spaces = width > n ? width - n : 0;
+
+	if (spaces) {
+		memmove(begin + spaces, begin, n);
+		memset(begin, ' ', spaces);
+	}
+	return end + spaces;
+}
+
+static char *put_number(char *p, u64 value, size_t width)
+{
+	return pad(p, text_put_digits(p, value), width);
+}
+
+/* With zeros before it. */
+static char *put_digits(char *p, u32 value, u32 digits)
+{
+	for (u32 i = digits; i-- > 0; value /= 10)
+		p[i] = (char)('0' + value % 10);
+	return p + digits;
 }
 
 /* ---- addresses ---- */
@@ -107,7 +135,8 @@ static void add_name(const struct recorded_frame *f, struct strbuf *out)
 {
 	if (f->symbol) {
 		escape_line(out, f->symbol, strlen(f->symbol));
-		strbuf_addf(out, "+0x%" PRIx64, f->offset);
+		strbuf_add(out, "+0x", 3);
+		text_hex(out, f->offset);
 	} else {
 		strbuf_addstr(out, "[unknown]");
 	}
@@ -117,7 +146,11 @@ static void add_place(u64 address, const struct recorded_frame *f, struct strbuf
 {
 	const char *const object = f->object ?: "[unknown]";
 
-	strbuf_addf(out, "%16" PRIx64 " ", address);
+	char *p = text_room(out, 64);
+
+	p = pad(p, text_put_hex(p, address), 16);
+	*p++ = ' ';
+	text_end(out, p);
 	add_name(f, out);
 	strbuf_addstr(out, " (");
 	if (f->is_inlined)
@@ -163,17 +196,53 @@ static bool has_chain(const struct perf_script *s)
 static void add_task(const struct perf_script *s, struct perf_machine *m, struct strbuf *out)
 {
 	const char *const comm = perf_machine_comm(m, s->sample.tid);
-	const size_t before = out->len;
-	size_t width;
+	const size_t width = shows_address(s) && has_chain(s) ? 0 : 16, before = out->len;
+	const s32 tid = (s32)s->sample.tid;
+	char *p, *number;
 
 	escape_line(out, comm, strlen(comm));
-	width = out->len - before;
-	if (!(shows_address(s) && has_chain(s)) && width < 16) {
-		strbuf_addchars(out, ' ', 16 - (int)width);
-		memmove(out->data + before + 16 - width, out->data + before, width);
-		memset(out->data + before, ' ', 16 - width);
-	}
-	strbuf_addf(out, " %5d ", (s32)s->sample.tid);
+	p = text_room(out, 96);
+	p = pad(out->data + before, p, width);
+	*p++ = ' ';
+	number = p;
+	if (tid < 0)
+		*p++ = '-';
+	p = pad(number, text_put_digits(p, tid < 0 ? -(u64)tid : (u64)tid), 5);
+	*p++ = ' ';
+	text_end(out, p);
+}
+
+static char *put_cpu(char *p, u32 cpu)
+{
+	*p++ = '[';
+	p = cpu < 1000 ? put_digits(p, cpu, 3) : text_put_digits(p, cpu);
+	*p++ = ']';
+	*p++ = ' ';
+	return p;
+}
+
+static char *put_time(char *p, u64 ns)
+{
+	char *const begin = p;
+
+	p = put_number(p, ns / 1000000000, 5);
+	*p++ = '.';
+	p = pad(begin, put_digits(p, (u32)(ns % 1000000000 / 1000), 6), 12);
+	*p++ = ':';
+	*p++ = ' ';
+	return p;
+}
+
+static void add_name_column(const struct perf_script *s, const char *name, struct strbuf *out)
+{
+	const size_t width = MIN(s->name_width, (size_t)256), n = strlen(name);
+	char *p = text_room(out, width + n + 2);
+
+	memcpy(p, name, n);
+	p = pad(p, p + n, width);
+	*p++ = ':';
+	*p++ = ' ';
+	text_end(out, p);
 }
 
 static void add_text(struct perf_script *s, const struct print_context *context, struct strbuf *out)
@@ -186,20 +255,21 @@ void perf_script_line(struct perf_script *s, struct perf_machine *m, const char 
 		      const struct print_context *context, struct strbuf *out)
 {
 	const u64 type = s->attr->sample_type;
-	char time[32];
+	char *p;
 
 	if (type & PERF_SAMPLE_TID)
 		add_task(s, m, out);
+	p = text_room(out, 192);
 	if (type & PERF_SAMPLE_CPU)
-		strbuf_addf(out, "[%03u] ", s->sample.cpu);
-	if (type & PERF_SAMPLE_TIME) {
-		snprintf(time, sizeof(time), "%5" PRIu64 ".%06u", s->sample.time / 1000000000,
-			 (u32)(s->sample.time % 1000000000 / 1000));
-		strbuf_addf(out, "%12s: ", time);
+		p = put_cpu(p, s->sample.cpu);
+	if (type & PERF_SAMPLE_TIME)
+		p = put_time(p, s->sample.time);
+	if (!is_tracepoint(s)) {
+		p = put_number(p, s->sample.period, 10);
+		*p++ = ' ';
 	}
-	if (!is_tracepoint(s))
-		strbuf_addf(out, "%10" PRIu64 " ", s->sample.period);
-	strbuf_addf(out, "%*s: ", (int)MIN(s->name_width, (size_t)256), name);
+	text_end(out, p);
+	add_name_column(s, name, out);
 	add_text(s, context, out);
 	if (shows_address(s) && has_chain(s)) {
 		strbuf_addch(out, '\n');
