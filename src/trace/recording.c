@@ -238,6 +238,7 @@ static inline bool is_wanted(const struct recording *r)
 
 static void advance(struct recording *r, struct diag *d)
 {
+	r->lost = 0;
 	do
 		r->has_event = r->reader->next(r, d);
 	while (r->has_event && !is_wanted(r));
@@ -332,9 +333,26 @@ struct recorded_place recording_place(struct recording *r)
 	return place;
 }
 
+/* Behind a '#': tools that read lines of perf script skip it. */
+static int print_lost(struct recording *r)
+{
+	const struct recordings_options *const o = &r->all->options;
+	struct strbuf *const out = ctf_print_out(r->all->printer);
+
+	if (o->print.format != CTF_FORMAT_TEXT || (o->style && r->reader->marks_losses))
+		return 0;
+	if (r->lost == RECORDED_LOST_SOME)
+		strbuf_addstr(out, "# events were lost here\n");
+	else
+		strbuf_addf(out, "# %" PRIu64 " events were lost here\n", r->lost);
+	return ctf_print_added(r->all->printer);
+}
+
 int recording_print(struct recording *r)
 {
-	return r->reader->print(r, r->all->printer);
+	const int rc = r->lost ? print_lost(r) : 0;
+
+	return rc ?: r->reader->print(r, r->all->printer);
 }
 
 int recordings_flush(struct recordings *all)

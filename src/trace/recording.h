@@ -51,7 +51,17 @@ struct recording {
 	s64 ns; /* of the event: since the epoch; in a style of its own, as it was recorded */
 	struct recorded_kind *kind;
 	bool is_unplaced; /* ns is as it was recorded: nothing says when that was */
+	u64 lost; /* that are missing since the event before; RECORDED_LOST_SOME: nobody counted */
 };
+
+#define RECORDED_LOST_SOME UINT64_MAX
+
+/* For readers: so many are missing before the event that comes now. */
+static inline void recording_lost(struct recording *r, u64 n)
+{
+	if (n)
+		r->lost = n > UINT64_MAX - r->lost ? RECORDED_LOST_SOME : r->lost + n;
+}
 
 /* Where and in whom an event was, whatever its own fields are called. */
 struct recorded_place {
@@ -108,6 +118,7 @@ struct recording_reader {
 	void (*names)(const char *path, recorded_name_fn *fn, void *arg);
 	void (*close)(struct recording *r);
 	/* ---- what not all have ---- */
+	bool marks_losses; /* in lines of its own style */
 	/* Where this host's clock of this name lies. */
 	bool (*clock)(const struct recording *r, const char *host, const char *name,
 		      struct recorded_clock *ret);
@@ -158,7 +169,10 @@ void recordings_refresh(struct recordings *all, struct diag *d);
 bool recording_stack(struct recording *r, struct recorded_stack *ret);
 /* Where and in whom its event was. */
 struct recorded_place recording_place(struct recording *r);
-/* Its event's line, to standard output. 0 or -errno of a write. */
+/*
+ * Its event's line, to standard output; in text behind one of events that are missing before it.
+ * 0 or -errno of a write.
+ */
 int recording_print(struct recording *r);
 int recordings_flush(struct recordings *all);
 struct recording_loss recordings_loss(struct recordings *all, struct diag *d);

@@ -74,6 +74,30 @@ is "$(printf '%s\n' "$out" | awk 'NR > 1 { o += $2; n += $3 } END { printf "%.0f
 run report --compare calls calls
 unlike "$(printf '%s\n' "$out" | awk 'NR > 1 { print $1 }' | sort -u)" '[1-9]' "a recording has not changed against itself"
 
+# ---- losses ----
+perf record -q -m 1 -o lossy -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- dd if=/dev/zero of=/dev/null bs=1 count=100000 >/dev/null 2>&1
+run report lossy
+lost=$(printf '%s\n' "$err" | sed -n 's/.*lost \([0-9]*\) events.*/\1/p')
+unplaced=$(printf '%s\n' "$err" | sed -n 's/.*where \([0-9]*\) of them were is not recorded.*/\1/p') # the ring was full to the end
+placed=$((${lost:-0} - ${unplaced:-0}))
+is "$(printf '%s\n' "$out" | awk '/^# [0-9]+ events were lost here$/ { n += $2 } END { print n + 0 }')" "$placed" "losses stand where they are, and add up"
+if [ "${lost:-0}" -gt 0 ]; then
+	like "$rc $err" '^3 .*lost [0-9]+ events, at [0-9]+ places?, [0-9]+\.[0-9]+' "where they begin and end"
+	is "$("$pantrace" report -w 'id == 1' lossy 2>/dev/null | awk '/^#/ { n += $2 } END { print n }')" "$placed" "also between events that are chosen"
+	# dd calls read and write in turn: behind a loss neither is taken for the end of what was before it
+	"$pantrace" report lossy 2>/dev/null | awk '/^#/ { open = 0 } /sys_enter:/ { open = 1 } /sys_exit:/ { n += open; open = 0 } END { print n }' >want
+	is "$("$pantrace" report --latency sys_enter,sys_exit --json lossy 2>/dev/null | jq .count)" "$(cat want)" "--latency: no pair across a loss"
+fi
+
+# ---- a terminal ----
+on_terminal() # OPTIONS...
+{
+	PAGER='sed s/^/paged:/' python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$pantrace" report "$@" </dev/null | tr -d '\r'
+}
+is "$(on_terminal -c other)" "$("$pantrace" report -c other | sed 's/^/paged:/')" "on a terminal: through the pager"
+is "$(on_terminal --no-pager --top other)" "$("$pantrace" report --top other)" "--no-pager"
+like "$(on_terminal missing)" '^paged:ERROR: cannot read' "errors, too"
+
 # ---- refused ----
 run report --top idd calls
 like "$rc $err" "^1 .*has a field 'idd'" "a key that no event has"

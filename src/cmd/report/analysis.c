@@ -55,6 +55,12 @@ void analysis_feed(struct analysis *a, struct recording *r)
 	a->row->feed(a->state, r, r->kind->role);
 }
 
+void analysis_lost(struct analysis *a)
+{
+	if (a->row->lost)
+		a->row->lost(a->state);
+}
+
 /* The first event of each role names it. */
 static bool has_needed(const struct analysis *a, struct diag *d)
 {

@@ -52,6 +52,8 @@ struct report_analysis {
 	/* NULL with a diagnostic: what was asked for cannot be understood. */
 	void *(*begin)(const struct analysis_request *q, struct diag *d);
 	void (*feed)(void *state, struct recording *r, u8 role);
+	/* Events are missing here: what began before it is not to be ended behind it. NULL: no matter */
+	void (*lost)(void *state);
 	/* A diagnostic in d: nothing can be said. */
 	void (*finish)(void *state, struct report_table *ret, struct diag *d);
 	/* What stands below the table in text; NULL = nothing. */
@@ -80,6 +82,7 @@ const struct report_analysis *analysis_named(const char *name);
 int analysis_begin(struct analysis *a, const struct report_analysis *row,
 		   const struct analysis_request *q, struct diag *d);
 void analysis_feed(struct analysis *a, struct recording *r);
+void analysis_lost(struct analysis *a);
 /* The table is empty where there is an error in d. */
 void analysis_finish(struct analysis *a, struct report_table *ret, struct diag *d);
 void analysis_release(struct analysis *a);

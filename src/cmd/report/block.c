@@ -31,10 +31,10 @@ struct kind {
 
 struct block {
 	struct arena arena;
-	struct hashmap requests; /* by u64 dev, u64 sector */
+	struct hashmap requests; /* by u64 dev, sector, whether it has data */
 	struct hashmap kinds; /* by "8,0\0WS" */
 	struct strbuf key;
-	u64 open;
+	u64 open, cut; /* cut: where events were lost */
 };
 
 static void *block_begin(const struct analysis_request *q, struct diag *d)
@@ -62,9 +62,10 @@ static void block_release(void *state)
 	free(b);
 }
 
-static struct request *request_of(struct block *b, u64 dev, u64 sector)
+/* Requests to flush have no data; a write to the same place may be under way. */
+static struct request *request_of(struct block *b, u64 dev, u64 sector, bool is_empty)
 {
-	const u64 key[2] = {dev, sector};
+	const u64 key[] = {dev, sector, is_empty};
 	void **at = hashmap_put(&b->requests, key, sizeof(key), NULL);
 
 	if (!*at)
@@ -97,9 +98,10 @@ static struct kind *kind_of(struct block *b, struct recording *r, u64 dev)
 	return k;
 }
 
+static const char *const sectors[] = {"nr_sector", NULL};
+
 static void completed(struct block *b, struct recording *r, struct request *q, u64 dev)
 {
-	static const char *const sectors[] = {"nr_sector", NULL};
 	static const char *const errors[] = {"error", "errors", NULL};
 	struct kind *const k = kind_of(b, r, dev);
 
@@ -120,7 +122,8 @@ static void block_feed(void *state, struct recording *r, u8 role)
 										       NULL};
 	struct block *const b = state;
 	const u64 dev = analysis_number(r, dev_field);
-	struct request *const q = request_of(b, dev, analysis_number(r, sector_field));
+	struct request *const q =
+		request_of(b, dev, analysis_number(r, sector_field), !analysis_number(r, sectors));
 
 	switch (role) {
 	case INSERT:
@@ -134,6 +137,16 @@ static void block_feed(void *state, struct recording *r, u8 role)
 	default:
 		completed(b, r, q, dev);
 	}
+}
+
+static void block_lost(void *state)
+{
+	struct block *const b = state;
+
+	hashmap_each (&b->requests, e)
+		*(struct request *)e->value = (struct request){0};
+	b->cut += b->open;
+	b->open = 0;
 }
 
 static const struct table_column columns[] = {
@@ -182,9 +195,9 @@ static void block_text(void *state, const struct table_style *style, struct strb
 {
 	const struct block *const b = state;
 
-	if (b->open)
+	if (b->open + b->cut)
 		strbuf_addf(out, "\nnot in it: %" PRIu64 " requests whose end was not recorded\n",
-			    b->open);
+			    b->open + b->cut);
 }
 
 const struct report_analysis analysis_block = {
@@ -192,6 +205,7 @@ const struct report_analysis analysis_block = {
 	.record = "block:block_rq_*",
 	.begin = block_begin,
 	.feed = block_feed,
+	.lost = block_lost,
 	.finish = block_finish,
 	.text = block_text,
 	.release = block_release,

@@ -36,7 +36,7 @@ struct latency {
 	u32 nr_keys;
 	struct hashmap begun; /* by keys */
 	struct strbuf key;
-	u64 open, again, unbegun, lacking;
+	u64 open, cut, again, unbegun, lacking; /* cut: where events were lost */
 	struct quantiles values;
 	s64 max_at; /* when the longest one ended */
 	u64 buckets[2][66]; /* of nanoseconds, of microseconds */
@@ -272,6 +272,16 @@ static void latency_feed(void *state, struct recording *r, u8 role)
 		begin_event(l, r);
 }
 
+static void latency_lost(void *state)
+{
+	struct latency *const l = state;
+
+	hashmap_each (&l->begun, e)
+		((struct begun *)e->value)->is_open = false;
+	l->cut += l->open;
+	l->open = 0;
+}
+
 /* ---- the table ---- */
 
 static const struct table_column columns[] = {
@@ -330,18 +340,19 @@ static void latency_text(void *state, const struct table_style *style, struct st
 		strbuf_addf(out, "\n%s:\n", in_us ? "microseconds" : "nanoseconds");
 		histogram_text(out, &h);
 	}
-	if (l->open || l->again || l->unbegun)
+	if (l->open || l->cut || l->again || l->unbegun)
 		strbuf_addf(out,
 			    "\nnot in it: %" PRIu64 " begun and not ended, %" PRIu64
 			    " begun again before they ended, %" PRIu64
 			    " ended that did not begin\n",
-			    l->open, l->again, l->unbegun);
+			    l->open + l->cut, l->again, l->unbegun);
 }
 
 const struct report_analysis analysis_latency = {
 	.begin = latency_begin,
 	.role = latency_role,
 	.feed = latency_feed,
+	.lost = latency_lost,
 	.finish = latency_finish,
 	.text = latency_text,
 	.release = latency_release,

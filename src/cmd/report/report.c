@@ -12,7 +12,9 @@
 #include "cmd/report/counts.h"
 #include "cmd/report/names.h"
 #include "cmd/report/selection.h"
+#include "cmd/report/time.h"
 #include "trace/recording.h"
+#include "view/pager.h"
 
 struct arguments {
 	struct selection_arguments selection;
@@ -21,7 +23,8 @@ struct arguments {
 	u64 hold_ms;
 	const char *top, *sum, *call_graph, *latency;
 	double percent_limit;
-	bool children, compare, per_task;
+	bool children, compare, per_task, no_pager;
+	bool on_terminal; /* what is printed is read there */
 	/* by REPORT_ANALYSES */
 #define FLAG(name, help) bool name;
 	REPORT_ANALYSES(FLAG)
@@ -53,6 +56,8 @@ static const struct option_spec options[] = {
 	 OPTION_STRING, offsetof(struct arguments, kernel_clock)},
 	{0, "no-symbols", NULL, "addresses stay numbers", OPTION_FLAG,
 	 offsetof(struct arguments, no_symbols)},
+	{0, "no-pager", NULL, "print to the terminal, not into $PAGER (less)", OPTION_FLAG,
+	 offsetof(struct arguments, no_pager)},
 	{0, NULL, NULL, "Tables", OPTION_HEADING, 0},
 	{0, "top", "KEY[,KEY...]",
 	 "how many events there are by event, task, comm, pid, tid, cpu, symbol, object, caller, "
@@ -101,6 +106,8 @@ static const struct command_spec spec = {
 		"pantrace report --top perf.data                # by function (--children, -g)\n"
 		"pantrace report --top prev_comm -e sched_switch trace.dat   # by a field\n"
 		"pantrace report --latency 'sys_enter,sys_exit' trace.dat    # its distribution\n"
+		"pantrace report --sched trace.dat              # who waited for a CPU, how long\n"
+		"pantrace report --syscalls perf.data           # as strace -c\n"
 		"pantrace report --compare --top comm old.data new.data      # what changed most\n"
 		"pantrace report --json trace | jq .fields      # for programs\n"
 		"pantrace report --live trace                   # as it is being recorded\n"
@@ -143,9 +150,20 @@ static const struct command_spec spec = {
 		"percentages of several kinds of events are of their numbers. Percentiles are "
 		"exact up to 1024 values, and at most 0.4 % too large above. --latency counts from "
 		"the last FROM before each TO; what is not in it is counted below it.\n\n"
+		"Lines of text say where events were lost (behind a '#'). What began before such a "
+		"place is not ended behind it in tables. On a terminal all is shown by $PAGER "
+		"(less), as git does it.\n\n"
 		"The exit code is 3 when the tracer says that events were lost, and 1 when "
 		"something could not be read.",
 	.options = options,
+};
+
+/* Where events are missing. */
+struct losses {
+	u64 places;
+	s64 first_ns, last_ns; /* of the events behind them */
+	u64 untold; /* before events that were not wanted */
+	u64 placed; /* all of those that were counted */
 };
 
 struct report {
@@ -154,6 +172,7 @@ struct report {
 	struct diag diag;
 	struct selection selection;
 	struct analysis analysis;
+	struct losses losses;
 	s64 first_ns, last_ns; /* of events that were looked at */
 };
 
@@ -230,6 +249,19 @@ static bool is_over(const struct report *r)
 	return !r->analysis.row && selection_is_over(&r->selection);
 }
 
+static void missed(struct report *r, struct recording *from)
+{
+	struct losses *const l = &r->losses;
+
+	if (!l->places++)
+		l->first_ns = from->ns;
+	l->last_ns = from->ns;
+	if (from->lost != RECORDED_LOST_SOME)
+		l->placed += from->lost;
+	if (r->analysis.row)
+		analysis_lost(&r->analysis);
+}
+
 /* Up to the end of what is there. 0, or what a write said. */
 static int events(struct report *r)
 {
@@ -239,8 +271,13 @@ static int events(struct report *r)
 
 	while (!rc && !interrupted && !is_over(r) &&
 	       (from = recordings_next(r->recordings, &r->diag))) {
+		if (from->lost)
+			missed(r, from);
+		recording_lost(from, r->losses.untold);
+		r->losses.untold = from->lost;
 		if (!selection_passes(&r->selection, from))
 			continue;
+		r->losses.untold = 0;
 		if (r->selection.count == 1)
 			r->first_ns = from->ns;
 		r->last_ns = from->ns;
@@ -270,6 +307,26 @@ static int follow(struct report *r)
 	return rc;
 }
 
+static void tell_places(const struct report *r, u64 all)
+{
+	const struct losses *const l = &r->losses;
+	const struct arguments *const a = r->arguments;
+	const bool as_recorded = recordings_options(r->recordings)->style;
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, ", at %" PRIu64 " place%s, ", l->places, l->places == 1 ? "" : "s");
+	report_time_text(l->first_ns, a->selection.utc, as_recorded, &text);
+	if (l->places > 1) {
+		strbuf_addstr(&text, " to ");
+		report_time_text(l->last_ns, a->selection.utc, as_recorded, &text);
+	}
+	if (all > l->placed)
+		strbuf_addf(&text, "; where %" PRIu64 " of them were is not recorded",
+			    all - l->placed);
+	fputs(text.data, stderr);
+	strbuf_release(&text);
+}
+
 static enum exit_code end(struct report *r, int rc)
 {
 	struct recording_loss loss = recordings_loss(r->recordings, &r->diag);
@@ -285,6 +342,8 @@ static enum exit_code end(struct report *r, int rc)
 			fprintf(stderr,
 				", and %llu packets that were overwritten before they were read",
 				(unsigned long long)loss.packets);
+		if (r->losses.places)
+			tell_places(r, loss.events);
 		fputc('\n', stderr);
 	}
 	if (loss.damaged || (rc && rc != -EPIPE))
@@ -393,7 +452,7 @@ static enum exit_code one(const struct asked *asked, char **paths, struct report
 		.print = {.format = asked->format,
 			  .gmt = a->selection.utc,
 			  .seconds = a->seconds,
-			  .escape = isatty(STDOUT_FILENO)},
+			  .escape = a->on_terminal},
 		.events = a->selection.events,
 		.files = a->paths,
 		.style = asked->style,
@@ -549,7 +608,7 @@ static int ask(const struct arguments *a, char **paths, struct asked *ret)
 	return ret->row ? 0 : format_parse(a, ret->style, &ret->format);
 }
 
-static int report(const struct arguments *a, char **paths)
+static int report(const struct arguments *a, char **paths, struct pager *pager)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
 	struct report_table table = {0};
@@ -559,7 +618,10 @@ static int report(const struct arguments *a, char **paths)
 
 	if (rc)
 		return rc;
-	sigaction(SIGINT, &action, NULL);
+	if (!a->no_pager && !a->live)
+		pager_begin(pager);
+	if (!pager->pid)
+		sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (a->compare)
 		return compare(&asked, paths);
@@ -603,7 +665,8 @@ static void join_words(struct arena *arena, int *argc, char **argv)
 
 int cmd_report(int argc, char **argv)
 {
-	struct arguments a = {.hold_ms = 1000};
+	struct arguments a = {.hold_ms = 1000, .on_terminal = isatty(STDOUT_FILENO)};
+	struct pager pager = {0};
 	struct arena arena = {0};
 	int first, rc;
 
@@ -613,7 +676,8 @@ int cmd_report(int argc, char **argv)
 		signal(SIGPIPE, SIG_IGN);
 		rc = first == argc
 			     ? options_usage_error(&spec, "which trace? The directory is missing")
-			     : report(&a, argv + first);
+			     : report(&a, argv + first, &pager);
+		pager_end(&pager);
 	}
 	options_release(&spec, &a);
 	arena_release(&arena);

@@ -45,7 +45,7 @@ struct thread {
 
 struct cpu {
 	bool is_known;
-	s64 first_ns, last_ns, idle_ns;
+	s64 last_ns, span_ns, idle_ns;
 };
 
 struct sched {
@@ -152,8 +152,9 @@ static void switched(struct sched *s, struct recording *r)
 		return;
 	c = cpu_of(s, number);
 	if (!c->is_known)
-		c->first_ns = c->last_ns = r->ns;
+		c->last_ns = r->ns;
 	c->is_known = true;
+	c->span_ns += r->ns - c->last_ns;
 	if (from) {
 		t = thread_of(s, from);
 		name(s, t, r, "prev_comm");
@@ -201,6 +202,16 @@ static void sched_feed(void *state, struct recording *r, u8 role)
 	default:
 		woken(s, r, role == WAKING);
 	}
+}
+
+static void sched_lost(void *state)
+{
+	struct sched *const s = state;
+
+	hashmap_each (&s->threads, e)
+		((struct thread *)e->value)->doing = UNKNOWN;
+	for (size_t i = 0; i < s->cpus.len; i++)
+		s->cpus.items[i].is_known = false;
 }
 
 /* ---- the table ---- */
@@ -291,12 +302,11 @@ static void sched_text(void *state, const struct table_style *style, struct strb
 	strbuf_addch(out, '\n');
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		const struct cpu *const c = &s->cpus.items[i];
-		const s64 span = c->last_ns - c->first_ns;
+		const double idle = (double)c->idle_ns, span = (double)c->span_ns;
 
-		if (c->is_known)
-			strbuf_addf(out, "CPU %zu: %.3f of %.3f ms idle (%.1f%%)\n", i,
-				    (double)c->idle_ns / 1e6, (double)span / 1e6,
-				    span ? 100 * (double)c->idle_ns / (double)span : 0);
+		if (c->span_ns)
+			strbuf_addf(out, "CPU %zu: %.3f of %.3f ms idle (%.1f%%)\n", i, idle / 1e6,
+				    span / 1e6, 100 * idle / span);
 	}
 }
 
@@ -305,6 +315,7 @@ const struct report_analysis analysis_sched = {
 	.record = "sched:sched_switch,sched:sched_wakeup*,sched:sched_migrate_task",
 	.begin = sched_begin,
 	.feed = sched_feed,
+	.lost = sched_lost,
 	.finish = sched_finish,
 	.text = sched_text,
 	.release = sched_release,

@@ -40,7 +40,7 @@ struct syscalls {
 	struct hashmap calls; /* by "TASK\0NAME" */
 	struct hashmap names; /* each once */
 	struct strbuf key;
-	u64 open;
+	u64 open, cut; /* cut: where events were lost */
 };
 
 static void *syscalls_begin(const struct analysis_request *q, struct diag *d)
@@ -139,6 +139,16 @@ static void syscalls_feed(void *state, struct recording *r, u8 role)
 	e->name = NULL;
 }
 
+static void syscalls_lost(void *state)
+{
+	struct syscalls *const s = state;
+
+	hashmap_each (&s->threads, e)
+		((struct entered *)e->value)->name = NULL;
+	s->cut += s->open;
+	s->open = 0;
+}
+
 /* ---- the table ---- */
 
 static const struct table_column columns[] = {
@@ -212,9 +222,9 @@ static void syscalls_text(void *state, const struct table_style *style, struct s
 {
 	const struct syscalls *const s = state;
 
-	if (s->open)
+	if (s->open + s->cut)
 		strbuf_addf(out, "\nnot in it: %" PRIu64 " calls whose return was not recorded\n",
-			    s->open);
+			    s->open + s->cut);
 }
 
 const struct report_analysis analysis_syscalls = {
@@ -222,6 +232,7 @@ const struct report_analysis analysis_syscalls = {
 	.record = "raw_syscalls:*",
 	.begin = syscalls_begin,
 	.feed = syscalls_feed,
+	.lost = syscalls_lost,
 	.finish = syscalls_finish,
 	.text = syscalls_text,
 	.release = syscalls_release,

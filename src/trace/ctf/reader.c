@@ -56,6 +56,7 @@ static bool ctf_next(struct recording *r, struct diag *d)
 	if (!c->has_event)
 		return false;
 	r->ns = c->event.ns;
+	recording_lost(r, c->event.lost);
 	r->kind = kind_of(r->all, &c->event);
 	return true;
 }

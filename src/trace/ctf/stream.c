@@ -237,8 +237,10 @@ static void loss_of(struct ctf_stream *s, const struct packet_facts *facts)
 	const u64 before = s->has_discarded && facts->discarded >= s->discarded ? s->discarded : 0;
 	const u64 events = facts->has_discarded ? facts->discarded - before : 0;
 
-	if ((events || packets) && s->trace->set)
+	if ((events || packets) && s->trace->set) {
 		ctf_set_lost(s->trace->set, events, packets);
+		s->lost = packets || events > UINT64_MAX - s->lost ? UINT64_MAX : s->lost + events;
+	}
 	s->has_sequence = facts->has_sequence;
 	s->sequence = facts->sequence;
 	s->has_discarded = facts->has_discarded;

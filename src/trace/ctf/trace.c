@@ -415,7 +415,9 @@ int ctf_set_next(struct ctf_set *set, struct ctf_event *ret, struct diag *d)
 	s = set->heap.items[0];
 	if (set->options.live && s->ns > (s64)clock_now_ns(CLOCK_REALTIME) - set->options.hold_ns)
 		return 0;
-	*ret = (struct ctf_event){.stream = s, .class = s->event, .ns = s->ns, .clock = s->clock};
+	*ret = (struct ctf_event){
+		.stream = s, .class = s->event, .ns = s->ns, .clock = s->clock, .lost = s->lost};
+	s->lost = 0;
 	return 1;
 }
 

@@ -55,6 +55,7 @@ struct ctf_stream {
 	/* the next event, whose header has been read */
 	struct ctf_event_class *event;
 	s64 ns;
+	u64 lost; /* before it */
 	/* header of plain integers: read without interpreting it */
 	bool is_plain;
 	u32 plain_align, plain_size; /* bits */
@@ -66,6 +67,7 @@ struct ctf_event {
 	struct ctf_event_class *class;
 	s64 ns; /* since the epoch */
 	u64 clock; /* cycles */
+	u64 lost; /* events of this stream that are missing before it; UINT64_MAX: nobody counted */
 };
 
 struct ctf_options {

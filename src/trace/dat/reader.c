@@ -171,6 +171,7 @@ static bool dat_next(struct recording *r, struct diag *d)
 		return false;
 	k->current = best;
 	r->ns = best->ns;
+	recording_lost(r, best->event.lost);
 	r->kind = kind_of(k, page_event_id(&best->event.event));
 	return true;
 }
@@ -502,4 +503,5 @@ const struct recording_reader dat_reader = {
 	.names = dat_names,
 	.close = dat_close,
 	.stack = dat_stack,
+	.marks_losses = true,
 };

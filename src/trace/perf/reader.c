@@ -67,14 +67,18 @@ static void count_lost(struct perf_recording *p, const struct perf_record *r)
 {
 	struct cursor c = r->body;
 
-	if (r->type == PERF_RECORD_LOST)
+	if (r->type == PERF_RECORD_LOST) {
+		u64 n;
+
 		cursor_u64(&c);
-	if (r->type == PERF_RECORD_LOST)
-		p->lost += cursor_u64(&c);
-	else if (r->type == PERF_RECORD_LOST_SAMPLES)
+		n = cursor_u64(&c);
+		p->lost += n;
+		recording_lost(&p->recording, n);
+	} else if (r->type == PERF_RECORD_LOST_SAMPLES) {
 		p->lost_samples += cursor_u64(&c);
-	else if (r->type == PERF_RECORD_THROTTLE)
+	} else if (r->type == PERF_RECORD_THROTTLE) {
 		p->throttled++;
+	}
 }
 
 static bool perf_next(struct recording *r, struct diag *d)
