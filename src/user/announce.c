@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "user/announce.h"
+#include "user/announce_internal.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -12,64 +11,13 @@
 #include <pantrace/protocol.h>
 
 #include "base/file.h"
-#include "user/announce_answers.h"
 #include "user/proxy.h"
+#include "user/runtime.h"
 
-#define PEERS_MAX    256 /* that ask at the same time */
-#define GUESTS_MAX   32 /* of these of one other user: a program asks, and is gone */
-#define ROUNDS_MAX   32 /* then the recorder has other things to do */
-#define RINGS_MAX    64 /* handed over at a time; the others wait */
-#define REFUSALS_MAX 4096
-#define USERS_MAX    256 /* with a proxy of their own; those beyond have one in common */
-#define FRESH_MAX    16 /* proxies in place of others that stand still; then nobody new is heard */
-#define ROOM_MS	     200 /* a proxy that takes nothing for so long stands still */
-#define REQUEST_MAX  8192
-
-struct peer {
-	int fd;
-	pid_t pid;
-	uid_t uid;
-	bool trusted; /* our user or root: what it says may end the recording */
-};
-
-/* The proxy that serves other users' programs (user/proxy.h): one for each user. */
-struct guests {
-	uid_t uid; /* of all beyond USERS_MAX: the first one's */
-	int channel;
-	bool is_finished;
-};
-
-/* Between us and a proxy. To it: a connection, then that it is the proxy's alone, and the end. */
-struct guest_message {
-	enum {
-		GUEST_CONNECTION,
-		GUEST_ITS_OWN,
-		GUEST_END,
-		GUEST_RINGS,
-		GUEST_REFUSAL,
-		GUEST_STAYED_OFF
-	} kind;
-	pid_t pid;
-	uid_t uid;
-	u32 count;
-	struct announced_refusal refusal;
-};
-
-struct announce {
-	int listener, epoll;
-	char *path;
-	struct answers answers;
-	bool writes;
-	u64 written;
-	char written_text[32]; /* the answer to who asks for it */
-	VECTOR(struct peer) peers;
-	VECTOR(struct guests) guests;
-	u32 nr_fresh, unheard;
-	uid_t unheard_user; /* of one of these */
-	bool is_ending; /* in a proxy */
-	VECTOR(struct announced_rings) rings; /* not taken yet */
-	VECTOR(struct announced_refusal) refusals;
-};
+#define PEERS_MAX   256 /* that ask at the same time */
+#define GUESTS_MAX  32 /* of these of one other user: a program asks, and is gone */
+#define ROUNDS_MAX  32 /* then the recorder has other things to do */
+#define REQUEST_MAX 8192
 
 static int listen_at(const char *path)
 {
@@ -93,7 +41,7 @@ static int listen_at(const char *path)
 	return rc;
 }
 
-static int watch(struct announce *a, int fd)
+int announce_watch(struct announce *a, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -109,7 +57,7 @@ int announce_open(const char *path, const struct user_filter_compiler *compiler,
 	*a = (struct announce){.path = xstrdup(path), .answers = ANSWERS_INIT(compiler)};
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
 	a->listener = listen_at(path);
-	rc = a->listener < 0 ? a->listener : a->epoll < 0 ? -errno : watch(a, a->listener);
+	rc = a->listener < 0 ? a->listener : a->epoll < 0 ? -errno : announce_watch(a, a->listener);
 	if (rc) {
 		diag_error(d, NO_SPAN, "%s: %s", path, strerror(-rc));
 		announce_close(a);
@@ -117,6 +65,17 @@ int announce_open(const char *path, const struct user_filter_compiler *compiler,
 	}
 	*ret = a;
 	return 0;
+}
+
+int announce_begin(const struct user_filter_compiler *compiler, struct diag *d,
+		   char path[ANNOUNCE_PATH], struct announce **ret)
+{
+	const int rc = user_runtime_make(path, ANNOUNCE_PATH - 32, d);
+
+	if (rc)
+		return rc;
+	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
+	return announce_open(path, compiler, d, ret);
 }
 
 void announce_add(struct announce *a, const char *session, const char *glob, const char *predicate)
@@ -244,10 +203,9 @@ static bool make_room(struct announce *a, const struct peer *p)
 	return a->peers.len < PEERS_MAX;
 }
 
-/* False: it cannot be served. */
-static bool peer_add(struct announce *a, const struct peer *p)
+bool announce_peer_add(struct announce *a, const struct peer *p)
 {
-	if (!make_room(a, p) || watch(a, p->fd))
+	if (!make_room(a, p) || announce_watch(a, p->fd))
 		return false;
 	vector_push(&a->peers, *p);
 	return true;
@@ -300,8 +258,7 @@ bool announce_rings(struct announce *a, struct announced_rings *ret)
 	return true;
 }
 
-/* All that one asks now, up to a number after which it is another's turn. */
-static int peer_serve(struct announce *a, int fd, struct diag *d)
+int announce_peer_serve(struct announce *a, int fd, struct diag *d)
 {
 	char text[REQUEST_MAX];
 	size_t peer = 0;
@@ -336,188 +293,6 @@ static int peer_serve(struct announce *a, int fd, struct diag *d)
 	return trusted ? rc : 0;
 }
 
-/* ---- other users' programs ---- */
-
-/* What a connection of theirs brought goes on to the recorder. */
-static void guests_report(struct announce *a, int channel)
-{
-	const struct guest_message off = {.kind = GUEST_STAYED_OFF, .count = a->answers.refused};
-	struct guest_message refusal = {.kind = GUEST_REFUSAL};
-	struct announced_rings rings;
-
-	while (announce_rings(a, &rings)) {
-		const struct guest_message m = {
-			.kind = GUEST_RINGS, .pid = rings.pid, .uid = rings.uid};
-
-		if (proxy_is_memory(rings.fd))
-			proxy_send(channel, &m, sizeof(m), rings.fd, true);
-		close(rings.fd);
-	}
-	while (announce_refusal(a, &refusal.refusal))
-		proxy_send(channel, &refusal, sizeof(refusal), -1, true);
-	if (a->answers.refused)
-		proxy_send(channel, &off, sizeof(off), -1, true);
-	a->answers.refused = 0;
-}
-
-/* The recorder's word. */
-static void guests_hear(struct announce *a, int channel, struct peer *coming)
-{
-	struct guest_message m;
-	int fd;
-
-	if (proxy_receive(channel, &m, sizeof(m), &fd, false) != sizeof(m))
-		_exit(0);
-	if (m.kind == GUEST_CONNECTION)
-		*coming = (struct peer){.fd = fd, .pid = m.pid, .uid = m.uid};
-	else if (m.kind == GUEST_END)
-		a->is_ending = true;
-	else if (!peer_add(a, coming))
-		close(coming->fd);
-}
-
-/* In the proxy. The tables are its own from here on. */
-static void __attribute__((noreturn)) guests_serve(struct announce *a, int channel)
-{
-	static const struct guest_message end = {.kind = GUEST_END};
-	struct epoll_event events[32];
-	struct peer coming = {.fd = -1};
-	struct diag d = DIAG_INIT;
-
-	a->peers.len = a->rings.len = a->refusals.len = 0;
-	a->answers.refused = 0;
-	a->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (a->epoll < 0 || watch(a, channel))
-		_exit(1);
-	for (;;) {
-		const int n =
-			epoll_wait(a->epoll, events, ARRAY_SIZE(events), a->is_ending ? 0 : -1);
-
-		for (int i = 0; i < n; i++) {
-			if (events[i].data.fd == channel)
-				guests_hear(a, channel, &coming);
-			else
-				peer_serve(a, events[i].data.fd, &d);
-			guests_report(a, channel);
-		}
-		diag_release(&d);
-		if (n || !a->is_ending)
-			continue;
-		proxy_send(channel, &end, sizeof(end), -1, true);
-		a->is_ending = false;
-	}
-}
-
-static void guests_forget(struct announce *a, struct guests *g)
-{
-	close(g->channel);
-	*g = vector_last(&a->guests);
-	a->guests.len--;
-}
-
-/* NULL: there can be none. */
-static struct guests *guests_of(struct announce *a, uid_t uid)
-{
-	struct guests g = {.uid = uid};
-
-	for (size_t i = 0; i < a->guests.len; i++)
-		if (a->guests.items[i].uid == uid)
-			return &a->guests.items[i];
-	if (a->guests.len == USERS_MAX)
-		return &a->guests.items[0];
-	if (!proxy_fork(NULL, 0, &g.channel))
-		guests_serve(a, g.channel);
-	if (g.channel < 0)
-		return NULL;
-	if (watch(a, g.channel)) {
-		close(g.channel);
-		return NULL;
-	}
-	vector_push(&a->guests, g);
-	return &vector_last(&a->guests);
-}
-
-static bool guests_tell(const struct guests *g, const struct guest_message *m, int fd)
-{
-	struct pollfd room = {g->channel, POLLOUT, 0};
-	int rc = proxy_send(g->channel, m, sizeof(*m), fd, false);
-
-	/* many come at once, and a busy machine has not let it run yet */
-	if (rc == -EAGAIN && poll(&room, 1, ROOM_MS) > 0)
-		rc = proxy_send(g->channel, m, sizeof(*m), fd, false);
-	return !rc;
-}
-
-static bool guests_send(struct announce *a, const struct guests *g, const struct peer *p)
-{
-	struct guest_message m = {.kind = GUEST_CONNECTION, .pid = p->pid, .uid = p->uid};
-
-	if (!guests_tell(g, &m, p->fd))
-		return false;
-	/* only now: who closes it last waits */
-	close(p->fd);
-	m.kind = GUEST_ITS_OWN;
-	if (!guests_tell(g, &m, -1)) {
-		a->unheard_user = p->uid;
-		a->unheard++;
-	}
-	return true;
-}
-
-/* Hands a connection to the proxy; to a new one if that has ended, or stands still. */
-static void guests_take(struct announce *a, const struct peer *p)
-{
-	struct guests *g = guests_of(a, p->uid);
-
-	if (g && guests_send(a, g, p))
-		return;
-	if (g) {
-		guests_forget(a, g);
-		a->unheard_user = p->uid;
-		a->unheard++;
-		if (++a->nr_fresh == FRESH_MAX)
-			epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener, NULL);
-		g = guests_of(a, p->uid);
-	}
-	if (g && guests_send(a, g, p))
-		return;
-	a->unheard_user = p->uid;
-	a->unheard++;
-	proxy_close(p->fd);
-}
-
-/* What a proxy reports. */
-static void guests_read(struct announce *a, int channel)
-{
-	struct guests *g = a->guests.items;
-	struct guest_message m;
-	ssize_t n = 0;
-	int fd;
-
-	while (g < a->guests.items + a->guests.len && g->channel != channel)
-		g++;
-	if (g == a->guests.items + a->guests.len)
-		return;
-	while (a->rings.len < RINGS_MAX) {
-		n = proxy_receive(channel, &m, sizeof(m), &fd, false);
-		if (n != sizeof(m))
-			break;
-		if (m.kind == GUEST_RINGS && fd >= 0)
-			vector_push(&a->rings, (struct announced_rings){fd, m.pid, m.uid});
-		if (m.kind == GUEST_REFUSAL && a->refusals.len < REFUSALS_MAX)
-			vector_push(&a->refusals, m.refusal);
-		a->answers.refused += m.kind == GUEST_RINGS ? fd < 0 : m.count;
-		g->is_finished |= m.kind == GUEST_END;
-	}
-	if (n)
-		return;
-	if (!g->is_finished) {
-		a->unheard++;
-		a->unheard_user = g->uid;
-	}
-	guests_forget(a, g);
-}
-
 /* ---- all of them ---- */
 
 static void peers_accept(struct announce *a)
@@ -543,18 +318,10 @@ static void peers_accept(struct announce *a)
 		p.uid = user.uid;
 		p.trusted = !p.uid || p.uid == geteuid();
 		if (!p.trusted && !geteuid())
-			guests_take(a, &p);
-		else if (!p.trusted || !peer_add(a, &p))
+			announce_guests_take(a, &p);
+		else if (!p.trusted || !announce_peer_add(a, &p))
 			close(fd);
 	}
-}
-
-static bool is_guests_channel(const struct announce *a, int fd)
-{
-	for (size_t i = 0; i < a->guests.len; i++)
-		if (a->guests.items[i].channel == fd)
-			return true;
-	return false;
 }
 
 int announce_serve(struct announce *a, struct diag *d)
@@ -575,10 +342,10 @@ int announce_serve(struct announce *a, struct diag *d)
 
 			if (fd == a->listener)
 				peers_accept(a);
-			else if (is_guests_channel(a, fd))
-				guests_read(a, fd);
+			else if (announce_is_guests(a, fd))
+				announce_guests_read(a, fd);
 			else
-				one = peer_serve(a, fd, d);
+				one = announce_peer_serve(a, fd, d);
 			rc = one ? one : rc;
 		}
 	}
@@ -587,25 +354,8 @@ int announce_serve(struct announce *a, struct diag *d)
 
 void announce_end(struct announce *a)
 {
-	static const struct guest_message end = {.kind = GUEST_END};
-
 	peers_accept(a);
-	for (size_t i = 0; i < a->guests.len; i++)
-		proxy_send(a->guests.items[i].channel, &end, sizeof(end), -1, false);
-}
-
-u32 announce_unheard(const struct announce *a, uid_t *ret_user)
-{
-	u32 unheard = a->unheard;
-
-	*ret_user = a->unheard_user;
-	for (size_t i = 0; i < a->guests.len; i++) {
-		if (a->guests.items[i].is_finished)
-			continue;
-		*ret_user = a->guests.items[i].uid;
-		unheard++;
-	}
-	return unheard;
+	announce_guests_end(a);
 }
 
 u32 announce_refused(const struct announce *a)

@@ -14,9 +14,14 @@
 
 struct announce;
 
+#define ANNOUNCE_PATH 512
+
 /* Listens at PATH, a socket that is made anew. 0 or -errno with the reason in d. */
 int announce_open(const char *path, const struct user_filter_compiler *compiler, struct diag *d,
 		  struct announce **ret);
+/* The same at a path of this process's own in our runtime directory: PATH. */
+int announce_begin(const struct user_filter_compiler *compiler, struct diag *d,
+		   char path[ANNOUNCE_PATH], struct announce **ret);
 /*
  * Events of SESSION that GLOB over "provider:name" means have this predicate; NULL = every event is
  * wanted. The first that fits counts.

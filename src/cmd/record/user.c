@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "cmd/record/record.h"
 #include "lang/predicate/process.h"
-#include "user/runtime.h"
 #include "user/snapshot.h"
 #include "user/trigger.h"
 
@@ -67,17 +66,6 @@ static int check(const struct command_spec *spec, const struct record_request *r
 	if (rc == OPTIONS_GO_ON && o->triggers.count && options.mode != PANTRACE_OVERWRITE)
 		rc = options_usage_error(spec, "--snapshot-when needs --mode overwrite");
 	return rc;
-}
-
-/* Opens the socket at which programs that start later ask for filters and hand over rings. */
-static int announce_begin(struct record_run *run, struct user_state *s, char path[512])
-{
-	const int rc = user_runtime_make(path, 512 - 32, run->diag);
-
-	if (rc)
-		return rc;
-	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
-	return announce_open(path, &predicate_for_processes, run->diag, &s->announce);
 }
 
 /* A predicate must be compiled for programs that start later. */
@@ -215,14 +203,15 @@ static int begin(struct record_run *run, void **ret)
 {
 	const struct record_options *const o = record_options_of(run->request);
 	struct user_state *const s = xzalloc(sizeof(*s));
-	char ask[512] = "";
+	char ask[ANNOUNCE_PATH] = "";
 	int rc;
 
 	where_to(NULL, o, &s->where);
 	s->where.directory = run->directory;
 	/* before our socket is made: in a container, a killed recorder may have had our PID */
 	user_sessions_sweep(run->diag);
-	rc = announce_begin(run, s, ask);
+	/* programs that start later ask there for filters, and hand over rings */
+	rc = announce_begin(&predicate_for_processes, run->diag, ask, &s->announce);
 	if (!rc)
 		rc = session_begin(run, s, ask);
 	if (rc)

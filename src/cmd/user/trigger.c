@@ -11,7 +11,6 @@
 #include "lang/predicate/process.h"
 #include "trace/ctf/output.h"
 #include "user/action.h"
-#include "user/runtime.h"
 #include "user/trigger.h"
 #include "view/sink.h"
 
@@ -158,23 +157,9 @@ static void wait_and_look(struct watching *w, int signals)
 	}
 }
 
-/*
- * Programs that start later ask for the filter of a condition with a predicate, and hand over rings
- * that have no name.
- */
-static int announce_begin(struct watching *w, char path[512])
-{
-	int rc = user_runtime_make(path, 512 - 32, &w->d);
-
-	if (rc)
-		return rc;
-	snprintf(path + strlen(path), 32, "/ask-%d", (int)getpid());
-	return announce_open(path, &predicate_for_processes, &w->d, &w->announce);
-}
-
 static int begin(struct watching *w, char **words, int n, struct user_session_options *like)
 {
-	char ask[512] = "";
+	char ask[ANNOUNCE_PATH] = "";
 	struct strbuf note = STRBUF_INIT;
 	struct trigger one;
 	int fd, rc = trigger_parse(words[0], &w->d, &one);
@@ -200,8 +185,10 @@ static int begin(struct watching *w, char **words, int n, struct user_session_op
 		if (fd >= 0)
 			close(fd);
 	}
+	/* programs that start later ask for the filter of a condition with a predicate, and hand
+	 * over rings that have no name */
 	if (!rc)
-		rc = announce_begin(w, ask);
+		rc = announce_begin(&predicate_for_processes, &w->d, ask, &w->announce);
 	like->keeper = ask;
 	like->ask = one.predicate ? ask : NULL;
 	w->triggers.note = note.data;
