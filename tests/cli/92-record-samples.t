@@ -111,6 +111,35 @@ like "$(perf buildid-list -i chains.data)" '\[kernel.kallsyms\]' "the kernel's b
 like "$(perf script --show-mmap-events -i chains.data)" "r-xp $work/work" "mappings are told"
 like "$(perf script --show-mmap-events -i chains.data | grep "$work/work")" "<$(readelf -n work | awk '/Build ID/ { print $3 }')>" "with build-ids"
 
+# ---- on another machine ----
+cat >kernel.s <<'A'
+.globl _text, everything
+.text
+_text:
+everything: nop
+.type everything, @function
+.size everything, 0x10000000
+A
+other=$(printf '%040d' 12345678)
+as -o kernel.o kernel.s && ld -Ttext=0xffffffff81000000 --build-id=0x$other -e _text -o vmlinux kernel.o || exit 1
+python3 -c '
+import re, sys
+notes = open("/sys/kernel/notes", "rb").read()
+mine = re.search(rb"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0(.{20})", notes, re.S).group(1)
+open("other.data", "wb").write(open("all.data", "rb").read().replace(mine, bytes.fromhex(sys.argv[1])))' $other
+is "$("$pantrace" report -e context-switches other.data 2>/dev/null | grep -c '[a-z]+0x')" 0 "of another kernel no function is guessed"
+like "$("$pantrace" report --files . -e context-switches other.data)" ' everything\+0x[0-9a-f]+ \(\[kernel.kallsyms\]\)' "its vmlinux is found by build-id"
+
+# ---- the vdso ----
+cat >vdso.c <<'C'
+#include <time.h>
+int main(void) { struct timespec t; for (long i = 0; i < 5000000; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }
+C
+gcc -O1 -g -fno-omit-frame-pointer -o vdso vdso.c
+run record -F 999 -g -e cpu-clock:u -o vdso.data -- ./vdso
+like "$("$pantrace" report vdso.data)" 'clock_gettime\+0x[0-9a-f]+ \(\[vdso\]\)' "functions of the vdso have names"
+like "$("$pantrace" report --top symbol vdso.data)" 'clock_gettime' "in tables, too"
+
 # ---- whose ----
 mkfifo go
 ./work calls 500 <go & pid=$!
@@ -147,6 +176,13 @@ ok "some were lost"
 told=$("$pantrace" report -c lost.data 2>&1 >/dev/null | sed -n 's/.* lost \([0-9]*\) events.*/\1/p')
 [ "$((told - lost))" -ge 0 ] && [ "$((told - lost))" -lt 10 ] # with records of the process's end
 ok "report says so, too"
+
+# ---- another tracer decides ----
+"$programs/dropper" "$(cat /sys/kernel/tracing/events/syscalls/sys_enter_getpriority/id)" >other & other=$!
+until_true grep -q attached other
+run record -c 1 -e syscalls:sys_enter_getpriority -o dropped.data -- ./work calls 10
+like "$rc $err" '^3 .*another tracer has a BPF program on syscalls:sys_enter_getpriority' "a program that drops events is told of"
+kill $other
 
 # ---- killed ----
 "$pantrace" record -F 999 -g -a -e cpu-clock -e sched:sched_switch -o killed.data 2>told & recorder=$!

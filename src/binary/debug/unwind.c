@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "binary/debug/unwind.h"
 
-#include <sys/auxv.h>
-
 #include "binary/debug/call_frame.h"
 #include "binary/debug/internal.h"
 #include "binary/elf/internal.h"
 #include "binary/process/maps.h"
+#include "binary/process/vdso.h"
 
 int unwind_add_file(struct unwind_rows *rows, struct elf_file *f, u64 start, u64 end, u64 bias)
 {
@@ -77,16 +76,8 @@ static struct elf_file *open_mapping(pid_t pid, const struct process_mapping *m)
 	struct elf_file *f = NULL;
 	char *path;
 
-	if (m->kind == MAPPING_VDSO) { /* the same pages as ours */
-		const u8 *vdso = (const u8 *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-		const size_t len = m->end - m->start;
-
-		if (!vdso)
-			return NULL;
-		return elf_file_open_buffer(memcpy(xmalloc(len), vdso, len), len, "[vdso]", &f)
-			       ? NULL
-			       : f;
-	}
+	if (m->kind == MAPPING_VDSO) /* the same pages as ours */
+		return vdso_open(&f) ? NULL : f;
 	path = xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start, m->end);
 	if (elf_file_open(path, &f)) {
 		free(path);

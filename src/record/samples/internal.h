@@ -59,6 +59,7 @@ struct samples {
 	VECTOR(struct sample_id) ids; /* rising, once all are open */
 	struct sample_id last_id;
 	bool only_user; /* this user may not sample the kernel */
+	bool is_decided; /* another tracer's program decides what is recorded */
 	bool counts_lost; /* by event: PERF_FORMAT_LOST, Linux 6.0 */
 	bool has_build_ids; /* in records of mappings: Linux 5.12 */
 	int epoll;

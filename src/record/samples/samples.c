@@ -196,6 +196,24 @@ static int begin_file(struct samples *s)
 	return err;
 }
 
+/* Programs of another tracer that let nothing through: that would look like no events. */
+static void look_for_programs(struct samples *s)
+{
+	for (size_t i = 0; i + 1 < s->events.len; i++) {
+		const struct sample_event *const e = &s->events.items[i];
+
+		if (e->attr.type != PERF_TYPE_TRACEPOINT || !e->fds.len ||
+		    !count_is_decided(e->fds.items[0]))
+			continue;
+		diag_warning(
+			s->run->diag, NO_SPAN,
+			"another tracer has a BPF program on %s: only what that lets through is "
+			"recorded, which may be nothing",
+			e->name);
+		s->is_decided = true;
+	}
+}
+
 static int start(struct record_run *run, void *state)
 {
 	struct samples *const s = state;
@@ -209,6 +227,7 @@ static int start(struct record_run *run, void *state)
 		err = begin_file(s);
 	if (err)
 		return err;
+	look_for_programs(s);
 	samples_write_build_ids(s);
 	samples_write_state(s);
 	perf_writer_checkpoint(s->writer);
@@ -295,7 +314,7 @@ static void tell_losses(struct samples *s)
 			" times, as they came faster than kernel.perf_event_max_sample_rate "
 			"allows\n",
 			s->throttled);
-	s->run->lost += lost + samples_tracking(s)->lost + s->throttled;
+	s->run->lost += lost + samples_tracking(s)->lost + s->throttled + s->is_decided;
 }
 
 /* By descriptor: the filter of system calls allows that. */

@@ -77,58 +77,78 @@ static bool is_marker(u64 word, enum perf_mode *mode)
 	return true;
 }
 
-static void add_frame(struct perf_script *s, struct perf_machine *m, enum perf_mode mode,
-		      u64 address, struct recorded_stack *to)
+/* How much of a chain is wanted. */
+enum chain_style {
+	CHAIN_AS_PERF, /* functions that are inlined only where the chain was unwound */
+	CHAIN_WHOLE,
+};
+
+/* With the functions that are inlined there before it. code: the address in the call itself. */
+static void add_user_frame(struct perf_script *s, struct perf_machine *m, u64 address, u64 code,
+			   struct recorded_stack *to)
 {
-	vector_push(to, perf_machine_place(m, s->sample.pid, mode, address));
+	const struct recorded_frame f =
+		perf_machine_place(m, s->sample.pid, PERF_MODE_USER, address);
+	const char *const *names;
+	const u32 count = perf_machine_inlines(m, s->sample.pid, code, &names);
+
+	for (u32 i = 0; i < count; i++) {
+		struct recorded_frame inner = f;
+
+		inner.symbol = names[i];
+		inner.is_inlined = true;
+		vector_push(to, inner);
+	}
+	vector_push(to, f);
 }
 
-/* With the functions that are inlined there before each. */
-static void add_unwound_frames(struct perf_script *s, struct perf_machine *m,
+static void add_unwound_frames(struct perf_script *s, struct perf_machine *m, size_t most,
 			       struct recorded_stack *to)
 {
-	const size_t most = to->len < CHAIN_MAX ? CHAIN_MAX - to->len : 0;
 	u64 addresses[CHAIN_MAX];
 	const size_t n =
 		s->sample.user_stack ? perf_unwind(m, s->attr, &s->sample, addresses, most) : 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct recorded_frame f =
-			perf_machine_place(m, s->sample.pid, PERF_MODE_USER, addresses[i]);
-		const char *const *names;
-		const u32 count = perf_machine_inlines(m, s->sample.pid, addresses[i], &names);
-
-		for (u32 inlined = 0; inlined < count; inlined++) {
-			struct recorded_frame inner = f;
-
-			inner.symbol = names[inlined];
-			inner.is_inlined = true;
-			vector_push(to, inner);
-		}
-		vector_push(to, f);
-	}
+	for (size_t i = 0; i < n; i++)
+		add_user_frame(s, m, addresses[i], addresses[i], to);
 }
 
-static void add_chain_frames(struct perf_script *s, struct perf_machine *m,
+static void add_chain_frames(struct perf_script *s, struct perf_machine *m, enum chain_style style,
 			     struct recorded_stack *to)
 {
 	enum perf_mode mode = PERF_MODE_USER;
+	bool is_return = false; /* it is behind a call */
+	size_t n = 0;
 	u64 word;
 
-	for (u64 i = 0; i < s->sample.nr_chain && to->len < CHAIN_MAX; i++) {
+	for (u64 i = 0; i < s->sample.nr_chain && n < CHAIN_MAX; i++) {
 		memcpy(&word, s->sample.chain + 8 * i, sizeof(word));
-		if (!is_marker(word, &mode))
-			add_frame(s, m, mode, word, to);
+		if (is_marker(word, &mode)) {
+			is_return = false;
+			continue;
+		}
+		if (style == CHAIN_WHOLE && mode == PERF_MODE_USER)
+			add_user_frame(s, m, word, word - is_return, to);
+		else
+			vector_push(to, perf_machine_place(m, s->sample.pid, mode, word));
+		is_return = true;
+		n++;
 	}
-	add_unwound_frames(s, m, to);
+	add_unwound_frames(s, m, CHAIN_MAX - n, to);
 }
 
 bool perf_script_stack(struct perf_script *s, struct perf_machine *m, struct recorded_stack *ret)
 {
-	add_chain_frames(s, m, ret);
-	if (!ret->len && s->attr->sample_type & PERF_SAMPLE_IP)
-		add_frame(s, m, mode_of(s->misc), s->sample.ip, ret);
-	return ret->len;
+	const enum perf_mode mode = mode_of(s->misc);
+
+	add_chain_frames(s, m, CHAIN_WHOLE, ret);
+	if (ret->len || !(s->attr->sample_type & PERF_SAMPLE_IP))
+		return ret->len;
+	if (mode == PERF_MODE_USER)
+		add_user_frame(s, m, s->sample.ip, s->sample.ip, ret);
+	else
+		vector_push(ret, perf_machine_place(m, s->sample.pid, mode, s->sample.ip));
+	return true;
 }
 
 static void add_name(const struct recorded_frame *f, struct strbuf *out)
@@ -164,7 +184,7 @@ static void add_place(u64 address, const struct recorded_frame *f, struct strbuf
 static void add_chain(struct perf_script *s, struct perf_machine *m, struct strbuf *out)
 {
 	s->stack.len = 0;
-	add_chain_frames(s, m, &s->stack);
+	add_chain_frames(s, m, CHAIN_AS_PERF, &s->stack);
 	for (size_t i = 0; i < s->stack.len; i++) {
 		const struct recorded_frame *const f = &s->stack.items[i];
 
@@ -306,7 +326,7 @@ void perf_script_frames_json(struct perf_script *s, struct perf_machine *m, stru
 	if (!s->sample.nr_chain)
 		return;
 	s->stack.len = 0;
-	add_chain_frames(s, m, &s->stack);
+	add_chain_frames(s, m, CHAIN_WHOLE, &s->stack);
 	json_key(j, "frames");
 	json_array(j);
 	for (size_t i = 0; i < s->stack.len; i++) {
