@@ -101,6 +101,10 @@ struct record_source {
 	int (*end)(struct record_run *run, void *state);
 };
 
+extern const struct record_source record_kernel; /* record/ftrace/source.c */
+
+/* Makes the directory where it is not there. 0 or -errno with a diagnostic. */
+int record_directory(const struct record_run *run);
 /* The path of the source's file, malloc'ed. */
 char *record_path(const struct record_run *run, const struct record_source *source);
 /* Does -o name the source's file alone? */

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "engine/child.h"
 #include "record/record.h"
+#include "trace/ctf/output.h"
 
 #define NAP_LEAST_MS 1
 #define TELL_MS	     500 /* how often progress is looked at */
@@ -56,6 +57,15 @@ char *record_path(const struct record_run *run, const struct record_source *sour
 	if (record_is_file(run->request, source))
 		return xstrdup(run->request->output);
 	return xasprintf("%s/%s", run->directory, source->file);
+}
+
+int record_directory(const struct record_run *run)
+{
+	const int fd = ctf_directory_open(run->directory, run->diag);
+
+	if (fd >= 0)
+		close(fd);
+	return MIN(fd, 0);
 }
 
 struct running {
@@ -292,10 +302,11 @@ int record_all(struct record_run *run, const struct record_source *const *source
 	run->command = child.pid;
 	if (!rc)
 		rc = start_all(run, running, n);
+	if (!rc)
+		say_begun(run);
 	if (!rc && command)
 		rc = child_release(&child, run->diag);
 	if (!rc) {
-		say_begun(run);
 		run_loop(run, running, n, needs, command ? &child : NULL);
 	}
 	for (size_t i = n; i-- > 0;)

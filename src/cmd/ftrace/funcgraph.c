@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "cmd/ftrace/session.h"
-#include "cmd/ftrace/function_filter.h"
+#include "kernel/tracefs/function_filter.h"
 #include "cmd/ftrace/functrace.h"
 #include "trace/ftrace/graph_text.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/ftrace/session.h"
-#include "cmd/ftrace/function_filter.h"
+#include "kernel/tracefs/function_filter.h"
 
 struct functrace_options {
 	struct ftrace_options common;

@@ -10,6 +10,7 @@
 #include "base/stall.h"
 #include "cmd/ftrace/session.h"
 #include "kernel/sandbox/sandbox.h"
+#include "kernel/tracefs/buffer_size.h"
 
 #define LIVE_MS	    100 /* the longest time until an event is shown */
 #define BUFFERED_MS 1000 /* -d: how often the size is checked */
@@ -275,7 +276,7 @@ static void notify_attached(struct ftrace_session *s)
 
 static size_t queue_bound(void)
 {
-	const size_t share = (size_t)ftrace_available_kb() / 4 * 1024;
+	const size_t share = (size_t)available_kb() / 4 * 1024;
 
 	return MAX(MIN(share, QUEUE_MOST), QUEUE_LEAST);
 }

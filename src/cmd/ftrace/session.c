@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "kernel/tracefs/buffer_size.h"
 #include "kernel/tracefs/tracefs.h"
 
 #define MANY_PROBES  16 /* more than people wait for */
@@ -83,60 +84,10 @@ static int follow(struct ftrace_session *s, bool functions)
 	return 0;
 }
 
-/* proc(5), /proc/meminfo */
-u64 ftrace_available_kb(void)
-{
-	const char *at;
-	u64 kb = 0;
-	char *text;
-
-	if (file_read("/proc/meminfo", 1 << 16, &text, NULL))
-		return 0;
-	at = strstr(text, "MemAvailable:");
-	if (at)
-		kb = strtoull(at + strlen("MemAvailable:"), NULL, 10);
-	free(text);
-	return kb;
-}
-
-/*
- * KiB per CPU: room for a tenth of a second at four million events a second, as a reader may have
- * to wait that long for a CPU; at most a quarter of a gigabyte and an eighth of the free memory for
- * all CPUs, but never less than the kernel's default.
- */
-static u64 default_buffer(struct kernel *k)
-{
-	const u32 *cpus;
-	const u32 count = MAX(kernel_online_cpus(k, &cpus), 1u);
-	const u64 share = MIN((u64)256 << 10, ftrace_available_kb() / 8) / count;
-
-	return MAX(MIN(share, (u64)16384), (u64)1408);
-}
-
-/*
- * The kernel allocates page by page until there is none left: the machine would first swap, or kill
- * programs.
- */
-static int check_memory(struct ftrace_session *s, u64 kb)
-{
-	const u32 *cpus;
-	const u32 count = kernel_online_cpus(s->kernel, &cpus);
-	const u64 available = ftrace_available_kb();
-
-	if (!available || kb * MAX(count, 1u) < available)
-		return 0;
-	diag_error(&s->diag, NO_SPAN,
-		   "%" PRIu64 " KB for each of %u CPUs are more than the %" PRIu64
-		   " KB of memory that are free",
-		   kb, count, available);
-	diag_hint(&s->diag, "a smaller buffer (-b) may do: what it has no room for is counted");
-	return -ENOMEM;
-}
-
 static int open_instance(struct ftrace_session *s, const char *tracer)
 {
 	const u64 asked = s->options->buffer_kb;
-	int err = asked ? check_memory(s, asked) : 0;
+	int err = asked ? buffer_check(s->kernel, &s->diag, asked) : 0;
 
 	if (err)
 		return err;
@@ -146,7 +97,8 @@ static int open_instance(struct ftrace_session *s, const char *tracer)
 	else
 		err = instance_open(s->kernel, &s->diag, INSTANCE_OWN, &s->instance);
 	if (!err)
-		err = instance_set_buffer(s->instance, asked ? asked : default_buffer(s->kernel));
+		err = instance_set_buffer(s->instance,
+					  asked ? asked : buffer_default_kb(s->kernel));
 	/*
 	 * Live: the reader is woken early, as more events will come. With -d pages stay in the
 	 * kernel as long as possible.

@@ -139,9 +139,6 @@ int ftrace_session_user_stacks(struct ftrace_session *s);
 /* Names of user addresses in stacks. */
 struct symbolizer *ftrace_session_symbols(struct ftrace_session *s);
 
-/* KiB of memory that is free or could be; 0 = unknown. */
-u64 ftrace_available_kb(void);
-
 /* ---- cmd/ftrace/names.c: for the session's own use ---- */
 void ftrace_names_open(struct ftrace_session *s);
 void ftrace_names_close(struct ftrace_session *s);

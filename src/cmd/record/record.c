@@ -5,16 +5,47 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "kernel/tracefs/event_name.h"
 #include "record/samples/samples.h"
 
-static const struct record_source *const sources[] = {&record_samples, &record_user};
+static const struct record_source *const sources[] = {&record_samples, &record_user,
+						      &record_kernel};
 
 #define O(field) offsetof(struct record_options, field)
 static const struct option_spec record_table[] = {
-	{'e', "event", "EVENTS",
-	 "events of the kernel: counters (cpu-clock, page-faults:u), with -F, -c or -g also "
-	 "tracepoints ('sched:sched_switch /prev_prio < 120/'); parted by commas (may be repeated)",
+	{'e', "event", "TRACEPOINT",
+	 "events of the kernel: SYSTEM:EVENT, SYSTEM, EVENT or all, with * and ?; a condition may "
+	 "follow: 'sched:sched_switch /args.prev_prio < 120/'; with -F, --period, -g or "
+	 "--call-graph they become samples, as counters (cpu-clock, page-faults:u) always do; "
+	 "parted by commas (may be repeated)",
 	 OPTION_WORDS, O(events)},
+	{'f', NULL, "CONDITION", "of the -e before it: the same without slashes", OPTION_WORDS,
+	 O(events)},
+	{'b', "buffer", "SIZE",
+	 "of each CPU's buffer in the kernel: KB, or with a unit, as 64M (default: by the machine, "
+	 "at most 16M)",
+	 OPTION_STRING, O(request.buffer)},
+	{0, NULL, NULL, "Tracepoints and tracers, into a trace.dat", OPTION_HEADING, 0},
+	{'R', "trigger", "TRIGGER",
+	 "of the -e before it, when it occurs: stacktrace, traceoff, traceon, "
+	 "enable_event:SYSTEM:EVENT, disable_event:SYSTEM:EVENT, with 'if CONDITION' as the kernel "
+	 "has it",
+	 OPTION_WORDS, O(events)},
+	{0, "stack", NULL, "the kernel's stack after each event", OPTION_FLAG, O(request.stack)},
+	{'l', "function", "FUNCTION", "with -p function, function_graph: only these; * and ?",
+	 OPTION_LIST, O(request.functions)},
+	{0, "notrace", "FUNCTION", "but not these", OPTION_LIST, O(request.not_functions)},
+	{0, "graph", "FUNCTION", "with -p function_graph: these, and what they call", OPTION_LIST,
+	 O(request.graph_functions)},
+	{'O', "option", "OPTION",
+	 "an option of ftrace, off with 'no' before it: funcgraph-proc, nosleep-time", OPTION_LIST,
+	 O(request.trace_options)},
+	{0, "overwrite", NULL,
+	 "a flight recorder: the newest events stay in the kernel's buffer and are written at the "
+	 "end, and when SIGUSR1 comes",
+	 OPTION_FLAG, O(request.overwrite)},
+	{0, "v6", NULL, "a trace.dat of version 6, uncompressed, as older viewers want it",
+	 OPTION_FLAG, O(request.version_6)},
 	{0, NULL, NULL, "Samples, into a perf.data", OPTION_HEADING, 0},
 	{'F', "freq", "HZ",
 	 "so many a second of clocks (cpu-clock) and counters, on each CPU; 'max'", OPTION_STRING,
@@ -27,23 +58,22 @@ static const struct option_spec record_table[] = {
 	 "with call chains: by frame pointers, or by debug information and a copy of the stack "
 	 "(8192 bytes if not said)",
 	 OPTION_STRING, O(request.samples.call_graph)},
-	{'b', "buffer", "SIZE", "of each CPU's ring in the kernel: KB, or with a unit, as 64M",
-	 OPTION_STRING, O(request.buffer)},
+	{0, NULL, NULL, "Whose events", OPTION_HEADING, 0},
 	{'t', "tid", "TID", "of this thread and what it starts (may be repeated)", OPTION_PIDS,
 	 O(request.samples.threads)},
-	{'G', "cgroup", "PATH", "of tasks of this cgroup (may be repeated)", OPTION_LIST,
-	 O(request.samples.cgroups)},
-	{'C', "cpu", "CPUS", "on these CPUs only: 0-3,8", OPTION_STRING, O(request.samples.cpus)},
-	{0, NULL, NULL, "Whose events", OPTION_HEADING, 0},
-	{'t', "tid", "TID", "samples of this thread and what it starts (may be repeated)",
-	 OPTION_PIDS, O(request.samples.threads)},
 	{'G', "cgroup", "PATH", "samples of tasks of this cgroup (may be repeated)", OPTION_LIST,
 	 O(request.samples.cgroups)},
 	{'C', "cpu", "CPUS", "samples on these CPUs only: 0-3,8", OPTION_STRING,
 	 O(request.samples.cpus)},
-	{'p', "pid", "PID", "only this process (may be repeated)", OPTION_LIST, O(targets)},
-	{'P', NULL, "PID", "the same", OPTION_PIDS, O(request.pids)},
+	{'p', "pid", "PID|TRACER",
+	 "a number: only this process and what it starts (may be repeated); a name: a tracer of "
+	 "the kernel, as function or function_graph",
+	 OPTION_LIST, O(targets)},
+	{'P', NULL, "PID", "only this process, as trace-cmd has it", OPTION_PIDS, O(request.pids)},
 	USER_PROGRAM_OPTIONS(record_options, what),
+	{'a', "all", NULL,
+	 "of the whole machine and all programs, also beside a command (the default without one)",
+	 OPTION_FLAG, O(what.all)},
 	{0, NULL, NULL, "Events of instrumented programs", OPTION_HEADING, 0},
 	USER_EVENT_OPTIONS(record_options, what),
 	{0, NULL, NULL, "Rings", OPTION_HEADING, 0},
@@ -74,6 +104,8 @@ static const struct option_spec record_table[] = {
 	 "with --mode overwrite, write a snapshot when: 'EVENTS', 'EVENTS /FIELD > 5/', "
 	 "'rate(EVENTS) > 100/s', 'latency(FROM, TO) > 10ms' (may be repeated)",
 	 OPTION_LIST, O(triggers)},
+	{'v', "verbose", NULL, "what was kept and lost of each CPU", OPTION_FLAG,
+	 O(request.verbose)},
 	{'q', "quiet", NULL, "no summary", OPTION_FLAG, O(request.quiet)},
 	{0, SANDBOX_OPTION_NAME, NULL, SANDBOX_OPTION_HELP, OPTION_FLAG,
 	 O(request.keep_privileges)},
@@ -82,31 +114,52 @@ static const struct option_spec record_table[] = {
 
 static const struct command_spec record_spec = {
 	.name = "record",
-	.synopsis = "-u EVENTS|-F HZ|-e EVENT [options] [-- COMMAND...]",
-	.summary = "record events of programs as CTF 1.8, samples as perf.data",
-	.examples = "pantrace record -u 'shop:*' -o trace   # all programs that have them, until "
-		    "Ctrl-C\n"
-		    "pantrace record -u 'shop:*' -- ./shop --port 80   # of a command and what it "
-		    "starts, until it ends\n"
-		    "pantrace record -u 'shop:*' --mode overwrite -T 'shop:error' -o box   # the "
-		    "time before each error\n"
-		    "pantrace record -u '*:*' --level warning -n nginx --rotate-size 1G --keep 10 "
-		    "-o trace\n"
-		    "pantrace record -F 99 -g -a -d 10 -o busy.data   # where the machine's time "
-		    "goes; `perf report` opens it, too\n"
-		    "pantrace record --call-graph dwarf -e page-faults -o faults.data -- ./shop\n",
+	.synopsis = "-e TRACEPOINT | -p TRACER | -F HZ | -u EVENTS ... [options] [-- COMMAND...]",
+	.summary = "record events of the kernel (trace.dat), samples (perf.data), and events of "
+		   "programs (CTF)",
+	.examples =
+		"pantrace record -e sched -- make   # of a command and what it starts, until it "
+		"ends\n"
+		"pantrace record -e 'syscalls:sys_enter_open*' -e block -d 10 -o trace   # of the "
+		"whole machine\n"
+		"pantrace record -e 'sched:sched_switch /args.prev_prio < 120/' -o switches.dat\n"
+		"pantrace record -p function_graph --graph vfs_read -- cat /etc/passwd   # what "
+		"the kernel calls\n"
+		"pantrace record -F 99 -g -a -d 10 -o busy.data   # where the machine's time goes; "
+		"`perf report` opens it, too\n"
+		"pantrace record --call-graph dwarf -e page-faults -o faults.data -- ./shop\n"
+		"pantrace record -e sched --overwrite -b 64M -o box   # a flight recorder; SIGUSR1 "
+		"opens it\n"
+		"pantrace record -u 'shop:*' -e sched -- ./shop --port 80   # a program and the "
+		"kernel on one clock\n"
+		"pantrace record -u 'shop:*' --mode overwrite -T 'shop:error' -o box   # the "
+		"time before each error\n"
+		"pantrace record -u '*:*' --level warning -n nginx --rotate-size 1G --keep 10 "
+		"-o trace\n",
 	.details =
-		"babeltrace2 and Trace Compass open what is written. What a program's ring "
-		"could not hold, or a full disk did not take, is lost, counted, and told at the "
-		"end (exit code 3). So is a program that cannot take part: it is named.\n\n"
-		"Signals: INT and TERM end the recording; USR1 writes a snapshot (--mode "
-		"overwrite); USR2 begins a new chunk.\n\n"
+		"The recording is a directory: trace.dat has tracepoints, perf.data samples, "
+		"beside them are CTF traces of programs. `pantrace report` shows all of it on one "
+		"time line; trace-cmd, KernelShark, perf, babeltrace2 and Trace Compass open their "
+		"parts. With -o NAME.dat or NAME.data there is only that file. It can be read "
+		"while it grows, and when the recorder was killed.\n\n"
+		"Without -a, what is recorded is the command and what it starts, or the processes "
+		"of -p; without these, the whole machine.\n\n"
+		"A condition is one of the script language, as far as the kernel's filters can say "
+		"it; `pantrace tpoint -v TRACEPOINT` shows the fields.\n\n"
 		"Samples: a counter of events (page-faults) gives each one, a clock (cpu-clock) "
 		"4000 a second, a tracepoint each one, unless -F or -c say otherwise. Times are "
 		"of the monotonic clock, so that `pantrace report` puts them beside the rest.\n\n"
+		"What the kernel's or a program's buffer could not hold, or a full disk did not "
+		"take, is lost, counted, and told at the end (exit code 3). So is a program that "
+		"cannot take part: it is named.\n\n"
+		"Signals: INT and TERM end the recording; USR1 writes a snapshot (--overwrite, "
+		"--mode overwrite); USR2 begins a new chunk.\n\n"
 		"With --session NAME the session stays when the recorder is killed: programs go "
 		"on recording into their rings, and the same command goes on with it. Otherwise "
-		"what a killed recorder left is removed by the next one.\n",
+		"what a killed recorder left is removed by the next one.\n\n"
+		"For users of trace-cmd: -e, -f, -R, -p, -l, -O, -b, -P, -a and -o are as there, "
+		"but children are followed (-c), and a command is recorded alone (-F) unless -a is "
+		"given; -g is --graph, -n is --notrace, -T is --stack, -v is something else.\n",
 	.options = record_table,
 	.stop_at_argument = true,
 };
@@ -121,8 +174,20 @@ static int take_events(struct record_options *o)
 	for (u32 i = 0; i < o->events.count; i++) {
 		const struct option_word *const w = &o->events.items[i];
 
-		if (w->option == 'e')
+		if (w->option == 'e') {
 			vector_push(&r->events, (struct record_event){.text = w->value});
+			continue;
+		}
+		if (!r->events.len)
+			return options_usage_error(
+				&record_spec, "-%c belongs to the event (-e) before it", w->option);
+		if (w->option == 'R')
+			vector_push(&vector_last(&r->events).triggers, w->value);
+		else if (!vector_last(&r->events).filter)
+			vector_last(&r->events).filter = w->value;
+		else
+			return options_usage_error(&record_spec, "two conditions (-f) of '%s'",
+						   vector_last(&r->events).text);
 	}
 	return OPTIONS_GO_ON;
 }
@@ -167,13 +232,15 @@ static int take_period(struct record_options *o)
 /* Whose event is it? */
 static int claim(struct kernel *k, struct record_request *r, struct record_event *e)
 {
+	struct diag d = DIAG_INIT;
+
 	for (size_t i = 0; i < ARRAY_SIZE(sources) && !e->source; i++)
 		if (sources[i]->claims && sources[i]->claims(k, r, e->text))
 			e->source = sources[i];
 	if (e->source)
 		return OPTIONS_GO_ON;
-	complain(record_spec.name, "nobody knows the event '%s' (-e)", e->text);
-	return EXIT_FAILED;
+	event_name_refuse(k, &d, NO_SPAN, NULL, e->text);
+	return diag_close(&d, EXIT_FAILED);
 }
 
 static bool is_wanted(const struct record_request *r, const struct record_source *source)
@@ -198,6 +265,26 @@ static int check_output(const struct record_request *r, const struct record_sour
 	return OPTIONS_GO_ON;
 }
 
+/* What chooses programs by name or user says nothing of the kernel's events. */
+static int check_programs(const struct record_request *r, const struct record_source *const *wanted,
+			  size_t count)
+{
+	const struct user_session_arguments *const a = &record_options_of(r)->what;
+	const bool any = a->names.count || a->uids.count || a->gids.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (wanted[i] == &record_user)
+			return OPTIONS_GO_ON;
+	if (!any)
+		return OPTIONS_GO_ON;
+	return options_usage_error(&record_spec,
+				   "%s is for events of programs (-u); others are "
+				   "recorded of processes (-p) or a command",
+				   a->names.count  ? "-n"
+				   : a->uids.count ? "--uid"
+						   : "--gid");
+}
+
 /* Those that have something to do; all has been checked. OPTIONS_GO_ON or an exit code (said). */
 static int choose_sources(struct kernel *k, struct record_request *r,
 			  const struct record_source **wanted, size_t *ret_count)
@@ -214,9 +301,12 @@ static int choose_sources(struct kernel *k, struct record_request *r,
 		rc = sources[i]->check(&record_spec, r);
 	}
 	*ret_count = n;
+	if (rc == OPTIONS_GO_ON)
+		rc = check_programs(r, wanted, n);
 	if (rc == OPTIONS_GO_ON && !n)
 		rc = options_usage_error(&record_spec,
-					 "which events? -u 'PROVIDER:NAME', or samples: -F 99 -g");
+					 "which events? of the kernel: -e TRACEPOINT, -p TRACER; "
+					 "samples: -F 99 -g; of programs: -u 'PROVIDER:NAME'");
 	return rc == OPTIONS_GO_ON ? check_output(r, wanted, n) : rc;
 }
 

@@ -190,15 +190,6 @@ static void wait_for(struct user_state *s, int fd)
 		epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int directory_make(const char *path, struct diag *d)
-{
-	const int fd = ctf_directory_open(path, d);
-
-	if (fd >= 0)
-		close(fd);
-	return MIN(fd, 0);
-}
-
 static int begin(struct record_run *run, void **ret)
 {
 	const struct record_options *const o = record_options_of(run->request);
@@ -220,7 +211,7 @@ static int begin(struct record_run *run, void **ret)
 	if (s->session.mode != PANTRACE_OVERWRITE)
 		rc = ctf_output_open(&s->where, run->diag, &s->output);
 	else if (run->directory) /* of the snapshots to come */
-		rc = directory_make(run->directory, run->diag);
+		rc = record_directory(run);
 	if (rc) {
 		session_end(run, s);
 		goto out;

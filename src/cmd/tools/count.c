@@ -15,7 +15,7 @@
 #include "base/glob.h"
 #include "base/hashmap.h"
 #include "cmd/ftrace/session.h"
-#include "cmd/ftrace/function_filter.h"
+#include "kernel/tracefs/function_filter.h"
 #include "kernel/kernel.h"
 #include "kernel/symbols/ksyms.h"
 #include "view/sink.h"

@@ -58,12 +58,15 @@ struct user_session_arguments {
 	"as 'USER,USER'", \
 	 OPTION_LIST, offsetof(struct s, m.uids)}, \
 	{0, "gid", "GROUP", "only processes of this group, likewise", OPTION_LIST, \
-	offsetof(struct s, m.gids)}, \
+	offsetof(struct s, m.gids)}
+
+#define USER_ALL_OPTION(s, m) \
 	{'a', "all", NULL, "all programs, also those that start later (the default)", OPTION_FLAG, \
 	 offsetof(struct s, m.all)}
 
 #define USER_WHAT_OPTIONS(s, m) \
-	USER_EVENT_OPTIONS(s, m), USER_PID_OPTION(s, m), USER_PROGRAM_OPTIONS(s, m)
+	USER_EVENT_OPTIONS(s, m), USER_PID_OPTION(s, m), USER_PROGRAM_OPTIONS(s, m), \
+	USER_ALL_OPTION(s, m)
 
 #define USER_FILTER_OPTION(s, m) \
 	{0, "filter", "PREDICATE", "only events for which this holds, as between the slashes " \

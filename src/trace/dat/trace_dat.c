@@ -93,6 +93,12 @@ static int section_contents(struct trace_dat *t, u64 offset, u16 id, struct curs
 	return 0;
 }
 
+/* Of a CPU without data it does not matter where that would be. */
+static bool is_beyond(const struct trace_dat *t, const struct cpu_data *d)
+{
+	return d->size && (d->offset > t->len || d->size > t->len - d->offset);
+}
+
 /* ---- version 7 ---- */
 
 static int read_buffer(struct trace_dat *t, struct cursor *c)
@@ -115,7 +121,7 @@ static int read_buffer(struct trace_dat *t, struct cursor *c)
 
 		d.offset = cursor_u64(c);
 		d.size = cursor_u64(c);
-		if (c->failed || d.offset > t->len || d.size > t->len - d.offset) {
+		if (c->failed || is_beyond(t, &d)) {
 			vector_free(&b.cpus);
 			return trace_dat_damaged(t, "the data of a CPU goes beyond its end");
 		}
@@ -217,7 +223,7 @@ static int read_flyrecord(struct trace_dat *t, struct cursor *c, u32 cpus, const
 		struct cpu_data d = {.cpu = i, .offset = cursor_u64(c)};
 
 		d.size = cursor_u64(c);
-		if (d.offset > t->len || d.size > t->len - d.offset)
+		if (is_beyond(t, &d))
 			c->failed = true;
 		b.shown.bytes += d.size;
 		if (d.size && !c->failed)

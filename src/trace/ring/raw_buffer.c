@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/ring/raw_buffer.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/vector.h"
-
-#define MAX_CPUS 8192
-
-struct cpu_counts {
-	u64 entries, overrun, commit_overrun, dropped;
-};
+#include "trace/ring/live.h"
 
 struct raw_cpu {
 	u32 cpu;
@@ -22,7 +14,7 @@ struct raw_cpu {
 	struct page page; /* of first */
 	struct page_event head;
 	u64 lost;
-	struct cpu_counts at_open;
+	struct ring_counts at_open;
 };
 
 struct raw_buffer {
@@ -40,82 +32,6 @@ struct raw_buffer {
 
 /* ---- opening ---- */
 
-static int read_text(const char *directory, const char *file, char **ret)
-{
-	char *path = xasprintf("%s/%s", directory, file);
-	const int err = file_read(path, 1 << 20, ret, NULL);
-
-	free(path);
-	return err;
-}
-
-/* events/ of an instance has the headers too (since 3.10); buffer_subbuf_size_kb is the instance's
- * own (6.8). */
-static int read_layout(struct raw_buffer *rb)
-{
-	char *page, *event = NULL, *size;
-	int err = read_text(rb->directory, "events/header_page", &page);
-
-	if (err)
-		return err;
-	read_text(rb->directory, "events/header_event", &event);
-	err = page_layout_parse(page, event, &rb->layout);
-	free(page);
-	free(event);
-	if (!err && !read_text(rb->directory, "buffer_subbuf_size_kb", &size)) {
-		const unsigned long kb = strtoul(size, NULL, 10);
-
-		if (kb && kb <= 1u << 14)
-			rb->layout.size = (u32)kb * 1024;
-		free(size);
-	}
-	return err;
-}
-
-static void read_clock(struct raw_buffer *rb)
-{
-	char *text;
-
-	if (read_text(rb->directory, "trace_clock", &text))
-		return;
-	rb->is_mono = strstr(text, "[mono]");
-	free(text);
-}
-
-static u64 counter(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-
-	/* "overrun" is also the end of "commit overrun". */
-	while (at && at > text && at[-1] != '\n')
-		at = strstr(at + 1, name);
-	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-static int read_counts(const struct raw_buffer *rb, u32 cpu, struct cpu_counts *ret)
-{
-	char file[64], *text;
-	int err;
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
-	err = read_text(rb->directory, file, &text);
-	if (err)
-		return err;
-	ret->entries = counter(text, "entries: ");
-	ret->overrun = counter(text, "overrun: ");
-	ret->commit_overrun = counter(text, "commit overrun: ");
-	ret->dropped = counter(text, "dropped events: ");
-	free(text);
-	return 0;
-}
-
-static int compare_cpus(const void *a, const void *b)
-{
-	const struct raw_cpu *x = a, *y = b;
-
-	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
-}
-
 static int open_cpu(struct raw_buffer *rb, u32 cpu)
 {
 	char *path = xasprintf("%s/per_cpu/cpu%u/trace_pipe_raw", rb->directory, cpu);
@@ -125,28 +41,19 @@ static int open_cpu(struct raw_buffer *rb, u32 cpu)
 	free(path);
 	if (err)
 		return err;
-	read_counts(rb, cpu, &c.at_open);
+	ring_counts(rb->directory, cpu, &c.at_open);
 	vector_push(&rb->cpus, c);
 	return 0;
 }
 
 static int open_cpus(struct raw_buffer *rb)
 {
-	char *path = xasprintf("%s/per_cpu", rb->directory);
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	int err = dir ? 0 : -errno;
-	u32 cpu;
+	u32 *cpus, count;
+	int err = ring_cpus(rb->directory, &cpus, &count);
 
-	free(path);
-	if (err)
-		return err;
-	while (!err && (e = readdir(dir)))
-		if (sscanf(e->d_name, "cpu%u", &cpu) == 1 && cpu < MAX_CPUS)
-			err = open_cpu(rb, cpu);
-	closedir(dir);
-	if (!err && !rb->cpus.len)
-		err = -ENOENT;
+	for (u32 i = 0; i < count && !err; i++)
+		err = open_cpu(rb, cpus[i]);
+	free(cpus);
 	return err;
 }
 
@@ -173,12 +80,11 @@ int raw_buffer_open_with(const char *directory, struct page_reader *reader, size
 
 	rb->directory = xstrdup(directory);
 	rb->reader = reader;
-	err = read_layout(rb);
-	read_clock(rb);
+	err = ring_layout(directory, &rb->layout);
+	rb->is_mono = ring_has_clock(directory, "mono");
 	if (!err)
 		err = open_cpus(rb);
 	if (!err) {
-		qsort(rb->cpus.items, rb->cpus.len, sizeof(*rb->cpus.items), compare_cpus);
 		for (size_t i = 0; i < rb->cpus.len; i++)
 			rb->cpus.items[i].last = &rb->cpus.items[i].first;
 		rb->heap = xmalloc(rb->cpus.len * sizeof(*rb->heap));
@@ -393,9 +299,9 @@ int raw_buffer_stats(struct raw_buffer *rb, struct raw_buffer_stats *ret)
 	struct raw_buffer_stats s = {.read = rb->read, .damaged = rb->damaged};
 
 	for (size_t i = 0; i < rb->cpus.len; i++) {
-		const struct cpu_counts *old = &rb->cpus.items[i].at_open;
-		struct cpu_counts now;
-		const int err = read_counts(rb, rb->cpus.items[i].cpu, &now);
+		const struct ring_counts *old = &rb->cpus.items[i].at_open;
+		struct ring_counts now;
+		const int err = ring_counts(rb->directory, rb->cpus.items[i].cpu, &now);
 
 		if (err)
 			return err;

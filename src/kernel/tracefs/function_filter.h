@@ -3,8 +3,8 @@
  * Lists of kernel functions for the function tracers: "vfs_read,ext4_*" into set_ftrace_filter and
  * its kin.
  */
-#ifndef PANTRACE_CMD_FTRACE_FUNCTION_FILTER_H
-#define PANTRACE_CMD_FTRACE_FUNCTION_FILTER_H
+#ifndef PANTRACE_KERNEL_TRACEFS_FUNCTION_FILTER_H
+#define PANTRACE_KERNEL_TRACEFS_FUNCTION_FILTER_H
 
 #include "base/options.h"
 #include "kernel/tracefs/instance.h"

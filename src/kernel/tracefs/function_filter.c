@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/ftrace/function_filter.h"
+#include "kernel/tracefs/function_filter.h"
 
 #include <fcntl.h>
 #include <stdio.h>

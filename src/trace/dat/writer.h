@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes a trace.dat that can be read at any time while it grows: by trace-cmd, by us, and after
+ * the recorder was killed.
+ *
+ * It begins with everything but the pages. Each CPU then has a range of its own in the file, at the
+ * beginning of which its pages go; the ranges are as long as the disk has room, so the file is
+ * sparse. How much of a range is used stands in the file's head (v7: the option BUFFER; v6:
+ * "flyrecord") and is written there after each addition. At the end the pages are packed into a
+ * file without holes, which takes the place of the first.
+ *
+ *	dat_writer_open(path, &options, d, &w);
+ *	dat_writer_begin(w, &contents);
+ *	... pages to dat_writer_fd(w) at dat_writer_place(w, i), then dat_writer_grown(w, i, n) ...
+ *	dat_writer_finish(w, &contents);	with the names that tasks have now
+ */
+#ifndef PANTRACE_TRACE_DAT_WRITER_H
+#define PANTRACE_TRACE_DAT_WRITER_H
+
+#include "base/diag.h"
+#include "base/strbuf.h"
+
+struct dat_writer;
+
+enum dat_part {
+	DAT_HEADERS, /* header_page and header_event */
+	DAT_FTRACE_FORMATS,
+	DAT_EVENT_FORMATS,
+	DAT_SYMBOLS,
+	DAT_STRINGS, /* printk_formats */
+	DAT_TASKS, /* saved_cmdlines */
+	DAT_PARTS,
+};
+
+/* What the file says besides its pages. Filled in by the functions below. */
+struct dat_contents {
+	struct strbuf parts[DAT_PARTS]; /* as they stand in the file, of both versions */
+	const char *clocks; /* "local [mono]" */
+	const char *clock; /* "mono" */
+	const char *uname, *version;
+	const char *const *stats; /* texts of per_cpu/cpuN/stats; NULL = none yet */
+	u32 stats_count;
+};
+
+void dat_contents_headers(struct dat_contents *c, const char *page, const char *event);
+void dat_contents_symbols(struct dat_contents *c, const char *text, size_t len);
+void dat_contents_strings(struct dat_contents *c, const char *text, size_t len);
+void dat_contents_tasks(struct dat_contents *c, const char *text, size_t len);
+/* Formats of a system's events, which text is added to; see dat_formats_end(). */
+struct dat_formats {
+	struct strbuf *out;
+	size_t count_at;
+	u32 count;
+};
+/* system: NULL = ftrace's own records, which have no name before them. */
+struct dat_formats dat_formats_begin(struct strbuf *out, const char *system);
+void dat_formats_add(struct dat_formats *f, const char *text, size_t len);
+void dat_formats_end(struct dat_formats *f);
+
+struct dat_writer_options {
+	u32 version; /* 6 or 7 */
+	bool compress; /* zstd, at the end; version 7 only */
+	u32 page_size; /* of the ring buffer's sub-buffers */
+	const u32 *cpus; /* rising */
+	u32 cpu_count;
+	u64 most_bytes; /* of all CPUs; 0 = as much as the disk has */
+};
+
+/* The file is made, or emptied. Diagnostics name it. 0 or -errno. */
+int dat_writer_open(const char *path, const struct dat_writer_options *o, struct diag *d,
+		    struct dat_writer **ret);
+int dat_writer_begin(struct dat_writer *w, const struct dat_contents *c);
+int dat_writer_fd(const struct dat_writer *w);
+/* What was written at a place. 0 or -errno. May be called by threads. */
+int dat_writer_read(const struct dat_writer *w, u64 at, void *to, size_t n);
+/* Where the next page of the CPU goes, and how much more there is room for. i: index of .cpus. */
+u64 dat_writer_place(const struct dat_writer *w, u32 i, u64 *ret_room);
+/* So many bytes were written there: whole pages. May be called by a thread for each CPU. */
+void dat_writer_grown(struct dat_writer *w, u32 i, u64 bytes);
+u64 dat_writer_bytes(const struct dat_writer *w); /* of pages, up to now */
+/*
+ * Packs the file. If that fails it stays as it is, whole and readable, and the diag has a warning.
+ * *ret_size: of the file. Frees w.
+ */
+void dat_writer_finish(struct dat_writer *w, const struct dat_contents *c, u64 *ret_size);
+/* After an error: removes the file if nothing is in it. Frees w. NULL is fine. */
+void dat_writer_abandon(struct dat_writer *w);
+
+#endif
