@@ -57,27 +57,49 @@ static bool is_of(char *path, const char *id, char **ret)
 	return yes;
 }
 
-char *kernel_debug_file(void)
+static bool is_below(const char *directory, const char *release, const char *id, char **ret)
 {
+	/* As below /, and as somebody who has copied only the file has it. */
 	static const char *const places[] = {
-		"/usr/lib/debug/boot/vmlinux-%s",
-		"/usr/lib/debug/lib/modules/%s/vmlinux",
-		"/usr/lib/debug/usr/lib/modules/%s/vmlinux",
-		"/lib/modules/%s/build/vmlinux",
-		"/lib/modules/%s/vmlinux",
-		"/boot/vmlinux-%s",
+		"%s/usr/lib/debug/boot/vmlinux-%s",
+		"%s/usr/lib/debug/lib/modules/%s/vmlinux",
+		"%s/usr/lib/debug/usr/lib/modules/%s/vmlinux",
+		"%s/lib/modules/%s/build/vmlinux",
+		"%s/lib/modules/%s/vmlinux",
+		"%s/boot/vmlinux-%s",
+		"%s/vmlinux-%s",
 	};
-	char *id = kernel_build_id(), *found = NULL;
-	struct utsname u;
+	bool found = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(places) && !found && !uname(&u); i++) {
-		const int before = (int)(strstr(places[i], "%s") - places[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !found; i++) {
+		struct strbuf path = STRBUF_INIT;
+		const char *const name = strstr(places[i] + 2, "%s");
 
-		is_of(xasprintf("%.*s%s%s", before, places[i], u.release, places[i] + before + 2),
-		      id, &found);
+		strbuf_addf(&path, "%s%.*s%s%s", directory, (int)(name - places[i] - 2),
+			    places[i] + 2, release, name + 2);
+		found = is_of(strbuf_detach(&path), id, ret);
 	}
 	if (!found && id)
+		found = is_of(xasprintf("%s/.build-id/%.2s/%s.debug", directory, id, id + 2), id,
+			      ret);
+	return found;
+}
+
+char *kernel_debug_file(const char *debug_path)
+{
+	char *id = kernel_build_id(), *found = NULL;
+	char *places = xstrdup(debug_path ? debug_path : ""), *place, *rest;
+	struct utsname u;
+
+	if (uname(&u))
+		u.release[0] = '\0';
+	for (place = strtok_r(places, ":", &rest); place && !found;
+	     place = strtok_r(NULL, ":", &rest))
+		if (!is_of(xstrdup(place), id, &found))
+			is_below(place, u.release, id, &found);
+	if (!found && !is_below("", u.release, id, &found) && id)
 		is_of(xasprintf("/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2), id, &found);
+	free(places);
 	free(id);
 	return found;
 }

@@ -8,7 +8,8 @@ char *kernel_build_id(void);
 /*
  * The path of its vmlinux with debug information, malloc'ed: where distributions put it, by name
  * and by build-id, and in debuginfod's cache. A file of another build is passed over. NULL = none.
+ * debug_path: more directories, or the file itself, separated by ':', asked first; or NULL.
  */
-char *kernel_debug_file(void);
+char *kernel_debug_file(const char *debug_path);
 
 #endif

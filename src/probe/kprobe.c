@@ -7,7 +7,9 @@
 #include <stdio.h>
 
 #include "probe/function.h"
+#include "probe/kernel_line.h"
 #include "probe/uapi.h"
+#include "probe/variables.h"
 
 /* probe_target.private */
 struct kprobe_site {
@@ -15,6 +17,9 @@ struct kprobe_site {
 	bool multi;
 	bool is_address; /* target.address is absolute */
 	bool is_wildcard; /* one program for all: no arguments by name */
+	/* A statement of the source: where its file has it; file NULL = it is none. */
+	struct kernel_image image;
+	u64 virtual;
 };
 
 #define MULTI_FROM 2 /* functions of a wildcard */
@@ -217,14 +222,50 @@ static int parse_offset(struct expand_arg *a, u64 *ret)
 	return 0;
 }
 
+/* ---- by source line ---- */
+
+static int add_statement(void *arg, const struct kernel_image *image, u64 address,
+			 const struct elf_symbol *s, u64 into)
+{
+	struct expand_arg *a = arg;
+	struct kprobe_site *site;
+	struct probe_target *t = add(a, NULL, s->name, into, false);
+
+	t->name = a->request->text;
+	site = (struct kprobe_site *)t->private;
+	site->image = *image;
+	site->virtual = address;
+	if (image->slide)
+		site->entry = image->slide + address - into;
+	return 0;
+}
+
+static int expand_line(struct expand_arg *a, const struct kernel_line *line)
+{
+	const struct probe_request *r = a->request;
+	int err;
+
+	if (a->provider == &probe_kretprobe) {
+		diag_error(a->env->diag, r->span, "Source code location not allowed");
+		diag_hint(a->env->diag, "a kretprobe fires when a function returns; use kprobe");
+		return -EINVAL;
+	}
+	err = probe_require(a->env, r->span, KERNEL_KPROBES, a->provider->name);
+	return err ? err : kernel_line_each(a->env, r, line, add_statement, a);
+}
+
 static int expand_parts(struct expand_arg *a)
 {
 	const struct probe_request *r = a->request;
 	const char *provider = a->provider->name;
 	struct probe_env *env = a->env;
+	struct kernel_line line;
 	u64 offset, address;
-	int err = probe_check_parts(env, r, a->provider, 1, 2);
+	int err = kernel_line_parse(env, r, &line);
 
+	if (err)
+		return err < 0 ? err : expand_line(a, &line);
+	err = probe_check_parts(env, r, a->provider, 1, 2);
 	if (err)
 		return err;
 	a->module = r->count == 3 ? r->parts[1] : NULL;
@@ -322,6 +363,31 @@ static bool has_partial_registers(struct probe_env *env)
 	return c->fprobe_is_partial;
 }
 
+/* vars: at a statement, and wherever else debug information knows the function. */
+static int describe_place(struct probe_env *env, const struct probe_target *t, struct span at,
+			  struct probe_context *ret)
+{
+	const struct kprobe_site *site = t->private;
+	struct kernel_image image = site->image;
+	u64 address = site->virtual;
+	struct elf_symbol s;
+	int err = 0;
+
+	if (site->is_address || site->is_wildcard || t->module)
+		return 0;
+	if (!image.file) {
+		err = kernel_image_open(env, at, &image);
+		if (err || elf_file_find_symbol(image.file, t->function, &s))
+			return err;
+		address = s.address + t->address;
+	}
+	ret->place = arena_new(env->arena, struct probe_place);
+	*ret->place = (struct probe_place){
+		.file = image.file, .address = address, .is_kernel = true, .slide = image.slide};
+	ret->layout_key = arena_printf(env->arena, "%s vars@%" PRIx64, ret->layout_key, address);
+	return 0;
+}
+
 static int describe(struct probe_env *env, const struct probe_target *t,
 		    const struct probe_use *use, struct span at, struct probe_context *ret)
 {
@@ -353,7 +419,9 @@ static int describe(struct probe_env *env, const struct probe_target *t,
 	} else if (at_entry && !site->is_wildcard && use->arguments) {
 		describe_arguments(env, t, ret);
 	}
-	return 0;
+	if (is_return || (!use->vars && !(use->names && site->image.file && !ret->args)))
+		return 0;
+	return describe_place(env, t, at, ret);
 }
 
 /* ---- attach ---- */
@@ -523,8 +591,8 @@ static u32 session(struct probe_env *env, struct probe_target *const *targets, u
 		return kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes
 			       ? UAPI_BPF_TRACE_KPROBE_SESSION
 			       : 0;
-	if (n > 1 || needs_registers || site->is_address || t->address || t->module ||
-	    !kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes ||
+	if (n > 1 || needs_registers || site->is_address || site->image.file || t->address ||
+	    t->module || !kernel_ask(env->kernel, KERNEL_KPROBE_SESSION)->yes ||
 	    !function_is_traceable_once(env, t->function))
 		return 0;
 	return UAPI_BPF_TRACE_KPROBE_SESSION;
@@ -572,7 +640,7 @@ static int each(const struct probe_listing *l)
 const struct probe_provider probe_kprobe = {
 	.name = "kprobe",
 	.aliases = {"k"},
-	.form = "kprobe:[MODULE:]FUNCTION[+OFFSET]",
+	.form = "kprobe:[MODULE:]FUNCTION[+OFFSET], kprobe:FUNCTION:LINE or kprobe@SOURCE:LINE",
 	.doc = "entries of kernel functions, and places in them",
 	.needs = KERNEL_KPROBES,
 	.runs_in_reverse = true,

@@ -125,6 +125,12 @@ struct probe_request probe_split(struct arena *arena, const char *text)
 	struct probe_request ret = {.span = NO_SPAN, .text = text, .parts = parts};
 	char *rest = arena_strdup(arena, text), *end;
 
+	/* kprobe@SOURCE:LINE: the '@' begins the second part */
+	end = rest + strcspn(rest, ":@\"");
+	if (*end == '@' && end > rest) {
+		parts[ret.count++] = arena_strndup(arena, rest, (size_t)(end - rest));
+		rest = end;
+	}
 	while (ret.count < PARTS_MOST && rest) {
 		if (*rest == '"' && (end = strchr(rest + 1, '"'))) { /* may hold colons */
 			parts[ret.count++] = rest + 1;

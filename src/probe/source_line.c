@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attach points by source line: FILE@SOURCE:LINE[:COLUMN], FILE:FUNCTION:LINE. */
 #include "binary/debug/lines.h"
 #include "binary/debug/variable.h"
+#include "probe/source_line.h"
 #include "probe/user.h"
 
 static int bad_number(struct probe_env *env, const struct probe_request *r, const char *what,
@@ -12,24 +12,32 @@ static int bad_number(struct probe_env *env, const struct probe_request *r, cons
 	return -EINVAL;
 }
 
-int user_parse_line(struct probe_env *env, const struct probe_request *r, struct user_line *ret)
+static bool is_of_programs(const struct probe_request *r)
+{
+	const struct probe_provider *p = probe_find_provider(r->parts[0]);
+
+	return !p || p->takes_path;
+}
+
+int source_line_parse(struct probe_env *env, const struct probe_request *r, struct source_line *ret)
 {
 	const char *at = r->count >= 2 ? strrchr(r->parts[1], '@') : NULL;
 	u64 line, column = 0;
 
 	/* A file may have the character in its name: then a function stands behind it. */
-	if (!at || (r->count == 3 && !probe_parse_number(r->parts[2], &line) &&
+	if (!at || (r->count == 3 && is_of_programs(r) && !probe_parse_number(r->parts[2], &line) &&
 		    !glob_has_wildcard(r->parts[1]) && strchr(at, '/')))
 		return 0;
-	ret->binary = arena_strndup(env->arena, r->parts[1], (size_t)(at - r->parts[1]));
+	ret->target = arena_strndup(env->arena, r->parts[1], (size_t)(at - r->parts[1]));
 	ret->source = at + 1;
-	if (r->count < 3 || r->count > 4 || !*ret->source || (!*ret->binary && r->pid <= 0)) {
+	if (r->count < 3 || r->count > 4 || !*ret->source ||
+	    (!*ret->target && r->pid <= 0 && is_of_programs(r))) {
 		diag_error(env->diag, r->span,
 			   "Invalid %s arguments, expected format: %s:TARGET@FILE:LINE[:COL]",
 			   r->parts[0], r->parts[0]);
 		return -EINVAL;
 	}
-	if (glob_has_wildcard(ret->binary) || glob_has_wildcard(ret->source)) {
+	if (glob_has_wildcard(ret->target) || glob_has_wildcard(ret->source)) {
 		diag_error(env->diag, r->span, "Cannot use wildcards with source code location");
 		return -EINVAL;
 	}
@@ -89,8 +97,9 @@ static int no_function_line(struct probe_env *env, const struct probe_request *r
 	if (!q->copies) {
 		diag_error(env->diag, r->span, "the debug info of %s knows no function '%s'",
 			   elf_file_path(q->file), function);
-		diag_hint(env->diag, "`pantrace list '%s:%s:*%s*'` shows functions of such names",
-			  r->parts[0], elf_file_path(q->file), function);
+		diag_hint(env->diag, "`pantrace list '%s:%s%s*%s*'` shows functions of such names",
+			  r->parts[0], is_of_programs(r) ? elf_file_path(q->file) : "",
+			  is_of_programs(r) ? ":" : "", function);
 		return -ENOENT;
 	}
 	diag_error(env->diag, r->span, "%s has no code at line %u or behind it", function, q->line);
@@ -98,9 +107,8 @@ static int no_function_line(struct probe_env *env, const struct probe_request *r
 	return -ENOENT;
 }
 
-int user_each_function_line(struct probe_env *env, const struct probe_request *r,
-			    struct elf_file *f, const char *function, u32 line,
-			    int (*fn)(void *arg, u64 address), void *arg)
+int function_line_each(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
+		       const char *function, u32 line, int (*fn)(void *arg, u64 address), void *arg)
 {
 	struct function_line q = {
 		.file = f, .line = line, .fn = fn, .arg = arg, .nearest = UINT32_MAX};
@@ -124,9 +132,8 @@ int user_each_function_line(struct probe_env *env, const struct probe_request *r
 
 /* ---- lines of a file ---- */
 
-int user_each_line_address(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
-			   const struct user_line *line, int (*fn)(void *arg, u64 address),
-			   void *arg)
+int source_line_each(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
+		     const struct source_line *line, int (*fn)(void *arg, u64 address), void *arg)
 {
 	struct diag *d = env->diag;
 	const u32 column = line->column;

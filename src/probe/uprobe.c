@@ -159,10 +159,10 @@ static int open_line_file(void *arg, const char *path)
 	if (err)
 		return err;
 	a->path = arena_strdup(a->env->arena, path);
-	return a->function ? user_each_function_line(a->env, a->request, a->file, a->function,
-						     a->line.line, add_line_address, a)
-			   : user_each_line_address(a->env, a->request, a->file, &a->line,
-						    add_line_address, a);
+	return a->function ? function_line_each(a->env, a->request, a->file, a->function,
+						a->line.line, add_line_address, a)
+			   : source_line_each(a->env, a->request, a->file, &a->line,
+					      add_line_address, a);
 }
 
 /* FILE:[cpp:]FUNCTION:LINE. 1: it is one, 0: it is none. */
@@ -175,7 +175,7 @@ static int parse_function_line(struct uprobe_expansion *a)
 	    line > UINT32_MAX || (r->count == 5 && !is_language(r->parts[2])) ||
 	    (r->count == 4 && is_language(r->parts[2])))
 		return 0;
-	a->line = (struct user_line){.binary = r->parts[1], .line = (u32)line};
+	a->line = (struct source_line){.target = r->parts[1], .line = (u32)line};
 	a->function = r->parts[r->count - 2];
 	return 1;
 }
@@ -192,7 +192,7 @@ static int expand_line(struct uprobe_expansion *a)
 	}
 	err = probe_require(env, a->request->span, KERNEL_UPROBES, a->provider->name);
 	if (!err)
-		err = user_each_file(env, a->request, a->line.binary, open_line_file, a);
+		err = user_each_file(env, a->request, a->line.target, open_line_file, a);
 	if (err || a->matched)
 		return err;
 	diag_error(env->diag, a->request->span, "No matches for %s.", a->request->text);
@@ -210,7 +210,7 @@ static int expand(struct probe_env *env, const struct probe_request *r, struct p
 	const char *file;
 	int err;
 
-	err = user_parse_line(env, r, &a.line);
+	err = source_line_parse(env, r, &a.line);
 	if (!err)
 		err = parse_function_line(&a);
 	if (err)

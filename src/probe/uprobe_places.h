@@ -5,6 +5,7 @@
 #ifndef PANTRACE_PROBE_UPROBE_PLACES_H
 #define PANTRACE_PROBE_UPROBE_PLACES_H
 
+#include "probe/source_line.h"
 #include "probe/user.h"
 
 /* The expansion of one attach point. */
@@ -27,7 +28,7 @@ struct uprobe_expansion {
 	struct hashmap
 		places; /* file offset -> struct probe_target *, so that aliases are probed once */
 	u32 matched;
-	struct user_line line;
+	struct source_line line;
 };
 
 /* A target at an offset of the file; what: its name behind PROVIDER:FILE. */

@@ -307,7 +307,9 @@ void user_describe_place(struct probe_env *env, const struct probe_target *t,
 	const struct user_site *site = t->private;
 	u64 address;
 
-	if (!use->vars || !site->file || elf_file_address(site->file, t->address, &address))
+	const bool is_used = use->vars || (use->names && !site->at_entry);
+
+	if (!is_used || !site->file || elf_file_address(site->file, t->address, &address))
 		return;
 	ret->place = arena_new(env->arena, struct probe_place);
 	*ret->place = (struct probe_place){.file = site->file, .address = address};

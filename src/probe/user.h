@@ -82,26 +82,6 @@ int user_check_unique(struct probe_env *env, const struct probe_request *r, stru
 /* For lists: the functions that "PROVIDER:FILE:[cpp:]FUNCTION" matches. */
 int user_each_function(const struct probe_listing *l);
 
-/* ---- source_line.c ---- */
-/*
- * FILE:FUNCTION:LINE, counted from the line where the function is declared. Calls fn for each
- * address, of all functions of that name and of their inlined copies; those that begin at LINE 0.
- * fn's non-zero result, 0, or -errno with a diagnostic.
- */
-int user_each_function_line(struct probe_env *env, const struct probe_request *r,
-			    struct elf_file *f, const char *function, u32 line,
-			    int (*fn)(void *arg, u64 address), void *arg);
-struct user_line {
-	const char *binary, *source; /* binary "": the process's executable */
-	u32 line, column; /* column 0 = any */
-};
-/* Is it FILE@SOURCE:LINE[:COLUMN]? 1, 0 = no, or -EINVAL with a diagnostic. */
-int user_parse_line(struct probe_env *env, const struct probe_request *r, struct user_line *ret);
-/* Calls fn for the virtual addresses of the line. 0, fn's result, or -errno with a diagnostic. */
-int user_each_line_address(struct probe_env *env, const struct probe_request *r, struct elf_file *f,
-			   const struct user_line *line, int (*fn)(void *arg, u64 address),
-			   void *arg);
-
 /*
  * The file that the kernel is told, malloc'ed, and what is added to offsets in the target's own
  * file (of an archive).

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/variables.h"
 
+/* The address in the kernel's file is only that of the copy from which those of the CPUs are made. */
+static bool is_per_cpu(const struct probe_place *p, const struct access *a)
+{
+	for (u32 i = 0; p->is_kernel && i < a->count; i++)
+		if (a->steps[i].op == ACCESS_STATIC &&
+		    elf_file_is_in_section(p->file, ".data..percpu", (u64)a->steps[i].value))
+			return true;
+	return false;
+}
+
 static struct probe_variable *keep(struct probe_place *p, struct type_store *types,
 				   const struct debug_variable *v)
 {
 	struct probe_variable *n = arena_new(&types->arena, struct probe_variable);
 
 	n->is = *v;
-	n->location = debug_location(&types->arena, &v->access, v->type, p->address);
+	if (is_per_cpu(p, &n->is.access))
+		n->is.access = (struct access){
+			.reason = "every CPU has one of its own, and which is meant is not known"};
+	n->location = debug_location(&types->arena, &n->is.access, v->type, p->address);
 	return n;
 }
 

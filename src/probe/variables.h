@@ -15,6 +15,12 @@ struct probe_variable {
 struct probe_place {
 	struct elf_file *file;
 	u64 address; /* virtual */
+	/*
+	 * Of the kernel: an address in memory, less the one in the file. Programs are mapped
+	 * anywhere: there the probed instruction says it.
+	 */
+	bool is_kernel;
+	u64 slide;
 	const struct probe_variable *known; /* asked for by name */
 	/* All of the function, inner blocks first, those that are hidden or cannot be read, too. */
 	const struct probe_variable *all;

@@ -120,13 +120,22 @@ if ($with_drivers) {
 	for my $n (0, 1) { open my $f, '>', "$disk.$n" or bail($!); truncate $f, 16 << 20 }
 	push @qemu, '-drive', "file=$disk.0,format=raw,if=ide", '-drive', "file=$disk.1,format=raw,if=none,id=nvme", '-device', 'nvme,serial=1,drive=nvme';
 }
+# "# disk: debug": a disk with the debug information of the guest's kernel, if it is installed here.
+my $debug = $ENV{VM_DEBUG} // "/usr/lib/debug/boot/vmlinux-$release";
+if (-e $debug && grep { my $test = $_; open my $f, '<', "tests/vm/$test.sh"; grep { /^# disk: debug/ } <$f> } @tests) {
+	make_path("$disk.debug/boot");
+	system("cp -L --reflink=auto '$debug' $disk.debug/boot/vmlinux-$release && mke2fs -q -t ext4 -O ^has_journal -d $disk.debug $disk.2 " .
+		(int((-s $debug) / 1e6) + 64) . 'M') == 0 or bail('mke2fs');
+	remove_tree("$disk.debug");
+	push @qemu, '-drive', "file=$disk.2,format=raw,if=virtio,readonly=on";
+}
 # However this ends, nothing is left.
 my $pid;
 $SIG{$_} = sub { exit 1 } for qw(INT TERM HUP);
 END {
 	my $code = $?;
 	kill 'KILL', $pid if $pid;
-	unlink $image, "$disk.0", "$disk.1";
+	unlink $image, "$disk.0", "$disk.1", "$disk.2";
 	$? = $code;
 }
 $pid = open my $console, '-|', @qemu or bail("qemu: $!");

@@ -163,7 +163,7 @@ static const struct type *convert(struct elf_file *f, struct type_store *store, 
 	case DW_TAG_rvalue_reference_type:
 		return type_pointer(
 			store, convert(f, store, debug_type_of(die, &(Dwarf_Die){0}), depth + 1),
-			SPACE_USER);
+			f->is_kernel ? SPACE_KERNEL : SPACE_USER);
 	case DW_TAG_const_type:
 	case DW_TAG_volatile_type:
 	case DW_TAG_restrict_type:

@@ -126,6 +126,11 @@ void elf_file_set_debug_path(struct elf_file *f, const char *path)
 	f->debug_path = path;
 }
 
+void elf_file_set_kernel(struct elf_file *f)
+{
+	f->is_kernel = true;
+}
+
 /* Takes the candidate if the build-ids agree. */
 static struct elf_file *check_id(struct elf_file *f, struct elf_file *d)
 {

@@ -325,6 +325,13 @@ const struct elf_section *elf_section_named(const struct elf_file *f, const char
 	return NULL;
 }
 
+bool elf_file_is_in_section(const struct elf_file *f, const char *section, u64 address)
+{
+	const struct elf_section *s = elf_section_named(f, section);
+
+	return s && address >= s->address && address - s->address < s->size;
+}
+
 /* ---- build-id ---- */
 
 /* A run of notes: u32 name size, descriptor size, type; then both, each padded to 4 bytes. */

@@ -32,6 +32,8 @@ bool elf_file_is_dynamic(const struct elf_file *f); /* ET_DYN */
  * the file. The string must outlive f.
  */
 void elf_file_set_debug_path(struct elf_file *f, const char *path);
+/* It is the kernel: pointers of its debug information are the kernel's. Before types are read. */
+void elf_file_set_kernel(struct elf_file *f);
 /* Hex build-id in the file's memory, NULL = none. */
 const char *elf_file_build_id(struct elf_file *f);
 
@@ -53,6 +55,8 @@ int elf_file_each_symbol(struct elf_file *f, int (*fn)(void *arg, const struct e
 int elf_file_find_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
 /* The function that contains a virtual address. False if none. *ret_offset = address - symbol. */
 bool elf_file_symbol_at(struct elf_file *f, u64 address, struct elf_symbol *ret, u64 *ret_offset);
+/* Is a virtual address in the section of this name? */
+bool elf_file_is_in_section(const struct elf_file *f, const char *section, u64 address);
 /* Virtual address <-> file offset through PT_LOAD, never through sections. 0 or -ENOENT. */
 int elf_file_offset(struct elf_file *f, u64 address, u64 *ret_offset);
 int elf_file_address(struct elf_file *f, u64 offset, u64 *ret_address);

@@ -64,6 +64,7 @@ struct elf_file {
 	bool has_symtab, is_mini;
 	u32 dynamic_tables; /* the first ones of `tables` are .dynsym */
 	const char *debug_path; /* or NULL */
+	bool is_kernel;
 	struct elf_file *debug; /* separate debug file, or NULL */
 	struct elf_file *mini; /* decompressed .gnu_debugdata, or NULL */
 	VECTOR(struct elf_table) tables;

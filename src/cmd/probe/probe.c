@@ -225,7 +225,7 @@ struct elf_file *probe_debug_file(struct probe_command *p, struct translate_conf
 				  struct translator **ret)
 {
 	char *found =
-		config->file || config->vmlinux || config->module ? NULL : kernel_debug_file();
+		config->file || config->vmlinux || config->module ? NULL : kernel_debug_file(config->debug_path);
 
 	config->vmlinux = found ? found : config->vmlinux;
 	*ret = translator_new(p->kernel, &p->diag, config);

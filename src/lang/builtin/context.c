@@ -137,7 +137,7 @@ static void lower_func(struct lower *l, struct expr *call, struct value *ret)
 	*ret = value_memory(call->type, slot, 0, SPACE_BPF);
 }
 
-/* ---- args ---- */
+/* ---- what vars and args show as a whole ---- */
 
 enum { MAX_SHOWN = 512, MAX_SHOWN_TOGETHER = 2048 /* bytes of one variable, and of all */ };
 
@@ -195,59 +195,13 @@ static const struct type *all_arguments(struct check *c, const struct probe_cont
 	return type_record(c->types, names, types, n);
 }
 
-static void check_args(struct check *c, struct expr *call)
-{
-	call->type = type_none();
-	if (!in_probe(c, call))
-		return;
-	c->unit->uses_args = true;
-	if (c->unit->context.locations) {
-		call->type = all_arguments(c, &c->unit->context);
-		call->space = SPACE_BPF;
-		return;
-	}
-	if (c->unit->context.args) {
-		call->type = c->unit->context.args;
-		call->space = SPACE_CONTEXT;
-		return;
-	}
-	if (unit_provider(c->unit)->has_types)
-		check_error(c, call->span, "Cannot read function parameters");
-	else
-		check_error(c, call->span,
-			    "The args builtin can only be used with tracepoint, rawtracepoint, "
-			    "fentry/fexit, and uprobe probes (%s used here)",
-			    unit_provider(c->unit)->name);
-}
-
-/* Reads each argument from its location into the layout of the record. */
-static void lower_args(struct lower *l, struct expr *call, struct value *ret)
-{
-	const struct probe_context *x = &l->unit->context;
-	const struct type *args = x->args, *record = call->type;
-	ir_reg slot;
-
-	if (!x->locations) {
-		*ret = value_memory(args, lower_context(l), 0, SPACE_CONTEXT);
-		return;
-	}
-	lower_slot(l, record, "args", &slot);
-	for (u32 i = 0, n = 0; i < args->count && n < record->count; i++) {
-		const struct type_member *m = &record->members[n];
-		struct value v;
-
-		if (!args->members[i].name)
-			continue;
-		n++;
-		if (type_is(m->type, TYPE_NOTE))
-			continue;
-		v = lower_located(l, &x->locations[i], m->type);
-		lower_store_value(l, slot, m->offset, m->type, &v, call->span);
-	}
-	*ret = value_memory(record, slot, 0, SPACE_BPF);
-}
-
 /* ---- vars ---- */
+
+/* In the middle of a function `args` is its parameters there. */
+static bool is_meant(const struct expr *call, const struct probe_variable *v)
+{
+	return !v->is.is_hidden && (!check_is_args(call) || v->is.kind == DEBUG_PARAMETER);
+}
 
 static void check_vars(struct check *c, struct expr *call)
 {
@@ -262,12 +216,12 @@ static void check_vars(struct check *c, struct expr *call)
 	c->unit->uses_args = true;
 	all = probe_all_variables(c->unit->context.place, c->types);
 	for (const struct probe_variable *v = all; v; v = v->next)
-		n += !v->is.is_hidden;
+		n += is_meant(call, v);
 	names = arena_new_array(c->arena, const char *, n + 1);
 	types = arena_new_array(c->arena, const struct type *, n + 1);
 	n = 0;
 	for (const struct probe_variable *v = all; v; v = v->next)
-		if (!v->is.is_hidden) {
+		if (is_meant(call, v)) {
 			names[n] = v->is.name;
 			types[n++] = shown_type(c, &v->location, v->is.type, &budget);
 		}
@@ -287,12 +241,72 @@ static void lower_vars(struct lower *l, struct expr *call, struct value *ret)
 		const struct type_member *m = &record->members[n];
 		struct value v;
 
-		if (p->is.is_hidden)
+		if (!is_meant(call, p))
 			continue;
 		n++;
 		if (type_is(m->type, TYPE_NOTE))
 			continue;
 		v = lower_located(l, &p->location, m->type);
+		lower_store_value(l, slot, m->offset, m->type, &v, call->span);
+	}
+	*ret = value_memory(record, slot, 0, SPACE_BPF);
+}
+
+/* ---- args ---- */
+
+static void check_args(struct check *c, struct expr *call)
+{
+	call->type = type_none();
+	if (!in_probe(c, call))
+		return;
+	c->unit->uses_args = true;
+	if (c->unit->context.locations) {
+		call->type = all_arguments(c, &c->unit->context);
+		call->space = SPACE_BPF;
+		return;
+	}
+	if (c->unit->context.args) {
+		call->type = c->unit->context.args;
+		call->space = SPACE_CONTEXT;
+		return;
+	}
+	if (c->unit->context.place)
+		check_vars(c, call);
+	else if (unit_provider(c->unit)->has_types)
+		check_error(c, call->span, "Cannot read function parameters");
+	else
+		check_error(c, call->span,
+			    "The args builtin can only be used with tracepoint, rawtracepoint, "
+			    "fentry/fexit, and uprobe probes (%s used here)",
+			    unit_provider(c->unit)->name);
+}
+
+/* Reads each argument from its location into the layout of the record. */
+static void lower_args(struct lower *l, struct expr *call, struct value *ret)
+{
+	const struct probe_context *x = &l->unit->context;
+	const struct type *args = x->args, *record = call->type;
+	ir_reg slot;
+
+	if (!args) {
+		lower_vars(l, call, ret);
+		return;
+	}
+	if (!x->locations) {
+		*ret = value_memory(args, lower_context(l), 0, SPACE_CONTEXT);
+		return;
+	}
+	lower_slot(l, record, "args", &slot);
+	for (u32 i = 0, n = 0; i < args->count && n < record->count; i++) {
+		const struct type_member *m = &record->members[n];
+		struct value v;
+
+		if (!args->members[i].name)
+			continue;
+		n++;
+		if (type_is(m->type, TYPE_NOTE))
+			continue;
+		v = lower_located(l, &x->locations[i], m->type);
 		lower_store_value(l, slot, m->offset, m->type, &v, call->span);
 	}
 	*ret = value_memory(record, slot, 0, SPACE_BPF);

@@ -94,9 +94,11 @@ bool check_has_variables(struct check *c, const struct expr *e)
 	}
 	if (!u->context.place) {
 		check_error(c, e->span, "The vars builtin can not be used with this probe");
-		check_hint(c, u->context.is_return
-				      ? "the function has returned: its variables are gone"
-				      : "it shows the variables of programs, in uprobes");
+		check_hint(c,
+			   u->context.is_return
+				   ? "the function has returned: its variables are gone"
+				   : "it shows the variables of programs, in uprobes, and of the "
+				     "kernel, in kprobes");
 		return false;
 	}
 	if (!debug_available(u->context.place->file))
@@ -123,6 +125,7 @@ static void hint_variables(struct check *c, const char *name)
 static void check_vars_member(struct check *c, struct expr *e)
 {
 	struct probe_place *place = c->unit->context.place;
+	const bool is_parameter = check_is_args(e->left);
 	const struct probe_variable *v;
 	struct type_member m = {0};
 
@@ -130,13 +133,15 @@ static void check_vars_member(struct check *c, struct expr *e)
 	e->left->type = type_none();
 	if (!check_has_variables(c, e->left))
 		return;
-	if (probe_variable(place, c->types, e->name, &v)) {
-		check_error(c, e->name_span, "No variable '%s' is visible here", e->name);
+	if (probe_variable(place, c->types, e->name, &v) ||
+	    (is_parameter && v->is.kind != DEBUG_PARAMETER)) {
+		check_error(c, e->name_span, "No %s '%s' is visible here",
+			    is_parameter ? "parameter" : "variable", e->name);
 		hint_variables(c, e->name);
 		return;
 	}
 	m.type = v->is.type;
-	check_located(c, e, &v->location, &m, "variable");
+	check_located(c, e, &v->location, &m, is_parameter ? "parameter" : "variable");
 }
 
 /* A field of the event: in the record itself, or where the provider says. */
@@ -147,6 +152,10 @@ static void check_args_member(struct check *c, struct expr *e)
 	const struct type_member *m;
 	u32 offset = 0;
 
+	if (!args && context->place) { /* in the middle of a function */
+		check_vars_member(c, e);
+		return;
+	}
 	c->unit->uses_args = true;
 	e->left->type = args ? args : type_none();
 	e->left->space = SPACE_CONTEXT;

@@ -25,8 +25,12 @@ static bool has_slashes(const char *text, size_t n)
 /* Does the '/' at i (of the attach point that began at begin) belong to a path? */
 static bool is_path_slash(const struct lexer *l, u32 begin, u32 i)
 {
-	const char *text = l->text + begin, *colon = memchr(text, ':', i - begin);
+	const char *text = l->text + begin, *colon = memchr(text, ':', i - begin), *at;
 
+	/* kprobe@fs/read_write.c:470, kprobe:@fs/read_write.c:470 */
+	at = memrchr(text, '@', i - begin);
+	if (at && !memchr(at, ':', (size_t)(text + (i - begin) - at)))
+		return true;
 	if (!colon)
 		return false;
 	if (has_slashes(text, (size_t)(colon - text)))
@@ -137,6 +141,9 @@ static void split(struct parser *p, struct span at, const char *s, struct attach
 			strbuf_addch(&t->part, *s);
 		} else if (*s == ':' && !quoted) {
 			end_part(p, t);
+		} else if (*s == '@' && !quoted && !t->parts.len && t->part.len) {
+			end_part(p, t); /* kprobe@SOURCE:LINE */
+			strbuf_addch(&t->part, '@');
 		} else {
 			strbuf_addch(&t->part, *s);
 		}

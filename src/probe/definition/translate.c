@@ -103,7 +103,7 @@ bool translator_find_debug(struct translator *t)
 
 	if (t->file || t->config->module || t->config->symfs)
 		return t->file != NULL;
-	path = kernel_debug_file();
+	path = kernel_debug_file(t->config->debug_path);
 	if (path && !user_open(&t->env, NO_SPAN, path, false, &t->file))
 		t->path = arena_strdup(&t->arena, path);
 	free(path);
