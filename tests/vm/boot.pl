@@ -125,7 +125,7 @@ my $debug = $ENV{VM_DEBUG} // "/usr/lib/debug/boot/vmlinux-$release";
 if (-e $debug && grep { my $test = $_; open my $f, '<', "tests/vm/$test.sh"; grep { /^# disk: debug/ } <$f> } @tests) {
 	make_path("$disk.debug/boot");
 	system("cp -L --reflink=auto '$debug' $disk.debug/boot/vmlinux-$release && mke2fs -q -t ext4 -O ^has_journal -d $disk.debug $disk.2 " .
-		(int((-s $debug) / 1e6) + 64) . 'M') == 0 or bail('mke2fs');
+		(int((-s $debug) / 1e6) + 64) . 'M >/dev/null') == 0 or bail('mke2fs');
 	remove_tree("$disk.debug");
 	push @qemu, '-drive', "file=$disk.2,format=raw,if=virtio,readonly=on";
 }

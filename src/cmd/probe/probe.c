@@ -224,8 +224,9 @@ struct translate_config probe_target_of(const struct probe_command *p)
 struct elf_file *probe_debug_file(struct probe_command *p, struct translate_config *config,
 				  struct translator **ret)
 {
-	char *found =
-		config->file || config->vmlinux || config->module ? NULL : kernel_debug_file(config->debug_path);
+	char *found = config->file || config->vmlinux || config->module
+			      ? NULL
+			      : kernel_debug_file(config->debug_path);
 
 	config->vmlinux = found ? found : config->vmlinux;
 	*ret = translator_new(p->kernel, &p->diag, config);
