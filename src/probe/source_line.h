@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attach points by source line, of programs and of the kernel: lines of a file, or of a function. */
+/* Attach points by source line, of programs and the kernel: lines of a file, or a function. */
 #ifndef PANTRACE_PROBE_SOURCE_LINE_H
 #define PANTRACE_PROBE_SOURCE_LINE_H
 

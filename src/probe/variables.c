@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/variables.h"
 
-/* The address in the kernel's file is only that of the copy from which those of the CPUs are made. */
+/* In the kernel's file is only the copy from which those of the CPUs are made. */
 static bool is_per_cpu(const struct probe_place *p, const struct access *a)
 {
 	for (u32 i = 0; p->is_kernel && i < a->count; i++)

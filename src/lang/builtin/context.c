@@ -570,11 +570,11 @@ const struct builtin builtins_context[] = {
 	 "The arguments by name: args.filename. As a whole it prints all of them.", "",
 	 VARIABLE_OR_CALL, 0, 0, check_args, lower_args},
 	{"vars", "struct vars",
-	 "The variables of the source that are visible at a uprobe or kprobe: vars.count is a local "
-	 "variable, a parameter or a global one, of the type that it has there. As a whole it "
-	 "prints those of the function, floating-point ones too; what cannot be shown has the "
-	 "reason in its place, as in .b = <optimised out>. It takes debug information (-g), also "
-	 "in a file of its own.",
+	 "The variables of the source that are visible at a uprobe or kprobe: vars.count "
+	 "is a local variable, a parameter or a global one, of the type that it has there. "
+	 "As a whole it prints those of the function, floating-point ones too; what cannot "
+	 "be shown has the reason in its place, as in .b = <optimised out>. It takes debug "
+	 "information (-g), also in a file of its own.",
 	 "", VARIABLE_OR_CALL, 0, 0, check_vars, lower_vars},
 	ARGUMENT(0),
 	ARGUMENT(1),
