@@ -127,6 +127,11 @@ int translator_refuse(struct translator *t, struct span at)
 	} else if (t->file) {
 		diag_error(t->diag, at, "The %s file has no debug information.", t->path);
 		diag_hint(t->diag, "Rebuild with -g, or install an appropriate debuginfo package.");
+	} else if (t->module) {
+		diag_error(t->diag, at,
+			   "lines and variables of modules are not known: only functions, "
+			   "offsets, registers and memory can be named in %s",
+			   t->module);
 	} else {
 		diag_error(t->diag, at,
 			   "Failed to find the path for the kernel: no vmlinux with debug "
