@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bench/report.sh BINARY [COUNT]: a recording of system calls (2 * COUNT of them, 4 * COUNT events) is printed as text by trace-cmd and by
-# pantrace, in turns; user time counts, for both read the same pages from memory. The two texts are compared.
+# pantrace, in turns; user time counts, for both read the same pages from memory. The two texts are compared. The same with perf script,
+# and counted by event and thread, beside perf report.
 set -eu
 binary=$(realpath "$1")
 count=${2:-500000}
@@ -40,8 +41,25 @@ trace-cmd report -N -i "$dir/trace.dat" 2>/dev/null | plain >"$dir/theirs"
 cmp -s "$dir/ours" "$dir/theirs" && same=identical || same=different
 ours=$(for _ in 1 2 3 4 5; do user_seconds "$binary" report -f trace-cmd "$dir/trace.dat"; done | sort -n | head -1)
 theirs=$(for _ in 1 2; do user_seconds trace-cmd report -N -i "$dir/trace.dat"; done | sort -n | head -1)
-awk -v n="$events" -v a="$ours" -v b="$theirs" -v same="$same" 'BEGIN {
+line() # WHAT EVENTS HOW OURS PEER THEIRS
+{
+	awk -v what="$1" -v n="$2" -v same="$3" -v a="$4" -v peer="$5" -v b="$6" 'BEGIN {
 	if (a < 0.01)
 		a = 0.01 # the clock of time(1)
-	printf "%d events as text (%s):  pantrace %.2f s = %.1f M lines/s   trace-cmd %.2f s = %.2f M lines/s   ratio %.3f\n",
-		n, same, a, n / a / 1e6, b, n / b / 1e6, a / b }'
+	printf "%d events %s (%s):  pantrace %.2f s = %.1f M events/s   %s %.2f s = %.2f M events/s   ratio %.3f\n",
+		n, what, same, a, n / a / 1e6, peer, b, n / b / 1e6, a / b }'
+}
+line "as text" "$events" $same "$ours" trace-cmd "$theirs"
+
+command -v perf >/dev/null || exit 0
+perf record -q -m 4096 -o "$dir/perf.data" -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- dd if=/dev/zero of=/dev/null bs=1 count="$count" >/dev/null 2>&1
+events=$("$binary" report -c "$dir/perf.data" 2>/dev/null | awk '{ n += $1 } END { print n }')
+"$binary" report "$dir/perf.data" 2>/dev/null | grep -v '^#' >"$dir/ours" # losses
+perf script -i "$dir/perf.data" 2>/dev/null >"$dir/theirs"
+cmp -s "$dir/ours" "$dir/theirs" && same=identical || same=different
+ours=$(for _ in 1 2 3; do user_seconds "$binary" report "$dir/perf.data"; done | sort -n | head -1)
+theirs=$(user_seconds perf script -i "$dir/perf.data")
+line "of perf.data as text" "$events" $same "$ours" "perf script" "$theirs"
+ours=$(for _ in 1 2 3; do user_seconds "$binary" report --top event,task "$dir/perf.data"; done | sort -n | head -1)
+theirs=$(user_seconds perf report --stdio --sort pid -i "$dir/perf.data")
+line "of perf.data by thread" "$events" "a table" "$ours" "perf report" "$theirs"

@@ -236,7 +236,7 @@ static inline bool is_wanted(const struct recording *r)
 
 /* ---- the time line ---- */
 
-static void advance(struct recording *r, struct diag *d)
+static inline void advance(struct recording *r, struct diag *d)
 {
 	r->lost = 0;
 	do
@@ -302,8 +302,12 @@ bool recordings_peek(const struct recordings *all, s64 *ret_ns)
 
 struct recording *recordings_next(struct recordings *all, struct diag *d)
 {
-	if (all->current)
-		advance(all->current, d);
+	struct recording *const last = all->current;
+
+	if (last)
+		advance(last, d);
+	if (last && all->list.len == 1)
+		return all->current = last->has_event ? last : NULL;
 	return all->current = oldest(all);
 }
 

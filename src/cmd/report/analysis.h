@@ -52,7 +52,7 @@ struct report_analysis {
 	/* NULL with a diagnostic: what was asked for cannot be understood. */
 	void *(*begin)(const struct analysis_request *q, struct diag *d);
 	void (*feed)(void *state, struct recording *r, u8 role);
-	/* Events are missing here: what began before it is not to be ended behind it. NULL: no matter */
+	/* Events are missing here: what began before is not ended behind it. NULL: no matter. */
 	void (*lost)(void *state);
 	/* A diagnostic in d: nothing can be said. */
 	void (*finish)(void *state, struct report_table *ret, struct diag *d);

@@ -30,6 +30,7 @@ int selection_window(struct selection *s, struct recordings *all, const struct c
 		return options_usage_error(spec, "'%s' is no time", a->begin);
 	if (a->end && report_time_parse(a->end, a->utc, day, &s->end_ns))
 		return options_usage_error(spec, "'%s' is no time", a->end);
+	s->is_all = !a->begin && !a->end && !s->where.len;
 	return 0;
 }
 
@@ -40,14 +41,13 @@ static struct field_value look_up(void *arg, const char *name, bool only_field)
 	return r->reader->value(r, name, only_field);
 }
 
-bool selection_passes(struct selection *s, struct recording *r)
+bool selection_holds(const struct selection *s, struct recording *r)
 {
 	if (r->ns < s->begin_ns || r->ns > s->end_ns)
 		return false;
 	for (size_t i = 0; i < s->where.len; i++)
 		if (!predicate_holds(s->where.items[i], look_up, r))
 			return false;
-	s->count++;
 	return true;
 }
 

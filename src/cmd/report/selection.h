@@ -36,6 +36,7 @@ struct selection {
 	const struct selection_arguments *arguments;
 	VECTOR(const struct expr *) where;
 	s64 begin_ns, end_ns;
+	bool is_all; /* neither conditions nor times */
 	u64 count; /* of events that passed */
 };
 
@@ -43,8 +44,15 @@ struct selection {
 int selection_conditions(struct selection *s, struct diag *d);
 /* Times, when they are. 0, or EXIT_USAGE, told. */
 int selection_window(struct selection *s, struct recordings *all, const struct command_spec *spec);
+bool selection_holds(const struct selection *s, struct recording *r);
 /* Counts those that pass. */
-bool selection_passes(struct selection *s, struct recording *r);
+static inline bool selection_passes(struct selection *s, struct recording *r)
+{
+	const bool yes = s->is_all || selection_holds(s, r);
+
+	s->count += yes;
+	return yes;
+}
 /* The limit is reached. */
 bool selection_is_over(const struct selection *s);
 void selection_release(struct selection *s);

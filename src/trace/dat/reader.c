@@ -151,22 +151,33 @@ static struct recorded_kind *kind_of(struct dat_recording *k, u32 id)
 	return k->kinds[id];
 }
 
-static bool dat_next(struct recording *r, struct diag *d)
+static struct dat_source *oldest(const struct dat_recording *k)
 {
-	struct dat_recording *const k = dat_of(r);
 	struct dat_source *best = NULL;
 
-	if (k->current)
-		source_advance(k->current);
-	else
-		for (size_t i = 0; i < k->sources.len; i++)
-			source_advance(&k->sources.items[i]);
 	for (size_t i = 0; i < k->sources.len; i++) {
 		struct dat_source *s = &k->sources.items[i];
 
 		if (s->has_event && (!best || s->ns < best->ns))
 			best = s;
 	}
+	return best;
+}
+
+static bool dat_next(struct recording *r, struct diag *d)
+{
+	struct dat_recording *const k = dat_of(r);
+	struct dat_source *best;
+
+	if (k->current)
+		source_advance(k->current);
+	else
+		for (size_t i = 0; i < k->sources.len; i++)
+			source_advance(&k->sources.items[i]);
+	if (k->current && k->sources.len == 1)
+		best = k->current->has_event ? k->current : NULL;
+	else
+		best = oldest(k);
 	if (!best)
 		return false;
 	k->current = best;
