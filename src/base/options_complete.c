@@ -32,6 +32,8 @@ static void value(FILE *out, const char *what, const char *prefix, const char *c
 {
 	const char *kind = strchr(what, '=') ? strchr(what, '=') + 1 : what;
 
+	if (*kind == '[' && strchr(kind, ']')) /* "[GROUP:]EVENT" */
+		kind = strchr(kind, ']') + 1;
 	if (islower((unsigned char)what[0]) && strchr(what, '|'))
 		choices(out, what, prefix, current);
 	else

@@ -2,7 +2,10 @@
 #include "record/perf_places.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <mntent.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -115,9 +118,18 @@ int perf_open_cgroup(const char *name, struct diag *d)
 	char *path = *name == '/' || !root ? xstrdup(name) : xasprintf("%s/%s", root, name);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0) {
-		fd = -errno;
-		diag_error(d, NO_SPAN, "there is no cgroup %s: %s", path, strerror(-fd));
+	struct statfs fs;
+	int err = fd < 0 ? errno : 0;
+
+	if (!err && (fstatfs(fd, &fs) ||
+		     (fs.f_type != CGROUP2_SUPER_MAGIC && fs.f_type != CGROUP_SUPER_MAGIC))) {
+		err = ENOTSUP;
+		close(fd);
+	}
+	if (err) {
+		fd = -err;
+		diag_error(d, NO_SPAN, "there is no cgroup %s: %s", path,
+			   err == ENOTSUP ? "the directory is none" : strerror(err));
 		diag_hint(d, "-G takes a directory, or its path below %s",
 			  root ? root : "the mounted cgroup2 file system");
 	}

@@ -212,4 +212,13 @@ refuses "-p 1 -- true" "without a command" "-p with a command"
 refuses "--json -x, -- true" "choose one" "two formats"
 refuses "-A -- true" "needs -a" "CPUs of a command"
 refuses "cs" "events stand behind -e" "an event without -e"
+# --- a directory that is no cgroup, an output file that is a link ---
+run stat -e dummy -a -d 0.1 -G /etc
+is "$rc" 1 "-G: a directory that is no cgroup"
+like "$err" "there is no cgroup /etc: the directory is none" "and that is said"
+echo precious >"$work/precious"
+ln -s precious "$work/link"
+run stat -e dummy -o "$work/link" -- true
+is "$rc$(cat "$work/precious")" 1precious "-o does not follow a link"
+
 done_testing

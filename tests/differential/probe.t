@@ -92,6 +92,12 @@ def more_lines(q, o, p):
 	return all(re.match(r" +\d+  ", a) and Run([pantrace, "probe"] + q.target + ["-D", "%s:%s" % (function, a.split()[0])], q.directory).out for a in extra)
 
 
+def silent(p):
+	"""Nothing but that it failed."""
+	said = [l for l in p.err.splitlines() if l.strip() and not l.startswith(("Target program is compiled", "Probe on address"))]
+	return not p.out and [l.strip() for l in said] == ["Error: Failed to add events."]
+
+
 def words(text):
 	return text.split() if text else []
 
@@ -118,10 +124,11 @@ FAULTS = [
 		and re.sub(r":x64\b", "", o.out) == re.sub(r":x64\b", "", p.out)),
 	("a prologue is skipped for nothing", lambda q, o, p: "Skipping prologue" in p.err and o.out and "%bp" not in o.out),
 	("a line that only calls what is inlined is not listed", lambda q, o, p: q.option == "-L" and more_lines(q, o, p)),
-	("6: names of the linker are not found in C++ and Rust", lambda q, o, p: re.match("_[ZR]", q.text) and not p.out and
-		("not found" in p.err or "of the '$params' variable" in p.err or p.err.strip() == "Error: Failed to add events.")),
-	("LTO: an inlined copy of another unit is not found", lambda q, o, p: "-flto" in q.build and not p.out and
-		("not found" in p.err or p.err.strip() == "Error: Failed to add events.")),
+	("6: names of the linker are not found in C++ and Rust", lambda q, o, p: re.match("_[ZR]", q.text) and
+		(silent(p) or has("not found")(q, o, p))),
+	("a function without parameters has no $params", has("of the '$params' variable")),
+	("6: names of Rust are taken for events'", has("is an invalid event name")),
+	("LTO: an inlined copy of another unit is not found", lambda q, o, p: "-flto" in q.build and (silent(p) or has("not found")(q, o, p))),
 	("a return of a function whose symbol has another name", lambda q, o, p: "%return" in q.text and has("Failed to find symbol")(q, o, p)),
 ]
 
@@ -157,7 +164,7 @@ def of_c():
 
 def of_symbols(app, count):
 	"""Functions by the names that the linker has, for C++ and Rust."""
-	names = [l.split()[2] for l in subprocess.run(["nm", app], capture_output=True, text=True).stdout.splitlines() if l.split()[-2] in "tT"]
+	names = [l.split()[2] for l in subprocess.run(["nm", app], capture_output=True, text=True).stdout.splitlines() if l.split()[-2] in "tTW"]
 	names = sorted({n for n in names if n.startswith("_Z") or n.startswith("_R")})
 	found = []
 	for n in seed.sample(names, min(count, len(names))):
@@ -223,7 +230,7 @@ class Comparison:
 		if not self.build(directory, command) or (twin_command and not self.build(twin, twin_command)):
 			self.skip(name, "it cannot be built here")
 			return
-		queries = of_c() if "t.c " in command + " " else of_symbols(directory + "/app", 40)
+		queries = of_c() if "t.c " in command + " " else of_symbols(directory + "/app", 20)
 		self.compare(name, queries, ["-x", "app"], ["-x", "./app"], directory, twin)
 		shutil.rmtree(at)
 

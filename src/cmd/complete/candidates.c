@@ -9,8 +9,11 @@
 
 #include "base/file.h"
 #include "base/glob.h"
+#include "binary/debug/variable.h"
+#include "kernel/tracefs/lasting_event.h"
 #include "kernel/tracefs/tracefs.h"
 #include "lang/builtin/builtin.h"
+#include "probe/definition/translate.h"
 #include "probe/probe.h"
 #include "probe/user_event.h"
 #include "trace/recording.h"
@@ -104,8 +107,20 @@ static int offer_event(void *arg, const char *category, const char *event)
 	return offer_part(s, arena_printf(&s->arena, "%s:%s", category, event));
 }
 
+static bool is_probe(const struct lister *s)
+{
+	return s->c->nr_words && str_eq(s->c->words[0], "probe");
+}
+
+static void points(struct lister *s);
+static void standing_events(struct lister *s);
+
 static void tracepoints(struct lister *s)
 {
+	if (is_probe(s)) {
+		standing_events(s);
+		return;
+	}
 	split_behind(s, ",");
 	tracefs_each_event(s->env.kernel, "*", "*", offer_event, s);
 }
@@ -140,6 +155,10 @@ static void kernel_functions(struct lister *s)
 /* Of the kernel; or of -u FILE, where the tool has that. */
 static void functions(struct lister *s)
 {
+	if (is_probe(s)) {
+		points(s);
+		return;
+	}
 	split_behind(s, ",");
 	for (size_t i = 1; i + 1 < s->c->nr_words; i++)
 		if (str_eq(s->c->words[i], "-u") || str_eq(s->c->words[i], "--user")) {
@@ -218,6 +237,10 @@ static void definitions(struct lister *s)
 {
 	const char *command = s->c->nr_words ? s->c->words[0] : "";
 
+	if (is_probe(s)) {
+		points(s);
+		return;
+	}
 	if (!str_starts(s->rest, "p:") && !str_starts(s->rest, "r:")) {
 		offer(s, "p:", "calls");
 		offer(s, "r:", "returns");
@@ -229,6 +252,83 @@ static void definitions(struct lister *s)
 		file_and_function(s, "uprobe");
 	else
 		kernel_functions(s);
+}
+
+/* ---- definitions of `probe` ---- */
+
+/* The program that -x names; NULL = the kernel. */
+static const char *probed_file(const struct lister *s)
+{
+	for (size_t i = 1; i + 1 < s->c->nr_words; i++)
+		if (str_eq(s->c->words[i], "-x") || str_eq(s->c->words[i], "--exec"))
+			return s->c->words[i + 1];
+	return NULL;
+}
+
+struct variables_of {
+	struct lister *lister;
+	struct translator *translator;
+};
+
+static int offer_variable(void *arg, const struct debug_variable *v)
+{
+	return v->is_hidden || v->frame ? 0 : offer_part(arg, v->name);
+}
+
+static int offer_variables_at(void *arg, const struct point_place *place)
+{
+	struct variables_of *of = arg;
+
+	debug_each_variable(translator_file(of->translator), place->address, &of->lister->types,
+			    DEBUG_LOCALS, offer_variable, of->lister);
+	return 0;
+}
+
+/* "parse l": what can be fetched at the point. */
+static void variables_at(struct lister *s, const char *point)
+{
+	const struct translate_config config = {.file = probed_file(s)};
+	struct translator *t =
+		config.file ? translator_new(s->env.kernel, &s->diag, &config) : NULL;
+
+	if (t)
+		translator_each_place(t, point, offer_variables_at, &(struct variables_of){s, t});
+	translator_release(t);
+}
+
+/* "[EVENT=]FUNCTION [VARIABLE...]" */
+static void points(struct lister *s)
+{
+	const char *const file = probed_file(s), *blank;
+
+	if (!strchr(s->rest, ' '))
+		split_behind(s, "=");
+	blank = strchr(s->rest, ' ');
+	if (blank) {
+		const char *begin = memchr(s->rest, '=', (size_t)(blank - s->rest));
+
+		begin = begin ? begin + 1 : s->rest;
+		begin = arena_strndup(&s->arena, begin, (size_t)(blank - begin));
+		split_behind(s, " =");
+		variables_at(s, begin);
+	} else if (file) {
+		functions_of_file(s, "uprobe", file);
+	} else {
+		kernel_functions(s);
+	}
+}
+
+static int offer_standing(void *arg, const struct lasting_event *e)
+{
+	struct lister *s = arg;
+
+	return offer_part(s, arena_printf(&s->arena, "%s:%s", e->group, e->name));
+}
+
+/* Events that `probe` has made, or others. */
+static void standing_events(struct lister *s)
+{
+	lasting_events_each(s->env.kernel, offer_standing, s);
 }
 
 static int offer_user_event(void *arg, struct user_event *e)
@@ -322,6 +422,10 @@ static void fields(struct lister *s)
 {
 	const char *tracepoint = NULL;
 
+	if (is_probe(s)) {
+		points(s);
+		return;
+	}
 	for (size_t i = 1; i < s->c->nr_words && !tracepoint; i++)
 		tracepoint = find_tracepoint(s, s->c->words[i]);
 	split_behind(s, "=,: &|!(");
@@ -471,33 +575,20 @@ static const struct kind {
 	void (*each)(struct lister *s); /* NULL: the shell knows it */
 	const char *shell;
 } kinds[] = {
-	{"PID", processes, NULL},
-	{"TID", processes, NULL},
-	{"NAME", process_names, NULL},
-	{"DEVICE", disks, NULL},
-	{"TRACEPOINT", tracepoints, NULL},
-	{"EVENT", tracepoints, NULL},
-	{"EVENTS", user_events, NULL},
-	{"FUNCTION", functions, NULL},
-	{"FUNCTIONS", functions, NULL},
-	{"DEFINITION", definitions, NULL},
-	{"PATTERN", probes, NULL},
-	{"PROGRAM", script, NULL},
-	{"FIELD", fields, NULL},
-	{"FIELDS", fields, NULL},
-	{"FILTER", fields, NULL},
-	{"SESSION", sessions, NULL},
-	{"TRIGGER", triggers, NULL},
-	{"CONDITION", conditions, NULL},
-	{"USER", users, NULL},
-	{"GROUP", groups, NULL},
-	{"CONTEXTS", contexts, NULL},
-	{"FILE", NULL, ":files"},
-	{"DIRECTORY", NULL, ":files"},
-	{"DIR", NULL, ":directories"},
-	{"COMMAND", NULL, ":commands"},
-	{"ARGUMENTS", NULL, ":commands"},
-	{"GLOB", recorded_events, NULL},
+	{"PID", processes, NULL},	   {"TID", processes, NULL},
+	{"NAME", process_names, NULL},	   {"DEVICE", disks, NULL},
+	{"TRACEPOINT", tracepoints, NULL}, {"EVENT", tracepoints, NULL},
+	{"EVENTS", user_events, NULL},	   {"FUNCTION", functions, NULL},
+	{"FUNCTIONS", functions, NULL},	   {"DEFINITION", definitions, NULL},
+	{"POINT", points, NULL},	   {"PATTERN", probes, NULL},
+	{"PROGRAM", script, NULL},	   {"FIELD", fields, NULL},
+	{"FIELDS", fields, NULL},	   {"FILTER", fields, NULL},
+	{"SESSION", sessions, NULL},	   {"TRIGGER", triggers, NULL},
+	{"CONDITION", conditions, NULL},   {"USER", users, NULL},
+	{"GROUP", groups, NULL},	   {"CONTEXTS", contexts, NULL},
+	{"FILE", NULL, ":files"},	   {"DIRECTORY", NULL, ":files"},
+	{"DIR", NULL, ":directories"},	   {"COMMAND", NULL, ":commands"},
+	{"ARGUMENTS", NULL, ":commands"},  {"GLOB", recorded_events, NULL},
 };
 
 void candidates(const char *kind, const struct completion *c)

@@ -68,7 +68,8 @@ static const char *numbered(struct adding *a, const char *name, u32 number)
 	return arena_printf(&a->arena, "%.*s%s", (int)(EVENT_NAME_MAX - strlen(end)), name, end);
 }
 
-static int refuse_taken(struct adding *a, const struct translation *t, const char *name)
+static int refuse_taken(struct adding *a, const struct translation *t, const char *group,
+			const char *name)
 {
 	struct diag *d = &a->command->diag;
 
@@ -76,24 +77,25 @@ static int refuse_taken(struct adding *a, const struct translation *t, const cha
 	diag_hint(d,
 		  "remove it by `pantrace probe -d %s:%s`, or allow one more of that name by -f, "
 		  "or give another name as in 'NAME=%s'",
-		  t->group, name, t->definition.point.text);
+		  group, name, t->definition.point.text);
 	return -EEXIST;
 }
 
-static const char *free_name(struct adding *a, const struct translation *t, const char *event,
-			     bool allow_suffix)
+static const char *free_name(struct adding *a, const struct translation *t,
+			     const struct translated_place *place, bool allow_suffix)
 {
+	const char *const event = place->event;
 	const char *name = numbered(a, event, 0);
 
-	if (!is_taken(a, t->group, name))
+	if (!is_taken(a, place->group, name))
 		return name;
 	if (!allow_suffix) {
-		refuse_taken(a, t, name);
+		refuse_taken(a, t, place->group, name);
 		return NULL;
 	}
 	for (u32 i = 1; i < SUFFIX_MAX; i++) {
 		name = numbered(a, event, i);
-		if (!is_taken(a, t->group, name))
+		if (!is_taken(a, place->group, name))
 			return name;
 	}
 	diag_error(&a->command->diag, t->definition.point.at,
@@ -103,7 +105,8 @@ static const char *free_name(struct adding *a, const struct translation *t, cons
 
 static bool is_alike(const struct translated_place *x, const struct translated_place *y)
 {
-	return str_eq(x->event, y->event) && str_eq(x->signature, y->signature);
+	return str_eq(x->group, y->group) && str_eq(x->event, y->event) &&
+	       str_eq(x->signature, y->signature);
 }
 
 /*
@@ -117,11 +120,6 @@ static int name_events(struct adding *a, const struct translation *t)
 	struct tracefs_owner owner;
 	const char *rest;
 
-	if (tracefs_owner_parse(t->group, &owner, &rest)) {
-		diag_error(&a->command->diag, t->definition.point.at,
-			   "groups of this name are those of running tracers");
-		return -EINVAL;
-	}
 	if (given && strlen(given) > EVENT_NAME_MAX) {
 		diag_error(&a->command->diag, t->definition.point.at,
 			   "the event's name has %zu characters, the kernel takes %d",
@@ -129,17 +127,23 @@ static int name_events(struct adding *a, const struct translation *t)
 		return -E2BIG;
 	}
 	for (size_t i = 0; i < t->places.len; i++) {
-		struct new_event e = {.of = t, .place = &t->places.items[i], .group = t->group};
+		const struct translated_place *const place = &t->places.items[i];
+		struct new_event e = {.of = t, .place = place, .group = place->group};
 
+		if (tracefs_owner_parse(e.group, &owner, &rest)) {
+			diag_error(&a->command->diag, t->definition.point.at,
+				   "groups of this name are those of running tracers");
+			return -EINVAL;
+		}
 		for (size_t n = first; n < a->events.len && !e.name; n++)
-			if (is_alike(a->events.items[n].place, e.place))
+			if (is_alike(a->events.items[n].place, place))
 				e.name = a->events.items[n].name;
 		if (!e.name) {
 			e.is_first = true;
 			/* What was cut says no more which one it is. */
-			e.name = free_name(a, t, e.place->event,
+			e.name = free_name(a, t, place,
 					   a->command->o.force || i ||
-						   strlen(e.place->event) > EVENT_NAME_MAX);
+						   strlen(place->event) > EVENT_NAME_MAX);
 			if (!e.name)
 				return -EEXIST;
 			take(a, e.group, e.name);

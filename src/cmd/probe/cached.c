@@ -174,14 +174,14 @@ static int put_definitions(void *arg, struct cache_entries *e)
 
 	/* The group stands before the event, as perf has it. */
 	text = entry && entry->event && !strchr(entry->event, ':')
-		       ? xasprintf("%s:%s", r->group, plain)
+		       ? xasprintf("%s:%s", r->places.items[0].group, plain)
 		       : xstrdup(plain);
 	cache_entries_release(&names);
 	entry = cache_entries_put(e, false, text);
 	good = entry != NULL;
 	for (size_t i = 0; i < r->places.len && good; i++) {
 		const struct translated_place *place = &r->places.items[i];
-		char *line = xasprintf("%c:%s/%s %s", r->is_return ? 'r' : 'p', r->group,
+		char *line = xasprintf("%c:%s/%s %s", r->is_return ? 'r' : 'p', place->group,
 				       place->event, place->command.text.data);
 
 		good = cache_entry_add_line(e, entry, line);

@@ -26,6 +26,7 @@ struct function_list {
 	bool demangle;
 	struct arena arena;
 	VECTOR(struct function) found;
+	u64 seen; /* functions of the file, whether the filter means them or not */
 };
 
 /* "ns::over" of "ns::over(int) const": parentheses are none of a name's in a filter. */
@@ -61,9 +62,23 @@ static void add(struct function_list *l, const char *symbol, u64 address, u64 si
 
 static int add_symbol(void *arg, const struct elf_symbol *s)
 {
-	if (s->is_function)
-		add(arg, s->name, s->address, s->size);
+	struct function_list *l = arg;
+
+	if (!s->is_function)
+		return 0;
+	l->seen++;
+	add(l, s->name, s->address, s->size);
 	return 0;
+}
+
+static int add_symbols(struct function_list *l, struct elf_file *f)
+{
+	elf_file_each_symbol(f, add_symbol, l);
+	if (l->seen)
+		return 0;
+	diag_error(&l->command->diag, NO_SPAN, "%s has no symbols of functions", elf_file_path(f));
+	diag_hint(&l->command->diag, "it was stripped, or a part of it is missing");
+	return -ENODATA;
 }
 
 static int add_kernel_function(void *arg, const struct kernel_function *f)
@@ -125,16 +140,16 @@ static void print(struct function_list *l)
 static int add_file(struct function_list *l, const char *path)
 {
 	struct elf_file *f;
-	const int err = elf_file_open(path, &f);
+	int err = elf_file_open(path, &f);
 
 	if (err) {
 		diag_error(&l->command->diag, NO_SPAN, "cannot read %s: %s", path,
 			   err == -ENOEXEC ? "it is no ELF file" : strerror(-err));
 		return err;
 	}
-	elf_file_each_symbol(f, add_symbol, l);
+	err = add_symbols(l, f);
 	elf_file_close(f);
-	return 0;
+	return err;
 }
 
 static int find(struct function_list *l)
@@ -150,11 +165,11 @@ static int find(struct function_list *l)
 	if (!t)
 		return -ENOENT;
 	if (translator_file(t))
-		elf_file_each_symbol(translator_file(t), add_symbol, l);
+		err = add_symbols(l, translator_file(t));
 	else
 		err = ksyms_each_function(kernel_ksyms(p->kernel), NULL, add_kernel_function, l);
 	translator_release(t);
-	if (err < 0)
+	if (err < 0 && !p->diag.errors)
 		diag_error(&p->diag, NO_SPAN, "the kernel's functions cannot be read: %s",
 			   strerror(-err));
 	else if (p->o.module && !l->found.len && !l->command->diag.errors)

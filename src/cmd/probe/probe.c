@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/probe/commands.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -176,6 +177,9 @@ static int check(struct probe_command *p, const struct probe_mode *m)
 	if (o->exec && (o->vmlinux || o->module))
 		return options_usage_error(&spec, "-x is of programs, -%c of the kernel",
 					   o->vmlinux ? 'k' : 'm');
+	if (o->target_ns && kill(o->target_ns, 0) && errno == ESRCH)
+		return options_usage_error(&spec, "--target-ns: there is no process %d",
+					   o->target_ns);
 	if (o->filter && m->letter != 'V' && m->letter != 'F')
 		return options_usage_error(&spec, "--filter is for -V and -F");
 	if (o->range && m->letter != 'V')

@@ -192,10 +192,11 @@ static int add_size(void *arg, int directory, const char *name)
 	struct cached_file *f = arg;
 	struct stat st;
 
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	f->size += (u64)st.st_size;
 	f->has_program |= str_eq(name, "elf");
+	if (S_ISREG(st.st_mode))
+		f->size += (u64)st.st_size;
 	return 0;
 }
 

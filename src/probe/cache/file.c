@@ -19,6 +19,13 @@ enum {
 	LOCK_TRIES = 100, /* of 20 ms */
 };
 
+static const char *reason(int err)
+{
+	return err == -EPERM || err == -EISDIR ? "it is no regular file"
+	       : err == -ELOOP		       ? "it is a link"
+					       : strerror(-err);
+}
+
 /* ---- files that appear whole ---- */
 
 /* NAME.new, made anew: nobody else writes to our directories, so it is an earlier run's. */
@@ -141,7 +148,7 @@ static int read_entries(const struct cached_file *f, struct cache_entries *ret, 
 	if (err == -ENOENT)
 		return 0;
 	if (!err && st.st_uid != geteuid())
-		err = -EPERM;
+		err = -EACCES;
 	if (!err)
 		err = cache_entries_parse(ret, text, len, ret_line);
 	free(text);
@@ -162,7 +169,7 @@ int cached_file_read(const struct cached_file *f, struct diag *d, struct cache_e
 			   f->origin, f->build_id, line);
 	else
 		diag_error(d, NO_SPAN, "the cached definitions of %s (%s) cannot be read: %s",
-			   f->origin, f->build_id, strerror(-err));
+			   f->origin, f->build_id, reason(err));
 	if (line)
 		diag_hint(d, "remove this build-id from the cache, and define them again");
 	return err;
@@ -214,7 +221,7 @@ static char *check_program(const struct cached_file *f)
 	char *id, *what = NULL;
 
 	if (fd < 0)
-		return xasprintf("its copy of the program cannot be read: %s", strerror(-fd));
+		return xasprintf("its copy of the program cannot be read: %s", reason(fd));
 	id = build_id_of(fd, f->origin);
 	close(fd);
 	if (!id)
@@ -242,7 +249,7 @@ char *cached_file_check(const struct cached_file *f)
 	if (err && line)
 		what = xasprintf("its definitions are damaged in line %u", line);
 	else if (err)
-		what = xasprintf("its definitions cannot be read: %s", strerror(-err));
+		what = xasprintf("its definitions cannot be read: %s", reason(err));
 	cache_entries_release(&e);
 	return what;
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "binary/debug/lines.h"
 #include "kernel/symbols/ksyms.h"
@@ -27,7 +28,9 @@ static int open_target(struct translator *t, const char *given)
 			  c->symfs ? given
 			  : path   ? path
 				   : given);
-	real = realpath(below, NULL);
+	/* Out of another process's root no link of ours may lead. */
+	real = c->pid && str_starts(below, "/proc/") ? (access(below, F_OK) ? NULL : xstrdup(below))
+						     : realpath(below, NULL);
 	free(path);
 	free(below);
 	if (!real) {
@@ -373,6 +376,7 @@ static int add_place(struct translator *t, const struct point_definition *def,
 		err = add_user_place(t, &def->point, place, &new.command);
 	else
 		add_kernel_place(t, &def->point, place, &new.command);
+	new.group = group_of(t, &def->point, place);
 	new.event = event_of(t, &def->point, place);
 	vector_push(&ret->places, new);
 	return err;
@@ -420,7 +424,6 @@ int translate(struct translator *t, const char *text, struct translation *ret)
 		const struct point *const p = &ret->definition.point;
 
 		ret->is_return = p->is_return;
-		ret->group = group_of(t, p, &places.list.items[0]);
 		ret->shown = t->is_user ? arena_printf(&t->arena, "%s in %s", p->text, t->path)
 					: p->text;
 		err = add_all(t, &ret->definition, &places, ret);
@@ -487,7 +490,7 @@ static int add_cached(struct translator *t, const char *line, const struct point
 	if (p->event)
 		new.event =
 			p->is_return ? arena_printf(&t->arena, "%s__return", p->event) : p->event;
-	ret->group = p->group ? p->group : arena_strndup(&t->arena, l.group, l.group_len);
+	new.group = p->group ? p->group : arena_strndup(&t->arena, l.group, l.group_len);
 	vector_push(&ret->places, new);
 	return 0;
 }

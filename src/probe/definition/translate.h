@@ -36,13 +36,13 @@ struct translate_config {
 struct translated_place {
 	struct tracefs_command command; /* "PLACE ARGS", what stands behind the event's name */
 	const char *signature; /* names and types of the arguments: alike = one event */
+	const char *group; /* as given, or by the target: "probe_demo"; or by the SDT event */
 	const char *event; /* as given, or by the point: "handle_L4" */
 };
 
 struct translation {
 	struct point_definition definition;
 	bool is_user, is_return;
-	const char *group; /* as given, or by the target: "probe_demo" */
 	const char *shown; /* the point as messages have it: "handle:4 in /tmp/demo" */
 	VECTOR(struct translated_place) places;
 };
