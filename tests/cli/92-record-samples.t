@@ -207,6 +207,14 @@ run record -F 99 -p 999999999 -o no.data
 like "$err" 'there is no process' "an unknown process"
 [ ! -e no.data ]
 ok "none of these leaves a file"
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
+	chmod 755 . && mkdir theirs && chmod 777 theirs
+	setpriv --reuid=nobody --clear-groups "$pantrace" record -F 999 -o theirs/own.data -- ./work spin 100000000 2>told
+	is "$? $("$pantrace" report theirs/own.data | grep -c 'cpu-clock:u: .*inner_work')" \
+		"0 $(sed -n 's/.*own.data: \([0-9]*\) of cpu-clock:u$/\1/p' told)" "any user samples what a program of theirs does"
+	setpriv --reuid=nobody --clear-groups "$pantrace" record -F 999 -a -o theirs/all.data -- true 2>told
+	like "$? $(cat told)" '^4 .*by root only' "but not the machine"
+fi
 ln -s target link.data
 run record -F 99 -o link.data -- true
 [ "$rc" = 1 ] && [ ! -e target ]

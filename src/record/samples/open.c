@@ -134,6 +134,19 @@ static int open_fd(struct samples *s, struct sample_event *e, const struct place
 	}
 }
 
+static void refuse_tracking(struct samples *s, int err)
+{
+	if (err != -EACCES && err != -EPERM) {
+		diag_error(s->run->diag, NO_SPAN, "the kernel does not tell of tasks: %s",
+			   strerror(-err));
+		return;
+	}
+	diag_error(s->run->diag, NO_SPAN, "other users' programs are sampled by root only");
+	diag_hint(s->run->diag, "a command of your own is: behind --, without -a; CAP_PERFMON or "
+				"kernel.perf_event_paranoid allow more");
+	diag_code(s->run->diag, EXIT_PRIVILEGE);
+}
+
 static int refuse(struct samples *s, const struct sample_event *e, int err)
 {
 	if (err == -EINVAL && e->choice && e->choice->filter)
@@ -142,8 +155,7 @@ static int refuse(struct samples *s, const struct sample_event *e, int err)
 	else if (e->choice)
 		count_refused(&s->env, e->choice->target, err);
 	else
-		diag_error(s->run->diag, NO_SPAN, "the kernel does not tell of tasks: %s",
-			   strerror(-err));
+		refuse_tracking(s, err);
 	return err;
 }
 
