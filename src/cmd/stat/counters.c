@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A counter for each event in each place; what they say is added up in rows. */
+/* Opens one perf counter per event and place (CPU, thread, cgroup), and adds them up per row. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 
 #include "cmd/stat/stat.h"
 
-/* For the descriptors of n counters, beyond the limit as far as this user may. */
+/* Raises RLIMIT_NOFILE so that n counters can be opened, as far as this user may. */
 static void raise_file_limit(struct stat_run *run, size_t n)
 {
 	struct rlimit limit;
@@ -32,7 +32,7 @@ static int *counter(const struct stat_run *run, size_t event, size_t place)
 	return &run->counters[event * run->places.len + place];
 }
 
-/* The first event of its group, whose counters lead those of the others. */
+/* The first event of its group: its counters are the group leaders. */
 static size_t leader_of(const struct stat_run *run, size_t event)
 {
 	const struct perf_choice *e = run->events.list.items;
@@ -54,7 +54,7 @@ static int open_counter(struct stat_run *run, size_t event, size_t place)
 	};
 	int fd = count_open(&e->attr, &run->places.items[place].at, &options);
 
-	/* Users may count what their own programs do outside of the kernel. */
+	/* Without privileges, perf counts a user's own programs in user space only. */
 	if (fd == -EACCES && !e->attr.exclude_kernel && !e->attr.exclude_user &&
 	    (e->attr.type == PERF_TYPE_SOFTWARE || e->attr.type == PERF_TYPE_HARDWARE)) {
 		e->attr.exclude_kernel = 1;
@@ -65,7 +65,7 @@ static int open_counter(struct stat_run *run, size_t event, size_t place)
 	return fd;
 }
 
-/* 0 if the event is left out in this place, or has a counter there. */
+/* Opens one counter. 0 also if the event cannot be counted in this place and may be left out. */
 static int open_one(struct stat_run *run, size_t event, size_t place)
 {
 	const struct perf_choice *e = &run->events.list.items[event];
@@ -75,7 +75,7 @@ static int open_one(struct stat_run *run, size_t event, size_t place)
 		*counter(run, event, place) = fd;
 		return 0;
 	}
-	if (fd == -ESRCH && run->places.items[place].at.thread) /* it has just ended */
+	if (fd == -ESRCH && run->places.items[place].at.thread) /* the thread has just ended */
 		return 0;
 	if (e->is_optional && (fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENODEV))
 		return 0;
@@ -110,7 +110,7 @@ void stat_close_counters(struct stat_run *run)
 			close(run->counters[i]);
 	free(run->counters);
 	run->counters = NULL;
-	if (run->file_limit.rlim_max) /* what a command gets */
+	if (run->file_limit.rlim_max) /* the command must not inherit the raised limit */
 		setrlimit(RLIMIT_NOFILE, &run->file_limit);
 }
 
@@ -125,7 +125,7 @@ void stat_look_for_programs(struct stat_run *run)
 			if (fd < 0 || e->attr.type != PERF_TYPE_TRACEPOINT)
 				continue;
 			e->is_decided |= count_is_decided(fd);
-			break; /* it is the same tracepoint everywhere */
+			break; /* all places share the tracepoint */
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where is counted: CPUs, threads with what they start, cgroups. */
+/* The places in which events are counted: CPUs, threads and their children, cgroups. */
 #include <unistd.h>
 
 #include "base/file.h"

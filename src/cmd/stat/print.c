@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports of counts: as text, as JSON, and as CSV in the order of perf stat -x. */
+/* Prints the counts as text, as JSON, or as CSV with the columns of perf stat -x. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ enum column {
 	COLUMNS
 };
 
-/* When a column is there. */
+/* Under which condition a column is printed. */
 enum { ALWAYS = 0, BY_INTERVAL = 1, BY_CPU = 2, BY_THREAD = 4, BY_CGROUP = 8, REPEATED = 16 };
 
 static const struct {
@@ -47,15 +47,15 @@ struct report {
 	struct stat_run *run;
 	struct sink sink;
 	struct sink_column columns[COLUMNS + 1];
-	enum column which[COLUMNS]; /* that stand there */
+	enum column which[COLUMNS]; /* the columns printed */
 	u32 count;
 	bool of_interval;
-	u64 end_ns; /* since the begin */
-	u64 span_ns; /* that the counts are of */
+	u64 end_ns; /* of the interval, since counting began */
+	u64 span_ns; /* length of the interval that the counts cover */
 	u32 hidden;
 };
 
-/* A number that is to be written as JSON. */
+/* Formats a number for JSON. */
 struct number {
 	double value;
 	bool is_missing;
@@ -123,7 +123,7 @@ struct cells {
 	struct sink_value values[COLUMNS];
 };
 
-/* Standard deviation of the mean, in percent of it. */
+/* Standard deviation of the mean, as a percentage of the mean. */
 static double spread(const struct stat_sum *s, u64 runs)
 {
 	const double n = (double)runs, mean = s->sum / n;

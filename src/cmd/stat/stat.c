@@ -16,8 +16,8 @@
 #include "engine/run_signals.h"
 #include "kernel/kernel.h"
 
-#define TRIES	      16 /* to see the same threads before and after their counters were opened */
-#define CHILD_LOOK_MS 50 /* where the kernel has no pidfd */
+#define TRIES	      16 /* to find the same threads before and after opening their counters */
+#define CHILD_LOOK_MS 50 /* how often to look for ended processes on kernels without pidfd */
 
 #define O(field) offsetof(struct stat_options, field)
 static const struct option_spec options[] = {
@@ -174,8 +174,9 @@ static int open_processes(struct stat_run *run)
 }
 
 /*
- * What a thread starts has its counters by itself. One that came between the list of threads and
- * their counters may have them or not: then all begin anew.
+ * Threads and processes started by a counted thread inherit its counters. A thread that was created
+ * after the list of threads was read and before the counters were opened may have inherited them or
+ * not. In that case all counters are closed and opened again.
  */
 static int open_counters(struct stat_run *run)
 {
@@ -208,7 +209,7 @@ static bool was_signalled(struct stat_run *run)
 	return ret;
 }
 
-/* Waits until something happens or the time has come. -1: until something happens. */
+/* Waits for an event, at most until the time when_ns; -1 = without a limit. */
 static void wait_until(struct stat_run *run, u64 when_ns)
 {
 	const size_t n = run->processes.len + 3;
@@ -220,7 +221,8 @@ static void wait_until(struct stat_run *run, u64 when_ns)
 
 	set[0] = (struct pollfd){.fd = run->signals, .events = POLLIN};
 	set[1] = (struct pollfd){.fd = run->has_child ? run->child.pidfd : -1, .events = POLLIN};
-	set[2] = (struct pollfd){.fd = run->out.fd}; /* POLLERR: nobody reads any more */
+	set[2] =
+		(struct pollfd){.fd = run->out.fd}; /* POLLERR: the reader of the output has gone */
 	for (size_t i = 0; i < run->processes.len; i++)
 		set[3 + i] = (struct pollfd){.fd = run->processes.items[i], .events = POLLIN};
 	if (run->has_child && run->child.pidfd < 0)
@@ -229,7 +231,7 @@ static void wait_until(struct stat_run *run, u64 when_ns)
 	left.tv_nsec = (long)(limit % 1000000000);
 	ppoll(set, n, when_ns == UINT64_MAX && limit == ns ? NULL : &left, NULL);
 	for (size_t i = run->processes.len; i-- > 0;)
-		if (set[3 + i].revents) { /* it has ended */
+		if (set[3 + i].revents) { /* the process has ended */
 			close(run->processes.items[i]);
 			run->processes.items[i] = vector_last(&run->processes);
 			run->processes.len--;
@@ -239,7 +241,7 @@ static void wait_until(struct stat_run *run, u64 when_ns)
 	free(set);
 }
 
-/* Until the command or the processes have ended, the time is over, or somebody says so. */
+/* Counts until the command or the processes end, the duration is over, or a signal comes. */
 static void count_until_end(struct stat_run *run)
 {
 	const struct stat_options *o = &run->o;
@@ -272,7 +274,7 @@ static void count_until_end(struct stat_run *run)
 	}
 }
 
-/* What the run's counts add to those of all runs. */
+/* Adds the counts of this run to the statistics of all runs (-r). */
 static void add_up(struct stat_run *run)
 {
 	for (size_t i = 0; i < run->events.list.len * run->rows.len; i++) {
@@ -309,7 +311,7 @@ static int start(struct stat_run *run)
 	return run->has_child ? child_release(&run->child, &run->diag) : 0;
 }
 
-/* From the start of the command, or of counting, to its end. 0 or -errno with a diagnostic. */
+/* One run: starts the command or the counters, waits for the end. 0 or -errno with a diagnostic. */
 static int run_once(struct stat_run *run)
 {
 	struct rusage before, after;
@@ -361,7 +363,7 @@ static int run_all(struct stat_run *run)
 
 /* ---- all of it ---- */
 
-/* CPUs that came online while their counters were to be opened on all. */
+/* Warns if CPUs came online or went offline while all CPUs were counted. */
 static void check_cpus(struct stat_run *run, const char *before)
 {
 	char *now;
@@ -388,7 +390,7 @@ static void check_unread(struct stat_run *run)
 	diag_code(&run->diag, EXIT_LOST);
 }
 
-/* They are not what the user thinks. */
+/* Warns if BPF programs of other tracers drop events before the kernel counts them. */
 static void check_programs(struct stat_run *run)
 {
 	const struct perf_choice *first = NULL;
