@@ -63,6 +63,13 @@ ok "each of them"
 # ---- names, exclusions, triggers
 run record -e 'sched_process_*' -x sched_process_fork -o globs.dat -- sh -c '/bin/true; :'
 is "$("$pantrace" report -c globs.dat | grep -cE 'sched_process_(exec|exit)$')/$("$pantrace" report -c globs.dat | grep -c fork)" 2/0 "a pattern of events; -x"
+run record -e sched_process_exec,sched:sched_process_exit -o comma.dat -- sh -c '/bin/true; :'
+is "$("$pantrace" report -c comma.dat | grep -cE 'sched_process_(exec|exit)$')" 2 "names parted by commas"
+# as if it were of an earlier boot
+want=$("$pantrace" report --seconds comma.dat | head -1)
+touch -d 2001-01-01 comma.dat
+run report --seconds comma.dat
+is "$rc $(printf '%s\n' "$out" | head -1 | cut -d. -f1)" "0 $(printf '%s\n' "$want" | cut -d. -f1)" "what the times are stands in the file"
 run record -e raw_syscalls:sys_enter -R 'traceoff if id == 1' -o off.dat -- $(copy 100)
 is "$(trace-cmd report -N -i off.dat 2>/dev/null | grep -c 'NR 1 ')" 1 "-R traceoff: nothing after it"
 run record -e raw_syscalls:sys_exit -f 'id == 0 && ret == 1' --stack -o stack.dat -- $(copy 10)
@@ -128,7 +135,7 @@ is "$?" 0 "--overwrite: what is forgotten is not lost"
 n=$(counted box/trace-1.dat)
 [ "$n" -gt 500 ] && [ "$n" -lt 19000 ]
 ok "SIGUSR1: the newest of 20000 writes: $n"
-n=$(trace-cmd report -N -i box/trace.dat 2>/dev/null | grep -c 'dd-.*NR 1 ')
+n=$(trace-cmd report -N -i box/trace.dat 2>/dev/null | grep -c 'NR 1 ')
 [ "$n" -ge 5 ] && [ "$n" -lt 100 ]
 ok "what came after that is written at the end: $n"
 

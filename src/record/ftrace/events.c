@@ -9,17 +9,21 @@
 #include "lang/predicate/predicate.h"
 #include "record/ftrace/ftrace.h"
 
-/* "SYSTEM:EVENT /CONDITION/", taken apart; malloc'ed. */
+/* "NAME,NAME... /CONDITION/", taken apart; malloc'ed. */
 struct event_words {
-	char *system, *event; /* globs */
-	bool is_either; /* one word: a system, or an event of any system */
+	char *names; /* parted by commas */
 	char *condition; /* NULL = none */
+};
+
+/* One name. */
+struct event_glob {
+	const char *system, *event;
+	bool is_either; /* one word: a system, or an event of any system */
 };
 
 static void release_words(struct event_words *w)
 {
-	free(w->system);
-	free(w->event);
+	free(w->names);
 	free(w->condition);
 }
 
@@ -47,43 +51,50 @@ static const char *find_condition(const char *text)
 	return slash;
 }
 
-static void take_apart(const char *text, struct event_words *ret)
+static struct event_words take_apart(const char *text)
 {
-	const char *const bare = event_name_bare(text), *const slash = find_condition(bare);
-	char *name = trimmed(bare, slash ? (size_t)(slash - bare) : strlen(bare)), *part;
+	const char *const slash = find_condition(event_name_bare(text));
+	struct event_words w = {
+		.names = trimmed(text, slash ? (size_t)(slash - text) : strlen(text))};
+	char *last;
 
-	*ret = (struct event_words){0};
 	if (slash) {
-		ret->condition = trimmed(slash + 1, strlen(slash + 1));
-		part = strrchr(ret->condition, '/');
-		if (part && !part[1])
-			*part = '\0';
+		w.condition = trimmed(slash + 1, strlen(slash + 1));
+		last = strrchr(w.condition, '/');
+		if (last && !last[1])
+			*last = '\0';
 	}
-	part = strpbrk(name, ":/");
-	ret->is_either = !part;
-	if (str_eq(name, "all")) {
-		ret->system = xstrdup("*");
-		ret->event = xstrdup("*");
-		ret->is_either = false;
-	} else if (part) {
-		ret->system = xstrndup(name, (size_t)(part - name));
-		ret->event = xstrdup(part[1] ? part + 1 : "*");
-	} else {
-		ret->system = xstrdup(name);
-		ret->event = xstrdup(name);
-	}
-	free(name);
+	return w;
 }
 
-static int each_event(struct kernel *k, const struct event_words *w,
+/* The next of the names, which are cut up. *rest: as of strtok_r(). False: there is none. */
+static bool next_name(char *names, char **rest, struct event_glob *ret)
+{
+	char *word = strtok_r(names, ", \t", rest), *part;
+
+	if (!word)
+		return false;
+	word = (char *)(uintptr_t)event_name_bare(word);
+	part = strpbrk(word, ":/");
+	*ret = (struct event_glob){.system = word, .event = word, .is_either = !part};
+	if (str_eq(word, "all"))
+		*ret = (struct event_glob){.system = "*", .event = "*"};
+	if (part) {
+		*part = '\0';
+		ret->event = part[1] ? part + 1 : "*";
+	}
+	return true;
+}
+
+static int each_event(struct kernel *k, const struct event_glob *g,
 		      int (*fn)(void *arg, const char *system, const char *event), void *arg)
 {
 	int rc;
 
-	if (!w->is_either)
-		return tracefs_each_event(k, w->system, w->event, fn, arg);
-	rc = tracefs_each_event(k, w->system, "*", fn, arg);
-	return rc ? rc : tracefs_each_event(k, "*", w->event, fn, arg);
+	if (!g->is_either)
+		return tracefs_each_event(k, g->system, g->event, fn, arg);
+	rc = tracefs_each_event(k, g->system, "*", fn, arg);
+	return rc ? rc : tracefs_each_event(k, "*", g->event, fn, arg);
 }
 
 static int found(void *arg, const char *system, const char *event)
@@ -94,13 +105,16 @@ static int found(void *arg, const char *system, const char *event)
 
 bool kernel_events_claims(struct kernel *k, const char *text)
 {
-	struct event_words w;
-	bool is_known;
+	struct event_words w = take_apart(text);
+	struct event_glob g;
+	bool is_known = false;
+	char *rest;
 
-	take_apart(text, &w);
-	is_known = !w.is_either; /* what is not there is refused with the nearest names */
-	if (w.is_either)
-		each_event(k, &w, found, &is_known);
+	for (char *names = w.names; next_name(names, &rest, &g); names = NULL)
+		if (g.is_either)
+			each_event(k, &g, found, &is_known);
+		else
+			is_known = true; /* what is not there is refused with the nearest names */
 	release_words(&w);
 	return is_known;
 }
@@ -119,12 +133,14 @@ static bool is_excluded(const struct record_request *r, const char *system, cons
 	bool yes = false;
 
 	for (u32 i = 0; i < r->excluded.count && !yes; i++) {
-		struct event_words w;
+		char *const all = xstrdup(r->excluded.items[i]), *rest;
+		struct event_glob g;
 
-		take_apart(r->excluded.items[i], &w);
-		yes = w.is_either ? glob_match(w.system, system) || glob_match(w.event, event)
-				  : glob_match(w.system, system) && glob_match(w.event, event);
-		release_words(&w);
+		for (char *names = all; !yes && next_name(names, &rest, &g); names = NULL)
+			yes = g.is_either
+				      ? glob_match(g.system, system) || glob_match(g.event, event)
+				      : glob_match(g.system, system) && glob_match(g.event, event);
+		free(all);
 	}
 	return yes;
 }
@@ -155,15 +171,20 @@ static int find_one(struct kernel_events *events, const struct record_run *run,
 		    const struct record_event *asked)
 {
 	struct collecting c = {.events = events, .run = run, .asked = asked};
-	struct event_words w;
+	struct event_words w = take_apart(asked->text);
+	struct event_glob g;
+	char *rest;
+	int err = 0;
 
-	take_apart(asked->text, &w);
-	each_event(run->kernel, &w, collect, &c);
-	if (!c.found)
-		event_name_refuse(run->kernel, run->diag, NO_SPAN, w.is_either ? NULL : w.system,
-				  w.event);
+	for (char *names = w.names; !err && next_name(names, &rest, &g); names = NULL) {
+		c.found = 0;
+		each_event(run->kernel, &g, collect, &c);
+		if (!c.found)
+			err = event_name_refuse(run->kernel, run->diag, NO_SPAN,
+						g.is_either ? NULL : g.system, g.event);
+	}
 	release_words(&w);
-	return c.found ? 0 : -ENOENT;
+	return err;
 }
 
 /* "enable_event:SYSTEM:EVENT[:COUNT] [if ...]" makes events of another kind. */
@@ -244,10 +265,9 @@ static int add_trigger(const struct kernel_event *e, struct instance *in, const 
 
 static int filter_one(const struct kernel_event *e, struct instance *in)
 {
-	struct event_words w;
+	struct event_words w = take_apart(e->asked->text);
 	int err = 0;
 
-	take_apart(e->asked->text, &w);
 	if (w.condition && e->asked->filter) {
 		diag_error(instance_diag(in), NO_SPAN, "%s:%s has two conditions: /%s/ and -f '%s'",
 			   e->system, e->name, w.condition, e->asked->filter);

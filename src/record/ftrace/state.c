@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hashmap.h"
 #include "kernel/tracefs/tracefs.h"
 #include "kernel/tracefs/walk.h"
 #include "record/ftrace/ftrace.h"
+#include "trace/dat/trace_dat.h"
 
 #define KALLSYMS_MAX ((size_t)256 << 20)
 
@@ -244,7 +246,8 @@ int kernel_state_read(struct kernel_state *s, struct instance *in, const struct 
 	kernel_state_tasks(s, k);
 	if (!uname(&u))
 		s->uname = xasprintf("%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
-	s->version = xstrdup("pantrace " PANTRACE_VERSION);
+	s->version = xasprintf("pantrace " PANTRACE_VERSION ", " TRACE_DAT_REALTIME "%" PRId64,
+			       clock_distance_ns(CLOCK_MONOTONIC, CLOCK_REALTIME));
 	if (instance_read(in, "trace_clock", &s->clocks))
 		s->clocks = xstrdup("[mono]\n");
 	s->contents.clocks = s->clocks;

@@ -116,7 +116,7 @@ void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t
 	const char *text;
 
 	if (id != OPTION_UNAME && id != OPTION_TRACECLOCK && id != OPTION_DATE &&
-	    id != OPTION_OFFSET)
+	    id != OPTION_OFFSET && id != OPTION_VERSION)
 		return;
 	text = arena_strndup(&t->arena, data, size);
 	if (id == OPTION_UNAME) {
@@ -126,6 +126,11 @@ void trace_dat_text_option(struct trace_dat *t, u16 id, const char *data, size_t
 	} else if (id == OPTION_DATE) { /* in microseconds */
 		t->date_ns = (s64)(strtoull(text, NULL, 0) * 1000u);
 		t->has_date = true;
+	} else if (id == OPTION_VERSION) {
+		text = strstr(text, TRACE_DAT_REALTIME);
+		t->has_realtime = text;
+		if (text)
+			t->realtime_ns = strtoll(text + strlen(TRACE_DAT_REALTIME), NULL, 10);
 	} else {
 		t->offset_ns = (s64)strtoull(text, NULL, 0);
 	}

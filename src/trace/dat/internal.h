@@ -54,7 +54,8 @@ struct trace_dat {
 	struct arena arena;
 	const char *uname, *clock;
 	s64 date_ns, offset_ns; /* of the options DATE and OFFSET */
-	bool has_date;
+	s64 realtime_ns; /* of the option VERSION, if our recorder wrote it */
+	bool has_date, has_realtime;
 	VECTOR(struct buffer) buffers;
 	struct event_table *events;
 	struct task_names *tasks;

@@ -6,6 +6,7 @@
  *	- from its date (trace-cmd's --date),
  *	- from another recording of the same machine that knows the same clock (CTF: x86-tsc of
  *	ours, mono of LTTng's),
+ *	- of the clock mono, from our own recorder,
  *	- of clocks mono, boot and tai, from this machine as it runs, if it was recorded here since
  *	it started.
  */
@@ -96,6 +97,10 @@ static int locate(struct recordings *all, struct dat_recording *k, struct dat_so
 	}
 	if (recordings_clock(all, k->host, clock, &s->clock)) {
 		s->clock.origin_ns += offset_ns;
+		return 0;
+	}
+	if (str_eq(clock, "mono") && trace_dat_realtime(k->file, &date_ns)) {
+		s->clock.origin_ns = (s64)((u64)s->clock.origin_ns + (u64)date_ns);
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++) {

@@ -483,6 +483,12 @@ bool trace_dat_date(const struct trace_dat *t, size_t buffer, s64 *ret_ns)
 	return true;
 }
 
+bool trace_dat_realtime(const struct trace_dat *t, s64 *ret_ns)
+{
+	*ret_ns = t->realtime_ns;
+	return t->has_realtime;
+}
+
 size_t trace_dat_buffers(const struct trace_dat *t)
 {
 	return t->buffers.len;

@@ -53,6 +53,13 @@ s64 trace_dat_offset(const struct trace_dat *t);
  * False: it does not say.
  */
 bool trace_dat_date(const struct trace_dat *t, size_t buffer, s64 *ret_ns);
+/*
+ * What is to be added to times of the clock mono to have them since the epoch, as our own recorder
+ * saw it. False: it does not say.
+ */
+bool trace_dat_realtime(const struct trace_dat *t, s64 *ret_ns);
+/* What stands before that number, in the text of the option VERSION, which others show. */
+#define TRACE_DAT_REALTIME "CLOCK_REALTIME - CLOCK_MONOTONIC = "
 size_t trace_dat_buffers(const struct trace_dat *t);
 const struct trace_dat_buffer *trace_dat_buffer(const struct trace_dat *t, size_t i);
 /*
