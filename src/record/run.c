@@ -309,10 +309,12 @@ int record_all(struct record_run *run, const struct record_source *const *source
 	if (!rc) {
 		run_loop(run, running, n, needs, command ? &child : NULL);
 	}
+	if (rc && child.pid) /* held before its exec, it has our descriptors, too */
+		child_stop(&child);
 	for (size_t i = n; i-- > 0;)
 		if (running[i].source->end(run, running[i].state))
 			run->failed = true;
-	if (child.pid)
+	if (!rc && child.pid)
 		child_stop(&child);
 	*ret_code = end_asked ? EXIT_OK : child_exit_code(&child);
 	free(running);

@@ -266,6 +266,9 @@ static int prepare(struct kernel_run *s)
 		err = set_functions(s);
 	if (!err)
 		err = kernel_events_filter(&s->events, s->instance);
+	/* the kernel changes no tracer of a buffer whose trace_pipe_raw is open */
+	if (!err && run->request->tracer)
+		err = instance_set_tracer(s->instance, run->request->tracer);
 	if (!err)
 		err = open_pages(s);
 	if (!err)
@@ -319,8 +322,6 @@ static int start(struct record_run *run, void *state)
 	struct kernel_run *const s = state;
 	int err = follow(s);
 
-	if (!err && run->request->tracer)
-		err = instance_set_tracer(s->instance, run->request->tracer);
 	if (!err)
 		err = kernel_events_enable(&s->events, s->instance);
 	if (!err && s->writer)
