@@ -109,6 +109,10 @@ run report --top -f babeltrace calls
 like "$rc $err" "^2 .*a table is text, json or csv" "a table in another format"
 run report --compare calls
 like "$rc $err" '^2 .*two recordings' "--compare of one"
+run report --compare chains calls
+like "$rc $err" '^1 .*different tables' "--compare of samples with events, without keys"
+run report --compare --top comm chains calls
+is "$rc" 0 "and with keys"
 run report --latency sys_enter calls
 like "$rc $err" '^2 .*second event is missing' "--latency of one event"
 run report --latency sys_enter,foo calls

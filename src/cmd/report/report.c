@@ -319,6 +319,16 @@ static double seconds_of(const struct report *r)
 	return (double)(r->last_ns - r->first_ns) / 1e9;
 }
 
+/* Without keys they are chosen by what is recorded. */
+static bool has_same_keys(const struct report_table tables[2])
+{
+	bool same = tables[0].nr_keys == tables[1].nr_keys;
+
+	for (u32 i = 0; same && i < tables[0].nr_keys; i++)
+		same = str_eq(tables[0].keys[i], tables[1].keys[i]);
+	return same;
+}
+
 static int compare(const struct asked *asked, char **paths)
 {
 	struct report_table tables[2] = {0}, result = {0};
@@ -330,7 +340,11 @@ static int compare(const struct asked *asked, char **paths)
 		rc[i] = one(asked, (char *[]){paths[i], NULL}, &reports[i], &tables[i]);
 		seconds[i] = seconds_of(&reports[i]);
 	}
-	if (tables[0].columns && tables[1].columns) {
+	if (tables[0].columns && tables[1].columns && !has_same_keys(tables)) {
+		complain("report", "samples and other events have different tables; "
+				   "--top KEY,... says which");
+		written = EXIT_FAILED;
+	} else if (tables[0].columns && tables[1].columns) {
 		table_compare(&tables[0], &tables[1], seconds, &result);
 		written = print_table(asked, NULL, &result);
 		table_release(&result);
