@@ -122,6 +122,10 @@ FAULTS = [
 		and set(words(o.out)) < set(words(p.out))),
 	("clang's pointers have no size", lambda q, o, p: "clang" in q.build
 		and re.sub(r":x64\b", "", o.out) == re.sub(r":x64\b", "", p.out)),
+	("a parameter of unoptimised code is read before it is stored", lambda q, o, p: "-O0" in q.build and "Skipping prologue" in p.err
+		and p.out and "(%sp)" in p.out and "(%bp)" in o.out),
+	("an argument's name twice, which the kernel refuses", lambda q, o, p: re.search(r" (\w+)=\S+(?: \S+)* \1=", p.out)
+		and not re.search(r" (\w+)=\S+(?: \S+)* \1=", o.out)),
 	("a prologue is skipped for nothing", lambda q, o, p: "Skipping prologue" in p.err and o.out and "%bp" not in o.out),
 	("a line that only calls what is inlined is not listed", lambda q, o, p: q.option == "-L" and more_lines(q, o, p)),
 	("6: names of the linker are not found in C++ and Rust", lambda q, o, p: re.match("_[ZR]", q.text) and

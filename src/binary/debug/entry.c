@@ -68,6 +68,9 @@ static bool is_wanted(struct search *q, Dwarf_Die *die)
 	bool is_new;
 	void **slot;
 
+	/* Several constructors are copies of one, each with a linkage name of its own. */
+	if (dwarf_hasattr(die, DW_AT_linkage_name))
+		return matches_any(q, dwarf_diename(die), debug_linkage_name(die));
 	if (dwarf_attr(die, DW_AT_abstract_origin, &a))
 		dwarf_formref_die(&a, &origin);
 	slot = hashmap_put(&q->matches, &origin.addr, sizeof(origin.addr), &is_new);
