@@ -10,8 +10,29 @@ struct walk {
 	u64 *budget; /* of DIEs that are looked at: damaged trees have no end */
 	int (*fn)(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address);
 	void *arg;
+	bool has_methods; /* of its language: structs may have functions in them */
 	Dwarf_Die function; /* that is walked through */
 };
+
+static bool is_c(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Most functions in a unit are only declared: that is asked in the cheapest way. */
+static bool may_have_code(Dwarf_Die *function)
+{
+	return dwarf_hasattr(function, DW_AT_low_pc) || dwarf_hasattr(function, DW_AT_ranges) ||
+	       dwarf_hasattr(function, DW_AT_entry_pc);
+}
 
 static int walk(struct walk *w, Dwarf_Die *parent, u32 depth)
 {
@@ -27,7 +48,7 @@ static int walk(struct walk *w, Dwarf_Die *parent, u32 depth)
 			return -EBADMSG;
 		switch (dwarf_tag(&child)) {
 		case DW_TAG_subprogram:
-			if (!debug_entry_of(&child, &address))
+			if (!may_have_code(&child) || !debug_entry_of(&child, &address))
 				continue;
 			result = w->fn(w->arg, &child, NULL, address);
 			w->function = child;
@@ -38,8 +59,11 @@ static int walk(struct walk *w, Dwarf_Die *parent, u32 depth)
 		case DW_TAG_lexical_block:
 		case DW_TAG_namespace:
 		case DW_TAG_module:
+			break;
 		case DW_TAG_structure_type:
 		case DW_TAG_class_type:
+			if (!w->has_methods)
+				continue;
 			break;
 		default:
 			continue;
@@ -55,7 +79,7 @@ int debug_each_site(Dwarf_Die *unit, u64 *budget,
 		    int (*fn)(void *arg, Dwarf_Die *die, const Dwarf_Die *function, u64 address),
 		    void *arg)
 {
-	struct walk w = {.budget = budget, .fn = fn, .arg = arg};
+	struct walk w = {.budget = budget, .fn = fn, .arg = arg, .has_methods = !is_c(unit)};
 
 	return walk(&w, unit, 0);
 }
