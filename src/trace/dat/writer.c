@@ -678,7 +678,7 @@ void dat_writer_finish(struct dat_writer *w, const struct dat_contents *c, u64 *
 		diag_warning(w->diag, NO_SPAN,
 			     "'%s' stays as it was recorded, with holes: it cannot be packed: %s",
 			     w->path, strerror(-err));
-		diag_hint(w->diag, "`pantrace report` and `trace-cmd report` read it as it is; "
+		diag_hint(w->diag, "report and trace-cmd read it as it is; "
 				   "names of tasks that began meanwhile are missing");
 		if (!fstat(w->fd, &st))
 			*ret_size = (u64)st.st_blocks * 512;
