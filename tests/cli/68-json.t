@@ -101,6 +101,8 @@ plain|report --json $work/ctf
 plain|report --json $work/contexts
 plain|report --json -c $work/ctf
 plain|report --json --top $work/ctf
+event|convert --to ndjson $work/contexts -
+plain|convert --to chrome $work/contexts -
 plain|crash --json $program
 plain|user list --json
 plain|user status --json

@@ -396,6 +396,32 @@ if name == "kernel":
 P
 done
 
+# ---- hostile names ----
+
+# ESC, quotes, HTML, C1, bytes that are no UTF-8, what turns the direction of text; in threads, functions, files and fields
+odd="$(printf '</title><script>"q"&;,\\ \033[2J \302\233 \377\303 \342\200\256!')"
+printf '%s 7 [000] 1.000000:          3 cycles:u: \n\t 1 %s+0x1 (/x%s)\n\n%s 7 [000] 1.500000: a:b: text=%s n=1\n' "$odd" "$odd" "$odd" "=1+1$odd" "$odd" >odd
+for to in ndjson csv folded speedscope chrome pprof perfetto; do
+	run convert -e cycles:u --to $to odd odd.$to
+	is "$rc" 0 "hostile names: $to"
+done
+run convert -e a:b odd odd2.ndjson
+judge "hostile names: each is what its readers take, and nothing reaches a terminal raw" odd <<'P'
+import csv, json, re
+control = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+for name in "ndjson", "folded", "speedscope", "chrome":
+    text = open("odd." + name, "rb").read().decode("utf-8", "strict")
+    assert not control.search(text), (name, control.search(text))
+    if name != "folded":
+        for line in text.splitlines(): json.loads(line)
+folded = open("odd.folded").read()
+assert folded.count("\n") == 1 and folded.count(";") == 1 and folded.endswith(" 3\n"), folded
+raw = open("odd", "rb").read().split(b" 7 [000]")[0]
+row = next(csv.DictReader(open("odd.csv", newline="", encoding="latin-1")))
+assert row["comm"].encode("latin-1") == raw, row # bytes as they are
+assert json.loads(open("odd2.ndjson").read())["fields"]["n"] == 1
+P
+
 # ---- text that is none ----
 
 for text in 'a b' '{"a": 1}' 'main;work x' 'x 1' '2024-01-01 12:00:00 sh 12: a;b' "$(cat "$top/tests/cli/79-convert.t")"; do

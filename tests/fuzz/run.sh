@@ -102,6 +102,20 @@ seeds_of_perf()
 	done
 }
 
+# Two bytes choose reader and format; then what perf script and trace-cmd report print, and folded stacks.
+seeds_of_text()
+{
+	perf='sh -x 926/927 [001] 36585.188777:     250000 cpu-clock:u: \n\tffffffff82203249 do_idle+0x19 ([kernel.kallsyms])\n\t 1139 ns::f(int) (/tmp/a (deleted))\n\t 7f [unknown] ([unknown])\n\n  sh 7 1.000000: sched:sched_switch: prev_comm=a b prev_pid=7 prev_state=R ==> next_comm=c next_pid=8\nsh 7 1.1: PERF_RECORD_LOST lost 4\nsh 7 [000] 1.2: raw_syscalls:sys_enter: NR 1 (1, 2)\nsh 7 [000] 1.3: raw_syscalls:sys_exit: NR 1 = -2\n'
+	ftrace='cpus=2\n    ls-926   [001] d..2. 36585.188777: sched_wakeup: comm=a pid=7 prio=120\nCPU:1 [LOST 5 EVENTS]\n <idle>-0 (-----) [000] 36585.2: kernel_stack: <stack trace >\n=> do_idle+0x5 (ffffffff82203249)\n b-1 [000] 3.4: irq_handler_entry: irq=1 name=x\n b-1 [000] 3.5: irq_handler_exit: irq=1 ret=handled\n'
+	folded='sh;main;f(int);[libc.so] 17\nsh;main 18446744073709551615\nmain 1\n# x\n'
+	for format in 0 1 2 3 4 5 6; do
+		n=$(printf '\\%03o' $format)
+		printf "\\000$n$perf" >"$corpus/perf-$format"
+		printf "\\001$n$ftrace" >"$corpus/ftrace-$format"
+		printf "\\002$n$folded" >"$corpus/folded-$format"
+	done
+}
+
 # seeds: those of $target into $corpus; further options of libFuzzer in $options
 seeds()
 {
@@ -176,6 +190,9 @@ for name, method, pad in (('stored', zipfile.ZIP_STORED, 0), ('packed', zipfile.
         z.writestr(info, b'\x7fELF' + bytes(60))
         z.comment = b'a comment'
 PY
+		;;
+	text)
+		seeds_of_text
 		;;
 	perf)
 		options=-max_len=262144

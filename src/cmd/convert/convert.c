@@ -52,7 +52,7 @@ static const struct command_spec spec = {
 		"switches.csv\n"
 		"pantrace convert --to ndjson trace trace.dat - | jq .event\n"
 		"pantrace convert trace trace.dat both.pftrace        # ui.perfetto.dev\n"
-		"pantrace convert -e cpu-clock perf.data cpu.folded   # flamegraph.pl cpu.folded\n"
+		"pantrace convert -e cpu-clock perf.data cpu.folded   # see also: pantrace flame\n"
 		"pantrace convert -e cpu-clock perf.data cpu.pb.gz    # go tool pprof cpu.pb.gz\n",
 	.details =
 		"IN is what report reads: a CTF trace, a trace.dat, a perf.data, or a directory "
