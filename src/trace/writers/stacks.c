@@ -24,10 +24,18 @@ const char *stacks_text(const struct stacks *s, u32 text, size_t *ret_size)
 
 /* ---- names ---- */
 
+/* Never without bytes, even where nothing is added. */
+static void text_begin(struct stacks *s)
+{
+	if (!s->text.data)
+		s->text = (struct strbuf)STRBUF_INIT;
+	strbuf_reset(&s->text);
+}
+
 /* On one line, without what folded stacks cannot have: a ';' separates frames there. */
 static u32 plain_text(struct stacks *s, const char *name, size_t n)
 {
-	strbuf_reset(&s->text);
+	text_begin(s);
 	escape_line(&s->text, name, n);
 	for (size_t i = 0; i < s->text.len; i++)
 		if (s->text.data[i] == ';')
@@ -50,7 +58,7 @@ static u32 comm_text(struct stacks *s, const struct recorded_place *place)
 {
 	if (!place->comm)
 		return stacks_text_id(s, "[unknown]", strlen("[unknown]"));
-	strbuf_reset(&s->text);
+	text_begin(s);
 	escape_line(&s->text, place->comm, place->comm_size);
 	for (size_t i = 0; i < s->text.len; i++) {
 		char *const c = &s->text.data[i];

@@ -251,6 +251,8 @@ static void name_slice(struct timeline *t, struct recording *r, const struct sli
 	struct field_value v = {0};
 	const char *known;
 
+	if (!t->name.data)
+		t->name = (struct strbuf)STRBUF_INIT;
 	strbuf_reset(&t->name);
 	if (s->field)
 		v = r->reader->value(r, s->field, true);
