@@ -292,6 +292,8 @@ for l in lines:
 slices = {(e["tid"], round(e["ts"] * 1000), round(e["dur"] * 1000), e["args"]["begin"]["id"], str(e["args"]["end"]["ret"])) for e in d["traceEvents"] if e["ph"] == "X" and e["cat"] == enter}
 assert slices == calls, (len(slices), len(calls), list(slices - calls)[:2], list(calls - slices)[:2])
 assert any(e["name"] == "execve" for e in d["traceEvents"] if e["ph"] == "X")
+named = {(e["pid"], e["tid"]) for e in d["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
+assert all((e["pid"], e["tid"]) in named for e in d["traceEvents"])
 # call chains end at the outermost frame
 frames = d["stackFrames"]
 for e in d["traceEvents"]:

@@ -90,7 +90,7 @@ static void name_process(struct chrome_writer *c, const struct timeline_track *t
 	struct strbuf text = STRBUF_INIT;
 
 	if (t->host > 1) /* the first one that has a name needs none */
-		strbuf_addf(&text, "%s: ", host);
+		strbuf_addf(&text, "%s: ", host ?: "");
 	strbuf_add(&text, name, n);
 	add_metadata(c, t, "process_name", text.data, text.len);
 	strbuf_release(&text);
@@ -292,8 +292,12 @@ static void chrome_end(struct trace_writer *w)
 	struct json *const j = &c->json;
 	struct timeline_item item;
 
-	while (timeline_rest(&c->timeline, &item))
+	while (timeline_rest(&c->timeline, &item)) {
+		name_track(c, &item.track,
+			   &(struct recorded_place){.comm = item.comm,
+						    .comm_size = strlen(item.comm)});
 		add_item(c, &item, NULL);
+	}
 	json_end(j, ']');
 	add_nodes(c);
 	json_key(j, "otherData");

@@ -368,14 +368,14 @@ static u64 parent_of(struct perfetto_writer *p, const struct timeline_track *t,
 	if (t->kind != TRACK_THREAD)
 		return 0;
 	uuid = uuid_of(p, &process, "process");
-	if (place && t->id == t->process)
+	if (t->id == t->process)
 		describe(p, &process, uuid, 0, place->comm ?: "", place->comm_size, true);
 	else if (!hashmap_get(&p->named, &uuid, sizeof(uuid)))
 		describe(p, &process, uuid, 0, "", 0, true);
 	return uuid;
 }
 
-/* place: NULL where the track is known by now. */
+/* Described before it is used for the first time. */
 static u64 track_of(struct perfetto_writer *p, const struct timeline_item *i,
 		    const struct recorded_place *place)
 {
@@ -383,8 +383,6 @@ static u64 track_of(struct perfetto_writer *p, const struct timeline_item *i,
 	const u64 uuid = uuid_of(p, t, t->kind == TRACK_COUNTER ? i->name : "");
 	char name[80];
 
-	if (!place)
-		return uuid;
 	if (t->kind == TRACK_THREAD) {
 		describe(p, t, uuid, parent_of(p, t, place), place->comm ?: "", place->comm_size,
 			 false);
@@ -487,8 +485,12 @@ static void perfetto_end(struct trace_writer *w)
 	struct perfetto_writer *const p = perfetto_of(w);
 	struct timeline_item item;
 
-	while (timeline_rest(&p->timeline, &item))
-		add_item(p, &item, track_of(p, &item, NULL), NULL);
+	while (timeline_rest(&p->timeline, &item)) {
+		const struct recorded_place place = {.comm = item.comm,
+						     .comm_size = strlen(item.comm)};
+
+		add_item(p, &item, track_of(p, &item, &place), NULL);
+	}
 }
 
 static void perfetto_release(struct trace_writer *w)

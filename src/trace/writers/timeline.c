@@ -109,12 +109,13 @@ static void release(struct timeline_held *h)
 {
 	free(h->name);
 	free(h->fields);
+	free(h->comm);
 	*h = (struct timeline_held){0};
 }
 
 /* The name is copied; so are the event's fields: they are needed if no end comes. */
-static void hold(struct slot *s, struct recording *r, const char *name, size_t n, s64 check,
-		 u64 flow)
+static void hold(struct slot *s, struct recording *r, const struct recorded_place *p,
+		 const char *name, size_t n, s64 check, u64 flow)
 {
 	struct strbuf fields = STRBUF_INIT;
 	struct json j = JSON_INIT(&fields);
@@ -125,6 +126,7 @@ static void hold(struct slot *s, struct recording *r, const char *name, size_t n
 						     .category = r->kind->name,
 						     .name = xstrndup(name, n),
 						     .fields = strbuf_detach(&fields),
+						     .comm = xstrndup(p->comm ?: "", p->comm_size),
 						     .flow_to = flow});
 }
 
@@ -164,6 +166,7 @@ static struct timeline_item taken(struct timeline *t, struct slot *s, enum item_
 		.name_size = strlen(kind == ITEM_INSTANT ? h->category : h->name),
 		.category = h->category,
 		.fields = h->fields,
+		.comm = h->comm,
 		.flow_to = kind == ITEM_INSTANT ? 0 : h->flow_to,
 	};
 }
@@ -210,7 +213,7 @@ static size_t switched(struct timeline *t, struct recording *r, const struct rec
 		uintptr_t *const flow = flow_to(t, host, next);
 
 		recorded_text(r, "next_comm", &name, &size);
-		hold(s, r, name, size, next, *flow);
+		hold(s, r, p, name, size, next, *flow);
 		*flow = 0;
 	} else if (!is_carried) {
 		ret[n++] = instant(r, s->track);
@@ -286,7 +289,7 @@ static size_t sliced(struct timeline *t, struct recording *r, const struct recor
 		if (s->held.len && !e->nests) /* its end was not recorded */
 			ret[n++] = taken(t, s, ITEM_INSTANT);
 		name_slice(t, r, e, rest);
-		hold(s, r, t->name.data, t->name.len, check, 0);
+		hold(s, r, p, t->name.data, t->name.len, check, 0);
 		return n;
 	}
 	if (!s->held.len || !ends(t, s, r, check, &ret[n++]))

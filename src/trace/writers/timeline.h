@@ -45,6 +45,7 @@ struct timeline_item {
 	 */
 	const char *fields;
 	s64 value; /* of a counter */
+	const char *comm; /* of timeline_rest(): the thread that it was in */
 	u64 flow_to, flow_from; /* an arrow leads to, from here; 0 = none */
 };
 
@@ -54,7 +55,7 @@ struct timeline_item {
 struct timeline_held {
 	s64 ns, check; /* check: what the end has to say, too */
 	const char *category;
-	char *name, *fields;
+	char *name, *fields, *comm; /* comm: of the thread that it was in */
 	u64 flow_to;
 };
 
