@@ -116,7 +116,7 @@ static void name_track(struct chrome_writer *c, const struct timeline_track *t,
 		n = strlen(cpu);
 	}
 	at = hashmap_put(&c->named, key, sizeof(key), NULL);
-	if (*at && !strncmp(*at, name, n) && !((char *)*at)[n])
+	if (*at && timeline_is_named(*at, name, n))
 		return;
 	free(*at);
 	*at = xstrndup(name, n);

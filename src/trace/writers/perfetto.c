@@ -331,7 +331,7 @@ static void describe(struct perfetto_writer *p, const struct timeline_track *t, 
 	size_t packet, track;
 	void **at = hashmap_put(&p->named, &uuid, sizeof(uuid), NULL);
 
-	if (*at && !strncmp(*at, name, n) && !((char *)*at)[n])
+	if (*at && timeline_is_named(*at, name, n))
 		return;
 	free(*at);
 	*at = xstrndup(name, n);

@@ -79,6 +79,13 @@ static inline s64 timeline_process(const struct timeline_track *t)
 {
 	return t->process + (t->host > 1 ? (s64)(t->host - 1) * TIMELINE_HOST_STEP : 0);
 }
+/* Whether the name is the known one. It may have a NUL: xstrndup() copied it up to there. */
+static inline bool timeline_is_named(const char *known, const char *name, size_t n)
+{
+	const size_t size = strnlen(name, n);
+
+	return strlen(known) == size && !memcmp(known, name, size);
+}
 /* The number of a host; "" = unknown. */
 u32 timeline_host(struct timeline *t, const char *host);
 void timeline_release(struct timeline *t);
