@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 
-/* Blocks double in size: thousands of small arenas (one per traced process) stay small, a large one
- * has few blocks. */
+/*
+ * Blocks double in size: the thousands of small arenas (one per traced process) stay small, and a
+ * large arena has few blocks.
+ */
 #define BLOCK_MIN ((size_t)1024)
 #define BLOCK_MAX ((size_t)64 * 1024)
 

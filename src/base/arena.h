@@ -23,7 +23,7 @@ struct arena {
 
 /* Zeroed memory, 16-byte aligned; never NULL. */
 void *arena_alloc(struct arena *a, size_t size);
-/* n bytes, whatever they are, and a NUL behind them. */
+/* Copies n bytes of any value and adds a NUL. */
 char *arena_text(struct arena *a, const char *s, size_t n);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);

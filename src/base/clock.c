@@ -14,7 +14,7 @@ u64 clock_now_ms(clockid_t id)
 	return clock_now_ns(id) / 1000000;
 }
 
-/* From the narrowest of five readings of one between two of the other. */
+/* Read one clock between two reads of the other, five times; the narrowest of these is used. */
 s64 clock_distance_ns(clockid_t from, clockid_t to)
 {
 	u64 best = UINT64_MAX;

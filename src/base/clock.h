@@ -10,10 +10,7 @@
 /* 0 if there is no such clock. */
 u64 clock_now_ns(clockid_t id);
 u64 clock_now_ms(clockid_t id); /* the same in milliseconds */
-/*
- * What is to be added to a time of one clock to get one of the other, by the clocks as they run
- * now.
- */
+/* The offset to add to a time of one clock to get the time of the other, as both run now. */
 s64 clock_distance_ns(clockid_t from, clockid_t to);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/escape.h"
 #include "base/nearest.h"
 
-#define COMMAND_WARNINGS 64 /* different ones that are said */
-#define EXCERPT_MAX	 300 /* bytes of a source line that are shown around the place */
+#define COMMAND_WARNINGS 64 /* distinct warnings that are printed */
+#define EXCERPT_MAX	 300 /* bytes of a source line shown around the place */
 
 u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len)
 {
@@ -182,7 +182,7 @@ void diag_print_expansions(const struct diag *d, enum diag_level level, struct s
 
 	if (at.begin == UINT32_MAX)
 		return;
-	/* A call is added after what it stands in, so the chain ends. */
+	/* A macro is registered after the text that it is called from, so the chain ends. */
 	while (m.span.file < d->sources.len && d->sources.items[m.span.file].is_expansion) {
 		m.span = d->sources.items[m.span.file].call;
 		print_message(d, &m, out, colour);
@@ -199,7 +199,7 @@ static bool is_said(struct diag *d, const char *text)
 	return d->said.len == COMMAND_WARNINGS;
 }
 
-/* Of a command's own text: the first error and what is new of warnings, with their hints. */
+/* For a command's own script: the first error and each new warning, with their hints. */
 static void print_of_command(struct diag *d, FILE *out)
 {
 	bool has_error = false, shown = false;

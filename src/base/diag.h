@@ -31,7 +31,7 @@ struct source {
 	const char *text; /* NUL-terminated */
 	size_t len;
 	bool is_expansion; /* the text as a macro's call got it: see diag_add_expansion() */
-	u16 origin; /* then: the file that it is */
+	u16 origin; /* if so: the file of the macro */
 	struct span call;
 };
 
@@ -50,9 +50,9 @@ struct diag {
 	unsigned int errors, warnings;
 	bool no_warnings; /* warnings are dropped */
 	/*
-	 * The text that is compiled is not the user's but that of a command ("opensnoop"): its name
-	 * stands before messages, no place and no text are shown, the errors that follow from the
-	 * first one are left out, and each warning is said once.
+	 * The script is not the user's but belongs to a command ("opensnoop"). Messages begin with
+	 * the command's name and show no place and no text. Errors that follow from the first one
+	 * are left out, and each warning is printed once.
 	 */
 	const char *command;
 	VECTOR(const char *) said; /* of a command: warnings */
@@ -69,11 +69,14 @@ struct diag {
 u16 diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 
 /*
- * A macro of `file` is called at `call`: the file index for the spans of what it expands to, whose
- * messages say so. When there are too many to tell apart that is `file` itself.
+ * A macro of `file` is called at `call`: returns the file index for the spans of the expanded text,
+ * whose messages name the macro. If there are too many calls to tell apart, it is `file` itself.
  */
 u16 diag_add_expansion(struct diag *d, u16 file, struct span call);
-/* "expanded from" with an excerpt for every macro that the place came by, the innermost first. */
+/*
+ * Prints "expanded from" with an excerpt for every macro that the place comes from, innermost
+ * first.
+ */
 void diag_print_expansions(const struct diag *d, enum diag_level level, struct span at, FILE *out,
 			   bool colour);
 
@@ -93,13 +96,13 @@ void diag_code(struct diag *d, enum exit_code code);
 void diag_place(const struct source *s, u32 offset, u32 *ret_line, u32 *ret_column);
 /* Prints and forgets all messages. colour: highlight for a terminal. */
 void diag_print(struct diag *d, FILE *out, bool colour);
-/* The same on standard error, in the colours that it can show. */
+/* The same on standard error, with colours if it is a terminal that has them. */
 void diag_tell(struct diag *d);
-/* Is it a terminal that takes colours, and does nobody object (NO_COLOR)? */
+/* Is fd a terminal that shows colours, without NO_COLOR? */
 bool terminal_is_coloured(int fd);
 /*
- * The end of a command: the same, and releases it. Returns the code of the errors, if there were
- * any, else rc.
+ * Ends a command: prints all messages and releases the diag. Returns the exit code of the errors if
+ * there were any, else rc.
  */
 int diag_close(struct diag *d, int rc);
 /* "pantrace NAME: message" on standard error, at once; without a name "pantrace: message". */

@@ -31,8 +31,10 @@ static size_t utf8_sequence(const u8 *s, size_t n, u32 *ret_code)
 	return 0;
 }
 
-/* Code points that drive a terminal (C0, DEL, C1) or make text read otherwise than it is (bidi
- * controls). */
+/*
+ * Code points that control a terminal (C0, DEL, C1) or change the direction of text (bidi
+ * controls).
+ */
 static bool is_dangerous(u32 code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||

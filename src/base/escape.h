@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Strings of the traced world on their way to a medium. Raw bytes stay raw
- * inside; each writer escapes for its own medium.
+ * Escapes strings of the traced world for output. Strings stay raw inside the program; each writer
+ * escapes for its own medium.
  */
 #ifndef PANTRACE_BASE_ESCAPE_H
 #define PANTRACE_BASE_ESCAPE_H
@@ -19,8 +19,8 @@ void escape_line(struct strbuf *out, const char *s, size_t n);
 /* Inside a JSON string, without the quotes; for base/json.h, which has the rules. */
 void escape_json(struct strbuf *out, const char *s, size_t n);
 /*
- * In the text or a quoted attribute of XML and HTML. What XML has no way to say (control
- * characters) becomes \xNN, invalid UTF-8 too.
+ * For the text or a quoted attribute of XML and HTML. Control characters, which XML cannot
+ * represent, and invalid UTF-8 become \xNN.
  */
 void escape_xml(struct strbuf *out, const char *s, size_t n);
 

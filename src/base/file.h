@@ -10,14 +10,17 @@
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len);
 int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_len);
 /*
- * Maps a file of the kernel's read-only: of any other, whoever may write it could end us. Returns 0
- * or -errno; an empty file gives data "" and len 0.
+ * Maps a file of the kernel read-only. (Never map other files: whoever can write them could crash
+ * us.) Returns 0 or -errno; an empty file gives data "" and len 0.
  */
 int file_map(const char *path, const void **ret_data, size_t *ret_len);
 void file_unmap(const void *data, size_t len);
 /* After EMFILE: lets this process have more descriptors. False: no more are allowed. */
 bool file_raise_limit(void);
-/* A directory, made with mode 0700 if it is not there; its last part is no link. -errno. */
+/*
+ * Makes a directory with mode 0700 unless it exists. The last part of the name must not be a link.
+ * Returns -errno.
+ */
 int directory_make(int at, const char *name);
 /* Writes the whole buffer; restarts on EINTR. Returns 0 or -errno. */
 int write_all(int fd, const void *data, size_t len);

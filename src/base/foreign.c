@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-/* NAME as a place that has no effects; KIND: S_IFREG ...; flags: O_NOFOLLOW or 0 */
+/* Opens NAME with O_PATH, which has no side effects; KIND: S_IFREG ...; flags: O_NOFOLLOW or 0 */
 static int look_at(int at, const char *name, int flags, mode_t kind, int other,
 		   struct stat *ret_stat)
 {
@@ -35,7 +35,7 @@ static int look_at(int at, const char *name, int flags, mode_t kind, int other,
 	return fd;
 }
 
-/* What an O_PATH descriptor stands for, whatever has its name by now. */
+/* Opens the file of an O_PATH descriptor, even if its name has been taken by another file. */
 static void place_of(int fd, char ret[32])
 {
 	snprintf(ret, 32, "/proc/self/fd/%d", fd);
@@ -80,7 +80,7 @@ int foreign_root(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes what look_at() has found. */
+/* Opens the file that look_at() has found. */
 static int open_there(int there, int flags)
 {
 	char place[32];
@@ -106,7 +106,7 @@ int foreign_open(const char *path, struct stat *ret_stat)
 	return open_there(look_at(AT_FDCWD, path, 0, S_IFREG, -EPERM, ret_stat), O_RDONLY);
 }
 
-/* Everybody can make names there, and remove only their own. */
+/* A sticky directory: everybody can create names in it, and remove only their own. */
 static bool is_planted(const struct stat *above, const struct stat *st)
 {
 	return (above->st_mode & S_ISVTX) && (above->st_mode & (S_IWGRP | S_IWOTH)) &&

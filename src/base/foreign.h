@@ -27,16 +27,16 @@ int foreign_directory(int at, const char *path, struct stat *ret_stat);
  */
 int foreign_root(pid_t pid);
 /*
- * A regular file; flags: O_RDONLY or O_RDWR. Returns a descriptor or -errno: -EISDIR or -EPERM if
- * it is none. ret_stat may be NULL.
+ * Opens a regular file; flags: O_RDONLY or O_RDWR. Returns a descriptor or -errno: -EISDIR or
+ * -EPERM if it is not a regular file. ret_stat may be NULL.
  */
 int foreign_file(int at, const char *name, int flags, struct stat *ret_stat);
-/* The same with all of it read, as file_read(); -EFBIG beyond the limit. */
+/* Reads the whole file, as file_read(); -EFBIG beyond the limit. */
 int foreign_read(int at, const char *name, size_t limit, char **ret_data, size_t *ret_len,
 		 struct stat *ret_stat);
 /*
- * The same by a path whose links are followed, as those of programs, libraries and debug files are.
- * For reading.
+ * Opens a regular file for reading by a path whose links are followed, as those of programs,
+ * libraries and debug files are.
  */
 int foreign_open(const char *path, struct stat *ret_stat);
 /*
@@ -47,8 +47,8 @@ int foreign_open(const char *path, struct stat *ret_stat);
  */
 int foreign_create(const char *path, mode_t mode);
 /*
- * Whether a directory is another user's who may have made it for us to step into: the one above it
- * is everybody's, as /tmp.
+ * Whether another user may have made this directory as a trap for us: it lies in a directory that
+ * everybody can write to, such as /tmp.
  */
 bool foreign_is_planted(int directory);
 /* A socket with a name, as an O_PATH descriptor for foreign_connect(); -ENOTSOCK if it is none. */
@@ -56,17 +56,17 @@ int foreign_socket(int at, const char *name, struct stat *ret_stat);
 /* connect() of the unbound socket FD to that very socket. 0 or -errno. */
 int foreign_connect(int fd, int socket_path);
 /*
- * Calls fn for names in a directory, "." and ".." left out, until it returns other than 0: that is
- * returned then. -E2BIG: there are more than MOST.
+ * Calls fn for the names in a directory (without "." and "..") until it returns other than 0, which
+ * is then returned. -E2BIG: the directory has more than MOST names.
  */
 int foreign_each(int directory, size_t most, int (*fn)(void *arg, int directory, const char *name),
 		 void *arg);
 /*
- * Whether a directory is our own user's, and nobody else can write to it. Nothing may be removed
- * from others.
+ * Whether a directory belongs to our user, and nobody else can write to it. Nothing may be removed
+ * from other directories.
  */
 bool foreign_is_ours(int directory);
-/* Removes NAME from a directory that is ours. 0 or -errno, -EPERM: it is not. */
+/* Removes NAME from a directory that belongs to us. 0 or -errno; -EPERM: it does not. */
 int foreign_remove(int directory, const char *name, int flags);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/hashmap.h"
 
-/* FNV-1a: short keys, no adversary. */
+/* FNV-1a: keys are short, and nobody attacks them. */
 u32 hash_bytes(const void *p, size_t n)
 {
 	const u8 *b = p;
@@ -54,7 +54,7 @@ void *hashmap_gets(const struct hashmap *m, const char *key)
 	return hashmap_get(m, key, strlen(key));
 }
 
-/* A NUL behind it: most are strings. */
+/* With a NUL after it: most keys are strings. */
 static void *copy_key(struct hashmap *m, const void *key, size_t len)
 {
 	void *copy = arena_alloc(&m->keys, len + 1);

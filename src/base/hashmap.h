@@ -23,7 +23,7 @@ struct hashmap {
 	u32 *slots; /* index + 1 into entries; 0 = free */
 	size_t nslots;
 	struct arena keys;
-	/* set before the first one: they are the caller's, as long as the map is there */
+	/* set before the first insertion: keys are not copied and must outlive the map */
 	bool keys_stay;
 };
 

@@ -8,8 +8,8 @@
 #include "base/escape.h"
 
 /*
- * What separates a value from the one before; in arrays bpftrace sets no blank before what is no
- * object.
+ * Separates a value from the one before. In arrays, bpftrace writes no blank before values that are
+ * not objects.
  */
 static void separate(struct json *j, bool with_blank)
 {

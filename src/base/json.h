@@ -32,8 +32,8 @@
 
 struct json {
 	struct strbuf *out;
-	bool spaced; /* ", " between members and ": " behind keys, as bpftrace has them */
-	bool has_value; /* something stands before: a comma comes first */
+	bool spaced; /* ", " between members and ": " after keys, as bpftrace does */
+	bool has_value; /* a value came before: write a comma first */
 };
 
 #define JSON_INIT(to)       \
@@ -49,7 +49,7 @@ void json_object(struct json *j);
 void json_array(struct json *j);
 /* close: '}' or ']'. */
 void json_end(struct json *j, char close);
-/* Behind a whole value; another one may follow. */
+/* After a complete value; another one may follow. */
 void json_end_line(struct json *j);
 
 void json_key(struct json *j, const char *name);
@@ -66,9 +66,9 @@ void json_null(struct json *j);
 void json_double(struct json *j, double v);
 /* An address or a bit mask: "0xffff...". */
 void json_hex(struct json *j, u64 v);
-/* Digits with at most one point and a sign, already made: "12.345". */
+/* A number that is already formatted: "12.345". */
 void json_decimal(struct json *j, const char *digits, size_t n);
-/* A value that somebody else puts where `out` now ends: the comma before it is written. */
+/* Call before the caller itself appends a value to `out`: writes the comma. */
 void json_hole(struct json *j);
 
 /* "key": value */
@@ -80,7 +80,7 @@ void json_member_bool(struct json *j, const char *key, bool v);
 
 /* ---- for printers that are too quick for the above ---- */
 
-/* Whether the number is written as one, not as a string. */
+/* Is the number written as a number, not as a string? */
 static inline bool json_u64_is_number(u64 v)
 {
 	return v <= JSON_MOST;
@@ -91,7 +91,7 @@ static inline bool json_s64_is_number(s64 v)
 	return v >= -(s64)JSON_MOST && v <= (s64)JSON_MOST;
 }
 
-/* Whether a string needs no escapes: printable ASCII without quotes and backslashes. */
+/* Does a string need no escapes (printable ASCII without quotes and backslashes)? */
 bool json_is_plain(const char *s, size_t n);
 
 #endif

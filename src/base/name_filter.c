@@ -12,7 +12,7 @@ struct name_filter {
 	enum { FILTER_NAME, FILTER_ALL, FILTER_ANY } kind;
 	bool negated;
 	const char *glob; /* FILTER_NAME */
-	struct name_filter *first, *next; /* of the others: what is joined */
+	struct name_filter *first, *next; /* for other kinds: the operands */
 };
 
 struct parser {
@@ -45,7 +45,7 @@ static bool ends_name(char c)
 	return !c || isspace((unsigned char)c) || strchr("!&|()", c);
 }
 
-/* The length of a class "[...]", in which nothing is an joint; 0: it is none. */
+/* The length of a class "[...]", which hides operators; 0: not a class. */
 static size_t class_length(const char *s)
 {
 	const char *p = s + 1 + (s[1] == '!' || s[1] == '^');
@@ -105,7 +105,7 @@ static struct name_filter *parse_one(struct parser *p)
 	return f;
 }
 
-/* What stands between operators of one kind; a single one is itself. */
+/* Parses operands joined by one kind of operator; a single operand is returned itself. */
 static struct name_filter *parse_joined(struct parser *p, char joint,
 					struct name_filter *(*parse)(struct parser *p))
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which names are wanted: wildcards joined by ! & | and parentheses, "!_* & (vfs_* | *read)". As
- * perf probe --filter has it: & binds tighter than |, blanks mean nothing, and a backslash takes
- * the meaning from the character behind it.
+ * Filters of names: wildcards joined by ! & | and parentheses, "!_* & (vfs_* | *read)", as in perf
+ * probe --filter. & binds tighter than |, blanks are ignored, and a backslash quotes the next
+ * character.
  */
 #ifndef PANTRACE_BASE_NAME_FILTER_H
 #define PANTRACE_BASE_NAME_FILTER_H

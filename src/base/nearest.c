@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* How many letters differ, at most max + 1 (Levenshtein). */
+/* The edit distance (Levenshtein), at most max + 1. */
 static unsigned int edit_distance(const char *a, const char *b, unsigned int max)
 {
 	size_t la = strlen(a), lb = strlen(b);

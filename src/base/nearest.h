@@ -12,15 +12,15 @@ struct nearest {
 	const char *word;
 	char best[3][128];
 	unsigned int distance[3];
-	u32 budget; /* candidates that will still be compared */
+	u32 budget; /* how many more candidates are compared */
 	char question[160];
 };
 
 void nearest_init(struct nearest *n, const char *word);
 void nearest_offer(struct nearest *n, const char *candidate);
-/* "did you mean 'PREFIXname'?", nothing if none is near. True if something was said. */
+/* Adds "did you mean 'PREFIXname'?" if a name is near. True if it did. */
 bool nearest_hint(const struct nearest *n, struct diag *d, const char *prefix);
-/* "; did you mean 'name'?", "" if none is near; as long as n is there. */
+/* "; did you mean 'name'?", or "" if no name is near; valid as long as n is */
 const char *nearest_question(struct nearest *n);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/foreign.h"
 
-/* What a signal's handler removes: where files without a name are not known (vfat, NFS). */
+/* Removed by a signal handler, on file systems without unnamed files (vfat, NFS). */
 static struct {
 	volatile sig_atomic_t directory;
 	const char *volatile name;
@@ -82,7 +82,7 @@ int new_file_open(struct new_file *ret, const char *path, bool replaces)
 	if (!lstat(path, &st)) {
 		if (S_ISDIR(st.st_mode))
 			return -EISDIR;
-		/* /dev/stdout, /dev/fd/3: what such a link leads to is the system's word */
+		/* /dev/stdout, /dev/fd/3: links that the kernel makes may be followed */
 		if (!S_ISREG(st.st_mode) && !stat(path, &target) && !S_ISREG(target.st_mode)) {
 			ret->fd = S_ISDIR(target.st_mode) ? -EISDIR : foreign_create(path, 0666);
 			rc = ret->fd < 0 ? ret->fd : 0;
@@ -98,7 +98,7 @@ int new_file_open(struct new_file *ret, const char *path, bool replaces)
 	return rc;
 }
 
-/* Of a file without a name, through the link in /proc. */
+/* Links an unnamed file through /proc/self/fd. */
 static int give_name(const struct new_file *f, const char *name)
 {
 	char link[32];

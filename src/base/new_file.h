@@ -15,22 +15,22 @@
 
 struct new_file {
 	int fd;
-	/* the rest is its own */
-	int directory; /* -1: what is no regular file, written as it is */
+	/* private */
+	int directory; /* -1: not a regular file, written directly */
 	char *name;
-	char *temporary; /* NULL = it has no name yet */
+	char *temporary; /* NULL: an unnamed file */
 	bool replaces, keeps_fd;
 };
 
 /*
- * PATH "-" is standard output; a device, FIFO or socket is written to. REPLACES: a file that is
- * there goes when this one is kept; a link goes itself, not what it leads to. 0, or -errno: -EEXIST
- * if one is there that is not to be replaced. ret->fd is -1 then.
+ * PATH "-" is standard output; devices, FIFOs and sockets are written directly. REPLACES: an
+ * existing file is replaced when this one is kept; a symbolic link is replaced itself, not its
+ * target. 0, or -errno: -EEXIST if the file exists and is not to be replaced; ret->fd is -1 then.
  */
 int new_file_open(struct new_file *ret, const char *path, bool replaces);
-/* Gives it its name. 0 or -errno; -EEXIST: somebody else did meanwhile. */
+/* Gives the file its name. 0 or -errno; -EEXIST: somebody created the name meanwhile. */
 int new_file_keep(struct new_file *f);
-/* What was not kept is gone. */
+/* Discards the file unless it was kept. */
 void new_file_drop(struct new_file *f);
 
 #endif

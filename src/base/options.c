@@ -119,7 +119,7 @@ static int add_pid(const char *s, void *ret)
 	return 0;
 }
 
-/* Kinds whose values are more than words. */
+/* Kinds whose values need parsing. */
 static const struct {
 	int (*parse)(const char *s, void *ret);
 	const char *takes;
@@ -217,7 +217,7 @@ static int unknown_long(const struct command_spec *spec, const char *name, size_
 	struct nearest n;
 	int rc;
 
-	if (str_eq(word, "json")) { /* is tried everywhere; nothing is near it */
+	if (str_eq(word, "json")) { /* tried everywhere; suggest nothing */
 		free(word);
 		return options_usage_error(spec, "--json is not offered: this command has no JSON");
 	}
@@ -357,7 +357,7 @@ int options_command(const struct command_spec *spec, int *argc, char **argv, cha
 	*ret = NULL;
 	if (end < *argc) {
 		*ret = argv + end + 1;
-		argv[end] = NULL; /* as behind the last word of all */
+		argv[end] = NULL; /* as after the last word */
 	}
 	*argc = end;
 	return OPTIONS_GO_ON;

@@ -35,12 +35,12 @@ enum option_kind {
 	OPTION_POSITIVE, /* u64 above 0 */
 	OPTION_SECONDS, /* u64: nanoseconds, from a millisecond on */
 	OPTION_SIZE, /* u64 above 0: bytes, 64K, 2M, 1G */
-	OPTION_PID, /* pid_t of a process or thread; whether it is there is not asked */
+	OPTION_PID, /* pid_t of a process or thread, which need not exist */
 	OPTION_PIDS, /* struct pid_list: may be repeated */
 	OPTION_LIST, /* struct string_list: may be repeated */
 	/*
-	 * struct option_words: may be repeated; options that share the list keep the order in which
-	 * they were given
+	 * struct option_words: may be repeated; options that share the list keep their order on the
+	 * command line
 	 */
 	OPTION_WORDS,
 	OPTION_OPTIONAL, /* const char *: value only when attached ("-O3", "--opt=3"), else "" */
@@ -48,8 +48,7 @@ enum option_kind {
 	OPTION_IGNORED, /* accepted for compatibility; takes no value */
 	OPTION_IGNORED_VALUE, /* accepted for compatibility; takes a value */
 	/*
-	 * known to users of another program, not offered here: help says why, or what does it
-	 * instead
+	 * an option of another program that this one lacks: help says why, or what to use instead
 	 */
 	OPTION_REFUSED,
 };
@@ -98,9 +97,9 @@ struct command_spec {
 	const struct option_field *fields;
 	/* ends with an empty row; -h/--help is always there unless 'h' is a row */
 	const struct option_spec *options;
-	/* of tracers that take `-- COMMAND`: what becomes of it, as COMMAND_TRACED; else NULL */
+	/* for tracers that take `-- COMMAND`: help text for it, as COMMAND_TRACED; else NULL */
 	const char *command;
-	bool fits_terminal; /* rows of its output are cut at the terminal's edge */
+	bool fits_terminal; /* rows of its output are cut at the terminal's width */
 	bool takes_no_argument;
 	bool stop_at_argument; /* everything after the first argument is the argument list */
 };
@@ -120,8 +119,8 @@ extern const struct option_spec options_none[];
 int options_parse(const struct command_spec *spec, int argc, char **argv, void *values,
 		  int *ret_first);
 /*
- * Before options_parse() of a command that runs another: cuts `-- COMMAND...` off the words and
- * notes it; NULL = there is none. OPTIONS_GO_ON, or the exit code of a usage error.
+ * For a command that runs another, before options_parse(): cuts `-- COMMAND...` off the words and
+ * stores it; NULL = there is none. OPTIONS_GO_ON, or the exit code of a usage error.
  */
 int options_command(const struct command_spec *spec, int *argc, char **argv, char *const **ret);
 /* Frees what the lists in *values hold (not their words, which are argv's). */
@@ -142,7 +141,10 @@ void options_complete(const struct command_spec *spec, int argc, char **argv, FI
 void options_man(const struct command_spec *spec, FILE *out);
 void options_man_exit_status(FILE *out); /* the section that all pages share */
 void options_words(const struct command_spec *spec, FILE *out);
-/* Words of text from column `at` on, as wide as help is; further lines begin in column `indent`. */
+/*
+ * Appends words of text, wrapped at the width of help. The text begins at column `at`; further
+ * lines are indented by `indent`.
+ */
 void options_wrap(FILE *out, const char *text, unsigned int at, unsigned int indent);
 
 /* One line of spec->examples. */
@@ -151,19 +153,22 @@ struct option_example {
 	size_t command_len, comment_len;
 };
 
-/* Takes the next example from *at, which begins as spec->examples. False: there is none left. */
+/* Takes the next example from *at, which begins as spec->examples. False: no more. */
 bool options_next_example(const char **at, struct option_example *ret);
 /*
- * "pantrace NAME: message" + "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE. spec
- * NULL: of no command; "Try 'pantrace help'."
+ * Prints "pantrace NAME: message" and "Try 'pantrace NAME --help'." on stderr; returns EXIT_USAGE.
+ * spec NULL: not in a command; "Try 'pantrace help'."
  */
 int options_usage_error(const struct command_spec *spec, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* A number with nothing behind it. 0 or -EINVAL/-ERANGE. */
+/* A number and nothing after it. 0 or -EINVAL/-ERANGE. */
 int parse_u64(const char *s, u64 *ret);
 int parse_double(const char *s, double *ret);
-/* The value of an option of that kind, into what the kind says. 0 or -EINVAL/-ERANGE. */
+/*
+ * Parses the value of an option of that kind into the type that the kind names. 0 or
+ * -EINVAL/-ERANGE.
+ */
 int parse_value(enum option_kind kind, const char *s, void *ret);
-/* What such an option takes, for an error message: "a number". */
+/* What such an option takes, for error messages: "a number". */
 const char *option_kind_takes(enum option_kind kind);
 
 #endif

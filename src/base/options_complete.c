@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The option table as completion: which word may stand at the end of a command line (options.h). */
+/*
+ * Completion from the option table: the words that may stand at the end of a command line
+ * (options.h).
+ */
 #include <ctype.h>
 #include <string.h>
 
@@ -25,7 +28,7 @@ static void choices(FILE *out, const char *what, const char *prefix, const char 
 }
 
 /*
- * What is wanted here, by the word that the help uses for it: "PID", "TRACEPOINT[,TRACEPOINT...]",
+ * The kind of word that is expected, as the help calls it: "PID", "TRACEPOINT[,TRACEPOINT...]",
  * "keys=FIELD[.FORM],...".
  */
 static void value(FILE *out, const char *what, const char *prefix, const char *current)
@@ -65,14 +68,14 @@ static void options(const struct command_spec *spec, const char *current, FILE *
 }
 
 /*
- * The n-th word of the synopsis that stands for an argument; the last one again where more are
- * given; NULL = there are none. The caller frees it.
+ * The word of the synopsis for the n-th argument; the last one repeats; NULL = no arguments. The
+ * caller frees it.
  */
 static char *argument(const struct command_spec *spec, u32 n)
 {
 	const char *found = NULL, *s = spec->synopsis, * or = strstr(s, "  |  ");
 	const char *const end = or ? or : s + strlen(s);
-	bool is_value = false; /* of an option that is shown with it: "-u EVENTS" */
+	bool is_value = false; /* of an option that the synopsis shows with it: "-u EVENTS" */
 
 	for (size_t len; s < end; s += len + (s[len] == ' ')) {
 		const char *word = s + strspn(s, "[");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The option table as --help: examples first, one layout for all commands, as wide as the terminal.
+ * --help from the option table: examples first, one layout for all commands, as wide as the
+ * terminal.
  */
 #include "base/options_internal.h"
 
@@ -12,9 +13,9 @@
 
 enum {
 	NARROWEST = 60,
-	WIDEST = 100, /* longer lines are hard to read; also where there is no terminal */
-	OPTION_COLUMN = 30, /* where the text of an option begins */
-	EXAMPLE_MAX = 60, /* comments stand at most so far to the right */
+	WIDEST = 100, /* longer lines are hard to read; also the width without a terminal */
+	OPTION_COLUMN = 30, /* column of an option's text */
+	EXAMPLE_MAX = 60, /* comments begin at most at this column */
 };
 
 static unsigned int help_width(FILE *out)
@@ -27,8 +28,8 @@ static unsigned int help_width(FILE *out)
 }
 
 /*
- * Words from column `at` on; further lines begin with `indent` spaces and the prefix. Ends the
- * line. A word that is longer than a line has one of its own.
+ * Appends words from column `at` on, and ends the line. Further lines begin with `indent` spaces
+ * and the prefix. A word that is longer than a line gets a line of its own.
  */
 static void wrap(FILE *out, const char *text, size_t len, size_t at, size_t indent,
 		 const char *prefix)
@@ -61,7 +62,7 @@ void options_wrap(FILE *out, const char *text, unsigned int at, unsigned int ind
 	wrap(out, text, strlen(text), at, indent, "");
 }
 
-/* "command   # what it does"; what stands behind more than one blank is the comment, too. */
+/* "command   # what it does"; text after more than one blank is also a comment. */
 bool options_next_example(const char **at, struct option_example *ret)
 {
 	const char *line = *at + strspn(*at, " \n");
@@ -106,7 +107,7 @@ static void help_examples(const char *text, FILE *out)
 	}
 }
 
-/* name: what stands in the left column, two blanks before it included. */
+/* name: the left column, with its two leading blanks. */
 static void help_row(const char *name, const char *help, FILE *out)
 {
 	fprintf(out, "%-*s", OPTION_COLUMN, name);
@@ -152,7 +153,7 @@ static void help_options(const struct command_spec *spec, FILE *out)
 		help_row("      -- COMMAND", spec->command, out);
 }
 
-/* A line of the text is a paragraph, or a statement of its own. */
+/* Each line of the text is a paragraph. */
 static void help_details(const char *text, FILE *out)
 {
 	fputc('\n', out);
@@ -179,7 +180,7 @@ static void help_fields(const struct option_field *fields, FILE *out)
 	}
 }
 
-/* A line for each of the ways that "  |  " keeps apart. */
+/* A line for each alternative of the synopsis (separated by "  |  "). */
 static void help_usage(const struct command_spec *spec, FILE *out)
 {
 	const char *way = spec->synopsis, *next;
@@ -194,7 +195,7 @@ static void help_usage(const struct command_spec *spec, FILE *out)
 	}
 }
 
-/* As a sentence: some rows of tables begin with a small letter. */
+/* Capitalised: some rows of tables begin with a small letter. */
 static void help_summary(const char *text, FILE *out)
 {
 	const bool is_whole = text[strlen(text) - 1] == '.';

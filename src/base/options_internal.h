@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of options.h share. */
+/* Shared by the files of options.h. */
 #ifndef PANTRACE_BASE_OPTIONS_INTERNAL_H
 #define PANTRACE_BASE_OPTIONS_INTERNAL_H
 
 #include "base/options.h"
 
-/*
- * An option that help, manual and completion show: no heading, nothing that is only understood for
- * the sake of old habits.
- */
+/* Is it an option that help, manual and completion show, not a heading or one for compatibility? */
 bool option_is_offered(const struct option_spec *o);
-/*
- * The option that takes its value from the word after this one: "-d", "-hd", "--duration". NULL =
- * none.
- */
+/* The option that takes its value from the next word: "-d", "-hd", "--duration". NULL = none. */
 const struct option_spec *option_that_waits(const struct command_spec *spec, const char *word);
 #endif

@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-/* Text with what troff would take for itself escaped. */
+/* Appends text, escaped for troff. */
 static void troff(FILE *out, const char *s)
 {
 	bool line_start = true;
@@ -121,7 +121,7 @@ void options_man_exit_status(FILE *out)
 	      out);
 }
 
-/* How tracers run, which is the same for all of them. */
+/* How tracers run: the same text for all of them. */
 static void man_running(const struct command_spec *spec, FILE *out)
 {
 	if (!spec->command)

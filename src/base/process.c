@@ -30,7 +30,7 @@ u64 process_start_time(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (file_read(path, 4096, &text, &len))
 		return 0;
-	/* field 22, counted from behind the name */
+	/* field 22, counted after the name */
 	p = strrchr(text, ')');
 	for (int i = 0; p && i < 20; i++)
 		p = strchr(p + 1, ' ');

@@ -8,10 +8,13 @@
 #include "base/base.h"
 
 bool process_exists(pid_t pid);
-/* Ticks from boot to its start, so that a later process is not taken for it; 0: there is none. */
+/*
+ * Start time in ticks since boot, to tell a process from a later one with its PID; 0: no such
+ * process.
+ */
 u64 process_start_time(pid_t pid);
 /*
- * Calls fn for the threads of a process until it returns other than 0: that is returned then.
+ * Calls fn for the threads of a process until it returns other than 0, which is then returned.
  * -ESRCH: the process is gone.
  */
 int process_each_thread(pid_t pid, int (*fn)(void *arg, pid_t thread), void *arg);
@@ -20,7 +23,10 @@ int process_each_thread(pid_t pid, int (*fn)(void *arg, pid_t thread), void *arg
  * none, -ENOSYS before 5.3.
  */
 int process_open(pid_t pid);
-/* The same of one thread, from 6.9 on (-EINVAL before, but for the first thread of a process). */
+/*
+ * The same for one thread, since Linux 6.9 (before: -EINVAL, except for the first thread of a
+ * process).
+ */
 int process_open_thread(pid_t thread);
 
 #endif

@@ -7,7 +7,7 @@
 
 static struct shared_range *ranges;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sigaction before; /* what is done about any other SIGBUS */
+static struct sigaction before; /* the handler for any other SIGBUS */
 
 static struct shared_range *range_at(uintptr_t address)
 {
@@ -18,7 +18,7 @@ static struct shared_range *range_at(uintptr_t address)
 	return r;
 }
 
-/* All behind the first page that is gone is gone, too. */
+/* All pages after the first missing one are missing, too. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	const uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)4095;
@@ -26,7 +26,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 		info->si_code == BUS_ADRERR ? range_at((uintptr_t)info->si_addr) : NULL;
 
 	(void)context;
-	/* Otherwise the access is made again, and ends us as it would have without us. */
+	/* Otherwise the access is repeated and ends the process, as it would have without us. */
 	if (!r || mmap((void *)page, r->len - (page - (uintptr_t)r->start), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		sigaction(number, &before, NULL);

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_MS	    100 /* how often we look whether we shall end */
-#define PATIENCE_MS 500 /* and how long the reader may still stall then */
+#define LOOK_MS	    100 /* how often to check whether to end */
+#define PATIENCE_MS 500 /* how long the reader may still stall then */
 
-static atomic_bool is_ending; /* of the process, as the signals are */
+static atomic_bool is_ending; /* global, as signals are */
 
 bool stall_is_possible(int fd)
 {
@@ -56,7 +56,7 @@ int stall_write(int fd, const void *data, size_t len)
 
 		if (err)
 			return err;
-		/* A pipe that has room takes so much at once (pipe(7)). */
+		/* A pipe that is writable takes at least this much at once (pipe(7)). */
 		n = write(fd, p, MIN(len, (size_t)PIPE_BUF));
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
@@ -68,7 +68,7 @@ int stall_write(int fd, const void *data, size_t len)
 
 static ssize_t write_message(void *cookie, const char *data, size_t len)
 {
-	/* What nobody reads is no reason to stop: it counts as written. */
+	/* A closed reader is not an error: the data counts as written. */
 	stall_write(STDERR_FILENO, data, len);
 	return (ssize_t)len;
 }

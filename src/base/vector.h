@@ -26,7 +26,9 @@
 		}                                                                              \
 	} while (0)
 
-/* The value must not look at the vector: its length has been counted up or not. */
+/*
+ * The value must not refer to the vector: whether its length is already incremented is undefined.
+ */
 #define vector_push(v, ...)                             \
 	do {                                            \
 		vector_reserve((v), (v)->len + 1);      \

@@ -14,9 +14,9 @@
 #include "types/btf_internal.h"
 
 #define KERNEL_BTF_DIR "/sys/kernel/btf"
-/* A BTF object of a kernel is 5 to 20 MB; a vmlinux with debugging information around it 1 GB. */
+/* A kernel's BTF object has 5 to 20 MB; a vmlinux with debug information 1 GB. */
 #define MAX_FILE ((size_t)2 << 30)
-/* After so many lookups by scanning a list (0.06 ms each) an index (3 ms) pays. */
+/* Building an index takes 3 ms, a lookup without it 0.06 ms: after so many lookups it pays. */
 #define LOOKUPS_BEFORE_INDEX 48
 
 /* ---- opening ---- */
@@ -79,15 +79,15 @@ static const u32 list_kinds[BTF_LIST_COUNT] = {
 };
 
 /*
- * One pass over the types. What stands behind an unknown or cut-off type does not exist for us. It
- * takes as long as to know where each type ends: functions stand together, so that the processor
- * guesses their ends; other kinds come as they like, so that each is written to all other lists,
- * and the next one over it where it does not belong there, without a branch.
+ * One pass over the types. Anything after an unknown or truncated type is ignored. The pass takes
+ * no longer than finding where each type ends. Functions stand together, so that the processor
+ * predicts them well. Other kinds come in any order: each is written to all other lists without a
+ * branch, and the next one overwrites it where it does not belong.
  */
 static void index_types(struct btf_blob *b)
 {
 	const size_t most = b->types_len / sizeof(struct btf_type) + 1;
-	/* Pages of the tails that are never written cost nothing. */
+	/* Tail pages that are never written cost nothing. */
 	u32 *offsets = xmalloc(most * sizeof(*offsets));
 	u32 *functions = xmalloc(most * sizeof(*functions)), nfunctions = 0;
 	u32 *enums = xmalloc(most * sizeof(*enums)), nenums = 0;
@@ -131,8 +131,7 @@ static int load(struct btf_blob *b, const char *path, bool is_kernel)
 	char *copy;
 	int err;
 
-	/* The kernel's own object does not change under us, so that it can be mapped (since 6.16).
-	 */
+	/* The kernel's own object cannot change, so it can be mapped (since 6.16). */
 	if (is_kernel && !file_map(path, &map, &len)) {
 		b->data = map;
 		b->len = len;
@@ -225,7 +224,7 @@ struct btf_source *btf_attach_from(struct type_store *store, const char *path,
 
 struct btf_source *btf_attach(struct type_store *store, const char *path)
 {
-	/* The modules' objects continue those of the running kernel and no other. */
+	/* Module objects extend the BTF of the running kernel only. */
 	if (path)
 		return btf_attach_from(store, path, NULL);
 	return btf_attach_from(store, KERNEL_BTF_DIR "/vmlinux", KERNEL_BTF_DIR);
@@ -443,7 +442,7 @@ u32 btf_find_id(struct btf_blob *b, const char *name, u32 kinds)
 
 /* ---- the kernel's objects ---- */
 
-/* Finds the object by its name among those that the kernel has. */
+/* Finds the kernel's object with this name. */
 static int find_object_fd(const char *module)
 {
 	union bpf_attr attr;

@@ -2,7 +2,7 @@
 /*
  * BTF (Documentation/bpf/btf.rst) as a lazy source of types: the blob is mapped, a name is found by
  * searching the string section and one pass over the type headers, and only the types that are
- * asked for are converted. Nothing is read before the first question.
+ * needed are converted. Nothing is read before the first lookup.
  */
 #ifndef PANTRACE_TYPES_BTF_H
 #define PANTRACE_TYPES_BTF_H
@@ -11,15 +11,12 @@
 
 struct btf_source; /* vmlinux + modules, opened on first use */
 
-/*
- * path NULL = /sys/kernel/btf/vmlinux; "/dev/null" = pretend that there is none. Sets
- * store->lookup*.
- */
+/* path NULL = /sys/kernel/btf/vmlinux; "/dev/null" = no BTF. Sets store->lookup*. */
 struct btf_source *btf_attach(struct type_store *store, const char *path);
 void btf_release(struct btf_source *btf);
 /* 0 if BTF can be read, else -errno (-ENOENT: kernel without BTF). */
 int btf_available(struct btf_source *btf);
-/* Likewise by a look at how the file begins: 5 MB are read only when they are needed. */
+/* The same, decided by the first bytes of the file: all 5 MB are read only when they are needed. */
 bool btf_exists(struct btf_source *btf);
 
 /*
@@ -40,8 +37,8 @@ int btf_each_function(struct btf_source *btf, const char *module_glob, const cha
 		      int (*fn)(void *arg, const char *module, const char *name, u32 id),
 		      void *arg);
 /*
- * The same for one object in memory, such as a BPF program's own: id is the FUNC's there. Foreign
- * bytes may be wrong: -EINVAL.
+ * The same for one object in memory, such as a BPF program's own; id is the FUNC's id there. The
+ * data is not trusted: -EINVAL if it is wrong.
  */
 int btf_each_function_in(const void *data, size_t len,
 			 int (*fn)(void *arg, const char *name, u32 id), void *arg);

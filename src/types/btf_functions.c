@@ -52,7 +52,9 @@ static int fill_function(struct btf_blob *b, u32 id, const struct type *t, struc
 	err = type_complete(b->owner->store, t);
 	if (err)
 		return err;
-	/* Without the privilege to get it, types are still good; attaching will say why not. */
+	/*
+	 * Without the privilege to get it, types are still usable; attaching will give the reason.
+	 */
 	if (b->module)
 		fd = btf_object_fd(b);
 	*ret = (struct btf_function){
@@ -74,7 +76,7 @@ int btf_find_function(struct btf_source *s, const char *module, const char *name
 	return id ? fill_function(b, id, btf_convert(b, id), ret) : -ENOENT;
 }
 
-/* The functions of an object carry names that start with the glob's literal beginning. */
+/* Adds the functions whose names start with the literal prefix of the glob. */
 static int each_in(struct btf_blob *b, const char *glob,
 		   int (*fn)(void *arg, const char *module, const char *name, u32 id), void *arg)
 {
@@ -205,8 +207,8 @@ static const struct type *tracepoint_prototype(struct btf_blob *b, u32 typedef_i
 }
 
 /*
- * The typedef has the id to attach to, but newer kernels leave its parameters nameless; the
- * functions that include/linux/tracepoint.h makes beside it have the names.
+ * The typedef's id is the one to attach to, but newer kernels leave its parameters nameless. The
+ * functions that include/linux/tracepoint.h declares have the names.
  */
 static const struct type *named_prototype(struct btf_blob *b, const char *name)
 {
@@ -261,8 +263,8 @@ int btf_find_raw_tracepoint(struct btf_source *s, const char *module, const char
 /* ---- iterators ---- */
 
 /*
- * The context's members are __bpf_md_ptr(type, name): a union of the pointer and a u64. The
- * language sees the pointer only.
+ * The context's members are __bpf_md_ptr(type, name), a union of the pointer and a u64. The
+ * language shows only the pointer.
  */
 static const struct type *flatten_context(struct btf_source *s, const struct type *from)
 {
@@ -294,8 +296,7 @@ int btf_find_iterator(struct btf_source *s, const char *name, struct btf_functio
 	free(context);
 	if (err)
 		return err;
-	if (!t ||
-	    type_complete(s->store, t)) /* a helper of the iterators that is called like one */
+	if (!t || type_complete(s->store, t)) /* a helper of the iterators with the same prefix */
 		return -ENOENT;
 	if (ret_context)
 		*ret_context = flatten_context(s, t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the BTF reader share. */
+/* Shared by the files of the BTF reader. */
 #ifndef PANTRACE_TYPES_BTF_INTERNAL_H
 #define PANTRACE_TYPES_BTF_INTERNAL_H
 
@@ -35,7 +35,7 @@ struct btf_blob {
 	u32 index; /* in type.source_id's upper half: 0 = vmlinux, i + 1 = modules.items[i] */
 
 	bool is_mapped, tried;
-	int error; /* of opening; 0 = usable */
+	int error; /* result of opening; 0 = usable */
 	const u8 *data;
 	size_t len;
 	const u8 *types;
@@ -43,13 +43,13 @@ struct btf_blob {
 	u32 types_len, strings_len;
 	u32 first_id, first_string;
 
-	u32 *offsets; /* of type first_id + i in types; NULL until the first question */
+	u32 *offsets; /* offset of type first_id + i in types; NULL until the first lookup */
 	u32 count; /* of types */
 	struct type **cache; /* converted types, by id - first_id */
 
 	struct btf_numbers lists[BTF_LIST_COUNT];
 
-	/* Names by hash, once many were asked for; until then the last answer. */
+	/* Names by hash, once there were many lookups; until then the last answer. */
 	u32 lookups;
 	char *asked;
 	u32 asked_kinds, answer;
@@ -91,11 +91,11 @@ void btf_list_modules(struct btf_source *s);
 /* The object number i: vmlinux, then the modules; NULL at the end. Skips what cannot be opened. */
 struct btf_blob *btf_next_blob(struct btf_source *s, u32 *iterator);
 /*
- * The raw type, whole and in bounds; *ret_owner is the object that holds it. NULL: no such type, or
- * void.
+ * The raw type, checked to be complete; *ret_owner is the object that holds it. NULL: no such type,
+ * or void.
  */
 const struct btf_type *btf_raw(const struct btf_blob *b, u32 id, const struct btf_blob **ret_owner);
-/* The type first_id + n, which is there. */
+/* The type first_id + n, which must exist. */
 static inline const struct btf_type *btf_nth(const struct btf_blob *b, u32 n)
 {
 	return (const void *)(b->types + b->offsets[n]);
@@ -111,7 +111,7 @@ static inline const char *btf_name_at(const struct btf_blob *b, u32 offset)
 	return b->strings + (offset - b->first_string);
 }
 
-/* Where names are passed one after the other the first letter tells nearly all of them apart. */
+/* In scans over many names, the first letter tells nearly all of them apart. */
 static inline bool btf_is_name(const struct btf_blob *b, u32 offset, const char *name)
 {
 	const char *other = btf_name_at(b, offset);

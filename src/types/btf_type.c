@@ -2,12 +2,14 @@
 /* BTF types -> struct type, one at a time, as they are asked for. */
 #include "types/btf_internal.h"
 
-/* Modifiers (const, typedef ...) on one type, and types within types: foreign data may go in
- * circles. */
+/*
+ * Limits of modifiers (const, typedef ...) on one type, and of types within types: foreign data may
+ * be cyclic.
+ */
 #define MAX_CHAIN 64
 #define MAX_DEPTH 64
 
-/* What stands between a reference and the type that it means. */
+/* Is it a modifier, between a reference and the type that it means? */
 struct chain {
 	u32 id; /* 0 = void */
 	const char *alias;
@@ -172,7 +174,7 @@ static const struct type *convert_modified(const struct btf_blob *b, const struc
 	return t;
 }
 
-/* FUNC and VAR: the type behind the name. */
+/* FUNC and VAR: the type that the named entry refers to. */
 static const struct type *convert_declared(const struct btf_blob *b, const struct btf_type *raw,
 					   u32 id)
 {
@@ -222,8 +224,8 @@ const struct type *btf_convert(const struct btf_blob *b, u32 id)
 /* ---- members, enumerators, parameters ---- */
 
 /*
- * Places a bit-field in a storage unit of its type's size, or from its first byte on where it
- * crosses that.
+ * Places a bit-field in a storage unit of its type's size, or, if it crosses such a unit, in one
+ * that begins at its first byte.
  */
 static void place_bits(struct type_member *m, u32 bit, u32 size)
 {
@@ -242,8 +244,7 @@ static void place_bits(struct type_member *m, u32 bit, u32 size)
 	}
 }
 
-/* Bits of a bit-field in the older encoding, where the integer type says it; 0 = not a bit-field.
- */
+/* Size of a bit-field in the older encoding, where the integer type has it; 0 = not a bit-field. */
 static u32 old_bit_size(const struct btf_blob *b, u32 type_id, u32 *bit)
 {
 	const struct btf_type *t = btf_raw(b, follow(b, type_id).id, NULL);
@@ -346,7 +347,7 @@ static int fill_forward(const struct btf_blob *b, const struct btf_type *raw, st
 		t->name ? btf_find_definition(b->owner, t->name, kind) : NULL;
 	int err;
 
-	t->complete = NULL; /* not to be searched again */
+	t->complete = NULL; /* do not search again */
 	if (!definition)
 		return -ENOENT;
 	err = type_complete(b->owner->store, definition);

@@ -51,7 +51,7 @@ static int complete_later(struct type_store *s, struct type *t)
 	const struct type *found = type_named(s, name);
 
 	free(name);
-	t->complete = NULL; /* not to be searched again */
+	t->complete = NULL; /* do not search again */
 	if (!found || found == t || found->kind != t->kind || type_complete(s, found))
 		return -ENOENT;
 	t->is_complete = true;
@@ -143,7 +143,7 @@ static const struct type *array_type(struct parser *p, const struct field *f)
 	const struct type *e;
 
 	e = f->stars ? pointer_type(p, f) : base_type(p, f, element_size);
-	/* The count may be the name of a constant: the size knows. */
+	/* The count may be a named constant: the size then gives it. */
 	if (!e || !e->size || (!is_located && f->size % e->size))
 		e = by_size(p, element_size ? element_size : 1, f->is_signed);
 	return type_array(p->store, e, is_located ? 0 : f->size / e->size);
@@ -156,7 +156,9 @@ static const struct type *scalar_type(struct parser *p, const struct field *f)
 
 	if (!t || !t->size || t->size > f->size || t->kind == TYPE_STRING)
 		return by_size(p, f->size, f->is_signed);
-	/* Arguments of system calls stand in 8 bytes each, the rest must fill what it has. */
+	/*
+	 * Arguments of system calls take 8 bytes each; any other type must fill its field exactly.
+	 */
 	if (t->size < f->size && !(type_is_scalar(t) && f->size <= 8))
 		return by_size(p, f->size, f->is_signed);
 	if (t->is_char && t->is_signed != f->is_signed) {
@@ -165,7 +167,7 @@ static const struct type *scalar_type(struct parser *p, const struct field *f)
 		copy->is_signed = f->is_signed;
 		return copy;
 	}
-	/* A user's pointer behind a typedef, as cap_user_header_t. */
+	/* A user pointer hidden in a typedef, as cap_user_header_t. */
 	if (t->kind == TYPE_POINTER && p->is_syscall)
 		return type_pointer(p->store, t->element, SPACE_USER);
 	return t;
@@ -182,7 +184,7 @@ static const struct type *field_type(struct parser *p, const struct field *f)
 	if (f->is_data_loc || f->is_rel_loc) {
 		const struct type *t = base_type(p, f, 0);
 
-		/* __data_loc cpumask_t: a bitmap of a length that only the record knows. */
+		/* __data_loc cpumask_t: a bitmap whose length is in the record. */
 		return t && t->size && !type_is_record(t)
 			       ? t
 			       : type_array(p->store, type_int(8, false), 0);
@@ -197,7 +199,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Words that say where memory is or how it may be used. */
+/* Qualifiers of memory and access. */
 static bool is_qualifier(const char *word, size_t len, struct field *f)
 {
 	static const char *const words[] = {"const",	"volatile", "restrict", "__restrict",
@@ -257,7 +259,7 @@ static int parse_declaration(struct parser *p, const char *begin, const char *en
 	while (end > begin && isspace((unsigned char)end[-1]))
 		end--;
 	name_end = end;
-	/* Dimensions behind the name. */
+	/* Dimensions after the name. */
 	while (name_end > begin && name_end[-1] == ']') {
 		bracket = name_end - 1;
 		while (bracket > begin && *bracket != '[')
@@ -278,7 +280,7 @@ static int parse_declaration(struct parser *p, const char *begin, const char *en
 	return 0;
 }
 
-/* The number behind "key:" in the line, before `end`. */
+/* The number after "key:" in the line, before `end`. */
 static bool find_number(const char *line, const char *end, const char *key, u32 *ret)
 {
 	const char *at = memmem(line, (size_t)(end - line), key, strlen(key));

@@ -3,7 +3,7 @@
 
 /* Anonymous members may nest this deep; C compilers stop far earlier. */
 #define MAX_NESTING 32
-/* Members looked at in one search: foreign type data may repeat itself exponentially. */
+/* Members visited in one search: foreign type data may repeat itself exponentially. */
 #define MAX_VISITS 200000
 
 /* ---- types that need no store ---- */
@@ -382,7 +382,7 @@ static const struct type_member *search_member(struct member_search *search, con
 	type_complete(search->store, t);
 	if (!t->members)
 		return NULL;
-	/* Named members first: the usual case needs no descent. */
+	/* Named members first: usually there is no need to descend. */
 	for (u32 i = 0; i < t->count; i++) {
 		const struct type_member *m = &t->members[i];
 
@@ -472,7 +472,7 @@ static bool equal_members(const struct type *a, const struct type *b, bool names
 	return true;
 }
 
-/* Structs, unions and enums: by tag; without a tag by where they come from, or else by members. */
+/* Structs, unions and enums are compared by tag; without a tag by their source, else by members. */
 static bool equal_tagged(const struct type *a, const struct type *b, u32 depth)
 {
 	if (a->name && b->name)
@@ -536,7 +536,7 @@ u32 type_align(const struct type *t)
 		return t->align;
 	if (t->kind == TYPE_ARRAY && t->element)
 		return type_align(t->element);
-	/* Layouts of structs that were not read yet: the largest alignment that the size allows. */
+	/* Alignment of structs that are not read yet: the largest that the size allows. */
 	while (a < 8 && t->size && t->size % (2 * a) == 0)
 		a *= 2;
 	return a;

@@ -59,7 +59,7 @@ enum type_kind {
 	 * u64 dev_t of the kernel (12 bits of major, 20 of minor); size 8: prints "sda", else "8,0"
 	 */
 	TYPE_DISK_NAME,
-	TYPE_NOTE, /* size 0: `name` stands in a record for a value that it cannot have */
+	TYPE_NOTE, /* size 0: `name` is printed for a value that a record cannot hold */
 	/* Aggregations: only as the value of a map. Per-CPU layout: */
 	TYPE_COUNT, /* u64 */
 	TYPE_SUM, /* u64/s64 total */
@@ -79,9 +79,9 @@ enum type_kind {
 	TYPE_KIND_COUNT
 };
 
-/* Whose memory a pointer points into, or where a value lies. */
+/* The address space that a pointer points into, or that a value lies in. */
 enum address_space {
-	SPACE_UNKNOWN, /* decide at run time by the address (bit 63: kernel) */
+	SPACE_UNKNOWN, /* decided at run time by the address (bit 63: kernel) */
 	SPACE_KERNEL, /* read by bpf_probe_read_kernel */
 	SPACE_USER, /* read by bpf_probe_read_user */
 	SPACE_CONTEXT, /* the program's context: direct loads at constant offsets */
@@ -118,8 +118,8 @@ struct type {
 	u32 align; /* bytes; 0 = size's natural */
 	bool is_signed;
 	/*
-	 * TYPE_INT: 1 = a constant above INT64_MAX is among the values, -1 = a negative one is. No
-	 * type holds both; equal types may differ in it.
+	 * TYPE_INT: 1 = the values include a constant above INT64_MAX, -1 = they include a negative
+	 * one. No type can hold both; equal types may differ in this.
 	 */
 	s8 extreme;
 	bool is_complete; /* members filled in */
@@ -132,7 +132,7 @@ struct type {
 	enum address_space space; /* TYPE_POINTER */
 	/* tag of struct, union, enum; C spelling of an integer ("unsigned int") */
 	const char *name;
-	const char *alias; /* typedef name through which it was reached, or NULL */
+	const char *alias; /* name of the typedef that led to it, or NULL */
 	const struct type *element; /* pointee, array element, function's return type */
 	u32 count; /* array elements; members; enumerators; function parameters */
 	const struct type_member *members; /* also function parameters */
@@ -180,7 +180,7 @@ const struct type *type_none(void);
 const struct type *type_void(void);
 const struct type *type_bool(void);
 const struct type *type_int(u32 size, bool is_signed); /* s8 ... u64 */
-/* with such a constant: signed if -1, else u64 */
+/* type of such a constant: signed if -1, else u64 */
 const struct type *type_int_extreme(u32 size, s8 extreme);
 const struct type *type_char(void);
 const struct type *type_simple(enum type_kind kind); /* the fixed-size language types above */
@@ -237,7 +237,7 @@ struct type *type_new(struct type_store *s, enum type_kind kind);
  * "string"; no '*' or '[]'. NULL if unknown.
  */
 const struct type *type_named(struct type_store *s, const char *name);
-/* Fills in members/enumerators if they are still to be read. Returns 0 or -errno. */
+/* Fills in members/enumerators unless they are already read. Returns 0 or -errno. */
 int type_complete(struct type_store *s, const struct type *t);
 /*
  * Finds a member by name, also inside anonymous structs and unions. On success *ret_offset is the

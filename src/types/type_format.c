@@ -5,7 +5,7 @@
 /* Foreign types may contain themselves. */
 #define MAX_NESTING 16
 
-/* Kinds whose name says all. */
+/* Kinds that are completely described by their name. */
 static const char *const kind_names[TYPE_KIND_COUNT] = {
 	[TYPE_NONE] = "none",
 	[TYPE_VOID] = "void",
@@ -33,7 +33,7 @@ static const char *const kind_names[TYPE_KIND_COUNT] = {
 	[TYPE_LLHIST] = "llhist_t",
 	[TYPE_STDDEV] = "stddev_t",
 	[TYPE_TSERIES] = "tseries_t",
-	/* These have an unsigned form with a "u" before. */
+	/* Kinds whose unsigned form has a "u" before the name. */
 	[TYPE_SUM] = "sum_t",
 	[TYPE_MIN] = "min_t",
 	[TYPE_MAX] = "max_t",

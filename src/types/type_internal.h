@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The types that need no store, as the table of names (type_name.c) points to them. */
+/* Types that need no store; the table of names (type_name.c) points to them. */
 #ifndef PANTRACE_TYPES_TYPE_INTERNAL_H
 #define PANTRACE_TYPES_TYPE_INTERNAL_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types by their names: C's integers in every spelling, the language's own words, what the script
- * or BTF defines. */
+/*
+ * Types by name: C's integers in every spelling, the language's own types, and what the script or
+ * BTF defines.
+ */
 #include <ctype.h>
 
 #include "types/type_internal.h"
@@ -10,7 +12,7 @@ static const struct type float_types[2] = {
 	{.kind = TYPE_FLOAT, .size = 8, .align = 8, .is_complete = true, .name = "double"},
 };
 
-/* min_t and its like, unsigned. */
+/* min_t and similar, unsigned. */
 static const struct type unsigned_aggregations[] = {
 	{.kind = TYPE_SUM, .size = 8, .align = 8, .is_complete = true},
 	{.kind = TYPE_MIN, .size = 16, .align = 8, .is_complete = true},

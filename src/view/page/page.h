@@ -9,7 +9,7 @@
 
 #include "base/strbuf.h"
 
-/* From build/gen/pages.c (scripts/embed-pages.sh): NAME.js with parts.js before it, and page.css. */
+/* build/gen/pages.c (scripts/embed-pages.sh): NAME.js after parts.js, and page.css. */
 struct embedded_page {
 	const char *name;
 	const char *text;
