@@ -97,8 +97,8 @@ static int check_kinds(struct samples *s)
 			continue;
 		diag_error(s->run->diag, NO_SPAN, "-e '%s': %s events cannot be sampled by name",
 			   c->name, c->target->provider->name);
-		diag_hint(s->run->diag, "`pantrace probe` makes an event of it, which is sampled "
-					"as -e SYSTEM:EVENT");
+		diag_hint(s->run->diag, "`pantrace probe --help` shows how to make an event of it, "
+					"which is sampled as -e SYSTEM:EVENT");
 		return -EOPNOTSUPP;
 	}
 	return 0;
