@@ -151,7 +151,7 @@ is "$? $(grep -c ' cs ' "$work/out")" "0 1" "Ctrl-C: the report comes"
 
 # ---- beside tracers with BPF programs on the tracepoint ----
 # ours: two scripts, of which one reads the record in a loop; neither takes the event from perf, stat or the other
-start -q -e 'tracepoint:syscalls:sys_enter_getpriority { print(args); @ = 0; for ($i : 0..args.who + 3) { @ += $i } @n = count(); }'
+start -q -e 'tracepoint:syscalls:sys_enter_getpriority /comm == "perl"/ { print(args); @ = 0; for ($i : 0..args.who + 3) { @ += $i } @n = count(); }'
 one=$tracer
 mv "$work/trace" "$work/one"
 start -q -e "tracepoint:syscalls:sys_enter_getpriority /comm == \"perl\" && args.which == 1/ { print(args); @never = count(); }"

@@ -143,8 +143,8 @@ ok "what came after that is written at the end: $n"
 run record -e sched -d 0.3 -o time.dat
 is "$rc" 0 "-d"
 run record -e raw_syscalls --max-size 2M --compress none -o size -- $(copy 100000000)
-[ "$rc" = 0 ] && [ "$(stat -c %s size/trace.dat)" -gt 2000000 ] && [ "$(stat -c %s size/trace.dat)" -lt 400000000 ]
-ok "--max-size: $(stat -c %s size/trace.dat) bytes"
+case $rc in 0|3) ;; *) false ;; esac && [ "$(stat -c %s size/trace.dat)" -gt 2000000 ] && [ "$(stat -c %s size/trace.dat)" -lt 400000000 ]
+ok "--max-size (code $rc: a busy machine loses some): $(stat -c %s size/trace.dat) bytes"
 
 # ---- refused; nothing is left
 refused() # WORDS REGEX NAME

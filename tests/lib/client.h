@@ -4,6 +4,7 @@
 #define PANTRACE_TESTS_CLIENT_H
 
 #include <errno.h>
+#include <signal.h>
 #include <pantrace/protocol.h>
 #include <pantrace/reader.h>
 #include <stdarg.h>
@@ -17,7 +18,10 @@
 
 static char directory[80]; /* PANTRACE_RUNTIME */
 
-/* Connects to a process, whose answers take SECONDS; -1 if it does not listen within five. */
+/*
+ * Connects to a process, whose answers take SECONDS; -1 if it does not listen within a minute, has
+ * gone, or may not be reached.
+ */
 static int dial_for(pid_t pid, int seconds)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -27,7 +31,7 @@ static int dial_for(pid_t pid, int seconds)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d", directory, (int)pid);
 	/* it is ready soon after main() begins */
 	for (int i = 0; connect(fd, (struct sockaddr *)&address, sizeof(address)); i++) {
-		if (i == 500) {
+		if (i == 6000 || errno == EACCES || kill(pid, 0)) {
 			close(fd);
 			return -1;
 		}

@@ -406,6 +406,7 @@ static void confined_end(void)
 		usleep(100000);
 		other = start(self, "plain");
 		expect(&other, 'r');
+		ask(other.pid, "hello\n"); /* its helper has begun, and looked */
 		finish(&other);
 	}
 	ok(!socket_left(pid), "the next programs remove its socket");
