@@ -106,18 +106,20 @@ static int parse_keys(struct top *t, const char *text, struct diag *d)
 	return rc;
 }
 
+static void node_release(struct node *n)
+{
+	if (n->values)
+		quantiles_release(n->values);
+	vector_free(&n->children);
+}
+
 static void top_release(void *state)
 {
 	struct top *const t = state;
 
-	hashmap_each (&t->nodes, e) {
-		struct node *const n = e->value;
-
-		if (n->values)
-			quantiles_release(n->values);
-		vector_free(&n->children);
-	}
-	vector_free(&t->root.children);
+	node_release(&t->root);
+	hashmap_each (&t->nodes, e)
+		node_release(e->value);
 	hashmap_release(&t->nodes);
 	vector_free(&t->stack);
 	strbuf_release(&t->text);
