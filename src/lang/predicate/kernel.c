@@ -29,7 +29,7 @@ static int refuse(struct translator *t, const struct expr *e)
 	return -EINVAL;
 }
 
-/* What the kernel calls the left side; NULL: it has no name for it. */
+/* The kernel's name for the left side; NULL: it has none. */
 static const char *kernel_name(const struct expr *e)
 {
 	static const char *const words[][2] = {
@@ -61,7 +61,7 @@ static const char *source_of(const struct translator *t, struct span at)
 	return t->diag->sources.items[at.file].text + at.begin;
 }
 
-/* As it stands in the text. */
+/* The text as written. */
 static void add_source(struct translator *t, struct span at)
 {
 	tracefs_command_user(t->out, source_of(t, at), at.end - at.begin, at.file, at.begin);
@@ -85,7 +85,7 @@ static void add_constant(struct translator *t, const struct expr *e)
 	const size_t n = number->span.end - number->span.begin;
 	char decimal[24];
 
-	/* 0x8, 100, 'R' are the same there; 1e3, 10ms and names of constants are not */
+	/* 0x8, 100 and 'R' mean the same there; 1e3, 10ms and named constants do not */
 	if (e->kind == EXPR_STRING || *text == '\'' ||
 	    (number->kind == EXPR_INTEGER && strspn(text, "0123456789") >= n && *text != '0') ||
 	    (str_starts(text, "0x") && strspn(text + 2, "0123456789abcdefABCDEF") >= n - 2)) {
@@ -141,7 +141,7 @@ static int translate_in(struct translator *t, const char *open, const struct exp
 	return err;
 }
 
-/* Behind its parentheses. */
+/* The expression inside its parentheses. */
 static int translate_bare(struct translator *t, const struct expr *e)
 {
 	int err;

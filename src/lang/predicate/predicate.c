@@ -54,7 +54,7 @@ static bool has_field(const struct predicate_event *event, const char *name)
 
 /* ---- the tree ---- */
 
-/* ftrace's filters have texts between single quotes, too; 'x' is a character of a script. */
+/* ftrace's filters also have strings in single quotes; in a script 'x' is a character. */
 static char *with_double_quotes(struct arena *a, const char *text)
 {
 	char *copy = arena_strdup(a, text);
@@ -71,7 +71,7 @@ static char *with_double_quotes(struct arena *a, const char *text)
 	return copy;
 }
 
-/* A '=' that stands alone. */
+/* A single '='. */
 static bool has_assignment(const char *text)
 {
 	for (const char *p = text; (p = strchr(p, '=')); p++) {
@@ -190,7 +190,7 @@ int predicate_bind(struct expr *e, const struct predicate_event *event, struct d
 
 struct writer {
 	const char *text, *variable;
-	u32 at; /* up to here it was written */
+	u32 at; /* written up to here */
 	VECTOR(const struct expr *) names;
 };
 

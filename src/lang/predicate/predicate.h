@@ -19,51 +19,48 @@
 #include "kernel/tracefs/command.h"
 #include "lang/syntax/ast.h"
 
-/* The event that a condition is about. */
+/* The event that a condition refers to. */
 struct predicate_event {
 	const char *name; /* for messages */
 	const char *hint; /* the command that shows its fields; NULL = none */
 	VECTOR(const char *) fields;
-	bool is_open; /* its fields are not known yet: every name may be one */
+	bool is_open; /* its fields are not known yet: any name may be a field */
 };
 
 /*
- * SYSTEM:EVENT of the running kernel, shown under another name if that is not NULL; everything is
- * in the arena but the list, which predicate_event_release() frees. An event whose format cannot be
- * read is open.
+ * Describes SYSTEM:EVENT of the running kernel, shown under another name if that is not NULL.
+ * Everything is in the arena except the list, which predicate_event_release() frees. An event whose
+ * format cannot be read is open.
  */
 void predicate_event_live(struct arena *a, struct kernel *k, const char *system, const char *event,
 			  const char *shown, struct predicate_event *ret);
 void predicate_event_release(struct predicate_event *event);
 
 /*
- * The tree of a condition; NULL with a diagnostic. The text becomes a source of the diag, which
- * shows it under this name ("filter"). Everything is in the arena of the diag.
+ * Parses a condition; NULL with a diagnostic. The text becomes a source of the diag, which shows it
+ * under this name ("filter"). Everything is in the arena of the diag.
  */
 struct expr *predicate_parse(struct diag *d, const char *name, const char *text);
-/*
- * Finds out what its names mean for the event. 0, or -ENOENT with a diagnostic at the name that
- * means nothing.
- */
+/* Resolves its names for the event. 0, or -ENOENT with a diagnostic at the unknown name. */
 int predicate_bind(struct expr *e, const struct predicate_event *event, struct diag *d);
 
 /*
- * A bound condition as a script has it. A field is put after `args` ("args."), but in "$" those
- * named `variable` (NULL = none, "*" = all).
+ * Appends a bound condition as script text. Fields get the prefix `args` ("args."), except those
+ * named `variable` (NULL = none, "*" = all), which get "$".
  */
 void predicate_script(const struct expr *e, const struct diag *d, const char *variable,
 		      struct strbuf *out);
-/* The three steps in one: parsed, bound, appended as a script's text. 0 or -errno. */
+/* The three steps in one: parses, binds, appends as script text. 0 or -errno. */
 int predicate_to_script(const char *text, const struct predicate_event *event, struct diag *d,
 			const char *variable, struct strbuf *out);
 /*
  * Appends a bound condition as the kernel's filter of the event (Documentation/trace/events.rst,
- * "Event filtering"), each word of which knows where it stands in the text. 0, or -EINVAL with a
- * diagnostic: the kernel's filters cannot say it.
+ * "Event filtering"); each word keeps its place in the text. 0, or -EINVAL with a diagnostic: the
+ * kernel's filters cannot express it.
  */
 int predicate_kernel(const struct expr *e, const struct predicate_event *event, struct diag *d,
 		     struct tracefs_command *out);
-/* Whether they can say it. d: the one that it was parsed with; nothing is added. */
+/* Can they express it? d: the one that it was parsed with; nothing is added. */
 bool predicate_kernel_can(const struct expr *e, struct diag *d);
 /* The three steps in one. Sets of CPUs ("CPUS{1-3}") are the kernel's alone and pass through. */
 int predicate_to_kernel(const char *text, const struct predicate_event *event, struct diag *d,

@@ -21,7 +21,7 @@ static void add_line(const struct user_event *event, const struct strbuf *image,
 {
 	strbuf_addf(ret, "filter %s:%s ", event->provider, event->name);
 	strbuf_add_hex(ret, image->data, image->len);
-	/* a program with other fields under this name must not be judged by them */
+	/* a program whose event has other fields under this name must not be filtered by them */
 	strbuf_addf(ret, " %" PRIu64 "\n", event->hash);
 }
 
@@ -55,7 +55,7 @@ static int compile(const struct user_event *event, const char *predicate, struct
 				.diag = diag,
 				.max_probes = 16,
 				.announced = event};
-	/* what lib/vm.c can, whatever the kernel */
+	/* what lib/vm.c supports, whatever the kernel */
 	struct compile_options options = {.env = &env,
 					  .features = {.cpu_v4 = true, .strncmp = true}};
 	struct strbuf condition = STRBUF_INIT;

@@ -55,7 +55,7 @@ static struct expr *literal(struct arena *a, const char *text, struct span at)
 	return e;
 }
 
-/* NULL: it is none of these. */
+/* NULL: none of these. */
 static struct expr *short_spelling(struct diag *d, const char *text)
 {
 	const struct span at = {0, (u32)strlen(text), (u16)d->sources.len};
@@ -179,7 +179,7 @@ static bool prepare(struct diag *d, struct expr *e)
 			return false;
 		}
 		return prepare(d, e->left) && prepare(d, e->right);
-	case EXPR_CALL: /* texts are texts already */
+	case EXPR_CALL: /* strings are already text */
 		if (!str_eq(e->name, "str") || !e->nargs)
 			return refuse(d, e);
 		*e = *e->args[0];
@@ -193,7 +193,7 @@ const struct expr *predicate_recorded(struct diag *d, const char *text)
 {
 	struct diag unused = DIAG_INIT;
 	struct expr *e = NULL;
-	/* what the language can read is the language; "url!=/a/b" and "name==x*" are not */
+	/* what the language can parse is parsed; "url!=/a/b" and "name==x*" cannot */
 	const bool is_short = is_assignment(text) || !predicate_parse(&unused, "", text);
 
 	diag_release(&unused);
@@ -243,7 +243,7 @@ static bool truth(const struct field_value *v)
 					  : v->size;
 }
 
-/* Labels, numbers and texts as text; room: of a number. */
+/* Labels, numbers and strings as text; room: buffer for a number. */
 static struct field_value as_text(const struct field_value *v, char room[48])
 {
 	if (v->text || v->kind == FIELD_TEXT)
@@ -334,7 +334,7 @@ static struct field_value calculate(enum op op, const struct field_value *a,
 
 static struct field_value value_of(const struct asker *a, const struct expr *e);
 
-/* What is false on one side is false, what is true on one side is true, whatever the other is. */
+/* Three-valued logic: false && anything is false, true || anything is true. */
 static struct field_value either(const struct asker *a, const struct expr *e)
 {
 	const bool decides = e->op == OP_LOR;
@@ -430,7 +430,7 @@ void predicate_names(const struct expr *e, void (*fn)(void *arg, const char *nam
 		fn(arg, e->name);
 	if (e->left)
 		predicate_names(e->left, fn, arg);
-	/* on the right a word may be text */
+	/* on the right, an unknown word is text */
 	if (e->right && (e->right->kind != EXPR_NAME || e->right->is_arrow))
 		predicate_names(e->right, fn, arg);
 }

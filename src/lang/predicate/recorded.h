@@ -12,7 +12,7 @@
 #include "lang/predicate/predicate.h"
 #include "trace/field_value.h"
 
-/* NULL with a diagnostic at the place. In the arena of the diag. */
+/* Parses a condition; NULL with a diagnostic at the place. In the arena of the diag. */
 const struct expr *predicate_recorded(struct diag *d, const char *text);
 
 /*
@@ -21,7 +21,7 @@ const struct expr *predicate_recorded(struct diag *d, const char *text);
  */
 typedef struct field_value predicate_lookup(void *arg, const char *name, bool only_field);
 bool predicate_holds(const struct expr *e, predicate_lookup *lookup, void *arg);
-/* Calls fn for each name that is to be a field or a variable. */
+/* Calls fn for each name that is used as a field or variable. */
 void predicate_names(const struct expr *e, void (*fn)(void *arg, const char *name), void *arg);
 
 #endif

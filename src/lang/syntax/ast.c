@@ -125,7 +125,7 @@ struct expr *ast_clone_expr(struct arena *a, const struct expr *e)
 	if (!e)
 		return NULL;
 	copy = arena_memdup(a, e, sizeof(*e));
-	/* What the checker found out belongs to the original only. */
+	/* Results of the checker belong to the original only. */
 	copy->is_comptime_known = false;
 	copy->type = NULL;
 	copy->space = SPACE_UNKNOWN;

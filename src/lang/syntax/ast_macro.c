@@ -260,7 +260,7 @@ static const char *member_path(struct arena *a, const struct expr *e)
 	return NULL;
 }
 
-/* Also what is within: the walk itself leaves types out. */
+/* Also expressions within the type: the walk itself skips types. */
 static void visit_type_name(struct frame *f, struct type_name *t)
 {
 	const u32 own = t ? t->dimensions : 0;
@@ -319,7 +319,7 @@ static u32 count_nodes(const struct expr *e)
 	return n;
 }
 
-/* Counts what is about to be copied; false after the error. */
+/* Counts nodes about to be copied; false after reporting the error. */
 static bool charge(struct expander *x, struct span at, u32 nodes)
 {
 	if (nodes > MACRO_MAX_NODES - x->nodes) {
@@ -357,7 +357,7 @@ static bool is_recursive(const struct frame *f, const struct macro *m, struct sp
 	return true;
 }
 
-/* A macro that is nothing but a literal may stand where a literal must. */
+/* A macro that is a single literal may stand where a literal is required. */
 static bool is_literal_block(const struct expr *e)
 {
 	return !e->block->count && e->left &&
@@ -493,7 +493,7 @@ static void visit_stmt(struct ast_walk *w, struct stmt **slot)
 		*slot = ast_statement_of(f->x->arena, s->value);
 }
 
-/* What a parameter is called, and what stands before its name. */
+/* A parameter's name, and the prefix before it. */
 static const char *const *argument_words(const struct macro *m, const struct expr *param)
 {
 	static const char *const words[][2] = {{"Map", "@"}, {"Variable", "$"}, {"Ident", ""}};
@@ -546,7 +546,7 @@ static void check_definitions(struct expander *x)
 	}
 }
 
-/* The body of a function for arguments that are known by their types only. */
+/* The body of a function, for arguments of which only the types are known. */
 static void add_uncalled(struct frame *script, struct macro *m, struct ast *ast)
 {
 	struct expander *x = script->x;

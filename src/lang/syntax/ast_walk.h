@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A walk over the tree that may replace what it meets. */
+/* Walks the tree and may replace nodes. */
 #ifndef PANTRACE_LANG_SYNTAX_AST_WALK_H
 #define PANTRACE_LANG_SYNTAX_AST_WALK_H
 
@@ -8,9 +8,9 @@
 #define AST_MAX_HEIGHT 1000 /* far above LANG_MAX_DEPTH, which the parser keeps */
 
 struct ast_walk {
-	/* Called for each place of an expression; goes deeper itself by ast_walk_children(). */
+	/* Called with the address of each expression; descends by ast_walk_children(). */
 	void (*expr)(struct ast_walk *w, struct expr **slot);
-	/* The same for statements; NULL = go deeper always. */
+	/* The same for statements; NULL = always descend. */
 	void (*stmt)(struct ast_walk *w, struct stmt **slot);
 	bool skip_types; /* expressions within the names of types are left out */
 	u32 depth;

@@ -7,7 +7,7 @@ bool cdecl_is_word(const struct token *t, const char *word)
 	return t->kind == TOKEN_NAME && str_eq(t->text, word);
 }
 
-/* To the end of brackets; the current token is the opening one. */
+/* Skips to the closing bracket; the current token is the opening one. */
 void cdecl_skip_brackets(struct parser *p)
 {
 	int depth = 0;
@@ -29,7 +29,7 @@ void cdecl_skip_brackets(struct parser *p)
 	}
 }
 
-/* The same for braces whose inside does not matter, not even its macros. */
+/* The same for braces whose contents do not matter, macros included. */
 void cdecl_skip_body(struct parser *p)
 {
 	p->pp.is_raw = true;
@@ -115,7 +115,7 @@ static const struct type *new_simple(struct parser *p, enum type_kind kind, cons
 	return t;
 }
 
-/* Types that a compiler knows by itself; NULL = none of them. */
+/* Types that are built into compilers; NULL = none of them. */
 static const struct type *compiler_type(struct parser *p, const char *name)
 {
 	static const struct {
@@ -272,8 +272,10 @@ void cdecl_declarator(struct parser *p, const struct type *base, struct c_declar
 		cdecl_attributes(p, &ignored);
 	}
 	if (is_nested(p)) {
-		/* The inside applies to what the suffix makes of the base: read it again when that
-		 * is known. */
+		/*
+		 * The inner declarator applies to the base with its suffix: parse it again when
+		 * that is known.
+		 */
 		inner = p->at;
 		cdecl_skip_brackets(p);
 		ret->type = parse_suffix(p, base);
@@ -310,7 +312,7 @@ static void define_typedef(struct parser *p, const struct c_declarator *d,
 	}
 	/* The same type under another name; the original keeps its own. */
 	if (type_is_record(d->type) && !d->type->is_complete && !d->type->complete) {
-		t = (struct type *)d->type; /* declared only: its definition may follow */
+		t = (struct type *)d->type; /* only declared; its definition may follow */
 	} else {
 		const struct type *is = a->mode && type_is_integer(d->type)
 						? type_int(a->mode, d->type->is_signed)

@@ -33,7 +33,7 @@ struct script_input {
 	const char *const *named;
 	u32 nnamed;
 	struct string_list include_dirs; /* -I */
-	/* these are all that there are; NULL = the file system's */
+	/* these are the only files; NULL = use the file system */
 	const struct script_file *files;
 	u32 nfiles;
 };
@@ -42,7 +42,7 @@ struct parse_options {
 	struct script_input input;
 	bool have_btf; /* predefine BPFTRACE_HAVE_BTF */
 	bool system_headers; /* #include reads those that are installed */
-	/* Trees of the kernel's headers; NULL = those of the running kernel. */
+	/* Kernel header trees; NULL = those of the running kernel. */
 	const char *kernel_source, *kernel_build;
 	/*
 	 * The tree of the text as it stands, to lay it out anew (lang/fmt/script.h): directives are

@@ -17,7 +17,7 @@ const struct predefined_macro predefined_macros[] = {
 	{"__USER_LABEL_PREFIX__", ""}, {"__REGISTER_PREFIX__", ""},
 
 	/*
-	 * What headers ask about the compiler, answered as clang does: an old GCC without
+	 * Macros that tell headers about the compiler, answered as clang does: an old GCC without
 	 * extensions.
 	 */
 	{"__GNUC__", "4"}, {"__GNUC_MINOR__", "2"}, {"__GNUC_PATCHLEVEL__", "1"},

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Macros that are there without a #define: those with which a C compiler describes the machine that
- * it makes code for, and the few of system headers that take arguments and that scripts use without
- * the headers.
+ * Macros that exist without a #define: those by which a C compiler describes its target machine,
+ * and the few function-like macros of system headers that scripts use without the headers.
  */
 #ifndef PANTRACE_LANG_SYNTAX_PREDEFINED_H
 #define PANTRACE_LANG_SYNTAX_PREDEFINED_H
 
 struct predefined_macro {
-	const char *name; /* with "(parameters)", if it has some */
+	const char *name; /* with "(parameters)" if it is function-like */
 	const char *text;
 };
 

@@ -162,7 +162,7 @@ static bool condition_defined(struct preprocessor *pp, struct span at, struct le
 	return (hashmap_gets(&pp->macros, t.text) != NULL) == wanted;
 }
 
-/* To the '#' of the next directive, over text that is not read. False at the end of the file. */
+/* Skips unread text up to the '#' of the next directive. False at the end of the file. */
 static bool next_directive(struct lexer *l)
 {
 	while (l->pos < l->end) {
@@ -389,7 +389,7 @@ static struct token next_unexpanded(struct preprocessor *pp)
 	return t;
 }
 
-/* Behind the name of a macro with parameters: its arguments, if the next token is '('. */
+/* After the name of a function-like macro: its arguments, if the next token is '('. */
 static void read_call(struct preprocessor *pp, struct token_list *use)
 {
 	const struct token name = use->items[0], open = next_unexpanded(pp);
@@ -410,7 +410,7 @@ static void read_call(struct preprocessor *pp, struct token_list *use)
 	}
 }
 
-/* Does the text go on with a '('? Else the name of a macro with parameters is none. */
+/* Is the next token '('? If not, the name of a function-like macro is an ordinary name. */
 static bool call_follows(struct preprocessor *pp)
 {
 	struct lexer l = *preprocess_file(pp);
@@ -418,7 +418,7 @@ static bool call_follows(struct preprocessor *pp)
 	return lex_skip_layout(&l) && l.pos < l.end && l.text[l.pos] == '(';
 }
 
-/* Is the last of what was substituted the name of another macro, with its arguments in the text? */
+/* Does the substitution end with the name of another macro, whose arguments follow in the text? */
 static bool ends_in_macro(struct preprocessor *pp)
 {
 	const struct token *t = pp->pending.len ? &vector_last(&pp->pending) : NULL;
@@ -428,7 +428,7 @@ static bool ends_in_macro(struct preprocessor *pp)
 	return m && m->is_function && call_follows(pp);
 }
 
-/* The name of a macro in the file: its use goes to pending, substituted. */
+/* A macro's name in the file: the substituted tokens go to pending. */
 static int substitute(struct preprocessor *pp, const struct token *name, const struct pp_macro *m)
 {
 	struct token_list use = {0};
@@ -439,7 +439,7 @@ static int substitute(struct preprocessor *pp, const struct token *name, const s
 		read_call(pp, &use);
 	pp->pending.len = pp->delivered = 0;
 	r = pp->failed ? -EINVAL : pp_expand(pp, &use, &pp->pending);
-	while (!r && ends_in_macro(pp)) { /* whose arguments stand behind */
+	while (!r && ends_in_macro(pp)) { /* whose arguments follow */
 		use.len = 0;
 		vector_push(&use, pp->pending.items[--pp->pending.len]);
 		read_call(pp, &use);
@@ -454,8 +454,8 @@ static int substitute(struct preprocessor *pp, const struct token *name, const s
 }
 
 /*
- * What a header of the system defines does not take the language's own words from a script (min,
- * current, offsetof), nor the names of what the script defines itself.
+ * A system header must not redefine the language's own words (min, current, offsetof), nor names
+ * that the script itself defines.
  */
 static bool is_own_word(struct preprocessor *pp, const struct token *t, const struct pp_macro *m)
 {

@@ -15,12 +15,12 @@
 #include "lang/syntax/lex.h"
 #include "lang/syntax/parse.h"
 
-#define PREPROCESS_MAX_INCLUDES 16 /* files open within each other */
+#define PREPROCESS_MAX_INCLUDES 16 /* nesting of open files */
 #define PREPROCESS_MAX_FILES	256 /* in all */
-/* headers of the system, which may be opened again and again */
+/* system headers, which may be opened repeatedly */
 #define PREPROCESS_MAX_HEADERS	     5000
-#define PREPROCESS_MAX_DEPTH	     200 /* of them within each other */
-#define PREPROCESS_MAX_PASSED_OVER   2000 /* declarations of them that could not be understood */
+#define PREPROCESS_MAX_DEPTH	     200 /* nesting of these */
+#define PREPROCESS_MAX_PASSED_OVER   2000 /* their declarations that could not be understood */
 #define PREPROCESS_MAX_SYSTEM_TOKENS 5000000
 #define PREPROCESS_MAX_NESTING	     64 /* macros within macros; #if within #if */
 
@@ -31,7 +31,7 @@ struct token_list {
 
 struct conditional {
 	struct span span; /* the #if */
-	bool taken; /* a group of it was read */
+	bool taken; /* a group of it has been read */
 	bool in_else;
 };
 
@@ -39,7 +39,7 @@ struct conditional {
 struct included_file {
 	const char *path;
 	u16 source; /* of diag */
-	const char *guard; /* the macro that tells that it was read, or NULL */
+	const char *guard; /* its include guard, or NULL */
 	bool once; /* #pragma once */
 	bool is_system, is_kernel;
 	u32 directory; /* of those that are searched, for #include_next */
@@ -49,7 +49,7 @@ struct preprocessor {
 	struct arena *arena;
 	struct diag *diag;
 	const struct parse_options *options;
-	VECTOR(struct lexer) files; /* the last one is being read */
+	VECTOR(struct lexer) files; /* the last one is the current file */
 	struct token_list pending; /* substituted, not yet delivered */
 	size_t delivered; /* of pending */
 	struct hashmap macros; /* name -> struct pp_macro */
@@ -58,8 +58,8 @@ struct preprocessor {
 	u32 tokens, opened, headers; /* opened files of the script, and of the system */
 	u32 system_tokens; /* of them, those of system headers */
 	bool failed;
-	bool is_raw; /* names of macros are left as they are: in what is skipped */
-	/* headers of the kernel are being read: what the kernel's own build defines is defined */
+	bool is_raw; /* macro names are not expanded: in skipped text */
+	/* reading kernel headers: what the kernel's build defines is defined */
 	bool in_kernel;
 	bool defines; /* the word `macro` or `fn` was just delivered */
 	struct hashmap included; /* path -> struct included_file */
@@ -72,9 +72,9 @@ struct preprocessor {
 void preprocess_init(struct preprocessor *pp, struct arena *arena, struct diag *diag, u16 file,
 		     const struct parse_options *options);
 void preprocess_release(struct preprocessor *pp);
-/* After an error: TOKEN_ERROR for ever. At the end of the script: TOKEN_END for ever. */
+/* The next token. After an error always TOKEN_ERROR, at the end of the script always TOKEN_END. */
 struct token preprocess_next(struct preprocessor *pp);
-/* Reads on in this file or text, then where it was. False if there is no such file. */
+/* Continues reading in this file or text, then where it was. False if there is no such file. */
 bool preprocess_open(struct preprocessor *pp, struct span at, const char *path);
 bool preprocess_open_text(struct preprocessor *pp, struct span at, const char *name,
 			  const char *text, size_t len);
@@ -87,11 +87,11 @@ bool preprocess_skip_layout(struct preprocessor *pp);
 u32 preprocess_line_end(const char *text, u32 pos, u32 end);
 /* The file being read, for text that is not made of tokens (attach points). */
 struct lexer *preprocess_file(struct preprocessor *pp);
-/* Reading goes on before this token, which came from preprocess_next(). */
+/* Goes back to before this token, which came from preprocess_next(). */
 void preprocess_rewind(struct preprocessor *pp, const struct token *t);
 
 /* ---- preprocess_include.c ---- */
-/* The file of a source, if an #include reads it; else NULL. */
+/* The file of a source if it was read by an #include; else NULL. */
 const struct included_file *preprocess_included(const struct preprocessor *pp, u16 source);
 bool preprocess_is_system(const struct preprocessor *pp, u16 source);
 /* #include and #include_next of `name`; a diagnostic if it cannot be read. */
@@ -100,10 +100,10 @@ void preprocess_include(struct preprocessor *pp, struct span at, const char *nam
 void preprocess_include_release(struct preprocessor *pp);
 /* #pragma once in the innermost file. */
 void preprocess_once(struct preprocessor *pp);
-/* Leaves the innermost file, a system header that cannot be read on. */
+/* Leaves the innermost file: a system header that cannot be parsed further. */
 void preprocess_leave_file(struct preprocessor *pp);
 
-/* What a name stands for in a constant expression; false = unknown. */
+/* The value of a name in a constant expression; false = unknown. */
 typedef bool (*constant_name_fn)(void *arg, const char *name, s64 *ret);
 /*
  * The value of a constant expression of C that is exactly tokens[0..n). Integers have the types

@@ -33,7 +33,7 @@ static void fail(struct preprocessor *pp)
 
 /* ---- files ---- */
 
-/* One more file: false if that is too many. */
+/* Counts an opened file: false if there are too many. */
 static bool count_file(struct preprocessor *pp, struct span at, bool is_system)
 {
 	const int depth = is_system ? PREPROCESS_MAX_DEPTH : PREPROCESS_MAX_INCLUDES,
@@ -154,7 +154,7 @@ void preprocess_include_release(struct preprocessor *pp)
 
 /* ---- reading each header once ---- */
 
-/* The word of a directive line that begins at l, and what comes behind it. */
+/* The word of the directive on the line that begins at l, and the text after it. */
 static struct token directive_word(struct lexer *l, struct token *ret_next)
 {
 	struct token word = {.kind = TOKEN_END};
@@ -167,7 +167,7 @@ static struct token directive_word(struct lexer *l, struct token *ret_next)
 	return word;
 }
 
-/* #ifndef X, #define X at the head of a file: it is read once. */
+/* An include guard (#ifndef X, #define X) at the head of a file: the file is read once. */
 static const char *find_guard(struct lexer l)
 {
 	struct token first, second;
@@ -206,12 +206,12 @@ static void remember(struct preprocessor *pp, struct included_file *f, const cha
 		vector_push(&pp->by_source, NULL);
 	pp->by_source.items[f->source] = f;
 	l = lexer_of(pp->arena, pp->diag, f->source);
-	l.is_header = true; /* it may be any file */
+	l.is_header = true; /* may be any file */
 	f->guard = find_guard(l);
 	hashmap_puts(&pp->included, f->path, f);
 }
 
-/* False if there is no such file. kind: what it is, without path and source. */
+/* False if there is no such file. kind: its kind, without path and source. */
 static bool open_header(struct preprocessor *pp, struct span at, const char *path,
 			const struct included_file *kind)
 {
@@ -302,7 +302,7 @@ static bool is_system_name(const char *name)
 	return false;
 }
 
-/* What the kernel's build defines before it reads anything. */
+/* Defines what the kernel's build defines on the command line. */
 static void enter_kernel(struct preprocessor *pp, struct span at)
 {
 	static const char *const first[] = {"linux/compiler_types.h", "linux/kconfig.h"};
@@ -312,7 +312,7 @@ static void enter_kernel(struct preprocessor *pp, struct span at)
 	pp->in_kernel = true;
 	pp_define_integer(pp, "__KERNEL__", 1);
 	pp_define_integer(pp, "__BPF_TRACING__", 1);
-	for (size_t i = 0; i < ARRAY_SIZE(first); i++) /* the last is read first */
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) /* the last one is read first */
 		preprocess_include(pp, at, first[i], false, false);
 }
 

@@ -81,7 +81,7 @@ static u32 find_param(const struct pp_macro *m, const struct token *t)
 	return UINT32_MAX;
 }
 
-/* # stands before a parameter, ## between two tokens. */
+/* Checks that # precedes a parameter, and ## stands between two tokens. */
 static void check_operators(struct preprocessor *pp, const struct pp_macro *m,
 			    const struct token_list *body)
 {
@@ -246,7 +246,7 @@ static size_t split_arguments(const struct pp_macro *m, const struct token *in, 
 	return i + 1;
 }
 
-/* As the token is written, for # and ##. */
+/* The token's spelling, for # and ##. */
 static void spell(struct strbuf *out, const struct token *t)
 {
 	switch (t->kind) {
@@ -289,7 +289,7 @@ static struct token stringize(struct preprocessor *pp, const struct token *in,
 	return t;
 }
 
-/* Two tokens as one; what is no token then is refused. */
+/* Joins two tokens; refuses a result that is not a token. */
 static int paste(struct preprocessor *pp, struct token *left, const struct token *right,
 		 bool is_header)
 {
@@ -317,7 +317,7 @@ static int paste(struct preprocessor *pp, struct token *left, const struct token
 	return 0;
 }
 
-/* The argument as it was given, for an operand of ##. */
+/* The argument unexpanded, for an operand of ##. */
 static int emit_raw(struct preprocessor *pp, struct token_list *body, const struct token *in,
 		    const struct argument *a)
 {
@@ -328,7 +328,7 @@ static int emit_raw(struct preprocessor *pp, struct token_list *body, const stru
 	return r;
 }
 
-/* Puts what body[i] stands for behind `body`. */
+/* Appends the substitution of body[i]. */
 static int put(struct preprocessor *pp, const struct pp_macro *m, u32 i, bool is_operand,
 	       const struct token *in, const argument_list *args, struct token_list *body,
 	       const struct active *active, struct span use)
@@ -346,7 +346,7 @@ static int put(struct preprocessor *pp, const struct pp_macro *m, u32 i, bool is
 		      args->items[param].end - args->items[param].begin, body, active);
 }
 
-/* GNU: `, ## args` is no paste. */
+/* GNU: `, ## args` does not paste. */
 static bool is_comma_before_rest(const struct pp_macro *m, u32 i, const struct token *before)
 {
 	return m->is_variadic && is_punct(before, ',') &&
@@ -360,7 +360,7 @@ static int substitute(struct preprocessor *pp, const struct pp_macro *m, struct 
 {
 	const struct active self = {m, active, active ? active->depth + 1 : 1};
 	struct token_list body = {0};
-	bool has_left = false; /* of a ##: what stands before it gave a token */
+	bool has_left = false; /* the left operand of a ## gave a token */
 	int r = 0;
 
 	for (u32 i = 0; i < m->nbody && !r; i++) {

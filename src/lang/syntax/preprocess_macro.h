@@ -20,14 +20,14 @@ struct pp_macro {
 
 /* Macros of predefined.h. */
 void pp_predefine(struct preprocessor *pp);
-/* The macro of this name with its body read; NULL if there is none. */
+/* The macro of this name, its body parsed; NULL if there is none. */
 const struct pp_macro *pp_macro(struct preprocessor *pp, const char *name);
 
 void pp_define_integer(struct preprocessor *pp, const char *name, s64 value);
 /* The rest of a #define, #undef line; failures are reported and set pp->failed. */
 void pp_define(struct preprocessor *pp, struct span at, struct lexer *line);
 void pp_undef(struct preprocessor *pp, struct span at, struct lexer *line);
-/* One more token. Too many of them are refused: what ("macros expand to") more than N tokens. */
+/* Counts a token. Too many are refused: WHAT ("macros expand to") more than N tokens. */
 void pp_count(struct preprocessor *pp, const struct token *t, const char *what);
 /* Appends the tokens with every macro substituted. 0 or -EINVAL with a diagnostic. */
 int pp_expand(struct preprocessor *pp, const struct token_list *in, struct token_list *out);

@@ -23,8 +23,10 @@ static struct expr *leaf(struct parser *p, enum expr_kind kind)
 	return parse_node(p, e, 0);
 }
 
-/* A name that a system header would have as a #define; what BTF or the script itself defines goes
- * first. */
+/*
+ * A constant that a system header would #define; definitions of BTF or the script itself take
+ * precedence.
+ */
 static bool is_header_constant(struct parser *p, const char *name, s64 *ret)
 {
 	s64 ignored;
@@ -125,7 +127,7 @@ static struct expr *parse_parens(struct parser *p)
 	if (parse_accept(p, ','))
 		return parse_tuple(p, e, inner, p->height);
 	parse_close(p, ')');
-	inner->in_parens = true; /* messages about it leave them out */
+	inner->in_parens = true; /* omitted in messages */
 	if (p->options->as_written)
 		inner->span = parse_span_since(p, e->span);
 	return inner;

@@ -9,7 +9,7 @@
 #include "lang/syntax/internal.h"
 #include "probe/probe.h"
 
-/* May what stands behind this name of a provider, or pattern of such names, hold '/'? */
+/* May the text after this provider name, or pattern of such names, contain '/'? */
 static bool has_slashes(const char *text, size_t n)
 {
 	char name[32];
@@ -108,7 +108,7 @@ static void end_part(struct parser *p, struct attach_text *t)
 	strbuf_reset(&t->part);
 }
 
-/* What a positional parameter stands for is split at ':' too. */
+/* The text of a positional parameter is split at ':', too. */
 static void add_positional(struct parser *p, struct attach_text *t, const char *value)
 {
 	for (; *value; value++) {

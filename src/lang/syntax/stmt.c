@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lang/syntax/internal.h"
 
-/* One statement; *ret_value instead if it was the value of the block. Sets p->height. */
+/* Parses one statement, or sets *ret_value if it was the value of the block. Sets p->height. */
 static struct stmt *parse_statement(struct parser *p, struct expr **ret_value);
 
 static struct stmt *new_stmt(struct parser *p, enum stmt_kind kind, struct span begin)
@@ -233,7 +233,7 @@ static struct stmt *parse_let(struct parser *p, struct stmt *s, struct expr **re
 static struct stmt *parse_import_stmt(struct parser *p, struct stmt *s, struct expr **ret_value)
 {
 	parse_next(p);
-	if (p->options->as_written) { /* keeps its place: a name with its path */
+	if (p->options->as_written) { /* keeps its place in the order: a name with its path */
 		s->value = parse_new(p, EXPR_NAME, s->span);
 		s->value->name = parse_expect_kind(p, TOKEN_STRING, "string after 'import'").text;
 		parse_node(p, s->value, 0);

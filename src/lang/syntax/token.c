@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Tokens as the parser takes them: looking ahead, what is expected, what is said when something
- * else stands there.
- */
+/* Token access of the parser: look-ahead, expectations, and messages for unexpected tokens. */
 #include "lang/syntax/internal.h"
 
 const struct token *parse_peek(struct parser *p, u32 ahead)
@@ -24,7 +21,7 @@ struct token parse_next(struct parser *p)
 	const struct token t = *parse_peek(p, 0);
 
 	if (t.kind == TOKEN_END)
-		parse_unexpected(p, "more"); /* nothing loops over the end */
+		parse_unexpected(p, "more"); /* never advances beyond the end */
 	if (!p->failed)
 		p->at++;
 	return t;
@@ -77,7 +74,7 @@ void parse_error(struct parser *p, struct span at, const char *fmt, ...)
 	p->failed = true;
 }
 
-/* Where the script stops in the middle, what was begun last is what is missing. */
+/* If the script ends early, the message is about the construct begun last. */
 static void hint_open(struct parser *p)
 {
 	const struct open_bracket *o = &p->open[p->nopen - 1];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types as they are written: "struct foo *", "uint64", "unsigned long", "string[64]", "typeof($x)".
- */
+/* Types in scripts: "struct foo *", "uint64", "unsigned long", "string[64]", "typeof($x)". */
 #include "lang/syntax/internal.h"
 
 static const char *const tag_words[] = {"struct", "union", "enum"};
 static const char *const qualifiers[] = {"const",    "volatile", "restrict", "__user",
 					 "__kernel", "__percpu", "__rcu"};
-/* The words that C joins to the name of an integer. */
+/* Words that C combines to name an integer type. */
 static const char *const c_words[] = {"unsigned", "signed", "long", "short", "int", "char"};
 
 static bool is_one_of(const struct token *t, const char *const *words, size_t n)
@@ -20,7 +19,7 @@ static bool is_one_of(const struct token *t, const char *const *words, size_t n)
 
 #define IS_ONE_OF(t, words) is_one_of((t), (words), ARRAY_SIZE(words))
 
-/* Words that are values although they look like the name of a type. */
+/* Words that are values although they look like type names. */
 bool parse_is_value_word(const char *name)
 {
 	static const char *const words[] = {"args", "ctx",    "kstack", "nsecs", "pid",
@@ -35,7 +34,7 @@ bool parse_is_value_word(const char *name)
 	return str_starts(name, "__builtin_");
 }
 
-/* Is this name surely a type, without looking at what follows? */
+/* Is this name certainly a type, whatever follows? */
 static bool is_type_word(struct parser *p, const struct token *t)
 {
 	static const char *const own[] = {
@@ -102,7 +101,7 @@ static void parse_dimension(struct parser *p, struct type_name *ret)
 	parse_close(p, ']');
 }
 
-/* A pointer to an array: what came so far becomes the inner type. */
+/* A pointer to an array: the type so far becomes the inner type. */
 static void wrap(struct parser *p, struct type_name *t)
 {
 	struct type_name *inner = arena_new(p->arena, struct type_name);
