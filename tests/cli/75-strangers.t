@@ -81,7 +81,7 @@ $as_evil mkdir -m 777 /dev/shm/pantrace-0
 start record -u 'counts:event' -o taken
 ./counts 100
 stop
-is "$rc $(babeltrace2 taken 2>/dev/null | grep -c counts:event)" "0 100" "a stranger's /dev/shm/pantrace-0 is not used, and not in the way" || echo "# $err"
+is "$rc $(babeltrace2 taken 2>/dev/null | grep -c counts:event)" "0 100" "a stranger's /dev/shm/pantrace-0 is not used, and not in the way" || echo "# $err" >&2
 is "$($as_evil ls /dev/shm/pantrace-0)" "" "nothing was made in it"
 $as_evil rmdir /dev/shm/pantrace-0
 
@@ -142,7 +142,7 @@ until_true [ -e /proc/$many/root/tmp/pantrace-1/made ]
 run user list
 like "$out" 'counts:event' "one who has a hundred thousand names in a hundred places hides no others"
 run record -u 'counts:event' -o unseen -d 0.2
-is "$rc" 3 "a recording says that it may not be whole" || echo "# $err"
+is "$rc" 3 "a recording says that it may not be whole" || echo "# $err" >&2
 like "$err" 'programs may be missing: some user has made more sockets, directories or files' "and why"
 kill $many $honest
 wait $many $honest 2>/dev/null
@@ -261,7 +261,7 @@ until_true [ -S /tmp/pantrace-$evil/6 ]
 run user start refused -u 'counts:event'
 is "$rc" 3 "user start: programs that refuse make its code 3"
 is "$(printf '%s\n' "$err" | grep -c '^ERROR')" 0 "a process's reason is not a message of its own"
-is "$(printf '%s\n' "$err" | grep -c 'speaker) does not take part: no$') $(printf '%s\n' "$err" | grep -c 'WARNING: [0-9]* more processes do not take part')" "20 1" "of a crowd that refuses some are named" || echo "# $err"
+is "$(printf '%s\n' "$err" | grep -c 'speaker) does not take part: no$') $(printf '%s\n' "$err" | grep -c 'WARNING: [0-9]* more processes do not take part')" "20 1" "of a crowd that refuses some are named" || echo "# $err" >&2
 run user destroy refused
 kill -KILL $crowd
 wait $crowd 2>/dev/null
@@ -354,7 +354,7 @@ few() { [ $(ls /proc/$tracer/fd | wc -l) -lt $((before + 10)) ]; }
 until_true few
 ok "and not kept" || echo "# $before, then $(ls /proc/$tracer/fd | wc -l)"
 stop
-is "$rc $(babeltrace2 handed 2>/dev/null | grep -c counts:event)" "0 100" "rings of a stranger's short programs, which see no directory of rings" || echo "# $err"
+is "$rc $(babeltrace2 handed 2>/dev/null | grep -c counts:event)" "0 100" "rings of a stranger's short programs, which see no directory of rings" || echo "# $err" >&2
 
 # ---- descriptors that are not to be closed: of a file whose owner does not answer, of a connection that waits to deliver
 cat >unclosed.py <<'END'
@@ -515,7 +515,7 @@ many=$!
 until_true grep -q . said-many
 stop
 is "$rc $(printf '%s\n' "$err" | grep -c "process $many of user $evil hands over more rings than a program has")" "3 1" "it is named, and the others are not read" || sed 's/^/# /' said-many
-like "$err" "in crowded" "the recording ends" || echo "# $err"
+like "$err" "in crowded" "the recording ends" || echo "# $err" >&2
 kill $many $sleeper $model
 
 # ---- rings that are larger than those that the session asks for: what reading them takes is root's memory
@@ -597,6 +597,6 @@ is "$?" 0 "a table of root's process is forged"
 sleep 0.5
 stop
 like "$out" '@\[1\]: [1-9]' "there are counts"
-like "$err" "1 tables of counts are not read" "a table that names root's process is not added" || echo "# $err"
+like "$err" "1 tables of counts are not read" "a table that names root's process is not added" || echo "# $err" >&2
 kill $roots $theirs
 done_testing

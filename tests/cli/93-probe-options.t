@@ -150,9 +150,9 @@ is "$((rc != 0))" 1 "--target-ns of a process that there is not"
 
 # ---- colours ----
 if command -v script >/dev/null; then
-	script -qec "$pantrace probe -x demo -L handle:3-4" /dev/null </dev/null >out 2>&1
+	TERM=xterm script -qec "$pantrace probe -x demo -L handle:3-4" /dev/null </dev/null >out 2>&1
 	like "$(cat out)" "$(printf '\033')\[34m +[34]  .*$(printf '\033')\[m" "-L on a terminal: lines that can be probed are blue"
-	NO_COLOR=1 script -qec "$pantrace probe -x demo -L handle:3-4" /dev/null </dev/null >out 2>&1
+	TERM=xterm NO_COLOR=1 script -qec "$pantrace probe -x demo -L handle:3-4" /dev/null </dev/null >out 2>&1
 	unlike "$(cat out)" "$(printf '\033')" "NO_COLOR: none"
 	is "$($pantrace probe -x demo -L handle:3-4 | grep -c "$(printf '\033')")" 0 "in a pipe: none"
 else
