@@ -95,7 +95,7 @@ addresses() { awk '/^\t/ && $1 != "ffffffffffffffff" { if ($1 != last) print $1;
 perf script -i dwarf.data 2>/dev/null | addresses >want
 "$pantrace" report -f perf dwarf.data | addresses >got
 [ "$(wc -l <want)" -gt 20 ] && cmp -s want got
-ok "pantrace unwinds the same $(wc -l <want) addresses" || diff want got | head -6 | sed 's/^/# /'
+ok "pantrace unwinds the same $(wc -l <want) addresses" || diff want got | head -6 >&2
 cat >inlined.c <<'C'
 volatile unsigned long n;
 static inline __attribute__((always_inline)) void innermost(long count) { for (long i = 0; i < count; i++) n += i; }
