@@ -24,8 +24,9 @@ perf record -q -o other -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- ls / 
 perf report -i chains --no-children -g none --stdio --sort sym 2>/dev/null | awk '/^ *[0-9.]+%/ { print $1, $3 }' | sort >want
 "$pantrace" report --top symbol chains | awk 'NR > 1 { print $1, $3 }' | sort >got
 is "$(cat got)" "$(cat want)" "--top symbol: as perf report --sort sym"
-perf report -i chains --children -g none --stdio --sort sym 2>/dev/null | awk '/^ *[0-9.]+%/ { print $1, $2, $4 }' | sort >want
-"$pantrace" report --top symbol --children chains | awk 'NR > 1 { print $1, $2, $5 }' | sort >got
+# an address without a name is the file's in ours, the process's in perf's
+perf report -i chains --children -g none --stdio --sort sym 2>/dev/null | awk '/^ *[0-9.]+%/ && $4 !~ /^0x/ { print $1, $2, $4 }' | sort >want
+"$pantrace" report --top symbol --children chains | awk 'NR > 1 && $5 !~ /^0x/ { print $1, $2, $5 }' | sort >got
 is "$(cat got)" "$(cat want)" "--children: as perf report --children"
 run report --top chains
 like "$(printf '%s\n' "$out" | sed -n 1p)" '^PERCENT COUNT EVENT, COMM, OBJECT, SYMBOL$' "--top alone: samples by function"
