@@ -183,6 +183,7 @@ static void *helper(void *delay_ms)
 	pt_sleep_begin(control.own_table);
 	socket_put_off((uintptr_t)delay_ms);
 	while (!pt_control_ends()) {
+		bool is_new = false;
 		int fd, wait_ms;
 
 		if (!pt_socket_ours()) {
@@ -192,6 +193,7 @@ static void *helper(void *delay_ms)
 				break;
 			if (control.own_table)
 				pt_sleep_listen(listener);
+			is_new = control.own_table;
 			/*
 			 * sessions that were described since this process began, before it had a
 			 * socket to be asked by
@@ -213,7 +215,8 @@ static void *helper(void *delay_ms)
 			wait_ms = least(wait_ms, IDLE_MS);
 		if (pt_sessions_addresses())
 			wait_ms = least(wait_ms, OBJECTS_MS);
-		fd = client_wait(listener, wait_ms);
+		/* a client that connected before pt_sleep_listen() does not end a sleep */
+		fd = client_wait(listener, is_new ? 0 : wait_ms);
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
 			    errno == ENOBUFS)
